@@ -17,60 +17,60 @@ const inConfig: Record<string, Record<string, unknown>> = {
   gemini: { gemini: { api_key: secret("config gemini") } },
 };
 
-async function echo(house: FakeCliHome, agent: string, word: string) {
-  const ran = await house.run(["run", `look fake:${word}`, "-a", agent, "--output-format", "json"]);
-  const logs = readdirSync(house.root, { recursive: true, encoding: "utf8" })
+async function echo(skein: FakeCliHome, agent: string, word: string) {
+  const ran = await skein.run(["run", `look fake:${word}`, "-a", agent, "--output-format", "json"]);
+  const logs = readdirSync(skein.root, { recursive: true, encoding: "utf8" })
     .filter((path) => path.endsWith(`.${agent}.stdout.log`) || path.endsWith(`.${agent}.stderr.log`))
-    .map((path) => readFileSync(join(house.root, path), "utf8"))
+    .map((path) => readFileSync(join(skein.root, path), "utf8"))
     .join("\n");
   return { code: ran.code, result: ran.json() as { status: string; result: string; enforced: { tier: string } }, logs };
 }
 
 test("a fake that stands behind no walls tells every key, and the search finds what it told", async () => {
-  using house = withCanaries(homeWithFakeClis(["claude"]));
-  const child = Bun.spawn(["claude", "fake:echoes"], { cwd: house.project, env: house.env, stdout: "pipe", stderr: "ignore" });
+  using skein = withCanaries(homeWithFakeClis(["claude"]));
+  const child = Bun.spawn(["claude", "fake:echoes"], { cwd: skein.project, env: skein.env, stdout: "pipe", stderr: "ignore" });
   const said = await new Response(child.stdout).text();
   const keys = [...keyVariables, ...keyFiles, "acme"].map(secret);
   expect(keys.filter((key) => !said.includes(key))).toEqual([]);
-  expect(await house.leaks()).toEqual([]);
-  const told = join(house.project, "told", "cut.log");
+  expect(await skein.leaks()).toEqual([]);
+  const told = join(skein.project, "told", "cut.log");
   await Bun.write(told, said.slice(0, said.indexOf("-lips-") + 20));
-  expect(await house.leaks()).toContain(told);
+  expect(await skein.leaks()).toContain(told);
 });
 
 describe.each(agents)("%s", (agent) => {
   test("tells no key though it tells all that it sees", async () => {
-    using house = withCanaries(homeWithFakeClis([agent]));
-    const { code, result, logs } = await echo(house, agent, "echoes");
+    using skein = withCanaries(homeWithFakeClis([agent]));
+    const { code, result, logs } = await echo(skein, agent, "echoes");
     expect({ code, status: result.status }).toEqual({ code: 0, status: "ok" });
     // It did look, and what it saw is in the logs and in its answer.
     for (const text of [logs, result.result]) for (const word of ["PATH", "/proc/", "fake.log: "]) expect(text).toContain(word);
     expect(logs).toMatch(token);
-    expect(await house.leaks()).toEqual([]);
+    expect(await skein.leaks()).toEqual([]);
   });
 
   test("tells no key when it fails", async () => {
-    using house = withCanaries(homeWithFakeClis([agent]));
-    const { code, result, logs } = await echo(house, agent, "echoes-fails");
+    using skein = withCanaries(homeWithFakeClis([agent]));
+    const { code, result, logs } = await echo(skein, agent, "echoes-fails");
     expect([code, result.status]).not.toEqual([0, "ok"]);
     expect(logs).toContain("PATH");
-    expect(await house.leaks()).toEqual([]);
+    expect(await skein.leaks()).toEqual([]);
   });
 
   test("tells no key that lies in a file alone", async () => {
-    using house = withCanaries(homeWithFakeClis([agent]), inConfig[agent]);
-    for (const name of keyVariables) delete house.env[name];
-    const { code, result, logs } = await echo(house, agent, "echoes");
+    using skein = withCanaries(homeWithFakeClis([agent]), inConfig[agent]);
+    for (const name of keyVariables) delete skein.env[name];
+    const { code, result, logs } = await echo(skein, agent, "echoes");
     expect({ code, status: result.status }).toEqual({ code: 0, status: "ok" });
     expect(logs).toMatch(token);
-    expect(await house.leaks()).toEqual([]);
+    expect(await skein.leaks()).toEqual([]);
   });
 
   test("tells no key where Landlock is all there is", async () => {
-    using house = withCanaries(homeWithFakeClis([agent], { SKEIN_SANDBOX_BEST: "landlock" }));
-    const { result, logs } = await echo(house, agent, "echoes");
+    using skein = withCanaries(homeWithFakeClis([agent], { SKEIN_SANDBOX_BEST: "landlock" }));
+    const { result, logs } = await echo(skein, agent, "echoes");
     expect([result.status, result.enforced.tier]).toEqual(["ok", "landlock"]);
     expect(logs).toContain("PATH");
-    expect(await house.leaks()).toEqual([]);
+    expect(await skein.leaks()).toEqual([]);
   });
 });

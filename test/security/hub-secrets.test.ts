@@ -12,12 +12,12 @@ import { temporaryHome, vendorEnv } from "../support/temporary-home.ts";
 
 const server = startModelServer({ steps: [], final: "nothing to see" });
 const config = { mine: { base_url: `${server.url}/v1`, api_key: secret("config"), wire: "openai-chat" } };
-const house = withCanaries(temporaryHome(vendorEnv(server.url)), config);
+const skein = withCanaries(temporaryHome(vendorEnv(server.url)), config);
 const watch = watchArguments();
-const hub = await startHub(house);
+const hub = await startHub(skein);
 
 /** Brought by a caller, and nowhere else. */
-const callers = { ...house.env, ANTHROPIC_API_KEY: secret("caller"), CALLERS_SECRET: secret("caller of another") };
+const callers = { ...skein.env, ANTHROPIC_API_KEY: secret("caller"), CALLERS_SECRET: secret("caller of another") };
 const ways: Record<string, { transport: "web" | "unix"; greeting: object; model: string; key: string }> = {
   "the hub's own key, over the WebSocket": {
     transport: "web",
@@ -43,11 +43,11 @@ afterAll(async () => {
   await hub[Symbol.asyncDispose]();
   await watch.stop();
   await server.stop();
-  house[Symbol.dispose]();
+  skein[Symbol.dispose]();
 });
 
 async function take(model: string, more: object = {}): Promise<Item> {
-  const { result } = await talk.ask("session.open", { directory: house.project, model });
+  const { result } = await talk.ask("session.open", { directory: skein.project, model });
   const { items, error } = await talk.follow("turn.start", { session: (result as Item)["id"], prompt: "look around", ...more });
   expect(error).toBeUndefined();
   return items.at(-1)!["turn"] as Item;
@@ -57,7 +57,7 @@ const leaks = ["env; set; export -p", "cat /proc/self/environ /proc/$PPID/enviro
 
 describe.each(Object.entries(ways))("with %s", (_title, { transport, greeting, model, key }) => {
   beforeAll(async () => {
-    talk = await connectToHub(transport, hub, { ...greeting, directory: house.project });
+    talk = await connectToHub(transport, hub, { ...greeting, directory: skein.project });
   });
 
   afterAll(() => {
@@ -98,7 +98,7 @@ describe.each(Object.entries(ways))("with %s", (_title, { transport, greeting, m
 
   test("a turn that is killed leaves none", async () => {
     server.setScript(shellScript(["env; sleep 60"]));
-    const { result } = await talk.ask("session.open", { directory: house.project, model });
+    const { result } = await talk.ask("session.open", { directory: skein.project, model });
     const session = (result as Item)["id"];
     const turn = talk.follow("turn.start", { session, prompt: "wait" });
     while (!talk.frames.some((frame) => frame.includes('"tool.output"') && frame.includes(String(session)))) await Bun.sleep(20);
@@ -109,7 +109,7 @@ describe.each(Object.entries(ways))("with %s", (_title, { transport, greeting, m
 
 describe("afterwards", () => {
   test("the hub has stopped, and said so in its log", async () => {
-    const log = join(dirname(hubFile(house)), "hub.log");
+    const log = join(dirname(hubFile(skein)), "hub.log");
     const token = readFileSync(hub.token_file, "utf8");
     await hub[Symbol.asyncDispose]();
     const said = readFileSync(log, "utf8");
@@ -133,6 +133,6 @@ describe("afterwards", () => {
   });
 
   test("no file holds a key", async () => {
-    expect(await house.leaks()).toEqual([]);
+    expect(await skein.leaks()).toEqual([]);
   });
 });

@@ -12,20 +12,20 @@ const model = ["-m", wireModels.anthropic];
 const refused = /skein can't be started from inside a session( \(\w{8}\))?\n +use spawn_session/;
 
 /** `skein` in PATH has all it needs for a turn of its own: what stops it is that it is inside. */
-async function inHouse(script: ScriptSource, act: (house: TemporaryHome, server: ModelServer) => Promise<void>): Promise<void> {
+async function withHome(script: ScriptSource, act: (skein: TemporaryHome, server: ModelServer) => Promise<void>): Promise<void> {
   const server = startModelServer(script);
-  using house = temporaryHome(vendorEnv(server.url));
-  const folder = join(house.root, "bin");
+  using skein = temporaryHome(vendorEnv(server.url));
+  const folder = join(skein.root, "bin");
   mkdirSync(folder);
-  const variables = Object.entries({ ...vendorEnv(server.url), SKEIN_HOME: house.env["SKEIN_HOME"] }).map(
+  const variables = Object.entries({ ...vendorEnv(server.url), SKEIN_HOME: skein.env["SKEIN_HOME"] }).map(
     ([name, value]) => `export ${name}="\${${name}:-${value}}"\n`,
   );
   const words = skeinCommand().map((word) => `'${word}'`);
   writeFileSync(join(folder, "skein"), `#!/bin/sh\n${variables.join("")}exec ${words.join(" ")} "$@"\n`);
   chmodSync(join(folder, "skein"), 0o755);
-  house.env["PATH"] = `${folder}:${house.env["PATH"]}`;
+  skein.env["PATH"] = `${folder}:${skein.env["PATH"]}`;
   try {
-    await act(house, server);
+    await act(skein, server);
   } finally {
     await server.stop();
   }
@@ -75,7 +75,7 @@ const tries: Record<string, Try> = {
   "an empty environment": { command: `env -i ${own("skein run x")}` },
   "a permission that is made up": { command: "SKEIN_NESTING=allowed skein run x" },
   "a session that is made up": { command: "SKEIN_SESSION_ID=none SKEIN_NESTING=allowed sh -c 'skein run x; true'" },
-  "a house elsewhere": { command: 'SKEIN_HOME="$TMPDIR/x" skein run x' },
+  "a home elsewhere": { command: 'SKEIN_HOME="$TMPDIR/x" skein run x' },
   "another home": { command: 'HOME="$TMPDIR" skein run x' },
   "nothing kept": { command: "skein run x --ephemeral" },
   "a session of processes": { command: `env -i ${own("setsid -w skein run x")}`, needs: "setsid" },
@@ -113,8 +113,8 @@ const possible = Object.entries(tries).filter(([, { needs = "" }]) => needs.spli
 
 let isWalled = false;
 beforeAll(async () => {
-  using house = temporaryHome();
-  const { checks } = (await house.run(["doctor", "--json"])).json() as { checks: { name: string; detail: string }[] };
+  using skein = temporaryHome();
+  const { checks } = (await skein.run(["doctor", "--json"])).json() as { checks: { name: string; detail: string }[] };
   isWalled = /\((namespaces|landlock|seatbelt)\)/.test(checks.find((check) => check.name === "sandbox")?.detail ?? "");
 });
 
@@ -127,8 +127,8 @@ describe("skein started by a model", () => {
     "%s is refused in every way, and the model is told what to use",
     async (_, flags) => {
       const script = { steps: [{ calls: possible.map(([, { command }]) => ({ input: { command } })) }], final: "done" };
-      await inHouse(script, async (house, server) => {
-        const ran = await house.run(["run", "x", ...model, "--json", ...flags]);
+      await withHome(script, async (skein, server) => {
+        const ran = await skein.run(["run", "x", ...model, "--json", ...flags]);
         expect({ code: ran.code, err: ran.err }).toEqual({ code: 0, err: expect.any(String) as string });
         const said = resultsOf(server.main().at(-1)!);
         expect(said).toHaveLength(possible.length);
@@ -146,8 +146,8 @@ describe("skein started by a model", () => {
   );
 
   test("behind walls it may still look at what it can see", async () => {
-    await inHouse(shellScript(["skein --version", "skein list"]), async (house, server) => {
-      await house.run(["run", "x", ...model]);
+    await withHome(shellScript(["skein --version", "skein list"]), async (skein, server) => {
+      await skein.run(["run", "x", ...model]);
       for (const said of resultsOf(server.main().at(-1)!)) expect(said).not.toContain("spawn_session");
     });
   });
@@ -161,8 +161,8 @@ describe("sub-sessions", () => {
       : shellScript(["env -u SKEIN_SESSION_ID skein run x"]);
 
   test("have no spawn_session, and can't start skein either", async () => {
-    await inHouse(delegating, async (house, server) => {
-      const ran = await house.run(["run", "delegate", ...model]);
+    await withHome(delegating, async (skein, server) => {
+      const ran = await skein.run(["run", "delegate", ...model]);
       expect({ code: ran.code, err: ran.code === 0 ? "" : ran.err }).toEqual({ code: 0, err: "" });
       const [first, ...below] = server.main();
       expect(toolsOf(first!)).toContain("spawn_session");
@@ -173,9 +173,9 @@ describe("sub-sessions", () => {
   });
 
   test("are not offered with --no-spawn, at any level of tools that has them", async () => {
-    await inHouse({ steps: [], final: "done" }, async (house, server) => {
+    await withHome({ steps: [], final: "done" }, async (skein, server) => {
       for (const more of [[], ["--tool-level", "orchestrator"], ["--tools", "bash,spawn_session"]]) {
-        expect((await house.run(["run", "x", ...model, "--no-spawn", ...more])).code).toBe(0);
+        expect((await skein.run(["run", "x", ...model, "--no-spawn", ...more])).code).toBe(0);
         expect(toolsOf(server.main().at(-1)!)).not.toContain("spawn_session");
         expect(toolsOf(server.main().at(-1)!)).toContain("bash");
       }
@@ -191,8 +191,8 @@ describe("a person who allows it", () => {
     ["in a namespace of processes", ["--policy", "full"]],
     ["without any walls", ["--policy", "full", "--sandbox", "off"]],
   ])("has one skein inside of another %s, and no third", async (_, flags) => {
-    await inHouse(nested, async (house, server) => {
-      const ran = await house.run(["run", `skein run inner ${model.join(" ")}`, ...model, "--allow-nesting", ...flags]);
+    await withHome(nested, async (skein, server) => {
+      const ran = await skein.run(["run", `skein run inner ${model.join(" ")}`, ...model, "--allow-nesting", ...flags]);
       expect({ code: ran.code, err: ran.code === 0 ? "" : ran.err }).toEqual({ code: 0, err: "" });
       expect(resultsOf(server.main().at(-1)!).at(-1)).toContain("answer from within");
       const inner = server
@@ -205,8 +205,8 @@ describe("a person who allows it", () => {
   });
 
   test("is not one who has only the variable", async () => {
-    await inHouse(nested, async (house, server) => {
-      const ran = await house.run(["run", "skein run inner", ...model], { env: { SKEIN_NESTING: "allowed" } });
+    await withHome(nested, async (skein, server) => {
+      const ran = await skein.run(["run", "skein run inner", ...model], { env: { SKEIN_NESTING: "allowed" } });
       expect(ran.code).toBe(0);
       expect(resultsOf(server.main().at(-1)!)).toEqual([expect.stringMatching(refused)]);
     });
@@ -214,8 +214,8 @@ describe("a person who allows it", () => {
 });
 
 test("the variable alone, set by a person, is believed", async () => {
-  await inHouse({ steps: [], final: "done" }, async (house, server) => {
-    const ran = await house.run(["run", "x", ...model], { env: { SKEIN_SESSION_ID: "01a1e3b1-3588-77e0-b62d-677adfeca85e" } });
+  await withHome({ steps: [], final: "done" }, async (skein, server) => {
+    const ran = await skein.run(["run", "x", ...model], { env: { SKEIN_SESSION_ID: "01a1e3b1-3588-77e0-b62d-677adfeca85e" } });
     expect(ran).toMatchObject({ code: 2, out: "", err: expect.stringMatching(refused) as string });
     expect(server.requests).toHaveLength(0);
   });

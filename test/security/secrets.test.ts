@@ -39,14 +39,14 @@ const leaks = [
 const models = { ...wireModels, "a vendor of the config": "acme/one", "a named variable": "named/one" };
 
 let server: ModelServer;
-let house: TemporaryHome;
+let skein: TemporaryHome;
 const printed: string[] = [];
 let watch: ReturnType<typeof watchArguments>;
 
 beforeAll(() => {
   server = startModelServer({ steps: [], final: "nothing to see" });
-  house = temporaryHome({ ...vendorEnv(server.url), ...fromEnvironment, ACME_TOKEN: inConfig.named });
-  const config = join(house.env["SKEIN_HOME"] as string, "config");
+  skein = temporaryHome({ ...vendorEnv(server.url), ...fromEnvironment, ACME_TOKEN: inConfig.named });
+  const config = join(skein.env["SKEIN_HOME"] as string, "config");
   mkdirSync(config, { recursive: true });
   const acme = { base_url: `${server.url}/v1`, api_key: inConfig.acme, wire: "openai-chat", headers: { "x-tenant": inConfig.header } };
   const named = { base_url: `${server.url}/v1`, api_key: "$ACME_TOKEN", wire: "openai-chat" };
@@ -57,11 +57,11 @@ beforeAll(() => {
 afterAll(async () => {
   await watch.stop();
   await server.stop();
-  house[Symbol.dispose]();
+  skein[Symbol.dispose]();
 });
 
 async function run(args: string[], env: Record<string, string> = {}): Promise<RunResult> {
-  const ran = await house.run(args, { env });
+  const ran = await skein.run(args, { env });
   printed.push(ran.out, ran.err);
   return ran;
 }
@@ -102,7 +102,7 @@ describe("runs that know every key", () => {
 
   test("a run that is killed leaves none", async () => {
     server.setScript(shellScript(["env; cat /proc/self/environ; sleep 30"]));
-    const child = house.start(["run", "wait", "-m", wireModels.anthropic, "--output-format", "events"]);
+    const child = skein.start(["run", "wait", "-m", wireModels.anthropic, "--output-format", "events"]);
     let out = "";
     for await (const chunk of child.stdout) {
       out += new TextDecoder().decode(chunk);
@@ -132,7 +132,7 @@ describe("runs that know every key", () => {
   });
 
   test("a broken config does not print the key it holds", async () => {
-    const home = join(house.root, "broken");
+    const home = join(skein.root, "broken");
     mkdirSync(join(home, "config"), { recursive: true });
     const texts = [
       `{ "providers": { "acme": { "api_key": "${inConfig.acme}" "oops" } } }`,
@@ -183,11 +183,11 @@ describe("afterwards", () => {
   });
 
   test("no file holds a key", () => {
-    const files = readdirSync(house.root, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+    const files = readdirSync(skein.root, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
     const texts = files.map((entry) => join(entry.parentPath, entry.name)).map((path) => ({ path, text: readFileSync(path, "latin1") }));
     expect(texts.some(({ path }) => path.endsWith("skein.db"))).toBe(true);
     expect(texts.some(({ path }) => path.endsWith(".jsonl"))).toBe(true);
-    const own = join(house.env["SKEIN_HOME"] as string, "config", "config.jsonc");
+    const own = join(skein.env["SKEIN_HOME"] as string, "config", "config.jsonc");
     expect(texts.filter(({ path, text }) => path !== own && marks.test(text)).map(({ path, text }) => `${path}: ${around(text)}`)).toEqual(
       [],
     );

@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { skeinCommand, temporaryHome } from "../support/temporary-home.ts";
 
 test("the shell completes the names of this project's sessions, teams and roles, where one is named", async () => {
-  using house = temporaryHome({ ANTHROPIC_API_KEY: "key" });
+  using skein = temporaryHome({ ANTHROPIC_API_KEY: "key" });
   // Nothing may be asked of a model: it stops before its first request, and is a team.
-  expect((await house.run(["team", "run", "x", "--name", "crew", "--agents", "qa", "--max-tokens", "1"])).code).not.toBe(0);
-  for (const name of ["main", "my idea"]) expect((await house.run(["new", name])).code).toBe(0);
-  const bin = join(house.root, "bin");
+  expect((await skein.run(["team", "run", "x", "--name", "crew", "--agents", "qa", "--max-tokens", "1"])).code).not.toBe(0);
+  for (const name of ["main", "my idea"]) expect((await skein.run(["new", name])).code).toBe(0);
+  const bin = join(skein.root, "bin");
   mkdirSync(bin);
   writeFileSync(join(bin, "skein"), `#!/bin/sh\nexec ${skeinCommand().join(" ")} "$@"\n`);
   chmodSync(join(bin, "skein"), 0o755);
@@ -24,8 +24,8 @@ try skein team run x --agents architect,codere
 try skein team resume cr
 try skein team run cr`;
   const child = Bun.spawn(["bash", "-c", script], {
-    cwd: house.project,
-    env: { ...house.env, PATH: `${bin}:${house.env["PATH"]}` },
+    cwd: skein.project,
+    env: { ...skein.env, PATH: `${bin}:${skein.env["PATH"]}` },
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",

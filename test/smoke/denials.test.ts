@@ -10,9 +10,9 @@ type Line = Record<string, unknown> & { type: string };
 
 async function walk(command: string, flags: string[]) {
   const server = startModelServer(() => shellScript([command], "done"));
-  using house = temporaryHome(vendorEnv(server.url));
+  using skein = temporaryHome(vendorEnv(server.url));
   try {
-    const ran = await house.run(["run", "go", "-m", wireModels.anthropic, ...flags]);
+    const ran = await skein.run(["run", "go", "-m", wireModels.anthropic, ...flags]);
     const sent = server.main().at(-1)?.text ?? "";
     return { ...ran, sent };
   } finally {

@@ -14,11 +14,11 @@ for (const [wire, model] of Object.entries(wireModels)) {
     for (const format of formats) {
       test(`come out right as ${format}`, async () => {
         const server = startModelServer(shellScript(commands, "all twenty are done"));
-        using house = temporaryHome(vendorEnv(server.url));
+        using skein = temporaryHome(vendorEnv(server.url));
         try {
-          const ran = await house.run(["run", "count to twenty", "-m", model, "--output-format", format]);
+          const ran = await skein.run(["run", "count to twenty", "-m", model, "--output-format", format]);
           expect({ code: ran.code, err: ran.code === 0 ? "" : ran.err }).toEqual({ code: 0, err: "" });
-          expect(readFileSync(`${house.project}/counted.txt`, "utf8").trim().split("\n")).toHaveLength(20);
+          expect(readFileSync(`${skein.project}/counted.txt`, "utf8").trim().split("\n")).toHaveLength(20);
           check[format](ran.out, ran.out.trim().split("\n"));
         } finally {
           await server.stop();

@@ -7,13 +7,13 @@ import { hubFile, startHub, connectToHub } from "../support/hub-client.ts";
 import { temporaryHome, vendorEnv, wireModels } from "../support/temporary-home.ts";
 
 const server = startModelServer({ steps: [], final: "Hello from the hub." });
-const house = temporaryHome({ ...vendorEnv(server.url), SKEIN_MODEL: wireModels.anthropic });
-const hub = await startHub(house);
+const skein = temporaryHome({ ...vendorEnv(server.url), SKEIN_MODEL: wireModels.anthropic });
+const hub = await startHub(skein);
 
 afterAll(async () => {
   await hub[Symbol.asyncDispose]();
   await server.stop();
-  house[Symbol.dispose]();
+  skein[Symbol.dispose]();
 });
 
 const examples = join(import.meta.dir, "..", "..", "examples", "hub");
@@ -25,10 +25,10 @@ const clients: [string, string[]][] = [
 
 test.each(clients)("the client in %s lists the sessions and prints the text of a turn", async (_title, words) => {
   if (Bun.which(words[0]!) === null) throw new Error(`${words[0]} is missing: install it, this client must really run`);
-  const earlier = await house.run(["new", `before ${words[1]!.slice(-2)}`]);
+  const earlier = await skein.run(["new", `before ${words[1]!.slice(-2)}`]);
   expect(earlier.code).toBe(0);
-  const child = Bun.spawn([...words, hubFile(house), house.project, "greet me"], {
-    env: house.env,
+  const child = Bun.spawn([...words, hubFile(skein), skein.project, "greet me"], {
+    env: skein.env,
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",
@@ -41,8 +41,8 @@ test.each(clients)("the client in %s lists the sessions and prints the text of a
 });
 
 test("what a client leaves out of a turn is what is configured where it works, and what it says counts", async () => {
-  mkdirSync(join(house.project, ".skein"), { recursive: true });
-  writeFileSync(join(house.project, ".skein", "config.jsonc"), '{ "policy": "readonly", "max_steps": 7 }');
+  mkdirSync(join(skein.project, ".skein"), { recursive: true });
+  writeFileSync(join(skein.project, ".skein", "config.jsonc"), '{ "policy": "readonly", "max_steps": 7 }');
   const started = async (directory: string, more: object) => {
     const talk = await connectToHub("unix", hub, { protocol: 1, client: "walk", directory });
     const { result } = await talk.ask("session.open", { directory });
@@ -51,7 +51,7 @@ test("what a client leaves out of a turn is what is configured where it works, a
     talk.close();
     return (items.find(({ type }) => type === "turn.started")?.["turn"] as { policy: unknown } | undefined)?.policy;
   };
-  expect(await started(house.project, {})).toMatchObject({ name: "readonly", sandbox: "required" });
-  expect(await started(house.project, { policy: { name: "workspace" } })).toMatchObject({ name: "workspace", sandbox: "auto" });
-  expect(await started(house.home, {})).toMatchObject({ name: "workspace", sandbox: "auto" });
+  expect(await started(skein.project, {})).toMatchObject({ name: "readonly", sandbox: "required" });
+  expect(await started(skein.project, { policy: { name: "workspace" } })).toMatchObject({ name: "workspace", sandbox: "auto" });
+  expect(await started(skein.home, {})).toMatchObject({ name: "workspace", sandbox: "auto" });
 });

@@ -11,18 +11,18 @@ const model = wireModels.anthropic;
 
 test("a turn that another process runs is stopped, says so, and goes on with --resume", async () => {
   const server = startModelServer(shellScript(["echo begun; setsid sleep 86398 & sleep 86398"], "went on"));
-  using house = temporaryHome(vendorEnv(server.url));
+  using skein = temporaryHome(vendorEnv(server.url));
   try {
-    const run = readEvents(house.start(["run", "wait long", "--session", "long", "-m", model, "--output-format", "events"]));
+    const run = readEvents(skein.start(["run", "wait long", "--session", "long", "-m", model, "--output-format", "events"]));
     await run.until((event) => event.type === "tool.output");
-    const report = killReport.parse((await house.run(["kill", "long", "--json"])).json());
+    const report = killReport.parse((await skein.run(["kill", "long", "--json"])).json());
     expect(report).toMatchObject({ outcome: "stopped", pid: run.child.pid, status: "cancelled" });
-    expect(await waitForNoProcesses(house.root)).toEqual([]);
+    expect(await waitForNoProcesses(skein.root)).toEqual([]);
     expect((await run.ended).code).toBe(130);
     expect(run.printed.at(-1)).toMatchObject({ type: "result", status: "cancelled" });
 
-    expect(await house.run(["kill", "long"])).toMatchObject({ code: 0, out: "nothing runs in long\n", err: "" });
-    const resumed = result.parse((await house.run(["run", "--resume", "long", "--json"])).json());
+    expect(await skein.run(["kill", "long"])).toMatchObject({ code: 0, out: "nothing runs in long\n", err: "" });
+    const resumed = result.parse((await skein.run(["run", "--resume", "long", "--json"])).json());
     expect(resumed).toMatchObject({ status: "ok", result: "went on", session_id: report.session });
   } finally {
     await server.stop();
@@ -31,22 +31,22 @@ test("a turn that another process runs is stopped, says so, and goes on with --r
 
 test("a command that exec runs is stopped, and the session whose process was killed with -9 is put in order", async () => {
   const server = startModelServer(shellScript(["echo begun; sleep 86397"]));
-  using house = temporaryHome(vendorEnv(server.url));
+  using skein = temporaryHome(vendorEnv(server.url));
   try {
-    await house.run(["new", "bench", "-m", model]);
-    const exec = house.start(["exec", "bench", "echo begun; sleep 86397"]);
+    await skein.run(["new", "bench", "-m", model]);
+    const exec = skein.start(["exec", "bench", "echo begun; sleep 86397"]);
     await exec.stdout.getReader().read();
-    expect(await house.run(["kill", "bench"])).toMatchObject({ code: 0, out: "stopped bench\n" });
+    expect(await skein.run(["kill", "bench"])).toMatchObject({ code: 0, out: "stopped bench\n" });
     await exec.exited;
 
-    const run = readEvents(house.start(["run", "wait long", "--session", "bench", "-m", model, "--output-format", "events"]));
+    const run = readEvents(skein.start(["run", "wait long", "--session", "bench", "-m", model, "--output-format", "events"]));
     await run.until((event) => event.type === "tool.output");
     run.child.kill("SIGKILL");
     await run.ended;
-    const told = await house.run(["kill", "bench"]);
+    const told = await skein.run(["kill", "bench"]);
     expect(told).toMatchObject({ code: 0, out: "the process that ran bench was gone; its turn is recorded as killed\n" });
-    expect(await waitForNoProcesses(house.root)).toEqual([]);
-    expect((await house.run(["verify", "--json"])).json()).toMatchObject({ ok: true });
+    expect(await waitForNoProcesses(skein.root)).toEqual([]);
+    expect((await skein.run(["verify", "--json"])).json()).toMatchObject({ ok: true });
   } finally {
     await server.stop();
   }

@@ -6,12 +6,12 @@ import { temporaryHome, vendorEnv } from "../support/temporary-home.ts";
 
 for (const era of ["legacy", "modern"] as const) {
   test(`a ${era} client is told the tools and calls one`, async () => {
-    await using house = stoppingHub(temporaryHome(vendorEnv("http://127.0.0.1:9")));
-    await using talk = await mcpClient(house, { era });
+    await using skein = stoppingHub(temporaryHome(vendorEnv("http://127.0.0.1:9")));
+    await using talk = await mcpClient(skein, { era });
     const { tools } = await talk.client.listTools();
     expect(tools.map(({ name }) => name)).toContain("list_sessions");
     expect(await talk.call("list_sessions")).toEqual({ text: "no sessions yet", output: { sessions: [] }, isError: false });
-    await house.run(["new", "alpha"]);
+    await skein.run(["new", "alpha"]);
     expect((await talk.call("list_sessions", { search: "ALP" })).output).toMatchObject({
       sessions: [{ session_id: "alpha", state: "idle", agent: "native" }],
     });
@@ -20,8 +20,8 @@ for (const era of ["legacy", "modern"] as const) {
 }
 
 test("a client of the first SDK is served as well", async () => {
-  await using house = stoppingHub(temporaryHome());
-  await using client = await oldMcpClient(house);
+  await using skein = stoppingHub(temporaryHome());
+  await using client = await oldMcpClient(skein);
   expect((await client.listTools()).tools.map(({ name }) => name)).toContain("list_sessions");
   expect((await client.callTool({ name: "list_sessions" })).structuredContent).toEqual({ sessions: [] });
 });
@@ -33,8 +33,8 @@ function timesIn(text: string | undefined, words: string[]): Record<string, numb
 for (const era of ["legacy", "modern"] as const) {
   test(`one session for a model, an agent, the model and the agent again, from a ${era} client: each is told all, and nothing twice`, async () => {
     await using server = serverWith({ steps: [], final: "the-first-opinion" });
-    await using house = stoppingHub(homeWithFakeClis(["claude"], vendorEnv(server.url)));
-    await using talk = await mcpClient(house, { era });
+    await using skein = stoppingHub(homeWithFakeClis(["claude"], vendorEnv(server.url)));
+    await using talk = await mcpClient(skein, { era });
 
     const first = await talk.call("consult_with", { model: "GPT 5.2", question: "question-one", session_id: "matter" });
     expect(first).toMatchObject({ text: "the-first-opinion", isError: false });
@@ -48,8 +48,8 @@ for (const era of ["legacy", "modern"] as const) {
 
     const second = await talk.call("work_with", { agent: "claude", task: "task-two", session_id: "matter" });
     expect(second.output).toMatchObject({ status: "ok", answer: "All three were said.", agent: "claude" });
-    expect(house.started()[0]).toMatchObject({ name: "claude", how: "new" });
-    expect(timesIn(house.started()[0]?.told, ["question-one", "the-first-opinion", "task-two"])).toEqual({
+    expect(skein.started()[0]).toMatchObject({ name: "claude", how: "new" });
+    expect(timesIn(skein.started()[0]?.told, ["question-one", "the-first-opinion", "task-two"])).toEqual({
       "question-one": 1,
       "the-first-opinion": 1,
       "task-two": 1,
@@ -61,7 +61,7 @@ for (const era of ["legacy", "modern"] as const) {
     expect(timesIn(server.main().at(-1)?.text, words)).toEqual(Object.fromEntries(words.map((word) => [word, 1])));
 
     await talk.call("work_with", { agent: "claude", task: "task-four", session_id: "matter", role: "tester" });
-    const told = house.started().at(-1)?.told;
+    const told = skein.started().at(-1)?.told;
     expect(timesIn(told, ["question-three", "the-second-opinion", "task-four"])).toEqual({
       "question-three": 1,
       "the-second-opinion": 1,
@@ -69,11 +69,11 @@ for (const era of ["legacy", "modern"] as const) {
     });
     expect(told).toContain("You are the tester: ");
 
-    const shown = await house.run(["show", "matter"]);
+    const shown = await skein.run(["show", "matter"]);
     for (const word of ["question-one", "task-two", "question-three", "task-four"])
       expect(timesIn(shown.out, [word])).toEqual({ [word]: 1 });
-    expect((await house.run(["chat", "matter"], { stdin: "question-five\n" })).code).toBe(0);
-    expect(house.started().at(-1)).toMatchObject({ name: "claude", how: "resume" });
+    expect((await skein.run(["chat", "matter"], { stdin: "question-five\n" })).code).toBe(0);
+    expect(skein.started().at(-1)).toMatchObject({ name: "claude", how: "resume" });
     await talk.call("consult_with", { model: "gpt-5.2", question: "question-six", session_id: "matter" });
     expect(timesIn(server.main().at(-1)?.text, ["question-five", "question-six", "task-four"])).toEqual({
       "question-five": 1,

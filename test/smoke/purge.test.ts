@@ -8,34 +8,34 @@ import { temporaryHome, vendorEnv, wireModels } from "../support/temporary-home.
 
 test("an archived session is purged when it is old enough or named, and says before what it would free", async () => {
   const server = startModelServer(shellScript([]));
-  using house = temporaryHome(vendorEnv(server.url));
+  using skein = temporaryHome(vendorEnv(server.url));
   try {
-    const ran = await house.run(["run", "say it", "--session", "old", "-m", wireModels.anthropic, "--json"]);
+    const ran = await skein.run(["run", "say it", "--session", "old", "-m", wireModels.anthropic, "--json"]);
     const { transcript_path: transcript, session_id: id } = result.parse(ran.json());
-    await house.run(["run", "say more", "--session", "young", "-m", wireModels.anthropic, "--json"]);
+    await skein.run(["run", "say more", "--session", "young", "-m", wireModels.anthropic, "--json"]);
 
-    const refused = await house.run(["purge", "old"]);
+    const refused = await skein.run(["purge", "old"]);
     expect({ code: refused.code, err: refused.err }).toEqual({ code: 2, err: expect.stringContaining("skein delete old") });
 
-    for (const name of ["old", "young"]) expect((await house.run(["delete", name])).code).toBe(0);
-    expect((await house.run(["purge"])).out).toBe("nothing to purge\n");
+    for (const name of ["old", "young"]) expect((await skein.run(["delete", name])).code).toBe(0);
+    expect((await skein.run(["purge"])).out).toBe("nothing to purge\n");
 
-    const told = await house.run(["purge", "old", "--dry-run", "--json"]);
+    const told = await skein.run(["purge", "old", "--dry-run", "--json"]);
     const plan = purge.parse(told.json());
     expect(plan).toMatchObject({ dry_run: true, sessions: [{ id, name: "old" }], nodes: 2, turns: 1, transcripts: 1 });
     expect(existsSync(transcript as string)).toBe(true);
 
-    const done = await house.run(["purge", "old", "--json"]);
+    const done = await skein.run(["purge", "old", "--json"]);
     expect(purge.parse(done.json())).toEqual({ ...plan, dry_run: false });
     expect(existsSync(transcript as string)).toBe(false);
-    expect((await house.run(["restore", "old"])).code).toBe(2);
+    expect((await skein.run(["restore", "old"])).code).toBe(2);
 
-    const rest = await house.run(["purge"], { env: { SKEIN_PURGE_AFTER: "1ms" } });
+    const rest = await skein.run(["purge"], { env: { SKEIN_PURGE_AFTER: "1ms" } });
     expect(rest.out).toContain("purged young");
     expect(rest.out).toContain("1 session, 2 nodes, 1 turn, 0 outputs, 1 transcript");
-    expect((await house.run(["verify", "--json"])).json()).toMatchObject({ ok: true, sessions: 0, nodes: 0 });
+    expect((await skein.run(["verify", "--json"])).json()).toMatchObject({ ok: true, sessions: 0, nodes: 0 });
 
-    const bad = await house.run(["purge", "--older-than", "soon"]);
+    const bad = await skein.run(["purge", "--older-than", "soon"]);
     expect({ code: bad.code, err: bad.err }).toEqual({ code: 2, err: expect.stringContaining('not "soon"') });
   } finally {
     await server.stop();

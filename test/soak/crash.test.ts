@@ -40,15 +40,15 @@ test("what was printed before any of fifty kills is kept, and the resumed turn t
   }));
   const seen = { resumed: 0, told: 0 };
   const lane = async () => {
-    using house = temporaryHome(vendorEnv(server.url));
+    using skein = temporaryHome(vendorEnv(server.url));
     for (let next = moments.pop(); next !== undefined; next = moments.pop()) {
-      const { id, printed } = await killAfter(house, next);
+      const { id, printed } = await killAfter(skein, next);
       killed.add(next.task);
-      if (!(await checkKept(house, id, printed))) continue;
+      if (!(await checkKept(skein, id, printed))) continue;
       seen.resumed += 1;
-      if (checkTold(await resume(house, server, id, next.task), printed)) seen.told += 1;
+      if (checkTold(await resume(skein, server, id, next.task), printed)) seen.told += 1;
     }
-    await checkVerified(house);
+    await checkVerified(skein);
   };
   try {
     await Promise.all([lane(), lane()]);
@@ -62,20 +62,20 @@ test("what was printed before any of fifty kills is kept, and the resumed turn t
 /** So long after so many events. */
 type Moment = { task: string; events: number; ms: number };
 
-async function killAfter(house: TemporaryHome, { task, events, ms }: Moment): Promise<{ id: string; printed: PrintedEvent[] }> {
+async function killAfter(skein: TemporaryHome, { task, events, ms }: Moment): Promise<{ id: string; printed: PrintedEvent[] }> {
   const id = Bun.randomUUIDv7();
-  const run = readEvents(house.start(["run", task, "-m", model, "--session-id", id, "--output-format", "events"]));
+  const run = readEvents(skein.start(["run", task, "-m", model, "--session-id", id, "--output-format", "events"]));
   if (events > 0) await run.until(() => run.printed.length >= events);
   await Bun.sleep(ms);
   run.child.kill("SIGKILL");
   await run.ended;
-  expect(await waitForNoProcesses(house.root)).toEqual([]);
+  expect(await waitForNoProcesses(skein.root)).toEqual([]);
   return { id, printed: run.printed };
 }
 
 /** True when a turn was left that can be gone on with. */
-async function checkKept(house: TemporaryHome, id: string, printed: PrintedEvent[]): Promise<boolean> {
-  return withStore(house, async (store) => {
+async function checkKept(skein: TemporaryHome, id: string, printed: PrintedEvent[]): Promise<boolean> {
+  return withStore(skein, async (store) => {
     const shown = printed.flatMap((event) => (event.node === undefined ? [] : [event.node.id]));
     const stored = await Promise.all(shown.map((node) => store.node(node)));
     expect(stored.map((node) => node?.id)).toEqual(shown);
@@ -91,9 +91,9 @@ async function checkKept(house: TemporaryHome, id: string, printed: PrintedEvent
 }
 
 /** Goes on without a task; returns the first request that it sent. */
-async function resume(house: TemporaryHome, server: ModelServer, id: string, task: string): Promise<RecordedRequest> {
+async function resume(skein: TemporaryHome, server: ModelServer, id: string, task: string): Promise<RecordedRequest> {
   const before = server.requests.length;
-  const ran = await house.run(["run", "--resume", id, "--json"]);
+  const ran = await skein.run(["run", "--resume", id, "--json"]);
   expect({ code: ran.code, err: ran.code === 0 ? "" : ran.err }).toEqual({ code: 0, err: "" });
   expect(ran.json()).toMatchObject({ status: "ok", result: atOnce.final, session_id: id });
   return server.requests.slice(before).find((request) => request.number > 0 && request.text.includes(task)) as RecordedRequest;
@@ -114,13 +114,13 @@ test("a streaming answer is kept up to the last moments before the kill", async 
   const words = Array.from({ length: 1200 }, (_, at) => `word${at}`).join(" ");
   let script: Script = { steps: [], final: words };
   const server = startModelServer(() => script, { chunkDelayMs: 8 });
-  using house = temporaryHome(vendorEnv(server.url));
+  using skein = temporaryHome(vendorEnv(server.url));
   try {
     for (let round = 0; round < 4; round += 1) {
       script = { steps: [], final: words };
       const id = Bun.randomUUIDv7();
       const task = `tell a long story, round ${round}`;
-      const run = readEvents(house.start(["run", task, "-m", model, "--session-id", id, "--output-format", "events"]));
+      const run = readEvents(skein.start(["run", task, "-m", model, "--session-id", id, "--output-format", "events"]));
       const isTold = ({ type }: PrintedEvent) => type === "text.delta";
       const begunAt = Date.parse((await run.until(isTold))!.at);
       const until = begunAt + 300 + random() * 400;
@@ -133,8 +133,8 @@ test("a streaming answer is kept up to the last moments before the kill", async 
       const shown = early.map((event) => event.text).join("");
       expect(shown).not.toBe("");
       script = atOnce;
-      const request = await resume(house, server, id, task);
-      const kept = await withStore(house, async (store) =>
+      const request = await resume(skein, server, id, task);
+      const kept = await withStore(skein, async (store) =>
         (await store.sessionNodes(id)).filter((node) => node.author === "agent").map(textOf),
       );
       expect(kept).toEqual([expect.stringMatching(/^word0/), atOnce.final]);
@@ -143,7 +143,7 @@ test("a streaming answer is kept up to the last moments before the kill", async 
       expect(request.text).toContain(JSON.stringify(kept[0]).slice(1, -1));
       expect(request.text).toContain("skein was killed while you were answering");
     }
-    await checkVerified(house);
+    await checkVerified(skein);
   } finally {
     await server.stop();
   }
@@ -157,26 +157,26 @@ test("a kill during compaction loses nothing, and the resumed turn compacts agai
   );
   const summary = (): Script => ({ steps: [{ text: "it was bulk", delayMs: isKilled ? 0 : 60_000 }], final: "" });
   const server = startModelServer(({ position }) => (position.prompt.startsWith("Stop working") ? summary() : isKilled ? atOnce : bulk));
-  using house = temporaryHome(vendorEnv(server.url));
-  mkdirSync(join(house.root, "skein", "config"), { recursive: true });
+  using skein = temporaryHome(vendorEnv(server.url));
+  mkdirSync(join(skein.root, "skein", "config"), { recursive: true });
   writeFileSync(
-    join(house.root, "skein", "config", "config.jsonc"),
+    join(skein.root, "skein", "config", "config.jsonc"),
     JSON.stringify({ providers: { anthropic: { context_window: 9000 } } }),
   );
   try {
-    const run = readEvents(house.start(["run", "see the bulk", "-m", model, "--session", "bulk", "--output-format", "events"]));
+    const run = readEvents(skein.start(["run", "see the bulk", "-m", model, "--session", "bulk", "--output-format", "events"]));
     expect(await run.until((event) => event.type === "warning.raised")).not.toBeNull();
     run.child.kill("SIGKILL");
     await run.ended;
     isKilled = true;
-    const ran = await house.run(["run", "--resume", "bulk", "--json"]);
+    const ran = await skein.run(["run", "--resume", "bulk", "--json"]);
     expect({ err: ran.code === 0 ? "" : ran.err, ...ran.json() }).toMatchObject({ err: "", status: "ok", result: atOnce.final, steps: 2 });
-    const notes = await withStore(house, async (store) =>
+    const notes = await withStore(skein, async (store) =>
       (await store.sessionNodes(String(ran.json()["session_id"]))).filter((node) => node.note?.about === "compaction"),
     );
     expect(notes.map(textOf)).toEqual(["[Earlier work, summarised]\nit was bulk"]);
-    expect(await waitForNoProcesses(house.root)).toEqual([]);
-    await checkVerified(house);
+    expect(await waitForNoProcesses(skein.root)).toEqual([]);
+    await checkVerified(skein);
   } finally {
     await server.stop();
   }
@@ -184,12 +184,12 @@ test("a kill during compaction loses nothing, and the resumed turn compacts agai
 
 test("a killed executor settles its call as an error, and the run goes on with another", async () => {
   const server = startModelServer(shellScript(["echo before; setsid sleep 60 & sleep 60", "echo after"], "went on"));
-  using house = temporaryHome(vendorEnv(server.url));
+  using skein = temporaryHome(vendorEnv(server.url));
   try {
-    const run = readEvents(house.start(["run", "outlive the executor", "-m", model, "--output-format", "events"]));
+    const run = readEvents(skein.start(["run", "outlive the executor", "-m", model, "--output-format", "events"]));
     await run.until((event) => event.type === "tool.output");
     // Behind the one that keeps its namespace, where there is one.
-    const executor = processesOf(house.root).findLast(({ command }) => command.includes("__executor"));
+    const executor = processesOf(skein.root).findLast(({ command }) => command.includes("__executor"));
     process.kill(executor?.pid as number, "SIGKILL");
     const { code, err } = await run.ended;
     expect({ code, err: code === 0 ? "" : err }).toEqual({ code: 0, err: "" });
@@ -199,8 +199,8 @@ test("a killed executor settles its call as an error, and the run goes on with a
       { is_error: false, text: "after" },
     ]);
     expect(run.printed.at(-1)).toMatchObject({ type: "result", status: "ok", result: "went on" });
-    expect(await waitForNoProcesses(house.root)).toEqual([]);
-    await checkVerified(house);
+    expect(await waitForNoProcesses(skein.root)).toEqual([]);
+    await checkVerified(skein);
   } finally {
     await server.stop();
   }
@@ -223,13 +223,13 @@ function callsIn(request: RecordedRequest): { called: string[]; results: Map<str
   return { called, results };
 }
 
-async function checkVerified(house: TemporaryHome): Promise<void> {
-  const verified = await house.run(["verify", "--json"]);
+async function checkVerified(skein: TemporaryHome): Promise<void> {
+  const verified = await skein.run(["verify", "--json"]);
   expect({ code: verified.code, ...verified.json() }).toMatchObject({ code: 0, ok: true, problems: [] });
 }
 
-async function withStore<T>(house: TemporaryHome, read: (store: Store) => Promise<T>): Promise<T> {
-  const data = join(house.root, "skein", "data");
+async function withStore<T>(skein: TemporaryHome, read: (store: Store) => Promise<T>): Promise<T> {
+  const data = join(skein.root, "skein", "data");
   const store = await openStore({ path: join(data, "skein.db"), outputsDir: join(data, "outputs") });
   try {
     return await read(store);

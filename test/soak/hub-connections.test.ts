@@ -10,13 +10,13 @@ import { childrenOf } from "../support/processes.ts";
 import { temporaryHome, type TemporaryHome } from "../support/temporary-home.ts";
 import { until } from "../support/cpu-time.ts";
 
-async function withHub(visit: (hub: HubFile, house: TemporaryHome) => Promise<void>): Promise<void> {
-  using house = temporaryHome();
+async function withHub(visit: (hub: HubFile, skein: TemporaryHome) => Promise<void>): Promise<void> {
+  using skein = temporaryHome();
   try {
-    await house.run(["hub", "start"]);
-    await visit(JSON.parse(readFileSync(join(house.env["SKEIN_HOME"]!, "state", "hub.json"), "utf8")), house);
+    await skein.run(["hub", "start"]);
+    await visit(JSON.parse(readFileSync(join(skein.env["SKEIN_HOME"]!, "state", "hub.json"), "utf8")), skein);
   } finally {
-    await house.run(["hub", "stop"]);
+    await skein.run(["hub", "stop"]);
   }
 }
 
@@ -90,9 +90,9 @@ test("more connections at once than a hub takes are refused, and those it has go
 
 test("another user of the machine can neither open the socket nor read the token", async () => {
   if (process.getuid!() !== 0) return;
-  await withHub(async (hub, house) => {
+  await withHub(async (hub, skein) => {
     // As if every directory above were open to all.
-    for (const path of [house.root, house.env["SKEIN_HOME"]!, dirname(hub.token_file), dirname(hub.socket)]) chmodSync(path, 0o755);
+    for (const path of [skein.root, skein.env["SKEIN_HOME"]!, dirname(hub.token_file), dirname(hub.socket)]) chmodSync(path, 0o755);
     const code = `
       const [socket, token] = process.argv.slice(1);
       const isOpen = await Bun.connect({ unix: socket, socket: { data() {} } }).then(() => true, () => false);
@@ -118,11 +118,11 @@ test("another user of the machine can neither open the socket nor read the token
 });
 
 test("a client that stays and uses many sessions leaves no process behind for each, and can go on in the first", async () => {
-  await withHub(async (hub, house) => {
-    const talk = await connectToHub("unix", hub, { protocol: 1, client: "stays", directory: house.project });
+  await withHub(async (hub, skein) => {
+    const talk = await connectToHub("unix", hub, { protocol: 1, client: "stays", directory: skein.project });
     const executors = () => childrenOf(hub.pid).filter(({ command }) => command.includes("__executor"));
     const open = async () =>
-      ((await talk.ask("session.open", { directory: house.project, model: "ollama/none" })).result as { id: string }).id;
+      ((await talk.ask("session.open", { directory: skein.project, model: "ollama/none" })).result as { id: string }).id;
     const say = async (session: string, word: string) => {
       const policy = { name: "full", sandbox: "off" };
       const { items } = await talk.follow("bash.execute", { session, command: `echo ${word}`, policy });

@@ -18,15 +18,15 @@ const rows = Object.keys(apiMethods) as MethodName[];
 const transports = ["web", "unix"] as const;
 
 const server = startModelServer({ steps: [{ calls: [{ input: { command: "seq 20000" } }] }], final: "done" });
-const house = temporaryHome({ ...vendorEnv(server.url), SKEIN_MODEL: wireModels.anthropic });
-const hub = await startHub(house);
+const skein = temporaryHome({ ...vendorEnv(server.url), SKEIN_MODEL: wireModels.anthropic });
+const hub = await startHub(skein);
 const talks = {} as Record<(typeof transports)[number], HubClient>;
 /** Ids and places that exist, so that valid params mean something. */
-const pool = { names: ["nobody"], paths: [house.project, "/nowhere"] };
+const pool = { names: ["nobody"], paths: [skein.project, "/nowhere"] };
 
 beforeAll(async () => {
   for (const transport of transports) talks[transport] = await connectToHub(transport, hub, greeting);
-  const { result } = await talks.unix.ask("session.open", { directory: house.project, find: { by: "name", wanted: "main" } });
+  const { result } = await talks.unix.ask("session.open", { directory: skein.project, find: { by: "name", wanted: "main" } });
   const session = (result as { id: string }).id;
   const { items } = await talks.unix.follow("turn.start", { session, prompt: "go" });
   expect(items.at(-1)).toMatchObject({ type: "turn.ended", turn: { status: "ok" } });
@@ -38,10 +38,10 @@ afterAll(async () => {
   for (const talk of Object.values(talks)) talk.close();
   await hub[Symbol.asyncDispose]();
   await server.stop();
-  house[Symbol.dispose]();
+  skein[Symbol.dispose]();
 });
 
-const greeting = { protocol: 1, client: "fuzz", directory: house.project };
+const greeting = { protocol: 1, client: "fuzz", directory: skein.project };
 
 /** Asked with valid params only where that changes nothing, or is over at once. */
 const reading = rows.filter((row) =>

@@ -5,14 +5,14 @@ import { join } from "node:path";
 import { skeinCommand, temporaryHome } from "../support/temporary-home.ts";
 
 test("run waits for a task on stdin when there is no other task", async () => {
-  using house = temporaryHome();
-  const script = join(house.root, "script.json");
+  using skein = temporaryHome();
+  const script = join(skein.root, "script.json");
   writeFileSync(script, JSON.stringify({ steps: [{ text: "hello" }] }));
   const model = `replay/${script}`;
   const late = async (args: string[]) => {
     const child = Bun.spawn([...skeinCommand(), "run", ...args, "-m", model, "--json"], {
-      cwd: house.project,
-      env: house.env,
+      cwd: skein.project,
+      env: skein.env,
       stdin: "pipe",
       stdout: "pipe",
       stderr: "pipe",

@@ -7,14 +7,14 @@ import { resumeAll, killAll, runAll } from "../support/many-agents.ts";
 const agents = ["claude", "codex", "gemini", "opencode", "pi"];
 
 test("twenty at once are shown live and in order, and all of them go on after a kill", async () => {
-  using house = homeWithFakeClis(agents);
+  using skein = homeWithFakeClis(agents);
   const children = Array.from({ length: 20 }, (_, at) => ({ agent: agents[at % agents.length]!, args: [], env: {} }));
-  const shown = await runAll(house, children, "do it fake:stepwise");
+  const shown = await runAll(skein, children, "do it fake:stepwise");
   const whole = ["user", "agent", "tool", "agent", "tool", "agent", "tool", "agent"];
   expect(shown.map(({ code, authors, answer }) => ({ code, authors, answer }))).toEqual(
     shown.map(() => ({ code: 0, authors: whole, answer: "All three were said." })),
   );
-  await killAll(house, shown, "more fake:hangs", ({ type }) => type === "text.delta");
-  expect(await resumeAll(house, shown, "go on fake:good")).toEqual(shown.map(() => ({ agent: expect.any(String), code: 0, status: "ok" })));
-  expect((await house.run(["verify"])).code).toBe(0);
+  await killAll(skein, shown, "more fake:hangs", ({ type }) => type === "text.delta");
+  expect(await resumeAll(skein, shown, "go on fake:good")).toEqual(shown.map(() => ({ agent: expect.any(String), code: 0, status: "ok" })));
+  expect((await skein.run(["verify"])).code).toBe(0);
 });

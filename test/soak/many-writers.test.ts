@@ -22,17 +22,17 @@ test("twenty runs at once on one new store all finish, and every transcript is w
     })),
     final: `finished ${position.prompt}`,
   }));
-  using house = temporaryHome(vendorEnv(server.url));
+  using skein = temporaryHome(vendorEnv(server.url));
   try {
     const tasks = Array.from({ length: writers }, (_, at) => `writer-${at}`);
-    const runs = await Promise.all(tasks.map((task) => house.run(["run", task, "-m", model, "--json"])));
+    const runs = await Promise.all(tasks.map((task) => skein.run(["run", task, "-m", model, "--json"])));
     expect(runs.map((ran) => ({ code: ran.code, err: ran.code === 0 ? "" : ran.err }))).toEqual(runs.map(() => ({ code: 0, err: "" })));
     const results = runs.map((ran) => result.parse(ran.json()));
     expect(results.map((record) => record.result)).toEqual(tasks.map((task) => `finished ${task}`));
     expect(new Set(results.map((record) => record.transcript_path)).size).toBe(writers);
     for (const [at, record] of results.entries()) checkTranscript(record.transcript_path as string, record.session_id, tasks[at] as string);
     const nodes = writers * (2 + 2 * callsEach);
-    await checkVerified(house, { sessions: writers, turns: writers, transcripts: writers, nodes });
+    await checkVerified(skein, { sessions: writers, turns: writers, transcripts: writers, nodes });
   } finally {
     await server.stop();
   }
@@ -59,9 +59,9 @@ function checkTranscript(path: string, session: string, task: string): void {
 
 test("runs that make the same named session at once get one session, and one of them writes at a time", async () => {
   const server = startModelServer(shellScript(["sleep 1"], "slept"));
-  using house = temporaryHome(vendorEnv(server.url));
+  using skein = temporaryHome(vendorEnv(server.url));
   try {
-    const runs = await Promise.all(Array.from({ length: 6 }, () => house.run(["run", "sleep", "-m", model, "--session", "one", "--json"])));
+    const runs = await Promise.all(Array.from({ length: 6 }, () => skein.run(["run", "sleep", "-m", model, "--session", "one", "--json"])));
     const won = runs.filter((ran) => ran.code === 0);
     expect(won.length).toBeGreaterThan(0);
     for (const ran of runs.filter((candidate) => candidate.code !== 0)) {
@@ -72,7 +72,7 @@ test("runs that make the same named session at once get one session, and one of 
       });
     }
     expect(new Set(won.map((ran) => ran.json()["session_id"])).size).toBe(1);
-    await checkVerified(house, { sessions: 1, turns: won.length });
+    await checkVerified(skein, { sessions: 1, turns: won.length });
   } finally {
     await server.stop();
   }
@@ -80,21 +80,21 @@ test("runs that make the same named session at once get one session, and one of 
 
 test("the second run on a session says who holds it, and the first goes on undisturbed", async () => {
   const server = startModelServer(shellScript(["echo held; while [ ! -e let-go ]; do sleep 0.05; done"], "let go"));
-  using house = temporaryHome(vendorEnv(server.url));
+  using skein = temporaryHome(vendorEnv(server.url));
   try {
-    const first = readEvents(house.start(["run", "hold it", "-m", model, "--session", "held", "--output-format", "events"]));
+    const first = readEvents(skein.start(["run", "hold it", "-m", model, "--session", "held", "--output-format", "events"]));
     const id = (await first.until((event) => event.type === "tool.output"))?.session_id as string;
     for (const flags of [["--session", "held"], ["--resume", id], ["--continue"]]) {
-      const second = await house.run(["run", "me too", "-m", model, ...flags, "--json"]);
+      const second = await skein.run(["run", "me too", "-m", model, ...flags, "--json"]);
       expect({ code: second.code, out: second.out }).toEqual({ code: 1, out: "" });
       expect(second.err).toStartWith(`skein: Session held is in use by process ${first.child.pid} since `);
     }
-    await Bun.write(`${house.project}/let-go`, "");
+    await Bun.write(`${skein.project}/let-go`, "");
     expect((await first.ended).code).toBe(0);
     expect(first.printed.at(-1)).toMatchObject({ type: "result", status: "ok", result: "let go" });
-    const third = await house.run(["run", "now me", "-m", model, "--session", "held", "--json"]);
+    const third = await skein.run(["run", "now me", "-m", model, "--session", "held", "--json"]);
     expect(third.json()).toMatchObject({ status: "ok", session_id: id });
-    await checkVerified(house, { sessions: 1, turns: 2 });
+    await checkVerified(skein, { sessions: 1, turns: 2 });
   } finally {
     await server.stop();
   }
@@ -102,15 +102,15 @@ test("the second run on a session says who holds it, and the first goes on undis
 
 test("a torn last line of a transcript is tolerated, and mended by the next turn", async () => {
   const server = startModelServer(({ position }) => shellScript([`echo ${position.prompt}`], `answer to ${position.prompt} with é and 🧵`));
-  using house = temporaryHome(vendorEnv(server.url));
+  using skein = temporaryHome(vendorEnv(server.url));
   try {
-    const first = (await house.run(["run", "first", "-m", model, "--session", "torn", "--json"])).json();
+    const first = (await skein.run(["run", "first", "-m", model, "--session", "torn", "--json"])).json();
     const path = String(first["transcript_path"]);
     const whole = readFileSync(path);
     // In the middle of the last line, and in the middle of a character of it.
     truncateSync(path, whole.lastIndexOf("🧵") + 2);
-    await checkVerified(house, { sessions: 1 });
-    const second = await house.run(["run", "second", "-m", model, "--session", "torn", "--json"]);
+    await checkVerified(skein, { sessions: 1 });
+    const second = await skein.run(["run", "second", "-m", model, "--session", "torn", "--json"]);
     expect(second.json()).toMatchObject({ status: "ok", transcript_path: path });
     const mended = readFileSync(path);
     expect(mended.subarray(0, whole.length).equals(whole)).toBe(true);
@@ -118,7 +118,7 @@ test("a torn last line of a transcript is tolerated, and mended by the next turn
     transcriptHeader.parse(JSON.parse(header as string));
     const roles: Role[] = ["user", "tool_call", "tool_result", "assistant"];
     expect(lines.map((line) => transcriptLine.parse(JSON.parse(line)).role)).toEqual([...roles, ...roles]);
-    await checkVerified(house, { sessions: 1, turns: 2 });
+    await checkVerified(skein, { sessions: 1, turns: 2 });
   } finally {
     await server.stop();
   }
@@ -126,26 +126,26 @@ test("a torn last line of a transcript is tolerated, and mended by the next turn
 
 test("a transcript that was cut in its header, or deleted, is written again from the store", async () => {
   const server = startModelServer(({ position }) => shellScript([], `answer to ${position.prompt}`));
-  using house = temporaryHome(vendorEnv(server.url));
+  using skein = temporaryHome(vendorEnv(server.url));
   try {
-    const first = (await house.run(["run", "first", "-m", model, "--session", "cut", "--json"])).json();
+    const first = (await skein.run(["run", "first", "-m", model, "--session", "cut", "--json"])).json();
     const path = String(first["transcript_path"]);
     const whole = readFileSync(path, "utf8");
     truncateSync(path, 10);
-    const damaged = await house.run(["verify", "--json"]);
+    const damaged = await skein.run(["verify", "--json"]);
     expect({ code: damaged.code, ok: damaged.json()["ok"] }).toEqual({ code: 1, ok: false });
-    await house.run(["run", "second", "-m", model, "--session", "cut", "--json"]);
+    await skein.run(["run", "second", "-m", model, "--session", "cut", "--json"]);
     expect(readFileSync(path, "utf8")).toStartWith(whole);
     await Bun.file(path).delete();
-    const third = await house.run(["run", "third", "-m", model, "--session", "cut", "--json"]);
+    const third = await skein.run(["run", "third", "-m", model, "--session", "cut", "--json"]);
     expect(readFileSync(String(third.json()["transcript_path"]), "utf8")).toStartWith(whole);
-    await checkVerified(house, { sessions: 1, turns: 3 });
+    await checkVerified(skein, { sessions: 1, turns: 3 });
   } finally {
     await server.stop();
   }
 });
 
-async function checkVerified(house: TemporaryHome, counts: Record<string, number>): Promise<void> {
-  const verified = await house.run(["verify", "--json"]);
+async function checkVerified(skein: TemporaryHome, counts: Record<string, number>): Promise<void> {
+  const verified = await skein.run(["verify", "--json"]);
   expect({ code: verified.code, ...verified.json() }).toMatchObject({ code: 0, ok: true, problems: [], ...counts });
 }

@@ -11,40 +11,40 @@ import { waitForNoProcesses } from "../support/processes.ts";
 import { type TemporaryHome, vendorEnv } from "../support/temporary-home.ts";
 import { quietestSecond, until } from "../support/cpu-time.ts";
 
-const sizes = (house: TemporaryHome) =>
-  ["plain", "own"].map((name) => statSync(join(house.project, name), { throwIfNoEntry: false })?.size ?? 0);
-const stateAfter = async (house: TemporaryHome, verb: "pause" | "resume") =>
-  pauseReport.parse((await house.run([verb, "long", "--json"])).json()).state;
+const sizes = (skein: TemporaryHome) =>
+  ["plain", "own"].map((name) => statSync(join(skein.project, name), { throwIfNoEntry: false })?.size ?? 0);
+const stateAfter = async (skein: TemporaryHome, verb: "pause" | "resume") =>
+  pauseReport.parse((await skein.run([verb, "long", "--json"])).json()).state;
 
 for (const agent of ["claude", "codex", "gemini", "opencode", "pi"]) {
   test(`${agent} stands still with all it has started, and goes on to its answer`, async () => {
-    using house = homeWithFakeClis([agent]);
-    const run = readEvents(house.start(["run", "fake:busy", "--session", "long", "-a", agent, "--output-format", "events"]));
-    await until(() => sizes(house).every((size) => size > 0), "both loops write");
-    expect(await stateAfter(house, "pause")).toBe("paused");
-    const before = sizes(house);
+    using skein = homeWithFakeClis([agent]);
+    const run = readEvents(skein.start(["run", "fake:busy", "--session", "long", "-a", agent, "--output-format", "events"]));
+    await until(() => sizes(skein).every((size) => size > 0), "both loops write");
+    expect(await stateAfter(skein, "pause")).toBe("paused");
+    const before = sizes(skein);
     expect(await quietestSecond(run.child.pid)).toBeLessThanOrEqual(1);
-    expect(sizes(house)).toEqual(before);
-    expect(await stateAfter(house, "resume")).toBe("running");
-    await until(() => sizes(house).every((size, at) => size > before[at]!), "both loops go on");
-    await Bun.write(join(house.project, "end"), "");
+    expect(sizes(skein)).toEqual(before);
+    expect(await stateAfter(skein, "resume")).toBe("running");
+    await until(() => sizes(skein).every((size, at) => size > before[at]!), "both loops go on");
+    await Bun.write(join(skein.project, "end"), "");
     expect(await run.ended).toMatchObject({ code: 0 });
     expect(run.printed.at(-1)).toMatchObject({ type: "result", status: "ok" });
   }, 300_000);
 }
 
 test("a CLI that is killed while it stands still leaves nothing, with walls and without", async () => {
-  using house = homeWithFakeClis(["claude"]);
+  using skein = homeWithFakeClis(["claude"]);
   for (const policy of ["workspace", "full"]) {
     const words = ["--session", "long", "-a", "claude", "--policy", policy, "--output-format", "events"];
-    const run = readEvents(house.start(["run", "fake:busy", ...words]));
+    const run = readEvents(skein.start(["run", "fake:busy", ...words]));
     await run.until((event) => event.type === "turn.started");
-    await until(() => sizes(house).every((size) => size > 0), "both loops write");
-    expect(await stateAfter(house, "pause")).toBe("paused");
-    expect(await house.run(["kill", "long"])).toMatchObject({ code: 0, out: "stopped long\n" });
+    await until(() => sizes(skein).every((size) => size > 0), "both loops write");
+    expect(await stateAfter(skein, "pause")).toBe("paused");
+    expect(await skein.run(["kill", "long"])).toMatchObject({ code: 0, out: "stopped long\n" });
     await run.ended;
-    expect(await waitForNoProcesses(house.root)).toEqual([]);
-    for (const name of ["plain", "own"]) rmSync(join(house.project, name));
+    expect(await waitForNoProcesses(skein.root)).toEqual([]);
+    for (const name of ["plain", "own"]) rmSync(join(skein.project, name));
   }
 }, 300_000);
 
@@ -57,16 +57,16 @@ test("an answer on its way through the gateway waits, and no request passes mean
   };
   let asked = 0;
   const server = startModelServer({ steps: [], final: "" }, { route: (request, path) => ((asked += 1), late(request, path)) });
-  using house = homeWithFakeClis(["claude"], vendorEnv(server.url));
+  using skein = homeWithFakeClis(["claude"], vendorEnv(server.url));
   try {
-    const run = readEvents(house.start(["run", "fake:thinks", "--session", "long", "-a", "claude", "--output-format", "events"]));
+    const run = readEvents(skein.start(["run", "fake:thinks", "--session", "long", "-a", "claude", "--output-format", "events"]));
     await until(() => asked > 0, "the vendor is asked");
-    expect(await stateAfter(house, "pause")).toBe("paused");
+    expect(await stateAfter(skein, "pause")).toBe("paused");
     isPaused.resolve();
     expect(await quietestSecond(run.child.pid)).toBeLessThanOrEqual(2);
     await Bun.sleep(2_000);
     expect([run.printed.some(({ type }) => type === "turn.ended"), asked]).toEqual([false, 1]);
-    expect(await stateAfter(house, "resume")).toBe("running");
+    expect(await stateAfter(skein, "resume")).toBe("running");
     expect(await run.ended).toMatchObject({ code: 0 });
   } finally {
     await Promise.all([server.stop(), vendor.stop()]);

@@ -15,15 +15,15 @@ import { quietestSecond, until } from "../support/cpu-time.ts";
 const model = ["-m", wireModels.anthropic];
 const events = ["--output-format", "events"];
 const loop = (file: string) => `while [ ! -e end ]; do date +%s%N >> ${file}; sleep 0.02; done; echo whole`;
-const sizeOf = (house: TemporaryHome, name: string) => statSync(join(house.project, name), { throwIfNoEntry: false })?.size ?? 0;
-const reportOf = async (house: TemporaryHome, ...args: string[]) => pauseReport.parse((await house.run([...args, "--json"])).json());
-const rowsOf = async (house: TemporaryHome) => turnInfo.array().parse((await house.run(["ps", "--json"])).json());
+const sizeOf = (skein: TemporaryHome, name: string) => statSync(join(skein.project, name), { throwIfNoEntry: false })?.size ?? 0;
+const reportOf = async (skein: TemporaryHome, ...args: string[]) => pauseReport.parse((await skein.run([...args, "--json"])).json());
+const rowsOf = async (skein: TemporaryHome) => turnInfo.array().parse((await skein.run(["ps", "--json"])).json());
 
-async function walk(script: ScriptSource, check: (house: TemporaryHome, server: ModelServer) => Promise<void>): Promise<void> {
+async function walk(script: ScriptSource, check: (skein: TemporaryHome, server: ModelServer) => Promise<void>): Promise<void> {
   const server = startModelServer(script);
-  using house = temporaryHome(vendorEnv(server.url));
+  using skein = temporaryHome(vendorEnv(server.url));
   try {
-    await check(house, server);
+    await check(skein, server);
   } finally {
     await server.stop();
   }
@@ -38,79 +38,79 @@ const family: ScriptSource = ({ position: { prompt } }) => {
 };
 
 test("sub-sessions stand still with their parent, and one of them alone, also when its parent goes on", async () => {
-  await walk(family, async (house, server) => {
-    const run = readEvents(house.start(["run", "delegate", "--session", "top", ...model, ...events]));
-    const sizes = () => ["left", "right"].map((name) => sizeOf(house, name));
+  await walk(family, async (skein, server) => {
+    const run = readEvents(skein.start(["run", "delegate", "--session", "top", ...model, ...events]));
+    const sizes = () => ["left", "right"].map((name) => sizeOf(skein, name));
     const grown = (before: number[]) => sizes().map((size, at) => size > before[at]!);
     await until(() => sizes().every((size) => size > 0), "both write");
-    expect(await reportOf(house, "pause", "top")).toMatchObject({ state: "paused" });
+    expect(await reportOf(skein, "pause", "top")).toMatchObject({ state: "paused" });
     const [still, asked] = [sizes(), server.requests.length];
     expect(await quietestSecond(run.child.pid)).toBeLessThanOrEqual(1);
     expect([sizes(), server.requests.length]).toEqual([still, asked]);
-    expect((await rowsOf(house)).map(({ state }) => state)).toEqual(["paused", "paused", "paused"]);
+    expect((await rowsOf(skein)).map(({ state }) => state)).toEqual(["paused", "paused", "paused"]);
 
-    const left = (await rowsOf(house)).find(({ session }) => session.task === "left")!.session.id;
-    expect(await reportOf(house, "pause", left)).toMatchObject({ state: "paused" });
-    expect(await reportOf(house, "resume", "top")).toMatchObject({ state: "running" });
+    const left = (await rowsOf(skein)).find(({ session }) => session.task === "left")!.session.id;
+    expect(await reportOf(skein, "pause", left)).toMatchObject({ state: "paused" });
+    expect(await reportOf(skein, "resume", "top")).toMatchObject({ state: "running" });
     await until(() => grown(still)[1] === true, "the other one goes on");
     expect(grown(still)).toEqual([false, true]);
-    expect(Object.fromEntries((await rowsOf(house)).map(({ state, session }) => [session.task, state]))).toEqual({
+    expect(Object.fromEntries((await rowsOf(skein)).map(({ state, session }) => [session.task, state]))).toEqual({
       delegate: "running",
       left: "paused",
       right: "running",
     });
-    expect(await reportOf(house, "resume", left)).toMatchObject({ state: "running" });
+    expect(await reportOf(skein, "resume", left)).toMatchObject({ state: "running" });
     await until(() => grown(still)[0] === true, "it goes on too");
-    await Bun.write(join(house.project, "end"), "");
+    await Bun.write(join(skein.project, "end"), "");
     expect(await run.ended).toMatchObject({ code: 0 });
     expect(run.printed.at(-1)).toMatchObject({ status: "ok", result: "both are back" });
   });
 }, 300_000);
 
 test("a sub-session goes on only with its parent, and --force is refused where others run in the same process", async () => {
-  await walk(family, async (house) => {
-    const run = readEvents(house.start(["run", "delegate", "--session", "top", ...model, ...events]));
-    await until(() => sizeOf(house, "left") > 0 && sizeOf(house, "right") > 0, "both write");
-    const left = (await rowsOf(house)).find(({ session }) => session.task === "left")!.session.id;
-    const refused = await house.run(["pause", left, "--force"]);
+  await walk(family, async (skein) => {
+    const run = readEvents(skein.start(["run", "delegate", "--session", "top", ...model, ...events]));
+    await until(() => sizeOf(skein, "left") > 0 && sizeOf(skein, "right") > 0, "both write");
+    const left = (await rowsOf(skein)).find(({ session }) => session.task === "left")!.session.id;
+    const refused = await skein.run(["pause", left, "--force"]);
     expect(refused).toMatchObject({ code: 1, out: "" });
     expect(refused.err).toMatch(/process \d+ also runs .*, .*, which would stand still too/);
-    await reportOf(house, "pause", "top");
-    expect(await reportOf(house, "resume", left)).toMatchObject({ state: "paused" });
-    const still = sizeOf(house, "left");
+    await reportOf(skein, "pause", "top");
+    expect(await reportOf(skein, "resume", left)).toMatchObject({ state: "paused" });
+    const still = sizeOf(skein, "left");
     await Bun.sleep(300);
-    expect(sizeOf(house, "left")).toBe(still);
-    expect(await house.run(["kill", "top"])).toMatchObject({ code: 0 });
+    expect(sizeOf(skein, "left")).toBe(still);
+    expect(await skein.run(["kill", "top"])).toMatchObject({ code: 0 });
     await run.ended;
   });
 }, 300_000);
 
 test("the turn of a chat stands still and goes on, and the chat after it", async () => {
-  await walk(shellScript([loop("written")], "went on"), async (house) => {
-    const chat = house.start(["chat", "talk", ...model], { stdin: "loop\n" });
-    await until(() => sizeOf(house, "written") > 0, "the command runs");
-    expect(await reportOf(house, "pause", "talk")).toMatchObject({ state: "paused", pid: chat.pid });
-    const before = sizeOf(house, "written");
+  await walk(shellScript([loop("written")], "went on"), async (skein) => {
+    const chat = skein.start(["chat", "talk", ...model], { stdin: "loop\n" });
+    await until(() => sizeOf(skein, "written") > 0, "the command runs");
+    expect(await reportOf(skein, "pause", "talk")).toMatchObject({ state: "paused", pid: chat.pid });
+    const before = sizeOf(skein, "written");
     expect(await quietestSecond(chat.pid)).toBeLessThanOrEqual(1);
-    expect(sizeOf(house, "written")).toBe(before);
-    await reportOf(house, "resume", "talk");
-    await Bun.write(join(house.project, "end"), "");
+    expect(sizeOf(skein, "written")).toBe(before);
+    await reportOf(skein, "resume", "talk");
+    await Bun.write(join(skein.project, "end"), "");
     expect(await new Response(chat.stdout).text()).toContain("went on");
     expect(await chat.exited).toBe(0);
   });
 }, 300_000);
 
 test("a request that waits to be tried again is not sent while the turn stands still", async () => {
-  await walk({ steps: [], final: "at last" }, async (house, server) => {
+  await walk({ steps: [], final: "at last" }, async (skein, server) => {
     server.setFault({ type: "status", status: 429, retryAfter: "2" });
-    const run = readEvents(house.start(["run", "ask", "--session", "again", ...model, ...events]));
+    const run = readEvents(skein.start(["run", "ask", "--session", "again", ...model, ...events]));
     await run.until((event) => event.type === "model.retried");
-    await reportOf(house, "pause", "again");
+    await reportOf(skein, "pause", "again");
     server.setFault(null);
     const asked = server.main().length;
     await Bun.sleep(3_500);
     expect(server.main().length).toBe(asked);
-    await reportOf(house, "resume", "again");
+    await reportOf(skein, "resume", "again");
     expect(await run.ended).toMatchObject({ code: 0 });
     expect(run.printed.at(-1)).toMatchObject({ status: "ok", result: "at last" });
   });
@@ -143,15 +143,15 @@ test("an answer whose connection is lost in a pause is gone on with", async () =
     return new Response(bodies.length === 1 ? first() : second(), { headers: { "content-type": "text/event-stream" } });
   };
   const server = startModelServer({ steps: [], final: "" }, { route });
-  using house = temporaryHome(vendorEnv(server.url));
+  using skein = temporaryHome(vendorEnv(server.url));
   try {
-    const run = readEvents(house.start(["run", "talk", "--session", "talk", "-m", wireModels["openai-chat"], ...events]));
+    const run = readEvents(skein.start(["run", "talk", "--session", "talk", "-m", wireModels["openai-chat"], ...events]));
     await run.until((event) => event.type === "text.delta");
-    await reportOf(house, "pause", "talk");
+    await reportOf(skein, "pause", "talk");
     lost.resolve();
     await Bun.sleep(500);
     expect(bodies.length).toBe(1);
-    await reportOf(house, "resume", "talk");
+    await reportOf(skein, "resume", "talk");
     expect(await run.ended).toMatchObject({ code: 0 });
     expect(run.printed.at(-1)).toMatchObject({ status: "ok", result: "It begins, and it ends." });
     expect(bodies.length).toBe(2);
@@ -162,52 +162,52 @@ test("an answer whose connection is lost in a pause is gone on with", async () =
 
 test("a turn that the hub runs stands still and goes on, its other turns run on", async () => {
   const scripts: ScriptSource = ({ position: { prompt } }) => shellScript([loop(prompt)], `${prompt} went on`);
-  await walk(scripts, async (house) => {
+  await walk(scripts, async (skein) => {
     try {
       for (const name of ["one", "two"])
-        expect(await house.run(["run", name, "--session", name, ...model, "--detach"])).toMatchObject({ code: 0 });
-      const sizes = () => ["one", "two"].map((name) => sizeOf(house, name));
+        expect(await skein.run(["run", name, "--session", name, ...model, "--detach"])).toMatchObject({ code: 0 });
+      const sizes = () => ["one", "two"].map((name) => sizeOf(skein, name));
       await until(() => sizes().every((size) => size > 0), "both write");
-      expect(await reportOf(house, "pause", "one")).toMatchObject({ state: "paused" });
+      expect(await reportOf(skein, "pause", "one")).toMatchObject({ state: "paused" });
       const before = sizes();
-      await until(() => sizeOf(house, "two") > before[1]!, "the other one runs");
+      await until(() => sizeOf(skein, "two") > before[1]!, "the other one runs");
       await Bun.sleep(500);
-      expect(sizeOf(house, "one")).toBe(before[0]!);
-      const refused = await house.run(["pause", "two", "--force"]);
+      expect(sizeOf(skein, "one")).toBe(before[0]!);
+      const refused = await skein.run(["pause", "two", "--force"]);
       expect(refused).toMatchObject({ code: 1, out: "" });
       expect(refused.err).toContain("which would stand still too");
-      await Bun.write(join(house.project, "end"), "");
-      await until(async () => (await rowsOf(house)).length === 1, "the other one ends");
-      expect(await reportOf(house, "resume", "one")).toMatchObject({ state: "running" });
-      await until(async () => (await rowsOf(house)).length === 0, "it ends too");
-      const last = (await house.run(["show", "one", "--json"])).json() as { turns: { status: string }[] };
+      await Bun.write(join(skein.project, "end"), "");
+      await until(async () => (await rowsOf(skein)).length === 1, "the other one ends");
+      expect(await reportOf(skein, "resume", "one")).toMatchObject({ state: "running" });
+      await until(async () => (await rowsOf(skein)).length === 0, "it ends too");
+      const last = (await skein.run(["show", "one", "--json"])).json() as { turns: { status: string }[] };
       expect(last.turns.map(({ status }) => status)).toEqual(["ok"]);
     } finally {
-      await house.run(["hub", "stop", "--wait", "0"]);
+      await skein.run(["hub", "stop", "--wait", "0"]);
     }
   });
 }, 300_000);
 
 test("a turn that came over MCP stands still, goes on and answers; another one is killed and leaves nothing", async () => {
   const scripts: ScriptSource = ({ position: { prompt } }) => shellScript([loop(prompt)], `${prompt} went on`);
-  await walk(scripts, async (house, server) => {
+  await walk(scripts, async (skein, server) => {
     try {
-      await using mcp = await mcpClient(house);
+      await using mcp = await mcpClient(skein);
       const work = (name: string) => mcp.call("work_with", { agent: "native", task: name, session_id: name });
       const [first, second] = [work("one"), work("two")];
-      await until(() => sizeOf(house, "one") > 0 && sizeOf(house, "two") > 0, "both write");
-      expect(await reportOf(house, "pause", "one")).toMatchObject({ state: "paused" });
-      const [before, asked] = [sizeOf(house, "one"), server.requests.length];
+      await until(() => sizeOf(skein, "one") > 0 && sizeOf(skein, "two") > 0, "both write");
+      expect(await reportOf(skein, "pause", "one")).toMatchObject({ state: "paused" });
+      const [before, asked] = [sizeOf(skein, "one"), server.requests.length];
       await Bun.sleep(500);
-      expect([sizeOf(house, "one"), server.requests.length]).toEqual([before, asked]);
-      expect(await house.run(["kill", "two"])).toMatchObject({ code: 0, out: "stopped two\n" });
+      expect([sizeOf(skein, "one"), server.requests.length]).toEqual([before, asked]);
+      expect(await skein.run(["kill", "two"])).toMatchObject({ code: 0, out: "stopped two\n" });
       expect(await second).toMatchObject({ isError: true, output: { status: "cancelled" } });
-      expect(await reportOf(house, "resume", "one")).toMatchObject({ state: "running" });
-      await Bun.write(join(house.project, "end"), "");
+      expect(await reportOf(skein, "resume", "one")).toMatchObject({ state: "running" });
+      await Bun.write(join(skein.project, "end"), "");
       expect(await first).toMatchObject({ isError: false, text: expect.stringContaining("one went on") });
     } finally {
-      await house.run(["hub", "stop", "--wait", "0"]);
+      await skein.run(["hub", "stop", "--wait", "0"]);
     }
-    expect(await waitForNoProcesses(house.root)).toEqual([]);
+    expect(await waitForNoProcesses(skein.root)).toEqual([]);
   });
 }, 300_000);

@@ -17,41 +17,41 @@ const model = wireModels.anthropic;
 const loop = (file: string) => `while [ ! -e end ]; do date +%s%N >> ${file}; sleep 0.02; done`;
 const loops = `echo begun; setsid bash -c '${loop("own")}' & ${loop("plain")}; wait; echo whole`;
 
-const sizes = (house: TemporaryHome) =>
-  ["plain", "own"].map((name) => statSync(join(house.project, name), { throwIfNoEntry: false })?.size ?? 0);
-const stateOf = async (house: TemporaryHome, name: string) => {
-  const rows = turnInfo.array().parse((await house.run(["ps", "--json"])).json());
+const sizes = (skein: TemporaryHome) =>
+  ["plain", "own"].map((name) => statSync(join(skein.project, name), { throwIfNoEntry: false })?.size ?? 0);
+const stateOf = async (skein: TemporaryHome, name: string) => {
+  const rows = turnInfo.array().parse((await skein.run(["ps", "--json"])).json());
   return rows.find((row) => row.session.name === name)?.state ?? null;
 };
-const reportOf = async (house: TemporaryHome, ...args: string[]) => pauseReport.parse((await house.run([...args, "--json"])).json());
+const reportOf = async (skein: TemporaryHome, ...args: string[]) => pauseReport.parse((await skein.run([...args, "--json"])).json());
 
 test("a paused run writes, computes and asks nothing, for longer than its time limit, and then goes on to its end", async () => {
   const server = startModelServer(shellScript([loops], "went on"));
-  using house = temporaryHome(vendorEnv(server.url));
+  using skein = temporaryHome(vendorEnv(server.url));
   try {
-    const run = readEvents(house.start(["run", "loop", "--session", "long", "-m", model, "--timeout", "15", "--output-format", "events"]));
+    const run = readEvents(skein.start(["run", "loop", "--session", "long", "-m", model, "--timeout", "15", "--output-format", "events"]));
     await run.until((event) => event.type === "tool.output");
-    await until(() => sizes(house).every((size) => size > 0), "both loops write");
-    expect(await reportOf(house, "pause", "long")).toMatchObject({ state: "paused", pid: run.child.pid });
-    const [before, asked] = [sizes(house), server.requests.length];
+    await until(() => sizes(skein).every((size) => size > 0), "both loops write");
+    expect(await reportOf(skein, "pause", "long")).toMatchObject({ state: "paused", pid: run.child.pid });
+    const [before, asked] = [sizes(skein), server.requests.length];
     expect(await quietestSecond(run.child.pid)).toBeLessThanOrEqual(1);
-    expect(await house.run(["pause", "long"])).toMatchObject({ code: 0, out: "paused long\n", err: "" });
-    expect(await stateOf(house, "long")).toBe("paused");
+    expect(await skein.run(["pause", "long"])).toMatchObject({ code: 0, out: "paused long\n", err: "" });
+    expect(await stateOf(skein, "long")).toBe("paused");
     await Bun.sleep(15_000);
-    expect([sizes(house), server.requests.length]).toEqual([before, asked]);
+    expect([sizes(skein), server.requests.length]).toEqual([before, asked]);
 
-    expect(await reportOf(house, "resume", "long")).toMatchObject({ state: "running", pid: run.child.pid });
-    expect(await house.run(["resume", "long"])).toMatchObject({ code: 0, out: "long goes on\n", err: "" });
-    await until(() => sizes(house).every((size, at) => size > before[at]!), "both loops go on");
-    await Bun.write(join(house.project, "end"), "");
+    expect(await reportOf(skein, "resume", "long")).toMatchObject({ state: "running", pid: run.child.pid });
+    expect(await skein.run(["resume", "long"])).toMatchObject({ code: 0, out: "long goes on\n", err: "" });
+    await until(() => sizes(skein).every((size, at) => size > before[at]!), "both loops go on");
+    await Bun.write(join(skein.project, "end"), "");
     expect(await run.ended).toMatchObject({ code: 0 });
     expect(run.printed.filter(({ type }) => /^turn\.(paused|resumed)$/.test(type)).map(({ type }) => type)).toEqual([
       "turn.paused",
       "turn.resumed",
     ]);
     expect(run.printed.at(-1)).toMatchObject({ type: "result", status: "ok", result: "went on" });
-    expect(await house.run(["pause", "long"])).toMatchObject({ code: 0, out: "nothing runs in long\n" });
-    expect(await house.run(["resume", "long"])).toMatchObject({
+    expect(await skein.run(["pause", "long"])).toMatchObject({ code: 0, out: "nothing runs in long\n" });
+    expect(await skein.run(["resume", "long"])).toMatchObject({
       code: 0,
       out: "nothing runs in long; skein run --resume long goes on with it\n",
     });
@@ -68,11 +68,11 @@ test("an answer that streams is not read on while it is paused, and is whole in 
     beforeStep: () => void (said.asked += 1),
     isHeldAt: (at) => at === 5 && said.isHeld && (said.dots += 1) > 0,
   });
-  using house = temporaryHome(vendorEnv(server.url));
+  using skein = temporaryHome(vendorEnv(server.url));
   try {
-    const run = readEvents(house.start(["run", "talk", "--session", "talk", "-m", longRunModel, "--output-format", "events"]));
+    const run = readEvents(skein.start(["run", "talk", "--session", "talk", "-m", longRunModel, "--output-format", "events"]));
     await run.until((event) => event.type === "text.delta");
-    await reportOf(house, "pause", "talk");
+    await reportOf(skein, "pause", "talk");
     await run.until((event) => event.type === "turn.paused");
     // What was on its way may still come; three dots are sent in a second.
     const isStill = async () => {
@@ -82,7 +82,7 @@ test("an answer that streams is not read on while it is paused, and is whole in 
     };
     await until(isStill, "nothing more is printed");
     said.isHeld = false;
-    await reportOf(house, "resume", "talk");
+    await reportOf(skein, "resume", "talk");
     expect(await run.ended).toMatchObject({ code: 0 });
     const result = `0.0 0.1 0.2 0.3 0.4 ${".".repeat(said.dots)}0.5 0.6 0.7 0.8 0.9 done`;
     expect([run.printed.at(-1), said.asked]).toEqual([expect.objectContaining({ status: "ok", result }), 1]);
@@ -93,19 +93,19 @@ test("an answer that streams is not read on while it is paused, and is whole in 
 
 test("a run that is killed while it stands still leaves nothing", async () => {
   const server = startModelServer(shellScript([loops], "went on"));
-  using house = temporaryHome(vendorEnv(server.url));
+  using skein = temporaryHome(vendorEnv(server.url));
   try {
     for (const how of [
       ["kill", "long"],
       ["kill", "long", "--force"],
     ]) {
-      const run = readEvents(house.start(["run", "loop", "--session", "long", "-m", model, "--output-format", "events"]));
+      const run = readEvents(skein.start(["run", "loop", "--session", "long", "-m", model, "--output-format", "events"]));
       await run.until((event) => event.type === "tool.output");
-      await reportOf(house, "pause", "long");
+      await reportOf(skein, "pause", "long");
       const family = childrenOf(run.child.pid);
-      expect(await house.run([...how])).toMatchObject({ code: 0 });
+      expect(await skein.run([...how])).toMatchObject({ code: 0 });
       await run.ended;
-      expect(await waitForNoProcesses(house.root, 20_000, { family })).toEqual([]);
+      expect(await waitForNoProcesses(skein.root, 20_000, { family })).toEqual([]);
     }
   } finally {
     await server.stop();
@@ -114,18 +114,18 @@ test("a run that is killed while it stands still leaves nothing", async () => {
 
 test("a paused skein that is killed with -9 leaves nothing", async () => {
   const server = startModelServer(shellScript([loops], "went on"));
-  using house = temporaryHome(vendorEnv(server.url));
+  using skein = temporaryHome(vendorEnv(server.url));
   try {
     for (const policy of ["workspace", "full"]) {
       const run = readEvents(
-        house.start(["run", "loop", "--session", policy, "-m", model, "--policy", policy, "--output-format", "events"]),
+        skein.start(["run", "loop", "--session", policy, "-m", model, "--policy", policy, "--output-format", "events"]),
       );
       await run.until((event) => event.type === "tool.output");
-      await reportOf(house, "pause", policy);
+      await reportOf(skein, "pause", policy);
       const family = childrenOf(run.child.pid);
       run.child.kill("SIGKILL");
       await run.ended;
-      expect(await waitForNoProcesses(house.root, 20_000, { family })).toEqual([]);
+      expect(await waitForNoProcesses(skein.root, 20_000, { family })).toEqual([]);
     }
   } finally {
     await server.stop();
@@ -134,23 +134,23 @@ test("a paused skein that is killed with -9 leaves nothing", async () => {
 
 test("--force stops the process itself with all below it, which ps shows, resume ends and kill ends", async () => {
   const server = startModelServer(shellScript([loops], "went on"));
-  using house = temporaryHome(vendorEnv(server.url));
+  using skein = temporaryHome(vendorEnv(server.url));
   try {
-    const run = readEvents(house.start(["run", "loop", "--session", "long", "-m", model, "--output-format", "events"]));
+    const run = readEvents(skein.start(["run", "loop", "--session", "long", "-m", model, "--output-format", "events"]));
     await run.until((event) => event.type === "tool.output");
-    expect(await house.run(["pause", "long", "--force"])).toMatchObject({ code: 0, out: "paused long\n" });
+    expect(await skein.run(["pause", "long", "--force"])).toMatchObject({ code: 0, out: "paused long\n" });
     const family = [run.child.pid, ...childrenOf(run.child.pid).map(({ pid }) => pid)];
     await until(() => family.every(isStopped), "everything is stopped");
-    expect(await stateOf(house, "long")).toBe("paused");
-    expect(await reportOf(house, "pause", "long")).toMatchObject({ state: "paused", pid: run.child.pid });
-    expect(await house.run(["resume", "long"])).toMatchObject({ code: 0, out: "long goes on\n" });
+    expect(await stateOf(skein, "long")).toBe("paused");
+    expect(await reportOf(skein, "pause", "long")).toMatchObject({ state: "paused", pid: run.child.pid });
+    expect(await skein.run(["resume", "long"])).toMatchObject({ code: 0, out: "long goes on\n" });
     expect(family.some(isStopped)).toBe(false);
-    expect(await stateOf(house, "long")).toBe("running");
+    expect(await stateOf(skein, "long")).toBe("running");
 
-    await reportOf(house, "pause", "long", "--force");
-    expect(await house.run(["kill", "long"])).toMatchObject({ code: 0, out: "stopped long\n" });
+    await reportOf(skein, "pause", "long", "--force");
+    expect(await skein.run(["kill", "long"])).toMatchObject({ code: 0, out: "stopped long\n" });
     await run.ended;
-    expect(await waitForNoProcesses(house.root)).toEqual([]);
+    expect(await waitForNoProcesses(skein.root)).toEqual([]);
   } finally {
     await server.stop();
   }
@@ -158,17 +158,17 @@ test("--force stops the process itself with all below it, which ps shows, resume
 
 test("a command that exec runs is paused and goes on", async () => {
   const server = startModelServer(shellScript([]));
-  using house = temporaryHome(vendorEnv(server.url));
+  using skein = temporaryHome(vendorEnv(server.url));
   try {
-    await house.run(["new", "bench", "-m", model]);
-    const exec = house.start(["exec", "bench", loops]);
-    await until(() => sizes(house).every((size) => size > 0), "both loops write");
-    await reportOf(house, "pause", "bench");
-    const before = sizes(house);
+    await skein.run(["new", "bench", "-m", model]);
+    const exec = skein.start(["exec", "bench", loops]);
+    await until(() => sizes(skein).every((size) => size > 0), "both loops write");
+    await reportOf(skein, "pause", "bench");
+    const before = sizes(skein);
     expect(await quietestSecond(exec.pid)).toBeLessThanOrEqual(1);
-    expect(sizes(house)).toEqual(before);
-    await Bun.write(join(house.project, "end"), "");
-    await reportOf(house, "resume", "bench");
+    expect(sizes(skein)).toEqual(before);
+    await Bun.write(join(skein.project, "end"), "");
+    await reportOf(skein, "resume", "bench");
     expect(await new Response(exec.stdout).text()).toContain("whole");
     expect(await exec.exited).toBe(0);
   } finally {

@@ -15,11 +15,11 @@ const player: Player = () => ({
 
 test("kill -9 at random, five times: every member completes once, no phase is done twice, nothing of the work is missing", async () => {
   const random = randomOf(20_261_116);
-  await runTeamJourney(player, async ({ house }) => {
-    const folder = join(house.project, ".skein/teams");
+  await runTeamJourney(player, async ({ skein }) => {
+    const folder = join(skein.project, ".skein/teams");
     const logs = () => (existsSync(folder) ? readdirSync(folder).map((team) => join(folder, team, "session.log")) : []);
     const lines = () => logs().reduce((sum, path) => sum + (existsSync(path) ? readFileSync(path, "utf8").split("\n").length - 1 : 0), 0);
-    let child = house.start(["team", "run", "two parts", "--agents", "architect,engineer,engineer,reviewer", ...model]);
+    let child = skein.start(["team", "run", "two parts", "--agents", "architect,engineer,engineer,reviewer", ...model]);
     for (let killed = 0; killed < kills; killed++) {
       const until = lines() + 1 + random() * 5;
       const isThere = async () => {
@@ -29,12 +29,12 @@ test("kill -9 at random, five times: every member completes once, no phase is do
       await isThere();
       child.kill("SIGKILL");
       await child.exited;
-      child = house.start(["team", "resume", teamIn(house).id, ...model]);
+      child = skein.start(["team", "resume", teamIn(skein).id, ...model]);
     }
     const [err, code] = await Promise.all([new Response(child.stderr).text(), child.exited]);
     expect([code, /skein: .*/.exec(err)?.[0]]).toEqual([0, undefined]);
-    const { id, log } = teamIn(house);
-    const { nodes } = (await house.run(["show", id, "--json"])).json() as { nodes: { happened?: TeamEvent }[] };
+    const { id, log } = teamIn(skein);
+    const { nodes } = (await skein.run(["show", id, "--json"])).json() as { nodes: { happened?: TeamEvent }[] };
     expect(events(log)).toEqual(nodes.flatMap(({ happened }) => happened?.event ?? []));
     const ends = log.filter(({ event }) => event === "agent_started" || event === "agent_completed") as { event: string; agent: string }[];
     const last = new Map(ends.map(({ agent, event }) => [agent, event]));
@@ -50,26 +50,26 @@ test("kill -9 at random, five times: every member completes once, no phase is do
     );
     expect(the(log, "phase_planned").map(({ phase }) => phase)).toEqual([0, 1, 2]);
     expect(the(log, "checkpoint").map(({ phase }) => phase)).toEqual([0, 1, 2]);
-    const merged = await house.run(["team", "merge", id, "--yes"]);
-    expect([merged.code, git(house.project, "status", "--porcelain")]).toEqual([0, "?? .skein/\n?? part1.txt\n?? part2.txt"]);
-    expect((await house.run(["verify"])).code).toBe(0);
+    const merged = await skein.run(["team", "merge", id, "--yes"]);
+    expect([merged.code, git(skein.project, "status", "--porcelain")]).toEqual([0, "?? .skein/\n?? part1.txt\n?? part2.txt"]);
+    expect((await skein.run(["verify"])).code).toBe(0);
   });
 }, 300_000);
 
 test("Ctrl-C: nothing goes on, and what each had done by then is committed", async () => {
   const halves: Player = () => ({ run: "echo half > half.txt; sleep 300" });
-  await runTeamJourney(halves, async ({ house }) => {
-    const child = house.start(["team", "run", "two halves", "--agents", "engineer,engineer,reviewer", ...model]);
-    while (filled(".skein/teams/*/work/*/half.txt", house.project) < 2) await Bun.sleep(20);
+  await runTeamJourney(halves, async ({ skein }) => {
+    const child = skein.start(["team", "run", "two halves", "--agents", "engineer,engineer,reviewer", ...model]);
+    while (filled(".skein/teams/*/work/*/half.txt", skein.project) < 2) await Bun.sleep(20);
     child.kill("SIGINT");
     expect(await child.exited).toBe(130);
-    const { root, log } = teamIn(house);
+    const { root, log } = teamIn(skein);
     const failed = the(log, "agent_failed");
     expect(failed.map(({ status, restarts }) => [status, restarts])).toEqual([
       ["cancelled", false],
       ["cancelled", false],
     ]);
-    const texts = failed.map(({ commit }) => git(house.project, "--git-dir", join(root, "repo.git"), "show", `${commit}:half.txt`));
+    const texts = failed.map(({ commit }) => git(skein.project, "--git-dir", join(root, "repo.git"), "show", `${commit}:half.txt`));
     expect([texts, log.at(-1)?.event]).toEqual([["half", "half"], "session_failed"]);
   });
 }, 300_000);
@@ -83,17 +83,17 @@ test("two that resume one team at once: one goes on, the other says who has it; 
       run: 'echo here >> "$SKEIN_SHARED_CONTEXT/begun"; while [ ! -e "$SKEIN_SHARED_CONTEXT/go" ]; do sleep 0.05; done; echo $SKEIN_AGENT_ID >> part.txt',
     };
   };
-  await runTeamJourney(held, async ({ house }) => {
+  await runTeamJourney(held, async ({ skein }) => {
     const begun = new Bun.Glob(".skein/teams/*/shared/begun");
     const times = () =>
-      [...begun.scanSync({ cwd: house.project, dot: true, absolute: true })].flatMap(
+      [...begun.scanSync({ cwd: skein.project, dot: true, absolute: true })].flatMap(
         (path) => readFileSync(path, "utf8").match(/here/g) ?? [],
       ).length;
-    const first = house.start(["team", "run", "one part", "--name", "crew", "--agents", "architect,engineer", ...model]);
+    const first = skein.start(["team", "run", "one part", "--name", "crew", "--agents", "architect,engineer", ...model]);
     while (times() < 1) await Bun.sleep(20);
     first.kill("SIGKILL");
     await first.exited;
-    const both = [0, 1].map(() => house.start(["team", "resume", "crew", "--merge", ...model]));
+    const both = [0, 1].map(() => skein.start(["team", "resume", "crew", "--merge", ...model]));
     const ends = both.map(async (child) => ({ child, code: await child.exited, err: await new Response(child.stderr).text() }));
     const loser = await Promise.race(ends);
     const winner = both.find((child) => child !== loser.child)!;
@@ -105,15 +105,15 @@ test("two that resume one team at once: one goes on, the other says who has it; 
         ),
       ),
     ]);
-    const detached = await house.run(["team", "resume", "crew", "--detach", ...model]);
+    const detached = await skein.run(["team", "resume", "crew", "--detach", ...model]);
     expect([detached.code, detached.err]).toEqual([1, loser.err]);
-    await house.run(["hub", "stop"]);
+    await skein.run(["hub", "stop"]);
     while (times() < 2) await Bun.sleep(20);
-    const { root } = teamIn(house);
+    const { root } = teamIn(skein);
     writeFileSync(join(root, "shared/go"), "");
     const ended = await ends[both.indexOf(winner)]!;
     expect([ended.code, ended.err]).toEqual([0, expect.stringContaining("its work is in the project")]);
-    const { log } = teamIn(house);
+    const { log } = teamIn(skein);
     expect(the(log, "agent_started").map(({ agent, attempt }) => [agent.split("_")[1], attempt])).toEqual([
       ["architect", 1],
       ["engineer", 1],
@@ -121,10 +121,10 @@ test("two that resume one team at once: one goes on, the other says who has it; 
     ]);
     expect([the(log, "agent_completed").length, the(log, "checkpoint").length, the(log, "work_merged").length]).toEqual([2, 2, 1]);
     expect([asked.filter((role) => role === "architect").length, times()]).toEqual([2, 2]);
-    expect(readFileSync(join(house.project, "part.txt"), "utf8").match(/agent_/g)).toHaveLength(1);
-    const merges = await Promise.all([0, 1].map(() => house.run(["team", "merge", "crew", "--yes"])));
+    expect(readFileSync(join(skein.project, "part.txt"), "utf8").match(/agent_/g)).toHaveLength(1);
+    const merges = await Promise.all([0, 1].map(() => skein.run(["team", "merge", "crew", "--yes"])));
     expect(merges.flatMap(({ code, err }) => [code, err])).toEqual([0, 1].flatMap(() => [0, "the project has all of it already\n"]));
-    expect((await house.run(["verify"])).code).toBe(0);
+    expect((await skein.run(["verify"])).code).toBe(0);
   });
 }, 300_000);
 
@@ -134,26 +134,26 @@ test("kill -9 after a member's turn and before its end is recorded: it is not as
     asked.push(role);
     return { run: "echo done > part.txt", say: "the part is there" };
   };
-  await runTeamJourney(once, async ({ house }) => {
+  await runTeamJourney(once, async ({ skein }) => {
     const shared = "$SKEIN_SHARED_CONTEXT";
     const command = `echo looked >> "${shared}/looks"; until [ -e "${shared}/go" ]; do sleep 0.05; done; test -s part.txt`;
     const member = { key: "part", role: "engineer", task: "the part", validation: [{ kind: "command", command }] };
-    const plan = join(house.root, "plan.json");
+    const plan = join(skein.root, "plan.json");
     writeFileSync(plan, JSON.stringify({ phases: [{ name: "one", goal: "", members: [member] }] }));
-    const child = house.start(["team", "run", "one part", "--phases", plan, ...model]);
+    const child = skein.start(["team", "run", "one part", "--phases", plan, ...model]);
     const looks = new Bun.Glob(".skein/teams/*/shared/looks");
-    while ([...looks.scanSync({ cwd: house.project, dot: true })].length === 0) await Bun.sleep(20);
+    while ([...looks.scanSync({ cwd: skein.project, dot: true })].length === 0) await Bun.sleep(20);
     child.kill("SIGKILL");
     await child.exited;
-    const { id, root } = teamIn(house);
+    const { id, root } = teamIn(skein);
     writeFileSync(join(root, "shared/go"), "");
-    const again = await house.run(["team", "resume", id, "--merge", ...model]);
+    const again = await skein.run(["team", "resume", id, "--merge", ...model]);
     expect([again.code, asked]).toEqual([0, ["engineer", "engineer"]]); // two requests of one turn
-    const { log } = teamIn(house);
+    const { log } = teamIn(skein);
     expect(the(log, "agent_started")).toHaveLength(1);
     expect(the(log, "agent_completed")).toMatchObject([{ attempt: 1, status: "ok", answer: "the part is there", unmet: [] }]);
     expect(the(log, "agent_completed")[0]?.costUsd).toBeGreaterThan(0);
-    expect([readFileSync(join(root, "shared/looks"), "utf8"), readFileSync(join(house.project, "part.txt"), "utf8")]).toEqual([
+    expect([readFileSync(join(root, "shared/looks"), "utf8"), readFileSync(join(skein.project, "part.txt"), "utf8")]).toEqual([
       "looked\nlooked\n",
       "done\n",
     ]);

@@ -1,4 +1,4 @@
-// Turns of the real program taken by the real agents: a temporary house that finds them, and what one turn left behind
+// Turns of the real program taken by the real agents: a temporary home that finds them, and what one turn left behind
 // at the model server and in the tree. The agents are those that bench/peers.ts installs.
 import { delimiter } from "node:path";
 import { peersBin } from "../../bench/peers.ts";
@@ -26,13 +26,13 @@ export function agentHome(server: Pick<ModelServer, "url">, env: Record<string, 
 
 /** `skein run` with these words; the record of the server begins anew. */
 export async function takeTurn(
-  house: TemporaryHome,
+  skein: TemporaryHome,
   server: ModelServer,
   args: string[],
   env: Record<string, string> = {},
 ): Promise<TakenTurn> {
   server.clear();
-  const ran = await house.run(["run", ...args, "--output-format", "events"], { env });
+  const ran = await skein.run(["run", ...args, "--output-format", "events"], { env });
   const events = ran.out
     .split("\n")
     .filter((line) => line.startsWith("{"))

@@ -44,32 +44,32 @@ export function keyVariableOf(agent: string): string {
   return { codex: "CODEX_API_KEY", gemini: "GEMINI_API_KEY" }[agent] ?? "ANTHROPIC_API_KEY";
 }
 
-export type CanaryHome<House extends TemporaryHome> = House & {
+export type CanaryHome<Home extends TemporaryHome> = Home & {
   /** Where a key stands that should not: files besides those that people keep them in, and what `run` printed. */
   leaks: () => Promise<string[]>;
 };
 
 /** Puts a key wherever there can be one; `providers` are those of the person's config. */
-export function withCanaries<House extends TemporaryHome>(house: House, providers: Record<string, unknown> = {}): CanaryHome<House> {
-  for (const name of keyVariables) house.env[name] = secret(name);
-  for (const file of keyFiles) writeIn(join(house.home, file), JSON.stringify((shapes[file] ?? ((key) => ({ key })))(secret(file))));
+export function withCanaries<Home extends TemporaryHome>(skein: Home, providers: Record<string, unknown> = {}): CanaryHome<Home> {
+  for (const name of keyVariables) skein.env[name] = secret(name);
+  for (const file of keyFiles) writeIn(join(skein.home, file), JSON.stringify((shapes[file] ?? ((key) => ({ key })))(secret(file))));
   const acme = { base_url: "http://127.0.0.1:9", api_key: secret("acme") };
-  writeIn(configOf(house), JSON.stringify({ providers: { acme, ...providers } }));
+  writeIn(configOf(skein), JSON.stringify({ providers: { acme, ...providers } }));
   const streams: string[] = [];
-  const { run } = house;
-  const own = new Set([...keyFiles.map((file) => join(house.home, file)), configOf(house)]);
-  return Object.assign(house, {
+  const { run } = skein;
+  const own = new Set([...keyFiles.map((file) => join(skein.home, file)), configOf(skein)]);
+  return Object.assign(skein, {
     async run(...words: Parameters<typeof run>) {
       const ran = await run(...words);
       streams.push(...[ran.out, ran.err].filter((text) => canaryPattern.test(text)).map(excerptAround));
       return ran;
     },
-    leaks: async () => [...streams, ...(await filesWithMarks(house.root)).filter((path) => !own.has(path))],
+    leaks: async () => [...streams, ...(await filesWithMarks(skein.root)).filter((path) => !own.has(path))],
   });
 }
 
-export function configOf(house: TemporaryHome): string {
-  return join(house.env["SKEIN_HOME"]!, "config", "config.jsonc");
+export function configOf(skein: TemporaryHome): string {
+  return join(skein.env["SKEIN_HOME"]!, "config", "config.jsonc");
 }
 
 /** What walls have closed is opened first: a file that can't be searched is an error. */

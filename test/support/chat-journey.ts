@@ -18,7 +18,7 @@ const answers: [string, Script][] = [
 ];
 
 export type ChatJourney = {
-  house: TemporaryHome;
+  skein: TemporaryHome;
   server: ModelServer;
   chat: (lines: string[], session?: string) => ReturnType<TemporaryHome["run"]>;
 };
@@ -28,14 +28,14 @@ export async function runChatJourney(check: (walked: ChatJourney) => Promise<voi
     const known = answers.find(([asked]) => asked === prompt);
     return known?.[1] ?? { steps: [], final: `You said: ${prompt}` };
   });
-  using house = temporaryHome(vendorEnv(server.url));
-  mkdirSync(join(house.project, "src"));
+  using skein = temporaryHome(vendorEnv(server.url));
+  mkdirSync(join(skein.project, "src"));
   for (const name of ["main", "utils", "config"])
-    writeFileSync(join(house.project, "src", `${name}.py`), `import utils # ${name}\nprint()\n`);
+    writeFileSync(join(skein.project, "src", `${name}.py`), `import utils # ${name}\nprint()\n`);
   try {
     const chat: ChatJourney["chat"] = (lines, session) =>
-      house.run(["chat", ...(session === undefined ? [] : [session]), ...model], { stdin: lines.map((line) => `${line}\n`).join("") });
-    await check({ house, server, chat });
+      skein.run(["chat", ...(session === undefined ? [] : [session]), ...model], { stdin: lines.map((line) => `${line}\n`).join("") });
+    await check({ skein, server, chat });
   } finally {
     await server.stop();
   }

@@ -1,4 +1,4 @@
-// A temporary house whose PATH begins with fake CLIs (test/fixtures/bin), under the names of those that are asked for,
+// A temporary home whose PATH begins with fake CLIs (test/fixtures/bin), under the names of those that are asked for,
 // and what those fakes wrote down.
 import { existsSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -16,12 +16,12 @@ export type FakeCliHome = TemporaryHome & {
 
 /** Nothing listens at the vendors' addresses unless `env` says where. */
 export function homeWithFakeClis(names: readonly string[], env: Record<string, string> = {}): FakeCliHome {
-  const house = temporaryHome();
-  const bin = join(house.root, "bin");
+  const skein = temporaryHome();
+  const bin = join(skein.root, "bin");
   mkdirSync(bin);
   for (const name of names) symlinkSync(fake, join(bin, name));
-  Object.assign(house.env, vendorEnv("http://127.0.0.1:9"), { PATH: [bin, dirname(process.execPath), house.env["PATH"]].join(":") }, env);
-  const log = join(house.project, "fake.log");
+  Object.assign(skein.env, vendorEnv("http://127.0.0.1:9"), { PATH: [bin, dirname(process.execPath), skein.env["PATH"]].join(":") }, env);
+  const log = join(skein.project, "fake.log");
   const started = () =>
     existsSync(log)
       ? readFileSync(log, "utf8")
@@ -29,5 +29,5 @@ export function homeWithFakeClis(names: readonly string[], env: Record<string, s
           .split("\n")
           .map((line) => JSON.parse(line) as FakeStart)
       : [];
-  return Object.assign(house, { started });
+  return Object.assign(skein, { started });
 }

@@ -1,4 +1,4 @@
-// A real hub in a temporary house, and the plainest talk with it: raw frames, as any program would send them.
+// A real hub in a temporary home, and the plainest talk with it: raw frames, as any program would send them.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TemporaryHome } from "./temporary-home.ts";
@@ -20,19 +20,19 @@ export type HubClient = {
   close: () => void;
 };
 
-export function hubFile(house: TemporaryHome): string {
-  return join(house.env["SKEIN_HOME"]!, "state", "hub.json");
+export function hubFile(skein: TemporaryHome): string {
+  return join(skein.env["SKEIN_HOME"]!, "state", "hub.json");
 }
 
 /** Started as people start it; `await using` stops it, and waits until it is gone. */
-export async function startHub(house: TemporaryHome): Promise<HubFile & AsyncDisposable> {
-  const ran = await house.run(["hub", "start"]);
+export async function startHub(skein: TemporaryHome): Promise<HubFile & AsyncDisposable> {
+  const ran = await skein.run(["hub", "start"]);
   if (ran.code !== 0) throw new Error(`the hub did not start: ${ran.err}`);
-  const file = JSON.parse(readFileSync(hubFile(house), "utf8")) as HubFile;
+  const file = JSON.parse(readFileSync(hubFile(skein), "utf8")) as HubFile;
   return {
     ...file,
     async [Symbol.asyncDispose]() {
-      await house.run(["hub", "stop"]);
+      await skein.run(["hub", "stop"]);
     },
   };
 }

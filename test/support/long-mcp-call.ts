@@ -22,18 +22,18 @@ async function main(client: (typeof mcpClientNames)[number], seconds: number): P
         : { steps: [{ calls: [{ input: { command: `sleep ${seconds}; expr 61000 + 300` } }] }], final: "the long work is done" },
     { marker: "heron-" },
   );
-  using house = agentHome(server);
-  await installedIn(house, server, client);
+  using skein = agentHome(server);
+  await installedIn(skein, server, client);
   const startedAt = performance.timeOrigin + performance.now();
-  const ran = await askClient(house, client, "heron-conductor: go");
+  const ran = await askClient(skein, client, "heron-conductor: go");
   for (const { at, step, text } of server.main()) {
     const who = text.includes("heron-conductor") ? client : "pi";
     const heard = text.match(/still working|status[\\": ]+running|the long work is done/g)?.at(-1) ?? "nothing";
     console.log(`${((at - startedAt) / 1000).toFixed(1)} s  ${who} asks its model, step ${step}; last heard: ${heard}`);
   }
   console.log(`${client} ended with ${ran.code} after ${((performance.timeOrigin + performance.now() - startedAt) / 1000).toFixed(1)} s`);
-  await house.run(["hub", "stop"]);
-  console.log("left running:", await waitForNoProcesses(house.root));
+  await skein.run(["hub", "stop"]);
+  console.log("left running:", await waitForNoProcesses(skein.root));
   await server.stop();
 }
 

@@ -16,15 +16,15 @@ export type Child = {
 export type ChildResult = { child: Child; id: string; code: number; authors: string[]; answer: string };
 
 /** All at once, to their ends. Who waits until it was seen (a fake's `stepwise`) is told after each result and first word. */
-export function runAll(house: TemporaryHome, children: Child[], prompt: string): Promise<ChildResult[]> {
+export function runAll(skein: TemporaryHome, children: Child[], prompt: string): Promise<ChildResult[]> {
   return Promise.all(
     children.map(async (child) => {
       const id = Bun.randomUUIDv7();
-      const run = start(house, child, [prompt, "--session-id", id]);
+      const run = start(skein, child, [prompt, "--session-id", id]);
       let steps = 0;
       for await (const _ of shownBy(run)) {
         steps += 1;
-        await Bun.write(join(house.project, `seen-${id}-${steps}`), "");
+        await Bun.write(join(skein.project, `seen-${id}-${steps}`), "");
       }
       const { code } = await run.ended;
       const authors = run.printed.flatMap(({ node }) => (node === undefined ? [] : [node.author]));
@@ -35,23 +35,23 @@ export function runAll(house: TemporaryHome, children: Child[], prompt: string):
 
 /** All at once in their sessions again; when each is in the middle of its turn, skein is killed, and nothing may be left. */
 export async function killAll(
-  house: TemporaryHome,
+  skein: TemporaryHome,
   shown: ChildResult[],
   prompt: string,
   isInTheMiddle: (event: PrintedEvent) => boolean,
 ): Promise<void> {
-  const runs = shown.map(({ child, id }) => start(house, child, [prompt, "--resume", id]));
+  const runs = shown.map(({ child, id }) => start(skein, child, [prompt, "--resume", id]));
   const seen = await Promise.all(runs.map((run) => run.until(isInTheMiddle)));
   expect(seen.filter((event) => event === null)).toEqual([]);
-  expect(processesOf(house.root).length).toBeGreaterThan(2 * runs.length);
+  expect(processesOf(skein.root).length).toBeGreaterThan(2 * runs.length);
   for (const { child } of runs) child.kill("SIGKILL");
   await Promise.all(runs.map(({ ended }) => ended));
-  expect(await waitForNoProcesses(house.root, 20_000)).toEqual([]);
+  expect(await waitForNoProcesses(skein.root, 20_000)).toEqual([]);
 }
 
 /** The session of each goes on. */
 export async function resumeAll(
-  house: TemporaryHome,
+  skein: TemporaryHome,
   shown: ChildResult[],
   prompt: string,
 ): Promise<{ agent: string; code: number; status: unknown }[]> {
@@ -60,7 +60,7 @@ export async function resumeAll(
   const lane = async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const { child, id } = next;
-      const ran = await house.run(["run", prompt, "--resume", id, ...child.args, "--output-format", "json", "--timeout", "200s"], {
+      const ran = await skein.run(["run", prompt, "--resume", id, ...child.args, "--output-format", "json", "--timeout", "200s"], {
         env: child.env,
       });
       ended.push({ agent: child.agent, code: ran.code, status: ran.json()["status"] });
@@ -70,8 +70,8 @@ export async function resumeAll(
   return ended;
 }
 
-function start(house: TemporaryHome, { agent, args, env }: Child, words: string[]) {
-  return readEvents(house.start(["run", ...words, "-a", agent, ...args, "--output-format", "events", "--timeout", "200s"], { env }));
+function start(skein: TemporaryHome, { agent, args, env }: Child, words: string[]) {
+  return readEvents(skein.start(["run", ...words, "-a", agent, ...args, "--output-format", "events", "--timeout", "200s"], { env }));
 }
 
 /** Each result of a call and the first words of each answer, as they are printed. */

@@ -1,4 +1,4 @@
-// The official clients of both generations of the protocol, talking over stdio to the real `skein mcp` in a house.
+// The official clients of both generations of the protocol, talking over stdio to the real `skein mcp` in a home.
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { Client as OldClient } from "@modelcontextprotocol/sdk/client/index.js";
@@ -7,11 +7,11 @@ import { startModelServer, type ModelServer, type ScriptSource } from "../../src
 import { skeinCommand, type TemporaryHome } from "./temporary-home.ts";
 
 /** Its hub, if there is one, ends with it. */
-export function stoppingHub<House extends TemporaryHome>(house: House): House & AsyncDisposable {
-  return Object.assign(house, {
+export function stoppingHub<Home extends TemporaryHome>(skein: Home): Home & AsyncDisposable {
+  return Object.assign(skein, {
     async [Symbol.asyncDispose]() {
-      await house.run(["hub", "stop", "--wait", "0"]);
-      house[Symbol.dispose]();
+      await skein.run(["hub", "stop", "--wait", "0"]);
+      skein[Symbol.dispose]();
     },
   });
 }
@@ -43,12 +43,12 @@ export type McpOptions = {
   prepare?: (client: Client) => void;
 };
 
-export async function mcpClient(house: TemporaryHome, options: McpOptions = {}): Promise<McpTestClient> {
+export async function mcpClient(skein: TemporaryHome, options: McpOptions = {}): Promise<McpTestClient> {
   const { name = "walk", era = "legacy", capabilities = {} } = options;
   const mode = era === "legacy" ? "legacy" : { pin: "2026-07-28" };
   const client = new Client({ name, version: "1.0.0" }, { capabilities, versionNegotiation: { mode } });
   options.prepare?.(client);
-  const transport = new StdioClientTransport(startWords(house, options));
+  const transport = new StdioClientTransport(startWords(skein, options));
   let said = "";
   transport.stderr?.on("data", (chunk: Buffer) => (said += chunk.toString()));
   await client.connect(transport);
@@ -62,15 +62,15 @@ export async function mcpClient(house: TemporaryHome, options: McpOptions = {}):
 }
 
 /** The first SDK, which most clients are still built with. */
-export async function oldMcpClient(house: TemporaryHome, options: McpOptions = {}): Promise<OldClient & AsyncDisposable> {
+export async function oldMcpClient(skein: TemporaryHome, options: McpOptions = {}): Promise<OldClient & AsyncDisposable> {
   const client = new OldClient({ name: options.name ?? "walk", version: "1.0.0" });
-  await client.connect(new OldTransport(startWords(house, options)));
+  await client.connect(new OldTransport(startWords(skein, options)));
   return Object.assign(client, { [Symbol.asyncDispose]: () => client.close() });
 }
 
-function startWords(house: TemporaryHome, { args = [], cwd = house.project, env = {} }: McpOptions) {
+function startWords(skein: TemporaryHome, { args = [], cwd = skein.project, env = {} }: McpOptions) {
   const [command, ...words] = skeinCommand();
-  return { command: command!, args: [...words, "mcp", ...args], cwd, env: { ...house.env, ...env }, stderr: "pipe" as const };
+  return { command: command!, args: [...words, "mcp", ...args], cwd, env: { ...skein.env, ...env }, stderr: "pipe" as const };
 }
 
 export function resultOf(result: Awaited<ReturnType<Client["callTool"]>>): ToolResult {

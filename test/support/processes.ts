@@ -1,4 +1,4 @@
-// Finds the processes that belong to a temporary house: whoever has its path in the environment, the arguments, the
+// Finds the processes that belong to a temporary home: whoever has its path in the environment, the arguments, the
 // working directory or an open file, and whoever descends from one. It ends none of them.
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 

@@ -16,13 +16,13 @@ export type PtyProgram = {
 
 type TypingOptions = { env?: Record<string, string>; program?: string[]; size?: { columns: number; rows: number } };
 
-export function startInPty(house: TemporaryHome, args: string[], options: TypingOptions = {}): PtyProgram {
+export function startInPty(skein: TemporaryHome, args: string[], options: TypingOptions = {}): PtyProgram {
   const { env = { NO_COLOR: "1" }, program = skeinCommand(), size = { columns: 80, rows: 24 } } = options;
   const decoder = new TextDecoder();
   let written = "";
   const child = Bun.spawn([...program, ...args], {
-    cwd: house.project,
-    env: { ...house.env, TERM: "xterm-256color", ...env },
+    cwd: skein.project,
+    env: { ...skein.env, TERM: "xterm-256color", ...env },
     terminal: {
       cols: size.columns,
       rows: size.rows,

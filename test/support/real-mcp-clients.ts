@@ -110,22 +110,22 @@ export function toolName(client: McpClientName, name: string): string {
 }
 
 /** Its own files, then ours by `skein mcp install` with these words. */
-export async function installedIn(house: TemporaryHome, server: ModelServer, client: McpClientName, words: string[] = []): Promise<void> {
+export async function installedIn(skein: TemporaryHome, server: ModelServer, client: McpClientName, words: string[] = []): Promise<void> {
   for (const [path, text] of Object.entries(rows[client].files(server.url))) {
-    mkdirSync(dirname(join(house.home, path)), { recursive: true });
-    writeFileSync(join(house.home, path), text);
+    mkdirSync(dirname(join(skein.home, path)), { recursive: true });
+    writeFileSync(join(skein.home, path), text);
   }
-  const { code, err } = await house.run(["mcp", "install", client, ...words]);
+  const { code, err } = await skein.run(["mcp", "install", client, ...words]);
   if (code !== 0) throw new Error(`not installed: ${err}`);
 }
 
 export type ClientRan = { code: number; out: string; err: string };
 
-export async function askClient(house: TemporaryHome, client: McpClientName, prompt: string): Promise<ClientRan> {
+export async function askClient(skein: TemporaryHome, client: McpClientName, prompt: string): Promise<ClientRan> {
   const { env, words } = rows[client];
   const child = Bun.spawn([join(peersBin, client), ...words(prompt)], {
-    cwd: house.project,
-    env: { ...house.env, ...env },
+    cwd: skein.project,
+    env: { ...skein.env, ...env },
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",

@@ -36,14 +36,14 @@ export function scriptFromPlayer(player: Player) {
 
 export async function runTeamJourney(
   player: Player,
-  walk: (at: { house: TemporaryHome; server: ModelServer }) => Promise<void>,
+  walk: (at: { skein: TemporaryHome; server: ModelServer }) => Promise<void>,
 ): Promise<void> {
   const server = startModelServer(scriptFromPlayer(player));
-  using house = temporaryHome(vendorEnv(server.url));
-  repositoryIn(house.project);
+  using skein = temporaryHome(vendorEnv(server.url));
+  repositoryIn(skein.project);
   try {
-    await walk({ house, server });
-    expect(await waitForNoProcesses(house.root)).toEqual([]);
+    await walk({ skein, server });
+    expect(await waitForNoProcesses(skein.root)).toEqual([]);
   } finally {
     await server.stop();
   }
@@ -72,8 +72,8 @@ export function filled(names: string, directory: string): number {
   return found.filter((path) => Bun.file(path).size > 0).length;
 }
 
-export function teamIn(house: TemporaryHome): { id: string; root: string; log: TeamEvent[] } {
-  const folder = join(house.project, ".skein", "teams");
+export function teamIn(skein: TemporaryHome): { id: string; root: string; log: TeamEvent[] } {
+  const folder = join(skein.project, ".skein", "teams");
   const id = readdirSync(folder).find((name) => !name.startsWith(".")) ?? "";
   const lines = readFileSync(join(folder, id, "session.log"), "utf8")
     .trim()

@@ -1,4 +1,4 @@
-// Runs the real program in a temporary house: an empty home, a git project, no key but what a test gives.
+// Runs the real program in a temporary home: an empty home, a git project, no key but what a test gives.
 // Every process it starts is waited for or killed.
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,7 +19,7 @@ export type TemporaryHome = {
 export type RunOptions = { env?: Record<string, string>; cwd?: string; stdin?: string };
 export type RunResult = { code: number; out: string; err: string; lines: () => unknown[]; json: () => Record<string, unknown> };
 
-/** `using house = temporaryHouse()` cleans up behind itself. `words` stand before the program: they may make it another user's. */
+/** `using skein = temporaryHome()` cleans up behind itself. `words` stand before the program: they may make it another user's. */
 export function temporaryHome(env: Record<string, string> = {}, words: string[] = []): TemporaryHome {
   const base = mkdtempSync(join(tmpdir(), "skein-walk-"));
   const home = join(base, "home");

@@ -15,19 +15,19 @@ export type Terminal = {
   [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-/** Runs a shell in the house's project, in which `skein` is the program. A second one beside it needs a name of its own. */
+/** Runs a shell in the home's project, in which `skein` is the program. A second one beside it needs a name of its own. */
 export async function openTerminal(
-  house: TemporaryHome,
+  skein: TemporaryHome,
   size = { columns: 80, rows: 50 },
   program = skeinCommand(),
   name = "walk",
 ): Promise<Terminal> {
-  const env = { ...house.env, TERM: "xterm-256color", TMUX_TMPDIR: house.root, NO_COLOR: "1" };
-  const rc = join(house.root, "rc");
+  const env = { ...skein.env, TERM: "xterm-256color", TMUX_TMPDIR: skein.root, NO_COLOR: "1" };
+  const rc = join(skein.root, "rc");
   await Bun.write(rc, `PS1='$ '\nskein() { ${program.join(" ")} "$@"; }\n`);
   async function tmux(...args: string[]): Promise<string> {
     const child = Bun.spawn(["tmux", "-f", "/dev/null", "-L", name, ...args], {
-      cwd: house.project,
+      cwd: skein.project,
       env,
       stdin: "ignore",
       stdout: "pipe",

@@ -18,8 +18,8 @@ afterAll(() => watch.stop());
 const agents = ["claude", "codex", "gemini", "opencode", "pi"] as const;
 const said = "All three were said.";
 
-async function turn(house: FakeCliHome, args: string[], env: Record<string, string> = {}) {
-  const { code, out, err } = await house.run(["run", ...args, "--output-format", "events"], { env });
+async function turn(skein: FakeCliHome, args: string[], env: Record<string, string> = {}) {
+  const { code, out, err } = await skein.run(["run", ...args, "--output-format", "events"], { env });
   const events = out
     .trim()
     .split("\n")
@@ -114,20 +114,20 @@ describe("an agent's CLI", () => {
   });
 
   async function failAndGoOn(agent: string, row: Row): Promise<void> {
-    using house = withCanaries(homeWithFakeClis([agent]));
-    const first = await turn(house, [`do it fake:${row.word}`, "-a", agent, ...(row.args ?? [])], row.env);
+    using skein = withCanaries(homeWithFakeClis([agent]));
+    const first = await turn(skein, [`do it fake:${row.word}`, "-a", agent, ...(row.args ?? [])], row.env);
     expectEnd(agent, first, row);
-    expect(await waitForNoProcesses(house.root)).toEqual([]);
+    expect(await waitForNoProcesses(skein.root)).toEqual([]);
     if (!row.word.startsWith("long-line") && row.word !== "flood") expectLogs(agent, first);
-    const next = await turn(house, ["go on fake:good", "--resume", first.result.session_id]);
+    const next = await turn(skein, ["go on fake:good", "--resume", first.result.session_id]);
     expect({ agent, code: next.code, status: next.result.status, error: next.result.error }).toEqual({
       agent,
       code: 0,
       status: "ok",
       error: undefined,
     });
-    expect((await house.run(["verify"])).code).toBe(0);
-    expect(await house.leaks()).toEqual([]);
+    expect((await skein.run(["verify"])).code).toBe(0);
+    expect(await skein.leaks()).toEqual([]);
   }
 });
 
@@ -159,58 +159,58 @@ function expectLogs(agent: string, { result }: Turned): void {
 
 describe.each(agents)("%s", (agent) => {
   test("goes on in its last good session after a turn that failed, and is told what it may have missed", async () => {
-    using house = withCanaries(homeWithFakeClis([agent]));
-    const first = await turn(house, ["remember the heron", "-a", agent]);
-    const second = await turn(house, ["fish at dawn fake:fails", "--resume", first.result.session_id]);
-    const third = await turn(house, ["and now? fake:good", "--resume", first.result.session_id]);
+    using skein = withCanaries(homeWithFakeClis([agent]));
+    const first = await turn(skein, ["remember the heron", "-a", agent]);
+    const second = await turn(skein, ["fish at dawn fake:fails", "--resume", first.result.session_id]);
+    const third = await turn(skein, ["and now? fake:good", "--resume", first.result.session_id]);
     expect([first, second, third].map(({ code, result }) => [code, result.status])).toEqual([
       [0, "ok"],
       [5, "overloaded"],
       [0, "ok"],
     ]);
-    const [one, two, three] = house.started();
+    const [one, two, three] = skein.started();
     expect([two, three].map((start) => [start?.how, start?.from])).toEqual([
       ["resume", one!.id],
       ["resume", one!.id],
     ]);
     const told = three!.told;
     expect(["remember the heron", "fish at dawn", "and now?"].map((words) => told.includes(words))).toEqual([false, true, true]);
-    expect(await house.leaks()).toEqual([]);
+    expect(await skein.leaks()).toEqual([]);
   });
 
   test("begins anew with a brief, and says so, when its own session is gone", async () => {
-    using house = withCanaries(homeWithFakeClis([agent]));
-    const first = await turn(house, ["remember the heron", "-a", agent]);
-    for await (const folder of new Bun.Glob("**/fake-sessions").scan({ cwd: house.root, onlyFiles: false, absolute: true, dot: true }))
+    using skein = withCanaries(homeWithFakeClis([agent]));
+    const first = await turn(skein, ["remember the heron", "-a", agent]);
+    for await (const folder of new Bun.Glob("**/fake-sessions").scan({ cwd: skein.root, onlyFiles: false, absolute: true, dot: true }))
       rmSync(folder, { recursive: true });
-    const second = await turn(house, ["what was it? fake:good", "--resume", first.result.session_id]);
+    const second = await turn(skein, ["what was it? fake:good", "--resume", first.result.session_id]);
     expect({ code: second.code, answer: second.result.result, nodes: second.nodes[0] }).toEqual({
       code: 0,
       answer: said,
       nodes: "user: what was it? fake:good",
     });
     expect(second.warnings.join()).toMatch(/fresh one with a brief/);
-    const starts = house.started();
+    const starts = skein.started();
     expect(starts.map(({ how }) => how)).toEqual(["new", "resume", "new"]);
     expect(["remember the heron", said, "what was it?"].map((words) => starts[2]!.told.includes(words))).toEqual([true, true, true]);
-    expect(await house.leaks()).toEqual([]);
+    expect(await skein.leaks()).toEqual([]);
   });
 
   test("tells everything again when the turn that failed had begun another session", async () => {
-    using house = withCanaries(homeWithFakeClis([agent]));
-    const first = await turn(house, ["remember the heron", "-a", agent]);
-    await turn(house, ["fish at dawn fake:fails-elsewhere", "--resume", first.result.session_id]);
-    const third = await turn(house, ["and now? fake:good", "--resume", first.result.session_id]);
+    using skein = withCanaries(homeWithFakeClis([agent]));
+    const first = await turn(skein, ["remember the heron", "-a", agent]);
+    await turn(skein, ["fish at dawn fake:fails-elsewhere", "--resume", first.result.session_id]);
+    const third = await turn(skein, ["and now? fake:good", "--resume", first.result.session_id]);
     expect({ code: third.code, status: third.result.status }).toEqual({ code: 0, status: "ok" });
-    const told = house.started().at(-1)!.told;
+    const told = skein.started().at(-1)!.told;
     expect(["remember the heron", "fish at dawn", "and now?"].map((words) => told.includes(words))).toEqual([true, true, true]);
-    expect(await house.leaks()).toEqual([]);
+    expect(await skein.leaks()).toEqual([]);
   });
 
   test("is shown as it prints: each result and the first words before what follows them", async () => {
-    using house = withCanaries(homeWithFakeClis([agent]));
+    using skein = withCanaries(homeWithFakeClis([agent]));
     const id = Bun.randomUUIDv7();
-    const child = house.start([
+    const child = skein.start([
       "run",
       "do it fake:stepwise",
       "-a",
@@ -227,66 +227,66 @@ describe.each(agents)("%s", (agent) => {
     for await (const chunk of child.stdout) {
       text += decoder.decode(chunk, { stream: true });
       const seen = text.split("\n").filter((line) => /^\{"type":"text\.delta"|"author":"tool"/.test(line)).length;
-      for (; steps < seen; steps += 1) await Bun.write(join(house.project, `seen-${id}-${steps + 1}`), "");
+      for (; steps < seen; steps += 1) await Bun.write(join(skein.project, `seen-${id}-${steps + 1}`), "");
     }
     expect(await child.exited).toBe(0);
     expect([steps, canaryPattern.test(text)]).toEqual([4, false]);
-    expect(await house.leaks()).toEqual([]);
+    expect(await skein.leaks()).toEqual([]);
   });
 
   test("killed in mid-call leaves a session that the native agent can take up", async () => {
     const server = startModelServer({ steps: [], final: "I take it up." });
-    using house = withCanaries(homeWithFakeClis([agent], vendorEnv(server.url)));
+    using skein = withCanaries(homeWithFakeClis([agent], vendorEnv(server.url)));
     try {
-      const { result } = await turn(house, ["do it fake:dies-calling", "-a", agent]);
+      const { result } = await turn(skein, ["do it fake:dies-calling", "-a", agent]);
       expect(result.status).toBe("killed");
-      const next = await turn(house, ["go on", "-a", "native", "-m", wireModels.anthropic, "--resume", result.session_id]);
+      const next = await turn(skein, ["go on", "-a", "native", "-m", wireModels.anthropic, "--resume", result.session_id]);
       expect({ code: next.code, answer: next.result.result }).toEqual({ code: 0, answer: "I take it up." });
       const asked = server.main()[0]!.text;
       const ids = (pattern: RegExp) => [...asked.matchAll(pattern)].map(([, id]) => id);
       expect(ids(/"tool_use","id":"([^"]+)"/g)).toHaveLength(1);
       expect(ids(/"tool_use_id":"([^"]+)"/g)).toEqual(ids(/"tool_use","id":"([^"]+)"/g));
       expect(server.requests.filter(({ text }) => canaryPattern.test(text))).toEqual([]);
-      expect(await house.leaks()).toEqual([]);
+      expect(await skein.leaks()).toEqual([]);
     } finally {
       await server.stop();
     }
   });
 
   test("gets a prompt whole that would be too long for an argument once it is quoted", async () => {
-    using house = withCanaries(homeWithFakeClis([agent]));
+    using skein = withCanaries(homeWithFakeClis([agent]));
     const prompt = `${'"\n'.repeat(45_000)}fake:good`;
-    const { code, result } = await turn(house, [prompt, "-a", agent]);
+    const { code, result } = await turn(skein, [prompt, "-a", agent]);
     expect({ code, error: result.error }).toEqual({ code: 0, error: undefined });
-    expect(house.started()[0]?.told).toContain(prompt);
-    expect(await house.leaks()).toEqual([]);
+    expect(skein.started()[0]?.told).toContain(prompt);
+    expect(await skein.leaks()).toEqual([]);
   });
 
   test("that is not installed ends with 3 and says how to install it", async () => {
-    using house = withCanaries(homeWithFakeClis([]));
-    const ran = await house.run(["run", "do it", "-a", agent, "--output-format", "json"], { env: { PATH: "/usr/bin:/bin" } });
+    using skein = withCanaries(homeWithFakeClis([]));
+    const ran = await skein.run(["run", "do it", "-a", agent, "--output-format", "json"], { env: { PATH: "/usr/bin:/bin" } });
     expect(ran.code).toBe(3);
     expect(`${ran.out}${ran.err}`).toMatch(/is not installed[^]*npm install -g/);
-    expect(await house.leaks()).toEqual([]);
+    expect(await skein.leaks()).toEqual([]);
   });
 });
 
 test.each(["one-object", "one-array"])("Claude's JSON is read when it comes as %s", async (word) => {
-  using house = withCanaries(homeWithFakeClis(["claude"]));
-  const { code, result } = await turn(house, [`do it fake:${word}`, "-a", "claude"]);
+  using skein = withCanaries(homeWithFakeClis(["claude"]));
+  const { code, result } = await turn(skein, [`do it fake:${word}`, "-a", "claude"]);
   expect({ code, answer: result.result }).toEqual({ code: 0, answer: said });
-  expect(await house.leaks()).toEqual([]);
+  expect(await skein.leaks()).toEqual([]);
 });
 
 test("earlier turns that a resumed Codex prints again are stored once", async () => {
-  using house = withCanaries(homeWithFakeClis(["codex"]));
-  const first = await turn(house, ["do it", "-a", "codex"]);
-  const second = await turn(house, ["once more fake:replays", "--resume", first.result.session_id]);
+  using skein = withCanaries(homeWithFakeClis(["codex"]));
+  const first = await turn(skein, ["do it", "-a", "codex"]);
+  const second = await turn(skein, ["once more fake:replays", "--resume", first.result.session_id]);
   expect({ nodes: second.nodes, answer: second.result.result }).toEqual({
     nodes: ["user: once more fake:replays", "agent: Only this."],
     answer: "Only this.",
   });
-  expect(await house.leaks()).toEqual([]);
+  expect(await skein.leaks()).toEqual([]);
 });
 
 test("silence while its vendor answers is no stall", async () => {
@@ -294,23 +294,23 @@ test("silence while its vendor answers is no stall", async () => {
     { steps: [], final: "A long answer, word by word, of which the CLI shows nothing." },
     { chunkDelayMs: 700 },
   );
-  using house = withCanaries(homeWithFakeClis(["claude"], vendorEnv(server.url)));
+  using skein = withCanaries(homeWithFakeClis(["claude"], vendorEnv(server.url)));
   try {
-    const { code, result } = await turn(house, ["do it fake:thinks", "-a", "claude"], { SKEIN_IDLE_TIMEOUT: "6s" });
+    const { code, result } = await turn(skein, ["do it fake:thinks", "-a", "claude"], { SKEIN_IDLE_TIMEOUT: "6s" });
     expect({ code, error: result.error, asked: server.main().length }).toEqual({ code: 0, error: undefined, asked: 1 });
     expect(result.duration_ms).toBeGreaterThan(6000);
-    expect(await house.leaks()).toEqual([]);
+    expect(await skein.leaks()).toEqual([]);
   } finally {
     await server.stop();
   }
 });
 
 test.each(["landlock", "none"])("its daemons end with the turn also where there is no namespace of processes (%s)", async (best) => {
-  using house = withCanaries(homeWithFakeClis(["claude"], { SKEIN_SANDBOX_BEST: best }));
-  const ran = await house.run(["run", "do it fake:daemon", "-a", "claude", "--output-format", "json"]);
+  using skein = withCanaries(homeWithFakeClis(["claude"], { SKEIN_SANDBOX_BEST: best }));
+  const ran = await skein.run(["run", "do it fake:daemon", "-a", "claude", "--output-format", "json"]);
   expect(ran.json()).toMatchObject({ status: "ok", enforced: { tier: best, processes: false } });
-  expect(await waitForNoProcesses(house.root)).toEqual([]);
-  expect(await house.leaks()).toEqual([]);
+  expect(await waitForNoProcesses(skein.root)).toEqual([]);
+  expect(await skein.leaks()).toEqual([]);
 });
 
 test("afterwards no argument list has held a key", () => {

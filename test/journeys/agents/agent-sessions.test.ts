@@ -23,21 +23,21 @@ import { vendorEnv, wireModels } from "../../support/temporary-home.ts";
 
 type Session = { nodes: { author: string; parts: { kind: string; text?: string }[] }[] };
 
-async function run(house: FakeCliHome, words: string[]): Promise<string> {
-  const ran = await house.run(["run", ...words, "--output-format", "json"]);
+async function run(skein: FakeCliHome, words: string[]): Promise<string> {
+  const ran = await skein.run(["run", ...words, "--output-format", "json"]);
   expect({ code: ran.code, err: ran.err }).toEqual({ code: 0, err: "" });
   return String(ran.json()["result"]);
 }
 
-async function talkOf(house: FakeCliHome, session: string): Promise<string[]> {
-  const { nodes } = (await house.run(["show", session, "--json"])).json() as unknown as Session;
+async function talkOf(skein: FakeCliHome, session: string): Promise<string[]> {
+  const { nodes } = (await skein.run(["show", session, "--json"])).json() as unknown as Session;
   const texts = nodes.map(({ author, parts }) => [author, parts.flatMap(({ kind, text }) => (kind === "text" ? [text] : [])).join("")]);
   return texts.filter(([author, text]) => author !== "tool" && text !== "").map(([author, text]) => `${author}: ${text}`);
 }
 
 test("full work_with flow with Claude: a task by a model's name, with role and effort, to an answer in the tree", async () => {
-  using house = homeWithFakeClis(["claude"]);
-  const answer = await run(house, [
+  using skein = homeWithFakeClis(["claude"]);
+  const answer = await run(skein, [
     "do the work",
     "-a",
     "claude-opus-4-5:high",
@@ -47,49 +47,49 @@ test("full work_with flow with Claude: a task by a model's name, with role and e
     "work",
   ]);
   expect(answer).toBe("All three were said.");
-  expect(await talkOf(house, "work")).toEqual(["user: do the work", "agent: All three were said."]);
-  const [start] = house.started();
+  expect(await talkOf(skein, "work")).toEqual(["user: do the work", "agent: All three were said."]);
+  const [start] = skein.started();
   expect(start).toMatchObject({ name: "claude", how: "new" });
   for (const words of ["--model=claude-opus-4-5", "--effort=high", "--append-system-prompt=You are a planner.", "do the work"])
     expect(start!.told).toContain(words);
 });
 
 test("environment isolation: a configuration directory of its own below skein's, which only the user can open", async () => {
-  using house = homeWithFakeClis(["claude", "codex"]);
-  await run(house, ["one", "-a", "claude", "--session", "tree"]);
-  await run(house, ["two", "-a", "codex", "--session", "tree"]);
-  const data = join(house.env["SKEIN_HOME"]!, "data", "agents");
+  using skein = homeWithFakeClis(["claude", "codex"]);
+  await run(skein, ["one", "-a", "claude", "--session", "tree"]);
+  await run(skein, ["two", "-a", "codex", "--session", "tree"]);
+  const data = join(skein.env["SKEIN_HOME"]!, "data", "agents");
   const [tree] = readdirSync(data);
   expect(readdirSync(join(data, tree!)).sort()).toEqual(["claude", "codex"]);
   for (const name of ["claude", "codex"]) expect(statSync(join(data, tree!, name)).mode & 0o077).toBe(0);
-  expect(readdirSync(house.home).filter((name) => /claude|codex/.test(name))).toEqual([]);
+  expect(readdirSync(skein.home).filter((name) => /claude|codex/.test(name))).toEqual([]);
 });
 
 test("resume same CLI session: the second turn goes on in it, and only the new words are sent", async () => {
-  using house = homeWithFakeClis(["claude"]);
-  await run(house, ["remember the heron", "-a", "claude", "--session", "work"]);
-  expect(await run(house, ["and then?", "--session", "work"])).toBe("Only this.");
-  const [first, second] = house.started();
+  using skein = homeWithFakeClis(["claude"]);
+  await run(skein, ["remember the heron", "-a", "claude", "--session", "work"]);
+  expect(await run(skein, ["and then?", "--session", "work"])).toBe("Only this.");
+  const [first, second] = skein.started();
   expect(second).toMatchObject({ how: "resume", from: first!.id });
   expect(second!.told).not.toContain("heron");
 });
 
 test("cross-CLI handoff (consult_with → work_with): what an API model said is told to the CLI, and back", async () => {
   const server = startModelServer(shellScript([], "Ask the heron."));
-  using house = homeWithFakeClis(["codex", "gemini"], vendorEnv(server.url));
+  using skein = homeWithFakeClis(["codex", "gemini"], vendorEnv(server.url));
   try {
-    await run(house, ["whom do I ask?", "-m", wireModels.anthropic, "--tool-level", "none", "--session", "work"]);
-    await run(house, ["then do it", "-a", "codex", "--session", "work"]);
-    await run(house, ["and check it", "-a", "gemini", "--session", "work"]);
-    const [codex, gemini] = house.started();
+    await run(skein, ["whom do I ask?", "-m", wireModels.anthropic, "--tool-level", "none", "--session", "work"]);
+    await run(skein, ["then do it", "-a", "codex", "--session", "work"]);
+    await run(skein, ["and check it", "-a", "gemini", "--session", "work"]);
+    const [codex, gemini] = skein.started();
     for (const words of ["whom do I ask?", "Ask the heron.", "then do it"]) expect(codex!.told).toContain(words);
     for (const words of ["Ask the heron.", "then do it", "All three were said.", "and check it"]) expect(gemini!.told).toContain(words);
     server.setScript(shellScript([], "So it is."));
-    await run(house, ["was it right?", "-a", "native", "-m", wireModels.anthropic, "--tool-level", "none", "--session", "work"]);
+    await run(skein, ["was it right?", "-a", "native", "-m", wireModels.anthropic, "--tool-level", "none", "--session", "work"]);
     const asked = server.main().at(-1)!.text;
     for (const words of ["whom do I ask?", "then do it", "All three were said.", "and check it", "was it right?"])
       expect(asked).toContain(words);
-    expect((await talkOf(house, "work")).filter((line) => line.startsWith("user"))).toEqual([
+    expect((await talkOf(skein, "work")).filter((line) => line.startsWith("user"))).toEqual([
       "user: whom do I ask?",
       "user: then do it",
       "user: and check it",
@@ -102,10 +102,10 @@ test("cross-CLI handoff (consult_with → work_with): what an API model said is 
 
 test("consult_with multi-turn: an API model without tools is asked again with what was said before", async () => {
   const server = startModelServer(shellScript([], "Twelve."));
-  using house = homeWithFakeClis([], vendorEnv(server.url));
+  using skein = homeWithFakeClis([], vendorEnv(server.url));
   try {
-    await run(house, ["how many herons?", "-m", wireModels.gemini, "--tool-level", "none", "--session", "consult"]);
-    expect(await run(house, ["are you sure?", "--tool-level", "none", "--session", "consult"])).toBe("Twelve.");
+    await run(skein, ["how many herons?", "-m", wireModels.gemini, "--tool-level", "none", "--session", "consult"]);
+    expect(await run(skein, ["are you sure?", "--tool-level", "none", "--session", "consult"])).toBe("Twelve.");
     const second = server.requests.findLast(({ protocol }) => protocol !== null)!;
     for (const words of ["how many herons?", "Twelve.", "are you sure?"]) expect(second.text).toContain(words);
     expect(second.text).not.toContain("functionDeclarations");

@@ -10,56 +10,56 @@ const names = ["claude", "codex", "gemini", "opencode", "pi"];
 
 /** Every agent is a small script, so that none of this machine's is found. */
 function houseWith(scripts: Record<string, string>, env: Record<string, string> = {}): TemporaryHome {
-  const house = temporaryHome(env);
-  const bin = join(house.root, "bin");
+  const skein = temporaryHome(env);
+  const bin = join(skein.root, "bin");
   mkdirSync(bin);
   for (const name of names) {
     writeFileSync(join(bin, name), `#!/bin/sh\n${scripts[name] ?? "exit 0"}\n`);
     chmodSync(join(bin, name), 0o755);
   }
-  const temp = join(house.root, "temp");
+  const temp = join(skein.root, "temp");
   mkdirSync(temp);
-  Object.assign(house.env, { PATH: `${bin}:${house.env["PATH"]}`, TMPDIR: temp });
-  return house;
+  Object.assign(skein.env, { PATH: `${bin}:${skein.env["PATH"]}`, TMPDIR: temp });
+  return skein;
 }
 
-const trialsIn = (house: TemporaryHome) => readdirSync(join(house.root, "temp"));
+const trialsIn = (skein: TemporaryHome) => readdirSync(join(skein.root, "temp"));
 
 describe("agents", () => {
   test("names the credential and never its value, and asks no program twice for its version", async () => {
     const count = 'echo x >> "$(dirname "$0")/asked"; echo "2.1.0 (Claude Code)"';
-    using house = houseWith({ claude: count }, { ANTHROPIC_API_KEY: "sk-ant-very-secret-1" });
-    const ran = await house.run(["agents", "--json"]);
+    using skein = houseWith({ claude: count }, { ANTHROPIC_API_KEY: "sk-ant-very-secret-1" });
+    const ran = await skein.run(["agents", "--json"]);
     expect({ code: ran.code, err: ran.err }).toEqual({ code: 0, err: "" });
     const rows = (JSON.parse(ran.out) as unknown[]).map((row) => agent.parse(row));
     expect(rows.map((row) => row.name)).toEqual(["native", ...names]);
     expect(rows.find((row) => row.name === "claude")).toMatchObject({
       installed: true,
       version: "2.1.0",
-      path: join(house.root, "bin", "claude"),
+      path: join(skein.root, "bin", "claude"),
       credentials: [{ vendor: "anthropic", kind: "key", source: "ANTHROPIC_API_KEY", note: null }],
       missing: null,
     });
     expect(rows.find((row) => row.name === "gemini")).toMatchObject({ missing: "no key and no sign-in", version: null });
-    const again = await house.run(["agents"]);
+    const again = await skein.run(["agents"]);
     expect(again.out).toMatch(/^✓ {2}claude +2\.1\.0 +ANTHROPIC_API_KEY +resume, fork, effort, role +-$/m);
     expect(ran.out + again.out).not.toContain("very-secret");
-    expect((await Bun.file(join(house.root, "bin", "asked")).text()).trim()).toBe("x");
+    expect((await Bun.file(join(skein.root, "bin", "asked")).text()).trim()).toBe("x");
   });
 
   test("knows the sign-ins that agents keep, and the agents of the configuration", async () => {
-    using house = houseWith({}, { OPENAI_API_KEY: "" });
-    mkdirSync(join(house.home, ".codex"));
+    using skein = houseWith({}, { OPENAI_API_KEY: "" });
+    mkdirSync(join(skein.home, ".codex"));
     const kept = {
       auth_mode: "chatgpt",
       tokens: { access_token: "very-secret-2", refresh_token: "very-secret-3", id_token: "very-secret-4" },
     };
-    writeFileSync(join(house.home, ".codex", "auth.json"), JSON.stringify(kept));
-    mkdirSync(join(house.env["SKEIN_HOME"] as string, "config"), { recursive: true });
-    const mine = { command: join(house.root, "bin", "pi"), args: ["{prompt}"] };
+    writeFileSync(join(skein.home, ".codex", "auth.json"), JSON.stringify(kept));
+    mkdirSync(join(skein.env["SKEIN_HOME"] as string, "config"), { recursive: true });
+    const mine = { command: join(skein.root, "bin", "pi"), args: ["{prompt}"] };
     const gone = { command: "no-such-agent", args: ["{prompt}"], hint: "make install" };
-    writeFileSync(join(house.env["SKEIN_HOME"] as string, "config", "config.jsonc"), JSON.stringify({ agents: { mine, gone } }));
-    const ran = await house.run(["agents", "--json"]);
+    writeFileSync(join(skein.env["SKEIN_HOME"] as string, "config", "config.jsonc"), JSON.stringify({ agents: { mine, gone } }));
+    const ran = await skein.run(["agents", "--json"]);
     expect(ran.err).toBe("");
     const rows = (JSON.parse(ran.out) as unknown[]).map((row) => agent.parse(row));
     const row = (name: string) => rows.find((each) => each.name === name);
@@ -78,26 +78,26 @@ describe("agents", () => {
   });
 
   test("says how to install what is not there", async () => {
-    using house = temporaryHome({ PATH: "/nowhere" });
-    const { out, code } = await house.run(["agents"]);
+    using skein = temporaryHome({ PATH: "/nowhere" });
+    const { out, code } = await skein.run(["agents"]);
     expect(code).toBe(0);
     expect(out).toContain("codex: not installed; npm install -g @openai/codex\n");
-    expect(await house.run(["doctor", "--agents"])).toMatchObject({ code: 0, err: "" });
+    expect(await skein.run(["doctor", "--agents"])).toMatchObject({ code: 0, err: "" });
   });
 });
 
 describe("doctor --agents", () => {
   test("tells every kind of pretender apart, and what it says is kept until the program changes", async () => {
     const said = '{"type":"result","subtype":"success","is_error":false,"result":"All is done.","session_id":"x"}';
-    using house = houseWith({
+    using skein = houseWith({
       claude: `echo '${said}'`,
       codex: "for i in 1 2 3; do echo '%% not a line of mine'; done",
       gemini: "exit 0",
       opencode: 'echo "my own trouble, and $(env | grep -c very-secret) secrets" >&2; exit 7',
       pi: "kill -9 $$",
     });
-    Object.assign(house.env, { ANTHROPIC_API_KEY: "very-secret-5", OPENAI_API_KEY: "very-secret-6", CODEX_API_KEY: "very-secret-7" });
-    const ran = await house.run(["doctor", "--agents", "--json"]);
+    Object.assign(skein.env, { ANTHROPIC_API_KEY: "very-secret-5", OPENAI_API_KEY: "very-secret-6", CODEX_API_KEY: "very-secret-7" });
+    const ran = await skein.run(["doctor", "--agents", "--json"]);
     expect({ code: ran.code, err: ran.err }).toEqual({ code: 1, err: "" });
     const report = agentsReport.parse(ran.json());
     const reasons = Object.fromEntries(report.agents.map((each) => [each.agent, each.reason]));
@@ -109,30 +109,30 @@ describe("doctor --agents", () => {
       pi: expect.stringMatching(/pi was killed|pi: .*killed/i),
     });
     for (const each of report.agents) expect(each.checks.map(({ outcome }) => outcome)).toEqual(["failed", ...Array(6).fill("untried")]);
-    expect({ left: await waitForNoProcesses(house.root), trials: trialsIn(house) }).toEqual({ left: [], trials: [] });
-    expect(existsSync(join(house.env["SKEIN_HOME"] as string, "data"))).toBe(false);
+    expect({ left: await waitForNoProcesses(skein.root), trials: trialsIn(skein) }).toEqual({ left: [], trials: [] });
+    expect(existsSync(join(skein.env["SKEIN_HOME"] as string, "data"))).toBe(false);
 
-    const shown = await house.run(["agents"]);
+    const shown = await skein.run(["agents"]);
     expect(shown.out).toContain("codex: broken: codex printed nothing that skein can read; skein doctor --agents\n");
-    writeFileSync(join(house.root, "bin", "codex"), "#!/bin/sh\necho codex-cli 9.9.9\n");
-    expect((await house.run(["agents"])).out).not.toContain("codex: broken");
+    writeFileSync(join(skein.root, "bin", "codex"), "#!/bin/sh\necho codex-cli 9.9.9\n");
+    expect((await skein.run(["agents"])).out).not.toContain("codex: broken");
   });
 
   test("blames no agent for a proxy that takes what is meant for this machine", async () => {
-    using house = houseWith({}, { HTTP_PROXY: "http://127.0.0.1:9" });
-    const ran = await house.run(["doctor", "--agents"]);
+    using skein = houseWith({}, { HTTP_PROXY: "http://127.0.0.1:9" });
+    const ran = await skein.run(["doctor", "--agents"]);
     expect({ code: ran.code, out: ran.out }).toEqual({ code: 6, out: "" });
     expect(ran.err).toMatch(/127\.0\.0\.1 can't be reached[\s\S]*NO_PROXY/);
-    expect((await house.run(["doctor", "--agents"], { env: { NO_PROXY: "127.0.0.1" } })).code).toBe(1);
+    expect((await skein.run(["doctor", "--agents"], { env: { NO_PROXY: "127.0.0.1" } })).code).toBe(1);
   });
 
   test("ends at once when it is stopped, and keeps nothing of it", async () => {
-    using house = houseWith(Object.fromEntries(names.map((name) => [name, 'case "$1" in --version) exit 1;; esac; sleep 300'])));
-    const child = house.start(["doctor", "--agents"]);
-    while (trialsIn(house).filter((name) => name.startsWith("skein-trial-")).length < names.length) await Bun.sleep(20);
+    using skein = houseWith(Object.fromEntries(names.map((name) => [name, 'case "$1" in --version) exit 1;; esac; sleep 300'])));
+    const child = skein.start(["doctor", "--agents"]);
+    while (trialsIn(skein).filter((name) => name.startsWith("skein-trial-")).length < names.length) await Bun.sleep(20);
     child.kill("SIGINT");
     expect({ code: await child.exited, out: await new Response(child.stdout).text() }).toEqual({ code: 130, out: "" });
-    expect({ left: await waitForNoProcesses(house.root), trials: trialsIn(house) }).toEqual({ left: [], trials: [] });
-    expect(existsSync(join(house.env["SKEIN_HOME"] as string, "state", "agents.json"))).toBe(false);
+    expect({ left: await waitForNoProcesses(skein.root), trials: trialsIn(skein) }).toEqual({ left: [], trials: [] });
+    expect(existsSync(join(skein.env["SKEIN_HOME"] as string, "state", "agents.json"))).toBe(false);
   });
 });

@@ -27,17 +27,17 @@ const programs: Record<string, string> = {
   sleeper: `echo begun; (setsid sleep ${sign} &); sleep ${sign}`,
 };
 
-let house: TemporaryHome;
+let skein: TemporaryHome;
 
 beforeAll(() => {
-  house = temporaryHome({ ...nowhere, MINE: "value-of-mine", HIDDEN: "value-of-hidden" });
-  const bin = join(house.root, "bin");
+  skein = temporaryHome({ ...nowhere, MINE: "value-of-mine", HIDDEN: "value-of-hidden" });
+  const bin = join(skein.root, "bin");
   mkdirSync(bin);
   for (const [name, script] of Object.entries(programs)) writeFileSync(join(bin, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
-  mkdirSync(join(house.home, ".ssh"));
-  writeFileSync(join(house.home, ".ssh", "id"), "the-private-key");
+  mkdirSync(join(skein.home, ".ssh"));
+  writeFileSync(join(skein.home, ".ssh", "id"), "the-private-key");
   const at = (name: string) => ({ command: join(bin, name) });
-  configure(house, {
+  configure(skein, {
     ...Object.fromEntries(Object.keys(programs).map((name) => [`my-${name}`, at(name)])),
     "my-secrets": { ...at("secrets"), env: { GIVEN: "$MINE" } },
     "my-json": { ...at("json"), output: "json", args: ["new", "-m", "{model}"], resume_args: ["again", "{session}"] },
@@ -49,7 +49,7 @@ beforeAll(() => {
   });
 });
 
-afterAll(() => house[Symbol.dispose]());
+afterAll(() => skein[Symbol.dispose]());
 
 function configure(where: TemporaryHome, agents: Record<string, unknown>): void {
   const folder = join(where.env["SKEIN_HOME"] as string, "config");
@@ -62,7 +62,7 @@ async function ask(
   prompt: string,
   more: string[] = [],
 ): Promise<{ ran: RunResult; result: string; status: string; error: string }> {
-  const ran = await house.run(["run", prompt, "-a", agent, "--json", ...more]);
+  const ran = await skein.run(["run", prompt, "-a", agent, "--json", ...more]);
   const record = (ran.out === "" ? {} : ran.json()) as { result?: string; status?: string; error?: { message: string } };
   return { ran, result: record.result ?? "", status: record.status ?? "", error: record.error?.message ?? ran.err };
 }
@@ -73,7 +73,7 @@ describe("a program that prints text", () => {
     expect(first).toMatchObject({ status: "ok", result: "one\n\nheard: the first words" });
     const second = await ask("my-plain", "the second words", ["--session", "texts"]);
     expect(second.result).toMatch(/the first words[\s\S]*heard: the first words[\s\S]*the second words$/);
-    const shown = (await house.run(["show", "texts", "--json"])).json() as { nodes: { author: string; parts: { text: string }[] }[] };
+    const shown = (await skein.run(["show", "texts", "--json"])).json() as { nodes: { author: string; parts: { text: string }[] }[] };
     expect(shown.nodes.filter(({ author }) => author === "user").map(({ parts }) => parts[0]?.text)).toEqual([
       "the first words",
       "the second words",
@@ -100,11 +100,11 @@ describe("a program that prints text", () => {
   });
 
   test("is ended with all that it started", async () => {
-    const run = readEvents(house.start(["run", "x", "-a", "my-sleeper", "--session", "asleep", "--output-format", "events"]));
+    const run = readEvents(skein.start(["run", "x", "-a", "my-sleeper", "--session", "asleep", "--output-format", "events"]));
     await run.until((event) => event.type === "text.delta");
-    await house.run(["kill", "asleep"]);
+    await skein.run(["kill", "asleep"]);
     expect(await run.ended).toMatchObject({ code: 130 });
-    expect(await waitForNoProcesses(house.root, 20_000, { sign })).toEqual([]);
+    expect(await waitForNoProcesses(skein.root, 20_000, { sign })).toEqual([]);
   });
 });
 
@@ -140,14 +140,14 @@ describe("an agent that speaks ACP", () => {
     await ask("my-plain", "between", ["--session", "talk"]);
     const { result } = await ask("my-acp", "third recall", ["--session", "talk"]);
     expect(result).toMatch(/^heard: Below is[\s\S]*second recall[\s\S]*between[\s\S]*third recall$/);
-    const shown = (await house.run(["show", "talk", "--json"])).out;
+    const shown = (await skein.run(["show", "talk", "--json"])).out;
     expect(shown).not.toContain("something old");
     expect(shown).toContain('"version": "4.5.6"');
   });
 
   test("is allowed what it asks for, and that is in the tree", async () => {
     expect((await ask("my-acp", "please permit", ["--session", "asking"])).result).toBe("answered yes");
-    expect((await house.run(["show", "asking", "--json"])).out).toContain("asked for permission: touch made; allowed");
+    expect((await skein.run(["show", "asking", "--json"])).out).toContain("asked for permission: touch made; allowed");
   });
 
   test.each([
@@ -163,7 +163,7 @@ describe("an agent that speaks ACP", () => {
     const asked = await ask("my-acp", `do ${word}`, ["--session", "trouble"]);
     expect({ word, status: asked.status, code: asked.ran.code }).toEqual({ word, status, code });
     if (word === "half") expect(asked.result).toBe("half of ");
-    expect(await waitForNoProcesses(house.root, 20_000, { sign })).toEqual([]);
+    expect(await waitForNoProcesses(skein.root, 20_000, { sign })).toEqual([]);
   });
 
   test("goes on after all of that", async () => {
@@ -171,12 +171,12 @@ describe("an agent that speaks ACP", () => {
   });
 
   test.each(["hang", "stubborn"])("that does %s is stopped, and what it said is kept", async (word) => {
-    const run = readEvents(house.start(["run", `do ${word}`, "-a", "my-acp", "--session", word, "--output-format", "events"]));
+    const run = readEvents(skein.start(["run", `do ${word}`, "-a", "my-acp", "--session", word, "--output-format", "events"]));
     await run.until((event) => event.type === "text.delta");
-    await house.run(["kill", word]);
+    await skein.run(["kill", word]);
     expect(await run.ended).toMatchObject({ code: 130 });
     expect(run.printed.at(-1)).toMatchObject({ type: "result", status: "cancelled", result: expect.stringMatching(/^I (wait|stay)\.$/) });
-    expect(await waitForNoProcesses(house.root)).toEqual([]);
+    expect(await waitForNoProcesses(skein.root)).toEqual([]);
   });
 });
 
@@ -195,10 +195,10 @@ describe("wrong use", () => {
 
   test("a flag for whoever the session belongs to is judged by that one", async () => {
     await ask("my-plain", "x", ["--session", "whose"]);
-    const wrong = await house.run(["run", "more", "--resume", "whose", "--agent-arg=word"]);
+    const wrong = await skein.run(["run", "more", "--resume", "whose", "--agent-arg=word"]);
     expect({ code: wrong.code, out: wrong.out }).toEqual({ code: 2, out: "" });
     expect(wrong.err).toContain('"word" is no flag of my-plain');
-    const right = await house.run(["run", "more", "--resume", "whose", "--agent-arg=--word"]);
+    const right = await skein.run(["run", "more", "--resume", "whose", "--agent-arg=--word"]);
     expect({ code: right.code, err: right.err }).toMatchObject({ code: 0 });
   });
 

@@ -16,22 +16,22 @@ const signIns = {
 };
 const others = [".codex/config.toml", ".claude/settings.json", ".ssh/id_ed25519", ".local/share/opencode/auth.json"];
 
-let house: TemporaryHome;
+let skein: TemporaryHome;
 let proxy: Server;
 let asked: string[];
 const open = new Set<Socket>();
 
 beforeEach(async () => {
-  house = temporaryHome();
+  skein = temporaryHome();
   asked = [];
   proxy = createServer((socket) => answerAsHost(socket));
   await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
-  const bin = join(house.root, "bin");
+  const bin = join(skein.root, "bin");
   mkdirSync(bin);
   for (const name of ["claude", "codex", "gemini", "opencode"])
     symlinkSync(join(import.meta.dir, "..", "..", "fixtures", "bin", "inspect"), join(bin, name));
-  Object.assign(house.env, {
-    PATH: [bin, dirname(process.execPath), house.env["PATH"]].join(":"),
+  Object.assign(skein.env, {
+    PATH: [bin, dirname(process.execPath), skein.env["PATH"]].join(":"),
     HTTPS_PROXY: `http://me:CANARY-7@127.0.0.1:${portOf(proxy)}`,
   });
   look({});
@@ -40,7 +40,7 @@ beforeEach(async () => {
 afterEach(() => {
   for (const socket of open) socket.destroy();
   proxy.close();
-  house[Symbol.dispose]();
+  skein[Symbol.dispose]();
 });
 
 function answerAsHost(socket: Socket): void {
@@ -59,10 +59,10 @@ function portOf(server: Server): number {
 }
 
 function look(more: Partial<Look>): void {
-  const files = [...Object.keys(signIns), ...others].map((path) => join(house.home, path));
+  const files = [...Object.keys(signIns), ...others].map((path) => join(skein.home, path));
   const hosts = ["api.anthropic.com", "chatgpt.com", "cloudcode-pa.googleapis.com", "example.com"];
   const all: Look = { files, hosts, ports: [portOf(proxy)], renews: null, waitsFor: null, ...more };
-  writeFileSync(join(house.project, "look.json"), JSON.stringify(all));
+  writeFileSync(join(skein.project, "look.json"), JSON.stringify(all));
 }
 
 function signIn(...paths: (keyof typeof signIns)[]): void {
@@ -71,13 +71,13 @@ function signIn(...paths: (keyof typeof signIns)[]): void {
 }
 
 function put(path: string, text: string): void {
-  const whole = join(house.home, path);
+  const whole = join(skein.home, path);
   mkdirSync(dirname(whole), { recursive: true });
   writeFileSync(whole, text, { mode: 0o600 });
 }
 
 function seen(): Sight[] {
-  const log = join(house.project, "seen.log");
+  const log = join(skein.project, "seen.log");
   return existsSync(log) ? lines(log).map((line) => JSON.parse(line) as Sight) : [];
 }
 
@@ -86,12 +86,12 @@ function lines(path: string): string[] {
 }
 
 function take(agent: string, ...more: string[]): Promise<RunResult> {
-  return house.run(["run", "-a", agent, "--json", ...more, "look around"]);
+  return skein.run(["run", "-a", agent, "--json", ...more, "look around"]);
 }
 
 /** Nothing that skein keeps or says holds a secret. */
 function expectNoLeak(ran: RunResult): void {
-  const places = [join(house.root, "skein"), join(house.project, ".skein")];
+  const places = [join(skein.root, "skein"), join(skein.project, ".skein")];
   const holding = places.flatMap((place) => filesIn(place).filter((path) => readFileSync(path).includes("CANARY")));
   expect([holding, ran.out.includes("CANARY"), ran.err.includes("CANARY")]).toEqual([[], false, false]);
 }
@@ -120,12 +120,12 @@ describe.each(["namespaces", "landlock"])("under the best walls up to %s", (best
   test.each(rows)(
     "$agent holds its own sign-in and nothing else, and reaches its vendor alone",
     async ({ agent, variables, own, host }) => {
-      house.env["SKEIN_SANDBOX_BEST"] = best;
+      skein.env["SKEIN_SANDBOX_BEST"] = best;
       signIn(".claude/.credentials.json", ".codex/auth.json", ".gemini/oauth_creds.json");
       const ran = await take(agent);
       expect(ran.json()).toMatchObject({ status: "ok", result: "seen", enforced: { tier: best, net: "vendor" } });
       const [sight] = seen();
-      expect(sight).toMatchObject({ variables, files: own === null ? [] : [join(house.home, own)], argv: false });
+      expect(sight).toMatchObject({ variables, files: own === null ? [] : [join(skein.home, own)], argv: false });
       expect(sight?.own === null).toBe(own === null);
       expect(sight?.hosts[host]).toBe(`I am ${host}`);
       for (const [other, said] of Object.entries(sight?.hosts ?? {})) if (other !== host) expect(said).toStartWith("HTTP/1.1 403 ");
@@ -139,18 +139,18 @@ describe.each(["namespaces", "landlock"])("under the best walls up to %s", (best
 test("what a CLI renews is in the person's own file", async () => {
   signIn(".codex/auth.json");
   look({ renews: JSON.stringify({ renewed: true }) });
-  const before = lstatSync(join(house.home, ".codex/auth.json")).ino;
+  const before = lstatSync(join(skein.home, ".codex/auth.json")).ino;
   expect((await take("codex")).json()).toMatchObject({ status: "ok" });
-  expect(JSON.parse(readFileSync(join(house.home, ".codex/auth.json"), "utf8"))).toEqual({ renewed: true });
-  expect(lstatSync(join(house.home, ".codex/auth.json")).ino).toBe(before);
+  expect(JSON.parse(readFileSync(join(skein.home, ".codex/auth.json"), "utf8"))).toEqual({ renewed: true });
+  expect(lstatSync(join(skein.home, ".codex/auth.json")).ino).toBe(before);
 });
 
 test("where a variable has put it elsewhere the rest of that directory stays hidden", async () => {
   signIn();
-  const elsewhere = join(house.home, "elsewhere");
+  const elsewhere = join(skein.home, "elsewhere");
   put("elsewhere/auth.json", JSON.stringify(signIns[".codex/auth.json"]));
   put("elsewhere/config.toml", "CANARY");
-  house.env["CODEX_HOME"] = elsewhere;
+  skein.env["CODEX_HOME"] = elsewhere;
   look({ files: ["auth.json", "config.toml"].map((name) => join(elsewhere, name)) });
   expect((await take("codex")).json()).toMatchObject({ status: "ok" });
   expect(seen()).toMatchObject([{ files: [join(elsewhere, "auth.json")] }]);
@@ -159,7 +159,7 @@ test("where a variable has put it elsewhere the rest of that directory stays hid
 test("with a key the child goes through the gateway and holds no sign-in, also where an earlier turn had one", async () => {
   signIn(".codex/auth.json");
   const first = (await take("codex")).json();
-  house.env["OPENAI_API_KEY"] = "sk-CANARY-8";
+  skein.env["OPENAI_API_KEY"] = "sk-CANARY-8";
   const ran = await take("codex", "--resume", String(first["session_id"]));
   expect(ran.json()).toMatchObject({ status: "ok", enforced: { net: "gateway" } });
   expect(seen()[1]).toMatchObject({ variables: [], files: [], own: null, hosts: { "chatgpt.com": "no proxy" } });
@@ -176,11 +176,11 @@ test("a key that the CLI keeps stays out of the child", async () => {
 
 test("two turns with a sign-in that can't be shared: the second says so and waits", async () => {
   signIn(".codex/auth.json");
-  look({ waitsFor: join(house.project, "go") });
-  const order = join(house.project, "order.log");
+  look({ waitsFor: join(skein.project, "go") });
+  const order = join(skein.project, "order.log");
   const first = take("codex");
   while (!existsSync(order)) await Bun.sleep(20);
-  const second = house.start(["run", "-a", "codex", "--json", "look around"]);
+  const second = skein.start(["run", "-a", "codex", "--json", "look around"]);
   const reader = second.stderr.getReader();
   let told = "";
   while (!told.includes("this one waits")) {
@@ -189,14 +189,14 @@ test("two turns with a sign-in that can't be shared: the second says so and wait
     told += new TextDecoder().decode(value);
   }
   expect(lines(order)).toEqual(["codex begins"]);
-  writeFileSync(join(house.project, "go"), "");
+  writeFileSync(join(skein.project, "go"), "");
   expect((await first).json()).toMatchObject({ status: "ok" });
   expect(JSON.parse(await new Response(second.stdout).text())).toMatchObject({ status: "ok" });
   expect(lines(order)).toEqual(["codex begins", "codex ends", "codex begins", "codex ends"]);
 });
 
 test("where nothing can hold it to its vendor the turn is refused, unless the network is allowed", async () => {
-  house.env["SKEIN_SANDBOX_BEST"] = "none";
+  skein.env["SKEIN_SANDBOX_BEST"] = "none";
   signIn(".claude/.credentials.json");
   const refused = await take("claude", "--sandbox", "auto");
   expect(refused.code).toBe(9);
@@ -227,7 +227,7 @@ test("usage is what the CLI says of itself: a turn's own, also where it counts i
 
 test("a budget ends the turn after the message that used it up", async () => {
   signIn(".claude/.credentials.json");
-  const ran = await house.run(["run", "-a", "claude", "--json", "--max-tokens", "1000", "work for long"]);
+  const ran = await skein.run(["run", "-a", "claude", "--json", "--max-tokens", "1000", "work for long"]);
   expect([ran.code, ran.json()["status"]]).toEqual([7, "budget"]);
   expect(ran.json()).toMatchObject({ usage: { input: 2000, output: 10 } });
 });

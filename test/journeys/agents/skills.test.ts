@@ -14,8 +14,8 @@ const bodyLine = "An excerpt is not a source.";
 const description = "Search the web for current facts";
 
 test("a skill is found in the catalog, read when it is used, and run through bash", async () => {
-  await walk(null, async ({ house, server, searched, run }) => {
-    const skill = join(house.project, ".skein", "skills", "web-search");
+  await walk(null, async ({ skein, server, searched, run }) => {
+    const skill = join(skein.project, ".skein", "skills", "web-search");
     const calls: ScriptCall[] = [
       { name: "read", input: { path: join(skill, "SKILL.md") } },
       { input: { command: `${skill}/web-search --query "bun sqlite" --max-results 2` } },
@@ -35,8 +35,8 @@ test("a skill is found in the catalog, read when it is used, and run through bas
 });
 
 test("a relative path to a skill works too, and other skills' bodies are not sent", async () => {
-  await walk(null, async ({ house, server, run }) => {
-    const other = join(house.project, ".agents", "skills", "other");
+  await walk(null, async ({ skein, server, run }) => {
+    const other = join(skein.project, ".agents", "skills", "other");
     mkdirSync(other, { recursive: true });
     writeFileSync(join(other, "SKILL.md"), "---\nname: other\ndescription: Something else entirely.\n---\nSECRET BODY\n");
     await run([{ name: "read", input: { path: ".skein/skills/web-search/SKILL.md" } }]);
@@ -71,7 +71,7 @@ test("with skills off the catalog is not sent", async () => {
 });
 
 type Walked = {
-  house: TemporaryHome;
+  skein: TemporaryHome;
   server: ModelServer;
   searched: string[];
   run: (calls: ScriptCall[], env?: Record<string, string>) => Promise<void>;
@@ -89,10 +89,10 @@ async function walk(window: number | null, check: (walked: Walked) => Promise<vo
   const server = startModelServer(script, { count: "requests" });
   const searched: string[] = [];
   const endpoint = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: (request) => answerSearch(new URL(request.url), searched) });
-  using house = temporaryHome({ ...vendorEnv(server.url), WEB_SEARCH_URL: `http://127.0.0.1:${endpoint.port}/search` });
+  using skein = temporaryHome({ ...vendorEnv(server.url), WEB_SEARCH_URL: `http://127.0.0.1:${endpoint.port}/search` });
   try {
-    cpSync(example, join(house.project, ".skein", "skills", "web-search"), { recursive: true });
-    const config = join(house.root, "skein", "config");
+    cpSync(example, join(skein.project, ".skein", "skills", "web-search"), { recursive: true });
+    const config = join(skein.root, "skein", "config");
     mkdirSync(config, { recursive: true });
     writeFileSync(
       join(config, "config.jsonc"),
@@ -100,11 +100,11 @@ async function walk(window: number | null, check: (walked: Walked) => Promise<vo
     );
     const run: Walked["run"] = async (wanted, env = {}) => {
       calls = wanted;
-      const ran = await house.run(["run", "look it up", "-m", model, "--net", "on", "--json"], { env });
+      const ran = await skein.run(["run", "look it up", "-m", model, "--net", "on", "--json"], { env });
       expect({ code: ran.code, err: ran.code === 0 ? "" : ran.err }).toEqual({ code: 0, err: "" });
       expect(ran.json()).toMatchObject({ status: "ok", result: "done" });
     };
-    await check({ house, server, searched, run });
+    await check({ skein, server, searched, run });
   } finally {
     await Promise.all([server.stop(), endpoint.stop(true)]);
   }

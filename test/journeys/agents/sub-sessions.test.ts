@@ -12,7 +12,7 @@ import { type TemporaryHome, temporaryHome, vendorEnv, wireModels } from "../../
 
 const model = ["-m", wireModels.anthropic];
 let server: ModelServer;
-let house: TemporaryHome;
+let skein: TemporaryHome;
 
 beforeAll(() => {
   server = startModelServer({ steps: [], final: "" });
@@ -20,7 +20,7 @@ beforeAll(() => {
 afterAll(() => server.stop());
 afterEach(() => {
   server.clear();
-  house[Symbol.dispose]();
+  skein[Symbol.dispose]();
 });
 
 /** A parent that spawns these at once; each task is played its own script. */
@@ -31,13 +31,13 @@ function orchestra(tasks: Record<string, Script>, inputs: Record<string, unknown
 
 function begin(script: ScriptSource): void {
   server.setScript(script);
-  house = temporaryHome(vendorEnv(server.url));
+  skein = temporaryHome(vendorEnv(server.url));
 }
 
 type TurnLine = ReturnType<typeof turnRecord>;
 
 async function turnsOf(session: string): Promise<TurnLine[]> {
-  const ran = await house.run(["show", session, "--json"]);
+  const ran = await skein.run(["show", session, "--json"]);
   expect([ran.code, ran.err]).toEqual([0, ""]);
   return (ran.json() as { turns: TurnLine[] }).turns;
 }
@@ -48,7 +48,7 @@ const resultsIn = (printed: PrintedEvent[], session: string) =>
 const spawnedIn = (printed: PrintedEvent[]) => printed.flatMap((event) => event.spawned_session_id ?? []);
 
 function transcripts(): Record<string, unknown>[][] {
-  const folder = join(house.project, ".skein", "sessions");
+  const folder = join(skein.project, ".skein", "sessions");
   const files = readdirSync(folder).filter((name) => name.endsWith(".jsonl"));
   return files.map((name) =>
     readFileSync(join(folder, name), "utf8")
@@ -69,11 +69,11 @@ describe("many at once", () => {
       { steps: [{ text: `${name} looks. `, calls: [{ input: { command: together } }] }], final: `${name} is done` },
     ]);
     begin(orchestra(Object.fromEntries(tasks)));
-    const { child, printed, ended } = readEvents(house.start(["run", "everything", ...model, "--output-format", "events"]));
-    while (readdirSync(house.project).filter((name) => name.startsWith("here-")).length < names.length) await Bun.sleep(20);
+    const { child, printed, ended } = readEvents(skein.start(["run", "everything", ...model, "--output-format", "events"]));
+    while (readdirSync(skein.project).filter((name) => name.startsWith("here-")).length < names.length) await Bun.sleep(20);
     const executors = childrenOf(child.pid).filter(({ command }) => /^\S*(bun|skein)\S* .*__executor/.test(command));
     expect(executors).toHaveLength(1);
-    await Bun.write(join(house.project, "all-seen"), "");
+    await Bun.write(join(skein.project, "all-seen"), "");
     expect(await ended).toMatchObject({ code: 0 });
 
     const parent = printed[0]!.session_id;
@@ -90,23 +90,23 @@ describe("many at once", () => {
     expect(heads.filter((head) => head["parent_session_id"] === parent && head["is_sub_session"] === true)).toHaveLength(names.length);
     const told = all.find(([head]) => head!["session_id"] === parent)!.filter((line) => line["role"] === "tool_result");
     for (const id of spawnedIn(printed)) expect(told.filter((line) => String(line["content"]).includes(id))).toHaveLength(1);
-    expect((await house.run(["verify"])).code).toBe(0);
+    expect((await skein.run(["verify"])).code).toBe(0);
   });
 
   test("give their parent no more than fits, whatever they say, and the whole to a file", async () => {
     const long = `begin ${"x".repeat(100_000)} end`;
     begin(orchestra({ long: { steps: [], final: long } }, { output_file: "answer.txt" }));
-    expect((await house.run(["run", "everything", ...model])).code).toBe(0);
+    expect((await skein.run(["run", "everything", ...model])).code).toBe(0);
     const body = server.main().at(-1)!.text;
     expect(body.length).toBeLessThan(40_000);
     expect(body).toMatch(/begin x+[^x]+x+ end/);
-    expect(readFileSync(join(house.project, "answer.txt"), "utf8")).toBe(long);
+    expect(readFileSync(join(skein.project, "answer.txt"), "utf8")).toBe(long);
   });
 });
 
 test("one has its role, its parent's words and no way to spawn", async () => {
   begin(orchestra({ look: shellScript([], "seen") }, { role: "a heron watcher", attachable: true }));
-  expect((await house.run(["run", "everything", ...model, "--append-system", "Be kind."])).code).toBe(0);
+  expect((await skein.run(["run", "everything", ...model, "--append-system", "Be kind."])).code).toBe(0);
   const child = server.main()[1]!.body as { system: { text: string }[]; tools: { name: string }[] };
   expect(child.system.map(({ text }) => text).join("")).toContain("Be kind.\n\nYour role: a heron watcher");
   expect(child.tools.map(({ name }) => name)).not.toContain("spawn_session");
@@ -117,7 +117,7 @@ describe("the budget of all together", () => {
 
   test("of 50,000 tokens stops children that want 200,000 within one request, keeps all, and adds up to the token", async () => {
     begin(orchestra(Object.fromEntries(Array.from({ length: 10 }, (_, at) => [`eat ${at}`, hungry]))));
-    const { printed, ended } = readEvents(house.start(["run", "all", ...model, "--max-tokens", "50000", "--output-format", "events"]));
+    const { printed, ended } = readEvents(skein.start(["run", "all", ...model, "--max-tokens", "50000", "--output-format", "events"]));
     expect(await ended).toMatchObject({ code: 7 });
     const result = printed.at(-1) as unknown as ResultRecord & PrintedEvent;
     expect(result).toMatchObject({
@@ -141,29 +141,29 @@ describe("the budget of all together", () => {
     const below = turns.reduce((sum, { usage }) => sum + usage.input + usage.output, 0);
     const [own] = (await turnsOf(result.session_id)).map(({ usage }) => usage.input + usage.output);
     expect(below + own!).toBe(total);
-    expect((await house.run(["verify"])).code).toBe(0);
+    expect((await skein.run(["verify"])).code).toBe(0);
   });
 
   test("of steps is the tree's when it is asked for, and each turn's own when not", async () => {
     begin(orchestra({ count: shellScript(["true", "true", "true", "true"]) }));
-    const bound = await house.run(["run", "all", ...model, "--max-steps", "3", "--json"]);
+    const bound = await skein.run(["run", "all", ...model, "--max-steps", "3", "--json"]);
     expect([bound.code, bound.json()["status"], server.main().length]).toEqual([7, "budget", 3]);
     server.clear();
-    const own = await house.run(["run", "all", ...model, "--json"], { env: { SKEIN_MAX_STEPS: "3" } });
+    const own = await skein.run(["run", "all", ...model, "--json"], { env: { SKEIN_MAX_STEPS: "3" } });
     expect([own.code, own.json()["result"], server.main().length]).toEqual([0, "all are back", 5]);
     expect(server.main().at(-1)!.text).toMatch(/the budget is used up: 3 steps\\n\[session [\w-]+, budget, /);
   });
 
   test("of sub-sessions refuses the next one in words for the model, which goes on without it", async () => {
     begin(orchestra({ one: shellScript([], "first"), two: shellScript([], "second"), three: shellScript([], "third") }));
-    const ran = await house.run(["run", "all", ...model, "--max-children", "2", "--json"]);
+    const ran = await skein.run(["run", "all", ...model, "--max-children", "2", "--json"]);
     expect(ran.json()).toMatchObject({ status: "ok", result: "all are back", budget: { children_left: 0 } });
     expect(server.main().at(-1)!.text).toContain("the budget of 2 sub-sessions is used up");
   });
 
   test("of money is shared, and each result says what is left", async () => {
     begin(orchestra({ one: shellScript([], "first") }));
-    const ran = await house.run(["run", "all", ...model, "--max-budget-usd", "1", "--json"]);
+    const ran = await skein.run(["run", "all", ...model, "--max-budget-usd", "1", "--json"]);
     const { cost_usd: cost, budget } = ran.json() as unknown as ResultRecord;
     expect(budget?.usd_left).toBeCloseTo(1 - cost!, 10);
     expect(server.main().at(-1)!.text).toMatch(/\[session [\w-]+, ok, spent \$0\.\d{4}, [\d,]+ tokens; left \$0\.99\d\d, transcript /);
@@ -176,7 +176,7 @@ describe("one that", () => {
   test("fails is told with why, and its parent goes on", async () => {
     begin(orchestra({ bad: shellScript(["true"]) }));
     server.setFault({ type: "status", status: 400, message: "no such luck" }, 3);
-    const ran = await house.run(["run", "all", ...model, "--json"]);
+    const ran = await skein.run(["run", "all", ...model, "--json"]);
     expect([ran.code, ran.json()["result"]]).toEqual([0, "all are back"]);
     const told = server.main().at(-1)!.text;
     expect(told).toMatch(/no such luck[^"]*\[session [\w-]+, broken, /);
@@ -185,12 +185,12 @@ describe("one that", () => {
 
   test("is stopped by a person is cancelled, and its parent goes on", async () => {
     begin(orchestra({ sleep: asleep, work: shellScript(["true"], "worked") }));
-    const { printed, until, ended } = readEvents(house.start(["run", "all", ...model, "--output-format", "events"]));
+    const { printed, until, ended } = readEvents(skein.start(["run", "all", ...model, "--output-format", "events"]));
     await until(({ type, text }) => type === "tool.output" && text?.includes("bash sleep 100") === true);
     const starting = (await Promise.all(spawnedIn(printed).map(async (id) => ({ id, turns: await turnsOf(id) })))).find(
       ({ turns }) => turns[0]?.ended_at === null,
     )!;
-    expect(await house.run(["kill", starting.id])).toMatchObject({ code: 0 });
+    expect(await skein.run(["kill", starting.id])).toMatchObject({ code: 0 });
     expect(await ended).toMatchObject({ code: 0 });
     expect((await turnsOf(starting.id))[0]).toMatchObject({ status: "cancelled" });
     expect(server.main().at(-1)!.text).toContain(`[session ${starting.id}, cancelled, `);
@@ -198,7 +198,7 @@ describe("one that", () => {
 
   test("takes longer than its parent may ends with it, for the same reason", async () => {
     begin(orchestra({ sleep: asleep }));
-    const { printed, ended } = readEvents(house.start(["run", "all", ...model, "--timeout", "6s", "--output-format", "events"]));
+    const { printed, ended } = readEvents(skein.start(["run", "all", ...model, "--timeout", "6s", "--output-format", "events"]));
     expect(await ended).toMatchObject({ code: 124 });
     const [child] = spawnedIn(printed);
     expect((await turnsOf(child!))[0]).toMatchObject({

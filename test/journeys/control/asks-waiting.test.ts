@@ -13,30 +13,30 @@ import { defaultPolicy } from "../../../src/protocol/api/policy.ts";
 import { bareTurn } from "../../../src/protocol/api/turn-start.ts";
 import { temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../../support/temporary-home.ts";
 
-type Hub = { house: TemporaryHome; server: ModelServer; api: Api; pid: number };
+type Hub = { skein: TemporaryHome; server: ModelServer; api: Api; pid: number };
 type Asked = { id: string; session_id: string; question: string; waiting: boolean };
 
 const question: ScriptCall = { name: "ask_user", input: { question: "Which?", options: ["red", "blue"] } };
 
 async function withHub(script: ScriptSource, check: (hub: Hub) => Promise<void>): Promise<void> {
   const server = startModelServer(script);
-  using house = temporaryHome(vendorEnv(server.url));
+  using skein = temporaryHome(vendorEnv(server.url));
   try {
-    await house.run(["hub", "start"]);
-    const { socket, pid } = JSON.parse(readFileSync(join(house.env["SKEIN_HOME"] as string, "state", "hub.json"), "utf8")) as HubFile;
-    const api = await connectApi({ socket }, { client: "walk", directory: house.project, env: house.env });
-    await check({ house, server, api, pid });
+    await skein.run(["hub", "start"]);
+    const { socket, pid } = JSON.parse(readFileSync(join(skein.env["SKEIN_HOME"] as string, "state", "hub.json"), "utf8")) as HubFile;
+    const api = await connectApi({ socket }, { client: "walk", directory: skein.project, env: skein.env });
+    await check({ skein, server, api, pid });
     await api.close();
   } finally {
-    await house.run(["hub", "stop", "--wait", "0"]);
+    await skein.run(["hub", "stop", "--wait", "0"]);
     await server.stop();
   }
 }
 
-async function start({ api, house }: Hub, limitMs: number | null, change: Partial<TurnStartParams> = {}): Promise<AsyncIterator<Event>> {
+async function start({ api, skein }: Hub, limitMs: number | null, change: Partial<TurnStartParams> = {}): Promise<AsyncIterator<Event>> {
   const { id } = await api.session.open({
     find: { by: "new" },
-    directory: house.project,
+    directory: skein.project,
     task: "paint it",
     agent: "native",
     model: wireModels.anthropic,
@@ -59,9 +59,9 @@ async function until(events: AsyncIterator<Event>, fits: (event: Event) => boole
 }
 
 /** As soon as one is open. */
-async function waiting(house: TemporaryHome): Promise<Asked> {
+async function waiting(skein: TemporaryHome): Promise<Asked> {
   for (;;) {
-    const [asked] = JSON.parse((await house.run(["asks", "--json"])).out) as Asked[];
+    const [asked] = JSON.parse((await skein.run(["asks", "--json"])).out) as Asked[];
     if (asked?.waiting === true) return asked;
     await Bun.sleep(20);
   }
@@ -73,9 +73,9 @@ test("a turn that waits is answered from another process, and goes on by itself"
   await withHub({ steps: [{ calls: [question] }], final: "thanks" }, async (hub) => {
     const events = await start(hub, null);
     await until(events, ({ type }) => type === "ask.opened");
-    const asked = await waiting(hub.house);
-    expect((await hub.house.run(["asks"])).out).toContain("its turn waits");
-    expect(await hub.house.run(["answer", asked.id, "2"])).toMatchObject({
+    const asked = await waiting(hub.skein);
+    expect((await hub.skein.run(["asks"])).out).toContain("its turn waits");
+    expect(await hub.skein.run(["answer", asked.id, "2"])).toMatchObject({
       code: 0,
       out: "answered: blue\n",
       err: "the turn that waited goes on\n",
@@ -91,26 +91,26 @@ test("a turn that nobody answers in time is told so and goes on", async () => {
     expect(await until(events, ({ type }) => type === "ask.closed")).toMatchObject({ ask: { outcome: "expired", answer: null } });
     expect(await until(events, isEnded)).toMatchObject({ turn: { status: "ok" }, answer: "on my own" });
     expect(hub.server.main().at(-1)?.text).toContain("Nobody answered in time");
-    expect((await hub.house.run(["asks"])).out).toBe("no question waits for an answer\n");
+    expect((await hub.skein.run(["asks"])).out).toBe("no question waits for an answer\n");
   });
 });
 
 test("a turn that is killed with -9 while it waits can still be answered, and gone on with", async () => {
   await withHub({ steps: [{ calls: [question, { input: { command: "echo painted" } }] }], final: "thanks" }, async (hub) => {
-    const { house, server } = hub;
+    const { skein, server } = hub;
     const events = await start(hub, null);
     await until(events, (event) => event.type === "node.added" && event.node.author === "tool");
-    const { id, session_id: session } = await waiting(house);
+    const { id, session_id: session } = await waiting(skein);
     process.kill(hub.pid, "SIGKILL");
     await until(events, () => false).catch(() => null);
-    expect((await house.run(["run", "--resume", session])).err).toContain("a question waits for an answer: Which?");
-    expect(await house.run(["answer", id, "1"])).toMatchObject({ code: 0, err: `to go on: skein run --resume ${session.slice(-8)}\n` });
-    expect(await house.run(["run", "--resume", session])).toMatchObject({ code: 0, out: "thanks\n" });
+    expect((await skein.run(["run", "--resume", session])).err).toContain("a question waits for an answer: Which?");
+    expect(await skein.run(["answer", id, "1"])).toMatchObject({ code: 0, err: `to go on: skein run --resume ${session.slice(-8)}\n` });
+    expect(await skein.run(["run", "--resume", session])).toMatchObject({ code: 0, out: "thanks\n" });
     const sent = server.main().at(-1)?.text ?? "";
     expect(sent).toContain('"content":"red"');
     expect(sent).toContain("painted");
     expect(sent).not.toContain("Interrupted");
-    expect((await house.run(["verify"])).code).toBe(0);
+    expect((await skein.run(["verify"])).code).toBe(0);
   });
 });
 
@@ -121,8 +121,8 @@ test("the question of a sub-session waits in the same inbox, and its parent gets
       : { steps: [{ calls: [{ name: "spawn_session", input: { task: "part" } }] }], final: "whole" };
   await withHub(script, async (hub) => {
     const events = await start(hub, null, { spawn: true });
-    const asked = await waiting(hub.house);
-    expect(await hub.house.run(["answer", asked.id.slice(-8), "2"])).toMatchObject({ code: 0, err: "the turn that waited goes on\n" });
+    const asked = await waiting(hub.skein);
+    expect(await hub.skein.run(["answer", asked.id.slice(-8), "2"])).toMatchObject({ code: 0, err: "the turn that waited goes on\n" });
     expect(await until(events, isEnded)).toMatchObject({ turn: { status: "ok" }, answer: "whole" });
     expect(hub.server.main().at(-1)?.text).toContain("the part is blue");
   });
@@ -131,9 +131,9 @@ test("the question of a sub-session waits in the same inbox, and its parent gets
 test("an id that two questions end with is no id", async () => {
   await withHub({ steps: [{ calls: [question, question] }], final: "thanks" }, async (hub) => {
     await until(await start(hub, null, { asks: { how: "later" } }), isEnded);
-    using db = new Database(join(hub.house.env["SKEIN_HOME"] as string, "data", "skein.db"));
+    using db = new Database(join(hub.skein.env["SKEIN_HOME"] as string, "data", "skein.db"));
     db.run("update asks set id = substr(id, 1, 32) || 'beef'");
-    const ran = await hub.house.run(["answer", "beef", "1"]);
+    const ran = await hub.skein.run(["answer", "beef", "1"]);
     expect(ran).toMatchObject({ code: 2, out: "" });
     expect(ran.err).toContain('More than one question ends with "beef".');
   });

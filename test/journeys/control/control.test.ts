@@ -18,16 +18,16 @@ const events = ["--output-format", "events"];
 
 /** A command that waits until the walk has made this file. */
 const waitFor = (name: string) => `echo begun; until [ -e ${name} ]; do sleep 0.02; done`;
-const letGo = (house: TemporaryHome, name: string) => writeFileSync(join(house.project, name), "");
+const letGo = (skein: TemporaryHome, name: string) => writeFileSync(join(skein.project, name), "");
 
-type Walk = { house: TemporaryHome; requests: () => string[] };
+type Walk = { skein: TemporaryHome; requests: () => string[] };
 
 async function walk(script: Script, check: (walk: Walk) => Promise<void>): Promise<void> {
   // A message in between begins the script anew for one that reads its place from the conversation.
   const server = startModelServer(script, { count: "requests" });
-  using house = temporaryHome(vendorEnv(server.url));
+  using skein = temporaryHome(vendorEnv(server.url));
   try {
-    await check({ house, requests: () => server.main().map((request) => request.text) });
+    await check({ skein, requests: () => server.main().map((request) => request.text) });
   } finally {
     await server.stop();
   }
@@ -37,57 +37,57 @@ const begun = (event: PrintedEvent) => event.type === "tool.output";
 const isLasting = (printed: PrintedEvent) => !("n" in printed);
 
 test("what runs is listed, shown and stopped from another terminal, and nothing of it is left", async () => {
-  await walk(shellScript(["echo begun; setsid sleep 86395 & sleep 86395"]), async ({ house }) => {
-    const run = readEvents(house.start(["run", "wait long", "--session", "long", ...model, ...events]));
+  await walk(shellScript(["echo begun; setsid sleep 86395 & sleep 86395"]), async ({ skein }) => {
+    const run = readEvents(skein.start(["run", "wait long", "--session", "long", ...model, ...events]));
     await run.until(begun);
-    const rows = (await house.run(["ps", "--json"])).json() as unknown as unknown[];
+    const rows = (await skein.run(["ps", "--json"])).json() as unknown as unknown[];
     expect(rows.map((row) => turnInfo.parse(row))).toMatchObject([{ state: "running", pid: run.child.pid, session: { name: "long" } }]);
-    expect((await house.run(["ps"])).out).toMatch(/^[0-9a-f]{8} +long +running /m);
-    expect((await house.run(["logs", "long"])).out).toMatch(/^native · .*\n> wait long\n• bash echo begun; setsid sleep 86395/);
+    expect((await skein.run(["ps"])).out).toMatch(/^[0-9a-f]{8} +long +running /m);
+    expect((await skein.run(["logs", "long"])).out).toMatch(/^native · .*\n> wait long\n• bash echo begun; setsid sleep 86395/);
 
-    const watching = readEvents(house.start(["attach", "long", "--json"]));
+    const watching = readEvents(skein.start(["attach", "long", "--json"]));
     await watching.until((event) => event.type === "node.added" && event.node?.author === "agent");
-    expect(killReport.parse((await house.run(["kill", "long", "--json"])).json())).toMatchObject({
+    expect(killReport.parse((await skein.run(["kill", "long", "--json"])).json())).toMatchObject({
       outcome: "stopped",
       status: "cancelled",
     });
     expect((await watching.ended).code).toBe(130);
     await run.ended;
-    expect(await waitForNoProcesses(house.root)).toEqual([]);
-    expect((await house.run(["ps"])).out).toBe("nothing runs (--all shows what has ended)\n");
-    expect((await house.run(["ps", "--all"])).out).toMatch(/long +cancelled /);
+    expect(await waitForNoProcesses(skein.root)).toEqual([]);
+    expect((await skein.run(["ps"])).out).toBe("nothing runs (--all shows what has ended)\n");
+    expect((await skein.run(["ps", "--all"])).out).toMatch(/long +cancelled /);
     expect(watching.printed.filter(isLasting)).toEqual(run.printed.filter((printed) => isLasting(printed) && printed.type !== "result"));
   });
 });
 
 test("by force the process that runs it is killed without being asked, and whoever watches is told", async () => {
-  await walk(shellScript(["echo begun; setsid sleep 86394 & sleep 86394"]), async ({ house }) => {
-    const run = readEvents(house.start(["run", "wait long", "--session", "long", ...model, ...events]));
+  await walk(shellScript(["echo begun; setsid sleep 86394 & sleep 86394"]), async ({ skein }) => {
+    const run = readEvents(skein.start(["run", "wait long", "--session", "long", ...model, ...events]));
     await run.until(begun);
-    const watching = house.start(["attach", "long"]);
+    const watching = skein.start(["attach", "long"]);
     await watching.stdout.getReader().read();
-    const report = killReport.parse((await house.run(["kill", "long", "--force", "--json"])).json());
+    const report = killReport.parse((await skein.run(["kill", "long", "--force", "--json"])).json());
     expect(report).toMatchObject({ outcome: "killed", pid: run.child.pid, status: "killed" });
     await run.ended;
     expect(run.child.signalCode).toBe("SIGKILL");
     expect(await watching.exited).toBe(1);
-    expect(await waitForNoProcesses(house.root)).toEqual([]);
+    expect(await waitForNoProcesses(skein.root)).toEqual([]);
   });
 });
 
 describe("from any moment on", () => {
   test("watchers that come at random moments of a run of 10,000 events see what an early one saw", async () => {
     const server = startLongRun({ steps: 80, calls: 40 });
-    using house = temporaryHome(vendorEnv(server.url));
-    writeFileSync(join(house.project, "note.txt"), "a note\n");
+    using skein = temporaryHome(vendorEnv(server.url));
+    writeFileSync(join(skein.project, "note.txt"), "a note\n");
     try {
-      const run = readEvents(house.start(["run", "go", "--session", "long", "-m", longRunModel, ...events]));
+      const run = readEvents(skein.start(["run", "go", "--session", "long", "-m", longRunModel, ...events]));
       await run.until((event) => event.type === "turn.started");
-      const watchers = [readEvents(house.start(["attach", "long", "--json"]))];
+      const watchers = [readEvents(skein.start(["attach", "long", "--json"]))];
       for (const args of [["attach"], ["logs", "-f", "--limit", "1000000"], ["attach"]]) {
         const joinAfter = run.printed.length + Math.random() * 2_000;
         await run.until(() => run.printed.length >= joinAfter);
-        watchers.push(readEvents(house.start([args[0] as string, "long", "--json", ...args.slice(1)])));
+        watchers.push(readEvents(skein.start([args[0] as string, "long", "--json", ...args.slice(1)])));
       }
       expect((await run.ended).code).toBe(0);
       expect(run.printed.length).toBeGreaterThan(10_000);
@@ -112,13 +112,13 @@ describe("from any moment on", () => {
   test("a connection that is dropped again and again goes on by seq, without loss and without repeating", async () => {
     const enough = Promise.withResolvers<void>();
     const server = startLongRun({ steps: 40, calls: 10, beforeStep: (step) => (step < 30 ? undefined : enough.promise) });
-    using house = temporaryHome(vendorEnv(server.url));
-    writeFileSync(join(house.project, "note.txt"), "a note\n");
+    using skein = temporaryHome(vendorEnv(server.url));
+    writeFileSync(join(skein.project, "note.txt"), "a note\n");
     try {
-      const run = readEvents(house.start(["run", "go", "--session", "long", "-m", longRunModel, ...events]));
+      const run = readEvents(skein.start(["run", "go", "--session", "long", "-m", longRunModel, ...events]));
       const begun = await run.until((event) => event.type === "tool.started");
       const session = begun?.session_id ?? "";
-      const folder = join(house.env["SKEIN_HOME"] as string, "state", "run");
+      const folder = join(skein.env["SKEIN_HOME"] as string, "state", "run");
       const socket = join(folder, readdirSync(folder).find((name) => name.endsWith(".sock")) ?? "");
       const seen: unknown[] = [];
       let connections = 0;
@@ -163,11 +163,11 @@ describe("from any moment on", () => {
       });
     const route = (_request: Request, path: string) => (path.endsWith("/chat/completions") ? Promise.resolve(new Response(body())) : null);
     const server = startModelServer({ steps: [], final: "" }, { route });
-    using house = temporaryHome(vendorEnv(server.url));
+    using skein = temporaryHome(vendorEnv(server.url));
     try {
-      const run = readEvents(house.start(["run", "talk", "--session", "talk", "-m", longRunModel, ...events]));
+      const run = readEvents(skein.start(["run", "talk", "--session", "talk", "-m", longRunModel, ...events]));
       await run.until((event) => event.type === "text.delta");
-      const late = [0, 1].map(() => readEvents(house.start(["attach", "talk", "--json"])));
+      const late = [0, 1].map(() => readEvents(skein.start(["attach", "talk", "--json"])));
       await Promise.all(late.map((watcher) => watcher.until((event) => event.type === "draft.shown")));
       rest.resolve();
       await run.ended;
@@ -185,17 +185,17 @@ describe("from any moment on", () => {
   });
 
   test("a session that rests shows its history and says so", async () => {
-    await walk(shellScript(["echo one"], "All done."), async ({ house }) => {
-      await house.run(["run", "first thing", "--session", "calm", ...model]);
-      await house.run(["add", "calm", "a message that nobody takes up"]);
-      const attached = await house.run(["attach", "calm"]);
+    await walk(shellScript(["echo one"], "All done."), async ({ skein }) => {
+      await skein.run(["run", "first thing", "--session", "calm", ...model]);
+      await skein.run(["add", "calm", "a message that nobody takes up"]);
+      const attached = await skein.run(["attach", "calm"]);
       expect(attached).toMatchObject({ code: 0, err: 'nothing runs in calm; skein run --resume calm "message" goes on\n' });
       expect(attached.out).toMatch(
         /> first thing\n• bash echo one\n {2}one.*\nAll done\.\nok · 2 steps.*\n> a message that nobody takes up\n$/,
       );
-      const logged = await house.run(["logs", "calm", "-f", "--json"]);
+      const logged = await skein.run(["logs", "calm", "-f", "--json"]);
       for (const line of logged.lines()) eventSchema.parse(line);
-      expect((await house.run(["logs", "calm", "--limit", "1"])).out).toBe("> a message that nobody takes up\n");
+      expect((await skein.run(["logs", "calm", "--limit", "1"])).out).toBe("> a message that nobody takes up\n");
     });
   });
 });
@@ -209,21 +209,21 @@ function inOrder(some: string[], all: string[]): boolean {
 
 describe("in a terminal", () => {
   test("a line reaches the agent at its next step, everyone sees it, and Ctrl-C leaves the turn running", async () => {
-    await walk(shellScript([waitFor("go-on"), waitFor("end")], "As you wish."), async ({ house, requests }) => {
-      const run = readEvents(house.start(["run", "work", "--session", "work", ...model, ...events]));
+    await walk(shellScript([waitFor("go-on"), waitFor("end")], "As you wish."), async ({ skein, requests }) => {
+      const run = readEvents(skein.start(["run", "work", "--session", "work", ...model, ...events]));
       await run.until(begun);
-      await using one = startInPty(house, ["attach", "work"]);
-      await using other = startInPty(house, ["attach", "work"]);
+      await using one = startInPty(skein, ["attach", "work"]);
+      await using other = startInPty(skein, ["attach", "work"]);
       await Promise.all([one.until("• bash echo begun; until [ -e go-on ]"), other.until("• bash echo begun; until [ -e go-on ]")]);
       one.type("please be quick\r");
       await Promise.all([one, other].map((each) => each.until("waits for the agent's next step: please be quick")));
-      letGo(house, "go-on");
+      letGo(skein, "go-on");
       await Promise.all([one, other].map((each) => each.until("given to the agent: please be quick")));
       expect(requests().at(-1)).toContain("please be quick");
       other.type("\x03");
       await other.until(/left work; it runs on[^]*skein attach work/);
       expect(await other.exited).toBe(0);
-      letGo(house, "end");
+      letGo(skein, "end");
       expect(await one.until(/As you wish\.\nok · 3 steps/)).toContain("> please be quick");
       expect(await one.exited).toBe(0);
       expect((await run.ended).code).toBe(0);
@@ -231,16 +231,16 @@ describe("in a terminal", () => {
   });
 
   test("a turn is paused, let go on and stopped by typing, and a wrong command says so", async () => {
-    await walk(shellScript([waitFor("never")], "not reached"), async ({ house }) => {
-      const run = readEvents(house.start(["run", "work", "--session", "work", ...model, ...events]));
+    await walk(shellScript([waitFor("never")], "not reached"), async ({ skein }) => {
+      const run = readEvents(skein.start(["run", "work", "--session", "work", ...model, ...events]));
       await run.until(begun);
-      await using attached = startInPty(house, ["attach", "work"]);
+      await using attached = startInPty(skein, ["attach", "work"]);
       await attached.until("• bash echo begun");
       attached.type("/puase\r");
       await attached.until("did you mean /pause?");
       attached.type("/pause\r");
       await attached.until("paused · skein resume");
-      expect((await house.run(["ps"])).out).toMatch(/work +paused /);
+      expect((await skein.run(["ps"])).out).toMatch(/work +paused /);
       attached.type("/resume\r");
       await attached.until("goes on");
       attached.type("/cancel\r");
@@ -248,7 +248,7 @@ describe("in a terminal", () => {
       expect(await attached.exited).toBe(130);
       expect(run.printed.length).toBeGreaterThan(0);
       await run.ended;
-      expect(await waitForNoProcesses(house.root)).toEqual([]);
+      expect(await waitForNoProcesses(skein.root)).toEqual([]);
     });
   });
 });
@@ -260,25 +260,25 @@ describe("run --detach", () => {
       try {
         await check(walked);
       } finally {
-        await walked.house.run(["hub", "stop"]);
+        await walked.skein.run(["hub", "stop"]);
       }
-      expect(await waitForNoProcesses(walked.house.root)).toEqual([]);
+      expect(await waitForNoProcesses(walked.skein.root)).toEqual([]);
     });
   }
 
   test("the turn is the hub's from its first moment, and is followed, asked for and attached to from elsewhere", async () => {
-    await walkWithHub(shellScript([waitFor("end")], "Done without you."), async ({ house }) => {
-      const ran = await house.run(["run", "work", "--detach", "--session", "work", ...model, "--json"]);
+    await walkWithHub(shellScript([waitFor("end")], "Done without you."), async ({ skein }) => {
+      const ran = await skein.run(["run", "work", "--detach", "--session", "work", ...model, "--json"]);
       expect(ran).toMatchObject({ code: 0, err: "" });
       const left = detachedTurn.parse(ran.json());
-      const rows = (await house.run(["ps", "--json"])).json() as unknown as unknown[];
+      const rows = (await skein.run(["ps", "--json"])).json() as unknown as unknown[];
       expect(rows.map((row) => turnInfo.parse(row))).toMatchObject([
         { state: "running", pid: left.hub.pid, session: { id: left.session_id }, turn: { id: left.turn_id } },
       ]);
-      const logs = readEvents(house.start(["logs", "work", "-f", "--json"]));
+      const logs = readEvents(skein.start(["logs", "work", "-f", "--json"]));
       await logs.until((event) => event.type === "node.added" && event.node?.author === "agent");
-      const attached = house.start(["attach", "work"]);
-      letGo(house, "end");
+      const attached = skein.start(["attach", "work"]);
+      letGo(skein, "end");
       expect((await logs.ended).code).toBe(0);
       expect(await attached.exited).toBe(0);
       expect(await new Response(attached.stdout).text()).toMatch(/> work\n• bash[^]*Done without you\.\nok · 2 steps/);
@@ -287,25 +287,25 @@ describe("run --detach", () => {
   });
 
   test("without --json stdout is the session alone; what is wrong is told before a hub is started", async () => {
-    await walkWithHub(shellScript([waitFor("never")]), async ({ house }) => {
-      const wrong = await house.run(["run", "work", "--detach", "-m", "acme/one"]);
+    await walkWithHub(shellScript([waitFor("never")]), async ({ skein }) => {
+      const wrong = await skein.run(["run", "work", "--detach", "-m", "acme/one"]);
       expect(wrong).toMatchObject({ code: 3, out: "" });
-      expect((await house.run(["hub", "status"])).out).toContain("no hub runs");
-      const ran = await house.run(["run", "work", "--detach", ...model]);
+      expect((await skein.run(["hub", "status"])).out).toContain("no hub runs");
+      const ran = await skein.run(["run", "work", "--detach", ...model]);
       expect(ran.err).toMatch(/^runs in the hub \(process \d+\)\n {2}skein attach [0-9a-f]{8} /);
       const session = ran.out.trim();
-      expect(killReport.parse((await house.run(["kill", session, "--json"])).json())).toMatchObject({ outcome: "stopped", session });
-      expect((await house.run(["hub", "status"])).code).toBe(0);
+      expect(killReport.parse((await skein.run(["kill", session, "--json"])).json())).toMatchObject({ outcome: "stopped", session });
+      expect((await skein.run(["hub", "status"])).code).toBe(0);
     });
   });
 
   test("a question waits for whoever attaches, and the next line is its answer", async () => {
     const ask = { name: "ask_user", input: { question: "Which one?", options: ["this", "that"] } };
-    await walkWithHub({ steps: [{ calls: [ask] }], final: "As you say." }, async ({ house, requests }) => {
-      await house.run(["run", "choose", "--detach", "--session", "choose", ...model]);
-      await using attached = startInPty(house, ["attach", "choose"]);
+    await walkWithHub({ steps: [{ calls: [ask] }], final: "As you say." }, async ({ skein, requests }) => {
+      await skein.run(["run", "choose", "--detach", "--session", "choose", ...model]);
+      await using attached = startInPty(skein, ["attach", "choose"]);
       await attached.until("the next line is the answer");
-      expect((await house.run(["ps"])).out).toMatch(/choose +asking /);
+      expect((await skein.run(["ps"])).out).toMatch(/choose +asking /);
       attached.type("2\r");
       expect(await attached.until(/As you say\.\nok · 2 steps/)).toContain("answered: that");
       expect(await attached.exited).toBe(0);

@@ -19,23 +19,23 @@ import { skeinCommand, temporaryHome, vendorEnv, wireModels, type TemporaryHome 
 const model = wireModels.anthropic;
 const longCommand = "echo begun; sleep 86396";
 
-/** A house whose hub, if there is one, ends with it. */
+/** A home whose hub, if there is one, ends with it. */
 function houseWithHub(env: Record<string, string> = {}) {
-  const house = temporaryHome(env);
-  const state = join(house.env["SKEIN_HOME"]!, "state");
+  const skein = temporaryHome(env);
+  const state = join(skein.env["SKEIN_HOME"]!, "state");
   return {
-    ...house,
+    ...skein,
     state,
     file: () => JSON.parse(readFileSync(join(state, "hub.json"), "utf8")) as HubFile,
     async [Symbol.asyncDispose]() {
-      await house.run(["hub", "stop", "--wait", "0"]);
-      house[Symbol.dispose]();
+      await skein.run(["hub", "stop", "--wait", "0"]);
+      skein[Symbol.dispose]();
     },
   };
 }
 
-function callerOf(house: TemporaryHome, env: Record<string, string>) {
-  return { client: "walk", directory: house.project, env: { ...house.env, ...env } };
+function callerOf(skein: TemporaryHome, env: Record<string, string>) {
+  return { client: "walk", directory: skein.project, env: { ...skein.env, ...env } };
 }
 
 async function open(api: Api, directory: string, name: string): Promise<string> {
@@ -54,66 +54,66 @@ async function startLong(api: Api, directory: string, name: string): Promise<str
 }
 
 test("the hub is started once however often, found, and stopped", async () => {
-  await using house = houseWithHub();
-  expect(await house.run(["hub", "status"])).toMatchObject({ code: 1, out: "no hub runs; skein hub start starts one\n", err: "" });
-  expect(hubStatus.parse((await house.run(["hub", "status", "--json"])).json())).toEqual({ status: "not-running" });
+  await using skein = houseWithHub();
+  expect(await skein.run(["hub", "status"])).toMatchObject({ code: 1, out: "no hub runs; skein hub start starts one\n", err: "" });
+  expect(hubStatus.parse((await skein.run(["hub", "status", "--json"])).json())).toEqual({ status: "not-running" });
 
-  const all = await Promise.all(Array.from({ length: 4 }, () => house.run(["hub", "start", "--json"])));
+  const all = await Promise.all(Array.from({ length: 4 }, () => skein.run(["hub", "start", "--json"])));
   const started = all.map((ran) => hubStarted.parse(ran.json()));
   expect(new Set(started.map(({ pid }) => pid)).size).toBe(1);
   expect(started.filter(({ outcome }) => outcome === "started").length).toBe(1);
   const { outcome: _, ...place } = started[0]!;
-  expect(house.file()).toMatchObject(place);
-  const own = [...["hub.json", "hub.token", "hub.log"].map((name) => join(house.state, name)), place.socket];
+  expect(skein.file()).toMatchObject(place);
+  const own = [...["hub.json", "hub.token", "hub.log"].map((name) => join(skein.state, name)), place.socket];
   for (const path of own) expect(statSync(path).mode & 0o777).toBe(0o600);
-  expect(statSync(join(house.state, "run")).mode & 0o777).toBe(0o700);
+  expect(statSync(join(skein.state, "run")).mode & 0o777).toBe(0o700);
 
-  const status = hubStatus.parse((await house.run(["hub", "status", "--json"])).json());
+  const status = hubStatus.parse((await skein.run(["hub", "status", "--json"])).json());
   expect(status).toMatchObject({ status: "running", ...place, turns: [] });
-  expect((await house.run(["hub", "start"])).out).toBe(`the hub runs already: ${place.url}, process ${place.pid}\n`);
-  const elsewhere = await house.run(["hub", "start", "--port", "1"]);
+  expect((await skein.run(["hub", "start"])).out).toBe(`the hub runs already: ${place.url}, process ${place.pid}\n`);
+  const elsewhere = await skein.run(["hub", "start", "--port", "1"]);
   expect(elsewhere).toMatchObject({ code: 2, out: "", err: expect.stringContaining(`the hub runs already, at ${place.url}`) });
 
-  expect(hubStopped.parse((await house.run(["hub", "stop", "--json"])).json())).toEqual({ outcome: "stopped", pid: place.pid });
-  expect(await waitForNoProcesses(house.root)).toEqual([]);
-  for (const name of ["hub.json", "hub.token"]) expect(existsSync(join(house.state, name))).toBe(false);
+  expect(hubStopped.parse((await skein.run(["hub", "stop", "--json"])).json())).toEqual({ outcome: "stopped", pid: place.pid });
+  expect(await waitForNoProcesses(skein.root)).toEqual([]);
+  for (const name of ["hub.json", "hub.token"]) expect(existsSync(join(skein.state, name))).toBe(false);
   expect(existsSync(place.socket)).toBe(false);
-  expect(await house.run(["hub", "stop"])).toMatchObject({ code: 0, out: "no hub runs\n" });
+  expect(await skein.run(["hub", "stop"])).toMatchObject({ code: 0, out: "no hub runs\n" });
 });
 
 test("a hub that was stopped like any process is said to be, is not started a second time, and can be ended", async () => {
-  await using house = houseWithHub();
-  const { pid } = hubStarted.parse((await house.run(["hub", "start", "--json"])).json());
+  await using skein = houseWithHub();
+  const { pid } = hubStarted.parse((await skein.run(["hub", "start", "--json"])).json());
   process.kill(pid, "SIGSTOP");
   const asleep = { out: "", err: expect.stringContaining(`the hub (process ${pid}) is stopped`) };
-  expect(await house.run(["hub", "status"])).toMatchObject(asleep);
-  expect(await house.run(["hub", "start"])).toMatchObject(asleep);
-  expect(await house.run(["hub", "stop"])).toMatchObject({ code: 0, out: "the hub is stopped\n" });
-  expect(await waitForNoProcesses(house.root)).toEqual([]);
+  expect(await skein.run(["hub", "status"])).toMatchObject(asleep);
+  expect(await skein.run(["hub", "start"])).toMatchObject(asleep);
+  expect(await skein.run(["hub", "stop"])).toMatchObject({ code: 0, out: "the hub is stopped\n" });
+  expect(await waitForNoProcesses(skein.root)).toEqual([]);
 });
 
 test("two clients: a turn begun with one's own keys goes on when its client leaves, and the other sees all of it", async () => {
   const server = startModelServer(shellScript(["for i in 1 2 3; do echo $i; sleep 0.1; done"], "all counted"));
-  await using house = houseWithHub();
+  await using skein = houseWithHub();
   try {
-    await house.run(["hub", "start"]);
-    const { url, socket, token_file } = house.file();
-    const one = await connectApi({ socket }, callerOf(house, vendorEnv(server.url)));
-    const session = await open(one, house.project, "counting");
+    await skein.run(["hub", "start"]);
+    const { url, socket, token_file } = skein.file();
+    const one = await connectApi({ socket }, callerOf(skein, vendorEnv(server.url)));
+    const session = await open(one, skein.project, "counting");
     const seen: Event[] = [];
     for await (const event of one.turn.start({ ...bareTurn(session, defaultPolicy), prompt: "count" })) {
       if (!("n" in event)) seen.push(event);
       if (event.type === "tool.started") break;
     }
     await one.close();
-    const two = await connectApi({ url, token: readFileSync(token_file, "utf8") }, { client: "walk", directory: house.project });
+    const two = await connectApi({ url, token: readFileSync(token_file, "utf8") }, { client: "walk", directory: skein.project });
     const watched = await Array.fromAsync(two.turn.watch({ session, afterSeq: 0, until: "idle" }));
     const lasting = watched.filter((event) => !("n" in event));
     expect(lasting.slice(0, seen.length)).toEqual(seen);
     expect(lasting.map(({ seq }) => seq)).toEqual(lasting.map((_, at) => at + 1));
     expect(lasting.at(-1)).toMatchObject({ type: "turn.ended", turn: { status: "ok" } });
-    expect(await two.session.find({ wanted: "counting", directory: house.project })).toMatchObject({ id: session });
-    await expect(two.session.find({ wanted: "nobody", directory: house.project })).rejects.toMatchObject({ code: "session-unknown" });
+    expect(await two.session.find({ wanted: "counting", directory: skein.project })).toMatchObject({ id: session });
+    await expect(two.session.find({ wanted: "nobody", directory: skein.project })).rejects.toMatchObject({ code: "session-unknown" });
     await two.close();
   } finally {
     await server.stop();
@@ -123,111 +123,111 @@ test("two clients: a turn begun with one's own keys goes on when its client leav
 test("a stop lets a turn finish that does so in time, and stops and records one that does not", async () => {
   const server = startModelServer(shellScript(["sleep 0.5; echo slept"], "finished"));
   const silent = startModelServer(shellScript([longCommand]));
-  await using house = houseWithHub();
+  await using skein = houseWithHub();
   try {
-    await house.run(["hub", "start"]);
-    const quick = await connectApi({ socket: house.file().socket }, callerOf(house, vendorEnv(server.url)));
-    const session = await open(quick, house.project, "quick");
+    await skein.run(["hub", "start"]);
+    const quick = await connectApi({ socket: skein.file().socket }, callerOf(skein, vendorEnv(server.url)));
+    const session = await open(quick, skein.project, "quick");
     const turn = quick.turn.start({ ...bareTurn(session, defaultPolicy), prompt: "sleep" })[Symbol.asyncIterator]();
     expect(await turn.next()).toMatchObject({ value: { type: "turn.started" } });
     const ended = Array.fromAsync({ [Symbol.asyncIterator]: () => turn });
-    expect(hubStopped.parse((await house.run(["hub", "stop", "--json", "--wait", "30s"])).json())).toMatchObject({ outcome: "stopped" });
+    expect(hubStopped.parse((await skein.run(["hub", "stop", "--json", "--wait", "30s"])).json())).toMatchObject({ outcome: "stopped" });
     expect((await ended).at(-1)).toMatchObject({ type: "turn.ended", turn: { status: "ok" } });
 
-    await house.run(["hub", "start"]);
-    const long = await connectApi({ socket: house.file().socket }, callerOf(house, vendorEnv(silent.url)));
-    const waiting = await startLong(long, house.project, "long");
-    const { turns } = hubStatus.parse((await house.run(["hub", "status", "--json"])).json()) as { turns: unknown[] };
+    await skein.run(["hub", "start"]);
+    const long = await connectApi({ socket: skein.file().socket }, callerOf(skein, vendorEnv(silent.url)));
+    const waiting = await startLong(long, skein.project, "long");
+    const { turns } = hubStatus.parse((await skein.run(["hub", "status", "--json"])).json()) as { turns: unknown[] };
     expect(turns).toMatchObject([{ state: "running", session: { id: waiting } }]);
-    expect((await house.run(["hub", "status"])).out).toMatch(/^running for .*\n {2}long {2}running for .* wait\n$/);
+    expect((await skein.run(["hub", "status"])).out).toMatch(/^running for .*\n {2}long {2}running for .* wait\n$/);
     // Also when nobody is connected any more.
     await long.close();
-    await house.run(["hub", "stop", "--wait", "0"]);
-    expect(await waitForNoProcesses(house.root)).toEqual([]);
-    expect((await house.run(["kill", "long", "--json"])).json()).toMatchObject({ outcome: "not-running", status: "cancelled" });
+    await skein.run(["hub", "stop", "--wait", "0"]);
+    expect(await waitForNoProcesses(skein.root)).toEqual([]);
+    expect((await skein.run(["kill", "long", "--json"])).json()).toMatchObject({ outcome: "not-running", status: "cancelled" });
   } finally {
     await Promise.all([server.stop(), silent.stop()]);
   }
 });
 
 test("a signal stops it in the same way", async () => {
-  await using house = houseWithHub();
-  const hub = house.start(["hub", "start", "--foreground"]);
+  await using skein = houseWithHub();
+  const hub = skein.start(["hub", "start", "--foreground"]);
   await hub.stdout.getReader().read();
-  expect(house.file().pid).toBe(hub.pid);
+  expect(skein.file().pid).toBe(hub.pid);
   hub.kill("SIGTERM");
   expect(await hub.exited).toBe(0);
-  expect(existsSync(join(house.state, "hub.json"))).toBe(false);
+  expect(existsSync(join(skein.state, "hub.json"))).toBe(false);
 });
 
 test("a second signal does not wait for the turns that the first one lets finish", async () => {
   const server = startModelServer(shellScript([longCommand]));
-  await using house = houseWithHub();
+  await using skein = houseWithHub();
   try {
-    const hub = house.start(["hub", "start", "--foreground"]);
+    const hub = skein.start(["hub", "start", "--foreground"]);
     await hub.stdout.getReader().read();
-    const api = await connectApi({ socket: house.file().socket }, callerOf(house, vendorEnv(server.url)));
-    await startLong(api, house.project, "long");
+    const api = await connectApi({ socket: skein.file().socket }, callerOf(skein, vendorEnv(server.url)));
+    await startLong(api, skein.project, "long");
     hub.kill("SIGTERM");
-    const isRefusing = () => connectApi({ socket: house.file().socket }, { client: "walk" }).catch((error: unknown) => error);
+    const isRefusing = () => connectApi({ socket: skein.file().socket }, { client: "walk" }).catch((error: unknown) => error);
     while (!((await isRefusing()) instanceof Fault)) await Bun.sleep(5);
     expect(await isRefusing()).toMatchObject({ code: "hub-unreachable", message: "the hub is stopping" });
     expect(await api.health.check()).toMatchObject({ running: 1 });
     hub.kill("SIGTERM");
     expect(await hub.exited).toBe(143);
-    expect(await waitForNoProcesses(house.root)).toEqual([]);
+    expect(await waitForNoProcesses(skein.root)).toEqual([]);
   } finally {
     await server.stop();
   }
 });
 
 test("a hub.json that nobody stands behind is no hub, and is replaced", async () => {
-  await using house = houseWithHub();
-  mkdirSync(house.state, { recursive: true });
-  const dead = { url: "ws://127.0.0.1:9", socket: join(house.state, "run/7-aa.sock"), version: "0", protocol: 1, token_file: "x" };
+  await using skein = houseWithHub();
+  mkdirSync(skein.state, { recursive: true });
+  const dead = { url: "ws://127.0.0.1:9", socket: join(skein.state, "run/7-aa.sock"), version: "0", protocol: 1, token_file: "x" };
   const stale = [
     JSON.stringify({ ...dead, pid: 2 ** 22 - 7, process_start: "1" }),
     JSON.stringify({ ...dead, pid: process.pid, process_start: "1" }),
     "{",
   ];
   for (const text of stale) {
-    writeFileSync(join(house.state, "hub.json"), text);
-    expect(await house.run(["hub", "status"])).toMatchObject({ code: 1, err: "" });
-    expect((await house.run(["hub", "start", "--json"])).json()).toMatchObject({ outcome: "started", pid: house.file().pid });
-    await house.run(["hub", "stop"]);
+    writeFileSync(join(skein.state, "hub.json"), text);
+    expect(await skein.run(["hub", "status"])).toMatchObject({ code: 1, err: "" });
+    expect((await skein.run(["hub", "start", "--json"])).json()).toMatchObject({ outcome: "started", pid: skein.file().pid });
+    await skein.run(["hub", "stop"]);
   }
 });
 
 test("a hub that nobody can find any more ends, and touches nothing of the one that came after it", async () => {
-  await using house = houseWithHub();
-  const lost = house.start(["hub", "start", "--foreground"]);
+  await using skein = houseWithHub();
+  const lost = skein.start(["hub", "start", "--foreground"]);
   await lost.stdout.getReader().read();
-  rmSync(house.state, { recursive: true });
-  await house.run(["hub", "start"]);
-  expect(house.file().pid).not.toBe(lost.pid);
+  rmSync(skein.state, { recursive: true });
+  await skein.run(["hub", "start"]);
+  expect(skein.file().pid).not.toBe(lost.pid);
   expect(await lost.exited).toBe(0);
-  expect(hubStatus.parse((await house.run(["hub", "status", "--json"])).json())).toMatchObject({
+  expect(hubStatus.parse((await skein.run(["hub", "status", "--json"])).json())).toMatchObject({
     status: "running",
-    pid: house.file().pid,
+    pid: skein.file().pid,
   });
 });
 
 test("killed with -9 among its runs, it leaves nothing running, and the next one records what it left", async () => {
   const server = startModelServer(shellScript([longCommand]));
-  await using house = houseWithHub();
+  await using skein = houseWithHub();
   try {
-    await house.run(["hub", "start"]);
-    const { pid, socket } = house.file();
-    const api = await connectApi({ socket }, callerOf(house, vendorEnv(server.url)));
-    const sessions = await Promise.all(Array.from({ length: 10 }, (_, nth) => startLong(api, house.project, `run-${nth}`)));
+    await skein.run(["hub", "start"]);
+    const { pid, socket } = skein.file();
+    const api = await connectApi({ socket }, callerOf(skein, vendorEnv(server.url)));
+    const sessions = await Promise.all(Array.from({ length: 10 }, (_, nth) => startLong(api, skein.project, `run-${nth}`)));
     process.kill(pid, "SIGKILL");
-    expect(await waitForNoProcesses(house.root)).toEqual([]);
+    expect(await waitForNoProcesses(skein.root)).toEqual([]);
     await expect(api.health.check()).rejects.toMatchObject({ code: "connection-lost" });
-    expect((await house.run(["hub", "status"])).code).toBe(1);
+    expect((await skein.run(["hub", "status"])).code).toBe(1);
 
-    await house.run(["hub", "start"]);
-    expect(house.file().pid).not.toBe(pid);
-    const again = await connectApi({ socket: house.file().socket }, callerOf(house, {}));
+    await skein.run(["hub", "start"]);
+    expect(skein.file().pid).not.toBe(pid);
+    const again = await connectApi({ socket: skein.file().socket }, callerOf(skein, {}));
     for (const session of sessions) {
       let events: Event[] = [];
       while (events.at(-1)?.type !== "turn.ended") events = await Array.fromAsync(again.turn.watch({ session, afterSeq: 0, until: "now" }));
@@ -235,7 +235,7 @@ test("killed with -9 among its runs, it leaves nothing running, and the next one
       expect(events.some((event) => event.type === "node.added" && event.node.author === "tool")).toBe(true);
     }
     await again.close();
-    expect((await house.run(["verify", "--json"])).json()).toMatchObject({ ok: true });
+    expect((await skein.run(["verify", "--json"])).json()).toMatchObject({ ok: true });
   } finally {
     await server.stop();
   }
@@ -243,22 +243,22 @@ test("killed with -9 among its runs, it leaves nothing running, and the next one
 
 test("a hub that was started on the way has no keys in its environment, and takes its caller's", async () => {
   const server = startModelServer(shellScript([], "answered"));
-  await using house = houseWithHub();
+  await using skein = houseWithHub();
   try {
-    const env = { ...house.env, ...vendorEnv(server.url), GITHUB_TOKEN: "key-of-another-kind" };
-    const seeker = { state: house.state, home: house.home, selfCommand: skeinCommand(), version: "0.0.0", env };
+    const env = { ...skein.env, ...vendorEnv(server.url), GITHUB_TOKEN: "key-of-another-kind" };
+    const seeker = { state: skein.state, home: skein.home, selfCommand: skeinCommand(), version: "0.0.0", env };
     await expect(connectHubApi(seeker, {}, { start: false })).rejects.toMatchObject({ code: "hub-unreachable", hint: "skein hub start" });
-    const api = await connectHubApi(seeker, { directory: house.project }, { start: true });
-    const own = readFileSync(`/proc/${house.file().pid}/environ`, "utf8");
-    expect(own).toContain(`SKEIN_HOME=${house.env["SKEIN_HOME"]}`);
+    const api = await connectHubApi(seeker, { directory: skein.project }, { start: true });
+    const own = readFileSync(`/proc/${skein.file().pid}/environ`, "utf8");
+    expect(own).toContain(`SKEIN_HOME=${skein.env["SKEIN_HOME"]}`);
     expect(own).not.toContain("key-");
     // Nobody's child: programs that end all below the one that started it do not end the hub.
-    expect(childrenOf(process.pid).map(({ pid }) => pid)).not.toContain(house.file().pid);
-    const session = await open(api, house.project, "brief");
+    expect(childrenOf(process.pid).map(({ pid }) => pid)).not.toContain(skein.file().pid);
+    const session = await open(api, skein.project, "brief");
     const events = await Array.fromAsync(api.turn.start({ ...bareTurn(session, defaultPolicy), prompt: "hello" }));
     expect(events.at(-1)).toMatchObject({ type: "turn.ended", turn: { status: "ok" } });
     await api.close();
-    const said = readFileSync(join(house.state, "hub.log"), "utf8") + readFileSync(join(house.state, "hub.json"), "utf8");
+    const said = readFileSync(join(skein.state, "hub.log"), "utf8") + readFileSync(join(skein.state, "hub.json"), "utf8");
     expect(said).not.toContain("key-");
   } finally {
     await server.stop();

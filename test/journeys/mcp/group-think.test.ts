@@ -51,14 +51,14 @@ function vendors(reply: Reply): ModelServer & AsyncDisposable {
 }
 
 function houseFor(server: ModelServer): TemporaryHome & AsyncDisposable {
-  const house = stoppingHub(temporaryHome(vendorEnv(server.url)));
-  const program = join(house.root, "looker");
+  const skein = stoppingHub(temporaryHome(vendorEnv(server.url)));
+  const program = join(skein.root, "looker");
   writeFileSync(program, `#!/bin/sh\n${lookerScript}\n`, { mode: 0o755 });
-  writeFileSync(join(house.project, "notes.txt"), "use a table");
-  const folder = join(house.env["SKEIN_HOME"]!, "config");
+  writeFileSync(join(skein.project, "notes.txt"), "use a table");
+  const folder = join(skein.env["SKEIN_HOME"]!, "config");
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "config.jsonc"), JSON.stringify({ agents: { [looker]: { command: program } } }));
-  return house;
+  return skein;
 }
 
 const input = (change: Record<string, unknown> = {}) => ({
@@ -73,8 +73,8 @@ const input = (change: Record<string, unknown> = {}) => ({
 
 type Said = { who: string; tries: number; cost_usd: number };
 
-async function saidIn(house: TemporaryHome): Promise<Said[]> {
-  const tree = (await house.run(["show", "queue", "--json"])).json() as { nodes: { said?: Said }[] };
+async function saidIn(skein: TemporaryHome): Promise<Said[]> {
+  const tree = (await skein.run(["show", "queue", "--json"])).json() as { nodes: { said?: Said }[] };
   return tree.nodes.flatMap((node) => node.said ?? []);
 }
 
@@ -82,8 +82,8 @@ const asked = (server: ModelServer) => server.main().length;
 
 test("four participants of whom one fails and one is an agent: the deliverable, the dissent, the cost", async () => {
   await using server = vendors(usual);
-  await using house = houseFor(server);
-  await using talk = await mcpClient(house);
+  await using skein = houseFor(server);
+  await using talk = await mcpClient(skein);
   const models = ["GPT 5.2", sonnet, broken, looker];
   const done = await talk.call("group_think", input({ models, validation_rounds: 2, context: ["notes.txt"], user_input: "no new server" }));
   expect(done.text).toStartWith(`refinement by ${gpt}\n\n## Dissent\n\n**${looker}** (validation round 2): notes.txt says use a table`);
@@ -105,7 +105,7 @@ test("four participants of whom one fails and one is an agent: the deliverable, 
       { name: looker, status: "ok" },
     ]),
   );
-  expect(existsSync(join(house.project, "written"))).toBe(false);
+  expect(existsSync(join(skein.project, "written"))).toBe(false);
 
   // Everyone was told what belongs to it, and what the agent saw.
   const second = server.main().find(({ text }) => text.includes("round 2 of 2"))!.text;
@@ -113,24 +113,24 @@ test("four participants of whom one fails and one is an agent: the deliverable, 
   expect(second).not.toContain("I could write");
 
   // The cost is that of all sub-sessions, and every one of them is there.
-  const said = await saidIn(house);
+  const said = await saidIn(skein);
   expect(said).toHaveLength(2 * 3 + 1 + 1 + 2 * 3 + 2);
   expect(output.cost_usd).toBeCloseTo(said.reduce((sum, { cost_usd }) => sum + cost_usd, 0));
-  const report = (await house.run(["usage", "--json"])).json() as unknown as { cost_usd: number }[];
+  const report = (await skein.run(["usage", "--json"])).json() as unknown as { cost_usd: number }[];
   expect(output.cost_usd).toBeGreaterThan(0);
   expect(output.cost_usd).toBeCloseTo(report.reduce((sum, { cost_usd }) => sum + cost_usd, 0));
 
-  expect((await house.run(["logs", "queue"])).out).toContain(`${looker}, discussion 1: notes.txt says use a table`);
-  expect((await house.run(["export", "queue", "--format", "md"])).out).toContain(`${broken}, discussion 1, auth`);
+  expect((await skein.run(["logs", "queue"])).out).toContain(`${looker}, discussion 1: notes.txt says use a table`);
+  expect((await skein.run(["export", "queue", "--format", "md"])).out).toContain(`${broken}, discussion 1, auth`);
 
   expect((await talk.call("follow_session", { session_id: "queue", lines: 200 })).text).toContain(`${looker}, validation 2: DISAGREE`);
 
   // Once more asks nobody; the next in the session knows the answer, not the discussion.
   const before = asked(server);
-  const turns = (await house.run(["usage", "--json"])).out;
+  const turns = (await skein.run(["usage", "--json"])).out;
   expect((await talk.call("group_think", input({ models, context: ["notes.txt"], user_input: "no new server" }))).text).toBe(done.text);
   expect(asked(server)).toBe(before);
-  expect((await house.run(["usage", "--json"])).out).toBe(turns);
+  expect((await skein.run(["usage", "--json"])).out).toBe(turns);
   await talk.call("consult_with", { model: gpt, question: "and now?", session_id: "queue" });
   const next = server.main().at(-1)!.text;
   expect(next).toContain(`refinement by ${gpt}`);
@@ -160,12 +160,12 @@ test("killed in the middle of a round, the truth is told, and it goes on after w
   let round = 0;
   const stuck = stuckAt(sonnet, "discussion");
   await using server = vendors((who, phase) => (who === sonnet && (round += 1) === 2 ? stuck(who, phase) : usual(who, phase)));
-  await using house = houseFor(server);
-  await using talk = await mcpClient(house);
+  await using skein = houseFor(server);
+  await using talk = await mcpClient(skein);
   const first = talk.call("group_think", input());
   await until(() => asked(server) === 4);
-  while ((await saidIn(house)).length < 3) await Bun.sleep(20);
-  process.kill((JSON.parse(readFileSync(hubFile(house), "utf8")) as { pid: number }).pid, "SIGKILL");
+  while ((await saidIn(skein)).length < 3) await Bun.sleep(20);
+  process.kill((JSON.parse(readFileSync(hubFile(skein), "utf8")) as { pid: number }).pid, "SIGKILL");
   expect(await first).toMatchObject({ isError: true, text: expect.stringContaining("the hub that runs this session was lost") });
   expect((await talk.call("wait_session", { session_id: "queue" })).output).toMatchObject({ status: "killed", rounds: { discussion: 2 } });
 
@@ -174,15 +174,15 @@ test("killed in the middle of a round, the truth is told, and it goes on after w
   const second = await talk.call("group_think", input());
   expect(second.output).toMatchObject({ status: "ok", deliverable: `synthesis by ${gpt}`, rounds: { discussion: 2, validation: 1 } });
   expect(tasks(server)).toEqual(["# Your turn: round 2", "# Your task\\nWrite", "# Your task\\nJudge", "# Your task\\nJudge"]);
-  const shown = (await house.run(["show", "queue"])).out;
+  const shown = (await skein.run(["show", "queue"])).out;
   expect(shown.split("# Objective")).toHaveLength(2);
-  expect((await house.run(["verify"])).code).toBe(0);
+  expect((await skein.run(["verify"])).code).toBe(0);
 }, 300_000);
 
 test("a cancelled call stops all of it and blames nobody; the same call goes on", async () => {
   await using server = vendors(stuckAt(gpt, "synthesis"));
-  await using house = houseFor(server);
-  await using talk = await mcpClient(house);
+  await using skein = houseFor(server);
+  await using talk = await mcpClient(skein);
   const cancel = new AbortController();
   const first = talk.call("group_think", input(), { signal: cancel.signal }).catch((error: unknown) => error);
   await until(() => asked(server) === 5);
@@ -190,7 +190,7 @@ test("a cancelled call stops all of it and blames nobody; the same call goes on"
   expect(await first).toBeInstanceOf(Error);
   const stopped = await talk.call("wait_session", { session_id: "queue" });
   expect(stopped.output).toMatchObject({ status: "cancelled", participants: [{ status: "ok" }, { status: "ok" }], dissent: [] });
-  expect((await house.run(["ps", "--json"])).out).not.toContain('"running"');
+  expect((await skein.run(["ps", "--json"])).out).not.toContain('"running"');
 
   server.clear();
   server.setScript(scripted(usual));
@@ -200,8 +200,8 @@ test("a cancelled call stops all of it and blames nobody; the same call goes on"
 
 test("a used up budget stops it with what there is, and a larger one goes on from there", async () => {
   await using server = vendors(usual);
-  await using house = houseFor(server);
-  await using talk = await mcpClient(house);
+  await using skein = houseFor(server);
+  await using talk = await mcpClient(skein);
   const poor = await talk.call("group_think", input({ max_cost_usd: 0.000001 }));
   expect(poor).toMatchObject({ isError: true, text: expect.stringContaining("the budget is used up"), output: { status: "budget" } });
   const paid = asked(server);
@@ -216,8 +216,8 @@ test("a used up budget stops it with what there is, and a larger one goes on fro
 
 test("one that says nothing is asked three times and named; longer work is handed back and collected as data", async () => {
   await using server = vendors((who, phase) => (who === sonnet ? "" : usual(who, phase)));
-  await using house = houseFor(server);
-  await using talk = await mcpClient(house, { args: ["--hand-back-after", "1s"] });
+  await using skein = houseFor(server);
+  await using talk = await mcpClient(skein, { args: ["--hand-back-after", "1s"] });
   const handed = await talk.call("group_think", input({ discussion_turns: 1 }));
   expect(handed.output).toMatchObject({ status: "running", next: "wait_session" });
   let collected = handed;
@@ -232,7 +232,7 @@ test("one that says nothing is asked three times and named; longer work is hande
     rounds: { discussion: 1, validation: 1 },
     cost_usd: expect.any(Number),
   });
-  expect((await saidIn(house)).map(({ who, tries }) => [who, tries])).toContainEqual([sonnet, 3]);
+  expect((await saidIn(skein)).map(({ who, tries }) => [who, tries])).toContainEqual([sonnet, 3]);
 }, 300_000);
 
 test("the native agent takes part with tools that only look, and asks no person", async () => {
@@ -241,8 +241,8 @@ test("the native agent takes part with tools that only look, and asks no person"
       ? { steps: [{ calls: [{ input: { command: "cat notes.txt; touch written || echo not allowed" } }] }], final: "native has looked" }
       : usual(who, phase),
   );
-  await using house = houseFor(server);
-  await using talk = await mcpClient(house, { env: { SKEIN_MODEL: sonnet }, capabilities: { elicitation: { form: {} } } });
+  await using skein = houseFor(server);
+  await using talk = await mcpClient(skein, { env: { SKEIN_MODEL: sonnet }, capabilities: { elicitation: { form: {} } } });
   const done = await talk.call("group_think", input({ models: ["native", gpt], discussion_turns: 1, validation_rounds: 0 }));
   expect(done.output).toMatchObject({ status: "ok", deliverable: `synthesis by ${gpt}` });
   const [first, looked] = server.main().filter(({ path }) => path.endsWith("/messages"));
@@ -250,7 +250,7 @@ test("the native agent takes part with tools that only look, and asks no person"
   expect(tools.map(({ name }) => name)).toEqual(["read", "bash"]);
   expect(looked!.text).toContain("use a table");
   expect(looked!.text).toContain("not allowed");
-  expect(existsSync(join(house.project, "written"))).toBe(false);
+  expect(existsSync(join(skein.project, "written"))).toBe(false);
 }, 300_000);
 
 test.each([
@@ -261,8 +261,8 @@ test.each([
   [{ discussion_turns: 0 }, "discussion_turns"],
 ])("what is wrong with a call is said in a line, and nothing is written: %j", async (change, words) => {
   await using server = vendors(usual);
-  await using house = houseFor(server);
-  await using talk = await mcpClient(house);
+  await using skein = houseFor(server);
+  await using talk = await mcpClient(skein);
   const refused = await talk.call("group_think", input(change));
   expect(refused.isError).toBe(true);
   expect(refused.text).toContain(words);

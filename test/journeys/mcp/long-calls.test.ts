@@ -17,23 +17,23 @@ function houseFor(url: string): TemporaryHome & AsyncDisposable {
   return stoppingHub(temporaryHome({ ...vendorEnv(url), SKEIN_MODEL: wireModels.anthropic }));
 }
 
-async function begun(house: TemporaryHome): Promise<void> {
-  while (!existsSync(join(house.project, "begun"))) await Bun.sleep(20);
+async function begun(skein: TemporaryHome): Promise<void> {
+  while (!existsSync(join(skein.project, "begun"))) await Bun.sleep(20);
 }
 
-function letGo(house: TemporaryHome): void {
-  writeFileSync(join(house.project, "go"), "");
+function letGo(skein: TemporaryHome): void {
+  writeFileSync(join(skein.project, "go"), "");
 }
 
-function hubPid(house: TemporaryHome): number {
-  return (JSON.parse(readFileSync(hubFile(house), "utf8")) as { pid: number }).pid;
+function hubPid(skein: TemporaryHome): number {
+  return (JSON.parse(readFileSync(hubFile(skein), "utf8")) as { pid: number }).pid;
 }
 
 for (const era of ["legacy", "modern"] as const) {
   test(`work that takes longer than a ${era} client waits is handed back, goes on, and is collected`, async () => {
     await using server = serverWith(shellScript([waits], "it is done"));
-    await using house = houseFor(server.url);
-    await using talk = await mcpClient(house, { era, args: ["--hand-back-after", "3s"] });
+    await using skein = houseFor(server.url);
+    await using talk = await mcpClient(skein, { era, args: ["--hand-back-after", "3s"] });
     const handed = await talk.call("work_with", { ...agent, task: "take your time" });
     expect(handed).toMatchObject({ isError: false, text: expect.stringContaining('Call wait_session with session_id "long"') });
     expect(handed.output).toMatchObject({ status: "running", session_id: "long", next: "wait_session", turn_id: expect.any(String) });
@@ -52,7 +52,7 @@ for (const era of ["legacy", "modern"] as const) {
     expect(seen.text).toContain("user: take your time");
     expect((await talk.call("list_sessions")).output).toMatchObject({ sessions: [{ session_id: "long", state: "running" }] });
 
-    letGo(house);
+    letGo(skein);
     let collected = await talk.call("wait_session", { session_id: "long", after_seq: seq });
     while (collected.output["status"] === "running") collected = await talk.call("wait_session", { session_id: "long", after_seq: seq });
     expect(collected).toMatchObject({ text: "it is done", isError: false, output: { status: "ok", turn_id, answer: "it is done" } });
@@ -65,8 +65,8 @@ for (const era of ["legacy", "modern"] as const) {
 
 test("a client that listens is told that something goes on, and what", async () => {
   await using server = serverWith(shellScript([waits], "it is done"));
-  await using house = houseFor(server.url);
-  await using talk = await mcpClient(house, { name: "claude-code" });
+  await using skein = houseFor(server.url);
+  await using talk = await mcpClient(skein, { name: "claude-code" });
   const told: string[] = [];
   const calling = talk.call(
     "work_with",
@@ -74,7 +74,7 @@ test("a client that listens is told that something goes on, and what", async () 
     { onprogress: ({ message }) => void told.push(message ?? "") },
   );
   while (!told.some((message) => message.includes("bash"))) await Bun.sleep(50);
-  letGo(house);
+  letGo(skein);
   expect((await calling).text).toBe("it is done");
   expect(told.find((message) => message.includes("bash"))).toMatch(/^native, .*s: bash echo begun/);
 });
@@ -82,30 +82,30 @@ test("a client that listens is told that something goes on, and what", async () 
 for (const era of ["legacy", "modern"] as const) {
   test(`cancelling a call of a ${era} client stops the work with all it has started`, async () => {
     await using server = serverWith(shellScript([waits]));
-    await using house = houseFor(server.url);
-    await using talk = await mcpClient(house, { era });
+    await using skein = houseFor(server.url);
+    await using talk = await mcpClient(skein, { era });
     const cancel = new AbortController();
     const calling = talk.call("work_with", { ...agent, task: "never ends" }, { signal: cancel.signal });
-    await begun(house);
+    await begun(skein);
     cancel.abort("enough");
     await expect(calling).rejects.toThrow();
     const after = await talk.call("wait_session", { session_id: "long" });
     expect(after.output).toMatchObject({ status: "cancelled" });
-    await house.run(["hub", "stop"]);
+    await skein.run(["hub", "stop"]);
     await talk.client.close();
-    expect(await waitForNoProcesses(house.root)).toEqual([]);
+    expect(await waitForNoProcesses(skein.root)).toEqual([]);
   });
 }
 
 test("cancel_session stops the work of another caller; cancelling a wait stops nothing", async () => {
   await using server = serverWith(shellScript([waits], "unreached"));
-  await using house = houseFor(server.url);
-  await using one = await mcpClient(house, { args: ["--hand-back-after", "500ms"] });
-  await using other = await mcpClient(house);
+  await using skein = houseFor(server.url);
+  await using one = await mcpClient(skein, { args: ["--hand-back-after", "500ms"] });
+  await using other = await mcpClient(skein);
   expect((await one.call("work_with", { ...agent, task: "never ends" })).output).toMatchObject({ status: "running" });
   const leave = new AbortController();
   const waiting = other.call("wait_session", { session_id: "long" }, { signal: leave.signal });
-  await begun(house);
+  await begun(skein);
   leave.abort("not now");
   await expect(waiting).rejects.toThrow();
   expect((await other.call("list_sessions")).output).toMatchObject({ sessions: [{ state: "running" }] });
@@ -116,15 +116,15 @@ test("cancel_session stops the work of another caller; cancelling a wait stops n
 
 test("the death of the client stops nothing, and its server ends with it", async () => {
   await using server = serverWith(shellScript([waits], "done without you"));
-  await using house = houseFor(server.url);
-  const talk = await mcpClient(house);
+  await using skein = houseFor(server.url);
+  const talk = await mcpClient(skein);
   const calling = talk.call("work_with", { ...agent, task: "take your time" });
-  await begun(house);
+  await begun(skein);
   // What a client that is gone leaves: a stdin at its end.
   await Promise.allSettled([talk.client.close(), calling]);
   expect(await processIsGone(talk)).toBe(true);
-  await using next = await oldMcpClient(house);
-  letGo(house);
+  await using next = await oldMcpClient(skein);
+  letGo(skein);
   const result = resultOf(
     (await next.callTool({ name: "wait_session", arguments: { session_id: "long" } })) as Parameters<typeof resultOf>[0],
   );
@@ -133,28 +133,28 @@ test("the death of the client stops nothing, and its server ends with it", async
 
 test("a server killed in the middle of a call: the next one gives the result", async () => {
   await using server = serverWith(shellScript([waits], "done all the same"));
-  await using house = houseFor(server.url);
-  const talk = await mcpClient(house);
+  await using skein = houseFor(server.url);
+  const talk = await mcpClient(skein);
   const calling = talk.call("work_with", { ...agent, task: "take your time" });
-  await begun(house);
+  await begun(skein);
   process.kill(talk.pid, "SIGKILL");
   await expect(calling).rejects.toThrow();
-  await using next = await mcpClient(house);
-  letGo(house);
+  await using next = await mcpClient(skein);
+  letGo(skein);
   expect(await next.call("wait_session", { session_id: "long" })).toMatchObject({ text: "done all the same", output: { status: "ok" } });
 });
 
 test("a hub killed in the middle of a call: the call says so, and the next one tells the truth and starts another", async () => {
   await using server = serverWith(shellScript([waits], "unreached"));
-  await using house = houseFor(server.url);
-  await using talk = await mcpClient(house);
+  await using skein = houseFor(server.url);
+  await using talk = await mcpClient(skein);
   const calling = talk.call("work_with", { ...agent, task: "take your time" });
-  await begun(house);
-  process.kill(hubPid(house), "SIGKILL");
+  await begun(skein);
+  process.kill(hubPid(skein), "SIGKILL");
   expect(await calling).toMatchObject({ isError: true, text: expect.stringContaining("wait_session") });
   const truth = await talk.call("wait_session", { session_id: "long" });
   expect(truth).toMatchObject({ isError: true, output: { status: "killed" } });
-  letGo(house);
+  letGo(skein);
   expect(await talk.call("work_with", { ...agent, task: "go on" })).toMatchObject({ isError: false, output: { status: "ok" } });
 });
 

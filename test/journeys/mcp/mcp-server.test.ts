@@ -14,13 +14,13 @@ const nowhere = vendorEnv("http://127.0.0.1:9");
 const model = wireModels.anthropic;
 
 test("the project is the flag's, else the client's first root, else the working directory, and never the whole machine", async () => {
-  await using house = stoppingHub(temporaryHome(nowhere));
-  const other = join(house.root, "other");
+  await using skein = stoppingHub(temporaryHome(nowhere));
+  const other = join(skein.root, "other");
   mkdirSync(join(other, ".git"), { recursive: true });
-  await house.run(["new", "here"]);
-  await house.run(["new", "there"], { cwd: other });
+  await skein.run(["new", "here"]);
+  await skein.run(["new", "there"], { cwd: other });
   const sessions = async (options: McpOptions) => {
-    await using talk = await mcpClient(house, options);
+    await using talk = await mcpClient(skein, options);
     const { output, text, isError } = await talk.call("list_sessions");
     return isError ? text : (output["sessions"] as { session_id: string }[]).map(({ session_id }) => session_id);
   };
@@ -31,16 +31,16 @@ test("the project is the flag's, else the client's first root, else the working 
   expect(await sessions({})).toEqual(["here"]);
   expect(await sessions({ args: ["--project", other] })).toEqual(["there"]);
   expect(await sessions(rooted(["file:///nowhere", pathToFileURL(other).href]))).toEqual(["there"]);
-  expect(await sessions({ ...rooted([pathToFileURL(other).href]), args: ["--project", house.project] })).toEqual(["here"]);
+  expect(await sessions({ ...rooted([pathToFileURL(other).href]), args: ["--project", skein.project] })).toEqual(["here"]);
   expect(await sessions({ ...rooted(["file:///"]), cwd: "/" })).toMatch(/^no project: .*\n.*skein mcp --project/);
-  expect(await sessions({ cwd: house.home })).toMatch(/^no project/);
+  expect(await sessions({ cwd: skein.home })).toMatch(/^no project/);
 });
 
 test("sessions, nodes, handles and live logs are resources", async () => {
   await using server = serverWith(shellScript(["seq 1 20000"], "counted"));
-  await using house = stoppingHub(temporaryHome(vendorEnv(server.url)));
-  await using talk = await mcpClient(house);
-  await house.run(["run", "count", "--session", "numbers", "-m", model]);
+  await using skein = stoppingHub(temporaryHome(vendorEnv(server.url)));
+  await using talk = await mcpClient(skein);
+  await skein.run(["run", "count", "--session", "numbers", "-m", model]);
   const { resources } = await talk.client.listResources();
   expect(resources.map(({ name }) => name)).toEqual(["numbers"]);
   expect((await talk.client.listResourceTemplates()).resourceTemplates.length).toBe(4);
@@ -52,7 +52,7 @@ test("sessions, nodes, handles and live logs are resources", async () => {
   for (const words of ["user: count", "> bash", "agent: counted"]) expect(conversation).toContain(words);
   expect(await read("skein://session/numbers")).toBe(conversation);
   expect(await read("skein://session/numbers/log")).toContain("[native ended: ok]");
-  const { nodes } = (await house.run(["show", "numbers", "--json"])).json() as {
+  const { nodes } = (await skein.run(["show", "numbers", "--json"])).json() as {
     nodes: { id: string; parts: { handle?: { identifier: string } }[] }[];
   };
   expect(JSON.parse(await read(`skein://node/${nodes[0]!.id}`))).toMatchObject({ id: nodes[0]!.id, author: "user" });
@@ -67,14 +67,14 @@ const question = { steps: [{ calls: [{ name: "ask_user", input: { question: "Whi
 for (const era of ["legacy", "modern"] as const) {
   test(`a question reaches the person in front of a ${era} client that can ask, and the answer the agent`, async () => {
     await using server = serverWith(question);
-    await using house = stoppingHub(temporaryHome(vendorEnv(server.url)));
+    await using skein = stoppingHub(temporaryHome(vendorEnv(server.url)));
     const asked: string[] = [];
     const prepare = (client: Client) =>
       client.setRequestHandler("elicitation/create", ({ params }) => {
         asked.push(params.message);
         return { action: "accept" as const, content: { answer: "2" } };
       });
-    await using talk = await mcpClient(house, { era, capabilities: { elicitation: {} }, prepare });
+    await using talk = await mcpClient(skein, { era, capabilities: { elicitation: {} }, prepare });
     const done = await talk.call("work_with", { agent: "native", task: "paint it", session_id: "paint" });
     expect(done).toMatchObject({ text: "painted", isError: false });
     expect(asked).toEqual(["Which?\n1. red\n2. blue"]);
@@ -83,21 +83,21 @@ for (const era of ["legacy", "modern"] as const) {
 
   test(`who declines leaves the question of a ${era} client's turn to other doors`, async () => {
     await using server = serverWith(question);
-    await using house = stoppingHub(temporaryHome(vendorEnv(server.url)));
+    await using skein = stoppingHub(temporaryHome(vendorEnv(server.url)));
     const prepare = (client: Client) => client.setRequestHandler("elicitation/create", () => ({ action: "decline" as const }));
-    await using talk = await mcpClient(house, { era, capabilities: { elicitation: {} }, prepare, args: ["--hand-back-after", "1s"] });
+    await using talk = await mcpClient(skein, { era, capabilities: { elicitation: {} }, prepare, args: ["--hand-back-after", "1s"] });
     const handed = await talk.call("work_with", { agent: "native", task: "paint it", session_id: "paint" });
     expect(handed.output).toMatchObject({ status: "running", questions: [{ question: "Which?", options: ["red", "blue"] }] });
-    const [open] = JSON.parse((await house.run(["asks", "--json"])).out) as { id: string }[];
-    expect((await house.run(["answer", open!.id, "red"])).code).toBe(0);
+    const [open] = JSON.parse((await skein.run(["asks", "--json"])).out) as { id: string }[];
+    expect((await skein.run(["answer", open!.id, "red"])).code).toBe(0);
     expect(await talk.call("wait_session", { session_id: "paint" })).toMatchObject({ text: "painted" });
   });
 }
 
 test("a client that can't ask is told the question, and answers with the next task", async () => {
   await using server = serverWith(({ position: { prompt } }) => (prompt.includes("green") ? { steps: [], final: "painted" } : question));
-  await using house = stoppingHub(temporaryHome(vendorEnv(server.url)));
-  await using talk = await mcpClient(house);
+  await using skein = stoppingHub(temporaryHome(vendorEnv(server.url)));
+  await using talk = await mcpClient(skein);
   const first = await talk.call("work_with", { agent: "native", task: "paint it", session_id: "paint" });
   expect(first).toMatchObject({ isError: false, output: { status: "needs-input", next: "work_with" } });
   expect(first.text).toContain("It asks: Which? (red | blue)");
@@ -107,10 +107,10 @@ test("a client that can't ask is told the question, and answers with the next ta
 
 type OverHttp = { url: string; authorization: string; tokenFile: string } & AsyncDisposable;
 
-async function overHttp(house: TemporaryHome): Promise<OverHttp> {
-  const child = house.start(["mcp", "--http"]);
+async function overHttp(skein: TemporaryHome): Promise<OverHttp> {
+  const child = skein.start(["mcp", "--http"]);
   const url = new TextDecoder().decode((await child.stdout.getReader().read()).value).trim();
-  const tokenFile = join(house.env["SKEIN_HOME"]!, "state", "mcp.token");
+  const tokenFile = join(skein.env["SKEIN_HOME"]!, "state", "mcp.token");
   return {
     url,
     tokenFile,
@@ -132,29 +132,29 @@ const generations = ["legacy", { pin: "2026-07-28" }] as const;
 
 test("who hangs up on HTTP has stopped nothing; cancel_session does", async () => {
   await using server = serverWith(shellScript(["touch begun; while [ ! -e go ]; do sleep 0.05; done"], "went"));
-  await using house = stoppingHub(temporaryHome(vendorEnv(server.url)));
-  await using web = await overHttp(house);
+  await using skein = stoppingHub(temporaryHome(vendorEnv(server.url)));
+  await using web = await overHttp(skein);
   for (const [at, mode] of generations.entries()) {
     const client = await httpClient(web, mode);
     const session_id = `web-${at}`;
     const hangUp = new AbortController();
     const work = { agent: "native", task: "wait", session_id };
     const calling = client.callTool({ name: "work_with", arguments: work }, { signal: hangUp.signal });
-    while (!existsSync(join(house.project, "begun"))) await Bun.sleep(20);
+    while (!existsSync(join(skein.project, "begun"))) await Bun.sleep(20);
     hangUp.abort("bye");
     await expect(calling).rejects.toThrow();
     const ask = async (name: string, more = {}) => resultOf(await client.callTool({ name, arguments: { session_id, ...more } })).output;
     expect(await ask("wait_session", { timeout_s: 0.5 })).toMatchObject({ status: "running" });
     expect(await ask("cancel_session")).toMatchObject({ status: "cancelled" });
-    rmSync(join(house.project, "begun"));
+    rmSync(join(skein.project, "begun"));
     await client.close();
   }
 });
 
 test("over HTTP both generations are served on loopback, with the token and from no web page", async () => {
   await using server = serverWith({ steps: [], final: "an opinion" });
-  await using house = stoppingHub(temporaryHome(vendorEnv(server.url)));
-  await using web = await overHttp(house);
+  await using skein = stoppingHub(temporaryHome(vendorEnv(server.url)));
+  await using web = await overHttp(skein);
   const { url, authorization } = web;
   expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/mcp$/);
   expect(statSync(web.tokenFile).mode & 0o777).toBe(0o600);
@@ -177,13 +177,13 @@ test("over HTTP both generations are served on loopback, with the token and from
 test("an answer over 10,000 tokens is kept whole in a file and given shortened, with its path", async () => {
   const long = Array.from({ length: 12_000 }, (_, at) => `line ${at}`).join("\n");
   await using server = serverWith({ steps: [], final: long });
-  await using house = stoppingHub(temporaryHome(vendorEnv(server.url)));
-  await using talk = await mcpClient(house);
+  await using skein = stoppingHub(temporaryHome(vendorEnv(server.url)));
+  await using talk = await mcpClient(skein);
   const { output, text } = await talk.call("consult_with", { model, question: "all lines", session_id: "lines" });
   const file = String(output["answer_file"]);
   expect(readFileSync(file, "utf8")).toBe(long);
   expect(statSync(file).mode & 0o777).toBe(0o600);
-  expect(file).toContain(join(house.project, ".skein", "sessions"));
+  expect(file).toContain(join(skein.project, ".skein", "sessions"));
   for (const words of ["line 0\n", "line 11999", file]) expect(text).toContain(words);
   expect(text.length).toBeLessThan(30_000);
   expect((await talk.call("wait_session", { session_id: "lines" })).output).toEqual(output);
@@ -191,17 +191,17 @@ test("an answer over 10,000 tokens is kept whole in a file and given shortened, 
 
 test("files go with a question whole, are not sent twice, and what is too big for it is named", async () => {
   await using server = serverWith({ steps: [], final: "read" });
-  await using house = stoppingHub(temporaryHome(vendorEnv(server.url)));
-  writeFileSync(join(house.project, "small.txt"), `the-small-content ${"x".repeat(100_000)} the-end-of-it`);
-  writeFileSync(join(house.project, "large.txt"), "y".repeat(400_000));
-  await using talk = await mcpClient(house);
+  await using skein = stoppingHub(temporaryHome(vendorEnv(server.url)));
+  writeFileSync(join(skein.project, "small.txt"), `the-small-content ${"x".repeat(100_000)} the-end-of-it`);
+  writeFileSync(join(skein.project, "large.txt"), "y".repeat(400_000));
+  await using talk = await mcpClient(skein);
   const asked = { model, question: "what is in there?", session_id: "files", context: ["small.txt", "large.txt"] };
   expect((await talk.call("consult_with", asked)).output).toMatchObject({ status: "ok" });
   const count = (words: string) => (server.main().at(-1)?.text ?? "").split(words).length - 1;
   expect([count("the-small-content"), count("the-end-of-it"), count("large.txt (400,000 bytes)"), count("yyyy")]).toEqual([1, 1, 1, 0]);
   await talk.call("consult_with", { ...asked, question: "and now?" });
   expect([count("the-small-content"), count("what is in there?"), count("and now?")]).toEqual([1, 1, 1]);
-  const { nodes } = (await house.run(["show", "files", "--json"])).json() as { nodes: { author: string; parts: { text?: string }[] }[] };
+  const { nodes } = (await skein.run(["show", "files", "--json"])).json() as { nodes: { author: string; parts: { text?: string }[] }[] };
   expect(nodes.filter(({ author }) => author === "user").flatMap(({ parts }) => parts.flatMap(({ text }) => text ?? []))).toEqual([
     "what is in there?",
     "and now?",
@@ -209,26 +209,26 @@ test("files go with a question whole, are not sent twice, and what is too big fo
 });
 
 test("role, effort and paths reach the agent, and only the task is stored as said", async () => {
-  await using house = stoppingHub(homeWithFakeClis(["claude", "codex"]));
-  writeFileSync(join(house.project, "notes.md"), "notes");
-  await using talk = await mcpClient(house);
+  await using skein = stoppingHub(homeWithFakeClis(["claude", "codex"]));
+  writeFileSync(join(skein.project, "notes.md"), "notes");
+  await using talk = await mcpClient(skein);
   const wish = { task: "do the work", session_id: "work", role: "a planner", reasoning_effort: "high", context: ["notes.md"] };
   expect((await talk.call("work_with", { agent: "claude", ...wish })).output).toMatchObject({ status: "ok", agent: "claude" });
   expect((await talk.call("work_with", { agent: "gpt-5.2", ...wish })).output).toMatchObject({ status: "ok", agent: "codex" });
-  const [claude, codex] = house.started();
-  for (const words of ["--effort=high", "Your role: a planner", join(house.project, "notes.md")]) expect(claude!.told).toContain(words);
+  const [claude, codex] = skein.started();
+  for (const words of ["--effort=high", "Your role: a planner", join(skein.project, "notes.md")]) expect(claude!.told).toContain(words);
   for (const words of ['model_reasoning_effort="high"', "gpt-5.2", "Your role: a planner"]) expect(codex!.told).toContain(words);
-  const shown = await house.run(["show", "work"]);
+  const shown = await skein.run(["show", "work"]);
   expect(shown.out).not.toContain("planner");
 });
 
-async function brokenPlaces(house: TemporaryHome): Promise<void> {
-  writeFileSync(join(house.project, "huge.bin"), "");
-  truncateSync(join(house.project, "huge.bin"), 50 << 20);
-  writeFileSync(join(house.project, "picture.bin"), Buffer.from([0, 1, 2, 0, 255, 0, 7]));
-  writeFileSync(join(house.root, "outside.txt"), "secret");
-  symlinkSync(join(house.root, "outside.txt"), join(house.project, "link.txt"));
-  await house.run(["new", "known"]);
+async function brokenPlaces(skein: TemporaryHome): Promise<void> {
+  writeFileSync(join(skein.project, "huge.bin"), "");
+  truncateSync(join(skein.project, "huge.bin"), 50 << 20);
+  writeFileSync(join(skein.project, "picture.bin"), Buffer.from([0, 1, 2, 0, 255, 0, 7]));
+  writeFileSync(join(skein.root, "outside.txt"), "secret");
+  symlinkSync(join(skein.root, "outside.txt"), join(skein.project, "link.txt"));
+  await skein.run(["new", "known"]);
 }
 
 const work = { agent: "native", task: "t", session_id: "s" };
@@ -263,9 +263,9 @@ const wrong: [tool: string, input: Record<string, unknown>, says: RegExp][] = [
 ];
 
 test("every kind of bad input is answered in a line or two that say what to do", async () => {
-  await using house = stoppingHub(temporaryHome(nowhere));
-  await brokenPlaces(house);
-  await using talk = await mcpClient(house);
+  await using skein = stoppingHub(temporaryHome(nowhere));
+  await brokenPlaces(skein);
+  await using talk = await mcpClient(skein);
   for (const [tool, input, says] of wrong) {
     const { text, isError } = await talk.call(tool, input);
     expect({ isError, text }).toEqual({ isError: true, text: expect.stringMatching(says) });

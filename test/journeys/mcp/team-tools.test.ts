@@ -25,11 +25,11 @@ test(
       if (prompt.includes("You are the engineer")) return { steps: [{ calls: [{ input: { command: held } }] }], final: "built it" };
       return { steps: [], final: prompt.includes("# How\nBe brief") ? "briefly looked" : "looked at it" };
     });
-    await using house = stoppingHub(temporaryHome(vendorEnv(server.url)));
-    rmSync(join(house.project, ".git"), { recursive: true });
+    await using skein = stoppingHub(temporaryHome(vendorEnv(server.url)));
+    rmSync(join(skein.project, ".git"), { recursive: true });
     const init = "git init -q -b main && echo hi > a.txt && git add -A && git -c user.name=t -c user.email=t@t commit -qm first";
-    expect(Bun.spawnSync(["sh", "-c", init], { cwd: house.project }).exitCode).toBe(0);
-    await using talk = await mcpClient(house, { args: ["--toolset", "team", "--hand-back-after", "2s"] });
+    expect(Bun.spawnSync(["sh", "-c", init], { cwd: skein.project }).exitCode).toBe(0);
+    await using talk = await mcpClient(skein, { args: ["--toolset", "team", "--hand-back-after", "2s"] });
     const { call } = talk;
     const seen = new Set<string>();
     const refused = async (tool: string, input: Record<string, unknown>) => {
@@ -97,14 +97,14 @@ test(
     expect(JSON.stringify(server.requests.map(({ body }) => body))).toContain("leave a note");
 
     // Whoever has more patience is told the end.
-    await using patient = await mcpClient(house, { args: ["--toolset", "team"] });
+    await using patient = await mcpClient(skein, { args: ["--toolset", "team"] });
     const own = { prompt_template: "Be brief", timeout_seconds: 60, max_memory_mb: 512 };
     const more = await patient.call("spawn_agent", { role: "poet", task: "write", session_id: "crew", template_override: own });
     expect(more.output).toMatchObject({ status: "ok", session_id: "crew" });
     expect(more.text).toContain("briefly looked");
     const again = await patient.call("orchestrate", { objective, session_id: "crew" });
     expect([again.output["status"], again.text.includes("built it")]).toEqual(["ok", true]);
-    expect((await house.run(["team", "status", "crew"])).out).toContain("skein team merge crew");
+    expect((await skein.run(["team", "status", "crew"])).out).toContain("skein team merge crew");
     expect([...seen].toSorted()).toEqual([...teamErrorCodes].toSorted());
   },
 );

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { skeinCommand, temporaryHome, type TemporaryHome } from "../../support/temporary-home.ts";
 
 /** A script for the replay model, as the value of -m. */
-function scripted(house: TemporaryHome, steps: unknown[]): string {
-  const path = join(house.root, "script.json");
+function scripted(skein: TemporaryHome, steps: unknown[]): string {
+  const path = join(skein.root, "script.json");
   writeFileSync(path, JSON.stringify({ steps }));
   return `replay/${path}`;
 }
@@ -16,25 +16,25 @@ const working = [{ calls: [{ name: "bash", input: { command: "sleep 30" } }] }, 
 
 describe("stdout", () => {
   test("that is full ends the run with one line, and the turn is recorded as stopped", async () => {
-    using house = temporaryHome();
-    const model = scripted(house, working);
+    using skein = temporaryHome();
+    const model = scripted(skein, working);
     const child = Bun.spawn([...skeinCommand(), "run", "go", "-m", model, "--session", "full", "--output-format", "events"], {
-      cwd: house.project,
-      env: house.env,
+      cwd: skein.project,
+      env: skein.env,
       stdin: "ignore",
       stdout: openSync("/dev/full", "w"),
       stderr: "pipe",
     });
     expect(await new Response(child.stderr).text()).toMatch(/^skein: can't write to stdout: ENOSPC.*\n$/);
     expect(await child.exited).toBe(1);
-    const next = await house.run(["run", "go on", "-m", scripted(house, hello), "--session", "full", "--output-format", "events"]);
+    const next = await skein.run(["run", "go on", "-m", scripted(skein, hello), "--session", "full", "--output-format", "events"]);
     expect(next.lines()[0]).toMatchObject({ type: "turn.started" });
-    expect((await house.run(["verify"])).code).toBe(0);
+    expect((await skein.run(["verify"])).code).toBe(0);
   });
 
   test("that nobody reads any more stops the turn", async () => {
-    using house = temporaryHome();
-    const child = house.start(["run", "go", "-m", scripted(house, working), "--output-format", "events"]);
+    using skein = temporaryHome();
+    const child = skein.start(["run", "go", "-m", scripted(skein, working), "--output-format", "events"]);
     const reader = child.stdout.getReader();
     await reader.read();
     await reader.cancel();
@@ -43,10 +43,10 @@ describe("stdout", () => {
 });
 
 test("a stderr that is full keeps no answer back", async () => {
-  using house = temporaryHome();
-  const child = Bun.spawn([...skeinCommand(), "run", "go", "-m", scripted(house, hello)], {
-    cwd: house.project,
-    env: house.env,
+  using skein = temporaryHome();
+  const child = Bun.spawn([...skeinCommand(), "run", "go", "-m", scripted(skein, hello)], {
+    cwd: skein.project,
+    env: skein.env,
     stdin: "ignore",
     stdout: "pipe",
     stderr: openSync("/dev/full", "w"),
@@ -56,25 +56,25 @@ test("a stderr that is full keeps no answer back", async () => {
 });
 
 test("a transcript that can't be copied at the end is told after the answer, not instead of it", async () => {
-  using house = temporaryHome();
-  const folder = join(house.root, "copies");
+  using skein = temporaryHome();
+  const folder = join(skein.root, "copies");
   mkdirSync(folder);
-  const model = scripted(house, [
+  const model = scripted(skein, [
     { calls: [{ name: "bash", input: { command: `rm -r '${folder}'; touch '${folder}'` } }] },
     { text: "the answer" },
   ]);
-  const ran = await house.run(["run", "go", "-m", model, "--policy", "full", "--json", "--output-file", join(folder, "copy.jsonl")]);
+  const ran = await skein.run(["run", "go", "-m", model, "--policy", "full", "--json", "--output-file", join(folder, "copy.jsonl")]);
   expect(ran.json()).toMatchObject({ status: "ok", result: "the answer" });
   expect({ code: ran.code, err: ran.err }).toEqual({ code: 1, err: expect.stringContaining(`skein: can't write ${folder}/copy.jsonl`) });
 });
 
 test("a current directory that was removed is one clear line", async () => {
-  using house = temporaryHome();
-  const gone = join(house.root, "gone");
+  using skein = temporaryHome();
+  const gone = join(skein.root, "gone");
   mkdirSync(gone);
   const quoted = [...skeinCommand(), "run", "go"].map((word) => `'${word}'`).join(" ");
   const child = Bun.spawn(["sh", "-c", `cd '${gone}' && rmdir '${gone}' && exec ${quoted}`], {
-    env: house.env,
+    env: skein.env,
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",
@@ -86,31 +86,31 @@ test("a current directory that was removed is one clear line", async () => {
 });
 
 test("without HOME a ~ is the home directory that the system knows", async () => {
-  using house = temporaryHome();
-  const { HOME: _, ...env } = house.env;
-  const args = ["run", "go", "-m", scripted(house, hello), "-C", "~", "--ephemeral", "--output-format", "events"];
-  const child = Bun.spawn([...skeinCommand(), ...args], { cwd: house.project, env, stdin: "ignore", stdout: "pipe", stderr: "pipe" });
+  using skein = temporaryHome();
+  const { HOME: _, ...env } = skein.env;
+  const args = ["run", "go", "-m", scripted(skein, hello), "-C", "~", "--ephemeral", "--output-format", "events"];
+  const child = Bun.spawn([...skeinCommand(), ...args], { cwd: skein.project, env, stdin: "ignore", stdout: "pipe", stderr: "pipe" });
   const [first] = (await new Response(child.stdout).text()).split("\n");
   // This process may have another HOME than the password file names, so a process without HOME is asked.
-  const home = Bun.spawnSync([process.execPath, "-p", 'require("node:os").homedir()'], { env: { PATH: house.env["PATH"] } });
+  const home = Bun.spawnSync([process.execPath, "-p", 'require("node:os").homedir()'], { env: { PATH: skein.env["PATH"] } });
   expect(JSON.parse(first as string)).toMatchObject({ session: { directory: home.stdout.toString().trim() } });
 });
 
 test("--provider takes an agent or a vendor, and names an agent that is not there", async () => {
-  using house = temporaryHome();
-  expect(await house.run(["run", "go", "-m", scripted(house, hello), "--provider", "native"])).toMatchObject({ code: 0, out: "hello\n" });
-  expect(await house.run(["run", "go", "--provider", "nobody"])).toMatchObject({
+  using skein = temporaryHome();
+  expect(await skein.run(["run", "go", "-m", scripted(skein, hello), "--provider", "native"])).toMatchObject({ code: 0, out: "hello\n" });
+  expect(await skein.run(["run", "go", "--provider", "nobody"])).toMatchObject({
     code: 3,
     err: expect.stringContaining('skein: no agent or model "nobody"\n       the agents are: native, claude,'),
   });
-  expect(await house.run(["run", "go", "--provider", "anthropic"])).toMatchObject({
+  expect(await skein.run(["run", "go", "--provider", "anthropic"])).toMatchObject({
     code: 4,
     err: expect.stringContaining("ANTHROPIC_API_KEY"),
   });
 });
 
 test("asking what was spent makes no store", async () => {
-  using house = temporaryHome();
-  expect((await house.run(["usage"])).out).toContain("nothing was spent");
-  expect(existsSync(join(house.root, "skein"))).toBe(false);
+  using skein = temporaryHome();
+  expect((await skein.run(["usage"])).out).toContain("nothing was spent");
+  expect(existsSync(join(skein.root, "skein"))).toBe(false);
 });

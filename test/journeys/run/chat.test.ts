@@ -48,7 +48,7 @@ describe("the sample conversation", () => {
   });
 
   test("is walked back by messages, to the beginning and no further, and files stay", async () => {
-    await runChatJourney(async ({ chat, house, server }) => {
+    await runChatJourney(async ({ chat, skein, server }) => {
       const ran = await chat([
         list,
         main,
@@ -74,8 +74,8 @@ describe("the sample conversation", () => {
       expect(ran.out).toContain("Back 4 messages, all there are, at the beginning, before the first message");
       expect(ran.out).toMatch(/The beginning has 2 branches:\n1\. .*\[current\].*"anew"\n2\. .*"list the python files in src\/"/);
       expect(said(server, "anew")).not.toContain(list);
-      expect(readdirSync(join(house.project, "src")).sort()).toEqual(["config.py", "main.py", "utils.py"]);
-      expect((await house.run(["verify"])).code).toBe(0);
+      expect(readdirSync(join(skein.project, "src")).sort()).toEqual(["config.py", "main.py", "utils.py"]);
+      expect((await skein.run(["verify"])).code).toBe(0);
     });
   });
 });
@@ -92,7 +92,7 @@ test("a branch's conclusion is grafted into another, and its next turn is sent i
 });
 
 test("the branch one is in is exported, and no other", async () => {
-  await runChatJourney(async ({ chat, house }) => {
+  await runChatJourney(async ({ chat, skein }) => {
     await chat([list], "talk");
     const ran = await chat(
       ["/fork other", utils, "/switch talk", main, "/export", "/export branch.md", "/switch other", "/export branch.jsonl"],
@@ -102,10 +102,10 @@ test("the branch one is in is exported, and no other", async () => {
     const text = ran.out.slice(ran.out.lastIndexOf("\nagent    native"));
     expect(text).toMatch(/list the python[^]*ls src\/\*\.py[^]*show me the contents of main\.py[^]*Here's the contents of main\.py\./);
     expect(text).not.toContain(utils);
-    const markdown = readFileSync(join(house.project, "branch.md"), "utf8");
+    const markdown = readFileSync(join(skein.project, "branch.md"), "utf8");
     expect(markdown).toContain(main);
     expect(markdown).not.toContain(utils);
-    const lines = readFileSync(join(house.project, "branch.jsonl"), "utf8");
+    const lines = readFileSync(join(skein.project, "branch.jsonl"), "utf8");
     for (const said of [list, utils, "Here's utils.py."]) expect(lines).toContain(said);
     expect(lines).not.toContain(main);
   });
@@ -126,7 +126,7 @@ describe("lines from a pipe", () => {
   });
 
   test("that fail are told, the rest goes on, and the exit code is the first one's", async () => {
-    await runChatJourney(async ({ chat, house }) => {
+    await runChatJourney(async ({ chat, skein }) => {
       const ran = await chat(["/tree", "/swich 1", "/switch 1", "/switch nobody", "/back x", "/tree now", "hello"]);
       expect(ran.code).toBe(2);
       for (const line of [
@@ -139,22 +139,22 @@ describe("lines from a pipe", () => {
       ])
         expect(ran.err).toContain(line);
       expect(ran.out).toContain("You said: hello");
-      expect(JSON.parse((await house.run(["list", "--json"])).out)).toHaveLength(1);
+      expect(JSON.parse((await skein.run(["list", "--json"])).out)).toHaveLength(1);
     });
   });
 
   test("without a message leave no session behind", async () => {
-    await runChatJourney(async ({ chat, house }) => {
+    await runChatJourney(async ({ chat, skein }) => {
       expect((await chat(["/help", "/model", "/agent", "/agent nobody"])).code).toBe(3);
-      const listed = await house.run(["list", "--json"]);
+      const listed = await skein.run(["list", "--json"]);
       expect(listed.out.trim() === "" ? [] : JSON.parse(listed.out)).toEqual([]);
     });
   });
 
   test("of two processes do not meet in one session; a stopped one leaves it whole", async () => {
-    await runChatJourney(async ({ chat, house }) => {
+    await runChatJourney(async ({ chat, skein }) => {
       await chat(["hello"], "talk");
-      const first = house.start(["chat", "talk", ...model], { stdin: "take your time\n" });
+      const first = skein.start(["chat", "talk", ...model], { stdin: "take your time\n" });
       await untilTold(first.stderr, "• bash sleep 300");
       const second = await chat(["me too", "/fork mine", "now me"], "talk");
       expect(second.code).toBe(1);
@@ -165,7 +165,7 @@ describe("lines from a pipe", () => {
       first.kill("SIGTERM");
       expect(await first.exited).toBe(143);
       expect((await chat(["still there?"], "talk")).out).toContain("You said: still there?");
-      expect((await house.run(["verify"])).code).toBe(0);
+      expect((await skein.run(["verify"])).code).toBe(0);
     });
   });
 

@@ -24,12 +24,12 @@ const work = Array.from(
 
 describe("a run that overflows its window", () => {
   test("compacts, more than once, and finishes with every call made once", async () => {
-    await walk({ window }, async ({ house, server, run }) => {
+    await walk({ window }, async ({ skein, server, run }) => {
       const ran = await run([task, "--session-id", session, "--json"]);
       expect(ran.json()).toMatchObject({ status: "ok", result: "all counted" });
-      expect(readFileSync(join(house.project, "counted.txt"), "utf8").trim().split("\n")).toEqual(work.map((_, at) => String(at)));
+      expect(readFileSync(join(skein.project, "counted.txt"), "utf8").trim().split("\n")).toEqual(work.map((_, at) => String(at)));
 
-      const notes = (await pathOf(house)).filter((node) => node.note?.about === "compaction");
+      const notes = (await pathOf(skein)).filter((node) => node.note?.about === "compaction");
       expect(notes.length).toBeGreaterThanOrEqual(2);
       expect(notes[0]?.parts[0]).toEqual({ kind: "text", text: "[Earlier work, summarised]\nSUMMARY 1 of the work" });
       for (const { body, text } of server.main()) {
@@ -39,7 +39,7 @@ describe("a run that overflows its window", () => {
       }
       checkAfterEachSummary(server);
       expect(summaries(server)).toHaveLength(notes.length);
-      expect((await house.run(["verify"])).code).toBe(0);
+      expect((await skein.run(["verify"])).code).toBe(0);
     });
   });
 
@@ -63,33 +63,33 @@ describe("a run that overflows its window", () => {
 
 describe("a server that says the context is too long", () => {
   test("is sent a shorter one, and the run goes on", async () => {
-    await walk({ faults: { 6: tooLong } }, async ({ house, server, run }) => {
+    await walk({ faults: { 6: tooLong } }, async ({ skein, server, run }) => {
       const ran = await run([task, "--session-id", session, "--json"]);
       expect(ran.json()).toMatchObject({ status: "ok", result: "all counted" });
       expect(summaries(server)).toHaveLength(1);
-      expect((await pathOf(house)).filter((node) => node.note?.about === "compaction")).toHaveLength(1);
+      expect((await pathOf(skein)).filter((node) => node.note?.about === "compaction")).toHaveLength(1);
       const [, retried] = server.main().slice(6);
       expect(userTexts(retried?.body ?? null)[0]).toBe(task);
       expect(resultTexts(retried?.body ?? null).at(-1)).toContain("end-4.");
-      expect(readFileSync(join(house.project, "counted.txt"), "utf8").trim().split("\n")).toHaveLength(work.length);
+      expect(readFileSync(join(skein.project, "counted.txt"), "utf8").trim().split("\n")).toHaveLength(work.length);
     });
   });
 
   test("for ever ends the run as too-long, and what was done stays", async () => {
-    await walk({ faults: Object.fromEntries(Array.from({ length: 20 }, (_, at) => [at + 6, tooLong])) }, async ({ house, run }) => {
+    await walk({ faults: Object.fromEntries(Array.from({ length: 20 }, (_, at) => [at + 6, tooLong])) }, async ({ skein, run }) => {
       const ran = await run([task, "--session-id", session, "--json"], 1);
       expect(ran.json()).toMatchObject({ status: "too-long" });
-      expect((await pathOf(house)).filter((node) => node.author === "tool")).toHaveLength(5);
+      expect((await pathOf(skein)).filter((node) => node.author === "tool")).toHaveLength(5);
     });
   });
 });
 
 describe("a summary that fails", () => {
   test("is replaced by a plain list of what was done", async () => {
-    await walk({ window, failSummaries: true }, async ({ house, server, run }) => {
+    await walk({ window, failSummaries: true }, async ({ skein, server, run }) => {
       const ran = await run([task, "--session-id", session, "--json"]);
       expect(ran.json()).toMatchObject({ status: "ok", result: "all counted" });
-      const [note] = (await pathOf(house)).filter((node) => node.note?.about === "compaction");
+      const [note] = (await pathOf(skein)).filter((node) => node.note?.about === "compaction");
       const text = note?.parts[0]?.kind === "text" ? note.parts[0].text : "";
       expect(text).toContain("could not summarise");
       expect(text).toContain('- called bash {"command":"echo 0 >> counted.txt;');
@@ -116,7 +116,7 @@ describe("a result that is larger than the window", () => {
 // --- the walk ---------------------------------------------------------------------------------------------
 
 type Options = { window?: number; faults?: Record<number, ServerFault>; failSummaries?: boolean; commands?: string[] };
-type Walked = { house: TemporaryHome; server: ModelServer; run: (args: string[], code?: number) => ReturnType<TemporaryHome["run"]> };
+type Walked = { skein: TemporaryHome; server: ModelServer; run: (args: string[], code?: number) => ReturnType<TemporaryHome["run"]> };
 
 async function walk(options: Options, check: (walked: Walked) => Promise<void>): Promise<void> {
   let made = 0;
@@ -129,17 +129,17 @@ async function walk(options: Options, check: (walked: Walked) => Promise<void>):
     return { steps: [], final: `SUMMARY ${made} of the work` };
   };
   const server = startModelServer(script, { count: "requests", faults: options.faults ?? {} });
-  using house = temporaryHome(vendorEnv(server.url));
+  using skein = temporaryHome(vendorEnv(server.url));
   try {
-    const config = join(house.root, "skein", "config");
+    const config = join(skein.root, "skein", "config");
     mkdirSync(config, { recursive: true });
     writeFileSync(join(config, "config.jsonc"), JSON.stringify({ providers: { anthropic: { context_window: options.window ?? null } } }));
     const run: Walked["run"] = async (args, code = 0) => {
-      const ran = await house.run(["run", ...args, "-m", model]);
+      const ran = await skein.run(["run", ...args, "-m", model]);
       expect({ code: ran.code, err: ran.code === code ? "" : ran.err }).toEqual({ code, err: "" });
       return ran;
     };
-    await check({ house, server, run });
+    await check({ skein, server, run });
   } finally {
     await server.stop();
   }
@@ -211,8 +211,8 @@ function contentText(content: JsonValue | undefined): string {
         .join("");
 }
 
-async function pathOf(house: TemporaryHome): Promise<Node[]> {
-  const data = join(house.root, "skein", "data");
+async function pathOf(skein: TemporaryHome): Promise<Node[]> {
+  const data = join(skein.root, "skein", "data");
   const store = await openStore({ path: join(data, "skein.db"), outputsDir: join(data, "outputs") });
   try {
     return await store.path((await store.session(session))?.tip ?? "");

@@ -18,15 +18,15 @@ import { temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../../
 const anthropic = wireModels.anthropic;
 const everyWire = Object.entries(wireModels);
 
-async function inHouse(
+async function withHome(
   script: ScriptSource,
-  act: (house: TemporaryHome, server: ModelServer) => Promise<void>,
+  act: (skein: TemporaryHome, server: ModelServer) => Promise<void>,
   options?: ModelServerOptions,
 ): Promise<void> {
   const server = startModelServer(script, options);
-  using house = temporaryHome(vendorEnv(server.url));
+  using skein = temporaryHome(vendorEnv(server.url));
   try {
-    await act(house, server);
+    await act(skein, server);
   } finally {
     await server.stop();
   }
@@ -67,8 +67,8 @@ describe("the tools of a request", () => {
     [["--tools", "spawn_session,bash", "--no-spawn"], ["bash"]],
     [["--tool-level", "none", "--tools", "read"], ["read"]],
   ])("with %p are the right ones", async (args, wanted) => {
-    await inHouse(talk, async (house, server) => {
-      expect((await house.run(["run", "hello", "-m", anthropic, ...args])).code).toBe(0);
+    await withHome(talk, async (skein, server) => {
+      expect((await skein.run(["run", "hello", "-m", anthropic, ...args])).code).toBe(0);
       expect(toolsOf(bodyOf(server))).toEqual(wanted);
     });
   });
@@ -80,8 +80,8 @@ describe("the tools of a request", () => {
   });
 
   test.each(everyWire)("are named the same over %s", async (_wire, model) => {
-    await inHouse(talk, async (house, server) => {
-      await house.run(["run", "hello", "-m", model]);
+    await withHome(talk, async (skein, server) => {
+      await skein.run(["run", "hello", "-m", model]);
       const text = server.main()[0]?.text ?? "";
       for (const name of toolsByLevel.orchestrator) expect(text).toContain(`"name":"${name}"`);
     });
@@ -89,24 +89,24 @@ describe("the tools of a request", () => {
 });
 
 describe("context files", () => {
-  function furnish(house: TemporaryHome): string {
-    const deep = join(house.project, "sub", "deep");
-    const config = join(house.env["SKEIN_HOME"] as string, "config");
+  function furnish(skein: TemporaryHome): string {
+    const deep = join(skein.project, "sub", "deep");
+    const config = join(skein.env["SKEIN_HOME"] as string, "config");
     for (const folder of [deep, config]) mkdirSync(folder, { recursive: true });
     writeFileSync(join(config, "AGENTS.md"), "rule of the user");
-    writeFileSync(join(house.project, "AGENTS.md"), "rule of the root");
-    writeFileSync(join(house.project, "CLAUDE.md"), "never read beside AGENTS.md");
-    writeFileSync(join(house.project, "sub", "CLAUDE.md"), "rule of the sub folder");
-    writeFileSync(join(house.home, "diary"), "a secret of the home directory");
-    symlinkSync(join(house.home, "diary"), join(deep, "AGENTS.md"));
-    writeFileSync(join(house.root, "AGENTS.md"), "above the project");
+    writeFileSync(join(skein.project, "AGENTS.md"), "rule of the root");
+    writeFileSync(join(skein.project, "CLAUDE.md"), "never read beside AGENTS.md");
+    writeFileSync(join(skein.project, "sub", "CLAUDE.md"), "rule of the sub folder");
+    writeFileSync(join(skein.home, "diary"), "a secret of the home directory");
+    symlinkSync(join(skein.home, "diary"), join(deep, "AGENTS.md"));
+    writeFileSync(join(skein.root, "AGENTS.md"), "above the project");
     return deep;
   }
 
   test("are read from the root down to the directory, and none that leads out of the project", async () => {
-    await inHouse({ steps: [], final: "hi" }, async (house, server) => {
-      const deep = furnish(house);
-      await house.run(["run", "hello", "-m", anthropic, "--cd", deep]);
+    await withHome({ steps: [], final: "hi" }, async (skein, server) => {
+      const deep = furnish(skein);
+      await skein.run(["run", "hello", "-m", anthropic, "--cd", deep]);
       const system = bodyOf(server)
         .system.map((block) => block.text)
         .join("\n");
@@ -121,8 +121,8 @@ describe("context files", () => {
     [["--no-context-files"], {}],
     [[], { SKEIN_CONTEXT_FILES: "false" }],
   ])("are left out with %p and %p", async (args, env) => {
-    await inHouse({ steps: [], final: "hi" }, async (house, server) => {
-      await house.run(["run", "hello", "-m", anthropic, "--cd", furnish(house), ...args], { env });
+    await withHome({ steps: [], final: "hi" }, async (skein, server) => {
+      await skein.run(["run", "hello", "-m", anthropic, "--cd", furnish(skein), ...args], { env });
       expect(server.main()[0]?.text).not.toContain("rule of");
     });
   });
@@ -140,9 +140,9 @@ describe.each(everyWire)("over %s", (wire, model) => {
       position.prompt.includes("again")
         ? shellScript(["echo mark-three"], "second end")
         : shellScript(["echo mark-one", "echo mark-two"], "first end");
-    await inHouse(source, async (house, server) => {
-      expect((await house.run(["run", "mark-zero", "-m", model])).code).toBe(0);
-      expect((await house.run(["run", "again mark-turn", "-m", model, "--continue"])).code).toBe(0);
+    await withHome(source, async (skein, server) => {
+      expect((await skein.run(["run", "mark-zero", "-m", model])).code).toBe(0);
+      expect((await skein.run(["run", "again mark-turn", "-m", model, "--continue"])).code).toBe(0);
       const raw = server.main().map((request) => request.text);
       expect(commonLength(raw[0] as string, raw[1] as string)).toBeGreaterThan((raw[0] as string).indexOf("mark-zero"));
       // Anthropic's breakpoints move with the end; they are no part of the prompt.
@@ -158,10 +158,10 @@ describe.each(everyWire)("over %s", (wire, model) => {
   });
 
   test("cache tokens of the server appear in the result", async () => {
-    await inHouse(
+    await withHome(
       shellScript(["echo one", "echo two", "echo three"], "cached"),
-      async (house) => {
-        const ran = await house.run(["run", "go", "-m", model, "--output-format", "events"]);
+      async (skein) => {
+        const ran = await skein.run(["run", "go", "-m", model, "--output-format", "events"]);
         const lines = ran.lines() as Record<string, unknown>[];
         const result = resultSchema.parse(lines.at(-1));
         expect(result.usage.cache_read).toBeGreaterThan(result.usage.input);
@@ -179,10 +179,10 @@ describe.each(everyWire)("over %s", (wire, model) => {
   });
 
   test("a second turn sends the first one, unless it is to be fresh", async () => {
-    await inHouse({ steps: [], final: "the answer was forty-two" }, async (house, server) => {
-      await house.run(["run", "first question", "-m", model, "--session", "talk"]);
-      await house.run(["run", "second question", "--session", "talk"]);
-      await house.run(["run", "third question", "--session", "talk", "--fresh"]);
+    await withHome({ steps: [], final: "the answer was forty-two" }, async (skein, server) => {
+      await skein.run(["run", "first question", "-m", model, "--session", "talk"]);
+      await skein.run(["run", "second question", "--session", "talk"]);
+      await skein.run(["run", "third question", "--session", "talk", "--fresh"]);
       const texts = server.main().map((request) => request.text);
       for (const words of ["first question", "the answer was forty-two", "second question"]) expect(texts[1]).toContain(words);
       expect(texts[2]).toContain("third question");
@@ -192,8 +192,8 @@ describe.each(everyWire)("over %s", (wire, model) => {
 });
 
 test("Anthropic's breakpoints stand at the end of the tools or the system prompt, and at the end of the history", async () => {
-  await inHouse(shellScript(["echo one"], "done"), async (house, server) => {
-    await house.run(["run", "go", "-m", anthropic]);
+  await withHome(shellScript(["echo one"], "done"), async (skein, server) => {
+    await skein.run(["run", "go", "-m", anthropic]);
     for (const request of server.main()) {
       const body = request.body as unknown as Body;
       expect(body.system.at(-1)?.cache_control).toBeDefined();
@@ -217,9 +217,9 @@ describe("spawn_session", () => {
 
   test("runs a sub-session here, linked to its parent, and brings its answer back with where the rest is", async () => {
     const below = { "count the files": shellScript(["echo executor=$PPID"], "there are three files") };
-    await inHouse(delegating([{ task: "count the files", output_file: "answers/count.txt" }], below), async (house, server) => {
-      writeFileSync(join(house.project, "AGENTS.md"), "rule of the root");
-      const ran = await house.run(["run", "delegate it", "-m", anthropic, "--output-format", "events"]);
+    await withHome(delegating([{ task: "count the files", output_file: "answers/count.txt" }], below), async (skein, server) => {
+      writeFileSync(join(skein.project, "AGENTS.md"), "rule of the root");
+      const ran = await skein.run(["run", "delegate it", "-m", anthropic, "--output-format", "events"]);
       expect(ran.code).toBe(0);
       const lines = ran.lines() as Record<string, unknown>[];
       const result = resultSchema.parse(lines.at(-1));
@@ -241,7 +241,7 @@ describe("spawn_session", () => {
         is_sub_session: true,
         task: "count the files",
       });
-      expect(readFileSync(join(house.project, "answers", "count.txt"), "utf8").trim()).toBe("there are three files");
+      expect(readFileSync(join(skein.project, "answers", "count.txt"), "utf8").trim()).toBe("there are three files");
 
       const own = server.main().filter((request) => !request.text.includes("delegate it"));
       expect(own).toHaveLength(2);
@@ -259,8 +259,8 @@ describe("spawn_session", () => {
     const meet = (mine: string, other: string) =>
       `touch ${mine}; for i in $(seq 500); do test -e ${other} && break; sleep 0.02; done; test -e ${other} && echo met`;
     const below = { left: shellScript([meet("l", "r")], "left met right"), right: shellScript([meet("r", "l")], "right met left") };
-    await inHouse(delegating([{ task: "left" }, { task: "right" }], below), async (house, server) => {
-      const ran = await house.run(["run", "delegate both", "-m", anthropic, "--json"]);
+    await withHome(delegating([{ task: "left" }, { task: "right" }], below), async (skein, server) => {
+      const ran = await skein.run(["run", "delegate both", "-m", anthropic, "--json"]);
       expect(ran.json()).toMatchObject({ status: "ok", result: "both are done" });
       const last = server.main().at(-1)?.text ?? "";
       for (const words of ["left met right", "right met left"]) expect(last).toContain(words);
@@ -268,7 +268,7 @@ describe("spawn_session", () => {
         const own = server.main().filter((request) => request.text.includes(mine));
         expect(own.at(-1)?.text).toContain('"content":"met"');
       }
-      expect([existsSync(join(house.project, "l")), existsSync(join(house.project, "r"))]).toEqual([true, true]);
+      expect([existsSync(join(skein.project, "l")), existsSync(join(skein.project, "r"))]).toEqual([true, true]);
     });
   });
 
@@ -280,8 +280,8 @@ describe("spawn_session", () => {
       ],
     }));
     const below = { hopeless: { steps: [...steps, { calls: [{ input: { command: "true" } }] }], final: "never" } };
-    await inHouse(delegating([{ task: "hopeless" }], below), async (house, server) => {
-      const ran = await house.run(["run", "delegate it", "-m", anthropic, "--json"]);
+    await withHome(delegating([{ task: "hopeless" }], below), async (skein, server) => {
+      const ran = await skein.run(["run", "delegate it", "-m", anthropic, "--json"]);
       expect(ran.json()).toMatchObject({ status: "ok", result: "both are done" });
       expect(server.main().at(-1)?.text).toMatch(/keeps sending tool calls[^"]*\[session [0-9a-f-]{36}, broken/);
     });

@@ -25,10 +25,10 @@ type Given = {
 async function walk(given: Given) {
   const server = startModelServer(given.script ?? talk, given.options);
   if (given.fault !== undefined) server.setFault(given.fault);
-  using house = temporaryHome(vendorEnv(server.url));
+  using skein = temporaryHome(vendorEnv(server.url));
   try {
     const args = ["run", "do it", "-m", given.model ?? anthropic, "--output-format", "events", ...(given.args ?? [])];
-    const ran = await house.run(args, given.env === undefined ? {} : { env: given.env });
+    const ran = await skein.run(args, given.env === undefined ? {} : { env: given.env });
     const lines = ran.lines() as Record<string, unknown>[];
     const result = resultSchema.parse(lines.at(-1));
     const retries = lines.filter((line) => line["type"] === "model.retried") as {
@@ -213,9 +213,9 @@ test("a prompt that is too long for the model ends as too-long", async () => {
 test("as text, the failure is one line on stderr with what to do below it, and a partial answer still goes to stdout", async () => {
   const server = startModelServer(talk, { chunkDelayMs: 20 });
   server.setFault({ type: "drop" });
-  using house = temporaryHome(vendorEnv(server.url));
+  using skein = temporaryHome(vendorEnv(server.url));
   try {
-    const ran = await house.run(["run", "do it", "-m", anthropic]);
+    const ran = await skein.run(["run", "do it", "-m", anthropic]);
     expect(ran.code).toBe(6);
     expect(ran.out).toMatch(/^The first half of/);
     expect(ran.err).toMatch(/^skein: network: .*\n {7}.*\n/m);

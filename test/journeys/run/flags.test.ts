@@ -8,20 +8,20 @@ import { temporaryHome, vendorEnv, wireModels, type RunOptions, type TemporaryHo
 
 const anthropic = wireModels.anthropic;
 
-/** Runs one command against a server; the house is given to `prepare` first. */
-async function walk(args: string[], options: RunOptions & { script?: ScriptSource; prepare?: (house: TemporaryHome) => void } = {}) {
+/** Runs one command against a server; the home is given to `prepare` first. */
+async function walk(args: string[], options: RunOptions & { script?: ScriptSource; prepare?: (skein: TemporaryHome) => void } = {}) {
   const server = startModelServer(options.script ?? { steps: [], final: "fine" });
-  const house = temporaryHome(vendorEnv(server.url));
+  const skein = temporaryHome(vendorEnv(server.url));
   try {
-    options.prepare?.(house);
-    const given = { ...options, ...(options.cwd === undefined ? {} : { cwd: join(house.project, options.cwd) }) };
-    const ran = await house.run(args, given);
+    options.prepare?.(skein);
+    const given = { ...options, ...(options.cwd === undefined ? {} : { cwd: join(skein.project, options.cwd) }) };
+    const ran = await skein.run(args, given);
     return {
       ran,
-      house,
+      skein,
       requests: server.main(),
-      has: (path: string) => existsSync(join(house.root, path)),
-      [Symbol.dispose]: () => house[Symbol.dispose](),
+      has: (path: string) => existsSync(join(skein.root, path)),
+      [Symbol.dispose]: () => skein[Symbol.dispose](),
     };
   } finally {
     await server.stop();
@@ -71,15 +71,15 @@ describe("paths", () => {
     ["~/work", "home/work"],
     ["~", "home"],
   ])("--cd %s arrives absolute", async (given, wanted) => {
-    const prepare = (house: TemporaryHome) => {
-      mkdirSync(join(house.project, "sub"));
-      mkdirSync(join(house.home, "work"));
+    const prepare = (skein: TemporaryHome) => {
+      mkdirSync(join(skein.project, "sub"));
+      mkdirSync(join(skein.home, "work"));
     };
     using walked = await walk(["run", "x", "-m", anthropic, "--cd", given, "--output-format", "events"], { prepare });
     const started = walked.ran.lines()[0] as { type: string; session: { directory: string; project: string; transcript_path: string } };
     const { directory, project, transcript_path } = started.session;
-    expect(realpathSync(directory)).toBe(realpathSync(join(walked.house.root, wanted)));
-    expect(realpathSync(project)).toBe(realpathSync(join(walked.house.root, wanted.startsWith("project") ? "project" : wanted)));
+    expect(realpathSync(directory)).toBe(realpathSync(join(walked.skein.root, wanted)));
+    expect(realpathSync(project)).toBe(realpathSync(join(walked.skein.root, wanted.startsWith("project") ? "project" : wanted)));
     for (const path of [directory, project, transcript_path]) expect(isAbsolute(path)).toBe(true);
     expect(walked.requests[0]?.text).toContain(`Working directory: ${directory}`);
   });
@@ -91,7 +91,7 @@ describe("paths", () => {
   ])("--transcript-dir %s arrives absolute", async (given, wanted) => {
     using walked = await walk(["run", "x", "-m", anthropic, "--json", "--transcript-dir", given]);
     const { transcript_path: path } = resultSchema.parse(walked.ran.json());
-    expect(path).toStartWith(join(walked.house.root, wanted));
+    expect(path).toStartWith(join(walked.skein.root, wanted));
     expect(existsSync(path as string)).toBe(true);
     expect(walked.has("project/.skein")).toBe(false);
   });
@@ -102,7 +102,7 @@ describe("paths", () => {
   ])("--output-file %s is a copy of the finished transcript", async (given, wanted) => {
     using walked = await walk(["run", "x", "-m", anthropic, "--json", "--output-file", given]);
     const { transcript_path: path } = resultSchema.parse(walked.ran.json());
-    expect(readFileSync(join(walked.house.root, wanted), "utf8")).toBe(readFileSync(path as string, "utf8"));
+    expect(readFileSync(join(walked.skein.root, wanted), "utf8")).toBe(readFileSync(path as string, "utf8"));
   });
 
   test.each([
@@ -111,35 +111,35 @@ describe("paths", () => {
     ["XDG_DATA_HOME", "share", "project/share/skein"],
     ["XDG_DATA_HOME", "~/share", "home/share/skein"],
   ])("%s=%s counts from where skein was started", async (variable, given, wanted) => {
-    const prepare = (house: TemporaryHome) => mkdirSync(join(house.project, "sub"));
+    const prepare = (skein: TemporaryHome) => mkdirSync(join(skein.project, "sub"));
     using walked = await walk(["run", "x", "-m", anthropic, "--cd", "sub"], { prepare, env: { SKEIN_HOME: "", [variable]: given } });
     expect(walked.ran.code).toBe(0);
     expect(walked.has(`${wanted}/skein.db`)).toBe(true);
   });
 
   test("XDG_CONFIG_HOME is found, and paths in the config arrive absolute", async () => {
-    const prepare = (house: TemporaryHome) => {
-      mkdirSync(join(house.project, "xdg", "skein"), { recursive: true });
+    const prepare = (skein: TemporaryHome) => {
+      mkdirSync(join(skein.project, "xdg", "skein"), { recursive: true });
       writeFileSync(
-        join(house.project, "xdg", "skein", "config.jsonc"),
+        join(skein.project, "xdg", "skein", "config.jsonc"),
         '{ "allow_write": ["~/out", "near", "/var/far/../x"] } // comment',
       );
     };
     using walked = await walk(["config", "get", "allow_write", "--json"], { prepare, env: { SKEIN_HOME: "", XDG_CONFIG_HOME: "xdg" } });
-    const { home } = walked.house;
+    const { home } = walked.skein;
     expect((walked.ran.json() as { value: string[] }).value).toEqual([join(home, "out"), join(home, "near"), "/var/x"]);
   });
 
   test("the paths of the configuration are absolute", async () => {
     using walked = await walk(["config", "path", "--json"], { env: { SKEIN_HOME: "here" } });
-    for (const path of Object.values(walked.ran.json())) expect(path).toStartWith(walked.house.project);
+    for (const path of Object.values(walked.ran.json())) expect(path).toStartWith(walked.skein.project);
   });
 
   test("a schema and an image are found from the directory skein was started in", async () => {
-    const prepare = (house: TemporaryHome) => {
-      mkdirSync(join(house.project, "sub"));
-      writeFileSync(join(house.home, "schema.json"), '{"type":"array"}');
-      writeFileSync(join(house.project, "dot.png"), onePixel);
+    const prepare = (skein: TemporaryHome) => {
+      mkdirSync(join(skein.project, "sub"));
+      writeFileSync(join(skein.home, "schema.json"), '{"type":"array"}');
+      writeFileSync(join(skein.project, "dot.png"), onePixel);
     };
     const args = ["run", "x", "-m", anthropic, "--cd", "sub", "--json-schema", "~/schema.json", "--image", "./dot.png"];
     using walked = await walk(args, { prepare, script: { steps: [], final: "[1]" } });
@@ -151,7 +151,7 @@ const onePixel = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADU
 
 describe.each(Object.entries(wireModels))("over %s", (wire, model) => {
   test("an image reaches the request", async () => {
-    const prepare = (house: TemporaryHome) => writeFileSync(join(house.project, "dot.png"), onePixel);
+    const prepare = (skein: TemporaryHome) => writeFileSync(join(skein.project, "dot.png"), onePixel);
     using walked = await walk(["run", "what is it", "-m", model, "--image", "dot.png"], { prepare });
     expect(walked.ran.code).toBe(0);
     const text = walked.requests[0]?.text ?? "";
@@ -177,7 +177,7 @@ const effortIn = {
 
 describe("a JSON schema", () => {
   const schema = { type: "object", properties: { count: { type: "integer" } }, required: ["count"], additionalProperties: false };
-  const prepare = (house: TemporaryHome) => writeFileSync(join(house.project, "schema.json"), JSON.stringify(schema));
+  const prepare = (skein: TemporaryHome) => writeFileSync(join(skein.project, "schema.json"), JSON.stringify(schema));
   const args = ["run", "count", "-m", anthropic, "--json-schema", "schema.json", "--json"];
   const answers = (...texts: string[]): ScriptSource => {
     let at = 0;

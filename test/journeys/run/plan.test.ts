@@ -11,18 +11,18 @@ import { temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../../
 const model = ["-m", wireModels.anthropic];
 const planning = ["--policy", "plan", "--sandbox", "auto", ...model];
 const planText = "# Birds\n\n1. count them\n2. name them\n";
-const planFile = (house: TemporaryHome) => join(house.project, ".skein", "plan.md");
+const planFile = (skein: TemporaryHome) => join(skein.project, ".skein", "plan.md");
 
-async function inHouse(act: (house: TemporaryHome, server: ModelServer) => Promise<void>): Promise<void> {
+async function withHome(act: (skein: TemporaryHome, server: ModelServer) => Promise<void>): Promise<void> {
   const server = startModelServer(({ position }) => {
     if (position.prompt.startsWith("plan")) {
       return { steps: [{ calls: [{ name: "write", input: { path: ".skein/plan.md", content: planText } }] }], final: "a secret thought" };
     }
     return { steps: [], final: "carried out" };
   });
-  using house = temporaryHome(vendorEnv(server.url));
+  using skein = temporaryHome(vendorEnv(server.url));
   try {
-    await act(house, server);
+    await act(skein, server);
   } finally {
     await server.stop();
   }
@@ -44,8 +44,8 @@ function failures(server: ModelServer): boolean[] {
   return blocks.map((block) => block.is_error === true);
 }
 
-async function ok(house: TemporaryHome, args: string[]): Promise<Record<string, unknown>> {
-  const ran = await house.run([...args, "--json"]);
+async function ok(skein: TemporaryHome, args: string[]): Promise<Record<string, unknown>> {
+  const ran = await skein.run([...args, "--json"]);
   expect({ code: ran.code, err: ran.code === 0 ? "" : ran.err }).toEqual({ code: 0, err: "" });
   return ran.json();
 }
@@ -54,16 +54,16 @@ describe("planning", () => {
   test("has the plan's file before the first request, and says what may be written", async () => {
     const seen: boolean[] = [];
     const server = startModelServer(() => {
-      seen.push(existsSync(join(house.project, ".skein", "plan.md")));
+      seen.push(existsSync(join(skein.project, ".skein", "plan.md")));
       return { steps: [], final: "nothing to plan" };
     });
-    using house = temporaryHome(vendorEnv(server.url));
+    using skein = temporaryHome(vendorEnv(server.url));
     try {
-      await ok(house, ["run", "look", ...planning]);
+      await ok(skein, ["run", "look", ...planning]);
       expect(seen).toEqual([true]);
-      expect(readFileSync(planFile(house), "utf8")).toBe("");
+      expect(readFileSync(planFile(skein), "utf8")).toBe("");
       expect(sent(server, 0).system).toContain("Only .skein/plan.md can be written");
-      await ok(house, ["run", "look", ...model]);
+      await ok(skein, ["run", "look", ...model]);
       expect(sent(server, 1).system).not.toContain("plan.md");
     } finally {
       await server.stop();
@@ -71,30 +71,30 @@ describe("planning", () => {
   });
 
   test("writes the plan in place, and keeps what was there until then", async () => {
-    await inHouse(async (house) => {
-      mkdirSync(join(house.project, ".skein"));
-      writeFileSync(planFile(house), "an older and longer plan, with more words than the other one has\n");
-      await ok(house, ["run", "plan the birds", ...planning]);
-      expect(readFileSync(planFile(house), "utf8")).toBe(planText);
+    await withHome(async (skein) => {
+      mkdirSync(join(skein.project, ".skein"));
+      writeFileSync(planFile(skein), "an older and longer plan, with more words than the other one has\n");
+      await ok(skein, ["run", "plan the birds", ...planning]);
+      expect(readFileSync(planFile(skein), "utf8")).toBe(planText);
     });
   });
 
   test.each([
     [
       "a link out of the project",
-      (house: TemporaryHome) => symlinkSync(join(house.home, "theirs"), planFile(house)),
+      (skein: TemporaryHome) => symlinkSync(join(skein.home, "theirs"), planFile(skein)),
       /plan\.md is not a plain file/,
     ],
-    ["a directory", (house: TemporaryHome) => mkdirSync(planFile(house)), /plan\.md is not a plain file/],
+    ["a directory", (skein: TemporaryHome) => mkdirSync(planFile(skein)), /plan\.md is not a plain file/],
   ])("is refused before anything is recorded when the plan's file is %s", async (_title, lay, says) => {
-    await inHouse(async (house, server) => {
-      mkdirSync(join(house.project, ".skein"));
-      lay(house);
-      const ran = await house.run(["run", "plan the birds", ...planning]);
+    await withHome(async (skein, server) => {
+      mkdirSync(join(skein.project, ".skein"));
+      lay(skein);
+      const ran = await skein.run(["run", "plan the birds", ...planning]);
       expect(ran).toMatchObject({ code: 1, out: "" });
       expect(ran.err).toMatch(says);
-      expect([server.main().length, (await house.run(["list", "--json"])).out.trim()]).toEqual([0, "[]"]);
-      expect(existsSync(join(house.home, "theirs"))).toBe(false);
+      expect([server.main().length, (await skein.run(["list", "--json"])).out.trim()]).toEqual([0, "[]"]);
+      expect(existsSync(join(skein.home, "theirs"))).toBe(false);
     });
   });
 
@@ -103,9 +103,9 @@ describe("planning", () => {
     const script = ({ position }: { position: { prompt: string } }) =>
       position.prompt === "count" ? below : { steps: [{ calls: [{ name: "spawn_session", input: { task: "count" } }] }], final: "planned" };
     const server = startModelServer(script);
-    using house = temporaryHome(vendorEnv(server.url));
+    using skein = temporaryHome(vendorEnv(server.url));
     try {
-      await ok(house, ["run", "plan the birds", ...planning]);
+      await ok(skein, ["run", "plan the birds", ...planning]);
       const child = server.main()[1]?.body as { tools: { name: string }[] };
       expect(child.tools.map((tool) => tool.name)).toEqual(["read", "bash", "ask_user"]);
       expect(sent(server, 1).system).not.toContain("plan.md");
@@ -136,16 +136,16 @@ describe("the walls around planning", () => {
       ],
       final: "planned",
     });
-    using house = temporaryHome(vendorEnv(server.url));
+    using skein = temporaryHome(vendorEnv(server.url));
     try {
-      const ran = await house.run(["run", "plan it", "--policy", "plan", ...model, "--json"]);
+      const ran = await skein.run(["run", "plan it", "--policy", "plan", ...model, "--json"]);
       const isHeld = ran.code === 0;
       if (!isHeld) expect(ran).toMatchObject({ code: 9, err: expect.stringContaining("can't be enforced") });
-      expect(readdirSync(house.project).filter((name) => !name.startsWith("."))).toEqual([]);
+      expect(readdirSync(skein.project).filter((name) => !name.startsWith("."))).toEqual([]);
       if (isHeld) {
-        expect(readFileSync(planFile(house), "utf8")).toBe("1. see\n2. do\n");
+        expect(readFileSync(planFile(skein), "utf8")).toBe("1. see\n2. do\n");
         expect(failures(server)).toEqual([...attempts.map(() => true), true, false, false, false]);
-        expect(readdirSync(join(house.project, ".skein")).filter((name) => /\.(md|jsonc)$/.test(name))).toEqual(["plan.md"]);
+        expect(readdirSync(join(skein.project, ".skein")).filter((name) => /\.(md|jsonc)$/.test(name))).toEqual(["plan.md"]);
         expect(ran.json()["enforced"]).toMatchObject({ policy: "plan", fs: true });
       }
     } finally {
@@ -159,18 +159,18 @@ describe("the walls around planning", () => {
       const rewritten = "1. a person's words\n";
       const server = startModelServer(({ position }) => {
         if (position.prompt === "second" && position.step === 0) {
-          writeFileSync(`${planFile(house)}.saved`, rewritten);
-          renameSync(`${planFile(house)}.saved`, planFile(house));
+          writeFileSync(`${planFile(skein)}.saved`, rewritten);
+          renameSync(`${planFile(skein)}.saved`, planFile(skein));
         }
         return shellScript([`echo '${position.prompt}' >> .skein/plan.md`], "noted");
       });
-      using house = temporaryHome(vendorEnv(server.url));
+      using skein = temporaryHome(vendorEnv(server.url));
       try {
-        mkdirSync(join(house.project, ".skein"));
-        writeFileSync(planFile(house), "1. look\n");
-        const ran = await house.run(["chat", "--policy", policy, "--sandbox", "auto", ...model], { stdin: "first\nsecond\n" });
+        mkdirSync(join(skein.project, ".skein"));
+        writeFileSync(planFile(skein), "1. look\n");
+        const ran = await skein.run(["chat", "--policy", policy, "--sandbox", "auto", ...model], { stdin: "first\nsecond\n" });
         expect({ code: ran.code, err: ran.code === 0 ? "" : ran.err }).toEqual({ code: 0, err: "" });
-        expect(readFileSync(planFile(house), "utf8")).toBe(`${rewritten}second\n`);
+        expect(readFileSync(planFile(skein), "utf8")).toBe(`${rewritten}second\n`);
       } finally {
         await server.stop();
       }
@@ -180,12 +180,12 @@ describe("the walls around planning", () => {
 
 describe("executing a plan", () => {
   test("is a new session below the one that planned, with the plan behind the original prompt and no talk", async () => {
-    await inHouse(async (house, server) => {
-      writeFileSync(join(house.project, "AGENTS.md"), "be kind");
-      await ok(house, ["run", "hello", ...model]);
+    await withHome(async (skein, server) => {
+      writeFileSync(join(skein.project, "AGENTS.md"), "be kind");
+      await ok(skein, ["run", "hello", ...model]);
       const original = sent(server, -1).system;
-      const planned = await ok(house, ["run", "plan the birds", ...planning]);
-      const done = await ok(house, ["run", "--plan", ".skein/plan.md", ...model]);
+      const planned = await ok(skein, ["run", "plan the birds", ...planning]);
+      const done = await ok(skein, ["run", "--plan", ".skein/plan.md", ...model]);
       expect(done).toMatchObject({ status: "ok", result: "carried out", parent_session_id: planned["session_id"] });
       expect(done["session_id"]).not.toBe(planned["session_id"]);
 
@@ -202,44 +202,44 @@ describe("executing a plan", () => {
   });
 
   test("keeps the plan in later turns, in forks and in what context shows, whatever becomes of the file", async () => {
-    await inHouse(async (house, server) => {
-      await ok(house, ["run", "plan the birds", ...planning]);
-      const done = await ok(house, ["run", "--plan", ".skein/plan.md", "only the first step", ...model]);
+    await withHome(async (skein, server) => {
+      await ok(skein, ["run", "plan the birds", ...planning]);
+      const done = await ok(skein, ["run", "--plan", ".skein/plan.md", "only the first step", ...model]);
       expect(sent(server, -1).texts).toEqual(["only the first step"]);
       const first = sent(server, -1).system;
-      writeFileSync(planFile(house), "another plan");
-      await ok(house, ["run", "and now the second", "--continue"]);
+      writeFileSync(planFile(skein), "another plan");
+      await ok(skein, ["run", "and now the second", "--continue"]);
       expect(sent(server, -1)).toMatchObject({ system: first, texts: ["only the first step", "carried out", "and now the second"] });
-      await ok(house, ["run", "another way", "--resume", done["session_id"] as string, "--fork"]);
+      await ok(skein, ["run", "another way", "--resume", done["session_id"] as string, "--fork"]);
       expect(sent(server, -1).system).toBe(first);
-      const context = await ok(house, ["context", done["session_id"] as string]);
+      const context = await ok(skein, ["context", done["session_id"] as string]);
       expect(context["system"]).toBe(first);
-      const listed = (await house.run(["list", "--json"])).json() as unknown as { id: string }[];
+      const listed = (await skein.run(["list", "--json"])).json() as unknown as { id: string }[];
       expect(listed.map((session) => session.id)).toContain(done["session_id"] as string);
     });
   });
 
   test("takes any file, and then belongs to the session that is named, or to none", async () => {
-    await inHouse(async (house, server) => {
-      const planned = await ok(house, ["run", "plan the birds", ...planning]);
-      const talk = await ok(house, ["run", "hello", ...model]);
-      writeFileSync(join(house.project, "own.md"), "just do it");
-      expect(await ok(house, ["run", "--plan", "own.md", ...model])).toMatchObject({ parent_session_id: null });
+    await withHome(async (skein, server) => {
+      const planned = await ok(skein, ["run", "plan the birds", ...planning]);
+      const talk = await ok(skein, ["run", "hello", ...model]);
+      writeFileSync(join(skein.project, "own.md"), "just do it");
+      expect(await ok(skein, ["run", "--plan", "own.md", ...model])).toMatchObject({ parent_session_id: null });
       expect(sent(server, -1).system).toEndWith("\n\n## Plan\njust do it");
       const named = ["run", "--plan", ".skein/plan.md", "--parent-session", talk["session_id"] as string, ...model];
-      expect(await ok(house, named)).toMatchObject({ parent_session_id: talk["session_id"] });
-      const below = join(house.project, "sub");
+      expect(await ok(skein, named)).toMatchObject({ parent_session_id: talk["session_id"] });
+      const below = join(skein.project, "sub");
       mkdirSync(below);
-      const ran = await house.run(["run", "--plan", "../.skein/plan.md", "--json", ...model], { cwd: below });
+      const ran = await skein.run(["run", "--plan", "../.skein/plan.md", "--json", ...model], { cwd: below });
       expect(ran.json()).toMatchObject({ parent_session_id: planned["session_id"] });
     });
   });
 
   test("keeps the plan on another machine, where its tree was brought", async () => {
-    await inHouse(async (house, server) => {
-      writeFileSync(join(house.project, "own.md"), "just do it");
-      const done = await ok(house, ["run", "--plan", "own.md", ...model]);
-      const exported = await house.run(["export", done["session_id"] as string, "--format", "jsonl"]);
+    await withHome(async (skein, server) => {
+      writeFileSync(join(skein.project, "own.md"), "just do it");
+      const done = await ok(skein, ["run", "--plan", "own.md", ...model]);
+      const exported = await skein.run(["export", done["session_id"] as string, "--format", "jsonl"]);
       using other = temporaryHome(vendorEnv(server.url));
       expect((await other.run(["import", "-"], { stdin: exported.out })).code).toBe(0);
       await ok(other, ["run", "go on", "--resume", done["session_id"] as string]);
@@ -249,9 +249,9 @@ describe("executing a plan", () => {
   });
 
   test("joins piped input to the task, and needs no task of its own", async () => {
-    await inHouse(async (house, server) => {
-      writeFileSync(join(house.project, "own.md"), "just do it");
-      expect((await house.run(["run", "--plan", "own.md", "with this", ...model], { stdin: "more" })).code).toBe(0);
+    await withHome(async (skein, server) => {
+      writeFileSync(join(skein.project, "own.md"), "just do it");
+      expect((await skein.run(["run", "--plan", "own.md", "with this", ...model], { stdin: "more" })).code).toBe(0);
       expect(sent(server, -1).texts).toEqual(["with this\n\nInput:\nmore"]);
     });
   });

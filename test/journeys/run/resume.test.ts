@@ -20,8 +20,8 @@ beforeEach(() => {
   server.clear();
 });
 
-async function ran(house: TemporaryHome, args: string[], env: Record<string, string> = {}) {
-  const done = await house.run(["run", "-m", model, "--json", ...args], { env });
+async function ran(skein: TemporaryHome, args: string[], env: Record<string, string> = {}) {
+  const done = await skein.run(["run", "-m", model, "--json", ...args], { env });
   return { code: done.code, err: done.err, record: done.out === "" ? null : result.parse(done.json()) };
 }
 
@@ -31,12 +31,12 @@ function lastRequest(): RecordedRequest {
 
 describe("which session", () => {
   test("--session makes a session by its name and goes on with it by name, id and tail", async () => {
-    using house = temporaryHome(vendorEnv(server.url));
-    const first = await ran(house, ["one", "--session", "mine"]);
+    using skein = temporaryHome(vendorEnv(server.url));
+    const first = await ran(skein, ["one", "--session", "mine"]);
     expect(first.record).toMatchObject({ status: "ok", result: "heard one" });
     const id = first.record?.session_id as string;
     for (const [at, wanted] of ["mine", id, id.slice(-8)].entries()) {
-      const next = await ran(house, [`more ${at}`, at === 0 ? "--session" : "--resume", wanted]);
+      const next = await ran(skein, [`more ${at}`, at === 0 ? "--session" : "--resume", wanted]);
       expect(next.record).toMatchObject({ status: "ok", session_id: id, transcript_path: first.record?.transcript_path as string });
     }
     expect(lastRequest().text).toContain("heard one");
@@ -44,23 +44,23 @@ describe("which session", () => {
   });
 
   test("--continue takes the project's latest session, and none of another project", async () => {
-    using house = temporaryHome(vendorEnv(server.url));
-    await ran(house, ["older"]);
-    const latest = await ran(house, ["newer"]);
-    const next = await ran(house, ["and on", "--continue"]);
+    using skein = temporaryHome(vendorEnv(server.url));
+    await ran(skein, ["older"]);
+    const latest = await ran(skein, ["newer"]);
+    const next = await ran(skein, ["and on", "--continue"]);
     expect(next.record?.session_id).toBe(latest.record?.session_id as string);
     expect(lastRequest().text).toContain("heard newer");
     expect(lastRequest().text).not.toContain("older");
-    const elsewhere = await house.run(["run", "and on", "-c"], { cwd: house.home });
+    const elsewhere = await skein.run(["run", "and on", "-c"], { cwd: skein.home });
     expect({ code: elsewhere.code, out: elsewhere.out }).toEqual({ code: 2, out: "" });
     expect(elsewhere.err).toMatch(/^skein: no session in .* to continue\n/);
   });
 
   test("--resume of a session that is not there says so, with a store and without one", async () => {
-    using house = temporaryHome(vendorEnv(server.url));
-    const without = await ran(house, ["--resume", "nobody"]);
-    await ran(house, ["one", "--session", "somebody"]);
-    const beside = await ran(house, ["--resume", "nobody"]);
+    using skein = temporaryHome(vendorEnv(server.url));
+    const without = await ran(skein, ["--resume", "nobody"]);
+    await ran(skein, ["one", "--session", "somebody"]);
+    const beside = await ran(skein, ["--resume", "nobody"]);
     for (const { code, err, record } of [without, beside]) {
       expect({ code, record }).toEqual({ code: 2, record: null });
       expect(err).toMatch(/^skein: .*session.*"?nobody"?/i);
@@ -69,53 +69,53 @@ describe("which session", () => {
   });
 
   test("--resume without a task after a finished turn is wrong use, and changes nothing", async () => {
-    using house = temporaryHome(vendorEnv(server.url));
-    const first = await ran(house, ["one", "--session", "done"]);
+    using skein = temporaryHome(vendorEnv(server.url));
+    const first = await ran(skein, ["one", "--session", "done"]);
     const before = readFileSync(first.record?.transcript_path as string, "utf8");
-    const { code, err, record } = await ran(house, ["--resume", "done"]);
+    const { code, err, record } = await ran(skein, ["--resume", "done"]);
     expect({ code, record }).toEqual({ code: 2, record: null });
     expect(err).toStartWith("skein: there is no interrupted turn to go on with\n");
     expect(readFileSync(first.record?.transcript_path as string, "utf8")).toBe(before);
   });
 
   test("--fresh goes on in the session and leaves the earlier conversation out of the request", async () => {
-    using house = temporaryHome(vendorEnv(server.url));
-    const first = await ran(house, ["one", "--session", "long"]);
-    const fresh = await ran(house, ["two", "--session", "long", "--fresh"]);
+    using skein = temporaryHome(vendorEnv(server.url));
+    const first = await ran(skein, ["one", "--session", "long"]);
+    const fresh = await ran(skein, ["two", "--session", "long", "--fresh"]);
     expect(fresh.record?.session_id).toBe(first.record?.session_id as string);
     expect(lastRequest().text).not.toContain("heard one");
-    await ran(house, ["three", "--session", "long"]);
+    await ran(skein, ["three", "--session", "long"]);
     expect(lastRequest().text).toContain("heard two");
-    expect(await ran(house, ["--resume", "long", "--fresh"])).toMatchObject({ code: 2, record: null });
+    expect(await ran(skein, ["--resume", "long", "--fresh"])).toMatchObject({ code: 2, record: null });
   });
 
   test("--session-id gives the new session its id, once", async () => {
-    using house = temporaryHome(vendorEnv(server.url));
+    using skein = temporaryHome(vendorEnv(server.url));
     const id = Bun.randomUUIDv7();
-    expect((await ran(house, ["one", "--session-id", id])).record?.session_id).toBe(id);
-    const again = await ran(house, ["two", "--session-id", id]);
+    expect((await ran(skein, ["one", "--session-id", id])).record?.session_id).toBe(id);
+    const again = await ran(skein, ["two", "--session-id", id]);
     expect({ code: again.code, record: again.record }).toEqual({ code: 2, record: null });
     expect(again.err).toContain(id);
-    expect((await ran(house, ["two", "--session-id", "no-uuid"])).code).toBe(2);
+    expect((await ran(skein, ["two", "--session-id", "no-uuid"])).code).toBe(2);
   });
 
   test("--parent-session links the new session to its parent, in the result and in the transcript", async () => {
-    using house = temporaryHome(vendorEnv(server.url));
-    const parent = (await ran(house, ["one", "--session", "parent"])).record?.session_id as string;
-    const child = (await ran(house, ["two", "--parent-session", "parent"])).record;
+    using skein = temporaryHome(vendorEnv(server.url));
+    const parent = (await ran(skein, ["one", "--session", "parent"])).record?.session_id as string;
+    const child = (await ran(skein, ["two", "--parent-session", "parent"])).record;
     expect(child?.parent_session_id).toBe(parent);
     const [header] = readFileSync(child?.transcript_path as string, "utf8").split("\n");
     expect(transcriptHeader.parse(JSON.parse(header as string))).toMatchObject({ parent_session_id: parent, is_sub_session: true });
-    const orphan = await ran(house, ["three", "--parent-session", "nobody"]);
+    const orphan = await ran(skein, ["three", "--parent-session", "nobody"]);
     expect({ code: orphan.code, record: orphan.record }).toEqual({ code: 2, record: null });
   });
 });
 
 describe("stopped by a signal", () => {
   const sleeper = shellScript(["echo begun; setsid sleep 60 & sleep 60", "echo never"], "ended");
-  const begin = async (house: TemporaryHome): Promise<EventReader> => {
+  const begin = async (skein: TemporaryHome): Promise<EventReader> => {
     server.setScript(sleeper);
-    const run = readEvents(house.start(["run", "sleep", "-m", model, "--session", "night", "--output-format", "events"]));
+    const run = readEvents(skein.start(["run", "sleep", "-m", model, "--session", "night", "--output-format", "events"]));
     expect(await run.until((event) => event.type === "tool.output")).not.toBeNull();
     return run;
   };
@@ -125,37 +125,37 @@ describe("stopped by a signal", () => {
     ["SIGTERM", 143],
   ] as const) {
     test(`${signal} stops the turn, keeps what there is, exits with ${code}, and the turn can be gone on with`, async () => {
-      using house = temporaryHome(vendorEnv(server.url));
-      const run = await begin(house);
+      using skein = temporaryHome(vendorEnv(server.url));
+      const run = await begin(skein);
       run.child.kill(signal);
       expect((await run.ended).code).toBe(code);
       expect(run.printed.at(-1)).toMatchObject({ type: "result", status: "cancelled", error: { kind: "cancelled" } });
       const results = run.printed.flatMap((event) => event.node?.parts.filter((part) => part.kind === "result") ?? []);
       expect(results).toMatchObject([{ is_error: true, text: expect.stringMatching(/^begun\ncancelled/) }]);
-      expect(await waitForNoProcesses(house.root)).toEqual([]);
+      expect(await waitForNoProcesses(skein.root)).toEqual([]);
       server.setScript(echo);
-      expect(await ran(house, ["--resume", "night"])).toMatchObject({ code: 0, record: { status: "ok", result: "heard sleep" } });
+      expect(await ran(skein, ["--resume", "night"])).toMatchObject({ code: 0, record: { status: "ok", result: "heard sleep" } });
       expect(lastRequest().text).toContain("cancelled; it was stopped");
     });
   }
 
   test("SIGINT while skein starts is never lost", async () => {
-    using house = temporaryHome(vendorEnv(server.url));
+    using skein = temporaryHome(vendorEnv(server.url));
     server.setScript(shellScript(["sleep 60"], "ended"));
     for (let ms = 10; ms <= 100; ms += 10) {
-      const run = readEvents(house.start(["run", "sleep", "-m", model, "--output-format", "events"]));
+      const run = readEvents(skein.start(["run", "sleep", "-m", model, "--output-format", "events"]));
       await Bun.sleep(ms);
       run.child.kill("SIGINT");
       expect((await run.ended).code).toBe(130);
     }
-    expect(await waitForNoProcesses(house.root)).toEqual([]);
-    await checkVerified(house);
+    expect(await waitForNoProcesses(skein.root)).toEqual([]);
+    await checkVerified(skein);
   });
 
   test("a second SIGINT leaves at once, and no tool is left", async () => {
-    using house = temporaryHome(vendorEnv(server.url));
+    using skein = temporaryHome(vendorEnv(server.url));
     server.setScript(shellScript(["trap '' INT TERM; echo begun; setsid sleep 60 & sleep 60; sleep 60"], "ended"));
-    const run = readEvents(house.start(["run", "sleep", "-m", model, "--session", "night", "--output-format", "events"]));
+    const run = readEvents(skein.start(["run", "sleep", "-m", model, "--session", "night", "--output-format", "events"]));
     await run.until((event) => event.type === "tool.output");
     // Two that come before it could look are one.
     while (run.child.exitCode === null && run.child.signalCode === null) {
@@ -163,18 +163,18 @@ describe("stopped by a signal", () => {
       await Bun.sleep(50);
     }
     expect((await run.ended).code).toBe(130);
-    expect(await waitForNoProcesses(house.root)).toEqual([]);
+    expect(await waitForNoProcesses(skein.root)).toEqual([]);
     server.setScript(echo);
-    expect(await ran(house, ["--resume", "night"])).toMatchObject({ code: 0, record: { status: "ok" } });
+    expect(await ran(skein, ["--resume", "night"])).toMatchObject({ code: 0, record: { status: "ok" } });
     expect(lastRequest().text).toContain("Interrupted");
-    await checkVerified(house);
+    await checkVerified(skein);
   });
 
   test("a streaming answer that was stopped is kept, and the resumed request does not end with it", async () => {
-    using house = temporaryHome(vendorEnv(server.url));
+    using skein = temporaryHome(vendorEnv(server.url));
     server.setScript({ steps: [], final: "a long answer ".repeat(400) });
     server.setFault({ type: "slow", delayMs: 10 });
-    const run = readEvents(house.start(["run", "talk", "-m", model, "--session", "talk", "--output-format", "events"]));
+    const run = readEvents(skein.start(["run", "talk", "-m", model, "--session", "talk", "--output-format", "events"]));
     await run.until((event) => event.type === "text.delta");
     run.child.kill("SIGINT");
     expect((await run.ended).code).toBe(130);
@@ -182,7 +182,7 @@ describe("stopped by a signal", () => {
     expect(run.printed.at(-1)).toMatchObject({ status: "cancelled", result: shown });
     server.setFault(null);
     server.setScript(echo);
-    expect(await ran(house, ["--resume", "talk"])).toMatchObject({ code: 0, record: { status: "ok" } });
+    expect(await ran(skein, ["--resume", "talk"])).toMatchObject({ code: 0, record: { status: "ok" } });
     const { messages } = JSON.parse(lastRequest().text) as { messages: { role: string }[] };
     expect(messages.map((message) => message.role)).toEqual(["user", "assistant", "user"]);
     expect(lastRequest().text).toContain(shown.trim());
@@ -191,24 +191,24 @@ describe("stopped by a signal", () => {
 
 describe("stopped by a limit", () => {
   test("a server that falls silent ends the turn as stalled, with what had come", async () => {
-    using house = temporaryHome(vendorEnv(server.url));
+    using skein = temporaryHome(vendorEnv(server.url));
     server.setScript({ steps: [], final: "half of this answer comes" });
     server.setFault({ type: "stall" });
-    const stalled = await ran(house, ["wait", "--session", "slow"], { SKEIN_IDLE_TIMEOUT: "3s" });
+    const stalled = await ran(skein, ["wait", "--session", "slow"], { SKEIN_IDLE_TIMEOUT: "3s" });
     expect(stalled).toMatchObject({ code: 124, record: { status: "stalled", error: { kind: "stalled" } } });
     expect("half of this answer comes").toStartWith(stalled.record?.result as string);
     server.setFault(null);
-    expect(await ran(house, ["--resume", "slow"])).toMatchObject({ code: 0, record: { status: "ok" } });
+    expect(await ran(skein, ["--resume", "slow"])).toMatchObject({ code: 0, record: { status: "ok" } });
   });
 
   test("--timeout ends the turn as timed-out, stops its tools, and it can be gone on with", async () => {
-    using house = temporaryHome(vendorEnv(server.url));
+    using skein = temporaryHome(vendorEnv(server.url));
     server.setScript(shellScript(["echo begun; sleep 60 & sleep 60"], "ended"));
-    const late = await ran(house, ["sleep", "--session", "late", "--timeout", "4"]);
+    const late = await ran(skein, ["sleep", "--session", "late", "--timeout", "4"]);
     expect(late).toMatchObject({ code: 124, record: { status: "timed-out", steps: 1, error: { kind: "timed-out" } } });
-    expect(await waitForNoProcesses(house.root)).toEqual([]);
+    expect(await waitForNoProcesses(skein.root)).toEqual([]);
     server.setScript(echo);
-    expect(await ran(house, ["--resume", "late"])).toMatchObject({ code: 0, record: { status: "ok" } });
+    expect(await ran(skein, ["--resume", "late"])).toMatchObject({ code: 0, record: { status: "ok" } });
     expect(lastRequest().text).toContain("begun");
   });
 
@@ -219,42 +219,42 @@ describe("stopped by a limit", () => {
   ] as const;
   for (const [flag, value, limit] of limits) {
     test(`${flag} ends the turn as budget, says which limit, and keeps the partial result`, async () => {
-      using house = temporaryHome(vendorEnv(server.url));
+      using skein = temporaryHome(vendorEnv(server.url));
       const steps = Array.from({ length: 5 }, (_, at) => ({
         text: `part ${at}`,
         calls: [{ input: { command: `echo ${at}` } }],
         usage: { input: 80, output: 10 },
       }));
       server.setScript({ steps, final: "whole" });
-      const over = await ran(house, ["count", "--session", "dear", flag, value]);
+      const over = await ran(skein, ["count", "--session", "dear", flag, value]);
       expect(over).toMatchObject({ code: 7, record: { status: "budget", steps: 2, result: "part 1", error: { kind: "budget", limit } } });
       expect(over.record?.error?.hint).toContain(flag);
-      expect(await ran(house, ["--resume", "dear"])).toMatchObject({ code: 0, record: { status: "ok", result: "whole" } });
+      expect(await ran(skein, ["--resume", "dear"])).toMatchObject({ code: 0, record: { status: "ok", result: "whole" } });
       expect(lastRequest().text).toContain("part 0");
     });
   }
 });
 
 test("a project that can't hold a transcript has it in the data directory, with a warning", async () => {
-  using house = temporaryHome(vendorEnv(server.url));
-  writeFileSync(join(house.project, ".skein"), "in the way");
-  const first = await ran(house, ["one", "--session", "mine"]);
+  using skein = temporaryHome(vendorEnv(server.url));
+  writeFileSync(join(skein.project, ".skein"), "in the way");
+  const first = await ran(skein, ["one", "--session", "mine"]);
   const path = first.record?.transcript_path as string;
   expect(first).toMatchObject({ code: 0, record: { status: "ok" } });
-  expect(path).toStartWith(join(house.root, "skein", "data", "sessions"));
+  expect(path).toStartWith(join(skein.root, "skein", "data", "sessions"));
   expect(first.err).toContain(`the transcript goes to ${path}`);
-  const next = await ran(house, ["two", "--session", "mine"]);
+  const next = await ran(skein, ["two", "--session", "mine"]);
   expect({ path: next.record?.transcript_path, err: next.err.includes("transcript") }).toEqual({ path, err: false });
   expect(readFileSync(path, "utf8").trimEnd().split("\n")).toHaveLength(5);
-  expect(readFileSync(join(house.project, ".skein"), "utf8")).toBe("in the way");
-  await checkVerified(house);
+  expect(readFileSync(join(skein.project, ".skein"), "utf8")).toBe("in the way");
+  await checkVerified(skein);
 });
 
 test("a project that became read-only has its transcript, whole, in the data directory", async () => {
-  using house = temporaryHome(vendorEnv(server.url));
-  const before = (await ran(house, ["one", "--session", "mine"])).record?.transcript_path as string;
+  using skein = temporaryHome(vendorEnv(server.url));
+  const before = (await ran(skein, ["one", "--session", "mine"])).record?.transcript_path as string;
   const under = await inOwnMounts(
-    house,
+    skein,
     `mount --bind .skein .skein && mount -o remount,bind,ro .skein
      "$@" run two --session mine --json`,
   );
@@ -263,26 +263,26 @@ test("a project that became read-only has its transcript, whole, in the data dir
     err: expect.stringMatching(/^skein: the transcript goes to \S+: .*read-only/i),
   });
   const path = result.parse(JSON.parse(under.out)).transcript_path as string;
-  expect(path).toStartWith(join(house.root, "skein", "data", "sessions"));
+  expect(path).toStartWith(join(skein.root, "skein", "data", "sessions"));
   expect(readFileSync(path, "utf8").trimEnd().split("\n")).toHaveLength(5);
   expect(readFileSync(before, "utf8").trimEnd().split("\n")).toHaveLength(3);
-  await checkVerified(house);
+  await checkVerified(skein);
 });
 
 const filling = "head -c 15000 /dev/urandom | base64 -w 0";
 
 describe("a full disk", () => {
   test("ends the run with one clear line, keeps what was recorded, and is gone on with when there is space", async () => {
-    using house = temporaryHome(vendorEnv(server.url));
+    using skein = temporaryHome(vendorEnv(server.url));
     server.setScript(
       shellScript(
         Array.from({ length: 12 }, () => filling),
         "filled",
       ),
     );
-    mkdirSync(join(house.root, "skein"));
+    mkdirSync(join(skein.root, "skein"));
     const { out, err } = await inOwnMounts(
-      house,
+      skein,
       `set +e; mount -t tmpfs -o size=400k none "$SKEIN_HOME"
        "$@" run fill -m ${model} --session full --json; echo "run $?"
        "$@" run again -m ${model} --session full --json; echo "run $?"
@@ -306,10 +306,10 @@ describe("a full disk", () => {
   });
 
   test("makes no store where there is no room for one", async () => {
-    using house = temporaryHome(vendorEnv(server.url));
-    mkdirSync(join(house.root, "skein"));
+    using skein = temporaryHome(vendorEnv(server.url));
+    mkdirSync(join(skein.root, "skein"));
     const { out, err } = await inOwnMounts(
-      house,
+      skein,
       `set +e; mount -t tmpfs -o size=20k none "$SKEIN_HOME"
        "$@" run fill -m ${model} --json; echo "run $?"; ls .skein 2> /dev/null`,
     );
@@ -318,11 +318,11 @@ describe("a full disk", () => {
   });
 
   test("that can't hold a whole output loses only that, and the result says so", async () => {
-    using house = temporaryHome(vendorEnv(server.url));
+    using skein = temporaryHome(vendorEnv(server.url));
     server.setScript(shellScript(["head -c 3000000 /dev/zero | tr '\\0' y; echo; echo last"], "went on"));
-    mkdirSync(join(house.root, "skein"));
+    mkdirSync(join(skein.root, "skein"));
     const { out } = await inOwnMounts(
-      house,
+      skein,
       `set +e; mount -t tmpfs -o size=2m none "$SKEIN_HOME"
        "$@" run fill -m ${model} --output-format text; echo "run $?"; "$@" verify > /dev/null; echo "verify $?"; find "$SKEIN_HOME/data/outputs" -type f`,
     );
@@ -331,11 +331,11 @@ describe("a full disk", () => {
   });
 
   test("under the project leaves a transcript without a gap, and the next turn completes it", async () => {
-    using house = temporaryHome(vendorEnv(server.url));
+    using skein = temporaryHome(vendorEnv(server.url));
     server.setScript(shellScript(["echo small", filling, filling, filling, "echo small again"], "filled"));
-    mkdirSync(join(house.project, ".skein"));
+    mkdirSync(join(skein.project, ".skein"));
     const { out, err } = await inOwnMounts(
-      house,
+      skein,
       `set +e; mount -t tmpfs -o size=60k none .skein
        "$@" run fill -m ${model} --session full --output-format text; echo "run $?"
        mount -o remount,size=1m .skein
@@ -347,7 +347,7 @@ describe("a full disk", () => {
   });
 });
 
-async function checkVerified(house: TemporaryHome): Promise<void> {
-  const verified = await house.run(["verify", "--json"]);
+async function checkVerified(skein: TemporaryHome): Promise<void> {
+  const verified = await skein.run(["verify", "--json"]);
   expect({ code: verified.code, ...verified.json() }).toMatchObject({ code: 0, ok: true, problems: [] });
 }

@@ -23,7 +23,7 @@ describe("five megabytes", () => {
 
   test("become an excerpt for the model, small records for watchers, and a handle with every byte", async () => {
     const script = { steps: [bash(print), read(600_000, 10), read(1, 20)], final: "read it" };
-    await walk(script, ["--output-format", "events"], async ({ house, ran, server, peaks }) => {
+    await walk(script, ["--output-format", "events"], async ({ skein, ran, server, peaks }) => {
       const records = ran.out.trim().split("\n");
       expect(Math.max(...records.map((record) => record.length))).toBeLessThan(100 * KB);
       expect(ran.out.length).toBeLessThan(2 * MB);
@@ -38,7 +38,7 @@ describe("five megabytes", () => {
       expect(deep).toContain("0600009\n[");
       expect(first.startsWith("0000001\n")).toBe(true);
 
-      expect(await wholeOutput(house, 1)).toBe(Bun.hash(whole));
+      expect(await wholeOutput(skein, 1)).toBe(Bun.hash(whole));
       checkPeaks(peaks);
     });
   });
@@ -53,11 +53,11 @@ describe("a model that pages through an output", () => {
         position.step === 0 ? bash(print) : position.step === 1 ? read(1) : next === undefined ? { text: "all" } : read(Number(next));
       return { steps: [...Array.from({ length: position.step }, () => bash("true")), step], final: "all" };
     };
-    await walk(script, ["--json"], async ({ server, house }) => {
+    await walk(script, ["--json"], async ({ server, skein }) => {
       const pages = resultsOf(server).slice(1);
       expect(pages.length).toBeGreaterThan(3);
       const text = pages.map((page) => page.replace(/\n\[lines [^\n]*\]$/, "")).join("\n");
-      const kept = await readWhole(house, 1);
+      const kept = await readWhole(skein, 1);
       expect(text.trimEnd()).toBe(new TextDecoder().decode(kept).trimEnd());
     });
   });
@@ -73,11 +73,11 @@ describe("a flood", () => {
       await walk(
         { steps: [bash(command), read(1)], final: "done" },
         ["--output-format", "events"],
-        async ({ house, ran, server, peaks }) => {
+        async ({ skein, ran, server, peaks }) => {
           expect(ran.out.length).toBeLessThan(4 * MB);
           for (const text of resultsOf(server)) expect(Buffer.byteLength(text)).toBeLessThanOrEqual(32 * KB + notice);
           checkPeaks(peaks);
-          const store = await openStore(storeOf(house));
+          const store = await openStore(storeOf(skein));
           try {
             const path = await store.path((await store.session(session))?.tip ?? "");
             const handles = path
@@ -103,12 +103,12 @@ describe("a timeout", () => {
       "sh -c '(trap \"\" TERM HUP INT; exec setsid sleep 306) </dev/null >/dev/null 2>&1 & exit' &",
     ];
     const step = { calls: [{ input: { command: `${hiders.join(" ")} echo started; sleep 300`, timeout: 1 } }] };
-    await walk({ steps: [step, bash("echo next")], final: "went on" }, ["--json"], async ({ house, ran, server }) => {
+    await walk({ steps: [step, bash("echo next")], final: "went on" }, ["--json"], async ({ skein, ran, server }) => {
       expect(ran.json()).toMatchObject({ status: "ok", result: "went on" });
       const [stopped, next] = resultsOf(server);
       expect(stopped).toContain("started\ntimed out after 1");
       expect(next).toBe("next");
-      expect(await waitForNoProcesses(house.root)).toEqual([]);
+      expect(await waitForNoProcesses(skein.root)).toEqual([]);
     });
   });
 });
@@ -149,9 +149,9 @@ describe("a cut", () => {
 describe("bytes that are no text", () => {
   test("are kept as they were printed", async () => {
     const command = "head -c 200000 /dev/urandom | tee printed.bin; printf '\\xff\\xfe\\x80' | tee -a printed.bin";
-    await walk({ steps: [bash(command)], final: "done" }, ["--json"], async ({ house, server }) => {
+    await walk({ steps: [bash(command)], final: "done" }, ["--json"], async ({ skein, server }) => {
       expect(Buffer.byteLength(resultsOf(server)[0] ?? "")).toBeLessThanOrEqual(32 * KB + notice);
-      expect(Buffer.compare(await readWhole(house, 1), readFileSync(join(house.project, "printed.bin")))).toBe(0);
+      expect(Buffer.compare(await readWhole(skein, 1), readFileSync(join(skein.project, "printed.bin")))).toBe(0);
     });
   });
 });
@@ -159,13 +159,13 @@ describe("bytes that are no text", () => {
 // --- the walk ---------------------------------------------------------------------------------------------
 
 type Peaks = { main: number; executor: number };
-type Walked = { house: TemporaryHome; server: ModelServer; ran: RunResult; peaks: Peaks };
+type Walked = { skein: TemporaryHome; server: ModelServer; ran: RunResult; peaks: Peaks };
 
 async function walk(script: ScriptSource, args: string[], check: (walked: Walked) => Promise<void>): Promise<void> {
   const server = startModelServer(script);
-  using house = temporaryHome(vendorEnv(server.url));
+  using skein = temporaryHome(vendorEnv(server.url));
   try {
-    const child = house.start(["run", "print", "-m", model, "--session-id", session, ...args]);
+    const child = skein.start(["run", "print", "-m", model, "--session-id", session, ...args]);
     const peaks = watchMemory(child.pid);
     const [out, err, code] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text(), child.exited]);
     expect({ code, err: code === 0 ? "" : err }).toEqual({ code: 0, err: "" });
@@ -175,7 +175,7 @@ async function walk(script: ScriptSource, args: string[], check: (walked: Walked
         .split("\n")
         .map((line) => JSON.parse(line) as unknown);
     const ran = { code, out, err, lines, json: () => JSON.parse(out) as Record<string, unknown> };
-    await check({ house, server, ran, peaks: await peaks });
+    await check({ skein, server, ran, peaks: await peaks });
   } finally {
     await server.stop();
   }
@@ -252,13 +252,13 @@ function contentText(content: JsonValue | undefined): string {
         .join("");
 }
 
-function storeOf(house: TemporaryHome): { path: string; outputsDir: string } {
-  const data = join(house.root, "skein", "data");
+function storeOf(skein: TemporaryHome): { path: string; outputsDir: string } {
+  const data = join(skein.root, "skein", "data");
   return { path: join(data, "skein.db"), outputsDir: join(data, "outputs") };
 }
 
-async function readWhole(house: TemporaryHome, n: number): Promise<Uint8Array> {
-  const store = await openStore(storeOf(house));
+async function readWhole(skein: TemporaryHome, n: number): Promise<Uint8Array> {
+  const store = await openStore(storeOf(skein));
   try {
     return await new Response(await store.readOutput(`${session}/${n}`)).bytes();
   } finally {
@@ -266,6 +266,6 @@ async function readWhole(house: TemporaryHome, n: number): Promise<Uint8Array> {
   }
 }
 
-async function wholeOutput(house: TemporaryHome, n: number): Promise<number | bigint> {
-  return Bun.hash(await readWhole(house, n));
+async function wholeOutput(skein: TemporaryHome, n: number): Promise<number | bigint> {
+  return Bun.hash(await readWhole(skein, n));
 }

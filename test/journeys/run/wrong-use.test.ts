@@ -11,7 +11,7 @@ import { temporaryHome, vendorEnv, wireModels, type RunResult, type TemporaryHom
 /** An address where nothing listens: a run that gets as far as a request would fail otherwise. */
 const nowhere = vendorEnv("http://127.0.0.1:9");
 
-function expectWrong(house: TemporaryHome, ran: RunResult, says: RegExp, codes: readonly number[] = [2, 3]): void {
+function expectWrong(skein: TemporaryHome, ran: RunResult, says: RegExp, codes: readonly number[] = [2, 3]): void {
   expect(codes, ran.err).toContain(ran.code);
   expect(ran.out).toBe("");
   const [first, ...rest] = ran.err.trimEnd().split("\n");
@@ -19,9 +19,9 @@ function expectWrong(house: TemporaryHome, ran: RunResult, says: RegExp, codes: 
   expect(ran.err).toMatch(says);
   for (const line of rest) expect(line).toMatch(/^ {7}\S/);
   expect(ran.err).not.toMatch(/\bat .*:\d+:\d+|undefined|\[object/);
-  expect(filesOf(house.env["SKEIN_HOME"] as string)).toEqual([]);
-  expect(existsSync(join(house.project, ".skein"))).toBe(false);
-  expect(readdirSync(house.home)).toEqual([]);
+  expect(filesOf(skein.env["SKEIN_HOME"] as string)).toEqual([]);
+  expect(existsSync(join(skein.project, ".skein"))).toBe(false);
+  expect(readdirSync(skein.home)).toEqual([]);
 }
 
 /** But for what was found out about the machine, which no use of skein makes wrong. */
@@ -86,9 +86,9 @@ describe("run", () => {
 
   test.each(runFlags.map((flag) => [flag.name] as const))("--%s used wrongly says so and writes nothing", async (name) => {
     const [args, says] = wrong[name] as [string[], RegExp];
-    using house = temporaryHome(nowhere);
-    writeFileSync(join(house.project, "plain-file"), "");
-    expectWrong(house, await house.run(["run", "task", ...args]), says);
+    using skein = temporaryHome(nowhere);
+    writeFileSync(join(skein.project, "plain-file"), "");
+    expectWrong(skein, await skein.run(["run", "task", ...args]), says);
   });
 
   const more: [string, string[], RegExp][] = [
@@ -128,31 +128,31 @@ describe("run", () => {
     ["add with a path that is not there", ["add", "x", "--file", "plain-file", "--allow-write", "none"], /nothing is at/],
   ];
   test.each(more)("%s says so and writes nothing", async (_title, args, says) => {
-    using house = temporaryHome(nowhere);
-    writeFileSync(join(house.project, "plain-file"), "plain");
-    writeFileSync(join(house.project, "bad-schema"), '{"type": 5}');
-    writeFileSync(join(house.project, "empty"), "\n");
-    writeFileSync(join(house.project, "large"), "x".repeat(100_001));
-    expectWrong(house, await house.run(args), says);
+    using skein = temporaryHome(nowhere);
+    writeFileSync(join(skein.project, "plain-file"), "plain");
+    writeFileSync(join(skein.project, "bad-schema"), '{"type": 5}');
+    writeFileSync(join(skein.project, "empty"), "\n");
+    writeFileSync(join(skein.project, "large"), "x".repeat(100_001));
+    expectWrong(skein, await skein.run(args), says);
   });
 
   test("an output file in a directory that can't be written is refused before the run", async () => {
-    using house = temporaryHome(nowhere);
-    mkdirSync(join(house.project, "locked"));
-    chmodSync(join(house.project, "locked"), 0o500);
+    using skein = temporaryHome(nowhere);
+    mkdirSync(join(skein.project, "locked"));
+    chmodSync(join(skein.project, "locked"), 0o500);
     // root may write anywhere
-    if (process.getuid?.() === 0) writeFileSync(join(house.project, "file"), "");
+    if (process.getuid?.() === 0) writeFileSync(join(skein.project, "file"), "");
     const target = process.getuid?.() === 0 ? "file/copy.jsonl" : "locked/copy.jsonl";
-    expectWrong(house, await house.run(["run", "x", "--output-file", target]), /--output-file/);
+    expectWrong(skein, await skein.run(["run", "x", "--output-file", target]), /--output-file/);
   });
 
   test("a session id that is taken is refused", async () => {
     const server = startModelServer({ steps: [], final: "hi" });
-    using house = temporaryHome(vendorEnv(server.url));
+    using skein = temporaryHome(vendorEnv(server.url));
     const args = ["run", "x", "-m", wireModels.anthropic, "--session-id", "01890000-0000-7000-8000-00000000abcd"];
     try {
-      expect((await house.run(args)).code).toBe(0);
-      const again = await house.run(args);
+      expect((await skein.run(args)).code).toBe(0);
+      const again = await skein.run(args);
       expect(again).toMatchObject({ code: 2, out: "" });
       expect(again.err).toContain("already a session");
     } finally {
@@ -217,8 +217,8 @@ describe("commands", () => {
   });
 
   test.each(Object.entries(wrongCommands))("%s used wrongly says so and writes nothing", async (_name, [args, says]) => {
-    using house = temporaryHome(nowhere);
-    expectWrong(house, await house.run(args), says);
+    using skein = temporaryHome(nowhere);
+    expectWrong(skein, await skein.run(args), says);
   });
 
   test.each([
@@ -296,29 +296,29 @@ describe("commands", () => {
     [["frobnicate"], /--help/],
     [["help", "modles"], /did you mean "skein models"/],
   ])("%p says so and writes nothing", async (args, says) => {
-    using house = temporaryHome(nowhere);
-    expectWrong(house, await house.run(args), says);
+    using skein = temporaryHome(nowhere);
+    expectWrong(skein, await skein.run(args), says);
   });
 
   test("skein alone without a terminal prints help on stderr and exits 2", async () => {
-    using house = temporaryHome();
-    const ran = await house.run([]);
+    using skein = temporaryHome();
+    const ran = await skein.run([]);
     expect(ran).toMatchObject({ code: 2, out: "" });
     expect(ran.err).toContain("Usage: skein");
   });
 
   test("the help of every command is on stdout, fits, and lists every flag", async () => {
-    using house = temporaryHome();
-    const main = await house.run(["--help"]);
+    using skein = temporaryHome();
+    const main = await skein.run(["--help"]);
     expect(main.code).toBe(0);
     for (const command of await allCommands()) {
       expect(main.out).toContain(`  ${command.name} `);
-      const ran = await house.run([command.name, "--help"]);
+      const ran = await skein.run([command.name, "--help"]);
       expect(ran).toMatchObject({ code: 0, err: "" });
       for (const flag of command.flags) expect(ran.out).toContain(`--${flag.name}`);
       for (const line of ran.out.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
     }
-    expect(existsSync(house.env["SKEIN_HOME"] as string)).toBe(false);
+    expect(existsSync(skein.env["SKEIN_HOME"] as string)).toBe(false);
   });
 });
 
@@ -332,35 +332,35 @@ describe("configuration", () => {
   ];
   for (const place of ["user", "project"] as const) {
     test.each(broken)(`%s in the ${place}'s file is exit 3 and names the file`, async (_title, text, says) => {
-      using house = temporaryHome(nowhere);
-      const folder = place === "user" ? join(house.env["SKEIN_HOME"] as string, "config") : join(house.project, ".skein");
+      using skein = temporaryHome(nowhere);
+      const folder = place === "user" ? join(skein.env["SKEIN_HOME"] as string, "config") : join(skein.project, ".skein");
       mkdirSync(folder, { recursive: true });
       writeFileSync(join(folder, "config.jsonc"), text);
-      const ran = await house.run(["run", "x"]);
+      const ran = await skein.run(["run", "x"]);
       expect(ran).toMatchObject({ code: 3, out: "" });
       expect(ran.err).toContain(folder);
       expect(ran.err).toMatch(says);
       expect(ran.err.split("\n").length).toBeLessThanOrEqual(3);
-      expect(existsSync(join(house.env["SKEIN_HOME"] as string, "data"))).toBe(false);
-      expect(existsSync(join(house.project, ".skein", "sessions"))).toBe(false);
+      expect(existsSync(join(skein.env["SKEIN_HOME"] as string, "data"))).toBe(false);
+      expect(existsSync(join(skein.project, ".skein", "sessions"))).toBe(false);
     });
   }
 
   test("a variable with a wrong value is exit 3 and named", async () => {
-    using house = temporaryHome(nowhere);
-    expectWrong(house, await house.run(["run", "x"], { env: { SKEIN_MAX_STEPS: "many" } }), /SKEIN_MAX_STEPS/, [3]);
+    using skein = temporaryHome(nowhere);
+    expectWrong(skein, await skein.run(["run", "x"], { env: { SKEIN_MAX_STEPS: "many" } }), /SKEIN_MAX_STEPS/, [3]);
   });
 });
 
 describe("without a key", () => {
   test("no model at all is exit 4, says exactly what to do and writes nothing", async () => {
-    using house = temporaryHome();
-    const ran = await house.run(["run", "x"]);
+    using skein = temporaryHome();
+    const ran = await skein.run(["run", "x"]);
     expect(ran).toMatchObject({ code: 4, out: "" });
     for (const words of ["no model can be asked", "export ANTHROPIC_API_KEY=", "https://", "ollama serve", "skein demo"])
       expect(ran.err).toContain(words);
     expect(Math.max(...ran.err.split("\n").map((line) => line.length))).toBeLessThanOrEqual(80);
-    expect(existsSync(house.env["SKEIN_HOME"] as string)).toBe(false);
+    expect(existsSync(skein.env["SKEIN_HOME"] as string)).toBe(false);
   });
 
   test.each([
@@ -369,7 +369,7 @@ describe("without a key", () => {
     ["gemini", "GEMINI_API_KEY"],
     ["groq/openai/gpt-oss-120b", "GROQ_API_KEY"],
   ])("%s is exit 4 and names %s", async (model, variable) => {
-    using house = temporaryHome();
-    expectWrong(house, await house.run(["run", "x", "-m", model]), new RegExp(`set ${variable}; get one at https://`), [4]);
+    using skein = temporaryHome();
+    expectWrong(skein, await skein.run(["run", "x", "-m", model]), new RegExp(`set ${variable}; get one at https://`), [4]);
   });
 });

@@ -28,16 +28,16 @@ const server = startModelServer(({ position: { prompt } }) => {
 });
 
 test("a team is watched, written to, stopped, resumed, merged and cleaned away", { timeout: 300_000 }, async () => {
-  using house = temporaryHome(vendorEnv(server.url));
-  rmSync(join(house.project, ".git"), { recursive: true });
-  writeFileSync(join(house.project, "a.txt"), "hi\n");
+  using skein = temporaryHome(vendorEnv(server.url));
+  rmSync(join(skein.project, ".git"), { recursive: true });
+  writeFileSync(join(skein.project, "a.txt"), "hi\n");
   const init = "git init -q -b main && git add -A && git -c user.name=t -c user.email=t@t commit -qm first";
-  expect(Bun.spawnSync(["sh", "-c", init], { cwd: house.project }).exitCode).toBe(0);
-  const team = async (...args: string[]): Promise<RunResult> => house.run(["team", ...args]);
+  expect(Bun.spawnSync(["sh", "-c", init], { cwd: skein.project }).exitCode).toBe(0);
+  const team = async (...args: string[]): Promise<RunResult> => skein.run(["team", ...args]);
   const json = async <Schema extends z.ZodType>(schema: Schema, ...args: string[]): Promise<z.output<Schema>> =>
     schema.parse((await team(...args, "--json")).json());
 
-  const running = house.start(["team", "run", "-", "--name", "crew", "--agents", "architect,engineer,reviewer", ...model], {
+  const running = skein.start(["team", "run", "-", "--name", "crew", "--agents", "architect,engineer,reviewer", ...model], {
     stdin: "make it\n",
   });
   const lines = new Response(running.stderr).text();
@@ -82,37 +82,37 @@ test("a team is watched, written to, stopped, resumed, merged and cleaned away",
   expect((await team("status", "crew")).out).toMatch(
     /made .*plan\.md: the plan[^]*phase 2: engineer[^]*engineer-2 completed · engineer · native · try 2/,
   );
-  for (const verb of ["show", "logs", "export"]) expect((await house.run([verb, "crew"])).out).toContain("the team has finished");
+  for (const verb of ["show", "logs", "export"]) expect((await skein.run([verb, "crew"])).out).toContain("the team has finished");
   expect(await team("message", "--to", "all", "x")).toMatchObject({ code: 2 });
 
   const shown = await team("merge");
   expect(shown.out).toContain("+export const made = 1;");
-  expect([shown.code, shown.err, existsSync(join(house.project, "made.js"))]).toEqual([0, expect.stringContaining("add --yes"), false]);
+  expect([shown.code, shown.err, existsSync(join(skein.project, "made.js"))]).toEqual([0, expect.stringContaining("add --yes"), false]);
   expect(await team("clean", "crew")).toMatchObject({ code: 1, out: expect.stringContaining("its work is not in the project yet") });
   expect(await json(records.teamMerge, "merge", "--yes")).toMatchObject({ merged: true, changes: [{ path: "made.js", kind: "added" }] });
-  expect(existsSync(join(house.project, "made.js"))).toBe(true);
+  expect(existsSync(join(skein.project, "made.js"))).toBe(true);
   expect((await json(records.teamCleaned, "clean", "--older-than", "0", "--dry-run")).teams).toMatchObject([{ name: "crew" }]);
   expect((await json(records.teamCleaned, "clean", "crew")).teams).toMatchObject([{ name: "crew", directory: stopped.directory }]);
   expect(existsSync(stopped.directory)).toBe(false);
   expect(await team("resume")).toMatchObject({ code: 2, err: expect.stringContaining("cleaned away") });
   expect((await json(records.teamStatus, "status")).is_kept).toBe(false);
-  expect((await team("list-roles")).out).toBe((await house.run(["roles"])).out);
-  expect(await waitForNoProcesses(house.root)).toEqual([]);
+  expect((await team("list-roles")).out).toBe((await skein.run(["roles"])).out);
+  expect(await waitForNoProcesses(skein.root)).toEqual([]);
   await server.stop();
 });
 
 test("what a purge leaves of a team is found and taken away, never with work that nobody else has, or while someone leads it", async () => {
   const writer = startModelServer(() => ({ steps: [{ calls: [{ input: { command: "echo made > made.txt" } }] }], final: "built" }));
-  using house = temporaryHome(vendorEnv(writer.url));
-  repositoryIn(house.project);
-  const teams = join(house.project, ".skein/teams");
-  const clean = async (...args: string[]) => house.run(["team", "clean", ...args]);
-  expect(await house.run(["team", "run", "make it", "--name", "crew", "--agents", "engineer", ...model])).toMatchObject({ code: 0 });
-  const [row] = records.teamRow.array().parse((await house.run(["team", "list", "--json"])).json());
+  using skein = temporaryHome(vendorEnv(writer.url));
+  repositoryIn(skein.project);
+  const teams = join(skein.project, ".skein/teams");
+  const clean = async (...args: string[]) => skein.run(["team", "clean", ...args]);
+  expect(await skein.run(["team", "run", "make it", "--name", "crew", "--agents", "engineer", ...model])).toMatchObject({ code: 0 });
+  const [row] = records.teamRow.array().parse((await skein.run(["team", "list", "--json"])).json());
   const name = row!.session_id.slice(-8);
   expect((await clean("--older-than", "0")).out).toBe("kept crew: its work is not in the project yet; --force takes it away\n");
-  expect((await house.run(["delete", "crew"])).code).toBe(0);
-  expect((await house.run(["purge", "crew"])).code).toBe(0);
+  expect((await skein.run(["delete", "crew"])).code).toBe(0);
+  expect((await skein.run(["purge", "crew"])).code).toBe(0);
 
   expect((await clean()).out).toBe("nothing to clean\n");
   expect(await clean(name)).toMatchObject({ code: 1, out: `kept ${name}: its work is not in the project yet; --force takes it away\n` });
@@ -124,7 +124,7 @@ test("what a purge leaves of a team is found and taken away, never with work tha
   mkdirSync(join(teams, "0000000a"));
   mkdirSync(join(teams, "0000000b"));
   writeFileSync(join(teams, "0000000b/session.log"), '{"event": "agent_spawned"}\n');
-  symlinkSync(house.project, join(teams, "0000000c"));
+  symlinkSync(skein.project, join(teams, "0000000c"));
   const report = records.teamCleaned.parse((await clean("--older-than", "0", "--json")).json());
   expect(report).toMatchObject({ teams: [{ id: "0000000a", is_purged: true }], problems: [] });
   expect(report.skipped.map(({ reason }) => reason).toSorted()).toEqual([
@@ -134,6 +134,6 @@ test("what a purge leaves of a team is found and taken away, never with work tha
   expect(await clean(name, "--force")).toMatchObject({ code: 0, out: `removed ${name} (its session was purged)  ${join(teams, name)}\n` });
   expect(await clean(name)).toMatchObject({ code: 2, err: expect.stringContaining(`There is no session "${name}"`) });
   expect(readdirSync(teams).toSorted()).toEqual([".gitignore", "0000000b", "0000000c"]);
-  expect(existsSync(join(house.project, "index.js"))).toBe(true);
+  expect(existsSync(join(skein.project, "index.js"))).toBe(true);
   await writer.stop();
 });

@@ -25,8 +25,8 @@ const [api, ui] = members.map(({ id }) => id) as [string, string];
 const tiers = ["namespaces", "landlock"];
 
 test.each(tiers)("a member behind %s sends, reads, lists and reports, and can forge nothing", async (tier) => {
-  using house = temporaryHome({ SKEIN_SANDBOX_BEST: tier });
-  const directory = join(house.root, "team");
+  using skein = temporaryHome({ SKEIN_SANDBOX_BEST: tier });
+  const directory = join(skein.root, "team");
   const seen = { sent: [] as SentMessage[], reports: [] as Report[], refused: [] as RefusedMessage[] };
   const [shared, work, bin] = ["shared", "work", "bin"].map((name) => join(directory, name)) as [string, string, string];
   createTeamDirectory({ root: directory, shared, mail: join(directory, "mail"), work, bin }, skeinCommand());
@@ -54,10 +54,10 @@ test.each(tiers)("a member behind %s sends, reads, lists and reports, and can fo
     const env = Object.entries(variables).map(([name, value]) => `export ${family}_${name}='${value}'; `);
     const writable = [join(box(api), "outbox"), shared, variables.WORKSPACE].flatMap((path) => ["--allow-write", path]);
     const walls = ["--policy", "workspace", "--net", "off", ...writable];
-    return house.run(["exec", "main", `cd '${variables.WORKSPACE}'; PATH="${bin}:$PATH"; ${env.join("")}${command}`, ...walls]);
+    return skein.run(["exec", "main", `cd '${variables.WORKSPACE}'; PATH="${bin}:$PATH"; ${env.join("")}${command}`, ...walls]);
   };
   try {
-    expect((await house.run(["new", "main", "-m", "ollama/none"])).code).toBe(0);
+    expect((await skein.run(["new", "main", "-m", "ollama/none"])).code).toBe(0);
     const first =
       await inside(`skein msg send --to ui --kind question --priority high --subject port --expect-reply "which port?" && skein report status half --progress 0.5
 echo design > "$SKEIN_SHARED_CONTEXT/design.md"; echo 'print(1)' > main.py
@@ -169,13 +169,13 @@ test.each(tiers)(
     const server = startModelServer(({ body }) => (JSON.stringify(body).includes("# Your task\\nuse the tools") ? byTools : byVerbs), {
       marker: "# Your task",
     });
-    using house = temporaryHome({ ...vendorEnv(server.url), SKEIN_SANDBOX_BEST: tier });
+    using skein = temporaryHome({ ...vendorEnv(server.url), SKEIN_SANDBOX_BEST: tier });
     const plan = ["tools", "verbs"].map((key) => ({ key, role: "engineer", task: `use the ${key}` }));
-    writeFileSync(join(house.project, "plan.json"), JSON.stringify({ phases: [{ name: "talk", goal: "talk", members: plan }] }));
+    writeFileSync(join(skein.project, "plan.json"), JSON.stringify({ phases: [{ name: "talk", goal: "talk", members: plan }] }));
     try {
-      const ran = await house.run(["team", "run", "talk", "--phases", "plan.json", "--workspace", "plain", "-m", wireModels.anthropic]);
+      const ran = await skein.run(["team", "run", "talk", "--phases", "plan.json", "--workspace", "plain", "-m", wireModels.anthropic]);
       expect(ran.code, ran.err).toBe(0);
-      const teams = join(house.project, ".skein/teams");
+      const teams = join(skein.project, ".skein/teams");
       const [team = ""] = readdirSync(teams).filter((name) => !name.startsWith("."));
       const log = readFileSync(join(teams, team, "session.log"), "utf8")
         .trimEnd()
@@ -189,7 +189,7 @@ test.each(tiers)(
       expect(of("agent_reported")).toMatchObject([{ report: { type: "status", message: "asked" } }, { report: { type: "complete" } }]);
       expect(of("artifact_created")).toMatchObject([{ description: "who is here" }]);
       expect(of("message_refused")).toMatchObject([{ refused: { file: "forged.json" } }]);
-      expect(readdirSync(house.project)).not.toContain("by-hand");
+      expect(readdirSync(skein.project)).not.toContain("by-hand");
       const last = (task: string) => server.main().findLast(({ text }) => text.includes(`# Your task\\nuse the ${task}`))?.text ?? "";
       for (const [task, words] of [
         ["tools", "8080"],

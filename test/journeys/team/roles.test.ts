@@ -25,11 +25,11 @@ test.each(["native", "looker"])(
   async (agent) => {
     await runTeamJourney(
       () => ({ run: look }),
-      async ({ house }) => {
-        const program = join(house.root, "looker");
+      async ({ skein }) => {
+        const program = join(skein.root, "looker");
         writeFileSync(program, `#!/bin/sh\n${look}\necho looked\n`, { mode: 0o755 });
-        mkdirSync(join(house.env["SKEIN_HOME"]!, "config"), { recursive: true });
-        writeFileSync(join(house.env["SKEIN_HOME"]!, "config/config.jsonc"), JSON.stringify({ agents: { looker: { command: program } } }));
+        mkdirSync(join(skein.env["SKEIN_HOME"]!, "config"), { recursive: true });
+        writeFileSync(join(skein.env["SKEIN_HOME"]!, "config/config.jsonc"), JSON.stringify({ agents: { looker: { command: program } } }));
         const members = cast.map((member, at) => ({
           ...member,
           key: `m${at}`,
@@ -37,10 +37,10 @@ test.each(["native", "looker"])(
           task: "look around",
           workspace: at % 2 === 0 ? "plain" : "worktree",
         }));
-        writeFileSync(join(house.project, "plan.json"), JSON.stringify({ phases: [{ name: "look", members }] }));
-        const ran = await house.run(["team", "run", "look\naround", "--phases", "plan.json", ...model]);
+        writeFileSync(join(skein.project, "plan.json"), JSON.stringify({ phases: [{ name: "look", members }] }));
+        const ran = await skein.run(["team", "run", "look\naround", "--phases", "plan.json", ...model]);
         expect([ran.code, /skein: [^]*/.exec(ran.err)?.[0]]).toEqual([0, undefined]);
-        const { root, log, id } = teamIn(house);
+        const { root, log, id } = teamIn(skein);
         const spawned = the(log, "agent_spawned").map(({ member }) => member);
         expect(readdirSync(join(root, "shared/env")).toSorted()).toEqual(spawned.map((member) => member.id).toSorted());
         for (const member of spawned) {

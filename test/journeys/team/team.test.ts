@@ -25,22 +25,22 @@ const builders: Player = ({ role, instance, prompt }) => {
 };
 
 test("an architect, two engineers and a reviewer: worktrees, mail, artifacts, summaries, and the work in the project at the end", async () => {
-  await runTeamJourney(builders, async ({ house }) => {
-    const ran = await house.run(["team", "run", "sum and product", "--agents", "architect,engineer,engineer,reviewer", ...model]);
+  await runTeamJourney(builders, async ({ skein }) => {
+    const ran = await skein.run(["team", "run", "sum and product", "--agents", "architect,engineer,engineer,reviewer", ...model]);
     expect([ran.code, ran.err.includes("skein:")]).toEqual([0, false]);
-    const { id, root, log } = teamIn(house);
+    const { id, root, log } = teamIn(skein);
     expect(the(log, "agent_completed").map(({ unmet, status }) => [status, ...unmet])).toEqual([["ok"], ["ok"], ["ok"], ["ok"]]);
     expect(the(log, "message_sent").map(({ message }) => [message.delivered.length, message.subject])).toEqual([[2, "design"]]);
     expect(the(log, "artifact_created").map(({ description }) => description)).toEqual(["the design"]);
     expect(readFileSync(join(root, "shared/reviews/verdict.txt"), "utf8")).toBe("tests pass\n");
-    expect(git(house.project, "status", "--porcelain")).toBe("?? .skein/");
-    const merged = await house.run(["team", "merge", id, "--yes"]);
+    expect(git(skein.project, "status", "--porcelain")).toBe("?? .skein/");
+    const merged = await skein.run(["team", "merge", id, "--yes"]);
     expect(merged.code).toBe(0);
-    expect(git(house.project, "status", "--porcelain")).toBe("?? .skein/\n?? product.js\n?? sum.js");
-    expect(readFileSync(join(house.project, "sum.js"), "utf8")).toBe("export const sum = told;\n");
-    expect(Bun.spawnSync(["sh", "check.sh"], { cwd: house.project }).stdout.toString()).toBe("tests pass\n");
-    expect(existsSync("/etc/outside") || existsSync(join(house.project, "outside"))).toBe(false);
-    const shown = await house.run(["show", id, "--json"]);
+    expect(git(skein.project, "status", "--porcelain")).toBe("?? .skein/\n?? product.js\n?? sum.js");
+    expect(readFileSync(join(skein.project, "sum.js"), "utf8")).toBe("export const sum = told;\n");
+    expect(Bun.spawnSync(["sh", "check.sh"], { cwd: skein.project }).stdout.toString()).toBe("tests pass\n");
+    expect(existsSync("/etc/outside") || existsSync(join(skein.project, "outside"))).toBe(false);
+    const shown = await skein.run(["show", id, "--json"]);
     expect(shown.out).toContain("one file each");
   });
 }, 300_000);
@@ -69,21 +69,21 @@ test("what does not hold is tried once more with the reason, then the team stops
     if (role === "engineer") return prompt.includes("found in a") ? "I did nothing." : "must_read is missing";
     return isReady ? { run: "echo b > b.txt" } : "Still nothing.";
   };
-  await runTeamJourney(player, async ({ house }) => {
-    writeFileSync(join(house.project, "plan.json"), JSON.stringify(phases));
-    const ran = await house.run(["team", "run", "two files", "--phases", "plan.json", ...model]);
+  await runTeamJourney(player, async ({ skein }) => {
+    writeFileSync(join(skein.project, "plan.json"), JSON.stringify(phases));
+    const ran = await skein.run(["team", "run", "two files", "--phases", "plan.json", ...model]);
     expect(ran.code).toBe(1);
     expect(ran.err).toContain("`test -s b.txt` exited with 1");
-    const first = teamIn(house);
+    const first = teamIn(skein);
     expect(the(first.log, "agent_failed").map(({ attempt, restarts }) => [attempt, restarts])).toEqual([
       [1, true],
       [2, false],
     ]);
     expect(the(first.log, "agent_failed")[0]?.answer).toBe("I did nothing.");
     isReady = true;
-    const again = await house.run(["team", "resume", first.id, ...model]);
+    const again = await skein.run(["team", "resume", first.id, ...model]);
     expect(again.code).toBe(0);
-    const { log } = teamIn(house);
+    const { log } = teamIn(skein);
     expect(the(log, "agent_completed").map(({ attempt }) => attempt)).toEqual([1, 3]);
     expect(events(log).filter((event) => event === "agent_spawned")).toHaveLength(2);
   });
@@ -91,19 +91,19 @@ test("what does not hold is tried once more with the reason, then the team stops
 
 test("two that change the same line: both branches are kept, the conflict is told, and whoever resumes goes on without one", async () => {
   const player: Player = ({ instance }) => ({ run: `echo "engineer ${instance}" > index.js` });
-  await runTeamJourney(player, async ({ house }) => {
-    const ran = await house.run(["team", "run", "the same line", "--agents", "engineer,engineer", "--strategy", "parallel", ...model]);
+  await runTeamJourney(player, async ({ skein }) => {
+    const ran = await skein.run(["team", "run", "the same line", "--agents", "engineer,engineer", "--strategy", "parallel", ...model]);
     expect(ran.err).toContain("conflicts in index.js");
     expect(ran.code).toBe(1);
-    const { id, root, log } = teamIn(house);
+    const { id, root, log } = teamIn(skein);
     const commits = the(log, "agent_completed").map(({ commit }) => commit ?? "");
-    const texts = commits.map((commit) => git(house.project, "--git-dir", join(root, "repo.git"), "show", `${commit}:index.js`));
+    const texts = commits.map((commit) => git(skein.project, "--git-dir", join(root, "repo.git"), "show", `${commit}:index.js`));
     expect(texts.toSorted()).toEqual(["engineer 1", "engineer 2"]);
-    expect(readFileSync(join(house.project, "index.js"), "utf8")).toBe("// what others use\n");
+    expect(readFileSync(join(skein.project, "index.js"), "utf8")).toBe("// what others use\n");
     expect(ran.err).toContain(`goes on without it; it is kept as ${commits[texts.indexOf("engineer 2")]} in`);
-    expect((await house.run(["team", "resume", id, ...model])).out).toContain("Not joined: the work of agent_engineer_2");
-    expect((await house.run(["team", "merge", id, "--yes"])).code).toBe(0);
-    expect(readFileSync(join(house.project, "index.js"), "utf8")).toBe("engineer 1\n");
+    expect((await skein.run(["team", "resume", id, ...model])).out).toContain("Not joined: the work of agent_engineer_2");
+    expect((await skein.run(["team", "merge", id, "--yes"])).code).toBe(0);
+    expect(readFileSync(join(skein.project, "index.js"), "utf8")).toBe("engineer 1\n");
   });
 }, 300_000);
 
@@ -115,10 +115,10 @@ test("kill -9 in phase 2 of 3: resume finishes, and phase 1 is not done again", 
     if (role === "engineer" && isSlow) return { run: "echo begun > begun.txt; sleep 300" };
     return role === "again" ? { run: "test -s begun.txt && echo went on > done.txt" } : { run: "true" };
   };
-  await runTeamJourney(player, async ({ house }) => {
-    const child = house.start(["team", "run", "three phases", "--agents", "architect,engineer,reviewer", ...model]);
+  await runTeamJourney(player, async ({ skein }) => {
+    const child = skein.start(["team", "run", "three phases", "--agents", "architect,engineer,reviewer", ...model]);
     const begun = () => {
-      const folder = join(house.project, ".skein/teams");
+      const folder = join(skein.project, ".skein/teams");
       const teams = existsSync(folder) ? readdirSync(folder).filter((name) => !name.startsWith(".")) : [];
       return teams.some((team) => filled("work/*/begun.txt", join(folder, team)) > 0);
     };
@@ -126,19 +126,19 @@ test("kill -9 in phase 2 of 3: resume finishes, and phase 1 is not done again", 
     process.kill(child.pid, "SIGKILL");
     await child.exited;
     isSlow = false;
-    const { id } = teamIn(house);
-    expect((await house.run(["team", "status", id])).out).toMatch(/interrupted[^]*engineer-2 waiting[^]*was interrupted[^]*team resume/);
-    const again = await house.run(["team", "resume", id, ...model]);
+    const { id } = teamIn(skein);
+    expect((await skein.run(["team", "status", id])).out).toMatch(/interrupted[^]*engineer-2 waiting[^]*was interrupted[^]*team resume/);
+    const again = await skein.run(["team", "resume", id, ...model]);
     expect(again.code).toBe(0);
-    const { log } = teamIn(house);
+    const { log } = teamIn(skein);
     expect(asked.filter((role) => role === "architect")).toHaveLength(2); // two requests of one turn
     expect(the(log, "agent_completed").map(({ agent, attempt }) => [agent.split("_")[1], attempt])).toEqual([
       ["architect", 1],
       ["engineer", 2],
       ["reviewer", 1],
     ]);
-    const merged = await house.run(["team", "merge", id, "--yes"]);
-    expect([merged.code, readFileSync(join(house.project, "done.txt"), "utf8")]).toEqual([0, "went on\n"]);
+    const merged = await skein.run(["team", "merge", id, "--yes"]);
+    expect([merged.code, readFileSync(join(skein.project, "done.txt"), "utf8")]).toEqual([0, "went on\n"]);
   });
 }, 300_000);
 
@@ -154,15 +154,15 @@ test("a planner plans by what came out; a plan that can't be used is sent back o
     if (rounds === 1) return plan({ done: false, phases: [{ name: "write", members: [{ ...member, role: "wizard" }] }] });
     return prompt.includes("Changed: w.txt") ? plan({ done: true, reason: "it is written", phases: [] }) : "I don't know";
   };
-  await runTeamJourney(player, async ({ house }) => {
-    const ran = await house.run(["team", "run", "write w", ...model]);
+  await runTeamJourney(player, async ({ skein }) => {
+    const ran = await skein.run(["team", "run", "write w", ...model]);
     expect([ran.code, ran.out.includes("it is written")]).toEqual([0, true]);
-    expect(events(teamIn(house).log)).toContain("session_completed");
+    expect(events(teamIn(skein).log)).toContain("session_completed");
   });
   await runTeamJourney(
     () => "not JSON",
-    async ({ house }) => {
-      const ran = await house.run(["team", "run", "write w", ...model]);
+    async ({ skein }) => {
+      const ran = await skein.run(["team", "run", "write w", ...model]);
       expect([ran.code, /the planner's plan can't be used: it is no JSON/.test(ran.err)]).toEqual([1, true]);
     },
   );
@@ -175,27 +175,27 @@ test("a member that hangs is stopped by its role's clock, one that dies is seen 
     if (role === "again") return prompt.includes("stalled") ? { run: "echo better > hung.txt" } : "?";
     return { run: "echo fine > fine.txt" };
   };
-  await runTeamJourney(player, async ({ house }) => {
-    mkdirSync(join(house.project, ".skein/roles"), { recursive: true });
-    writeFileSync(join(house.project, ".skein/roles/hasty.md"), patience);
-    const program = join(house.root, "dies");
+  await runTeamJourney(player, async ({ skein }) => {
+    mkdirSync(join(skein.project, ".skein/roles"), { recursive: true });
+    writeFileSync(join(skein.project, ".skein/roles/hasty.md"), patience);
+    const program = join(skein.root, "dies");
     writeFileSync(
       program,
       "#!/bin/sh\n[ -e half.txt ] || { echo half > half.txt; kill -9 $$; }\ncat half.txt > whole.txt; echo recovered\n",
       { mode: 0o755 },
     );
-    mkdirSync(join(house.env["SKEIN_HOME"]!, "config"), { recursive: true });
-    writeFileSync(join(house.env["SKEIN_HOME"]!, "config/config.jsonc"), JSON.stringify({ agents: { dies: { command: program } } }));
+    mkdirSync(join(skein.env["SKEIN_HOME"]!, "config"), { recursive: true });
+    writeFileSync(join(skein.env["SKEIN_HOME"]!, "config/config.jsonc"), JSON.stringify({ agents: { dies: { command: program } } }));
     const agents = "hasty,engineer:dies,engineer";
-    const ran = await house.run(["team", "run", "go", "--agents", agents, "--strategy", "parallel", ...model]);
+    const ran = await skein.run(["team", "run", "go", "--agents", agents, "--strategy", "parallel", ...model]);
     expect([ran.code, ran.err.includes("skein: ")]).toEqual([0, false]);
-    const { id, log } = teamIn(house);
+    const { id, log } = teamIn(skein);
     const failed = the(log, "agent_failed").map(
       ({ agent, status, restarts }) => `${agent.replace(/_[0-9a-f]{8}$/, "")} ${status} ${restarts}`,
     );
     expect(failed.toSorted()).toEqual(["agent_engineer_1 killed true", "agent_hasty_1 stalled true"]);
-    expect((await house.run(["team", "merge", id, "--yes"])).code).toBe(0);
-    const texts = ["hung.txt", "whole.txt", "fine.txt"].map((file) => readFileSync(join(house.project, file), "utf8"));
+    expect((await skein.run(["team", "merge", id, "--yes"])).code).toBe(0);
+    const texts = ["hung.txt", "whole.txt", "fine.txt"].map((file) => readFileSync(join(skein.project, file), "utf8"));
     expect(texts).toEqual(["better\n", "half\n", "fine\n"]);
   });
 }, 300_000);
@@ -203,15 +203,15 @@ test("a member that hangs is stopped by its role's clock, one that dies is seen 
 test("a member that asks a person stops the team as one that needs an answer; with it, resume goes on", async () => {
   const asks = { steps: [{ calls: [{ name: "ask_user", input: { question: "Which colour?" } }] }], final: "?" };
   const player: Player = ({ role }) => (role === "default" ? asks : { run: "echo painted > wall.txt" });
-  await runTeamJourney(player, async ({ house, server }) => {
-    const ran = await house.run(["team", "run", "paint", "--agents", "default", ...model]);
+  await runTeamJourney(player, async ({ skein, server }) => {
+    const ran = await skein.run(["team", "run", "paint", "--agents", "default", ...model]);
     expect([ran.code, /Which colour\?\n +skein asks shows/.test(ran.err)]).toEqual([8, true]);
-    const [ask] = JSON.parse((await house.run(["asks", "--json"])).out) as { id: string }[];
-    expect((await house.run(["answer", ask!.id, "blue"])).code).toBe(0);
-    const { id } = teamIn(house);
-    expect((await house.run(["team", "resume", id, ...model])).code).toBe(0);
-    expect((await house.run(["team", "merge", id, "--yes"])).code).toBe(0);
-    expect(readFileSync(join(house.project, "wall.txt"), "utf8")).toBe("painted\n");
+    const [ask] = JSON.parse((await skein.run(["asks", "--json"])).out) as { id: string }[];
+    expect((await skein.run(["answer", ask!.id, "blue"])).code).toBe(0);
+    const { id } = teamIn(skein);
+    expect((await skein.run(["team", "resume", id, ...model])).code).toBe(0);
+    expect((await skein.run(["team", "merge", id, "--yes"])).code).toBe(0);
+    expect(readFileSync(join(skein.project, "wall.txt"), "utf8")).toBe("painted\n");
     expect(server.main().at(-1)?.text).toContain("blue");
   });
 }, 300_000);
@@ -229,17 +229,17 @@ ${waitFor(`ls "${box}" | grep -q shut`)}; skein msg send --to all more; echo "ex
 ${waitFor(`grep -q "stop it" ${box}/inbox/*/* 2>/dev/null`)}`,
     };
   };
-  await runTeamJourney(player, async ({ house }) => {
-    const ran = await house.run(["team", "run", "flood", "--agents", "engineer,engineer,reviewer", ...model]);
+  await runTeamJourney(player, async ({ skein }) => {
+    const ran = await skein.run(["team", "run", "flood", "--agents", "engineer,engineer,reviewer", ...model]);
     expect([ran.code, ran.code === 0 ? "" : ran.err]).toEqual([0, ""]);
-    const { id, log } = teamIn(house);
+    const { id, log } = teamIn(skein);
     const refused = the(log, "message_refused").map((each) => each.refused);
     expect(refused.map(({ count }) => count)).toEqual([undefined, flood - 201]);
     const sent = the(log, "message_sent").map(({ message }) => message.body);
     expect([sent.filter((body) => body === "flood").length, sent.filter((body) => body === "stop it").length]).toEqual([200, 1]);
-    const status = await house.run(["team", "status", id]);
+    const status = await skein.run(["team", "status", id]);
     expect(status.out).toMatch(new RegExp(`refused from engineer-1: m\\d+ and ${flood - 202} more: it has left 200 messages`));
-    expect((await house.run(["team", "merge", id, "--yes"])).code).toBe(0);
-    expect(readFileSync(join(house.project, "code.txt"), "utf8")).toBe("exit 2\n");
+    expect((await skein.run(["team", "merge", id, "--yes"])).code).toBe(0);
+    expect(readFileSync(join(skein.project, "code.txt"), "utf8")).toBe("exit 2\n");
   });
 }, 300_000);

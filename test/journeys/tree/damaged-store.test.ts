@@ -11,19 +11,19 @@ import { temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../../
 
 const model = wireModels.anthropic;
 
-async function inHouse(walk: (house: TemporaryHome, ran: { transcript: string; store: string }) => Promise<void>): Promise<void> {
+async function withHome(walk: (skein: TemporaryHome, ran: { transcript: string; store: string }) => Promise<void>): Promise<void> {
   const server = startModelServer(shellScript(["echo one", "echo two", "echo three"]));
-  using house = temporaryHome(vendorEnv(server.url));
+  using skein = temporaryHome(vendorEnv(server.url));
   try {
-    const { transcript_path } = result.parse((await house.run(["run", "work", "--session", "mine", "-m", model, "--json"])).json());
-    await walk(house, { transcript: transcript_path as string, store: storeOf(house) });
+    const { transcript_path } = result.parse((await skein.run(["run", "work", "--session", "mine", "-m", model, "--json"])).json());
+    await walk(skein, { transcript: transcript_path as string, store: storeOf(skein) });
   } finally {
     await server.stop();
   }
 }
 
-function storeOf(house: TemporaryHome): string {
-  return [...new Bun.Glob("**/skein.db").scanSync({ cwd: house.root, absolute: true })][0]!;
+function storeOf(skein: TemporaryHome): string {
+  return [...new Bun.Glob("**/skein.db").scanSync({ cwd: skein.root, absolute: true })][0]!;
 }
 
 /** The first line names the trouble; no stack. */
@@ -33,20 +33,20 @@ function clearLine(err: string): string {
 }
 
 test("a torn transcript with a gap is told by verify and made whole by --repair", async () => {
-  await inHouse(async (house, { transcript }) => {
+  await withHome(async (skein, { transcript }) => {
     const whole = readFileSync(transcript, "utf8");
     writeFileSync(transcript, whole.split("\n").toSpliced(3, 2).join("\n").slice(0, -10));
-    const told = await house.run(["verify"]);
+    const told = await skein.run(["verify"]);
     expect({ code: told.code, out: told.out }).toEqual({ code: 1, out: expect.stringContaining("lacks") });
-    const mended = await house.run(["verify", "--repair"]);
+    const mended = await skein.run(["verify", "--repair"]);
     expect({ code: mended.code, out: mended.out }).toEqual({ code: 0, out: expect.stringContaining("missing lines back") });
     expect(readFileSync(transcript, "utf8")).toBe(whole);
-    expect((await house.run(["verify", "--json"])).json()).toMatchObject({ ok: true, problems: [] });
+    expect((await skein.run(["verify", "--json"])).json()).toMatchObject({ ok: true, problems: [] });
   });
 });
 
 test("a damaged page is told in one line, the check lists it, and the files stay as they are", async () => {
-  await inHouse(async (house, { store, transcript }) => {
+  await withHome(async (skein, { store, transcript }) => {
     const raw = new Database(store);
     raw.run("pragma wal_checkpoint(truncate)");
     const { rootpage } = raw.query<{ rootpage: number }, []>("select rootpage from sqlite_schema where name = 'nodes'").get()!;
@@ -55,24 +55,24 @@ test("a damaged page is told in one line, the check lists it, and the files stay
     bytes.fill(0xaa, (rootpage - 1) * 4096, rootpage * 4096);
     writeFileSync(store, bytes);
     const before = readFileSync(transcript, "utf8");
-    const shown = await house.run(["show", "mine"]);
+    const shown = await skein.run(["show", "mine"]);
     expect(shown.code).toBe(1);
     expect(clearLine(shown.err)).toContain("damaged");
-    const checked = await house.run(["verify", "--repair"]);
+    const checked = await skein.run(["verify", "--repair"]);
     expect({ code: checked.code, out: checked.out }).toEqual({ code: 1, out: expect.stringContaining("database") });
     expect(readFileSync(transcript, "utf8")).toBe(before);
   });
 });
 
 test("a store of a newer version is left alone", async () => {
-  await inHouse(async (house, { store }) => {
+  await withHome(async (skein, { store }) => {
     const raw = new Database(store);
     raw.run("pragma user_version = 900");
     raw.run("pragma wal_checkpoint(truncate)");
     raw.close();
     const before = Bun.hash(readFileSync(store));
     for (const command of [["list"], ["verify", "--repair"], ["purge", "--older-than", "0"], ["run", "more", "-m", model]]) {
-      const ran = await house.run(command);
+      const ran = await skein.run(command);
       expect(ran.code).toBe(1);
       expect(clearLine(ran.err)).toContain("newer skein");
     }
@@ -81,17 +81,17 @@ test("a store of a newer version is left alone", async () => {
 });
 
 test("a full disk and a read-only data directory stop a run with one line, and what was recorded is still there", async () => {
-  await inHouse(async (house, { store }) => {
+  await withHome(async (skein, { store }) => {
     const data = join(store, "..");
     const size = statSync(store).size;
     const run = `"$@" run "more" --session mine -m ${model}`;
     const tooSmall = `mount -t tmpfs -o size=${Math.ceil(size / 4096) * 4 + 64}k none /mnt && cp -a "${data}/." /mnt/ && mount --bind /mnt "${data}"`;
-    const full = await inOwnMounts(house, `${tooSmall} && (head -c 100M /dev/zero > "${data}/filler" 2>/dev/null || true) && ${run}`);
+    const full = await inOwnMounts(skein, `${tooSmall} && (head -c 100M /dev/zero > "${data}/filler" 2>/dev/null || true) && ${run}`);
     expect(full.code).toBe(1);
     expect(clearLine(full.err)).toContain("disk is full");
-    const closed = await inOwnMounts(house, `mount --bind "${data}" "${data}" && mount -o remount,ro,bind "${data}" && ${run}`);
+    const closed = await inOwnMounts(skein, `mount --bind "${data}" "${data}" && mount -o remount,ro,bind "${data}" && ${run}`);
     expect(closed.code).toBe(1);
     expect(clearLine(closed.err)).toContain("can't be opened or written");
-    expect((await house.run(["verify", "--json"])).json()).toMatchObject({ ok: true, sessions: 1, turns: 1 });
+    expect((await skein.run(["verify", "--json"])).json()).toMatchObject({ ok: true, sessions: 1, turns: 1 });
   });
 });

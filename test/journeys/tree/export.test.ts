@@ -32,16 +32,16 @@ const call = (id: string, command: string): NewNode => ({
 });
 
 /** main: a question, a tool, an answer; side: forked after the tool. */
-async function plantTree(house: TemporaryHome): Promise<{ whole: Buffer; tree: string; home: string }> {
-  const home = house.home;
-  mkdirSync(join(house.root, "skein", "data"), { recursive: true });
-  const store = await storedIn(house);
+async function plantTree(skein: TemporaryHome): Promise<{ whole: Buffer; tree: string; home: string }> {
+  const home = skein.home;
+  mkdirSync(join(skein.root, "skein", "data"), { recursive: true });
+  const store = await storedIn(skein);
   const main = await store.createSession({
     name: "main",
     agent: "native",
     model: "test/one",
-    directory: house.project,
-    project: realpathSync(house.project),
+    directory: skein.project,
+    project: realpathSync(skein.project),
     task: "draw",
     toolLevel: "minimal",
     parentSession: null,
@@ -106,91 +106,91 @@ async function plantTree(house: TemporaryHome): Promise<{ whole: Buffer; tree: s
   return { whole, tree: main.tree, home };
 }
 
-const storedIn = (house: TemporaryHome) => {
-  const data = join(house.root, "skein", "data");
+const storedIn = (skein: TemporaryHome) => {
+  const data = join(skein.root, "skein", "data");
   return openStore({ path: join(data, "skein.db"), outputsDir: join(data, "outputs") });
 };
 
 describe("search", () => {
   test("shows where a word was said, and what stood around it", async () => {
-    using house = temporaryHome();
-    await plantTree(house);
-    const ran = await house.run(["search", "zucchini", "green"]);
+    using skein = temporaryHome();
+    await plantTree(skein);
+    const ran = await skein.run(["search", "zucchini", "green"]);
     expect(ran.code).toBe(0);
     expect(ran.out).toContain("[side]");
     expect(ran.out).toContain("[zucchini] is *[green]*");
-    const records = JSON.parse((await house.run(["search", "zucchini", "--json"])).out) as unknown[];
+    const records = JSON.parse((await skein.run(["search", "zucchini", "--json"])).out) as unknown[];
     expect(records.map((record) => foundNode.parse(record).session.name)).toEqual(["side", "side"]);
-    const none = await house.run(["search", "nowhere"]);
+    const none = await skein.run(["search", "nowhere"]);
     expect({ code: none.code, out: none.out }).toEqual({ code: 1, out: "" });
-    expect((await house.run(["search", "zucchini", "--limit", "x"])).code).toBe(2);
-    expect((await house.run(["search", "***"])).err).toContain("no word to look for");
+    expect((await skein.run(["search", "zucchini", "--limit", "x"])).code).toBe(2);
+    expect((await skein.run(["search", "***"])).err).toContain("no word to look for");
   });
 });
 
 describe("diff", () => {
   test("tells which files each branch changed", async () => {
     const server = startModelServer(shellScript(["true"]));
-    using house = temporaryHome(vendorEnv(server.url));
-    rmSync(join(house.project, ".git"), { recursive: true });
-    Bun.spawnSync(["git", "init", "-q"], { cwd: house.project });
+    using skein = temporaryHome(vendorEnv(server.url));
+    rmSync(join(skein.project, ".git"), { recursive: true });
+    Bun.spawnSync(["git", "init", "-q"], { cwd: skein.project });
     const run = async (command: string, ...args: string[]) => {
       server.setScript(shellScript([command]));
-      expect(await house.run(["run", "-m", wireModels.anthropic, "--json", ...args])).toMatchObject({ code: 0 });
+      expect(await skein.run(["run", "-m", wireModels.anthropic, "--json", ...args])).toMatchObject({ code: 0 });
     };
     try {
       await run("echo one > shared.txt", "first", "--session", "a");
       await run("echo two > b.txt; rm shared.txt", "go on", "--session", "a");
-      const nodes = (await house.run(["show", "a", "--json"])).json()["nodes"] as { id: string; author: string }[];
+      const nodes = (await skein.run(["show", "a", "--json"])).json()["nodes"] as { id: string; author: string }[];
       const end = nodes.findIndex((node, at) => at > 0 && node.author === "user") - 1;
-      const record = comparison.parse((await house.run(["diff", nodes[end]!.id, "a", "--json"])).json());
+      const record = comparison.parse((await skein.run(["diff", nodes[end]!.id, "a", "--json"])).json());
       expect(record.a.files).toEqual([]);
       expect(record.b.files?.map(({ kind, path }) => `${kind} ${path}`)).toEqual(["added b.txt", "deleted shared.txt"]);
-      expect((await house.run(["diff", nodes[end]!.id, "a"])).out).toContain("A b.txt +1 -0");
+      expect((await skein.run(["diff", nodes[end]!.id, "a"])).out).toContain("A b.txt +1 -0");
     } finally {
       await server.stop();
     }
   });
 
   test("tells where two branches part, and what each did", async () => {
-    using house = temporaryHome();
-    await plantTree(house);
-    const record = comparison.parse((await house.run(["diff", "main", "side", "--json"])).json());
+    using skein = temporaryHome();
+    await plantTree(skein);
+    const record = comparison.parse((await skein.run(["diff", "main", "side", "--json"])).json());
     expect(record).toMatchObject({
       shared_nodes: 3,
       fork: { author: "tool" },
       a: { nodes: 1, messages: 1, tool_calls: 0, turns: 1, usage: { input: 1000 }, cost_usd: 0.25, status: "ok", files: null },
       b: { nodes: 5, messages: 2, tool_calls: 1, failed_calls: 1, first_message: expect.stringContaining("zucchini") },
     });
-    const { out } = await house.run(["diff", "main", "side"]);
+    const { out } = await skein.run(["diff", "main", "side"]);
     expect(out).toContain("they part after");
     expect(out).toContain("1 (1 failed)");
-    expect((await house.run(["diff", "main", "main"])).out).toContain("nothing after that");
-    expect((await house.run(["diff", "main", record.b.tip!, "--json"])).json()).toMatchObject({ b: { session: null, nodes: 5 } });
-    expect(await house.run(["diff", "main", "nobody"])).toMatchObject({ code: 2, err: expect.stringContaining("nobody") });
+    expect((await skein.run(["diff", "main", "main"])).out).toContain("nothing after that");
+    expect((await skein.run(["diff", "main", record.b.tip!, "--json"])).json()).toMatchObject({ b: { session: null, nodes: 5 } });
+    expect(await skein.run(["diff", "main", "nobody"])).toMatchObject({ code: 2, err: expect.stringContaining("nobody") });
   });
 });
 
 describe("export", () => {
   test("text and Markdown have every branch, and nothing that steers a terminal", async () => {
-    using house = temporaryHome();
-    await plantTree(house);
+    using skein = temporaryHome();
+    await plantTree(skein);
     for (const format of ["text", "md"]) {
-      const { code, out } = await house.run(["export", "main", "--format", format]);
+      const { code, out } = await skein.run(["export", "main", "--format", format]);
       expect(code).toBe(0);
       expect(out).not.toMatch(/[^\P{Cc}\n\t]/u);
       for (const words of ["branch 1 of 2", "branch 2 of 2", "[main]", "[side]", "green", "bytes not shown", "no such thing"])
         expect(out).toContain(words);
       expect(out.length).toBeLessThan(100_000);
-      expect((await house.run(["export", "main", "--format", format, "--whole"])).out.length).toBeGreaterThan(340_000);
+      expect((await skein.run(["export", "main", "--format", format, "--whole"])).out.length).toBeGreaterThan(340_000);
     }
   });
 
   test("a page holds pictures and colours, and runs nothing", async () => {
-    using house = temporaryHome();
-    await plantTree(house);
-    const file = join(house.root, "page.html");
-    expect(await house.run(["export", "main", "--format", "html", "--output", file])).toMatchObject({ code: 0, out: "" });
+    using skein = temporaryHome();
+    await plantTree(skein);
+    const file = join(skein.root, "page.html");
+    expect(await skein.run(["export", "main", "--format", "html", "--output", file])).toMatchObject({ code: 0, out: "" });
     const html = readFileSync(file, "utf8");
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(html).not.toContain("<script");
@@ -199,17 +199,17 @@ describe("export", () => {
     expect(html).toContain('<span class="bold c1">red</span>');
     expect(html).toContain("<strong>red</strong>");
     expect(html).toContain('<span class="label">side</span>');
-    const missing = join(house.root, "no", "such", "place.html");
-    expect(await house.run(["export", "main", "--output", missing])).toMatchObject({
+    const missing = join(skein.root, "no", "such", "place.html");
+    expect(await skein.run(["export", "main", "--output", missing])).toMatchObject({
       code: 1,
       err: expect.stringContaining("can't write"),
     });
   });
 
   test("lines give the same nodes and outputs back", async () => {
-    using house = temporaryHome();
-    const { whole, tree } = await plantTree(house);
-    const { out } = await house.run(["export", "side", "--format", "jsonl"]);
+    using skein = temporaryHome();
+    const { whole, tree } = await plantTree(skein);
+    const { out } = await skein.run(["export", "side", "--format", "jsonl"]);
     const [header, ...lines] = out
       .trim()
       .split("\n")
@@ -220,7 +220,7 @@ describe("export", () => {
     expect(new Set(about.turns.map((turn) => turn.native_id))).toEqual(new Set(["native-1", null]));
     for (const line of lines) exportLine.parse(line);
     const nodes = [...Map.groupBy(lines as TreeLine[], (line) => line.id).values()].map((each) => nodeOfLines(each, tree, "?"));
-    const store = await storedIn(house);
+    const store = await storedIn(skein);
     expect(nodes).toEqual(await store.treeNodes(tree));
     await store.close();
     const output = (lines as TreeLine[]).find((line) => line.output !== undefined)?.output;
@@ -228,13 +228,13 @@ describe("export", () => {
   });
 
   test("lines that are imported elsewhere are the same tree", async () => {
-    using house = temporaryHome();
+    using skein = temporaryHome();
     using other = temporaryHome();
-    const { tree } = await plantTree(house);
-    const file = join(house.root, "tree.jsonl");
-    writeFileSync(file, (await house.run(["export", "main", "--format", "jsonl"])).out);
+    const { tree } = await plantTree(skein);
+    const file = join(skein.root, "tree.jsonl");
+    writeFileSync(file, (await skein.run(["export", "main", "--format", "jsonl"])).out);
     expect(await other.run(["import", file])).toMatchObject({ code: 0 });
-    const [from, to] = [await storedIn(house), await storedIn(other)];
+    const [from, to] = [await storedIn(skein), await storedIn(other)];
     const [before, after] = [await from.treeNodes(tree), await to.treeNodes(tree)];
     await from.close();
     await to.close();
@@ -242,33 +242,33 @@ describe("export", () => {
   });
 
   test("an archived branch is exported too", async () => {
-    using house = temporaryHome();
+    using skein = temporaryHome();
     using other = temporaryHome();
-    const { tree } = await plantTree(house);
-    expect(await house.run(["delete", "side"])).toMatchObject({ code: 0 });
-    expect((await house.run(["export", "main"])).out).toContain("[side (archived)]");
-    const file = join(house.root, "tree.jsonl");
-    expect(await house.run(["export", "side", "--format", "jsonl", "-o", file])).toMatchObject({ code: 0 });
+    const { tree } = await plantTree(skein);
+    expect(await skein.run(["delete", "side"])).toMatchObject({ code: 0 });
+    expect((await skein.run(["export", "main"])).out).toContain("[side (archived)]");
+    const file = join(skein.root, "tree.jsonl");
+    expect(await skein.run(["export", "side", "--format", "jsonl", "-o", file])).toMatchObject({ code: 0 });
     expect(await other.run(["import", file])).toMatchObject({ code: 0 });
-    const [from, to] = [await storedIn(house), await storedIn(other)];
+    const [from, to] = [await storedIn(skein), await storedIn(other)];
     expect(await to.treeNodes(tree)).toEqual(await from.treeNodes(tree));
     await from.close();
     await to.close();
   });
 
   test("a document of records holds sessions, turns, nodes and outputs", async () => {
-    using house = temporaryHome();
-    await plantTree(house);
-    const record = (await house.run(["export", "main", "--json"])).json();
+    using skein = temporaryHome();
+    await plantTree(skein);
+    const record = (await skein.run(["export", "main", "--json"])).json();
     expect(record).toMatchObject({ sessions: [{}, {}], turns: [{}, {}], outputs: [{ source: "bash" }] });
     expect(record["nodes"]).toHaveLength(9);
   });
 
   test("redacted, no format holds a key, an address or a home", async () => {
-    using house = temporaryHome({ MY_API_KEY: "zucchini-is-the-key" });
-    const { home } = await plantTree(house);
+    using skein = temporaryHome({ MY_API_KEY: "zucchini-is-the-key" });
+    const { home } = await plantTree(skein);
     for (const format of ["text", "md", "html", "json", "jsonl"]) {
-      const { code, out } = await house.run(["export", "main", "--format", format, "--redact", "--whole"]);
+      const { code, out } = await skein.run(["export", "main", "--format", format, "--redact", "--whole"]);
       expect(code).toBe(0);
       for (const secret of [key, key.slice(0, 24), home, "ada@example.org", "sealed"]) expect(out.includes(secret)).toBe(false);
       expect(out).toContain("[redacted]");
@@ -277,8 +277,8 @@ describe("export", () => {
   });
 
   test("a session that is not there is said to be so", async () => {
-    using house = temporaryHome();
-    expect(await house.run(["export", "nobody"])).toMatchObject({ code: 2, err: expect.stringContaining("nobody") });
-    expect(await house.run(["export", "x", "--format", "pdf"])).toMatchObject({ code: 2 });
+    using skein = temporaryHome();
+    expect(await skein.run(["export", "nobody"])).toMatchObject({ code: 2, err: expect.stringContaining("nobody") });
+    expect(await skein.run(["export", "x", "--format", "pdf"])).toMatchObject({ code: 2 });
   });
 });

@@ -22,18 +22,18 @@ afterAll(() => server.stop());
 describe("import", () => {
   for (const agent of agents) {
     test(`a transcript of ${agent} comes in once, is gone on with, and forked in the middle`, async () => {
-      using house = temporaryHome(vendorEnv(server.url));
-      const first = await house.run(["import", fixture(agent), "--name", "old", "--json"]);
+      using skein = temporaryHome(vendorEnv(server.url));
+      const first = await skein.run(["import", fixture(agent), "--name", "old", "--json"]);
       expect(first.err).toBe("");
       const report = importReport.parse(first.json());
       expect(report).toMatchObject({ format: agent, unreadable: 0, torn: false, branches: agent === "claude" ? 2 : 1 });
       expect(report.nodes).toEqual({ added: agent === "claude" ? 15 : 11, known: 0 });
-      const again = importReport.parse((await house.run(["import", fixture(agent), "--json"])).json());
+      const again = importReport.parse((await skein.run(["import", fixture(agent), "--json"])).json());
       expect(again.nodes).toEqual({ added: 0, known: report.nodes.added });
       expect(again.session.id).toBe(report.session.id);
 
       server.clear();
-      const ran = await house.run(["run", "--session", "old", "go on", "-m", "anthropic/claude-sonnet-4-5"]);
+      const ran = await skein.run(["run", "--session", "old", "go on", "-m", "anthropic/claude-sonnet-4-5"]);
       expect(ran.code).toBe(0);
       expect(ran.out).toContain("gone on");
       const sent = server.main()[0]!.text;
@@ -43,39 +43,39 @@ describe("import", () => {
       const nodes = transcriptLines(report.session.transcript_path!);
       const middle = nodes.find((line) => line.content === "There are five words.")!;
       server.clear();
-      const forked = await house.run(["run", "--session", "old", "--at", middle.id, "--fork", "elsewhere", "-m", "openai/gpt-5.2"]);
+      const forked = await skein.run(["run", "--session", "old", "--at", middle.id, "--fork", "elsewhere", "-m", "openai/gpt-5.2"]);
       expect(forked.code).toBe(0);
       const asked = server.main()[0]!.text;
       expect(asked).toContain("There are five words.");
       expect(asked).toContain("elsewhere");
       expect(asked).not.toContain("TASK two");
       expect(asked).not.toContain("go on");
-      const verified = await house.run(["verify"]);
+      const verified = await skein.run(["verify"]);
       expect(verified.out).toContain("ok");
     });
   }
 
   test("a longer version of a file adds only what is new, and the tip goes with it", async () => {
-    using house = temporaryHome(vendorEnv(server.url));
+    using skein = temporaryHome(vendorEnv(server.url));
     const lines = readFileSync(fixture("pi"), "utf8").split("\n");
-    const file = join(house.root, "growing.jsonl");
+    const file = join(skein.root, "growing.jsonl");
     writeFileSync(file, `${lines.slice(0, 9).join("\n")}\n${lines[9]!.slice(0, 40)}`);
-    const part = await house.run(["import", file, "--json"]);
+    const part = await skein.run(["import", file, "--json"]);
     const before = importReport.parse(part.json());
     expect(before).toMatchObject({ torn: true, nodes: { added: 5, known: 0 } });
     writeFileSync(file, lines.join("\n"));
-    const after = importReport.parse((await house.run(["import", file, "--json"])).json());
+    const after = importReport.parse((await skein.run(["import", file, "--json"])).json());
     expect(after.nodes).toEqual({ added: 6, known: 5 });
     expect(after.session.id).toBe(before.session.id);
     expect(after.session.tip).not.toBe(before.session.tip);
-    expect((await house.run(["verify"])).code).toBe(0);
+    expect((await skein.run(["verify"])).code).toBe(0);
   });
 
-  test("our own transcript comes back in another house with the same ids, and adds nothing at home", async () => {
-    using house = temporaryHome(vendorEnv(server.url));
-    const ran = (await house.run(["run", "hello", "-m", "anthropic/claude-sonnet-4-5", "--output-format", "json"])).json();
+  test("our own transcript comes back in another home with the same ids, and adds nothing at home", async () => {
+    using skein = temporaryHome(vendorEnv(server.url));
+    const ran = (await skein.run(["run", "hello", "-m", "anthropic/claude-sonnet-4-5", "--output-format", "json"])).json();
     const path = ran["transcript_path"] as string;
-    const home = importReport.parse((await house.run(["import", path, "--json"])).json());
+    const home = importReport.parse((await skein.run(["import", path, "--json"])).json());
     expect(home).toMatchObject({ format: "skein", nodes: { added: 0, known: 2 }, session: { id: ran["session_id"] } });
     using other = temporaryHome(vendorEnv(server.url));
     const piped = await other.run(["import", "-", "--json"], { stdin: readFileSync(path, "utf8") });
@@ -85,48 +85,48 @@ describe("import", () => {
   });
 
   test("who went on from an imported session keeps the tip when a longer version comes", async () => {
-    using house = temporaryHome(vendorEnv(server.url));
+    using skein = temporaryHome(vendorEnv(server.url));
     const lines = readFileSync(fixture("codex"), "utf8").split("\n");
-    const file = join(house.root, "growing.jsonl");
+    const file = join(skein.root, "growing.jsonl");
     writeFileSync(file, lines.slice(0, 26).join("\n"));
-    await house.run(["import", file, "--name", "mine"]);
-    const ran = (await house.run(["run", "--session", "mine", "my own way", "-m", "ollama/qwen3:8b", "--output-format", "json"])).json();
+    await skein.run(["import", file, "--name", "mine"]);
+    const ran = (await skein.run(["run", "--session", "mine", "my own way", "-m", "ollama/qwen3:8b", "--output-format", "json"])).json();
     writeFileSync(file, lines.join("\n"));
-    const after = importReport.parse((await house.run(["import", file, "--json"])).json());
+    const after = importReport.parse((await skein.run(["import", file, "--json"])).json());
     expect(after.nodes.added).toBeGreaterThan(3);
     expect(after.session.tip).toBe(ran["node_id"] as string);
-    const shown = await house.run(["show", "mine"]);
+    const shown = await skein.run(["show", "mine"]);
     expect(shown.out).toContain("my own way");
     expect(shown.out).toContain("TASK two");
-    expect((await house.run(["verify"])).code).toBe(0);
+    expect((await skein.run(["verify"])).code).toBe(0);
   });
 
   test("a big result is kept whole behind a handle, and the request holds an excerpt", async () => {
-    using house = temporaryHome(vendorEnv(server.url));
-    const file = join(house.root, "big.jsonl");
+    using skein = temporaryHome(vendorEnv(server.url));
+    const file = join(skein.root, "big.jsonl");
     writeFileSync(file, readFileSync(fixture("pi"), "utf8").replace("2 a.txt\\n", `${"line of output\\n".repeat(20_000)}the end`));
-    await house.run(["import", file, "--name", "big"]);
+    await skein.run(["import", file, "--name", "big"]);
     server.clear();
-    await house.run(["run", "--session", "big", "go on", "-m", "gemini/gemini-3-pro-preview"]);
+    await skein.run(["run", "--session", "big", "go on", "-m", "gemini/gemini-3-pro-preview"]);
     const sent = server.main()[0]!.text;
     expect(sent.length).toBeLessThan(60_000);
     expect(sent).toContain("the end");
     expect(sent).toMatch(/whole output, 300007 bytes: read path/);
-    const verified = (await house.run(["verify", "--json"])).json();
+    const verified = (await skein.run(["verify", "--json"])).json();
     expect(verified).toMatchObject({ ok: true, handles: 1 });
   });
 
   test("a whole tree with forks, turns and a big output comes back as it was, once", async () => {
-    using house = temporaryHome(vendorEnv(server.url));
+    using skein = temporaryHome(vendorEnv(server.url));
     server.setScript({ steps: [{ thinking: "hm", calls: [{ input: { command: "seq 20000" } }] }], final: "counted" });
     const model = ["-m", "anthropic/claude-sonnet-4-5"];
-    const ran = (await house.run(["run", "count", "--session", "trunk", ...model, "--output-format", "json"])).json();
-    await house.run(["run", "--session", "trunk", "--fork", "and again", "--role", "tester", ...model]);
+    const ran = (await skein.run(["run", "count", "--session", "trunk", ...model, "--output-format", "json"])).json();
+    await skein.run(["run", "--session", "trunk", "--fork", "and again", "--role", "tester", ...model]);
     server.setScript({ steps: [], final: "gone on" });
-    const whole = await treeIn(house.root, ran["session_id"] as string);
+    const whole = await treeIn(skein.root, ran["session_id"] as string);
     expect(whole.view.sessions).toHaveLength(2);
     expect(whole.view.turns.at(-1)?.role).toBe("tester");
-    const file = join(house.root, "tree.jsonl");
+    const file = join(skein.root, "tree.jsonl");
     writeFileSync(file, whole.lines.map((line) => JSON.stringify(line)).join("\n"));
 
     using other = temporaryHome(vendorEnv(server.url));
@@ -158,13 +158,13 @@ describe("import", () => {
     expect(rest).toMatchObject({ nodes: { added: 0 }, session: { id: fork.id } });
   });
 
-  test("what export prints, import takes: the same tree in another house, line by line", async () => {
-    using house = temporaryHome(vendorEnv(server.url));
+  test("what export prints, import takes: the same tree in another home, line by line", async () => {
+    using skein = temporaryHome(vendorEnv(server.url));
     server.setScript({ steps: [{ calls: [{ input: { command: "seq 20000; printf '\\377\\n'" } }] }], final: "counted" });
-    await house.run(["import", fixture("claude"), "--name", "old"]);
-    await house.run(["run", "--session", "old", "count", "-m", "anthropic/claude-sonnet-4-5"]);
+    await skein.run(["import", fixture("claude"), "--name", "old"]);
+    await skein.run(["run", "--session", "old", "count", "-m", "anthropic/claude-sonnet-4-5"]);
     server.setScript({ steps: [], final: "gone on" });
-    const exported = await house.run(["export", "old", "--format", "jsonl"]);
+    const exported = await skein.run(["export", "old", "--format", "jsonl"]);
     expect(exported.code).toBe(0);
 
     using other = temporaryHome(vendorEnv(server.url));
@@ -176,30 +176,30 @@ describe("import", () => {
   });
 
   test("a purged import can be imported again, and an archived one says how to get it back", async () => {
-    using house = temporaryHome(vendorEnv(server.url));
-    await house.run(["import", fixture("gemini"), "--name", "old"]);
-    await house.run(["delete", "old"]);
-    expect((await house.run(["import", fixture("gemini")])).out).toContain("it is archived: skein restore");
-    await house.run(["purge", "old", "--older-than", "0s"]);
-    const anew = importReport.parse((await house.run(["import", fixture("gemini"), "--name", "anew", "--json"])).json());
+    using skein = temporaryHome(vendorEnv(server.url));
+    await skein.run(["import", fixture("gemini"), "--name", "old"]);
+    await skein.run(["delete", "old"]);
+    expect((await skein.run(["import", fixture("gemini")])).out).toContain("it is archived: skein restore");
+    await skein.run(["purge", "old", "--older-than", "0s"]);
+    const anew = importReport.parse((await skein.run(["import", fixture("gemini"), "--name", "anew", "--json"])).json());
     expect(anew).toMatchObject({ nodes: { added: 11, known: 0 }, session: { name: "anew" } });
-    const renamed = importReport.parse((await house.run(["import", fixture("gemini"), "--name", "other", "--json"])).json());
+    const renamed = importReport.parse((await skein.run(["import", fixture("gemini"), "--name", "other", "--json"])).json());
     expect(renamed).toMatchObject({ nodes: { added: 0 }, session: { id: anew.session.id, name: "other" } });
-    expect((await house.run(["verify"])).code).toBe(0);
+    expect((await skein.run(["verify"])).code).toBe(0);
   });
 
   test("garbage is refused in one line and leaves no store behind", async () => {
-    using house = temporaryHome();
-    const file = join(house.root, "garbage.jsonl");
+    using skein = temporaryHome();
+    const file = join(skein.root, "garbage.jsonl");
     writeFileSync(file, "no transcript\n{]\n");
     appendFileSync(file, Buffer.from([0xff, 0xfe, 0x00, 0x0a]));
-    const ran = await house.run(["import", file]);
+    const ran = await skein.run(["import", file]);
     expect(ran.code).toBe(1);
     expect(ran.err.trim().split("\n")[0]).toContain("is no transcript");
-    expect(await Bun.file(join(house.root, "skein/data/skein.db")).exists()).toBe(false);
-    const missing = await house.run(["import", "nowhere.jsonl"]);
+    expect(await Bun.file(join(skein.root, "skein/data/skein.db")).exists()).toBe(false);
+    const missing = await skein.run(["import", "nowhere.jsonl"]);
     expect(missing.err).toContain("can't read");
-    const wrong = await house.run(["import", fixture("pi"), "--format", "codex"]);
+    const wrong = await skein.run(["import", fixture("pi"), "--format", "codex"]);
     expect(wrong.err).toContain("no transcript of codex");
   });
 });

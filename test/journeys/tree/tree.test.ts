@@ -9,12 +9,12 @@ beforeAll(() => {
 });
 afterAll(() => server.stop());
 
-async function conversation(house: TemporaryHome): Promise<{ id: string; nodes: { id: string; author: string }[] }> {
+async function conversation(skein: TemporaryHome): Promise<{ id: string; nodes: { id: string; author: string }[] }> {
   for (const words of ["first words", "second words"]) {
-    const ran = await house.run(["run", words, "--session", "main", "-m", wireModels.anthropic, "--json"]);
+    const ran = await skein.run(["run", words, "--session", "main", "-m", wireModels.anthropic, "--json"]);
     expect(ran.code).toBe(0);
   }
-  const shown = (await house.run(["show", "main", "--json"])).json() as {
+  const shown = (await skein.run(["show", "main", "--json"])).json() as {
     sessions: { id: string }[];
     nodes: { id: string; author: string }[];
   };
@@ -25,173 +25,173 @@ const lastRequest = () => JSON.stringify(server.main().at(-1)?.body);
 
 describe("run on the tree", () => {
   test("at an old node makes a branch in a new session; the old one keeps its tip", async () => {
-    using house = temporaryHome(vendorEnv(server.url));
-    const { id, nodes } = await conversation(house);
+    using skein = temporaryHome(vendorEnv(server.url));
+    const { id, nodes } = await conversation(skein);
     const answer = nodes[1]?.id as string;
-    const ran = await house.run(["run", "another way", "--at", answer.slice(-8), "--json"]);
+    const ran = await skein.run(["run", "another way", "--at", answer.slice(-8), "--json"]);
     expect(ran.json()["status"]).toBe("ok");
     expect(ran.json()["session_id"]).not.toBe(id);
     expect(lastRequest()).toContain("first words");
     expect(lastRequest()).toContain("another way");
     expect(lastRequest()).not.toContain("second words");
-    const view = (await house.run(["show", "main", "--json"])).json() as {
+    const view = (await skein.run(["show", "main", "--json"])).json() as {
       sessions: { id: string; tip: string }[];
       nodes: { parent_id: string }[];
     };
     expect(view.sessions.find((session) => session.id === id)?.tip).toBe(nodes.at(-1)?.id as string);
     expect(view.nodes.filter((node) => node.parent_id === answer)).toHaveLength(2);
-    expect((await house.run(["verify"])).code).toBe(0);
+    expect((await skein.run(["verify"])).code).toBe(0);
   });
 
   test("with --fork copies nothing and goes on from the same node", async () => {
-    using house = temporaryHome(vendorEnv(server.url));
-    const { nodes } = await conversation(house);
-    const ran = await house.run(["run", "third words", "--session", "main", "--fork", "--json"]);
+    using skein = temporaryHome(vendorEnv(server.url));
+    const { nodes } = await conversation(skein);
+    const ran = await skein.run(["run", "third words", "--session", "main", "--fork", "--json"]);
     expect(ran.code).toBe(0);
-    const view = (await house.run(["show", "main", "--json"])).json() as { nodes: unknown[]; sessions: unknown[] };
+    const view = (await skein.run(["show", "main", "--json"])).json() as { nodes: unknown[]; sessions: unknown[] };
     expect(view.nodes).toHaveLength(nodes.length + 2);
     expect(view.sessions).toHaveLength(2);
     expect(lastRequest()).toContain("second words");
   });
 
   test("at an old node needs no default model: the branch goes on with the one of its session", async () => {
-    using house = temporaryHome();
-    const script = `${house.root}/script.json`;
+    using skein = temporaryHome();
+    const script = `${skein.root}/script.json`;
     await Bun.write(script, JSON.stringify({ steps: [{ text: "one" }, { text: "two" }] }));
-    const first = (await house.run(["run", "first", "-m", `replay/${script}`, "--json"])).json();
-    const branch = await house.run(["run", "second", "--at", String(first["node_id"]), "--json"]);
+    const first = (await skein.run(["run", "first", "-m", `replay/${script}`, "--json"])).json();
+    const branch = await skein.run(["run", "second", "--at", String(first["node_id"]), "--json"]);
     expect(branch.json()).toMatchObject({ status: "ok", result: "two", model: first["model"] });
   });
 
   test("--fork needs something to fork, and an unknown node is said to be unknown", async () => {
-    using house = temporaryHome(vendorEnv(server.url));
-    expect((await house.run(["run", "x", "--fork"])).code).toBe(2);
-    await conversation(house);
-    expect((await house.run(["run", "x", "--at", "00000000"])).code).toBe(2);
-    expect((await house.run(["run", "x", "--session", "nobody", "--fork"])).code).toBe(2);
+    using skein = temporaryHome(vendorEnv(server.url));
+    expect((await skein.run(["run", "x", "--fork"])).code).toBe(2);
+    await conversation(skein);
+    expect((await skein.run(["run", "x", "--at", "00000000"])).code).toBe(2);
+    expect((await skein.run(["run", "x", "--session", "nobody", "--fork"])).code).toBe(2);
   });
 });
 
 describe("sessions", () => {
   test("are made, listed, used, renamed, archived and restored, by name and by tail", async () => {
-    using house = temporaryHome(vendorEnv(server.url));
-    const { id } = await conversation(house);
-    expect((await house.run(["new", "idea", "-m", wireModels.anthropic])).out).toContain("idea");
+    using skein = temporaryHome(vendorEnv(server.url));
+    const { id } = await conversation(skein);
+    expect((await skein.run(["new", "idea", "-m", wireModels.anthropic])).out).toContain("idea");
     const names = async (...flags: string[]) =>
-      ((await house.run(["list", "--json", ...flags])).json() as unknown as { name: string }[]).map((session) => session.name);
+      ((await skein.run(["list", "--json", ...flags])).json() as unknown as { name: string }[]).map((session) => session.name);
     expect((await names()).sort()).toEqual(["idea", "main"]);
-    expect((await house.run(["use", id.slice(-8)])).out).toBe("using main\n");
-    expect((await house.run(["run", "more", "--continue", "--json"])).json()["session_id"]).toBe(id);
-    expect((await house.run(["rename", "idea", "plan"])).code).toBe(0);
-    expect((await house.run(["delete", "plan"])).out).toContain("skein restore");
+    expect((await skein.run(["use", id.slice(-8)])).out).toBe("using main\n");
+    expect((await skein.run(["run", "more", "--continue", "--json"])).json()["session_id"]).toBe(id);
+    expect((await skein.run(["rename", "idea", "plan"])).code).toBe(0);
+    expect((await skein.run(["delete", "plan"])).out).toContain("skein restore");
     expect(await names()).toEqual(["main"]);
     expect(await names("--archived")).toEqual(["plan"]);
-    expect((await house.run(["restore", "plan"])).code).toBe(0);
-    expect((await house.run(["restore", "plan"])).code).toBe(2);
+    expect((await skein.run(["restore", "plan"])).code).toBe(0);
+    expect((await skein.run(["restore", "plan"])).code).toBe(2);
     expect((await names()).sort()).toEqual(["main", "plan"]);
-    expect((await house.run(["list"])).out).toContain("first words");
+    expect((await skein.run(["list"])).out).toContain("first words");
   });
 
   test("keep a message that was added, and the next turn is sent it", async () => {
-    using house = temporaryHome(vendorEnv(server.url));
-    await conversation(house);
-    expect((await house.run(["add", "main", "by the way: blue"])).code).toBe(0);
-    await house.run(["run", "and now?", "--session", "main"]);
+    using skein = temporaryHome(vendorEnv(server.url));
+    await conversation(skein);
+    expect((await skein.run(["add", "main", "by the way: blue"])).code).toBe(0);
+    await skein.run(["run", "and now?", "--session", "main"]);
     expect(lastRequest()).toContain("by the way: blue");
-    expect((await house.run(["verify"])).code).toBe(0);
+    expect((await skein.run(["verify"])).code).toBe(0);
   });
 });
 
 test("context shows exactly the request that is sent next", async () => {
-  using house = temporaryHome(vendorEnv(server.url));
-  const { nodes } = await conversation(house);
-  const body = (await house.run(["context", "main", nodes[0]?.id as string, "--body"])).out.trim();
+  using skein = temporaryHome(vendorEnv(server.url));
+  const { nodes } = await conversation(skein);
+  const body = (await skein.run(["context", "main", nodes[0]?.id as string, "--body"])).out.trim();
   server.clear();
-  await house.run(["run", "first words", "-m", wireModels.anthropic]);
+  await skein.run(["run", "first words", "-m", wireModels.anthropic]);
   expect(body).toBe(server.main()[0]?.text as string);
-  const people = (await house.run(["context", "main"])).out;
+  const people = (await skein.run(["context", "main"])).out;
   expect(people).toContain("second words");
   expect(people).toMatch(/about \d+ tokens/);
-  const record = (await house.run(["context", "main", "--json"])).json();
+  const record = (await skein.run(["context", "main", "--json"])).json();
   expect(record["tokens"]).toMatchObject({ system: expect.any(Number) });
 });
 
 test("context needs no key", async () => {
-  using house = temporaryHome(vendorEnv(server.url));
-  await conversation(house);
-  const ran = await house.run(["context", "main"], { env: { ANTHROPIC_API_KEY: "" } });
+  using skein = temporaryHome(vendorEnv(server.url));
+  await conversation(skein);
+  const ran = await skein.run(["context", "main"], { env: { ANTHROPIC_API_KEY: "" } });
   expect({ code: ran.code, has: ran.out.includes("second words") }).toEqual({ code: 0, has: true });
 });
 
 describe("exec", () => {
   test("runs a command, exits as it did, and the next request carries what it printed", async () => {
-    using house = temporaryHome(vendorEnv(server.url));
-    await conversation(house);
-    const ran = await house.run(["exec", "main", "echo from the shell; pwd; exit 3"]);
+    using skein = temporaryHome(vendorEnv(server.url));
+    await conversation(skein);
+    const ran = await skein.run(["exec", "main", "echo from the shell; pwd; exit 3"]);
     expect(ran).toMatchObject({ code: 3, out: expect.stringContaining("from the shell") });
-    expect((await house.run(["exec", "main", "true"])).code).toBe(0);
-    expect((await house.run(["exec", "main", "sleep 60", "--timeout", "1"])).code).toBe(124);
-    await house.run(["run", "what was printed?", "--session", "main"]);
+    expect((await skein.run(["exec", "main", "true"])).code).toBe(0);
+    expect((await skein.run(["exec", "main", "sleep 60", "--timeout", "1"])).code).toBe(124);
+    await skein.run(["run", "what was printed?", "--session", "main"]);
     expect(lastRequest()).toContain("from the shell");
-    const node = (await house.run(["exec", "main", "echo again", "--json"])).json() as {
+    const node = (await skein.run(["exec", "main", "echo again", "--json"])).json() as {
       parts: { handle: { source: string; metadata: Record<string, unknown> } }[];
     };
     expect(node.parts[0]?.handle).toMatchObject({ source: "bash", metadata: { command: "echo again", exit_code: 0 } });
-    expect((await house.run(["verify"])).code).toBe(0);
+    expect((await skein.run(["verify"])).code).toBe(0);
   });
 
   test("needs no key", async () => {
-    using house = temporaryHome(vendorEnv(server.url));
-    await conversation(house);
-    expect((await house.run(["exec", "main", "echo hi"], { env: { ANTHROPIC_API_KEY: "" } })).out).toBe("hi\n");
+    using skein = temporaryHome(vendorEnv(server.url));
+    await conversation(skein);
+    expect((await skein.run(["exec", "main", "echo hi"], { env: { ANTHROPIC_API_KEY: "" } })).out).toBe("hi\n");
   });
 });
 
 describe("graft", () => {
   test("brings a branch's conclusion into another session as one node, and moving back removes it", async () => {
-    using house = temporaryHome(vendorEnv(server.url));
-    const { nodes } = await conversation(house);
-    const branch = (await house.run(["run", "try it in red", "--at", nodes[1]?.id as string, "--json"])).json();
+    using skein = temporaryHome(vendorEnv(server.url));
+    const { nodes } = await conversation(skein);
+    const branch = (await skein.run(["run", "try it in red", "--at", nodes[1]?.id as string, "--json"])).json();
     expect(branch["status"]).toBe("ok");
-    const made = (await house.run(["graft", String(branch["session_id"]), "--into", "main", "--json"])).json();
+    const made = (await skein.run(["graft", String(branch["session_id"]), "--into", "main", "--json"])).json();
     expect(made).toMatchObject({ author: "note", note: "graft", grafted_from: { session_id: branch["session_id"] } });
-    await house.run(["run", "and now?", "--session", "main"]);
+    await skein.run(["run", "and now?", "--session", "main"]);
     expect(lastRequest()).toContain("try it in red");
     expect(lastRequest()).toContain("understood");
-    await house.run(["run", "without it?", "--at", nodes.at(-1)?.id as string]);
+    await skein.run(["run", "without it?", "--at", nodes.at(-1)?.id as string]);
     expect(lastRequest()).not.toContain("try it in red");
-    expect((await house.run(["graft", "main", "--into", "main"])).code).toBe(2);
-    expect((await house.run(["verify"])).code).toBe(0);
+    expect((await skein.run(["graft", "main", "--into", "main"])).code).toBe(2);
+    expect((await skein.run(["verify"])).code).toBe(0);
   });
 });
 
 describe("handles", () => {
   test("of a file, a page and a session keep a copy, and the next request carries it as it was", async () => {
-    using house = temporaryHome(vendorEnv(server.url));
-    await conversation(house);
-    await Bun.write(`${house.project}/it's here.txt`, "the file as it was");
-    expect((await house.run(["add", "main", "--file", "it's here.txt"])).code).toBe(0);
-    await Bun.write(`${house.project}/it's here.txt`, "changed since");
+    using skein = temporaryHome(vendorEnv(server.url));
+    await conversation(skein);
+    await Bun.write(`${skein.project}/it's here.txt`, "the file as it was");
+    expect((await skein.run(["add", "main", "--file", "it's here.txt"])).code).toBe(0);
+    await Bun.write(`${skein.project}/it's here.txt`, "changed since");
     const page = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response("the page as it was") });
-    expect((await house.run(["add", "main", "--http", `http://127.0.0.1:${page.port}/a`, "--net", "on"])).code).toBe(0);
+    expect((await skein.run(["add", "main", "--http", `http://127.0.0.1:${page.port}/a`, "--net", "on"])).code).toBe(0);
     await page.stop(true);
-    await house.run(["run", "a word", "--session", "other", "-m", wireModels.anthropic]);
-    expect((await house.run(["add", "main", "--from", "other", "--json"])).json()).toMatchObject({
+    await skein.run(["run", "a word", "--session", "other", "-m", wireModels.anthropic]);
+    expect((await skein.run(["add", "main", "--from", "other", "--json"])).json()).toMatchObject({
       author: "user",
       parts: [{ kind: "handle" }],
     });
-    await house.run(["run", "go on", "--session", "main"]);
+    await skein.run(["run", "go on", "--session", "main"]);
     for (const words of ["the file as it was", "the page as it was", "[session other]"]) expect(lastRequest()).toContain(words);
-    expect((await house.run(["verify"])).code).toBe(0);
+    expect((await skein.run(["verify"])).code).toBe(0);
   });
 
   test("of what can't be read add nothing and say why", async () => {
-    using house = temporaryHome(vendorEnv(server.url));
-    const { nodes } = await conversation(house);
-    const missing = await house.run(["add", "main", "--file", "nothing.txt"]);
+    using skein = temporaryHome(vendorEnv(server.url));
+    const { nodes } = await conversation(skein);
+    const missing = await skein.run(["add", "main", "--file", "nothing.txt"]);
     expect(missing).toMatchObject({ code: 1, err: expect.stringContaining("No such file") });
-    const closed = await house.run(["add", "main", "--http", "http://127.0.0.1:9/", "--net", "on"]);
+    const closed = await skein.run(["add", "main", "--http", "http://127.0.0.1:9/", "--net", "on"]);
     expect(closed.code).toBe(1);
-    expect(((await house.run(["show", "main", "--json"])).json()["nodes"] as unknown[]).length).toBe(nodes.length);
+    expect(((await skein.run(["show", "main", "--json"])).json()["nodes"] as unknown[]).length).toBe(nodes.length);
   });
 });

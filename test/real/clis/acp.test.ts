@@ -11,7 +11,7 @@ import { readEvents } from "../../support/read-events.ts";
 import { waitForNoProcesses, ownRlimitTag } from "../../support/processes.ts";
 import type { TemporaryHome } from "../../support/temporary-home.ts";
 
-type Row = { name: PeerName; models: [string, string]; recipe: (house: TemporaryHome) => Record<string, unknown> };
+type Row = { name: PeerName; models: [string, string]; recipe: (skein: TemporaryHome) => Record<string, unknown> };
 
 const rows: Row[] = [
   {
@@ -22,8 +22,8 @@ const rows: Row[] = [
   {
     name: "gemini",
     models: ["gemini-3.8-flash", "gemini-2.5-pro"],
-    recipe: (house) => {
-      const settings = join(house.root, "gemini-settings.json");
+    recipe: (skein) => {
+      const settings = join(skein.root, "gemini-settings.json");
       writeFileSync(settings, JSON.stringify({ general: { maxAttempts: 1 }, tools: { useRipgrep: false } }));
       return {
         command: "gemini",
@@ -39,31 +39,31 @@ beforeAll(() => installPeers(rows.map(({ name }) => name)), 300_000);
 
 describe.each(rows)("$name over ACP", ({ models, recipe }) => {
   let server: ModelServer;
-  let house: TemporaryHome;
+  let skein: TemporaryHome;
   const agent = "mine";
 
   beforeAll(() => {
     server = startModelServer({ steps: [], final: "" });
-    house = agentHome(server);
-    const folder = join(house.env["SKEIN_HOME"] as string, "config");
+    skein = agentHome(server);
+    const folder = join(skein.env["SKEIN_HOME"] as string, "config");
     mkdirSync(folder, { recursive: true });
-    writeFileSync(join(folder, "config.jsonc"), JSON.stringify({ agents: { [agent]: recipe(house) } }));
+    writeFileSync(join(folder, "config.jsonc"), JSON.stringify({ agents: { [agent]: recipe(skein) } }));
   });
   afterAll(async () => {
     await server.stop();
-    house[Symbol.dispose]();
+    skein[Symbol.dispose]();
   });
 
   test("takes a turn with three tool calls, asking the model that was named", async () => {
     server.setScript(shellScript(["expr 61000 + 301", "expr 61000 + 302 > two.txt", "expr 61000 + 303"], "said-one"));
-    const taken = await takeTurn(house, server, ["-a", agent, "-m", models[0], "--session", "trunk", "ask-one"]);
+    const taken = await takeTurn(skein, server, ["-a", agent, "-m", models[0], "--session", "trunk", "ask-one"]);
     expect({ code: taken.ran.code, error: taken.turn.error }).toEqual({ code: 0, error: undefined });
     expect(taken.requests.map(askedModel)).toEqual([models[0], models[0], models[0], models[0]]);
     const calls = taken.nodes.flatMap(({ parts }) => parts.filter((part) => part.kind === "call"));
     const results = taken.nodes.flatMap(({ parts }) => parts.filter((part) => part.kind === "result"));
     expect([calls.length, results.length]).toEqual([3, 3]);
     expect(JSON.stringify(calls)).toContain("expr 61000 + 302 > two.txt");
-    expect((await Bun.file(join(house.project, "two.txt")).text()).trim()).toBe("61302");
+    expect((await Bun.file(join(skein.project, "two.txt")).text()).trim()).toBe("61302");
     expect(JSON.stringify(taken.nodes)).toContain("asked for permission: ");
     expect(textIn(taken.nodes.at(-1))).toBe("said-one");
     expect(taken.turn.usage.input).toBeGreaterThan(0);
@@ -73,7 +73,7 @@ describe.each(rows)("$name over ACP", ({ models, recipe }) => {
 
   test("goes on with all of it heard once, on another model", async () => {
     server.setScript(shellScript([], "said-two"));
-    const taken = await takeTurn(house, server, ["-a", agent, "-m", models[1], "--session", "trunk", "ask-two"]);
+    const taken = await takeTurn(skein, server, ["-a", agent, "-m", models[1], "--session", "trunk", "ask-two"]);
     expect({ code: taken.ran.code, error: taken.turn.error }).toEqual({ code: 0, error: undefined });
     expect(taken.requests.map(askedModel)).toEqual([models[1]]);
     expect(countsIn(taken.requests[0], ["ask-one", "said-one", "ask-two"])).toEqual({ "ask-one": 1, "said-one": 1, "ask-two": 1 });
@@ -85,7 +85,7 @@ describe.each(rows)("$name over ACP", ({ models, recipe }) => {
 
   test("hands over to the native agent and takes over from it", async () => {
     server.setScript(shellScript([], "said-three"));
-    const native = await takeTurn(house, server, ["-a", "native", "-m", "claude-sonnet-4-5", "--session", "trunk", "ask-three"]);
+    const native = await takeTurn(skein, server, ["-a", "native", "-m", "claude-sonnet-4-5", "--session", "trunk", "ask-three"]);
     expect(native.ran.code).toBe(0);
     expect(countsIn(native.requests[0], ["ask-one", "61301", "said-two", "ask-three"])).toMatchObject({
       "ask-one": 1,
@@ -93,7 +93,7 @@ describe.each(rows)("$name over ACP", ({ models, recipe }) => {
       "ask-three": 1,
     });
     server.setScript(shellScript([], "said-four"));
-    const back = await takeTurn(house, server, ["-a", agent, "-m", models[0], "--session", "trunk", "ask-four"]);
+    const back = await takeTurn(skein, server, ["-a", agent, "-m", models[0], "--session", "trunk", "ask-four"]);
     expect({ code: back.ran.code, started: back.turn.cli?.started }).toEqual({ code: 0, started: "new" });
     const words = ["ask-one", "said-two", "ask-three", "said-three", "ask-four"];
     expect(countsIn(back.requests[0], words)).toEqual(Object.fromEntries(words.map((word) => [word, 1])));
@@ -103,20 +103,20 @@ describe.each(rows)("$name over ACP", ({ models, recipe }) => {
     const sign = ownRlimitTag();
     server.setScript(shellScript([`echo begun; sleep ${sign}`], "never"));
     const run = readEvents(
-      house.start(["run", "ask-five", "-a", agent, "-m", models[0], "--session", "stopped", "--output-format", "events"]),
+      skein.start(["run", "ask-five", "-a", agent, "-m", models[0], "--session", "stopped", "--output-format", "events"]),
     );
     for (
       let tries = 0;
-      tries < 1_000 && (await waitForNoProcesses(house.root, 0, { only: ({ command }) => command.includes(sign) })).length === 0;
+      tries < 1_000 && (await waitForNoProcesses(skein.root, 0, { only: ({ command }) => command.includes(sign) })).length === 0;
       tries += 1
     )
       await Bun.sleep(100);
     run.child.kill("SIGINT");
     expect(await run.ended).toMatchObject({ code: 130 });
     expect(run.printed.at(-1)).toMatchObject({ type: "result", status: "cancelled" });
-    expect(await waitForNoProcesses(house.root, 20_000, { sign })).toEqual([]);
+    expect(await waitForNoProcesses(skein.root, 20_000, { sign })).toEqual([]);
     server.setScript(shellScript([], "said-six"));
-    const next = await takeTurn(house, server, ["-a", agent, "-m", models[0], "--session", "stopped", "ask-six"]);
+    const next = await takeTurn(skein, server, ["-a", agent, "-m", models[0], "--session", "stopped", "ask-six"]);
     expect({ code: next.ran.code, error: next.turn.error }).toEqual({ code: 0, error: undefined });
     expect(next.requests[0]?.text).toContain("ask-five");
   }, 300_000);
@@ -129,10 +129,10 @@ describe.each(rows)("$name over ACP", ({ models, recipe }) => {
     async (status, message, kind, code) => {
       server.setScript(shellScript([], "never"));
       server.setFault({ type: "status", status, message });
-      const taken = await takeTurn(house, server, ["-a", agent, "-m", models[0], "--timeout", "100s", "ask-seven"]);
+      const taken = await takeTurn(skein, server, ["-a", agent, "-m", models[0], "--timeout", "100s", "ask-seven"]);
       server.setFault(null);
       expect({ status: taken.turn.status, code: taken.ran.code, error: taken.turn.error }).toMatchObject({ status: kind, code });
-      expect(await waitForNoProcesses(house.root)).toEqual([]);
+      expect(await waitForNoProcesses(skein.root)).toEqual([]);
     },
     300_000,
   );
@@ -144,16 +144,16 @@ describe.each(rows)("$name over ACP", ({ models, recipe }) => {
       { type: "stall", afterEvents: 1 },
     ] as const) {
       server.setFault(fault);
-      const taken = await takeTurn(house, server, ["-a", agent, "-m", models[0], "--timeout", "15s", "ask-seven"]);
+      const taken = await takeTurn(skein, server, ["-a", agent, "-m", models[0], "--timeout", "15s", "ask-seven"]);
       // How often each tries again is its own business.
       expect(fault.type === "stall" ? ["timed-out"] : ["timed-out", "rate-limited"]).toContain(taken.turn.status ?? "");
-      expect(await waitForNoProcesses(house.root)).toEqual([]);
+      expect(await waitForNoProcesses(skein.root)).toEqual([]);
     }
     server.setFault(null);
   }, 300_000);
 
   test("a model that it does not know is asked for by its very name, or not at all", async () => {
-    const taken = await takeTurn(house, server, ["-a", agent, "-m", "anthropic/no-such-model", "ask-eight"]);
+    const taken = await takeTurn(skein, server, ["-a", agent, "-m", "anthropic/no-such-model", "ask-eight"]);
     expect(taken.requests.filter((request) => askedModel(request) !== "no-such-model")).toEqual([]);
     if (taken.requests.length === 0) expect(taken.turn.error?.message).toBe("mine: it does not know the model no-such-model");
   }, 300_000);

@@ -23,17 +23,17 @@ const calls: Record<string, ScriptCall> = {
 };
 
 let server: ModelServer;
-let house: TemporaryHome;
+let skein: TemporaryHome;
 
 beforeAll(async () => {
   await installPeers(["claude", "gemini", "opencode", "codex"]);
   server = startModelServer({ steps: [], final: "" });
-  house = agentHome(server);
+  skein = agentHome(server);
 }, 300_000);
 
 afterAll(async () => {
   await server.stop();
-  house[Symbol.dispose]();
+  skein[Symbol.dispose]();
 });
 
 const args = (agent: string) => ["-a", agent, "-m", agentModels[agent] as string];
@@ -46,25 +46,25 @@ const script = (agent: string) =>
 
 test.each(["claude", "gemini"])("a question of %s ends its turn, and its answer is the prompt of the next", async (agent) => {
   script(agent);
-  const { ran, turn } = await takeTurn(house, server, [...args(agent), "paint it"]);
+  const { ran, turn } = await takeTurn(skein, server, [...args(agent), "paint it"]);
   expect([ran.code, turn.status, turn.error?.message]).toEqual([8, "needs-input", "Which colour?"]);
-  const [ask] = JSON.parse((await house.run(["asks", "--json"])).out) as {
+  const [ask] = JSON.parse((await skein.run(["asks", "--json"])).out) as {
     id: string;
     question: string;
     options: string[];
     call: string | null;
   }[];
   expect(ask).toMatchObject({ question: "Which colour?", options: ["red", "blue"], call: null });
-  expect((await house.run(["answer", ask?.id as string, "2"])).code).toBe(0);
-  const next = await takeTurn(house, server, ["--resume", turn.session_id]);
+  expect((await skein.run(["answer", ask?.id as string, "2"])).code).toBe(0);
+  const next = await takeTurn(skein, server, ["--resume", turn.session_id]);
   expect([next.ran.code, next.turn.status, next.turn.agent]).toEqual([0, "ok", agent]);
   expect(next.nodes[0]).toMatchObject({ author: "user", parts: [{ text: "blue" }] });
-  expect((await house.run(["asks", "--json"])).out).toBe("[]\n");
+  expect((await skein.run(["asks", "--json"])).out).toBe("[]\n");
 });
 
 test.each(["opencode", "codex"])("%s refuses its model the question by itself and goes on", async (agent) => {
   script(agent);
-  const { ran, turn } = await takeTurn(house, server, [...args(agent), "paint it"]);
+  const { ran, turn } = await takeTurn(skein, server, [...args(agent), "paint it"]);
   expect([ran.code, turn.status]).toEqual([0, "ok"]);
   expect(server.main().at(-1)?.text).toMatch(/unavailable/);
 });

@@ -9,21 +9,21 @@ import { agentHome, askedModel, countsIn, type NodeLine, takeTurn, textIn, type 
 import type { TemporaryHome } from "../../support/temporary-home.ts";
 
 let server: ModelServer;
-let house: TemporaryHome;
+let skein: TemporaryHome;
 
 beforeAll(async () => {
   await installPeers(["claude", "codex", "pi"]);
   server = startModelServer({ steps: [], final: "" });
-  house = agentHome(server);
+  skein = agentHome(server);
 }, 300_000);
 
 afterAll(async () => {
   await server.stop();
-  house[Symbol.dispose]();
+  skein[Symbol.dispose]();
 });
 
 function chat(lines: string[], args: string[] = []) {
-  return house.run(["chat", "talk", ...args], { stdin: lines.map((line) => `${line}\n`).join("") });
+  return skein.run(["chat", "talk", ...args], { stdin: lines.map((line) => `${line}\n`).join("") });
 }
 
 test("a conversation changes hands with /agent, and the agent and its model are kept", async () => {
@@ -49,7 +49,7 @@ test("a conversation changes hands with /agent, and the agent and its model are 
   expect(third.out).toBe(
     "openai/gpt-5.4:high answers.\nheard word-5\nFrom now on native takes the turns.\nthe default model answers.\nheard word-6\n",
   );
-  const { turns } = (await house.run(["show", "talk", "--json"])).json() as { turns: TurnLine[] };
+  const { turns } = (await skein.run(["show", "talk", "--json"])).json() as { turns: TurnLine[] };
   expect(turns.map(({ agent, model, cli }) => [agent, model, cli?.started])).toEqual([
     ["native", "anthropic/claude-opus-4-5", undefined],
     ["pi", "anthropic/claude-sonnet-4-5", "new"],
@@ -64,19 +64,19 @@ test("a conversation changes hands with /agent, and the agent and its model are 
 
 test("listings, exports and the context say who is who", async () => {
   await chat(["/agent pi", "word-7"]);
-  expect((await house.run(["list"])).out).toMatch(/SESSION +USED +AGENT +MODEL +TASK\n\* +talk \w+ +(just now|\S+ ago) +pi +/);
-  const exported = (await house.run(["export", "talk"])).out;
+  expect((await skein.run(["list"])).out).toMatch(/SESSION +USED +AGENT +MODEL +TASK\n\* +talk \w+ +(just now|\S+ ago) +pi +/);
+  const exported = (await skein.run(["export", "talk"])).out;
   expect([...exported.matchAll(/^agent \w+(?= )/gm)].map(([head]) => head)).toEqual(
     ["native", "pi", "codex", "codex", "codex", "native", "pi"].map((name) => `agent ${name}`),
   );
-  const context = (await house.run(["context", "talk"])).out;
+  const context = (await skein.run(["context", "talk"])).out;
   expect(context).toContain("## User\nword-7\n\n## Assistant\nheard word-7\n</conversation>");
-  expect((await house.run(["verify"])).code).toBe(0);
+  expect((await skein.run(["verify"])).code).toBe(0);
 });
 
 test("a run shows what an agent does as it does it", async () => {
   server.setScript({ steps: [{ text: "Let me see.", calls: [{ input: { command: "expr 61000 + 300" } }] }], final: "All is well." });
-  const ran = await house.run(["run", "-a", "claude", "-m", "claude-sonnet-4-5", "look"]);
+  const ran = await skein.run(["run", "-a", "claude", "-m", "claude-sonnet-4-5", "look"]);
   expect([ran.code, ran.out]).toEqual([0, "All is well.\n"]);
   expect(ran.err).toMatch(
     /^claude · anthropic\/claude-sonnet-4-5 · policy workspace · session \w+\n• Bash expr 61000 \+ 300\n {2}61300\nok · 2 steps · in [\d.]+k out \d+ · \$0\.\d+ · .* · session \w+\n$/,
@@ -85,9 +85,9 @@ test("a run shows what an agent does as it does it", async () => {
 
 test("what only the native agent can do is refused before anything is asked, whoever the session's agent is", async () => {
   server.setScript({ steps: [], final: "fine" });
-  await house.run(["run", "-a", "pi", "-m", "claude-sonnet-4-5", "--session", "plain", "hello"]);
-  await Bun.write(join(house.project, "schema.json"), '{"type":"object"}');
-  await Bun.write(join(house.project, "dot.gif"), Buffer.from("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7", "base64"));
+  await skein.run(["run", "-a", "pi", "-m", "claude-sonnet-4-5", "--session", "plain", "hello"]);
+  await Bun.write(join(skein.project, "schema.json"), '{"type":"object"}');
+  await Bun.write(join(skein.project, "dot.gif"), Buffer.from("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7", "base64"));
   server.clear();
   for (const [flag, ...value] of [
     ["--image", "dot.gif"],
@@ -96,7 +96,7 @@ test("what only the native agent can do is refused before anything is asked, who
     ["--json-schema", "schema.json"],
   ] as const)
     for (const who of [[], ["-a", "pi"]]) {
-      const ran = await house.run(["run", "--session", "plain", ...who, flag, ...value, "go on"]);
+      const ran = await skein.run(["run", "--session", "plain", ...who, flag, ...value, "go on"]);
       expect([flag, ran.code, ran.err.split(";")[0]]).toEqual([
         flag,
         2,
@@ -104,16 +104,16 @@ test("what only the native agent can do is refused before anything is asked, who
       ]);
     }
   expect(server.requests).toEqual([]);
-  expect(((await house.run(["show", "plain", "--json"])).json() as { turns: TurnLine[] }).turns).toHaveLength(1);
+  expect(((await skein.run(["show", "plain", "--json"])).json() as { turns: TurnLine[] }).turns).toHaveLength(1);
 });
 
 test("nothing is left of an ephemeral run, and nothing of a purged one beside the store", async () => {
   server.setScript({ steps: [], final: "quiet" });
   const pi = ["run", "-a", "pi", "-m", "claude-sonnet-4-5"];
-  expect((await house.run([...pi, "--ephemeral", "a secret heron"])).out).toBe("quiet\n");
-  expect((await house.run([...pi, "--session", "short", "a secret heron"])).out).toBe("quiet\n");
-  for (const command of ["delete", "purge"]) expect((await house.run([command, "short"])).code).toBe(0);
-  const files = readdirSync(house.root, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  expect((await skein.run([...pi, "--ephemeral", "a secret heron"])).out).toBe("quiet\n");
+  expect((await skein.run([...pi, "--session", "short", "a secret heron"])).out).toBe("quiet\n");
+  for (const command of ["delete", "purge"]) expect((await skein.run([command, "short"])).code).toBe(0);
+  const files = readdirSync(skein.root, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   const holding = files.filter((file) => readFileSync(join(file.parentPath, file.name), "latin1").includes("a secret heron"));
   expect(holding.map((file) => file.name).filter((name) => !name.startsWith("skein.db"))).toEqual([]);
 });
@@ -128,7 +128,7 @@ test("the native agent hands a task to another agent, with its own model, and ge
           final: "it counted",
         },
   );
-  const taken = await takeTurn(house, server, ["-m", "gpt-5.2", "--session", "parent", "delegate it"]);
+  const taken = await takeTurn(skein, server, ["-m", "gpt-5.2", "--session", "parent", "delegate it"]);
   expect([taken.ran.code, textIn(taken.nodes.filter((node) => node.session_id === taken.turn.session_id).at(-1))]).toEqual([
     0,
     "it counted",
@@ -139,7 +139,7 @@ test("the native agent hands a task to another agent, with its own model, and ge
   );
   expect(results.join()).toMatch(/^seven herons\n\n\[session [\w-]+, ok, spent \$0\.\d+, [\d,]+ tokens, transcript .*\]$/);
   const child = /session ([\w-]+),/.exec(results.join())?.[1];
-  const { nodes, turns } = (await house.run(["show", child!, "--json"])).json() as { nodes: NodeLine[]; turns: TurnLine[] };
+  const { nodes, turns } = (await skein.run(["show", child!, "--json"])).json() as { nodes: NodeLine[]; turns: TurnLine[] };
   expect([turns[0]?.agent, turns[0]?.cli?.started, textIn(nodes[0]), textIn(nodes.at(-1))]).toEqual([
     "claude",
     "new",

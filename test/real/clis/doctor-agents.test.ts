@@ -14,23 +14,23 @@ import { type TemporaryHome, temporaryHome, vendorEnv } from "../../support/temp
 beforeAll(() => installPeers(peerNames), 300_000);
 
 function houseWith(wrappers: Record<string, string>, env: Record<string, string> = {}): TemporaryHome {
-  const house = temporaryHome(env);
-  const [bin, temp] = [join(house.root, "bin"), join(house.root, "temp")];
+  const skein = temporaryHome(env);
+  const [bin, temp] = [join(skein.root, "bin"), join(skein.root, "temp")];
   for (const folder of [bin, temp]) mkdirSync(folder);
   for (const [name, script] of Object.entries(wrappers)) {
     writeFileSync(join(bin, name), `#!/bin/bash\n${script}\n`);
     chmodSync(join(bin, name), 0o755);
   }
-  Object.assign(house.env, { PATH: [bin, peersBin, house.env["PATH"]].join(delimiter), TMPDIR: temp });
-  return house;
+  Object.assign(skein.env, { PATH: [bin, peersBin, skein.env["PATH"]].join(delimiter), TMPDIR: temp });
+  return skein;
 }
 
 /** A program of Node's that is asked for its version leaves a cache there. */
-const trialsIn = (house: TemporaryHome) => readdirSync(join(house.root, "temp")).filter((name) => name.startsWith("skein-"));
+const trialsIn = (skein: TemporaryHome) => readdirSync(join(skein.root, "temp")).filter((name) => name.startsWith("skein-"));
 
 test("all five keep the contract, and nothing of it is left", async () => {
-  using house = houseWith({});
-  const ran = await house.run(["doctor", "--agents", "--json"]);
+  using skein = houseWith({});
+  const ran = await skein.run(["doctor", "--agents", "--json"]);
   const report = agentsReport.parse(ran.json());
   const failed = report.agents.flatMap((each) => each.checks.filter(({ outcome }) => outcome === "failed").map((one) => [each.agent, one]));
   expect({ failed, code: ran.code, err: ran.err, ok: report.ok }).toEqual({ failed: [], code: 0, err: "", ok: true });
@@ -41,14 +41,14 @@ test("all five keep the contract, and nothing of it is left", async () => {
     each.checks.filter(({ outcome }) => outcome === "none").map(({ name }) => [each.agent, name]),
   );
   expect(none).toEqual([["gemini", "fork"]]);
-  expect({ left: await waitForNoProcesses(house.root), trials: trialsIn(house) }).toEqual({ left: [], trials: [] });
-  const listed = await house.run(["agents"]);
+  expect({ left: await waitForNoProcesses(skein.root), trials: trialsIn(skein) }).toEqual({ left: [], trials: [] });
+  const listed = await skein.run(["agents"]);
   for (const name of peerNames) expect(listed.out).toMatch(new RegExp(`${name} +\\d+\\.\\d+\\.\\d+ .* works, 20`));
 }, 300_000);
 
 test("one that prints garbage, one that hangs, one that can't fork and one that asks another model are told apart, and that is used", async () => {
   const real = (name: string) => `exec "${join(peersBin, name)}"`;
-  using house = houseWith({
+  using skein = houseWith({
     claude: "echo '%PDF-1.7 garbage'; exit 0",
     codex: 'case "$1" in --version) exit 1;; esac\nsleep 900',
     // Begins a session where a fork is asked for.
@@ -56,7 +56,7 @@ test("one that prints garbage, one that hangs, one that can't fork and one that 
     gemini: `args=()\nfor arg in "$@"; do args+=("\${arg/gemini-3-pro-preview/gemini-2.5-flash}"); done\n${real("gemini")} "\${args[@]}"`,
     opencode: 'echo "{\\"type\\":\\"text\\"}"; exec sleep 0',
   });
-  const ran = await house.run(["doctor", "--agents", "--json"]);
+  const ran = await skein.run(["doctor", "--agents", "--json"]);
   const report = agentsReport.parse(ran.json());
   expect(ran.code).toBe(1);
   expect(Object.fromEntries(report.agents.map((each) => [each.agent, each.reason]))).toEqual({
@@ -68,20 +68,20 @@ test("one that prints garbage, one that hangs, one that can't fork and one that 
   });
   const pi = report.agents.find((each) => each.agent === "pi");
   expect(pi?.checks.filter(({ outcome }) => outcome !== "ok")).toMatchObject([{ name: "fork", outcome: "failed" }]);
-  expect(await waitForNoProcesses(house.root)).toEqual([]);
+  expect(await waitForNoProcesses(skein.root)).toEqual([]);
 
-  const rows = (JSON.parse((await house.run(["agents", "--json"])).out) as unknown[]).map((row) => agent.parse(row));
+  const rows = (JSON.parse((await skein.run(["agents", "--json"])).out) as unknown[]).map((row) => agent.parse(row));
   expect(rows.find((row) => row.name === "pi")).toMatchObject({ can: { resume: true, fork: false }, tried: { works: true } });
   expect(rows.find((row) => row.name === "claude")).toMatchObject({ tried: { works: false }, missing: expect.stringMatching(/^broken: /) });
 
   // What was found out is used: nothing is forked. The first of two sessions at one node resumes, the other is told anew.
   const server = startModelServer({ steps: [], final: "well" });
   try {
-    Object.assign(house.env, vendorEnv(server.url));
+    Object.assign(skein.env, vendorEnv(server.url));
     const words = ["-a", "pi", "-m", agentModels["pi"] as string];
-    const first = await takeTurn(house, server, [...words, "--session", "trunk", "the first words"]);
-    const fork = await takeTurn(house, server, [...words, "--session", "trunk", "--fork", "the second words"]);
-    const next = await takeTurn(house, server, [...words, "--session", "trunk", "the third words"]);
+    const first = await takeTurn(skein, server, [...words, "--session", "trunk", "the first words"]);
+    const fork = await takeTurn(skein, server, [...words, "--session", "trunk", "--fork", "the second words"]);
+    const next = await takeTurn(skein, server, [...words, "--session", "trunk", "the third words"]);
     expect([first, fork, next].map(({ turn }) => turn.cli?.started)).toEqual(["new", "resume", "new"]);
     for (const { requests } of [fork, next]) expect(requests.at(-1)?.text).toContain("the first words");
     expect(next.requests.at(-1)?.text).not.toContain("the second words");

@@ -27,19 +27,19 @@ beforeAll(() => installPeers(peerNames), 300_000);
 
 describe.each(peerNames.map((name) => [name] as const))("%s", (agent) => {
   let server: ModelServer;
-  let house: TemporaryHome;
+  let skein: TemporaryHome;
   beforeAll(() => {
     server = startModelServer(ten);
-    house = agentHome(server);
+    skein = agentHome(server);
   });
   afterAll(async () => {
     await server.stop();
-    house[Symbol.dispose]();
+    skein[Symbol.dispose]();
   });
 
   function turn(script: Script, args: string[]): Promise<TakenTurn> {
     server.setScript(script);
-    return takeTurn(house, server, ["do it", "-a", agent, "-m", agentModels[agent]!, "--timeout", "100s", ...args]);
+    return takeTurn(skein, server, ["do it", "-a", agent, "-m", agentModels[agent]!, "--timeout", "100s", ...args]);
   }
 
   const toolsIn = ({ nodes }: TakenTurn) => nodes.filter(({ author }) => author === "tool").length;
@@ -65,7 +65,7 @@ describe.each(peerNames.map((name) => [name] as const))("%s", (agent) => {
     expect(taken.turn.error?.hint).toMatch(/--max-tokens/);
     expect(toolsIn(taken)).toBeGreaterThanOrEqual(1);
     expect(taken.requests.length).toBeLessThan(6);
-    expect(await waitForNoProcesses(house.root)).toEqual([]);
+    expect(await waitForNoProcesses(skein.root)).toEqual([]);
     const next = await turn(shellScript([], "went on"), ["--session", "tokens"]);
     expect([next.ran.code, textIn(next.nodes.at(-1))]).toEqual([0, "went on"]);
   });

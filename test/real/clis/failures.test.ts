@@ -54,14 +54,14 @@ afterAll(() => watch.stop());
 
 async function walk(agent: string): Promise<void> {
   const server = startModelServer(shellScript([], "fine"));
-  using house = withCanaries(agentHome(server));
+  using skein = withCanaries(agentHome(server));
   for (const row of rows)
-    seen.set(`${agent} ${row.title}`, await failAndGoOn(house, server, agent, row).catch((error: unknown) => error as Error));
-  leaks.set(agent, await house.leaks());
+    seen.set(`${agent} ${row.title}`, await failAndGoOn(skein, server, agent, row).catch((error: unknown) => error as Error));
+  leaks.set(agent, await skein.leaks());
   await server.stop();
 }
 
-async function failAndGoOn(house: TemporaryHome, server: ModelServer, agent: string, { title, fault, status }: Row): Promise<Seen> {
+async function failAndGoOn(skein: TemporaryHome, server: ModelServer, agent: string, { title, fault, status }: Row): Promise<Seen> {
   const args = ["--session", title, "-a", agent, "-m", agentModels[agent]!, "--timeout", "120s"];
   // A fresh start of the slowest is as silent for as long as that.
   const idle = agent === "opencode" ? "25s" : "15s";
@@ -69,13 +69,13 @@ async function failAndGoOn(house: TemporaryHome, server: ModelServer, agent: str
   if (typeof fault === "object") server.setFault(withKey(fault, agent));
   if (fault === "kill") server.setScript(calling);
   const over = new AbortController();
-  if (fault === "kill") void killCli(house, over.signal);
-  const failed = await takeTurn(house, server, [...args, "do it"], env).finally(() => over.abort());
-  const left = await waitForNoProcesses(house.root);
+  if (fault === "kill") void killCli(skein, over.signal);
+  const failed = await takeTurn(skein, server, [...args, "do it"], env).finally(() => over.abort());
+  const left = await waitForNoProcesses(skein.root);
   server.setFault(null);
   server.setScript(shellScript([], "fine"));
   noteBodies(server);
-  const next = await takeTurn(house, server, [...args, "go on"], { SKEIN_IDLE_TIMEOUT: "60s" });
+  const next = await takeTurn(skein, server, [...args, "go on"], { SKEIN_IDLE_TIMEOUT: "60s" });
   noteBodies(server);
   return { status: failed.turn.status, code: failed.ran.code, error: failed.turn.error, left, next: [next.ran.code, answerOf(next)] };
 }
@@ -94,10 +94,10 @@ function answerOf({ nodes, turn }: TakenTurn): string {
 }
 
 /** As soon as its call runs. Only the CLI itself is killed: the child of the shell that our walls put before it. */
-async function killCli(house: TemporaryHome, over: AbortSignal): Promise<void> {
+async function killCli(skein: TemporaryHome, over: AbortSignal): Promise<void> {
   while (!over.aborted) {
     await Bun.sleep(50);
-    const isOurs = (pid: number) => ancestorsOf(pid).some((above) => rootOf(above) === house.root);
+    const isOurs = (pid: number) => ancestorsOf(pid).some((above) => rootOf(above) === skein.root);
     const call = childrenOf(process.pid).find(({ pid, command }) => command === "tail -f /dev/null" && isOurs(pid));
     if (call === undefined) continue;
     const line = ancestorsOf(call.pid);

@@ -29,9 +29,9 @@ function scriptFor(told: string): Script {
 }
 
 test("claude and codex look, speak and judge in a group with a model; nothing is written, all is counted", async () => {
-  await using house = stoppingHub(agentHome(server));
-  writeFileSync(join(house.project, "notes.txt"), "the-word-in-the-notes");
-  await using talk = await mcpClient(house, { name: "claude-code" });
+  await using skein = stoppingHub(agentHome(server));
+  writeFileSync(join(skein.project, "notes.txt"), "the-word-in-the-notes");
+  await using talk = await mcpClient(skein, { name: "claude-code" });
   const done = await talk.call(
     "group_think",
     {
@@ -51,18 +51,18 @@ test("claude and codex look, speak and judge in a group with a model; nothing is
     rounds: { discussion: 2, validation: 1 },
   });
   expect((done.output["participants"] as { status: string }[]).map(({ status }) => status)).toEqual(["ok", "ok", "ok"]);
-  const { nodes } = (await house.run(["show", "queue", "--json"])).json() as { nodes: NodeLine[] };
+  const { nodes } = (await skein.run(["show", "queue", "--json"])).json() as { nodes: NodeLine[] };
   const said = nodes.flatMap((node) => node.said ?? []);
   // Of the model that Codex takes by itself no price need be known.
   for (const { who, cost_usd } of said) if (who !== "codex") expect(cost_usd).toBeGreaterThan(0);
   expect(done.output["cost_usd"]).toEqual(said.some(({ cost_usd }) => cost_usd === null) ? null : expect.any(Number));
-  expect(existsSync(join(house.project, "written"))).toBe(false);
+  expect(existsSync(join(skein.project, "written"))).toBe(false);
   const results = server.main().filter(({ text }) => text.includes("the-word-in-the-notes"));
   expect(results.length).toBeGreaterThanOrEqual(2 * agents.length);
   expect(server.main().some(({ text }) => text.includes("could-write\\n"))).toBe(false);
   const later = server.main().findLast(({ text, path }) => path.includes("gemini") && text.includes("# Your turn"));
   for (const agent of agents) expect(later?.text).toContain(`${agent} has looked`);
   await talk.client.close();
-  await house.run(["hub", "stop", "--wait", "0"]);
-  expect(await waitForNoProcesses(house.root)).toEqual([]);
+  await skein.run(["hub", "stop", "--wait", "0"]);
+  expect(await waitForNoProcesses(skein.root)).toEqual([]);
 }, 300_000);

@@ -29,20 +29,20 @@ const configured = {
 const everyone = [...Object.keys(configured), "native", "claude", "codex", "pi"];
 
 let server: ModelServer;
-let house: TemporaryHome;
+let skein: TemporaryHome;
 
 beforeAll(async () => {
   await installPeers(peerNames);
   server = startModelServer({ steps: [], final: "" });
-  house = agentHome(server);
-  const folder = join(house.env["SKEIN_HOME"] as string, "config");
+  skein = agentHome(server);
+  const folder = join(skein.env["SKEIN_HOME"] as string, "config");
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "config.jsonc"), JSON.stringify({ agents: configured }));
 }, 300_000);
 
 afterAll(async () => {
   await server.stop();
-  house[Symbol.dispose]();
+  skein[Symbol.dispose]();
 });
 
 describe.each(Object.keys(configured))("%s", (agent) => {
@@ -103,7 +103,7 @@ async function turn(agent: string, mine: Said, args: string[], title = `${agent}
   const [first, ...more] = mine.commands.map((command) => ({ calls: [{ input: { command } }] }));
   server.setScript({ steps: [{ text: mine.before, ...first }, ...more], final: mine.answer });
   const model = agentModels[agent] ?? "claude-sonnet-4-5";
-  const taken = await takeTurn(house, server, ["-a", agent, "-m", model, ...args, mine.prompt]);
+  const taken = await takeTurn(skein, server, ["-a", agent, "-m", model, ...args, mine.prompt]);
   const { status, error } = taken.turn;
   expect({ title, code: taken.ran.code, status, error }).toEqual({ title, code: 0, status: "ok", error: undefined });
   expect({ title, models: taken.requests.map(askedModel) }).toEqual({ title, models: [model, ...mine.calls.map(() => model)] });
@@ -129,7 +129,7 @@ function shownOf(agent: string, { prompt, before, calls, commands, results, answ
 }
 
 async function stored(session: string): Promise<{ nodes: NodeLine[]; turns: TurnLine[] }> {
-  return (await house.run(["show", session, "--json"])).json() as { nodes: NodeLine[]; turns: TurnLine[] };
+  return (await skein.run(["show", session, "--json"])).json() as { nodes: NodeLine[]; turns: TurnLine[] };
 }
 
 function spoken(nodes: NodeLine[]): string[] {

@@ -20,17 +20,17 @@ const everyone = ["native", ...peerNames];
 const anyVendor = ["claude-sonnet-4-5", "gpt-5.2", "gemini-3-pro-preview"];
 
 let server: ModelServer;
-let house: TemporaryHome;
+let skein: TemporaryHome;
 
 beforeAll(async () => {
   await installPeers(peerNames);
   server = startModelServer({ steps: [], final: "" });
-  house = agentHome(server);
+  skein = agentHome(server);
 }, 300_000);
 
 afterAll(async () => {
   await server.stop();
-  house[Symbol.dispose]();
+  skein[Symbol.dispose]();
 });
 
 test("each of the six takes over from each of the others, and hears everything once", async () => {
@@ -46,7 +46,7 @@ test("each of the six takes over from each of the others, and hears everything o
     });
     const model = modelFor(agent, at);
     const who = ["-m", model, "-a", agent];
-    const taken = await takeTurn(house, server, [...who, "--session", "relay", mine.prompt]);
+    const taken = await takeTurn(skein, server, [...who, "--session", "relay", mine.prompt]);
     const title = `${at}: ${order[at - 1] ?? "nobody"} → ${agent} on ${model}`;
     expect({ title, code: taken.ran.code, status: taken.turn.status, error: taken.turn.error }).toEqual({
       title,
@@ -74,7 +74,7 @@ test("each of the six takes over from each of the others, and hears everything o
     }).toEqual({ title, ...Object.fromEntries(said.map((one) => [one.call, 2])) });
     said.push(mine);
   }
-  const stored = (await house.run(["show", "relay", "--json"])).json() as { nodes: NodeLine[]; turns: TurnLine[] };
+  const stored = (await skein.run(["show", "relay", "--json"])).json() as { nodes: NodeLine[]; turns: TurnLine[] };
   expect(stored.turns.map((turn) => turn.agent)).toEqual(order);
   expect(spoken(stored.nodes)).toEqual(
     said.flatMap(({ prompt, before, answer }) => [`user: ${prompt}`, `agent: ${before}`, `agent: ${answer}`]),

@@ -27,29 +27,29 @@ describe.each(peerNames.map((name) => [name] as const))("%s", (agent) => {
   const canFork = externalAgentTable.find((row) => row.name === agent)!.canFork;
   const heard = Object.fromEntries(["one", "two", "three", "four", "five", "six", "seven"].map((name) => [name, `heard-${name}`]));
   let server: ModelServer;
-  let house: TemporaryHome;
+  let skein: TemporaryHome;
   let first: TakenTurn;
   let second: TakenTurn;
 
   beforeAll(() => {
     server = startModelServer({ steps: [], final: "" });
-    house = agentHome(server);
+    skein = agentHome(server);
   });
   afterAll(async () => {
     await server.stop();
-    house[Symbol.dispose]();
+    skein[Symbol.dispose]();
   });
 
   async function turn(words: string, args: string[]): Promise<TakenTurn> {
     server.setScript({ steps: [], final: heard[words]! });
-    const taken = await takeTurn(house, server, [...args, `ask-${words}`]);
+    const taken = await takeTurn(skein, server, [...args, `ask-${words}`]);
     expect([taken.ran.code, taken.turn.error, textIn(taken.nodes.at(-1))]).toEqual([0, undefined, heard[words]!]);
     return taken;
   }
 
   test("takes a first turn with three tool calls, on the model that was named, with the effort and the role", async () => {
     server.setScript(shellScript(["expr 613000000000 + 301", "expr 613000000000 + 302", "expr 613000000000 + 303"], "heard-one"));
-    first = await takeTurn(house, server, [
+    first = await takeTurn(skein, server, [
       "-a",
       agent,
       "-m",
@@ -104,7 +104,7 @@ describe.each(peerNames.map((name) => [name] as const))("%s", (agent) => {
   });
 
   test("whose session is gone starts anew with a brief and says so; the next turn goes on in the new one", async () => {
-    rmSync(join(house.env["SKEIN_HOME"]!, "data", "agents"), { recursive: true });
+    rmSync(join(skein.env["SKEIN_HOME"]!, "data", "agents"), { recursive: true });
     const fresh = await turn("six", ["--session", "trunk"]);
     const warning = `${agent} could not go on in its own session; it starts a fresh one with a brief`;
     expect(about(fresh)).toEqual({ started: "new", brief: true, warnings: [warning] });
@@ -117,7 +117,7 @@ describe.each(peerNames.map((name) => [name] as const))("%s", (agent) => {
   });
 
   test("leaves the user's words and its own answers in the tree", async () => {
-    const { nodes } = (await house.run(["show", "trunk", "--json"])).json() as { nodes: NodeLine[] };
+    const { nodes } = (await skein.run(["show", "trunk", "--json"])).json() as { nodes: NodeLine[] };
     const said = (author: string) => nodes.filter((node) => node.author === author && textIn(node) !== "").map(textIn);
     expect(said("user").toSorted()).toEqual(
       Object.keys(heard)
@@ -144,14 +144,14 @@ describe.each(peerNames.map((name) => [name] as const))("%s", (agent) => {
 
 test("sessions of one tree take turns at once, each with its own role, on its own way out", async () => {
   const server = startModelServer({ steps: [], final: "heard" });
-  using house = agentHome(server);
-  await takeTurn(house, server, ["-m", "claude-sonnet-4-5", "--session", "root", "ask-root"]);
+  using skein = agentHome(server);
+  await takeTurn(skein, server, ["-m", "claude-sonnet-4-5", "--session", "root", "ask-root"]);
   server.clear();
   const agents = ["pi", "pi", "claude", "codex", "pi"];
   const ran = await Promise.all(
     agents.map((agent, at) => {
       const model = ["-a", agent, "-m", agent === "codex" ? "gpt-5.2" : "claude-sonnet-4-5"];
-      return house.run(["run", "--session", "root", "--fork", ...model, "--net", "on", "--append-system", `role-${at}.`, `ask-${at}.`]);
+      return skein.run(["run", "--session", "root", "--fork", ...model, "--net", "on", "--append-system", `role-${at}.`, `ask-${at}.`]);
     }),
   );
   await server.stop();
@@ -163,9 +163,9 @@ test("sessions of one tree take turns at once, each with its own role, on its ow
 
 test("an agent that asks another model than the one that was named is told of, and so is that model", async () => {
   const server = startModelServer({ steps: [], final: "heard" });
-  using house = agentHome(server);
+  using skein = agentHome(server);
   // This version of Gemini CLI asks the latest of that kind, whatever its settings say.
-  const { requests, nodes, warnings } = await takeTurn(house, server, ["-a", "gemini-3.5-flash", "ask"]);
+  const { requests, nodes, warnings } = await takeTurn(skein, server, ["-a", "gemini-3.5-flash", "ask"]);
   await server.stop();
   expect(requests.map(askedModel)).toEqual(["gemini-3.8-flash"]);
   expect(nodes.at(-1)?.model).toBe("gemini/gemini-3.8-flash");

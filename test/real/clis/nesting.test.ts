@@ -22,9 +22,9 @@ afterAll(() => server.stop());
 test.each([...peerNames.map((agent) => [agent, "workspace"] as const), ["codex", "full"] as const])(
   "%s under policy %s starts neither its own agents nor skein",
   async (agent, policy) => {
-    using house = agentHome(server);
+    using skein = agentHome(server);
     const sandbox = policy === "full" ? ["--sandbox", "off"] : [];
-    const { turn, requests } = await takeTurn(house, server, [
+    const { turn, requests } = await takeTurn(skein, server, [
       "go",
       "-a",
       agent,

@@ -19,12 +19,12 @@ beforeAll(() => installPeers(peerNames), 600_000);
 for (const agent of peerNames) {
   test(`${agent} stands still in the middle of a command, and goes on to its answer`, async () => {
     const server = startModelServer(shellScript([loop], "went on"));
-    using house = agentHome(server);
-    const size = () => statSync(join(house.project, "written"), { throwIfNoEntry: false })?.size ?? 0;
-    const stateAfter = async (verb: string) => pauseReport.parse((await house.run([verb, "long", "--json"])).json()).state;
+    using skein = agentHome(server);
+    const size = () => statSync(join(skein.project, "written"), { throwIfNoEntry: false })?.size ?? 0;
+    const stateAfter = async (verb: string) => pauseReport.parse((await skein.run([verb, "long", "--json"])).json()).state;
     try {
       const words = ["--session", "long", "-a", agent, "-m", agentModels[agent]!, "--output-format", "events"];
-      const run = readEvents(house.start(["run", "do it", ...words]));
+      const run = readEvents(skein.start(["run", "do it", ...words]));
       await until(() => size() > 0, "the command runs", 60_000);
       expect(await stateAfter("pause")).toBe("paused");
       const before = [size(), server.requests.length];
@@ -32,10 +32,10 @@ for (const agent of peerNames) {
       expect([size(), server.requests.length]).toEqual(before);
       expect(await stateAfter("resume")).toBe("running");
       await until(() => size() > before[0]!, "the command goes on");
-      await Bun.write(join(house.project, "end"), "");
+      await Bun.write(join(skein.project, "end"), "");
       expect(await run.ended).toMatchObject({ code: 0 });
       expect(run.printed.at(-1)).toMatchObject({ type: "result", status: "ok", result: "went on" });
-      expect(await waitForNoProcesses(house.root)).toEqual([]);
+      expect(await waitForNoProcesses(skein.root)).toEqual([]);
     } finally {
       await server.stop();
     }

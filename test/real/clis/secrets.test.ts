@@ -32,7 +32,7 @@ const people = persons().filter(
 describe.each(people.map((person) => [person.name, person] as const))("as %s", (_, person) => {
   let server: ModelServer;
   let outside: Bun.TCPSocketListener;
-  let house: CanaryHome<TemporaryHome>;
+  let skein: CanaryHome<TemporaryHome>;
   let watch: ReturnType<typeof watchArguments>;
   const printed: string[] = [];
   const bodies: string[] = [];
@@ -43,9 +43,9 @@ describe.each(people.map((person) => [person.name, person] as const))("as %s", (
     await installPeers(peerNames);
     server = startModelServer({ steps: [], final: "" });
     outside = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { open: () => void (reached += 1), data: () => {} } });
-    house = withCanaries(agentHome(server, {}, person.words));
-    writeIn(join(house.project, "probe.sh"), probe(house, [new URL(server.url).port, String(outside.port)]));
-    if (!person.isRoot) Bun.spawnSync(["chown", "-R", `${person.uid}:${person.uid}`, house.root]);
+    skein = withCanaries(agentHome(server, {}, person.words));
+    writeIn(join(skein.project, "probe.sh"), probe(skein, [new URL(server.url).port, String(outside.port)]));
+    if (!person.isRoot) Bun.spawnSync(["chown", "-R", `${person.uid}:${person.uid}`, skein.root]);
     watch = watchArguments();
   }, 300_000);
 
@@ -53,11 +53,11 @@ describe.each(people.map((person) => [person.name, person] as const))("as %s", (
     await watch.stop();
     outside.stop(true);
     await server.stop();
-    house[Symbol.dispose]();
+    skein[Symbol.dispose]();
   });
 
   async function turn(agent: string, prompt: string): Promise<TakenTurn> {
-    const taken = await takeTurn(house, server, ["-a", agent, "-m", agentModels[agent]!, prompt]);
+    const taken = await takeTurn(skein, server, ["-a", agent, "-m", agentModels[agent]!, prompt]);
     printed.push(taken.ran.out, taken.ran.err);
     bodies.push(...server.requests.map((request) => request.text));
     headers.push(...server.requests.map((request) => Object.values(request.headers).join(" ") + request.path));
@@ -66,7 +66,7 @@ describe.each(people.map((person) => [person.name, person] as const))("as %s", (
 
   test("the probe finds everything where there are no walls", async () => {
     const said = await new Response(
-      Bun.spawn([...person.words, "sh", "probe.sh"], { cwd: house.project, env: house.env, stderr: "ignore" }).stdout,
+      Bun.spawn([...person.words, "sh", "probe.sh"], { cwd: skein.project, env: skein.env, stderr: "ignore" }).stdout,
     ).text();
     expect(foundIn(said).filter((line) => line.startsWith("READ"))).toEqual([...files, "config.jsonc"].map((file) => `READ ${file}`));
     expect(foundIn(said).filter((line) => line.startsWith("REACHED"))).toHaveLength(2);
@@ -113,24 +113,24 @@ describe.each(people.map((person) => [person.name, person] as const))("as %s", (
     });
 
     test("no file holds a key, besides those that people keep them in", async () => {
-      const found = readdirSync(house.root, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+      const found = readdirSync(skein.root, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
       const paths = found.map((entry) => join(entry.parentPath, entry.name));
       const kept = ["skein.db", ".jsonl", ".stdout.log", ".stderr.log"].filter((end) => !paths.some((path) => path.endsWith(end)));
       expect([kept, peerNames.filter((agent) => !paths.some((path) => path.includes(`/${agent}/`)))]).toEqual([[], []]);
-      expect(await house.leaks()).toEqual([]);
+      expect(await skein.leaks()).toEqual([]);
     });
   });
 });
 
 /** Says what it finds, and never what it looks for. */
-function probe(house: TemporaryHome, open: string[]): string {
+function probe(skein: TemporaryHome, open: string[]): string {
   return `
-for file in ${files.join(" ")}; do cat "${house.home}/$file" >/dev/null 2>&1 && echo "READ $file"; done
-cat "${configOf(house)}" >/dev/null 2>&1 && echo "READ config.jsonc"
-ls "${house.env["SKEIN_HOME"]}/data/skein.db" >/dev/null 2>&1 && echo "READ store"
+for file in ${files.join(" ")}; do cat "${skein.home}/$file" >/dev/null 2>&1 && echo "READ $file"; done
+cat "${configOf(skein)}" >/dev/null 2>&1 && echo "READ config.jsonc"
+ls "${skein.env["SKEIN_HOME"]}/data/skein.db" >/dev/null 2>&1 && echo "READ store"
 for port in ${open.join(" ")}; do timeout 5 bash -c "echo hello >/dev/tcp/127.0.0.1/$port" 2>/dev/null && echo "REACHED $port"; done
 timeout 5 bash -c "echo hello >/dev/tcp/127.0.0.1/8787" 2>/dev/null && echo "GATEWAY"
-grep -rlE 'loose[-]lips' "${house.root}" 2>/dev/null | sed 's/^/HOLDS /'
+grep -rlE 'loose[-]lips' "${skein.root}" 2>/dev/null | sed 's/^/HOLDS /'
 grep -alE 'loose[-]lips' /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null | sed 's/^/HOLDS /'
 env
 cat /proc/self/environ /proc/$PPID/environ /proc/1/environ 2>/dev/null | tr '\\0' '\\n'

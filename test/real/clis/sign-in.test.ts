@@ -59,13 +59,13 @@ const signIns: Record<Agent, { path: string; held: unknown; token: string; hosts
 };
 
 function houseOf(agent: Agent, stand: VendorStandIn): TemporaryHome {
-  const house = temporaryHome({ ...stand.env });
-  house.env["PATH"] = `${peersBin}:${house.env["PATH"]}`;
-  const file = join(house.home, signIns[agent].path);
+  const skein = temporaryHome({ ...stand.env });
+  skein.env["PATH"] = `${peersBin}:${skein.env["PATH"]}`;
+  const file = join(skein.home, signIns[agent].path);
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, JSON.stringify(signIns[agent].held), { mode: 0o600 });
   writeFileSync(join(dirname(file), "other.json"), "not for it");
-  return house;
+  return skein;
 }
 
 /** Where the others of the person's files are, and what else can be reached. */
@@ -77,11 +77,11 @@ describe.each(agents)("%s", (agent) => {
   test("takes turns with its own sign-in, and goes on in its own session", async () => {
     const stand = await startVendorStandIn(shellScript(["expr 61000 + 301", around], "All was said."), jwt);
     open.push(stand);
-    using house = houseOf(agent, stand);
-    const before = statSync(join(house.home, path)).ino;
-    const first = await house.run(["run", "-a", agent, "-m", model, "--json", "--session", "one", "look around"]);
+    using skein = houseOf(agent, stand);
+    const before = statSync(join(skein.home, path)).ino;
+    const first = await skein.run(["run", "-a", agent, "-m", model, "--json", "--session", "one", "look around"]);
     expect(first.json()).toMatchObject({ status: "ok", result: "All was said.", enforced: { net: "vendor" } });
-    const second = await house.run(["run", "--resume", "one", "--json", "again"]);
+    const second = await skein.run(["run", "--resume", "one", "--json", "again"]);
     expect(second.json()).toMatchObject({ status: "ok", result: "All was said." });
     for (const ran of [first, second]) expect((ran.json()["usage"] as { input: number }).input).toBeGreaterThan(1000);
 
@@ -89,20 +89,20 @@ describe.each(agents)("%s", (agent) => {
     const toModel = stand.requests.filter((request) => request.body.includes("look around"));
     expect(toModel.length).toBeGreaterThan(5);
     expect(new Set(toModel.map((request) => request.authorization))).toEqual(new Set([`Bearer ${token}`]));
-    const shown = await house.run(["show", "one", "--json"]);
+    const shown = await skein.run(["show", "one", "--json"]);
     expect(shown.out).toContain("61301");
     expect(shown.out).toContain("looked");
     expect(shown.out).toMatch(/403/);
     expect(shown.out).not.toContain("not for it");
-    const file = join(house.home, path);
+    const file = join(skein.home, path);
     expect([readFileSync(file, "utf8").includes("renewed"), statSync(file).ino]).toEqual([agent !== "claude", before]);
   }, 300_000);
 
   test("is not let in: the turn ends as auth", async () => {
     const stand = await startVendorStandIn(null);
     open.push(stand);
-    using house = houseOf(agent, stand);
-    const ran = await house.run(["run", "-a", agent, "-m", model, "--json", "look around"]);
+    using skein = houseOf(agent, stand);
+    const ran = await skein.run(["run", "-a", agent, "-m", model, "--json", "look around"]);
     expect(ran.json()).toMatchObject({ status: "auth" });
     expect(new Set(stand.asked).difference(new Set(hosts))).toEqual(new Set());
   }, 300_000);

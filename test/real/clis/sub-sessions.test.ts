@@ -31,9 +31,9 @@ test("ten native and five real agents work at once below one turn", async () => 
       ? child
       : { steps: [{ calls: children.map((input) => ({ name: "spawn_session", input })) }], final: "all are back" },
   );
-  using house = agentHome(server);
+  using skein = agentHome(server);
   const words = ["run", "everything", "-m", "anthropic/claude-opus-4-5", "--output-format", "events"];
-  const { printed, ended } = readEvents(house.start(words));
+  const { printed, ended } = readEvents(skein.start(words));
   expect(await ended).toMatchObject({ code: 0 });
   const [parent, spawned] = [printed[0]!.session_id, printed.filter(({ type }) => type === "session.spawned")];
   expect(spawned).toHaveLength(children.length);
@@ -45,7 +45,7 @@ test("ten native and five real agents work at once below one turn", async () => 
   }
   // Only the command that ran can have said it.
   expect(server.main().filter(({ text }) => text.includes("613000000300"))).toHaveLength(children.length);
-  const folder = join(house.project, ".skein", "sessions");
+  const folder = join(skein.project, ".skein", "sessions");
   const transcripts = readdirSync(folder)
     .filter((name) => name.endsWith(".jsonl"))
     .map((name) => readFileSync(join(folder, name), "utf8").trim().split("\n"));
@@ -57,8 +57,8 @@ test("ten native and five real agents work at once below one turn", async () => 
   const ours = transcripts.find(([head]) => head!.includes(`"session_id":"${parent}"`))!.join("\n");
   const request = server.main().findLast(({ text }) => text.includes("claude-opus-4-5"))!.text;
   for (const { spawned_session_id: id } of spawned) for (const text of [ours, request]) expect(text).toContain(`[session ${id}, ok, `);
-  expect((await house.run(["verify"])).code).toBe(0);
-  expect(await waitForNoProcesses(house.root)).toEqual([]);
+  expect((await skein.run(["verify"])).code).toBe(0);
+  expect(await waitForNoProcesses(skein.root)).toEqual([]);
 });
 
 test("a budget stops native and foreign sub-sessions within one request of it, and counts each token of both", async () => {
@@ -74,8 +74,8 @@ test("a budget stops native and foreign sub-sessions within one request of it, a
       ? hungry
       : { steps: [{ calls: inputs.map((input) => ({ name: "spawn_session", input })) }], final: "never said" },
   );
-  using house = agentHome(server);
-  const ran = await house.run(["run", "all", "-m", "anthropic/claude-opus-4-5", "--max-tokens", "30000", "--json"]);
+  using skein = agentHome(server);
+  const ran = await skein.run(["run", "all", "-m", "anthropic/claude-opus-4-5", "--max-tokens", "30000", "--json"]);
   expect(ran.json()).toMatchObject({ status: "budget", error: { limit: "tokens" }, budget: { tokens_left: 0 } });
   const counts = server.main().map(({ usage }) => usage!.input + usage!.output);
   const total = counts.reduce((sum, count) => sum + count, 0);
@@ -83,5 +83,5 @@ test("a budget stops native and foreign sub-sessions within one request of it, a
   expect(usage.input + usage.output).toBe(total);
   expect(total).toBeGreaterThanOrEqual(30_000);
   expect(total).toBeLessThan(30_000 + Math.max(...counts));
-  expect(await waitForNoProcesses(house.root)).toEqual([]);
+  expect(await waitForNoProcesses(skein.root)).toEqual([]);
 });

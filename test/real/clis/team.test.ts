@@ -43,11 +43,11 @@ test.each(agents)(
   async (agent) => {
     server.setScript(scriptFromPlayer(builders));
     server.clear();
-    using house = agentHome(server);
-    repositoryIn(house.project);
-    const ran = await house.run(["team", "run", "sum and product", "--agents", `architect,engineer,engineer:${agent},reviewer`, ...model]);
+    using skein = agentHome(server);
+    repositoryIn(skein.project);
+    const ran = await skein.run(["team", "run", "sum and product", "--agents", `architect,engineer,engineer:${agent},reviewer`, ...model]);
     expect([ran.code, /skein: [^]*/.exec(ran.err)?.[0]]).toEqual([0, undefined]);
-    const { id, root, log } = teamIn(house);
+    const { id, root, log } = teamIn(skein);
     expect(the(log, "agent_completed").map(({ unmet, status }) => [status, ...unmet])).toEqual([["ok"], ["ok"], ["ok"], ["ok"]]);
     expect(
       the(log, "agent_reported")
@@ -57,11 +57,11 @@ test.each(agents)(
     expect(the(log, "message_sent").map(({ message }) => message.delivered.length)).toEqual([2]);
     expect(server.main().filter(({ text }) => text.includes("one file each") && text.includes("instance 2")).length).toBeGreaterThan(0);
     expect(readFileSync(join(root, "shared/reviews/verdict.txt"), "utf8")).toBe("tests pass\n");
-    expect((await house.run(["team", "merge", id, "--yes"])).code).toBe(0);
-    expect(Bun.spawnSync(["sh", "check.sh"], { cwd: house.project }).stdout.toString()).toBe("tests pass\n");
-    expect(git(house.project, "status", "--porcelain")).toBe("?? .skein/\n?? product.js\n?? sum.js");
-    expect((await house.run(["verify"])).code).toBe(0);
-    expect(await waitForNoProcesses(house.root, 20_000)).toEqual([]);
+    expect((await skein.run(["team", "merge", id, "--yes"])).code).toBe(0);
+    expect(Bun.spawnSync(["sh", "check.sh"], { cwd: skein.project }).stdout.toString()).toBe("tests pass\n");
+    expect(git(skein.project, "status", "--porcelain")).toBe("?? .skein/\n?? product.js\n?? sum.js");
+    expect((await skein.run(["verify"])).code).toBe(0);
+    expect(await waitForNoProcesses(skein.root, 20_000)).toEqual([]);
   },
   300_000,
 );
@@ -69,14 +69,14 @@ test.each(agents)(
 test("every role runs by pi, and finds its place in its environment", async () => {
   const look = 'mkdir -p "$SKEIN_SHARED_CONTEXT/env"; env > "$SKEIN_SHARED_CONTEXT/env/$MAOS_AGENT_ID"';
   server.setScript(scriptFromPlayer(() => ({ run: look })));
-  using house = agentHome(server);
-  repositoryIn(house.project);
+  using skein = agentHome(server);
+  repositoryIn(skein.project);
   const members = builtInRoles.map(({ name }, at) => ({ key: `m${at}`, role: name, agent: "pi", task: "look around", workspace: "plain" }));
   const phases = [0, 4, 8, 12].map((at) => ({ name: `from ${at}`, members: members.slice(at, at + 4) }));
-  writeFileSync(join(house.project, "plan.json"), JSON.stringify({ phases }));
-  const ran = await house.run(["team", "run", "look around", "--phases", "plan.json", ...model]);
+  writeFileSync(join(skein.project, "plan.json"), JSON.stringify({ phases }));
+  const ran = await skein.run(["team", "run", "look around", "--phases", "plan.json", ...model]);
   expect([ran.code, /skein: [^]*/.exec(ran.err)?.[0]]).toEqual([0, undefined]);
-  const { root, log } = teamIn(house);
+  const { root, log } = teamIn(skein);
   const spawned = the(log, "agent_spawned").map(({ member }) => member);
   expect(readdirSync(join(root, "shared/env")).toSorted()).toEqual(spawned.map((member) => member.id).toSorted());
   for (const { id, plan, session } of spawned) {

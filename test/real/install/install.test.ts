@@ -28,7 +28,7 @@ afterAll(() => rmSync(base, { recursive: true, force: true }));
 
 describe("a clean checkout after npm ci --ignore-scripts", () => {
   test("runs the demo with an empty home and no network", async () => {
-    const ran = await skein(at("checkout", "bin", "skein"), ["demo"]);
+    const ran = await runProgram(at("checkout", "bin", "skein"), ["demo"]);
     expect({ code: ran.code, out: ran.out }).toEqual({ code: 0, out: expect.stringContaining("both checks of test.sh pass") });
     expect(ran.err).toContain("The tree it left");
   });
@@ -47,7 +47,7 @@ describe("a clean checkout after npm ci --ignore-scripts", () => {
       await copyTracked(at("checkout12"));
       const installed = await command([node, cli, "ci", ...quiet], at("checkout12"));
       expect({ code: installed.code, err: installed.code === 0 ? "" : installed.err }).toEqual({ code: 0, err: "" });
-      expect((await skein(at("checkout12", "bin", "skein"), ["demo", "--json"])).code).toBe(0);
+      expect((await runProgram(at("checkout12", "bin", "skein"), ["demo", "--json"])).code).toBe(0);
       const tests = await command([node, cli, "exec", "--", "bun", "test", "--timeout", String(minutes), "src/kit"], at("checkout12"));
       expect({ code: tests.code, err: tests.code === 0 ? "" : tests.err }).toEqual({ code: 0, err: "" });
     },
@@ -92,7 +92,9 @@ describe("installed globally from the tarball", () => {
     expect(lstatSync(installed()).isSymbolicLink()).toBe(true);
     expect(readlinkSync(installed())).toContain("node_modules/skein/bin/skein");
     expect(readdirSync(at("global", "lib", "node_modules", "skein", "node_modules", "@oven")).length).toBeGreaterThan(0);
-    expect((await skein("skein", ["--version"], { PATH: `${at("global", "bin")}:/usr/bin:/bin` })).out).toMatch(/^skein \d+\.\d+\.\d+\n$/);
+    expect((await runProgram("skein", ["--version"], { PATH: `${at("global", "bin")}:/usr/bin:/bin` })).out).toMatch(
+      /^skein \d+\.\d+\.\d+\n$/,
+    );
     expect(existsSync(at("global", "lib", "node_modules", "skein", "src"))).toBe(false);
   });
 
@@ -106,7 +108,7 @@ describe("installed globally from the tarball", () => {
     ["config", "schema"],
   ]) {
     test(`skein ${args.join(" ")} says what bin/skein says`, async () => {
-      const [ours, theirs] = await Promise.all([skein(join(root, "bin", "skein"), args), skein(installed(), args)]);
+      const [ours, theirs] = await Promise.all([runProgram(join(root, "bin", "skein"), args), runProgram(installed(), args)]);
       expect(theirs).toEqual(ours);
     });
   }
@@ -119,8 +121,8 @@ describe("installed globally from the tarball", () => {
         ["run", "make it", "-m", wireModels.anthropic, "--json"],
       ]) {
         const [ours, theirs] = [
-          await skein(join(root, "bin", "skein"), args, vendorEnv(server.url)),
-          await skein(installed(), args, vendorEnv(server.url)),
+          await runProgram(join(root, "bin", "skein"), args, vendorEnv(server.url)),
+          await runProgram(installed(), args, vendorEnv(server.url)),
         ];
         expect({ code: theirs.code, result: timeless(theirs.out) }).toEqual({ code: 0, result: timeless(ours.out) });
       }
@@ -132,8 +134,8 @@ describe("installed globally from the tarball", () => {
 
 describe("the screen of the package", () => {
   test("opens, takes a message and leaves", async () => {
-    await runChatJourney(async ({ house }) => {
-      await using terminal = await openTerminal(house, { columns: 80, rows: 24 }, [at("global", "bin", "skein")]);
+    await runChatJourney(async ({ skein }) => {
+      await using terminal = await openTerminal(skein, { columns: 80, rows: 24 }, [at("global", "bin", "skein")]);
       const { press, until } = terminal;
       await press(`skein tui ${model.join(" ")}`, "Enter");
       await until("[INSERT] [idle]");
@@ -155,7 +157,7 @@ describe("installed as a dependency", () => {
       expect(existsSync(at("project", "node_modules", "skein", "node_modules", "@oven"))).toBe(false);
       expect(existsSync(at("project", "node_modules", "@oven"))).toBe(true);
       const program = at("project", "node_modules", ".bin", "skein");
-      const ran = await skein(program, ["demo", "--json"]);
+      const ran = await runProgram(program, ["demo", "--json"]);
       expect({ code: ran.code, err: ran.err }).toEqual({ code: 0, err: "" });
       const viaScript = await command(["npm", "exec", "--", "skein", "--version"], at("project"));
       expect(viaScript.out).toMatch(/^skein \d/);
@@ -167,7 +169,7 @@ describe("installed as a dependency", () => {
     const lonely = at("lonely", "node_modules", "skein");
     await command(["cp", "-r", at("global", "lib", "node_modules", "skein"), mkdirs(at("lonely", "node_modules"))], base);
     rmSync(join(lonely, "node_modules"), { recursive: true });
-    const ran = await skein(join(lonely, "bin", "skein"), ["--version"]);
+    const ran = await runProgram(join(lonely, "bin", "skein"), ["--version"]);
     expect({ code: ran.code, out: ran.out }).toEqual({ code: 3, out: "" });
     expect(ran.err).toContain("its runtime is missing");
   });
@@ -206,7 +208,7 @@ async function command(line: string[], cwd: string): Promise<Ran> {
 }
 
 /** With an empty home, in an empty directory, and no way out of this machine. */
-async function skein(program: string, args: string[], env: Record<string, string> = {}): Promise<Ran> {
+async function runProgram(program: string, args: string[], env: Record<string, string> = {}): Promise<Ran> {
   const place = mkdtempSync(at("run-"));
   mkdirSync(join(place, "home"));
   mkdirSync(join(place, "project", ".git"), { recursive: true });

@@ -50,9 +50,9 @@ test.each([...mcpClientNames])("%s gets the answers of two agents and a model, f
     if (name === "opinion") return { steps: [], final: "said-by-opinion" };
     return { steps: [{ calls: [{ input: { command: "expr 61000 + 300" } }] }], final: `said-by-${name}` };
   });
-  using house = agentHome(server);
-  await installedIn(house, server, client);
-  const ran = await askClient(house, client, "heron-conductor: go");
+  using skein = agentHome(server);
+  await installedIn(skein, server, client);
+  const ran = await askClient(skein, client, "heron-conductor: go");
   expect([ran.code, ran.out.includes("all are heard")], ran.err).toEqual([0, true]);
 
   const names = [first, second].map((agent) => agentOf[agent] ?? agent);
@@ -62,30 +62,30 @@ test.each([...mcpClientNames])("%s gets the answers of two agents and a model, f
     names.map((name) => `said-by-${name}`),
     [...names.map((name) => `said-by-${name}`), "said-by-opinion"],
   ]);
-  const { turns } = (await house.run(["show", "pair", "--json"])).json() as { turns: TurnLine[] };
+  const { turns } = (await skein.run(["show", "pair", "--json"])).json() as { turns: TurnLine[] };
   expect(turns.map(({ agent, status }) => [agent, status])).toEqual([...names, "native"].map((agent) => [agent, "ok"]));
-  await expectHubAlone(house);
+  await expectHubAlone(skein);
 });
 
 test.each([...mcpClientNames])("%s is handed back what takes longer than it waits, and collects it", async (client) => {
   const waits = Array.from({ length: 60 }, () => call(client, "wait_session", { session_id: "long" }));
   const steps = [call(client, "work_with", { agent: "pi", task: "heron-work: until told", session_id: "long" }), ...waits];
   server.clear();
-  using house = agentHome(server);
+  using skein = agentHome(server);
   server.setScript(({ position: { prompt, step }, body }) => {
     if (nameIn(prompt) !== "conductor")
       return { steps: [{ calls: [{ input: { command: "until [ -e go ]; do sleep 0.1; done" } }] }], final: "said-by-work" };
-    if (step === 2) writeFileSync(join(house.project, "go"), "");
+    if (step === 2) writeFileSync(join(skein.project, "go"), "");
     return { steps: JSON.stringify(body).includes("said-by-work") ? steps.slice(0, step) : steps, final: "it is collected" };
   });
-  await installedIn(house, server, client, ["--hand-back-after", "1s"]);
-  const ran = await askClient(house, client, "heron-conductor: go");
+  await installedIn(skein, server, client, ["--hand-back-after", "1s"]);
+  const ran = await askClient(skein, client, "heron-conductor: go");
   expect([ran.code, ran.out.includes("it is collected")], ran.err).toEqual([0, true]);
   const requests = ownRequests();
   expect(requests.length).toBeGreaterThan(3);
   for (const request of requests.slice(1, -1)) expect(request.text).toMatch(/still working|\\"status\\":\s*\\"running\\"/);
   expect(requests.map(answersIn)).toEqual([...requests.slice(1).map(() => []), ["said-by-work"]]);
-  await expectHubAlone(house);
+  await expectHubAlone(skein);
 });
 
 /** In the order in which they stand in a request, each once. */
@@ -94,8 +94,8 @@ function answersIn({ text }: RecordedRequest): string[] {
 }
 
 /** The client has ended with all it started; the hub goes on until it is told to stop, and leaves nothing. */
-async function expectHubAlone(house: TemporaryHome): Promise<void> {
-  expect((await house.run(["hub", "status", "--json"])).json()).toMatchObject({ status: "running", turns: [] });
-  expect((await house.run(["hub", "stop"])).out).toBe("the hub is stopped\n");
-  expect(await waitForNoProcesses(house.root)).toEqual([]);
+async function expectHubAlone(skein: TemporaryHome): Promise<void> {
+  expect((await skein.run(["hub", "status", "--json"])).json()).toMatchObject({ status: "running", turns: [] });
+  expect((await skein.run(["hub", "stop"])).out).toBe("the hub is stopped\n");
+  expect(await waitForNoProcesses(skein.root)).toEqual([]);
 }

@@ -54,8 +54,8 @@ test("every scenario of the conformance suite that is about any server passes ov
   const servers = listed.slice(listed.indexOf("Server scenarios"), listed.indexOf("Client scenarios"));
   const scenarios = [...servers.matchAll(/^ {2}- (\S+)/gm)].map(([, name]) => name!);
   expect(scenarios.toSorted()).toEqual([...applying, ...Object.keys(others)].toSorted());
-  await using house = stoppingHub(temporaryHome(nowhere));
-  await using server = await httpServer(house);
+  await using skein = stoppingHub(temporaryHome(nowhere));
+  await using server = await httpServer(skein);
   // The suite can't send a token: who stands between adds it, and changes nothing else.
   await using open = withToken(server);
   for (const scenario of applying) {
@@ -66,13 +66,13 @@ test("every scenario of the conformance suite that is about any server passes ov
 
 test("the inspector lists and calls over stdio and over HTTP", async () => {
   const inspector = await npmTool("inspector", "@modelcontextprotocol/inspector@2.12.0", ".bin/mcp-inspector");
-  await using house = stoppingHub(temporaryHome(nowhere));
-  await house.run(["new", "alpha"]);
-  await using server = await httpServer(house);
+  await using skein = stoppingHub(temporaryHome(nowhere));
+  await skein.run(["new", "alpha"]);
+  await using server = await httpServer(skein);
   const overHttp = [server.url, "--transport", "http", "--header", `Authorization: Bearer ${server.token}`];
-  for (const target of [[programOf(house), "mcp"], overHttp]) {
+  for (const target of [[programOf(skein), "mcp"], overHttp]) {
     const ask = async (...words: string[]) => {
-      const { code, out } = await outputOf([...inspector, "--cli", ...target, ...words], house);
+      const { code, out } = await outputOf([...inspector, "--cli", ...target, ...words], skein);
       expect({ words, code, out }).toEqual({ words, code: 0, out: expect.stringContaining("{") });
       return JSON.parse(out.slice(out.indexOf("{"))) as Record<string, unknown>;
     };
@@ -88,19 +88,19 @@ test("the inspector lists and calls over stdio and over HTTP", async () => {
 });
 
 /** As one word and with its environment: the inspector takes flags before the command for its own, and passes little on. */
-function programOf(house: TemporaryHome): string {
-  const file = join(house.root, "skein-here");
-  const exports = Object.entries(house.env).map(([name, value]) => `export ${name}='${value}'\n`);
+function programOf(skein: TemporaryHome): string {
+  const file = join(skein.root, "skein-here");
+  const exports = Object.entries(skein.env).map(([name, value]) => `export ${name}='${value}'\n`);
   writeFileSync(file, `#!/bin/sh\n${exports.join("")}exec ${skeinCommand().join(" ")} "$@"\n`, { mode: 0o755 });
   return file;
 }
 
 type HttpServer = { url: string; token: string } & AsyncDisposable;
 
-async function httpServer(house: TemporaryHome): Promise<HttpServer> {
-  const child = house.start(["mcp", "--http"]);
+async function httpServer(skein: TemporaryHome): Promise<HttpServer> {
+  const child = skein.start(["mcp", "--http"]);
   const url = new TextDecoder().decode((await child.stdout.getReader().read()).value).trim();
-  const token = readFileSync(join(house.env["SKEIN_HOME"]!, "state", "mcp.token"), "utf8").trim();
+  const token = readFileSync(join(skein.env["SKEIN_HOME"]!, "state", "mcp.token"), "utf8").trim();
   return {
     url,
     token,
@@ -124,10 +124,10 @@ function withToken({ url, token }: HttpServer): { url: string } & AsyncDisposabl
   return { url: `http://127.0.0.1:${between.port}/mcp`, [Symbol.asyncDispose]: () => between.stop(true) };
 }
 
-async function outputOf(words: string[], house?: TemporaryHome): Promise<{ code: number; out: string }> {
-  const env = { ...(house?.env ?? process.env), PATH: `${dirname(peerPrograms.node)}:${process.env["PATH"] ?? ""}` };
+async function outputOf(words: string[], skein?: TemporaryHome): Promise<{ code: number; out: string }> {
+  const env = { ...(skein?.env ?? process.env), PATH: `${dirname(peerPrograms.node)}:${process.env["PATH"] ?? ""}` };
   const child = Bun.spawn(words, {
-    ...(house === undefined ? {} : { cwd: house.project }),
+    ...(skein === undefined ? {} : { cwd: skein.project }),
     env,
     stdin: "ignore",
     stdout: "pipe",

@@ -27,7 +27,7 @@ function letGo(project: string): void {
 }
 
 test("claude lists roles, starts a team, writes to it, adds a member and reads how it ended", async () => {
-  using house = agentHome(server);
+  using skein = agentHome(server);
   const crew = { session_id: "crew" };
   const first = [
     call("list_roles", {}),
@@ -43,20 +43,20 @@ test("claude lists roles, starts a team, writes to it, adds a member and reads h
       const isFirst = prompt.includes("heron-first");
       return { steps: isFirst ? [{ calls: [{ input: { command: held } }] }] : [], final: isFirst ? "said-by-first" : "said-by-second" };
     }
-    if (step >= first.length) letGo(house.project);
+    if (step >= first.length) letGo(skein.project);
     const isOver = /said-by-second/.test(text);
     const steps = isOver ? [...first, ...waits.slice(0, step - first.length), last] : [...first, ...waits];
     return { steps: text.includes("message_count") ? steps.slice(0, step) : steps, final: "the team is done" };
   });
-  await installedIn(house, server, "claude", ["--toolset", "team", "--hand-back-after", "5s"]);
-  const ran = await askClient(house, "claude", "heron-conductor: go");
+  await installedIn(skein, server, "claude", ["--toolset", "team", "--hand-back-after", "5s"]);
+  const ran = await askClient(skein, "claude", "heron-conductor: go");
   expect([ran.code, ran.out.includes("the team is done")], ran.err).toEqual([0, true]);
   const own = server.main().filter(({ text }) => text.includes("heron-conductor"));
   const told = own.at(-1)?.text ?? "";
   for (const word of ["data_scientist", "running", "on_behalf_of", "queued", "said-by-first", "message_count"])
     expect(told, word).toContain(word);
   expect(server.main().some(({ text }) => text.includes("keep-it-short") && text.includes("heron-first"))).toBe(true);
-  const status = (await house.run(["team", "status", "crew", "--json"])).json() as {
+  const status = (await skein.run(["team", "status", "crew", "--json"])).json() as {
     state: string;
     phases: { members: { role: string; state: string }[] }[];
   };
@@ -65,6 +65,6 @@ test("claude lists roles, starts a team, writes to it, adds a member and reads h
     ["engineer", "completed"],
     ["qa", "completed"],
   ]);
-  expect((await house.run(["hub", "stop"])).out).toBe("the hub is stopped\n");
-  expect(await waitForNoProcesses(house.root)).toEqual([]);
+  expect((await skein.run(["hub", "stop"])).out).toBe("the hub is stopped\n");
+  expect(await waitForNoProcesses(skein.root)).toEqual([]);
 });

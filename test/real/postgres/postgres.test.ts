@@ -36,17 +36,17 @@ afterAll(async () => {
 });
 
 test("a query's answer is kept and sent as it was, and a query that would write is refused", async () => {
-  using house = temporaryHome({ ...vendorEnv(model.url), ...connection });
-  await house.run(["config", "set", "tool_env", JSON.stringify(Object.keys(connection))]);
-  await house.run(["run", "hello", "--session", "main", "-m", wireModels.anthropic]);
-  const added = await house.run(["add", "main", "--postgres", "select name from birds order by name", "--net", "on", "--json"]);
+  using skein = temporaryHome({ ...vendorEnv(model.url), ...connection });
+  await skein.run(["config", "set", "tool_env", JSON.stringify(Object.keys(connection))]);
+  await skein.run(["run", "hello", "--session", "main", "-m", wireModels.anthropic]);
+  const added = await skein.run(["add", "main", "--postgres", "select name from birds order by name", "--net", "on", "--json"]);
   expect(added.json()).toMatchObject({ parts: [{ kind: "handle", handle: { source: "postgres" } }] });
   await psql("delete from birds");
-  await house.run(["run", "which birds?", "--session", "main"]);
+  await skein.run(["run", "which birds?", "--session", "main"]);
   expect(JSON.stringify(model.main().at(-1)?.body)).toContain("heron");
-  const writing = await house.run(["add", "main", "--postgres", "insert into birds values ('crow')", "--net", "on"]);
+  const writing = await skein.run(["add", "main", "--postgres", "insert into birds values ('crow')", "--net", "on"]);
   expect(writing).toMatchObject({ code: 1, err: expect.stringContaining("read-only") });
-  expect((await house.run(["verify"])).code).toBe(0);
+  expect((await skein.run(["verify"])).code).toBe(0);
 });
 
 function startOn(port: number): void {

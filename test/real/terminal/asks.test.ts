@@ -13,14 +13,14 @@ const script: ScriptSource = ({ position: { prompt } }) => {
   return { steps: [{ calls: [colour, { input: { command: "echo painted" } }, size] }], final: "thanks" };
 };
 
-async function talking(check: (terminal: Terminal, house: TemporaryHome) => Promise<void>): Promise<void> {
+async function talking(check: (terminal: Terminal, skein: TemporaryHome) => Promise<void>): Promise<void> {
   const server = startModelServer(script);
-  using house = temporaryHome(vendorEnv(server.url));
+  using skein = temporaryHome(vendorEnv(server.url));
   try {
-    await using terminal = await openTerminal(house);
+    await using terminal = await openTerminal(skein);
     await terminal.press(`skein chat -m ${wireModels.anthropic}`, "Enter");
     await terminal.until(/New session.*\n>/);
-    await check(terminal, house);
+    await check(terminal, skein);
   } finally {
     await server.stop();
   }
@@ -41,40 +41,40 @@ test("questions are asked one after the other, and the next line is the answer",
 });
 
 test("an answer from another terminal takes the question away", async () => {
-  await talking(async ({ press, until }, house) => {
+  await talking(async ({ press, until }, skein) => {
     await press("delegate", "Enter");
     await until(/\? Which colour\?[^]*answer >/);
-    const [ask] = JSON.parse((await house.run(["asks", "--json"])).out) as { id: string; waiting: boolean }[];
+    const [ask] = JSON.parse((await skein.run(["asks", "--json"])).out) as { id: string; waiting: boolean }[];
     expect(ask?.waiting).toBe(true);
-    expect(await house.run(["answer", ask?.id as string, "1"])).toMatchObject({ code: 0, err: "the turn that waited goes on\n" });
+    expect(await skein.run(["answer", ask?.id as string, "1"])).toMatchObject({ code: 0, err: "the turn that waited goes on\n" });
     await until(/answered: red\n[^]*whole\nok · 2 steps[^]*\n>/);
   });
 });
 
 test("Ctrl-C at a question stops the turn, and the conversation goes on", async () => {
-  await talking(async ({ press, until }, house) => {
+  await talking(async ({ press, until }, skein) => {
     await press("paint it", "Enter");
     await until(/answer >/);
     await press("not so", "C-c", "C-c");
     expect(await until(/cancelled · 1 step[^]*\n>/)).not.toContain("Which size?");
-    expect((await house.run(["asks"])).out).toBe("no question waits for an answer\n");
+    expect((await skein.run(["asks"])).out).toBe("no question waits for an answer\n");
     await press("go on", "Enter");
     await until(/gone on\nok · 1 step[^]*\n>/);
   });
 });
 
 test("a chat that is killed at its question can be answered and gone on with", async () => {
-  await talking(async ({ press, until }, house) => {
+  await talking(async ({ press, until }, skein) => {
     await press("part", "Enter");
     await until(/answer >/);
-    const [row] = JSON.parse((await house.run(["ps", "--json"])).out) as { pid: number; state: string }[];
+    const [row] = JSON.parse((await skein.run(["ps", "--json"])).out) as { pid: number; state: string }[];
     expect(row?.state).toBe("asking");
     process.kill(row?.pid as number, "SIGKILL");
     await until("Killed");
-    const [ask] = JSON.parse((await house.run(["asks", "--json"])).out) as { id: string; session_id: string; waiting: boolean }[];
+    const [ask] = JSON.parse((await skein.run(["asks", "--json"])).out) as { id: string; session_id: string; waiting: boolean }[];
     expect(ask?.waiting).toBe(false);
-    expect((await house.run(["answer", ask?.id as string, "2"])).code).toBe(0);
-    expect(await house.run(["run", "--resume", ask?.session_id as string])).toMatchObject({ code: 0, out: "part done\n" });
-    expect((await house.run(["verify"])).code).toBe(0);
+    expect((await skein.run(["answer", ask?.id as string, "2"])).code).toBe(0);
+    expect(await skein.run(["run", "--resume", ask?.session_id as string])).toMatchObject({ code: 0, out: "part done\n" });
+    expect((await skein.run(["verify"])).code).toBe(0);
   });
 });

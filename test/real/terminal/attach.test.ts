@@ -14,19 +14,19 @@ const waitFor = (name: string) => `until [ -e ${name} ]; do sleep 0.02; done`;
 
 test("what happened, what happens, a line typed in between, and the way out", async () => {
   const server = startModelServer(shellScript([lines, waitFor("go-on"), waitFor("end")], "All done."), { count: "requests" });
-  using house = temporaryHome(vendorEnv(server.url));
+  using skein = temporaryHome(vendorEnv(server.url));
   try {
     const args = ["run", "count the lines", "--session", "count", "-m", wireModels.anthropic, "--output-format", "events"];
-    const run = readEvents(house.start(args));
+    const run = readEvents(skein.start(args));
     await run.until((event) => event.type === "node.added" && event.node?.parts[0]?.kind === "result");
-    await using terminal = await openTerminal(house, { columns: 80, rows: 24 });
+    await using terminal = await openTerminal(skein, { columns: 80, rows: 24 });
     const { press, until } = terminal;
     await press("skein attach count", "Enter");
     await until("• bash until [ -e go-on ]");
     await press("be quick, ple");
     await until("> be quick, ple");
     // What comes while something is typed goes above it.
-    writeFileSync(join(house.project, "go-on"), "");
+    writeFileSync(join(skein.project, "go-on"), "");
     await until(/• bash until \[ -e end \]; do sleep 0\.02; done\n> be quick, ple\s*$/);
     await press("ase", "Enter");
     await until(/> be quick, please\n[^]*waits for the agent's next step: be quick, please/);
@@ -36,12 +36,12 @@ test("what happened, what happens, a line typed in between, and the way out", as
     expect(await until(/ -?echo echoe/)).toMatch(/ icanon [^]* echo /);
     await press("clear; skein attach count", "Enter");
     await until("• bash until [ -e end ]");
-    writeFileSync(join(house.project, "end"), "");
+    writeFileSync(join(skein.project, "end"), "");
     const whole = await until(/All done\.\nok · 4 steps/);
     expect(whole).toContain("> be quick, please\n  given to the agent: be quick, please");
     expect((await run.ended).code).toBe(0);
     await terminal[Symbol.asyncDispose]();
-    expect(await waitForNoProcesses(house.root)).toEqual([]);
+    expect(await waitForNoProcesses(skein.root)).toEqual([]);
   } finally {
     await server.stop();
   }

@@ -9,8 +9,8 @@ import { openTerminal } from "../../support/tmux.ts";
 
 describe("in a terminal", () => {
   test("the sample is typed with the keys of a keyboard", async () => {
-    await runChatJourney(async ({ house }) => {
-      await using terminal = await openTerminal(house);
+    await runChatJourney(async ({ skein }) => {
+      await using terminal = await openTerminal(skein);
       const { press, until } = terminal;
       await press(`skein chat ${model.join(" ")}`, "Enter");
       await until(/New session.*\n>/);
@@ -37,13 +37,13 @@ describe("in a terminal", () => {
       await until("Resume with: skein chat other\n$");
       await press("stty -a", "Enter");
       expect(await until(/ -?echo echoe/)).toMatch(/ icanon [^]* echo /);
-      expect(history(house)).toEqual([list, main, "/fork other", utils, "/branches"]);
+      expect(history(skein)).toEqual([list, main, "/fork other", utils, "/branches"]);
     });
   });
 
   test("Ctrl-C stops the turn and all it started, and the conversation goes on", async () => {
-    await runChatJourney(async ({ house }) => {
-      await using terminal = await openTerminal(house);
+    await runChatJourney(async ({ skein }) => {
+      await using terminal = await openTerminal(skein);
       const { press, until } = terminal;
       await press(`skein chat ${model.join(" ")}`, "Enter");
       await until(/New session.*\n>/);
@@ -56,13 +56,13 @@ describe("in a terminal", () => {
       await press("C-d");
       await until("Session saved.");
       await terminal[Symbol.asyncDispose]();
-      expect(await waitForNoProcesses(house.root)).toEqual([]);
+      expect(await waitForNoProcesses(skein.root)).toEqual([]);
     });
   });
 
   test("a paste of several lines is one message, and a resize keeps the line", async () => {
-    await runChatJourney(async ({ house }) => {
-      await using terminal = await openTerminal(house);
+    await runChatJourney(async ({ skein }) => {
+      await using terminal = await openTerminal(skein);
       const { press, until } = terminal;
       await press(`skein chat ${model.join(" ")}`, "Enter");
       await until(/New session.*\n>/);
@@ -83,8 +83,8 @@ describe("in a terminal", () => {
   });
 });
 
-function history(house: TemporaryHome): unknown[] {
-  const folder = join(house.root, "skein", "state", "history");
+function history(skein: TemporaryHome): unknown[] {
+  const folder = join(skein.root, "skein", "state", "history");
   const [file = ""] = readdirSync(folder);
   return readFileSync(join(folder, file), "utf8")
     .trim()

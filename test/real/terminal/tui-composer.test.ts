@@ -11,9 +11,9 @@ const ready = /\[INSERT\] \[idle\]/;
 const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 test("a message is written with all that helps: files, a shell, pastes, images, and what was sent before", async () => {
-  await runChatJourney(async ({ house, server }) => {
-    writeFileSync(join(house.project, "shot.png"), Buffer.from(pixel, "base64"));
-    await using terminal = await openTerminal(house, size);
+  await runChatJourney(async ({ skein, server }) => {
+    writeFileSync(join(skein.project, "shot.png"), Buffer.from(pixel, "base64"));
+    await using terminal = await openTerminal(skein, size);
     const { press, paste, until } = terminal;
     await press(`skein tui ${model.join(" ")}`, "Enter");
     await until(ready);
@@ -55,8 +55,8 @@ test("a message is written with all that helps: files, a shell, pastes, images, 
 });
 
 test("Esc stops the turn, / finds words, Space m a model, Space b what it cost", async () => {
-  await runChatJourney(async ({ house }) => {
-    await using terminal = await openTerminal(house, size);
+  await runChatJourney(async ({ skein }) => {
+    await using terminal = await openTerminal(skein, size);
     const { press, until } = terminal;
     await press(`skein tui ${model.join(" ")}`, "Enter");
     await until(ready);

@@ -17,9 +17,9 @@ type Model = { isHeld: boolean };
 
 describe("the screen follows", () => {
   test("the branch it shows, and nothing of one that streams on where it was left", async () => {
-    await inHouse(async (house, terminal, model) => {
+    await withHome(async (skein, terminal, model) => {
       const { press, until } = terminal;
-      const logs = async (screen: string) => (await house.run(["logs", /── ([0-9a-f]{8}) ─/.exec(screen)![1]!])).out;
+      const logs = async (screen: string) => (await skein.run(["logs", /── ([0-9a-f]{8}) ─/.exec(screen)![1]!])).out;
       await press(`skein tui -m ${longRunModel}`, "Enter");
       await until(ready);
       await press("the first", "Enter");
@@ -49,8 +49,8 @@ describe("the screen follows", () => {
   }, 300_000);
 
   test("the turn of another process and of another screen, and what both left when they were killed", async () => {
-    await inHouse(async (house, terminal, model) => {
-      await using other = await openTerminal(house, size, skeinCommand(), "beside");
+    await withHome(async (skein, terminal, model) => {
+      await using other = await openTerminal(skein, size, skeinCommand(), "beside");
       await other.press(`skein run "the run" --session count -m ${longRunModel}`, "Enter");
       await other.until("0.1");
       await terminal.press("skein attach count --tui", "Enter");
@@ -73,13 +73,13 @@ describe("the screen follows", () => {
       model.isHeld = true;
       await other.press("from the other", "Enter");
       await terminal.until(/from the other[^]*0\.5 /);
-      await kill(house, " tui count");
+      await kill(skein, " tui count");
       const left = await terminal.until(/0\.5 [^]*it had come this far[^]*interrupted: Enter goes on with it/);
       expect(left).toContain("▌ from the other");
       await terminal.press("Enter");
       // What is shown is written down at most 100 ms later: of half an answer, its beginning was long ago.
       const streamed = await terminal.until(/killed · 0 steps[^]*0\.19 \./);
-      await kill(house, " attach count --tui");
+      await kill(skein, " attach count --tui");
       await terminal.until("Killed");
       await terminal.press("reset; clear; skein", "Enter");
       const again = await terminal.until(/killed · 0 steps[^]*0\.5 [^]*interrupted: Enter/);
@@ -91,7 +91,7 @@ describe("the screen follows", () => {
   }, 300_000);
 
   test("a turn in the hub, which outlives it; a hub that dies is told, and gone on with in the next one", async () => {
-    await inHouse(async (house, { press, until }, model) => {
+    await withHome(async (skein, { press, until }, model) => {
       await press(`skein tui --hub auto -m ${longRunModel}`, "Enter");
       await until(ready);
       await press("the task", "Enter");
@@ -107,7 +107,7 @@ describe("the screen follows", () => {
       model.isHeld = true;
       await press("once more", "Enter");
       await until(/once more[^]*0\.5 /);
-      await kill(house, " hub start");
+      await kill(skein, " hub start");
       await until(/once more[^]*0\.5 [^]*the hub is gone[^]*\[no hub\]/);
       await press("are you there", "Enter");
       await until(/back in the prompt[^]*> are you there/);
@@ -120,7 +120,7 @@ describe("the screen follows", () => {
       await until(/killed · 0 steps[^]*0\.39 done[^]*── ok · 1 step/);
       await press("C-c", "C-c");
       await until(/Resume with: skein tui .*\n\$/);
-      expect((await house.run(["hub", "stop"])).out).toBe("the hub is stopped\n");
+      expect((await skein.run(["hub", "stop"])).out).toBe("the hub is stopped\n");
     });
   }, 300_000);
 });
@@ -134,9 +134,9 @@ test("a session that is opened again has its sub-sessions, also those that were 
     "ask me": script({ name: "ask_user", input: { question: "Which colour?", options: ["red", "blue"] } }, "Thanks."),
   };
   const server = startModelServer(({ position: { prompt } }) => known[prompt] ?? { steps: [], final: "3 files" });
-  using house = temporaryHome(vendorEnv(server.url));
+  using skein = temporaryHome(vendorEnv(server.url));
   try {
-    await using terminal = await openTerminal(house, { columns: 120, rows: 24 });
+    await using terminal = await openTerminal(skein, { columns: 120, rows: 24 });
     const { press, until } = terminal;
     const usedIn = (screen: string) => /\[i:(\d+) o:\d+ \| total i:(\d+) o:\d+ \S+\]/.exec(screen)!.slice(0, 3);
     await press(`skein tui -m ${wireModels.anthropic}`, "Enter");
@@ -163,7 +163,7 @@ test("a session that is opened again has its sub-sessions, also those that were 
     await press("iwait", "Enter");
     // Who begins to follow it when its call runs already is shown what it said last.
     await until(/│ bash sleep 300\n[^]*◆ native: sleep on it\n +running · [^\n]*(bash\(…\)|Sleeping\.)/);
-    await kill(house, "main.ts tui");
+    await kill(skein, "main.ts tui");
     await until("Killed");
     await press("reset; clear; skein", "Enter");
     await until(/◆ native: sleep on it\n +interrupted · i:\S+ o:\d+ · \S+ · Sleeping\.\n[^]*interrupted: Enter/);
@@ -171,7 +171,7 @@ test("a session that is opened again has its sub-sessions, also those that were 
     await until(/◆ native: sleep on it\n +interrupted · [^]*── killed[^]*It is over\.[^]*── ok/);
     await press("C-c", "C-c");
     await until(/Resume with: skein tui .*\n\$/);
-    expect((await house.run(["run", "ask me", "--continue"])).code).toBe(8);
+    expect((await skein.run(["run", "ask me", "--continue"])).code).toBe(8);
     await press("clear; skein", "Enter");
     await until(/Which colour\?[^]*2\. blue[^]*\[asking\]/);
     await press("2", "Enter");
@@ -181,24 +181,24 @@ test("a session that is opened again has its sub-sessions, also those that were 
   }
 }, 300_000);
 
-async function inHouse(walk: (house: TemporaryHome, terminal: Terminal, model: Model) => Promise<void>): Promise<void> {
+async function withHome(walk: (skein: TemporaryHome, terminal: Terminal, model: Model) => Promise<void>): Promise<void> {
   const model = { isHeld: true };
   const server = startLongRun({ ...answer, isHeldAt: (at) => at === half && model.isHeld });
-  using house = temporaryHome(vendorEnv(server.url));
+  using skein = temporaryHome(vendorEnv(server.url));
   try {
-    await using terminal = await openTerminal(house, size);
-    await walk(house, terminal, model);
+    await using terminal = await openTerminal(skein, size);
+    await walk(skein, terminal, model);
     await terminal[Symbol.asyncDispose]();
-    expect(await waitForNoProcesses(house.root)).toEqual([]);
+    expect(await waitForNoProcesses(skein.root)).toEqual([]);
   } finally {
     model.isHeld = false;
-    await house.run(["hub", "stop", "--wait", "0"]);
+    await skein.run(["hub", "stop", "--wait", "0"]);
     await server.stop();
   }
 }
 
-async function kill(house: TemporaryHome, words: string): Promise<void> {
-  process.kill((await findProcess(house.root, (command) => command.includes(words))).pid, "SIGKILL");
+async function kill(skein: TemporaryHome, words: string): Promise<void> {
+  process.kill((await findProcess(skein.root, (command) => command.includes(words))).pid, "SIGKILL");
 }
 
 /** Without how long a call took, which only who watched it knows. */

@@ -117,10 +117,10 @@ for (const size of [
 ])
   test(`every key does at ${size.columns} × ${size.rows} what the help says`, async () => {
     const server = startModelServer(({ position }) => scripts[position.prompt] ?? { steps: [], final: `You said: ${position.prompt}` });
-    using house = temporaryHome({ ...vendorEnv(server.url), EDITOR: "true" });
-    await Bun.write(join(house.project, "src", "a.ts"), "const a = 1;\n");
+    using skein = temporaryHome({ ...vendorEnv(server.url), EDITOR: "true" });
+    await Bun.write(join(skein.project, "src", "a.ts"), "const a = 1;\n");
     try {
-      await using terminal = await openTerminal(house, size);
+      await using terminal = await openTerminal(skein, size);
       const { press, until } = terminal;
       const walk = async (rows: Row[]) => {
         for (const [keys, shown] of rows) {
@@ -148,7 +148,7 @@ for (const size of [
       await until("[NORMAL] [bash]");
       await press("g", "g");
       await press("k");
-      writeFileSync(join(house.project, "go"), "");
+      writeFileSync(join(skein.project, "go"), "");
       await until(/^ {2}▌ wait\n[^]*\[NORMAL\] \[idle\]/);
       await press("i", "again", "Enter");
       const both = await until(/You said: again[^]*\[INSERT\] \[idle\]/);
@@ -161,7 +161,7 @@ for (const size of [
       await until(/Say what to plan[^]*\[INSERT\] \[plan\]/);
       await press("plan", "Enter");
       await until(/> write\(elsewhere\) -- can't write [^]*planned[^]*\[INSERT\] \[plan\]/);
-      expect(existsSync(join(house.project, "elsewhere"))).toBe(false);
+      expect(existsSync(join(skein.project, "elsewhere"))).toBe(false);
       await press("Escape", ":quit", "Enter");
       await until(/Resume with: skein tui [0-9a-f]{8}\n\$/);
     } finally {

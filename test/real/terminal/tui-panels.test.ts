@@ -11,9 +11,9 @@ const size = { columns: 80, rows: 24 };
 
 describe("the tree and the sessions", () => {
   test("are walked, forked, compared, grafted, renamed, archived and found again", async () => {
-    await runChatJourney(async ({ house, chat }) => {
+    await runChatJourney(async ({ skein, chat }) => {
       await chat([list, main, "/fork other", utils]);
-      await using terminal = await openTerminal(house, size);
+      await using terminal = await openTerminal(skein, size);
       const { press, until } = terminal;
       await press(`skein tui other ${model.join(" ")}`, "Enter");
       await until(/Here's utils\.py\.[^]*\[INSERT\] \[idle\]/);
@@ -85,9 +85,9 @@ describe("the agents", () => {
         ? shellScript(["echo begun; sleep 300"], "done")
         : { steps: [{ text: "Delegating.", calls }], final: "all back" };
     });
-    using house = temporaryHome(vendorEnv(server.url));
+    using skein = temporaryHome(vendorEnv(server.url));
     try {
-      await using terminal = await openTerminal(house, size);
+      await using terminal = await openTerminal(skein, size);
       const { press, until } = terminal;
       await press(`skein tui --max-budget-usd 2 ${model.join(" ")}`, "Enter");
       await until(/\[INSERT\] \[idle\]/);
@@ -122,15 +122,15 @@ describe("the agents", () => {
       await until(/SESSION +STATE +AGE +AGENT +MODEL +TOKENS +COST +LEFT +TASK/);
       await terminal.resize(size.columns, size.rows);
       // A question that another process ended with is answered from here.
-      expect((await house.run(["run", "ask me", "--session", "asker", ...model])).code).not.toBe(0);
+      expect((await skein.run(["run", "ask me", "--session", "asker", ...model])).code).not.toBe(0);
       await until(/asker +needs-input/);
       await press("G", "a");
       await until(/Which colour\?[^]*2\. blue/);
       await press("2", "Enter");
       await until(/── answered/);
-      expect((await house.run(["asks"])).out).not.toContain("Which colour?");
+      expect((await skein.run(["asks"])).out).not.toContain("Which colour?");
       // What another process runs has a budget of its own, and is stopped from here.
-      const beside = house.start(["run", tasks[0]!, "--session", "beside", "--max-budget-usd", "0.75", ...model]);
+      const beside = skein.start(["run", tasks[0]!, "--session", "beside", "--max-budget-usd", "0.75", ...model]);
       await press("Space", "a");
       await until(/│ beside +running .*\$0\.00\d\d +\$0\.7\d /);
       await press("gg", "x", "x");

@@ -32,11 +32,11 @@ function answerTo(prompt: string): Script {
   return { steps: [], final: `You said: ${prompt}` };
 }
 
-async function onScreen(walk: (house: TemporaryHome, terminal: Terminal, server: ModelServer) => Promise<void>): Promise<void> {
+async function onScreen(walk: (skein: TemporaryHome, terminal: Terminal, server: ModelServer) => Promise<void>): Promise<void> {
   const server = startModelServer(({ position }) => answerTo(position.prompt));
-  using house = temporaryHome({ ...vendorEnv(server.url), EDITOR: "./editor '--flag with blanks'" });
+  using skein = temporaryHome({ ...vendorEnv(server.url), EDITOR: "./editor '--flag with blanks'" });
   // As many editors save: a new file, moved over the old one. The second time it fails after that.
-  const editor = join(house.project, "editor");
+  const editor = join(skein.project, "editor");
   const lines = [
     "#!/bin/sh",
     '[ "$1" = "--flag with blanks" ] || exit 9',
@@ -47,10 +47,10 @@ async function onScreen(walk: (house: TemporaryHome, terminal: Terminal, server:
   writeFileSync(editor, `${lines.join("\n")}\n`);
   chmodSync(editor, 0o755);
   try {
-    await using terminal = await openTerminal(house, { columns: 80, rows: 24 });
+    await using terminal = await openTerminal(skein, { columns: 80, rows: 24 });
     await terminal.press(`skein tui ${model.join(" ")} --sandbox auto`, "Enter");
     await terminal.until(/\[INSERT\] \[idle\]/);
-    await walk(house, terminal, server);
+    await walk(skein, terminal, server);
   } finally {
     await server.stop();
   }
@@ -65,8 +65,8 @@ function sent(server: ModelServer, at: number): { system: string; texts: string[
 }
 
 test("a plan is made in a talk of its own, edited by a program that renames, carried out without the talk, and ticked", async () => {
-  await onScreen(async (house, { press, until }, server) => {
-    const plan = () => readFileSync(join(house.project, ".skein", "plan.md"), "utf8");
+  await onScreen(async (skein, { press, until }, server) => {
+    const plan = () => readFileSync(join(skein.project, ".skein", "plan.md"), "utf8");
     await press("hello", "Enter");
     await until(/You said: hello[^]*\[idle\]/);
     const original = sent(server, 0).system;
@@ -100,12 +100,12 @@ test("a plan is made in a talk of its own, edited by a program that renames, car
     await until(/ended with 3; the plan has 5 lines[^]*\[execute: bash\]/);
     await press("Space", "P");
     await until(/│ - \[x\] count them [^]*│ - \[ \] name them /);
-    writeFileSync(join(house.project, "go"), "");
+    writeFileSync(join(skein.project, "go"), "");
     await until(/│ - \[x\] name them [^]*plan 2\/4: a person's step[^]*\[execute\]/);
     const request = sent(server, -1);
     expect(request.system).toBe(`${original}\n\n## Plan\n${final}`);
     expect(request.texts).toEqual([expect.stringMatching(/^Carry out the plan\. .* mark it with \[x\] in \.skein\/plan\.md/)]);
-    const listed = (await house.run(["list", "--json"])).json() as unknown as {
+    const listed = (await skein.run(["list", "--json"])).json() as unknown as {
       id: string;
       parent_session_id: string | null;
       task: string;
@@ -128,7 +128,7 @@ test("a plan is made in a talk of its own, edited by a program that renames, car
 });
 
 test("the network is another sandbox's from the next turn on, and Ctrl+Z leaves the screen until fg, in whatever size it is then", async () => {
-  await onScreen(async (house, { press, until, resize }) => {
+  await onScreen(async (skein, { press, until, resize }) => {
     await press("where", "Enter");
     await until("[bash]");
     await press("Space", "n");
@@ -139,11 +139,11 @@ test("the network is another sandbox's from the next turn on, and Ctrl+Z leaves 
     await press("clear; stty -a", "Enter");
     expect(await until(/ -?echo echoe/)).toMatch(/ icanon [^]* echo /);
     await resize(100, 20);
-    writeFileSync(join(house.project, "on"), "");
+    writeFileSync(join(skein.project, "on"), "");
     await press("fg", "Enter");
     const first = await until(/> bash\(readlink \S+\) -- net:\[\d+\][^]*── ok[^]*\[idle\] /);
     expect(first.split("\n")).toHaveLength(21);
-    process.kill((await findProcess(house.root, (command) => command.includes(" tui -m "))).pid, "SIGTSTP");
+    process.kill((await findProcess(skein.root, (command) => command.includes(" tui -m "))).pid, "SIGTSTP");
     expect(await until(/fg\n[^]*Stopped[^]*\n\$\s*$/)).not.toContain("[NET:");
     await press("fg", "Enter");
     await until(/▌ where[^]*── ok[^]*\[idle\]/);
@@ -154,6 +154,6 @@ test("the network is another sandbox's from the next turn on, and Ctrl+Z leaves 
     if (second.includes("[SANDBOX: on]")) expect(before).not.toBe(after);
     await press("C-c", "C-c");
     await until(/Resume with: skein tui .*\n\$/);
-    expect(existsSync(join(house.project, ".skein", "plan.md"))).toBe(false);
+    expect(existsSync(join(skein.project, ".skein", "plan.md"))).toBe(false);
   });
 });

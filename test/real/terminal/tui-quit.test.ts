@@ -12,9 +12,9 @@ const size = { columns: 80, rows: 24 };
 const ready = /\[INSERT\] \[idle\]/;
 
 test("what was typed and not sent is there again after a kill -9 and after leaving, and two screens keep theirs apart", async () => {
-  await runChatJourney(async ({ house, server }) => {
-    await using one = await openTerminal(house, size);
-    await using other = await openTerminal(house, size, skeinCommand(), "beside");
+  await runChatJourney(async ({ skein, server }) => {
+    await using one = await openTerminal(skein, size);
+    await using other = await openTerminal(skein, size, skeinCommand(), "beside");
     await one.press(`skein tui ${model.join(" ")}`, "Enter");
     await one.until(ready);
     await other.press(`skein tui --new ${model.join(" ")}`, "Enter");
@@ -23,12 +23,12 @@ test("what was typed and not sent is there again after a kill -9 and after leavi
     await one.paste(Array.from({ length: 12 }, (_, at) => `pasted ${at}`).join("\n"));
     await one.until("> half a th[pasted 12 lines]");
     await other.press("of the other one");
-    const kept = () => filesBelow(join(house.root, "skein", "state", "unsent"));
+    const kept = () => filesBelow(join(skein.root, "skein", "state", "unsent"));
     const isKept = (text: string) => kept().some((file) => readFileSync(file, "utf8").includes(text));
     while (!isKept("pasted 11") || !isKept("of the other one")) await Bun.sleep(20);
     expect(kept().map((file) => statSync(file).mode & 0o777)).toEqual([0o600, 0o600]);
 
-    const screens = processesOf(house.root).filter(({ command }) => command.includes(" tui "));
+    const screens = processesOf(skein.root).filter(({ command }) => command.includes(" tui "));
     expect(screens).toHaveLength(2);
     process.kill(screens.find(({ command }) => !command.includes("--new"))!.pid, "SIGKILL");
     await one.until("Killed");
@@ -58,8 +58,8 @@ test("what was typed and not sent is there again after a kill -9 and after leavi
 });
 
 test("a turn that was left running elsewhere is not stopped without a word, and the branch that left it has a name of its own", async () => {
-  await runChatJourney(async ({ house }) => {
-    await using terminal = await openTerminal(house, size);
+  await runChatJourney(async ({ skein }) => {
+    await using terminal = await openTerminal(skein, size);
     const { press, until } = terminal;
     await press(`skein tui ${model.join(" ")}`, "Enter");
     await until(ready);
@@ -80,8 +80,8 @@ test("a turn that was left running elsewhere is not stopped without a word, and 
     await press("Escape", ":q", "Enter");
     const told = await until(/Resume with: skein tui [0-9a-f]{8}\n\$/);
     const [, stopped = ""] = /Stopped: take your time\. Go on with: skein tui ([0-9a-f]{8})\nSession saved\. Resume/.exec(told)!;
-    expect((await house.run(["show", stopped])).out).toMatch(/sleep 300\] ✗ .*cancelled/);
-    expect((await house.run(["list"])).out).toMatch(/ take your time\n\* {2}[0-9a-f]{8} .* \$ seq 3\n$/);
+    expect((await skein.run(["show", stopped])).out).toMatch(/sleep 300\] ✗ .*cancelled/);
+    expect((await skein.run(["list"])).out).toMatch(/ take your time\n\* {2}[0-9a-f]{8} .* \$ seq 3\n$/);
   });
 });
 

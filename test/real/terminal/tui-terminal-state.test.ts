@@ -18,7 +18,7 @@ const preload = join(import.meta.dir, "..", "..", "fixtures", "preload", "throw-
 const shell = ["sh", "-c", '"$@"; echo "code $?"; stty -a; echo over', "sh"];
 const inShell = [...shell, ...skeinCommand()];
 
-const endings: { how: string; end: (screen: PtyProgram, house: TemporaryHome) => Promise<void>; code: number }[] = [
+const endings: { how: string; end: (screen: PtyProgram, skein: TemporaryHome) => Promise<void>; code: number }[] = [
   {
     how: ":quit",
     async end({ type, until }) {
@@ -31,7 +31,7 @@ const endings: { how: string; end: (screen: PtyProgram, house: TemporaryHome) =>
   { how: "Ctrl+C twice", end: async ({ type }) => type("\x03\x03"), code: 0 },
   ...Object.entries({ SIGHUP: 129, SIGINT: 130, SIGQUIT: 131, SIGTERM: 143 }).map(([signal, code]) => ({
     how: signal,
-    end: async (_: PtyProgram, house: TemporaryHome) => void process.kill((await screenIn(house)).pid, signal),
+    end: async (_: PtyProgram, skein: TemporaryHome) => void process.kill((await screenIn(skein)).pid, signal),
     code,
   })),
 ];
@@ -39,28 +39,28 @@ const endings: { how: string; end: (screen: PtyProgram, house: TemporaryHome) =>
 describe("the terminal", () => {
   for (const { how, end, code } of endings)
     test(`is as it was after ${how}, with a turn running, and the way back is told`, async () => {
-      await runChatJourney(async ({ house }) => {
-        await using screen = startInPty(house, words, { program: inShell });
+      await runChatJourney(async ({ skein }) => {
+        await using screen = startInPty(skein, words, { program: inShell });
         await screen.until(ready);
         screen.type("take your time\r");
         await screen.until(running);
-        await end(screen, house);
+        await end(screen, skein);
         const shown = await screen.until("over\n");
         expect(shown).toMatch(new RegExp(`Resume with: skein tui [0-9a-f]{8}\\ncode ${code}\\n`));
         expect(shown).toMatch(/ icanon [^]* echo /);
         expect(modesLeft(screen.written())).toEqual([]);
-        expect(await waitForNoProcesses(house.root)).toEqual([]);
-        expect((await house.run(["show"])).out).toMatch(/sleep 300\] ✗ .*cancelled/);
+        expect(await waitForNoProcesses(skein.root)).toEqual([]);
+        expect((await skein.run(["show"])).out).toMatch(/sleep 300\] ✗ .*cancelled/);
       });
     });
 
   test.each([[[]], [["--inline"]]])(
     "is as it was after a fault that nobody foresaw, which is told in short, %p",
     async (more: string[]) => {
-      await runChatJourney(async ({ house }) => {
-        const file = join(house.root, "throw-now");
+      await runChatJourney(async ({ skein }) => {
+        const file = join(skein.root, "throw-now");
         const program = [...shell, ...sourceCommand("--preload", preload)];
-        await using screen = startInPty(house, [...words, ...more], { program, env: { NO_COLOR: "1", THROW_WHEN: file } });
+        await using screen = startInPty(skein, [...words, ...more], { program, env: { NO_COLOR: "1", THROW_WHEN: file } });
         await screen.until(ready);
         screen.type("take your time\r");
         await screen.until(running);
@@ -72,30 +72,30 @@ describe("the terminal", () => {
         );
         expect(after).toMatch(/^1\n[^]* icanon [^]* echo /);
         expect(modesLeft(screen.written())).toEqual([]);
-        expect(await waitForNoProcesses(house.root)).toEqual([]);
-        expect((await house.run(["show"])).out).toMatch(/sleep 300\] ✗ .*cancelled/);
-        const [report] = await Array.fromAsync(new Bun.Glob("**/crashes.log").scan({ cwd: house.root, dot: true, absolute: true }));
+        expect(await waitForNoProcesses(skein.root)).toEqual([]);
+        expect((await skein.run(["show"])).out).toMatch(/sleep 300\] ✗ .*cancelled/);
+        const [report] = await Array.fromAsync(new Bun.Glob("**/crashes.log").scan({ cwd: skein.root, dot: true, absolute: true }));
         expect(await Bun.file(report!).text()).toMatch(/skein \S+\nTypeError: nobody foresaw this\n +at .*throw-on-file\.ts/);
       });
     },
   );
 
   test.each([[[]], [["--inline"]]])("that goes away ends the turn with it, and nothing is left %p", async (more: string[]) => {
-    await runChatJourney(async ({ house }) => {
-      await using screen = startInPty(house, [...words, ...more]);
+    await runChatJourney(async ({ skein }) => {
+      await using screen = startInPty(skein, [...words, ...more]);
       await screen.until(ready);
       screen.type("take your time\r");
       await screen.until(running);
       screen.hangUp();
       expect(await screen.exited).toBe(129);
-      expect(await waitForNoProcesses(house.root)).toEqual([]);
-      expect((await house.run(["show"])).out).toMatch(/sleep 300\] ✗ .*cancelled/);
+      expect(await waitForNoProcesses(skein.root)).toEqual([]);
+      expect((await skein.run(["show"])).out).toMatch(/sleep 300\] ✗ .*cancelled/);
     });
   });
 
   test("keeps all that was finished in its scrollback with --inline, and what lay over it is gone", async () => {
-    await runChatJourney(async ({ house }) => {
-      await using terminal = await openTerminal(house, { columns: 80, rows: 24 });
+    await runChatJourney(async ({ skein }) => {
+      await using terminal = await openTerminal(skein, { columns: 80, rows: 24 });
       const { press, until } = terminal;
       await press(`echo before; skein ${words.join(" ")} --inline`, "Enter");
       await until(/before[^]*── new session[^]*\[INSERT\] \[idle\]/);
@@ -142,9 +142,9 @@ describe("the terminal", () => {
   test("is only written on line by line for those who listen, and asks in words", async () => {
     const calls = [{ name: "ask_user", input: { question: "Which colour?", options: ["red", "blue"] } }];
     const server = startModelServer({ steps: [{ calls }], final: "Thanks." });
-    using house = temporaryHome(vendorEnv(server.url));
+    using skein = temporaryHome(vendorEnv(server.url));
     try {
-      await using screen = startInPty(house, words, { env: { ACCESSIBLE: "1", NO_COLOR: "1" } });
+      await using screen = startInPty(skein, words, { env: { ACCESSIBLE: "1", NO_COLOR: "1" } });
       await screen.until(/New session .*\nYou: /);
       screen.type("go\r");
       await screen.until(
@@ -166,8 +166,8 @@ describe("the terminal", () => {
     const seed = 8;
     const random = randomOf(seed);
     const one = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)]!;
-    await runChatJourney(async ({ house }) => {
-      await using terminal = await openTerminal(house, { columns: 80, rows: 24 });
+    await runChatJourney(async ({ skein }) => {
+      await using terminal = await openTerminal(skein, { columns: 80, rows: 24 });
       const { press, until } = terminal;
       await press(`EDITOR=true skein ${words.join(" ")}`, "Enter");
       await until(ready);
@@ -179,9 +179,9 @@ describe("the terminal", () => {
         await terminal.resize(20 + Math.floor(random() * 180), 5 + Math.floor(random() * 55));
       }
       await terminal.resize(80, 24);
-      const left = await still(terminal, house);
+      const left = await still(terminal, skein);
       await press("C-l");
-      expect(await still(terminal, house), `seed ${seed}`).toBe(left);
+      expect(await still(terminal, skein), `seed ${seed}`).toBe(left);
       expect(left).toMatch(/\[(NORMAL|INSERT|COMMAND|SEARCH)\]/);
       await press("C-c", "C-c");
       await until(/Resume with: skein tui .*\n\$/);
@@ -193,9 +193,9 @@ describe("the terminal", () => {
   test("tells who looks elsewhere that the agent asks, and nobody who looks; its title says so", async () => {
     const ask = (question: string) => ({ calls: [{ name: "ask_user", input: { question, options: ["red", "blue"] } }] });
     const server = startModelServer({ steps: [ask("First?"), ask("Second?")], final: "Thanks." });
-    using house = temporaryHome(vendorEnv(server.url));
+    using skein = temporaryHome(vendorEnv(server.url));
     try {
-      await using screen = startInPty(house, words, { env: { NO_COLOR: "1", SKEIN_NOTIFY: "osc" } });
+      await using screen = startInPty(skein, words, { env: { NO_COLOR: "1", SKEIN_NOTIFY: "osc" } });
       await screen.until(ready);
       screen.type("go\r");
       await asked(screen, 1);
@@ -211,9 +211,9 @@ describe("the terminal", () => {
   });
 
   test("gets its own sixteen colours and no others, and none where none are wanted", async () => {
-    await runChatJourney(async ({ house }) => {
+    await runChatJourney(async ({ skein }) => {
       const sent = async (env: Record<string, string>) => {
-        await using screen = startInPty(house, words, { env });
+        await using screen = startInPty(skein, words, { env });
         await screen.until(ready);
         screen.type("hello\r");
         await screen.until(/You ?said: ?hello[^]*── ?ok/);
@@ -231,8 +231,8 @@ describe("the terminal", () => {
   });
 });
 
-function screenIn(house: TemporaryHome): Promise<LivingProcess> {
-  return findProcess(house.root, (command) => command.includes(`src/main.ts ${words.join(" ")}`) && !command.startsWith("sh "));
+function screenIn(skein: TemporaryHome): Promise<LivingProcess> {
+  return findProcess(skein.root, (command) => command.includes(`src/main.ts ${words.join(" ")}`) && !command.startsWith("sh "));
 }
 
 /** Whatever leaves, runs a shell or stops is not among them. */
@@ -242,8 +242,8 @@ const stormKeys = [
 ];
 
 /** The screen, as soon as it does not change any more, no turn runs, and its process has nothing to do, which a busy machine may not let it. */
-async function still({ screen }: Terminal, house: TemporaryHome): Promise<string> {
-  const { pid } = await screenIn(house);
+async function still({ screen }: Terminal, skein: TemporaryHome): Promise<string> {
+  const { pid } = await screenIn(skein);
   for (let before = ""; ;) {
     const now = await screen();
     if (now === before && /\[(idle|plan|execute)\]/.test(now) && !isAtWork(pid)) return now;

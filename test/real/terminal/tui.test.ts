@@ -11,8 +11,8 @@ const ready = /\[INSERT\] \[idle\]/;
 
 describe("the screen", () => {
   test("takes a message, shows what comes of it, and leaves the terminal as it was", async () => {
-    await runChatJourney(async ({ house }) => {
-      await using terminal = await openTerminal(house, size);
+    await runChatJourney(async ({ skein }) => {
+      await using terminal = await openTerminal(skein, size);
       const { press, until } = terminal;
       await press(`skein tui ${model.join(" ")}`, "Enter");
       await until(ready);
@@ -39,8 +39,8 @@ describe("the screen", () => {
   });
 
   test("Ctrl+C stops the turn, and the conversation goes on", async () => {
-    await runChatJourney(async ({ house }) => {
-      await using terminal = await openTerminal(house, size);
+    await runChatJourney(async ({ skein }) => {
+      await using terminal = await openTerminal(skein, size);
       const { press, until } = terminal;
       await press(`skein tui ${model.join(" ")}`, "Enter");
       await until(ready);
@@ -60,17 +60,17 @@ describe("the screen", () => {
       await press("C-c", "C-c");
       await until(/Resume with: skein tui .*\n\$/);
       await terminal[Symbol.asyncDispose]();
-      expect(await waitForNoProcesses(house.root)).toEqual([]);
+      expect(await waitForNoProcesses(skein.root)).toEqual([]);
     });
   });
 
   test("a signal ends it, and the terminal is given back", async () => {
-    await runChatJourney(async ({ house }) => {
-      await using terminal = await openTerminal(house, size);
+    await runChatJourney(async ({ skein }) => {
+      await using terminal = await openTerminal(skein, size);
       const { press, until } = terminal;
       await press(`skein tui ${model.join(" ")}; echo "code $?"`, "Enter");
       await until(ready);
-      process.kill((await findProcess(house.root, (command) => command.includes(` tui ${model.join(" ")}`))).pid, "SIGTERM");
+      process.kill((await findProcess(skein.root, (command) => command.includes(` tui ${model.join(" ")}`))).pid, "SIGTERM");
       await until("code 143");
       await press("clear; stty -a", "Enter");
       expect(await until(/ -?echo echoe/)).toMatch(/ icanon [^]* echo /);
@@ -81,9 +81,9 @@ describe("the screen", () => {
     const cells = ["日本語", "👩‍👩‍👧", "👍🏽", "🇩🇪", "⚠️", "e\u0301", "שלום", "\u202eabc", "ก็", "a\u200bb\u00adc", "\u0301x"];
     const final = ["| what | n |", "|---|---|", ...cells.map((cell, at) => `| ${cell} | ${at} |`)].join("\n");
     const server = startModelServer({ steps: [], final });
-    using house = temporaryHome(vendorEnv(server.url));
+    using skein = temporaryHome(vendorEnv(server.url));
     try {
-      await using terminal = await openTerminal(house, size);
+      await using terminal = await openTerminal(skein, size);
       const { press, until } = terminal;
       await press(`skein tui ${model.join(" ")}`, "Enter");
       await until(ready);
@@ -99,9 +99,9 @@ describe("the screen", () => {
   test("a question is answered where it is asked, and by no key that was pressed for something else", async () => {
     const ask = (question: string) => ({ calls: [{ name: "ask_user", input: { question, options: ["red", "blue"] } }] });
     const server = startModelServer({ steps: [ask("Which colour?"), ask("And the other?")], final: "Thanks." });
-    using house = temporaryHome(vendorEnv(server.url));
+    using skein = temporaryHome(vendorEnv(server.url));
     try {
-      await using terminal = await openTerminal(house, size);
+      await using terminal = await openTerminal(skein, size);
       const { press, until } = terminal;
       await press(`skein tui ${model.join(" ")}`, "Enter");
       await until(ready);
