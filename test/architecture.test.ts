@@ -13,7 +13,8 @@ const layer0 = ["protocol", "kit"];
 const mayImport: Record<string, string[]> = {
   protocol: ["kit"],
   kit: [],
-  config: layer0,
+  // the names of the vendors' environment variables come from the table of vendors
+  config: [...layer0, "models"],
   store: layer0,
   models: layer0,
   executor: [...layer0, "sandbox"],

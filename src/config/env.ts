@@ -1,6 +1,8 @@
 // Every environment variable that skein reads, for the documentation. Variables that set a configuration key
 // stand in keys.ts with their key; this table must not repeat them.
 
+import { type Vendor, vendors } from "../models/vendors.ts";
+
 export type EnvVariable = { name: string; group: EnvGroup; description: string };
 export type EnvGroup = "directories" | "behaviour" | "keys" | "base URLs" | "network";
 
@@ -39,29 +41,30 @@ export const environmentVariables: readonly EnvVariable[] = [
     group: "behaviour",
     description: "With `LC_CTYPE` and `LANG`: without UTF-8 in the first that is set, marks are plain ASCII.",
   },
-  { name: "ANTHROPIC_API_KEY", group: "keys", description: "Key for `anthropic`." },
-  { name: "ANTHROPIC_AUTH_TOKEN", group: "keys", description: "Bearer token for an Anthropic gateway." },
+  ...vendors.flatMap(keyVariables),
   {
     name: "CLAUDE_CODE_OAUTH_TOKEN",
     group: "keys",
     description: "Your sign-in with Claude Code, from `claude setup-token`; for `-a claude` only.",
   },
-  { name: "OPENAI_API_KEY", group: "keys", description: "Key for `openai`." },
   { name: "CODEX_API_KEY", group: "keys", description: "Key for `openai` that `-a codex` uses before OPENAI_API_KEY." },
-  { name: "GEMINI_API_KEY", group: "keys", description: "Key for `gemini`." },
-  { name: "GOOGLE_API_KEY", group: "keys", description: "Key for `gemini`, when GEMINI_API_KEY is not set." },
-  { name: "OPENROUTER_API_KEY", group: "keys", description: "Key for `openrouter`." },
-  { name: "GROQ_API_KEY", group: "keys", description: "Key for `groq`." },
-  { name: "DEEPSEEK_API_KEY", group: "keys", description: "Key for `deepseek`." },
-  { name: "XAI_API_KEY", group: "keys", description: "Key for `xai`." },
-  { name: "MISTRAL_API_KEY", group: "keys", description: "Key for `mistral`." },
-  { name: "OLLAMA_API_KEY", group: "keys", description: "Key for `ollama`, where its server asks for one." },
-  { name: "ANTHROPIC_BASE_URL", group: "base URLs", description: "Where requests to `anthropic` go." },
-  { name: "OPENAI_BASE_URL", group: "base URLs", description: "Where requests to `openai` go." },
-  { name: "GOOGLE_GEMINI_BASE_URL", group: "base URLs", description: "Where requests to `gemini` go." },
-  { name: "OLLAMA_HOST", group: "base URLs", description: "Where Ollama listens." },
+  ...vendors.flatMap(baseUrlVariable),
   { name: "HTTPS_PROXY", group: "network", description: "Proxy for https requests (also `https_proxy`)." },
   { name: "HTTP_PROXY", group: "network", description: "Proxy for http requests (also `http_proxy`)." },
   { name: "NO_PROXY", group: "network", description: "Hosts that are reached without a proxy (also `no_proxy`)." },
   { name: "NODE_EXTRA_CA_CERTS", group: "network", description: "File with further certificate authorities." },
 ];
+
+function keyVariables(vendor: Vendor): EnvVariable[] {
+  const [first] = vendor.keyVariables;
+  return vendor.keyVariables.map(({ name, bearer }) => {
+    const condition = vendor.isLocal ? ", where its server asks for one" : name === first?.name ? "" : `, when ${first?.name} is not set`;
+    const description = bearer ? `Bearer token for a gateway of \`${vendor.name}\`.` : `Key for \`${vendor.name}\`${condition}.`;
+    return { name, group: "keys", description };
+  });
+}
+
+function baseUrlVariable({ name, baseUrlVariable: variable, isLocal }: Vendor): EnvVariable[] {
+  if (variable === "") return [];
+  return [{ name: variable, group: "base URLs", description: isLocal ? `Address of \`${name}\`.` : `Where requests to \`${name}\` go.` }];
+}

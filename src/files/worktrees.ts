@@ -4,7 +4,7 @@ import { copyFileSync, existsSync, lstatSync, mkdirSync, renameSync, rmSync, wri
 import { basename, join, resolve } from "node:path";
 import { Fault } from "../protocol/api/error.ts";
 import type { JoinResult, MergePlan, TeamRepository, Worktrees, Worktree } from "../protocol/api/ports.ts";
-import { diffTrees, patchBetween } from "./snapshots/diff.ts";
+import { diffTrees, patchBetween } from "./snapshots/snapshot-diff.ts";
 import { tryGit, readablePath, runGit, splitAtNul, type GitOptions, type ShadowRepository } from "./git.ts";
 import { readProjectGit } from "./project/project-git.ts";
 import { prepareShadow } from "./snapshots/shadow.ts";

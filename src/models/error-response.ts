@@ -1,6 +1,7 @@
 // What a server said instead of a stream: an error body of any shape and size, and how long it asks us to wait.
 import type { VendorError } from "./model.ts";
-import { isJson, type Json, listAt, objectAt, textAt } from "./wire/json.ts";
+import { isRecord } from "../kit/text/json.ts";
+import { type Json, listAt, objectAt, textAt } from "./wire/json.ts";
 
 const bodyBound = 64 * 1024;
 // Taking tags out of what only looks like a page takes time with the square of its length.
@@ -60,7 +61,7 @@ function unwrap(text: string): Json | null {
   try {
     const value: unknown = JSON.parse(text);
     const first: unknown = Array.isArray(value) ? value[0] : value;
-    return isJson(first) ? first : null;
+    return isRecord(first) ? first : null;
   } catch {
     return null;
   }

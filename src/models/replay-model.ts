@@ -6,7 +6,7 @@ import type { Part } from "../protocol/tree/node.ts";
 import { zeroUsage, type Usage } from "../protocol/tree/usage.ts";
 import type { ModelEvent, ModelRequest } from "./model.ts";
 import { sleep } from "../kit/flow/sleep.ts";
-import { isJson, type Json } from "./wire/json.ts";
+import { isRecord, type Json } from "../kit/text/json.ts";
 
 export type ReplayScript = { steps: ReplayStep[] };
 
@@ -104,9 +104,9 @@ export function loadScript(path: string): ReplayScript {
 }
 
 function problemIn(value: unknown): string | null {
-  if (!isJson(value) || !Array.isArray(value.steps)) return "it has no list of steps";
+  if (!isRecord(value) || !Array.isArray(value.steps)) return "it has no list of steps";
   for (const [index, step] of (value.steps as unknown[]).entries()) {
-    const problem = isJson(step) ? problemInStep(step) : "is no object";
+    const problem = isRecord(step) ? problemInStep(step) : "is no object";
     if (problem) return `step ${index + 1} ${problem}`;
   }
   return null;
@@ -119,12 +119,12 @@ function problemInStep(step: Json): string | null {
   if (unknown) return `has an unknown key "${unknown}"`;
   for (const key of ["thinking", "text"]) if (key in step && typeof step[key] !== "string") return `has a ${key} that is no text`;
   if ("delayMs" in step && typeof step.delayMs !== "number") return "has a delayMs that is no number";
-  if ("usage" in step && !isJson(step.usage)) return "has a usage that is no object";
+  if ("usage" in step && !isRecord(step.usage)) return "has a usage that is no object";
   const calls = step.calls ?? [];
-  const isCall = (call: unknown): boolean => isJson(call) && typeof call.name === "string" && isJson(call.input ?? {});
+  const isCall = (call: unknown): boolean => isRecord(call) && typeof call.name === "string" && isRecord(call.input ?? {});
   if (!Array.isArray(calls) || !calls.every(isCall)) return "has calls without a name and an input";
   if (!("error" in step)) return null;
   const isError =
-    isJson(step.error) && typeof step.error.message === "string" && turnStatuses.some((kind) => kind === (step.error as Json).kind);
+    isRecord(step.error) && typeof step.error.message === "string" && turnStatuses.some((kind) => kind === (step.error as Json).kind);
   return isError ? null : "has an error without a known kind and a message";
 }

@@ -3,7 +3,7 @@ import { existsSync, lstatSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { Fault, messageOf } from "../../protocol/api/error.ts";
 import { bigFileMode } from "./big-files.ts";
-import { rawChanges, type RawChange } from "./diff.ts";
+import { rawChanges, type RawChange } from "./snapshot-diff.ts";
 import { absoluteBytes, readablePath, runGit, splitAtNul, type ShadowRepository } from "../git.ts";
 import { copyIndex } from "./take-snapshot.ts";
 

@@ -2,7 +2,7 @@
 // ask while it runs share the next one: a hundred sub-sessions that start together cost two.
 import { messageOf } from "../../protocol/api/error.ts";
 import type { Snapshots } from "../../protocol/api/ports.ts";
-import { diffTrees, patchBetween } from "./diff.ts";
+import { diffTrees, patchBetween } from "./snapshot-diff.ts";
 import { runGit } from "../git.ts";
 import { planRestore, restoreTree } from "./restore.ts";
 import { shadowRepository, type ShadowLocation } from "./shadow.ts";

@@ -1,36 +1,35 @@
-// Reading what a vendor sent without trusting its shape: every getter has an answer for what is missing.
+// Reads fields of JSON from a vendor without trusting its shape. Every getter has a value for a missing field.
+import { isRecord, type Json } from "../../kit/text/json.ts";
 
-export type Json = Record<string, unknown>;
+export { isRecord as isJson, type Json };
 
+/** Null if the text is no JSON object. */
 export function parseJson(text: string): Json | null {
   try {
     const value: unknown = JSON.parse(text);
-    return isJson(value) ? value : null;
+    return isRecord(value) ? value : null;
   } catch {
     return null;
   }
 }
 
-export function isJson(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+export function objectAt(json: Json | undefined, key: string): Json | undefined {
+  const value = json?.[key];
+  return isRecord(value) ? value : undefined;
 }
 
-export function objectAt(value: Json | undefined, key: string): Json | undefined {
-  const found = value?.[key];
-  return isJson(found) ? found : undefined;
+/** The objects of a list; other items are left out. */
+export function listAt(json: Json | undefined, key: string): Json[] {
+  const value = json?.[key];
+  return Array.isArray(value) ? value.filter(isRecord) : [];
 }
 
-export function listAt(value: Json | undefined, key: string): Json[] {
-  const found = value?.[key];
-  return Array.isArray(found) ? found.filter(isJson) : [];
+export function textAt(json: Json | undefined, key: string): string {
+  const value = json?.[key];
+  return typeof value === "string" ? value : "";
 }
 
-export function textAt(value: Json | undefined, key: string): string {
-  const found = value?.[key];
-  return typeof found === "string" ? found : "";
-}
-
-export function numberAt(value: Json | undefined, key: string): number | undefined {
-  const found = value?.[key];
-  return typeof found === "number" && Number.isFinite(found) ? found : undefined;
+export function numberAt(json: Json | undefined, key: string): number | undefined {
+  const value = json?.[key];
+  return typeof value === "number" && Number.isFinite(value) ? value : undefined;
 }

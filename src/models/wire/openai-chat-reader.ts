@@ -2,7 +2,8 @@
 import type { Part } from "../../protocol/tree/node.ts";
 import { zeroUsage, type Usage } from "../../protocol/tree/usage.ts";
 import type { VendorError, ServerEvent, StopReason, WireEvent, WireReader } from "../model.ts";
-import { type Json, isJson, listAt, numberAt, objectAt, parseJson, textAt } from "./json.ts";
+import { isRecord } from "../../kit/text/json.ts";
+import { type Json, listAt, numberAt, objectAt, parseJson, textAt } from "./json.ts";
 import { parseCall, makeCallId, notJson, stopReasonFor } from "./parts.ts";
 
 type Call = { key: number | null; id: string; name: string; text: string };
@@ -125,7 +126,7 @@ export class ChatReader implements WireReader {
     const id = textAt(piece, "id");
     const of = objectAt(piece, "function");
     const given = of?.arguments;
-    const text = typeof given === "string" ? given : isJson(given) ? JSON.stringify(given) : "";
+    const text = typeof given === "string" ? given : isRecord(given) ? JSON.stringify(given) : "";
     const known = this.#known(key, id, textAt(of, "name"));
     if (known) {
       known.text += text;

@@ -2,7 +2,8 @@
 import type { Part, ResultPart } from "../../protocol/tree/node.ts";
 import { zeroUsage, type Usage } from "../../protocol/tree/usage.ts";
 import type { Endpoint, ModelRequest, VendorError, ServerEvent, StopReason, Wire, WireEvent, WireReader } from "../model.ts";
-import { type Json, isJson, listAt, numberAt, objectAt, parseJson, textAt } from "./json.ts";
+import { isRecord } from "../../kit/text/json.ts";
+import { type Json, listAt, numberAt, objectAt, parseJson, textAt } from "./json.ts";
 import { parseCall, fitCallId, imageUrl, notJson, opaqueOf, type MessageSide, groupBySide, stopReasonFor } from "./parts.ts";
 
 export const openaiResponses: Wire = {
@@ -197,7 +198,7 @@ function grow(item: Item | undefined, type: "text.delta" | "thinking.delta", tex
 }
 
 function summaryOf(item: Json | null): unknown[] {
-  return Array.isArray(item?.summary) ? item.summary.filter(isJson) : [];
+  return Array.isArray(item?.summary) ? item.summary.filter(isRecord) : [];
 }
 
 function problemOf(error: Json | undefined): VendorError {

@@ -11,7 +11,8 @@ import type {
   ThinkingPart,
 } from "../../protocol/tree/node.ts";
 import type { ModelRequest, VendorError, StopReason, WireName } from "../model.ts";
-import { type Json, isJson, parseJson } from "./json.ts";
+import { isRecord } from "../../kit/text/json.ts";
+import { type Json, parseJson } from "./json.ts";
 
 /** Consecutive messages of one side as one, since most vendors want the sides to take turns. */
 export type MessageSide =
@@ -90,13 +91,13 @@ function wellFormed(text: string): string {
 function wellFormedInput<T>(value: T): T {
   if (typeof value === "string") return wellFormed(value) as T;
   if (Array.isArray(value)) return value.map(wellFormedInput) as T;
-  if (!isJson(value)) return value;
+  if (!isRecord(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [wellFormed(key), wellFormedInput(inner)])) as T;
 }
 
 export function opaqueOf(part: { opaque?: Opaque }): Json | undefined {
   const data = part.opaque?.data;
-  return isJson(data) ? data : undefined;
+  return isRecord(data) ? data : undefined;
 }
 
 export function imageUrl(image: ImageData): string {
