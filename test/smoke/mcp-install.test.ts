@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { temporaryHome, vendorEnv } from "../support/temporary-home.ts";
 
 test("what is written for a client starts a server, and is taken out again", async () => {
-  using house = temporaryHome();
-  const file = join(house.home, ".claude.json");
-  const first = await house.run(["mcp", "install", "claude"]);
+  using skein = temporaryHome();
+  const file = join(skein.home, ".claude.json");
+  const first = await skein.run(["mcp", "install", "claude"]);
   expect([first.code, first.out, first.err]).toEqual([0, `Claude Code knows skein from its next start; changed ${file}\n`, ""]);
   const { mcpServers } = JSON.parse(readFileSync(file, "utf8")) as { mcpServers: { skein: { command: string; args: string[] } } };
   const { command, args } = mcpServers.skein;
@@ -18,26 +18,26 @@ test("what is written for a client starts a server, and is taken out again", asy
     params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "walk", version: "1" } },
   };
   const stdin = new Blob([`${JSON.stringify(greeting)}\n`]);
-  const child = Bun.spawn([command, ...args], { cwd: house.project, env: house.env, stdin, stdout: "pipe", stderr: "inherit" });
+  const child = Bun.spawn([command, ...args], { cwd: skein.project, env: skein.env, stdin, stdout: "pipe", stderr: "inherit" });
   expect(JSON.parse(await new Response(child.stdout).text())).toMatchObject({ result: { serverInfo: { name: "skein" } } });
   expect(await child.exited).toBe(0);
-  const again = (await house.run(["mcp", "install", "claude", "--json"])).json();
+  const again = (await skein.run(["mcp", "install", "claude", "--json"])).json();
   expect(again).toMatchObject({ client: "claude", file, outcome: "unchanged", written: false, backup: null });
-  const out = (await house.run(["mcp", "install", "claude", "--remove"])).out;
+  const out = (await skein.run(["mcp", "install", "claude", "--remove"])).out;
   expect(out).toBe(`Claude Code no longer knows skein; changed ${file}\n`);
   expect(readFileSync(file, "utf8")).toBe("{}\n");
 });
 
 test("--print writes nothing, and keys are named, never written", async () => {
-  using house = temporaryHome(vendorEnv("http://127.0.0.1:9"));
+  using skein = temporaryHome(vendorEnv("http://127.0.0.1:9"));
   for (const client of ["claude", "claude-desktop", "codex", "gemini", "opencode", "cursor", "zed"]) {
-    const shown = await house.run(["mcp", "install", client, "--print"]);
-    expect([shown.code, shown.out.split("\n")[0]]).toEqual([0, expect.stringContaining(`would be written to ${house.home}/`)]);
+    const shown = await skein.run(["mcp", "install", client, "--print"]);
+    expect([shown.code, shown.out.split("\n")[0]]).toEqual([0, expect.stringContaining(`would be written to ${skein.home}/`)]);
     expect(shown.out).not.toContain("key-anthropic");
   }
-  expect(existsSync(join(house.home, ".claude.json")) || existsSync(join(house.home, ".codex"))).toBe(false);
-  await house.run(["mcp", "install", "codex"]);
-  const { mcp_servers } = Bun.TOML.parse(readFileSync(join(house.home, ".codex/config.toml"), "utf8")) as {
+  expect(existsSync(join(skein.home, ".claude.json")) || existsSync(join(skein.home, ".codex"))).toBe(false);
+  await skein.run(["mcp", "install", "codex"]);
+  const { mcp_servers } = Bun.TOML.parse(readFileSync(join(skein.home, ".codex/config.toml"), "utf8")) as {
     mcp_servers: { skein: { env_vars: string[] } };
   };
   expect(mcp_servers.skein.env_vars).toEqual([
@@ -53,12 +53,12 @@ test("--print writes nothing, and keys are named, never written", async () => {
 });
 
 test("a project has its own file, and a client without one is told the project", async () => {
-  using house = temporaryHome();
-  await house.run(["mcp", "install", "cursor", "--project", ".", "--hand-back-after", "30s"]);
-  expect(JSON.parse(readFileSync(join(house.project, ".cursor/mcp.json"), "utf8"))).toMatchObject({
+  using skein = temporaryHome();
+  await skein.run(["mcp", "install", "cursor", "--project", ".", "--hand-back-after", "30s"]);
+  expect(JSON.parse(readFileSync(join(skein.project, ".cursor/mcp.json"), "utf8"))).toMatchObject({
     mcpServers: { skein: { args: expect.arrayContaining(["mcp", "--hand-back-after", "30s"]) } },
   });
-  const desktop = await house.run(["mcp", "install", "claude-desktop", "--project", "."]);
+  const desktop = await skein.run(["mcp", "install", "claude-desktop", "--project", "."]);
   expect(desktop.err).toContain("passes no keys on");
-  expect(readFileSync(join(house.home, ".config/Claude/claude_desktop_config.json"), "utf8")).toContain(house.project);
+  expect(readFileSync(join(skein.home, ".config/Claude/claude_desktop_config.json"), "utf8")).toContain(skein.project);
 });

@@ -1,0 +1,64 @@
+// Reads TypeScript files as text for test/architecture.test.ts: comments and strings blanked, functions with too many
+// parameters, comments, words. Text is enough here, and faster than a compiler.
+
+/** The code with the contents of comments, strings and regular expressions replaced by blanks; offsets stay the same. */
+export function blankText(code: string): string {
+  const pattern =
+    /\/\/[^\n]*|\/\*[^]*?\*\/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|\$\{(?:[^{}]|\{[^{}]*\})*\}|[^`\\])*`|(?<=[(=,:!&|?{};\n]\s*)\/(?![*/])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+\/[dgimsuvy]*/g;
+  return code.replaceAll(pattern, (text) => text.replaceAll(/[^\n]/g, " "));
+}
+
+/** `line: text` of each list of more than `max` parameters, in functions, methods, arrow functions and function types. */
+export function longParameterLists(code: string, max: number): string[] {
+  const text = blankText(code);
+  return [...text.matchAll(/\(/g)].flatMap(({ index }) => {
+    const end = closingBracket(text, index);
+    if (end === null || !isParameterList(text, index, end)) return [];
+    const count = countItems(text.slice(index + 1, end));
+    if (count <= max) return [];
+    const line = text.slice(0, index).split("\n").length;
+    return [`${line}: ${count} parameters, ${code.split("\n")[line - 1]?.trim().slice(0, 80)}`];
+  });
+}
+
+/** Comments of a file, each as one text without its marks. */
+export function commentsOf(code: string): string[] {
+  return [...code.matchAll(/(?:^[ \t]*\/\/[^\n]*\n?)+|\/\*\*[^]*?\*\//gm)].map(([text]) =>
+    text
+      .replaceAll(/^\s*(\/\/|\/\*\*|\*\/|\*)|\*\/$/gm, " ")
+      .replaceAll(/\s+/g, " ")
+      .trim(),
+  );
+}
+
+function isParameterList(text: string, start: number, end: number): boolean {
+  const before = text.slice(Math.max(0, start - 120), start);
+  const after = text.slice(end + 1, end + 200);
+  if (/^\s*=>/.test(after) || /\bfunction\*?\s*\w*\s*(<[^()]*>)?$/.test(before)) return true;
+  if (/^\s*:[^;=]*=>/.test(after) && /[=(,:]\s*(async\s*)?(<[^()]*>)?$/.test(before)) return true;
+  // A method: a name at the start of a line, a list, then a body.
+  const isControl = /\b(if|for|while|switch|catch|return|await|new)\s*$/.test(before);
+  return !isControl && /\n\s*(async |static |get |set |\*)*#?\w+\s*(<[^()]*>)?$/.test(before) && /^(\s*:[^={;]+)?\s*\{/.test(after);
+}
+
+function closingBracket(text: string, start: number): number | null {
+  let depth = 0;
+  for (let index = start; index < text.length; index += 1) {
+    if ("([{".includes(text[index]!)) depth += 1;
+    else if (")]}".includes(text[index]!) && (depth -= 1) === 0) return index;
+  }
+  return null;
+}
+
+function countItems(list: string): number {
+  let depth = 0;
+  let count = list.trim() === "" ? 0 : 1;
+  const trimmed = list.trimEnd().replace(/,$/, "");
+  for (let index = 0; index < trimmed.length; index += 1) {
+    const character = trimmed[index]!;
+    if ("([{<".includes(character)) depth += 1;
+    else if (")]}".includes(character) || (character === ">" && trimmed[index - 1] !== "=")) depth -= 1;
+    else if (character === "," && depth === 0) count += 1;
+  }
+  return count;
+}
