@@ -1,4 +1,4 @@
-// The programs that `skein mcp install` knows: where each keeps its servers, and how it writes one down. One row each.
+// The table of clients for `skein mcp install`: the path and format of each one's configuration, and its server entry.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 
@@ -6,14 +6,14 @@ export type InstallClient = {
   name: string;
   title: string;
   format: "json" | "toml";
-  /** The person's own file. */
-  file: (place: ClientEnvironment) => string;
-  /** The file of one project; null when it has none, and the server is told the project instead. */
+  /** The user's configuration file. */
+  file: (environment: ClientEnvironment) => string;
+  /** The file of one project; null if the client has none. Then the server is started with --project. */
   projectFile: ((project: string) => string) | null;
-  /** The table that holds all servers. */
+  /** The key of the table with all servers. */
   servers: string;
   entry: (server: ServerCommand) => Entry;
-  /** What a person has to know besides. */
+  /** A remark for the user. */
   note?: string;
 };
 
@@ -23,19 +23,19 @@ export type ServerCommand = {
   /** Absolute. */
   command: string;
   args: string[];
-  /** Variables that skein reads and that are set now, by name: their values are written nowhere. */
+  /** Names of the variables that skein reads and that are set now. Their values are never written. */
   variables: string[];
-  /** Where the agents' programs are found. */
+  /** The PATH that has the agents' programs. */
   path: string;
 };
 
 export type EntryValue = string | number | string[] | Record<string, string>;
 export type Entry = Record<string, EntryValue>;
 
-/** Longer than any call is kept open: by then skein has handed it back. */
-const hour = 3600;
-/** Of Claude Code a call is never handed back, and this limit is one that progress does not move. */
-const day = 24 * hour;
+/** Longer than any call: skein returns earlier, while the work continues. */
+const hourSeconds = 3600;
+/** For Claude Code a call has no limit in skein, and progress does not extend this timeout. */
+const daySeconds = 24 * hourSeconds;
 
 export const installClients: readonly InstallClient[] = [
   {
@@ -45,7 +45,7 @@ export const installClients: readonly InstallClient[] = [
     file: ({ home, env }) => join(env["CLAUDE_CONFIG_DIR"] || home, ".claude.json"),
     projectFile: (project) => join(project, ".mcp.json"),
     servers: "mcpServers",
-    entry: ({ command, args }) => ({ type: "stdio", command, args, timeout: day * 1000 }),
+    entry: ({ command, args }) => ({ type: "stdio", command, args, timeout: daySeconds * 1000 }),
   },
   {
     name: "claude-desktop",
@@ -60,7 +60,7 @@ export const installClients: readonly InstallClient[] = [
     projectFile: null,
     servers: "mcpServers",
     entry: ({ command, args, path }) => ({ command, args, env: { PATH: path } }),
-    note: "It passes no keys on and is in no project: put the keys of your vendors into env there, and name a project with --project.",
+    note: "It passes on no keys and has no project: put your vendors' keys into env there, and name a project with --project.",
   },
   {
     name: "codex",
@@ -73,7 +73,7 @@ export const installClients: readonly InstallClient[] = [
       command,
       args,
       ...(variables.length === 0 ? {} : { env_vars: variables }),
-      tool_timeout_sec: hour,
+      tool_timeout_sec: hourSeconds,
     }),
   },
   {
@@ -86,19 +86,19 @@ export const installClients: readonly InstallClient[] = [
     entry: ({ command, args, variables }) => ({
       command,
       args,
-      // It keeps from its servers whatever looks like a secret, unless it is named here.
+      // Gemini hides variables that look like secrets from its servers, unless they are listed here.
       ...(variables.length === 0 ? {} : { env: Object.fromEntries(variables.map((name) => [name, `$${name}`])) }),
-      timeout: hour * 1000,
+      timeout: hourSeconds * 1000,
     }),
   },
   {
     name: "opencode",
     title: "opencode",
     format: "json",
-    file: ({ home, env }) => firstOf(join(env["XDG_CONFIG_HOME"] || join(home, ".config"), "opencode")),
-    projectFile: (project) => firstOf(project),
+    file: ({ home, env }) => existingFile(join(env["XDG_CONFIG_HOME"] || join(home, ".config"), "opencode")),
+    projectFile: (project) => existingFile(project),
     servers: "mcp",
-    entry: ({ command, args }) => ({ type: "local", command: [command, ...args], timeout: hour * 1000 }),
+    entry: ({ command, args }) => ({ type: "local", command: [command, ...args], timeout: hourSeconds * 1000 }),
   },
   {
     name: "cursor",
@@ -117,12 +117,12 @@ export const installClients: readonly InstallClient[] = [
       join((platform !== "darwin" && env["XDG_CONFIG_HOME"]) || join(home, ".config"), "zed", "settings.json"),
     projectFile: (project) => join(project, ".zed", "settings.json"),
     servers: "context_servers",
-    entry: ({ command, args }) => ({ command, args, timeout: hour }),
+    entry: ({ command, args }) => ({ command, args, timeout: hourSeconds }),
   },
 ];
 
-/** opencode reads both names; the one that is there is changed. */
-function firstOf(folder: string): string {
-  const [usual, other] = [join(folder, "opencode.json"), join(folder, "opencode.jsonc")];
-  return !existsSync(usual) && existsSync(other) ? other : usual;
+/** opencode reads both names; skein changes the existing file. */
+function existingFile(folder: string): string {
+  const [json, jsonc] = [join(folder, "opencode.json"), join(folder, "opencode.jsonc")];
+  return !existsSync(json) && existsSync(jsonc) ? jsonc : json;
 }

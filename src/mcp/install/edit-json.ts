@@ -1,5 +1,4 @@
-// Changes single values in the text of a JSON file and leaves every other character where it is, comments included.
-// Knows no file and no client.
+// Changes single values in JSON text and keeps every other character, also comments. Touches no file.
 import type * as jsoncParser from "jsonc-parser";
 import type { Node, ParseError } from "jsonc-parser";
 import type { TextEditor } from "./install.ts";
@@ -11,7 +10,7 @@ export async function jsonEditor(): Promise<TextEditor> {
   return {
     read: (text) => (text.trim() === "" ? {} : readJson(parser, text)),
     set: (text, path, value) => withValue(parser, text.trim() === "" ? "{}\n" : text, path, value),
-    take: (text, path) => withoutProperty(parser, text, path),
+    remove: (text, path) => withoutProperty(parser, text, path),
   };
 }
 
@@ -20,46 +19,47 @@ function readJson({ parse, printParseErrorCode }: Parser, text: string): unknown
   const value: unknown = parse(text, errors, { allowTrailingComma: true });
   const [first] = errors;
   if (first === undefined) return value;
-  const words = printParseErrorCode(first.error).replace(/([a-z])([A-Z])/g, "$1 $2");
-  throw new SyntaxError(`line ${text.slice(0, first.offset).split("\n").length}: ${words.toLowerCase()}`);
+  const message = printParseErrorCode(first.error).replace(/([a-z])([A-Z])/g, "$1 $2");
+  throw new SyntaxError(`line ${text.slice(0, first.offset).split("\n").length}: ${message.toLowerCase()}`);
 }
 
 function withValue(parser: Parser, text: string, path: readonly string[], value: unknown): string {
-  const there = nodeAt(parser, text, path);
-  if (there !== undefined) return splice(text, there.offset, endOf(there), jsonText(text, value, indentAt(text, there.offset)));
-  // The nearest table that is there gets the rest of the path as one property.
-  const depth = path.findLastIndex((_, at) => nodeAt(parser, text, path.slice(0, at)) !== undefined);
-  const rest = path.slice(depth + 1).reduceRight<unknown>((inner, key) => ({ [key]: inner }), value);
-  return withProperty(parser, text, nodeAt(parser, text, path.slice(0, depth))!, [path[depth]!, rest]);
+  const node = nodeAt(parser, text, path);
+  if (node !== undefined) return splice(text, [node.offset, endOf(node)], jsonText(text, value, indentAt(text, node.offset)));
+  // Adds the rest of the path as one property to the innermost table that exists.
+  const depth = path.findLastIndex((_, index) => nodeAt(parser, text, path.slice(0, index)) !== undefined);
+  const nested = path.slice(depth + 1).reduceRight<unknown>((inner, key) => ({ [key]: inner }), value);
+  return withProperty(parser, text, nodeAt(parser, text, path.slice(0, depth))!, [path[depth]!, nested]);
 }
 
-/** After the last property and its comments. */
+/** Inserts the property after the last one and its comments. */
 function withProperty(parser: Parser, text: string, table: Node, [key, value]: [string, unknown]): string {
   const last = table.children?.at(-1);
   const close = endOf(table) - 1;
-  const content = text.slice(0, close).trimEnd().length;
+  const contentEnd = text.slice(0, close).trimEnd().length;
   const indent = `${indentAt(text, table.offset)}${unitOf(text)}`;
   const hasComma = last !== undefined && commaAfter(parser, text, endOf(last)) !== null;
   const eol = eolOf(text);
-  const own = `${eol}${indent}${JSON.stringify(key)}: ${jsonText(text, value, indent)}${hasComma ? "," : ""}`;
-  const gap = text.slice(content, close).includes("\n") ? text.slice(content, close) : `${eol}${indentAt(text, table.offset)}`;
-  const whole = splice(text, content, close, `${own}${gap}`);
-  return last === undefined || hasComma ? whole : splice(whole, endOf(last), endOf(last), ",");
+  const property = `${eol}${indent}${JSON.stringify(key)}: ${jsonText(text, value, indent)}${hasComma ? "," : ""}`;
+  const gap = text.slice(contentEnd, close).includes("\n") ? text.slice(contentEnd, close) : `${eol}${indentAt(text, table.offset)}`;
+  const edited = splice(text, [contentEnd, close], `${property}${gap}`);
+  return last === undefined || hasComma ? edited : splice(edited, [endOf(last), endOf(last)], ",");
 }
 
-/** With its comma and the blanks before it; a table that has nothing else in it goes too. */
+/** Removes the property with its comma and the blanks before it, and its table if that is empty then. */
 function withoutProperty(parser: Parser, text: string, path: readonly string[]): string {
   const property = nodeAt(parser, text, path)?.parent;
   const table = property?.parent;
   if (property === undefined || table === undefined) return text;
-  const before = table.children![table.children!.indexOf(property) - 1];
+  const previous = table.children![table.children!.indexOf(property) - 1];
   const ownComma = commaAfter(parser, text, endOf(property));
-  let rest = splice(text, text.slice(0, property.offset).trimEnd().length, ownComma === null ? endOf(property) : ownComma + 1, "");
-  const comma = ownComma === null && before !== undefined ? commaAfter(parser, text, endOf(before)) : null;
-  if (comma !== null) rest = splice(rest, comma, comma + 1, "");
-  const left = nodeAt(parser, rest, path.slice(0, -1));
-  if (left === undefined || rest.slice(left.offset + 1, endOf(left) - 1).trim() !== "") return rest;
-  return path.length > 1 ? withoutProperty(parser, rest, path.slice(0, -1)) : splice(rest, left.offset, endOf(left), "{}");
+  const start = text.slice(0, property.offset).trimEnd().length;
+  let edited = splice(text, [start, ownComma === null ? endOf(property) : ownComma + 1], "");
+  const comma = ownComma === null && previous !== undefined ? commaAfter(parser, text, endOf(previous)) : null;
+  if (comma !== null) edited = splice(edited, [comma, comma + 1], "");
+  const parent = nodeAt(parser, edited, path.slice(0, -1));
+  if (parent === undefined || edited.slice(parent.offset + 1, endOf(parent) - 1).trim() !== "") return edited;
+  return path.length > 1 ? withoutProperty(parser, edited, path.slice(0, -1)) : splice(edited, [parent.offset, endOf(parent)], "{}");
 }
 
 function nodeAt({ parseTree, findNodeAtLocation }: Parser, text: string, path: readonly string[]): Node | undefined {
@@ -67,7 +67,7 @@ function nodeAt({ parseTree, findNodeAtLocation }: Parser, text: string, path: r
   return root === undefined ? undefined : findNodeAtLocation(root, [...path]);
 }
 
-/** Comments may stand before it. */
+/** The offset of the comma after `offset`, also after comments; null if there is none. */
 function commaAfter({ createScanner }: Parser, text: string, offset: number): number | null {
   const scanner = createScanner(text, true);
   scanner.setPosition(offset);
@@ -75,15 +75,15 @@ function commaAfter({ createScanner }: Parser, text: string, offset: number): nu
   return text[scanner.getTokenOffset()] === "," ? scanner.getTokenOffset() : null;
 }
 
-function splice(text: string, from: number, to: number, between: string): string {
-  return `${text.slice(0, from)}${between}${text.slice(to)}`;
+function splice(text: string, [start, end]: [number, number], replacement: string): string {
+  return `${text.slice(0, start)}${replacement}${text.slice(end)}`;
 }
 
 function endOf({ offset, length }: Node): number {
   return offset + length;
 }
 
-/** Of the line that this place is in. */
+/** The indentation of the line at this offset. */
 function indentAt(text: string, offset: number): string {
   return /^[ \t]*/.exec(text.slice(text.lastIndexOf("\n", offset - 1) + 1))![0];
 }

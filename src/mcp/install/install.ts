@@ -1,5 +1,5 @@
-// Puts the server `skein` into a client's own configuration file, or takes it out: one entry, everything else as it was.
-// What can't be read, or would not read afterwards as it should, is refused and left alone.
+// Adds the server `skein` to a client's configuration file, or removes it. Changes one entry and nothing else. Refuses a file
+// that can't be parsed, or that would not parse as expected afterwards.
 import { chmodSync, copyFileSync, existsSync, lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { replaceFile } from "../../kit/files/replace-file.ts";
 import { Fault, messageOf } from "../../protocol/api/error.ts";
@@ -7,12 +7,12 @@ import { jsonEditor } from "./edit-json.ts";
 import { tomlEditor } from "./edit-toml.ts";
 import type { InstallClient, Entry, ServerCommand } from "./clients.ts";
 
-/** Works on text; a broken one is a SyntaxError of `read`. */
+/** Edits text. `read` throws a SyntaxError for a broken text. */
 export type TextEditor = {
   read: (text: string) => unknown;
   set: (text: string, path: string[], value: unknown) => string;
-  /** Also takes the table it was in, if that is empty then. */
-  take: (text: string, path: string[]) => string;
+  /** Also removes the table around it if that is empty then. */
+  remove: (text: string, path: string[]) => string;
 };
 
 export type InstallOutcome = "added" | "changed" | "unchanged" | "removed" | "absent";
@@ -20,45 +20,45 @@ export type InstallOutcome = "added" | "changed" | "unchanged" | "removed" | "ab
 export type InstallPlan = {
   outcome: InstallOutcome;
   file: string;
-  /** What is ours in the file, by itself; nothing of what a person added to it, which may be secret. */
+  /** Only skein's part of the entry. Keys that the user added are left out, because they may be secret. */
   snippet: string;
-  /** Null when there is no file yet. */
+  /** Null if there is no file yet. */
   before: string | null;
   after: string;
 };
 
 const serverName = "skein";
 
-export async function planInstall(row: InstallClient, file: string, server: ServerCommand): Promise<InstallPlan> {
-  const { editor, before, mark, text, value, path, there } = await open(row, file);
-  const ours = row.entry(server);
-  const wanted = merged(there, ours);
+export async function planInstall(client: InstallClient, file: string, server: ServerCommand): Promise<InstallPlan> {
+  const { editor, before, bom, text, value, path, existing } = await openFile(client, file);
+  const ours = client.entry(server);
+  const entry = mergeEntry(existing, ours);
   let after = text;
-  if (there === undefined) after = editor.set(text, path, wanted);
-  else for (const [keys, leaf] of leavesOf(there, wanted)) after = editor.set(after, [...path, ...keys], leaf);
-  const outcome = there === undefined ? "added" : after === text ? "unchanged" : "changed";
-  hold(editor, file, after, withEntry(value, path, wanted));
-  return { outcome, file, snippet: editor.set("", path, ours), before, after: `${mark}${after}` };
+  if (existing === undefined) after = editor.set(text, path, entry);
+  else for (const [keys, leaf] of changedLeaves(existing, entry)) after = editor.set(after, [...path, ...keys], leaf);
+  const outcome = existing === undefined ? "added" : after === text ? "unchanged" : "changed";
+  requireContent(editor, { file, text: after, expected: withEntry(value, path, entry) });
+  return { outcome, file, snippet: editor.set("", path, ours), before, after: `${bom}${after}` };
 }
 
-export async function planRemoval(row: InstallClient, file: string): Promise<InstallPlan> {
-  const { editor, before, mark, text, value, path, there } = await open(row, file);
-  if (there === undefined) return { outcome: "absent", file, snippet: "", before, after: before ?? "" };
-  const after = editor.take(text, path);
-  const rest = withEntry(value, path, undefined);
-  if (!(row.servers in readWith(editor, file, after)) && Bun.deepEquals(rest[row.servers], {})) delete rest[row.servers];
-  hold(editor, file, after, rest);
-  return { outcome: "removed", file, snippet: `${path.join(".")}\n`, before, after: `${mark}${after}` };
+export async function planRemoval(client: InstallClient, file: string): Promise<InstallPlan> {
+  const { editor, before, bom, text, value, path, existing } = await openFile(client, file);
+  if (existing === undefined) return { outcome: "absent", file, snippet: "", before, after: before ?? "" };
+  const after = editor.remove(text, path);
+  const expected = withEntry(value, path, undefined);
+  if (!(client.servers in parseFile(editor, file, after)) && Bun.deepEquals(expected[client.servers], {})) delete expected[client.servers];
+  requireContent(editor, { file, text: after, expected });
+  return { outcome: "removed", file, snippet: `${path.join(".")}\n`, before, after: `${bom}${after}` };
 }
 
-/** Returns the copy of the file as it was before skein first changed it, if this was the first time. */
+/** `backup` is a copy of the file from before skein's first change; null if this was not the first. */
 export function applyInstall({ outcome, file, before, after }: InstallPlan): { backup: string | null } {
   if (after === (before ?? "")) return { backup: null };
   try {
     const target = before === null ? file : realpathSync(file);
     const mode = before === null ? 0o600 : statSync(target).mode & 0o777;
-    const backup = before === null || outcome === "removed" ? null : keepCopy(target, mode);
-    if (readOr(file) !== before) throw new Fault("config", `${file} was changed meanwhile`, { hint: "run it again" });
+    const backup = before === null || outcome === "removed" ? null : backUp(target, mode);
+    if (readText(file) !== before) throw new Fault("config", `${file} was changed meanwhile`, { hint: "run it again" });
     replaceFile(target, after, { file: mode, directory: 0o755 });
     return { backup };
   } catch (error) {
@@ -67,7 +67,7 @@ export function applyInstall({ outcome, file, before, after }: InstallPlan): { b
   }
 }
 
-function keepCopy(target: string, mode: number): string | null {
+function backUp(target: string, mode: number): string | null {
   const copy = `${target}.before-skein`;
   if (existsSync(copy)) return null;
   copyFileSync(target, copy);
@@ -75,40 +75,41 @@ function keepCopy(target: string, mode: number): string | null {
   return copy;
 }
 
-type Opened = {
+type OpenedFile = {
   editor: TextEditor;
   before: string | null;
-  /** The byte order mark, if the file has one, and the rest. */
-  mark: string;
+  /** The byte order mark, or an empty string. `text` follows it. */
+  bom: string;
   text: string;
   value: Record<string, unknown>;
   path: string[];
-  there: Entry | undefined;
+  existing: Entry | undefined;
 };
 
-async function open(row: InstallClient, file: string): Promise<Opened> {
-  const editor = row.format === "toml" ? tomlEditor() : await jsonEditor();
-  const before = readOr(file);
+async function openFile(client: InstallClient, file: string): Promise<OpenedFile> {
+  const editor = client.format === "toml" ? tomlEditor() : await jsonEditor();
+  const before = readText(file);
   const text = (before ?? "").replace(/^\uFEFF/, "");
-  const mark = before?.startsWith("\uFEFF") ? "\uFEFF" : "";
-  const value = readWith(editor, file, text);
-  const path = [row.servers, serverName];
-  const servers = row.servers in value ? value[row.servers] : {};
-  if (!isTable(servers)) throw new Fault("config", `${file} is not laid out as ${row.title} reads it`, leftAlone);
-  const there = servers[serverName];
-  if (there !== undefined && !isOurs(there))
-    throw new Fault("config", `${file} has another server called ${serverName}`, { hint: "rename it or take it out first" });
-  return { editor, before, mark, text, value, path, there };
+  const bom = before?.startsWith("\uFEFF") ? "\uFEFF" : "";
+  const value = parseFile(editor, file, text);
+  const path = [client.servers, serverName];
+  const servers = client.servers in value ? value[client.servers] : {};
+  if (!isTable(servers)) throw new Fault("config", `${file} does not have the layout of ${client.title}`, unchanged);
+  const existing = servers[serverName];
+  if (existing !== undefined && !isOurs(existing))
+    throw new Fault("config", `${file} has another server called ${serverName}`, { hint: "rename or remove it first" });
+  return { editor, before, bom, text, value, path, existing };
 }
 
-const leftAlone = { hint: "the file was left as it is" };
+const unchanged = { hint: "the file was not changed" };
 
-function readOr(file: string): string | null {
+/** Null if there is no file. */
+function readText(file: string): string | null {
   try {
-    if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) throw new Fault("config", `${file} is not a file`, leftAlone);
+    if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) throw new Fault("config", `${file} is not a file`, unchanged);
     const bytes = readFileSync(file);
     const text = bytes.toString();
-    if (!Buffer.from(text).equals(bytes)) throw new Fault("config", `${file} is not UTF-8`, leftAlone);
+    if (!Buffer.from(text).equals(bytes)) throw new Fault("config", `${file} is not UTF-8`, unchanged);
     return text;
   } catch (error) {
     if (error instanceof Fault) throw error;
@@ -118,50 +119,52 @@ function readOr(file: string): string | null {
   }
 }
 
-function readWith(editor: TextEditor, file: string, text: string): Record<string, unknown> {
+function parseFile(editor: TextEditor, file: string, text: string): Record<string, unknown> {
   try {
     const value = editor.read(text);
     if (isTable(value)) return value;
   } catch (error) {
-    throw new Fault("config", `${file} is broken: ${messageOf(error)}`, { ...leftAlone, cause: error });
+    throw new Fault("config", `${file} is broken: ${messageOf(error)}`, { ...unchanged, cause: error });
   }
-  throw new Fault("config", `${file} does not hold one object`, leftAlone);
+  throw new Fault("config", `${file} is not one object`, unchanged);
 }
 
-/** Whatever the text went through, it must say what it said before and ours, nothing else. */
-function hold(editor: TextEditor, file: string, after: string, expected: Record<string, unknown>): void {
-  if (Bun.deepEquals(readWith(editor, file, after), expected)) return;
+type ExpectedContent = { file: string; text: string; expected: Record<string, unknown> };
+
+/** Throws unless the edited text parses as the old content plus or minus skein's entry. */
+function requireContent(editor: TextEditor, { file, text, expected }: ExpectedContent): void {
+  if (Bun.deepEquals(parseFile(editor, file, text), expected)) return;
   throw new Fault("config", `${file} is written in a way that skein does not change`, {
-    hint: "`--print` shows what belongs in it; the file was left as it is",
+    hint: "`--print` shows the entry to add by hand; the file was not changed",
   });
 }
 
-/** Started by us, or by hand in the same way. */
+/** True if the entry starts `skein mcp`, also if the user wrote it by hand. */
 function isOurs(entry: unknown): entry is Entry {
   if (!isTable(entry)) return false;
   return [entry["command"], entry["args"]].flat().includes("mcp");
 }
 
-/** Ours, and what a person made of it: other keys, more words after our own, other values of variables. */
-function merged(there: Entry | undefined, ours: Entry): Entry {
-  const both = Object.entries(ours).map(([key, value]): [string, Entry[string]] => {
-    const old = there?.[key];
+/** Keeps the user's changes to skein's entry: other keys, more arguments after skein's, other values of variables. */
+function mergeEntry(existing: Entry | undefined, ours: Entry): Entry {
+  const merged = Object.entries(ours).map(([key, value]): [string, Entry[string]] => {
+    const old = existing?.[key];
     if (Array.isArray(value) && Array.isArray(old)) {
       if (key === "env_vars") return [key, [...new Set([...old, ...value])]];
-      return [key, value.every((word, at) => old[at] === word) ? old : value];
+      return [key, value.every((word, index) => old[index] === word) ? old : value];
     }
     return [key, isTable(value) && isTable(old) ? { ...value, ...old } : value];
   });
-  return { ...there, ...Object.fromEntries(both) };
+  return { ...existing, ...Object.fromEntries(merged) };
 }
 
-/** What differs, one by one: the rest of the entry keeps its layout. */
-function leavesOf(there: Record<string, unknown>, wanted: Record<string, unknown>): [string[], unknown][] {
-  return Object.entries(wanted).flatMap(([key, value]): [string[], unknown][] => {
-    const old = there[key];
+/** The values that differ, one by one, so that the other lines of the entry keep their layout. */
+function changedLeaves(existing: Record<string, unknown>, entry: Record<string, unknown>): [string[], unknown][] {
+  return Object.entries(entry).flatMap(([key, value]): [string[], unknown][] => {
+    const old = existing[key];
     if (Bun.deepEquals(old, value)) return [];
     if (!isTable(old) || !isTable(value)) return [[[key], value]];
-    return leavesOf(old, value).map(([keys, leaf]) => [[key, ...keys], leaf]);
+    return changedLeaves(old, value).map(([keys, leaf]) => [[key, ...keys], leaf]);
   });
 }
 

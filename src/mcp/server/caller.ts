@@ -1,4 +1,4 @@
-// Who calls: what its client calls itself, what it can do, and how it is told that something goes on.
+// Describes the caller of a tool: the name and capabilities of its client, its timeout, and how it gets progress.
 import {
   CLIENT_CAPABILITIES_META_KEY,
   CLIENT_INFO_META_KEY,
@@ -14,7 +14,7 @@ import type { Elicitation, Caller } from "../tools/tool.ts";
 
 export type ClientInfo = { name: string | undefined; can: ClientCapabilities };
 
-/** With every request in the newer protocol, once in the handshake of the older. */
+/** The newer protocol sends this with every request, the older one once in the handshake. */
 export function readClientInfo(server: Server, { mcpReq }: ServerContext): ClientInfo {
   const envelope = mcpReq.envelope as Record<string, unknown> | undefined;
   const info = (envelope?.[CLIENT_INFO_META_KEY] as Implementation | undefined) ?? server.getClientVersion();
@@ -22,27 +22,30 @@ export function readClientInfo(server: Server, { mcpReq }: ServerContext): Clien
   return { name: info?.name, can: can ?? {} };
 }
 
-export function createCaller(client: ClientInfo, context: ServerContext, handBackAfterMs: number | null, asks: Elicitation | null): Caller {
-  const { mcpReq, http } = context;
+export function createCaller(
+  client: ClientInfo,
+  { mcpReq, http }: ServerContext,
+  { handBackAfterMs, elicitation }: { handBackAfterMs: number | null; elicitation: Elicitation | null },
+): Caller {
   const token = mcpReq._meta?.progressToken;
-  const usual = callTimeout({ client: client.name, hearsProgress: token !== undefined, overHttp: http !== undefined });
-  let told = 0;
+  const defaultTimeoutMs = callTimeout({ client: client.name, hasProgress: token !== undefined, overHttp: http !== undefined });
+  let progressCount = 0;
   return {
     signal: mcpReq.signal,
-    isDisconnected: () => isLost(mcpReq.signal.reason),
-    timeoutMs: handBackAfterMs ?? usual,
+    isDisconnected: () => isConnectionLost(mcpReq.signal.reason),
+    timeoutMs: handBackAfterMs ?? defaultTimeoutMs,
     progress:
       token === undefined
         ? null
         : (message) => {
-            const params = { progressToken: token, progress: (told += 1), message };
-            // Whoever is gone needs no progress; the call itself notices that.
+            const params = { progressToken: token, progress: (progressCount += 1), message };
+            // A client that is gone needs no progress. The call itself notices that.
             mcpReq.notify({ method: "notifications/progress", params }).catch(() => {});
           },
-    elicitation: asks,
+    elicitation,
   };
 }
 
-function isLost(reason: unknown): boolean {
+function isConnectionLost(reason: unknown): boolean {
   return reason instanceof SdkError && reason.code === SdkErrorCode.ConnectionClosed;
 }

@@ -1,11 +1,11 @@
-// How long a tool call may take before its client gives up, by the name that the client gives itself. Measured over
-// stdio with a tool that sleeps, with and without a progress notice every 15 s, at the clients' default settings.
+// The time after which known clients abandon a tool call. Measured over stdio with a tool that sleeps, with and without a
+// progress notification every 15 s, at the clients' default settings.
 
 export type ClientTimeout = {
   client: RegExp;
-  /** The version that was measured. */
+  /** The measured version. */
   measured: string;
-  /** How long it waited in silence, and while it was told of progress; null: to the end of a call of 700 s or more. */
+  /** How long it waited without and with progress; null: until the end of a call of at least 700 s. */
   silentMs: number | null;
   progressMs: number | null;
 };
@@ -17,17 +17,17 @@ export const knownClients: readonly ClientTimeout[] = [
   { client: /^gemini/, measured: "0.61.0", silentMs: 600_000, progressMs: 600_000 },
 ];
 
-/** Whoever is not known may give up after a minute. */
+/** An unknown client may abandon a call after a minute. */
 const unknownMs = 45_000;
-/** What the answer needs to be on its way before the client's own clock is up. */
+/** Time to deliver the answer before the client's timeout. */
 const marginMs = 15_000;
 
-export type ClientTraits = { client: string | undefined; hearsProgress: boolean; overHttp: boolean };
+export type ClientTraits = { client: string | undefined; hasProgress: boolean; overHttp: boolean };
 
-/** How long a call can be kept open; null is as long as it takes. Over HTTP others stand between, and nobody was measured. */
-export function callTimeout({ client, hearsProgress, overHttp }: ClientTraits): number | null {
-  const known = overHttp ? undefined : knownClients.find((row) => row.client.test(client?.toLowerCase() ?? ""));
-  if (known === undefined) return unknownMs;
-  const limitMs = hearsProgress ? known.progressMs : known.silentMs;
+/** Time limit of a call; null is no limit. Over HTTP there may be proxies in between and nothing was measured, so the default applies. */
+export function callTimeout({ client, hasProgress, overHttp }: ClientTraits): number | null {
+  const entry = overHttp ? undefined : knownClients.find((candidate) => candidate.client.test(client?.toLowerCase() ?? ""));
+  if (entry === undefined) return unknownMs;
+  const limitMs = hasProgress ? entry.progressMs : entry.silentMs;
   return limitMs === null ? null : limitMs - marginMs;
 }

@@ -1,4 +1,4 @@
-// One Api for each directory, for as long as it answers: a hub that has died is found or started again by the next call.
+// Keeps one Api per directory while it answers. If a hub has died, the next call finds or starts another.
 import type { Api } from "../../protocol/api/api.ts";
 import { Fault } from "../../protocol/api/error.ts";
 
@@ -7,11 +7,11 @@ type Connect = (directory: string) => Promise<Api>;
 export function cacheConnections(connect: Connect): Connect {
   const open = new Map<string, Promise<Api>>();
   return async (directory) => {
-    const known = open.get(directory);
-    if (known !== undefined && (await answers(known))) return known;
-    // Whoever noticed first connects; the others wait for that.
+    const cached = open.get(directory);
+    if (cached !== undefined && (await answers(cached))) return cached;
+    // The first call that noticed connects; concurrent calls wait for its connection.
     const current = open.get(directory);
-    if (current !== undefined && current !== known) return current;
+    if (current !== undefined && current !== cached) return current;
     const next = connect(directory);
     open.set(directory, next);
     return next;

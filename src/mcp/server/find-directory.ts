@@ -1,5 +1,5 @@
-// Which project a caller means: the one it was started for, the first directory its client works in, or the working
-// directory where that is a project. Never the root of the machine, never a relative path.
+// Finds the directory of a caller: `--project`, the first root of its client, or the working directory if it is in a project.
+// Never returns / or a relative path.
 import { statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Fault } from "../../protocol/api/error.ts";
@@ -7,9 +7,9 @@ import { Fault } from "../../protocol/api/error.ts";
 export type DirectorySources = {
   /** `--project`, absolute. */
   flag: string | null;
-  /** The working directory, when it lies in a project. */
+  /** The working directory if it is in a project, else null. */
   workingDirectory: string | null;
-  /** Asks the client; null when it can't be asked or has none. */
+  /** Asks the client; null if it has no roots. */
   root: () => Promise<string | null>;
 };
 
@@ -21,7 +21,7 @@ export async function findDirectory({ flag, workingDirectory, root }: DirectoryS
   });
 }
 
-/** The first that is a directory on this machine. */
+/** The first URI that is a directory on this machine. */
 export function firstDirectory(uris: readonly string[]): string | null {
   for (const uri of uris) {
     const path = pathOf(uri);
@@ -35,6 +35,6 @@ function pathOf(uri: string): string | null {
   try {
     return fileURLToPath(uri);
   } catch {
-    return null; // another machine's
+    return null; // A URI of another machine.
   }
 }

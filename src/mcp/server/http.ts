@@ -1,5 +1,5 @@
-// `skein mcp --http`: the same tools on 127.0.0.1, for clients that can't start a program. Whoever calls shows a token;
-// a web page can't call, whatever name it gives this machine.
+// `skein mcp --http`: serves the tools on 127.0.0.1, for clients that can't start a program. Every request needs a token.
+// Host and origin are checked, so that a web page can't call, not even by DNS rebinding.
 import {
   createMcpHandler,
   hostHeaderValidationResponse,
@@ -14,7 +14,7 @@ import { Fault } from "../../protocol/api/error.ts";
 import { createMcpServer, type McpServerDeps } from "./mcp-server.ts";
 
 export type HttpServerDeps = McpServerDeps & {
-  /** Null: 4454, or the next one that is free. */
+  /** Null: 4454 or the next free port. */
   port: number | null;
   tokenFile: string;
 };
@@ -24,14 +24,14 @@ const firstPort = 4454;
 export type HttpServer = { url: string; close: () => Promise<void> };
 
 export function serveOverHttp(deps: HttpServerDeps): HttpServer {
-  const token = tokenIn(deps.tokenFile);
+  const token = readOrCreateToken(deps.tokenFile);
   const handler = createMcpHandler(({ era }) => createMcpServer(deps, era), { onerror: (error) => deps.log(error.message) });
   const answer = async (request: Request): Promise<Response> => {
-    const stranger =
+    const rejection =
       hostHeaderValidationResponse(request, localhostAllowedHostnames()) ?? originValidationResponse(request, localhostAllowedOrigins());
-    if (stranger !== undefined) return stranger;
+    if (rejection !== undefined) return rejection;
     if (new URL(request.url).pathname !== "/mcp") return new Response("skein serves MCP at /mcp\n", { status: 404 });
-    if (!shows(request, token)) return refused();
+    if (!hasToken(request, token)) return unauthorized();
     return handler.fetch(request);
   };
   const server = listen(deps.port, answer);
@@ -45,10 +45,10 @@ export function serveOverHttp(deps: HttpServerDeps): HttpServer {
 }
 
 function listen(port: number | null, answer: (request: Request) => Promise<Response>): Bun.Server<undefined> {
-  const ports = port === null ? Array.from({ length: 100 }, (_, more) => firstPort + more) : [port];
+  const ports = port === null ? Array.from({ length: 100 }, (_, offset) => firstPort + offset) : [port];
   for (const candidate of ports) {
     try {
-      // A call may be silent for as long as its work is.
+      // No idle timeout: a call may be silent while its turn works.
       return Bun.serve({ hostname: "127.0.0.1", port: candidate, idleTimeout: 0, fetch: answer });
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
@@ -59,8 +59,8 @@ function listen(port: number | null, answer: (request: Request) => Promise<Respo
   });
 }
 
-/** It stays the same, so that a client is configured once. */
-function tokenIn(file: string): string {
+/** The token never changes, so that a client is configured once. */
+function readOrCreateToken(file: string): string {
   try {
     return readFileSync(file, "utf8").trim();
   } catch (error) {
@@ -72,15 +72,19 @@ function tokenIn(file: string): string {
   return token;
 }
 
-function shows(request: Request, token: string): boolean {
-  const shown = /^Bearer (.+)$/i.exec(request.headers.get("authorization") ?? "")?.[1] ?? "";
+function hasToken(request: Request, token: string): boolean {
+  const sent = /^Bearer (.+)$/i.exec(request.headers.get("authorization") ?? "")?.[1] ?? "";
   const digest = (text: string) => createHash("sha256").update(text).digest();
-  return timingSafeEqual(digest(shown), digest(token));
+  return timingSafeEqual(digest(sent), digest(token));
 }
 
-function refused(): Response {
+function unauthorized(): Response {
   return Response.json(
-    { jsonrpc: "2.0", id: null, error: { code: -32001, message: "the token is missing or wrong; the server said where it is" } },
+    {
+      jsonrpc: "2.0",
+      id: null,
+      error: { code: -32001, message: "the token is missing or wrong; the server printed the path of its file" },
+    },
     { status: 401, headers: { "www-authenticate": 'Bearer realm="skein"' } },
   );
 }

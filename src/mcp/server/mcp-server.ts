@@ -1,4 +1,4 @@
-// One client's server: the table of tools and the resources over an Api. It can't tell where that Api lives.
+// The MCP server of one client: serves the tools and resources through an Api, which may live in another process.
 import {
   ProtocolError,
   ProtocolErrorCode,
@@ -7,14 +7,15 @@ import {
   type CallToolResult,
   type McpRequestContext,
   type ServerContext,
-  type Tool as ShownTool,
+  type Tool as ToolListEntry,
 } from "@modelcontextprotocol/server";
+import { serveStdio, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import { nearestWord } from "../../kit/text/nearest-word.ts";
 import type { Api } from "../../protocol/api/api.ts";
 import { Fault, messageOf } from "../../protocol/api/error.ts";
 import { parseToolInput, toolListSchema } from "../../protocol/schema/mcp.ts";
 import { createCaller, readClientInfo } from "./caller.ts";
-import { endCallWithQuestion, elicitationFor, resumeRound, readRound } from "./elicit.ts";
+import { createElicitation, endCallWithQuestion, readRound, resumeRound } from "./elicit.ts";
 import { findDirectory, firstDirectory } from "./find-directory.ts";
 import { listResources, readResource, resourceKinds } from "./resources.ts";
 import type { ToolAnswer, CallContext, Toolset } from "../tools/tool.ts";
@@ -23,79 +24,88 @@ import { toolsFor, type AnyTool } from "../tools/index.ts";
 export type McpServerDeps = {
   version: string;
   toolset: Toolset;
-  /** `--project`, absolute; null leaves it to the client. */
+  /** `--project`, absolute; null if the client decides. */
   project: string | null;
-  /** The working directory, when it lies in a project. */
+  /** The working directory if it is in a project, else null. */
   workingDirectory: string | null;
   projectOf: (directory: string) => string;
-  /** An Api whose turns outlive this process, for as long as it answers. */
+  /** Returns an Api whose turns outlive this process. Connects again if the last one no longer answers. */
   connect: (directory: string) => Promise<Api>;
-  /** How long every call may take; null leaves it to what is known of the client. */
+  /** Time limit of every call; null uses the limit of the client, if it is known. */
   handBackAfterMs: number | null;
-  /** For people; never on stdout. */
+  /** Prints a line for the user, never to stdout. */
   log: (line: string) => void;
 };
 
 type Era = McpRequestContext["era"];
 
+/** Serves on stdin and stdout. Resolves when the client is gone; turns in the hub continue. */
+export async function serveOverStdio(deps: McpServerDeps, onStop: (stop: () => void) => void): Promise<void> {
+  const clientGone = Promise.withResolvers<void>();
+  const transport = new StdioServerTransport();
+  process.stdin.once("end", clientGone.resolve).once("close", clientGone.resolve);
+  process.stdout.once("error", () => clientGone.resolve());
+  onStop(clientGone.resolve);
+  const server = serveStdio(({ era }) => createMcpServer(deps, era), {
+    transport,
+    onerror: (error) => deps.log(error.message),
+  });
+  await clientGone.promise;
+  await server.close();
+}
+
 export function createMcpServer(deps: McpServerDeps, era: Era): Server {
   const server = new Server({ name: "skein", version: deps.version }, { capabilities: { tools: {}, resources: {} } });
   const tools = toolsFor(deps.toolset);
+  const contextOf = (request: ServerContext) => createCallContext(deps, { server, era, request });
   server.setRequestHandler("tools/list", () => ({ tools: tools.map(toolListEntry) }));
-  server.setRequestHandler("tools/call", async ({ params }, context) => {
-    const found = tools.find(({ name }) => name === params.name);
-    if (found === undefined) throw unknownTool(params.name, tools);
+  server.setRequestHandler("tools/call", async ({ params }, request) => {
+    const tool = tools.find(({ name }) => name === params.name);
+    if (tool === undefined) throw unknownTool(params.name, tools);
     try {
-      const input: unknown = parseToolInput(found.input, params.arguments, nearestWord);
-      const round = readRound(context);
-      const answer = await inPlace(deps, server, era, context, (place) =>
-        round === null ? found.run(input, place) : resumeRound(round, context, place),
-      );
+      const input: unknown = parseToolInput(tool.input, params.arguments, nearestWord);
+      const round = readRound(request);
+      const ctx = await contextOf(request);
+      const answer = await (round === null ? tool.run(input, ctx) : resumeRound(round, request, ctx));
       return answer.pendingAsk === undefined ? resultOf(answer) : endCallWithQuestion(answer.pendingAsk);
     } catch (error) {
       return failure(error, deps.log);
     }
   });
-  server.setRequestHandler("resources/list", (_, context) =>
-    inPlace(deps, server, era, context, async (place) => ({ resources: await listResources(place) })),
-  );
+  server.setRequestHandler("resources/list", async (_, request) => ({ resources: await listResources(await contextOf(request)) }));
   server.setRequestHandler("resources/templates/list", () => ({
     resourceTemplates: resourceKinds.map(({ template, name, description }) => ({ uriTemplate: template, name, description })),
   }));
-  server.setRequestHandler("resources/read", async ({ params: { uri } }, context) => {
-    const read = await inPlace(deps, server, era, context, (place) => readResource(uri, place));
-    if (read === null) throw new ResourceNotFoundError(uri, `there is no resource ${uri}`);
-    return { contents: [read] };
+  server.setRequestHandler("resources/read", async ({ params: { uri } }, request) => {
+    const resource = await readResource(uri, await contextOf(request));
+    if (resource === null) throw new ResourceNotFoundError(uri, `there is no resource ${uri}`);
+    return { contents: [resource] };
   });
   return server;
 }
 
-export function toolListEntry({ name, description, input, output, readOnly }: AnyTool): ShownTool {
+export function toolListEntry({ name, description, input, output, readOnly }: AnyTool): ToolListEntry {
   return {
     name,
     description,
-    inputSchema: toolListSchema(input, "input") as ShownTool["inputSchema"],
+    inputSchema: toolListSchema(input, "input") as ToolListEntry["inputSchema"],
     outputSchema: toolListSchema(output, "output"),
     ...(readOnly ? { annotations: { readOnlyHint: true } } : {}),
   };
 }
 
-async function inPlace<T>(
-  deps: McpServerDeps,
-  server: Server,
-  era: Era,
-  context: ServerContext,
-  use: (ctx: CallContext) => Promise<T>,
-): Promise<T> {
-  const client = readClientInfo(server, context);
+type ClientRequest = { server: Server; era: Era; request: ServerContext };
+
+async function createCallContext(deps: McpServerDeps, { server, era, request }: ClientRequest): Promise<CallContext> {
+  const client = readClientInfo(server, request);
   const directory = await findDirectory({
     flag: deps.project,
     workingDirectory: deps.workingDirectory,
     root: async () => (era === "legacy" && client.can.roots !== undefined ? firstRoot(server) : null),
   });
-  const asks = elicitationFor(client, era, context, deps.log);
-  const caller = createCaller(client, context, deps.handBackAfterMs, asks);
-  return use({ api: await deps.connect(directory), directory, project: deps.projectOf(directory), caller });
+  const elicitation = createElicitation(client, { era, request, log: deps.log });
+  const caller = createCaller(client, request, { handBackAfterMs: deps.handBackAfterMs, elicitation });
+  return { api: await deps.connect(directory), directory, project: deps.projectOf(directory), caller };
 }
 
 async function firstRoot(server: Server): Promise<string | null> {
@@ -107,7 +117,7 @@ function resultOf({ output, text, isError }: ToolAnswer<Record<string, unknown>>
   return { content: [{ type: "text", text }], structuredContent: output, ...(isError ? { isError: true } : {}) };
 }
 
-/** What went wrong, in words for the model that called. */
+/** An error as text for the calling model. Errors that are no Fault are bugs, so they are logged with their stack. */
 function failure(error: unknown, log: McpServerDeps["log"]): CallToolResult {
   if (!(error instanceof Fault)) log(error instanceof Error ? (error.stack ?? error.message) : String(error));
   const hint = error instanceof Fault && error.hint !== undefined ? `\n${error.hint}` : "";
@@ -116,9 +126,9 @@ function failure(error: unknown, log: McpServerDeps["log"]): CallToolResult {
 
 function unknownTool(name: string, tools: readonly AnyTool[]): ProtocolError {
   const names = tools.map((tool) => tool.name);
-  const near = nearestWord(name, names);
+  const nearest = nearestWord(name, names);
   return new ProtocolError(
     ProtocolErrorCode.InvalidParams,
-    `there is no tool "${name}"${near === null ? "" : `; did you mean ${near}?`} The tools are ${names.join(", ")}`,
+    `there is no tool "${name}"${nearest === null ? "" : `; did you mean ${nearest}?`} The tools are ${names.join(", ")}`,
   );
 }

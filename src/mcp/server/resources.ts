@@ -1,5 +1,4 @@
-// What clients can read besides calling tools: the project's sessions as text, live or as they were, single nodes, and
-// the whole data behind handles.
+// The MCP resources: the project's sessions as text, single nodes, and the full content of handles.
 import { cutText, oneLine } from "../../kit/text/cut-text.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import { nodeRecord } from "../../protocol/json/records.ts";
@@ -7,27 +6,27 @@ import { readSessionLog, nodeLines } from "../turn/session-log.ts";
 import { sessionIdentifier } from "../turn/session-identifier.ts";
 import type { CallContext } from "../tools/tool.ts";
 
-type Read = { mimeType: string; text: string };
-type Kind = {
+type ResourceContent = { mimeType: string; text: string };
+type ResourceKind = {
   template: string;
   name: string;
   description: string;
-  /** The parts of the path that a template leaves open. */
+  /** Matches the path of the URI; its group is the variable of the template. */
   path: RegExp;
-  read: (wanted: string, ctx: CallContext) => Promise<Read>;
+  read: (name: string, ctx: CallContext) => Promise<ResourceContent>;
 };
 
-const mostBytes = 1_000_000;
-const listed = 50;
+const maxBytes = 1_000_000;
+const maxListed = 50;
 
-export const resourceKinds: readonly Kind[] = [
+export const resourceKinds: readonly ResourceKind[] = [
   {
     template: "skein://session/{session}/log",
     name: "log",
-    description: "What happens in a session, up to this moment",
+    description: "Everything that happened in a session so far",
     path: /^session\/([^/]+)\/log$/,
-    read: async (wanted, { api, directory }) => {
-      const log = await readSessionLog(api, await api.session.find({ wanted, directory }), 0);
+    read: async (name, { api, directory }) => {
+      const log = await readSessionLog(api, await api.session.find({ wanted: name, directory }), 0);
       return { mimeType: "text/plain", text: [`[${log.state}, seq ${log.seq}]`, ...log.lines].join("\n") };
     },
   },
@@ -36,8 +35,8 @@ export const resourceKinds: readonly Kind[] = [
     name: "session",
     description: "The conversation of a session, by name or id",
     path: /^session\/([^/]+)$/,
-    read: async (wanted, { api, directory }) => {
-      const { tip } = await api.session.find({ wanted, directory });
+    read: async (name, { api, directory }) => {
+      const { tip } = await api.session.find({ wanted: name, directory });
       const path = tip === null ? [] : await api.node.path({ node: tip });
       return { mimeType: "text/plain", text: path.flatMap(nodeLines).join("\n") };
     },
@@ -47,26 +46,26 @@ export const resourceKinds: readonly Kind[] = [
     name: "node",
     description: "One node of a session's tree",
     path: /^node\/([^/]+)$/,
-    read: async (wanted, { api }) => ({
+    read: async (id, { api }) => ({
       mimeType: "application/json",
-      text: JSON.stringify(nodeRecord(await api.node.find({ wanted })), null, 2),
+      text: JSON.stringify(nodeRecord(await api.node.find({ wanted: id })), null, 2),
     }),
   },
   {
     template: "skein://handle/{handle}",
     name: "handle",
-    description: "The whole data behind a handle; slashes in its identifier are written %2F",
+    description: "The full content of a handle; slashes in its identifier are written %2F",
     path: /^handle\/([^/]+)$/,
     read: async (identifier, { api }) => {
-      const { content } = await api.handle.resolve({ identifier, maxBytes: mostBytes, as: "text" });
+      const { content } = await api.handle.resolve({ identifier, maxBytes, as: "text" });
       return { mimeType: "text/plain", text: content };
     },
   },
 ];
 
-/** The latest sessions; the rest is found by template. */
+/** Lists only the latest sessions; a client reads others by template. */
 export async function listResources({ api, project }: CallContext) {
-  const sessions = await api.session.list({ project, limit: listed });
+  const sessions = await api.session.list({ project, limit: maxListed });
   return sessions.map((session) => ({
     uri: `skein://session/${encodeURIComponent(session.id)}`,
     name: sessionIdentifier(session),
@@ -75,25 +74,25 @@ export async function listResources({ api, project }: CallContext) {
   }));
 }
 
-/** Null when there is no such thing. */
-export async function readResource(uri: string, ctx: CallContext): Promise<(Read & { uri: string }) | null> {
+/** Null if there is no such resource. */
+export async function readResource(uri: string, ctx: CallContext): Promise<(ResourceContent & { uri: string }) | null> {
   const path = uri.startsWith("skein://") ? uri.slice("skein://".length) : "";
   const kind = resourceKinds.find((candidate) => candidate.path.test(path));
-  const wanted = kind === undefined ? null : decoded(kind.path.exec(path)?.[1] ?? "");
-  if (kind === undefined || wanted === null) return null;
+  const name = kind === undefined ? null : decode(kind.path.exec(path)?.[1] ?? "");
+  if (kind === undefined || name === null) return null;
   try {
-    const { mimeType, text } = await kind.read(wanted, ctx);
-    return { uri, mimeType, text: cutText(text, mostBytes, { keep: "both" }).text };
+    const { mimeType, text } = await kind.read(name, ctx);
+    return { uri, mimeType, text: cutText(text, maxBytes, { keep: "both" }).text };
   } catch (error) {
     if (error instanceof Fault && ["session-unknown", "node-unknown", "file-unreadable"].includes(error.code)) return null;
     throw error;
   }
 }
 
-function decoded(text: string): string | null {
+function decode(text: string): string | null {
   try {
     return decodeURIComponent(text);
   } catch {
-    return null; // a lone percent sign names nothing
+    return null; // The URI has a lone percent sign.
   }
 }

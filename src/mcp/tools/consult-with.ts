@@ -1,30 +1,30 @@
-// consult_with: one question to one model, which has no tools and knows what was said in the session.
+// consult_with: asks one model one question. The model has no tools, but gets the conversation of the session.
 import { consultWithInput, turnOutput } from "../../protocol/schema/mcp.ts";
 import { resolveContextPaths } from "../turn/context-paths.ts";
 import { resolveModel } from "../turn/resolve-model.ts";
-import { namedFilesText, selectFiles, sendFiles } from "../turn/send-files.ts";
+import { listedFilesText, selectFiles, sendFiles } from "../turn/send-files.ts";
 import { takeTurn } from "../turn/take-turn.ts";
 import { tool } from "./tool.ts";
 
 export const consultWith = tool({
   name: "consult_with",
-  description: "Ask any model for its opinion. It has no tools, but knows the session and the files you send.",
+  description: "Ask any model for its opinion. It has no tools, but sees the session and the files you send.",
   input: consultWithInput,
   output: turnOutput,
-  async run({ model, question, session_id, output_format, context }, place) {
-    const files = selectFiles(resolveContextPaths(context, place));
+  async run({ model, question, session_id, output_format, context }, ctx) {
+    const files = selectFiles(resolveContextPaths(context, ctx));
     const format = output_format === undefined ? null : `Format of your answer: ${output_format}`;
-    const told = [format, namedFilesText(files)].filter((text) => text !== null).join("\n\n");
+    const instructions = [format, listedFilesText(files)].filter((text) => text !== null).join("\n\n");
     return takeTurn(
       {
         sessionId: session_id,
         prompt: question,
         agent: "native",
-        model: await resolveModel(place.api, model),
-        turn: { toolLevel: "none", contextFiles: false, appendSystem: told || null },
-        prepare: (session) => sendFiles(place.api, session, files),
+        model: await resolveModel(ctx.api, model),
+        turn: { toolLevel: "none", contextFiles: false, appendSystem: instructions || null },
+        prepare: (session) => sendFiles(ctx.api, session, files),
       },
-      place,
+      ctx,
     );
   },
 });

@@ -1,4 +1,4 @@
-// count_project_tokens: how much of a model's window files and directories of the project would fill.
+// count_project_tokens: counts the tokens of files and directories of the project.
 import { groupDigits } from "../../kit/text/cut-text.ts";
 import { countTokensInput, countTokensOutput } from "../../protocol/schema/mcp.ts";
 import type { TokenCount } from "../../protocol/api/token-count.ts";
@@ -6,7 +6,7 @@ import { toJsonCase } from "../../protocol/json/json-case.ts";
 import { tool } from "./tool.ts";
 import { withTimeLimit } from "../turn/time-limit.ts";
 
-const mostMs = 60_000;
+const maxMs = 60_000;
 
 export const countProjectTokens = tool({
   name: "count_project_tokens",
@@ -15,22 +15,24 @@ export const countProjectTokens = tool({
   output: countTokensOutput,
   readOnly: true,
   async run({ items, top_n }, { api, directory, caller }) {
-    const counted = await withTimeLimit(caller, { mostMs, doing: "counting tokens" }, (limitMs) =>
+    const count = await withTimeLimit(caller, { maxMs, progress: "counting tokens" }, (limitMs) =>
       api.tokens.count({ items, directory, top: top_n, limitMs }),
     );
-    const output = toJsonCase(counted) as { total_tokens: number; total_files: number };
-    return { output, text: linesOf(counted).join("\n") };
+    const output = toJsonCase(count) as { total_tokens: number; total_files: number };
+    return { output, text: countLines(count).join("\n") };
   },
 });
 
-function linesOf({ totalTokens, totalFiles, estimatedFiles, largestFiles, largestDirectories, skipped }: TokenCount): string[] {
-  const row = ({ path, tokens }: { path: string; tokens: number }) => `${groupDigits(tokens)} ${path}`;
+function countLines({ totalTokens, totalFiles, estimatedFiles, largestFiles, largestDirectories, skipped }: TokenCount): string[] {
+  const entryLine = ({ path, tokens }: { path: string; tokens: number }) => `${groupDigits(tokens)} ${path}`;
   const estimated = estimatedFiles === 0 ? "" : `, ${groupDigits(estimatedFiles)} of them estimated`;
-  const left = Object.entries(skipped).filter(([, count]) => count > 0);
+  const skippedCounts = Object.entries(skipped).filter(([, count]) => count > 0);
   return [
     `${groupDigits(totalTokens)} tokens in ${groupDigits(totalFiles)} files${estimated}`,
-    ...(left.length === 0 ? [] : [`not counted: ${left.map(([what, count]) => `${groupDigits(count)} ${what}`).join(", ")}`]),
-    ...(largestFiles.length === 0 ? [] : ["largest files:", ...largestFiles.map(row)]),
-    ...(largestDirectories.length === 0 ? [] : ["largest directories:", ...largestDirectories.map(row)]),
+    ...(skippedCounts.length === 0
+      ? []
+      : [`not counted: ${skippedCounts.map(([reason, count]) => `${groupDigits(count)} ${reason}`).join(", ")}`]),
+    ...(largestFiles.length === 0 ? [] : ["largest files:", ...largestFiles.map(entryLine)]),
+    ...(largestDirectories.length === 0 ? [] : ["largest directories:", ...largestDirectories.map(entryLine)]),
   ];
 }

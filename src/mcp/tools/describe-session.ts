@@ -1,11 +1,12 @@
-// describe_session: a session in short. Files, errors and figures are what the store knows; the prose is a model's.
+// describe_session: summarises a session. Files, errors and figures come from the store, the prose from a model.
 import type { Description } from "../../protocol/tree/history.ts";
 import { describeSessionInput, describeSessionOutput } from "../../protocol/schema/mcp.ts";
 import { toJsonCase } from "../../protocol/json/json-case.ts";
+import { sessionIdentifier } from "../turn/session-identifier.ts";
 import { tool } from "./tool.ts";
 import { withTimeLimit } from "../turn/time-limit.ts";
 
-const mostMs = 120_000;
+const maxMs = 120_000;
 
 export const describeSession = tool({
   name: "describe_session",
@@ -13,7 +14,7 @@ export const describeSession = tool({
   input: describeSessionInput,
   output: describeSessionOutput,
   async run({ session_id, summarization_model, extra_instructions, clear_cache }, { api, directory, caller }) {
-    const { session, ...described } = await withTimeLimit(caller, { mostMs, doing: `describing ${session_id}` }, (limitMs) =>
+    const { session, ...description } = await withTimeLimit(caller, { maxMs, progress: `describing ${session_id}` }, (limitMs) =>
       api.session.describe({
         session: session_id,
         directory,
@@ -24,8 +25,8 @@ export const describeSession = tool({
         signal: caller.signal,
       }),
     );
-    const told = toJsonCase(described) as Omit<Description, "session" | "sessionType"> & { session_type: string };
-    const output = { session_id: session.name ?? session.id, ...told };
+    const fields = toJsonCase(description) as Omit<Description, "session" | "sessionType"> & { session_type: string };
+    const output = { session_id: sessionIdentifier(session), ...fields };
     return { output, text: JSON.stringify(output, null, 1) };
   },
 });

@@ -1,4 +1,4 @@
-// group_think: one objective for several models and agents, who discuss it, write one deliverable and judge that.
+// group_think: several models and agents discuss an objective, write one deliverable and validate it.
 import { Fault } from "../../protocol/api/error.ts";
 import { objectiveText, type GroupTask } from "../../protocol/team/group.ts";
 import { groupThinkInput, groupThinkOutput } from "../../protocol/schema/mcp.ts";
@@ -10,59 +10,58 @@ import { selectFiles, sendFiles } from "../turn/send-files.ts";
 import { findSession, takeTurn } from "../turn/take-turn.ts";
 import { tool, type CallContext } from "./tool.ts";
 
-const usual = { discussionRounds: 6, validationRounds: 2, parallelLimit: 4 };
+const defaults = { discussionRounds: 6, validationRounds: 2, parallelLimit: 4 };
 
 export const groupThink = tool({
   name: "group_think",
   description:
-    "Several models or agents discuss an objective and write one deliverable; dissent is kept. Call it again to go on after an interruption.",
+    "Several models or agents discuss an objective and write one deliverable; dissent is kept. Call it again to continue after an interruption.",
   input: groupThinkInput,
   output: groupThinkOutput,
-  async run(input, place) {
-    const files = selectFiles(resolveContextPaths(input.context, place));
-    const agents = (await place.api.agents.list()).map(({ name }) => name);
-    const group = await groupOf(input, [...files.whole, ...files.named], agents, place);
+  async run(input, ctx) {
+    const files = selectFiles(resolveContextPaths(input.context, ctx));
+    const agents = (await ctx.api.agents.list()).map(({ name }) => name);
+    const group = await groupTaskOf(input, [...files.sent, ...files.listed], (name) => resolveParticipant(name, agents, ctx));
     const objective = objectiveText(group);
-    const known = await findSession(place.api, input.session_id, place.directory);
-    const finished = known === null ? null : await finishedGroup(known, objective, place);
+    const session = await findSession(ctx.api, input.session_id, ctx.directory);
+    const finished = session === null ? null : await finishedGroup(session, objective, ctx);
     if (finished !== null) return finished;
-    const { limits } = configuredTurn(await place.api.config.values());
+    const { limits } = configuredTurn(await ctx.api.config.values());
     const { max_cost_usd: maxBudgetUsd = limits.maxBudgetUsd } = input;
     const answer = await takeTurn(
       {
         sessionId: input.session_id,
         prompt: input.objective,
-        // Whom a new session belongs to afterwards: an agent that takes part, else the project's model.
+        // The agent of a new session, for later turns: the first participant that is an agent, else the project's model.
         agent: group.participants.find((name) => agents.includes(name)) ?? "native",
         model: null,
         turn: { group, steerable: false, limits: { ...limits, maxBudgetUsd } },
-        prepare: (session) => sendFiles(place.api, session, files),
+        prepare: (opened) => sendFiles(ctx.api, opened, files),
       },
-      place,
+      ctx,
     );
-    return groupAnswer(answer, objective, place);
+    return groupAnswer(answer, objective, ctx);
   },
 });
 
 type Input = ReturnType<typeof groupThinkInput.parse>;
 
-async function groupOf(input: Input, files: ContextPath[], agents: string[], ctx: CallContext): Promise<GroupTask> {
-  const meant = (name: string) => participantMeant(name, agents, ctx);
+async function groupTaskOf(input: Input, files: ContextPath[], resolve: (name: string) => Promise<string>): Promise<GroupTask> {
   return {
     objective: input.objective,
     outputFormat: input.output_format,
     userInput: input.user_input ?? null,
     context: files.map(({ path }) => path),
-    participants: await Promise.all(input.models.map(meant)),
-    discussionRounds: input.discussion_turns ?? usual.discussionRounds,
-    validationRounds: input.validation_rounds ?? usual.validationRounds,
-    synthesizer: input.synthesis_model === undefined ? null : await meant(input.synthesis_model),
-    parallelLimit: usual.parallelLimit,
+    participants: await Promise.all(input.models.map(resolve)),
+    discussionRounds: input.discussion_turns ?? defaults.discussionRounds,
+    validationRounds: input.validation_rounds ?? defaults.validationRounds,
+    synthesizer: input.synthesis_model === undefined ? null : await resolve(input.synthesis_model),
+    parallelLimit: defaults.parallelLimit,
   };
 }
 
-/** Agents by their names, models also by what they are called from memory. */
-async function participantMeant(name: string, agents: string[], { api }: CallContext): Promise<string> {
+/** An agent must be named exactly. A model may be written from memory. */
+async function resolveParticipant(name: string, agents: string[], { api }: CallContext): Promise<string> {
   if (agents.includes(name)) return name;
   try {
     return await resolveModel(api, name);

@@ -1,4 +1,4 @@
-// The table of tools, in the order in which clients see them.
+// The table of tools. Clients see them in this order.
 import type { McpTool, Toolset } from "./tool.ts";
 import { agentMessage } from "./team/agent-message.ts";
 import { cancelSession } from "./cancel-session.ts";
@@ -16,7 +16,7 @@ import { spawnAgent } from "./team/spawn-agent.ts";
 import { waitSession } from "./wait-session.ts";
 import { workWith } from "./work-with.ts";
 
-// oxlint-disable-next-line typescript/no-explicit-any -- each row's input and output fit each other, whatever they are
+// oxlint-disable-next-line typescript/no-explicit-any -- input and output of one tool fit each other; the table mixes many
 export type AnyTool = McpTool<any, any>;
 
 const sets: Record<Toolset, readonly AnyTool[]> = {
@@ -35,7 +35,7 @@ const sets: Record<Toolset, readonly AnyTool[]> = {
   team: [orchestrate, spawnAgent, agentMessage, sessionStatus, listRoles],
 };
 
-/** `team` has the others too. */
+/** `team` includes the core tools. */
 export function toolsFor(toolset: Toolset): readonly AnyTool[] {
   return toolset === "core" ? sets.core : [...sets.core, ...sets.team];
 }

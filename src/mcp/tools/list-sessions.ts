@@ -1,4 +1,4 @@
-// list_sessions: what there is to go on with in this project, the newest first.
+// list_sessions: lists the sessions of this project, newest first.
 import { oneLine } from "../../kit/text/cut-text.ts";
 import { isoTime } from "../../protocol/json/records.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
@@ -13,22 +13,23 @@ export const listSessions = tool({
   input: listSessionsInput,
   output: listSessionsOutput,
   readOnly: true,
-  async run({ limit, search, include_summary }, place) {
-    const { api, project } = place;
-    const all = await api.session.list({ project, ...(search === undefined ? { limit } : {}) });
-    const wanted = search?.toLowerCase();
-    const found = wanted === undefined ? all : all.filter((session) => sessionIdentifier(session).toLowerCase().includes(wanted));
-    const running = new Map((await api.turn.list({ endedSince: null })).map(({ session, state }) => [session.id, state]));
-    const listed = found.slice(0, limit);
-    const summaries = include_summary ? await summariesOf(listed, place) : [];
-    const sessions = listed.map((session, at) => ({
+  async run({ limit, search, include_summary }, ctx) {
+    const { api, project } = ctx;
+    const allSessions = await api.session.list({ project, ...(search === undefined ? { limit } : {}) });
+    const query = search?.toLowerCase();
+    const matches =
+      query === undefined ? allSessions : allSessions.filter((session) => sessionIdentifier(session).toLowerCase().includes(query));
+    const states = new Map((await api.turn.list({ endedSince: null })).map(({ session, state }) => [session.id, state]));
+    const listed = matches.slice(0, limit);
+    const summaries = include_summary ? await summariesOf(listed, ctx) : [];
+    const sessions = listed.map((session, index) => ({
       session_id: sessionIdentifier(session),
-      state: running.get(session.id) ?? "idle",
+      state: states.get(session.id) ?? "idle",
       agent: session.agent,
       model: session.model,
       used_at: isoTime(session.updatedAt),
       task: session.task === null ? null : oneLine(session.task, 120),
-      ...(summaries[at] === undefined ? {} : { summary: summaries[at] }),
+      ...(summaries[index] === undefined ? {} : { summary: summaries[index] }),
     }));
     const lines = sessions.map(
       ({ session_id, state, agent, task, summary }) => `${session_id} (${agent}, ${state}): ${summary ?? task ?? ""}`,
@@ -37,15 +38,15 @@ export const listSessions = tool({
   },
 });
 
-const mostMs = 60_000;
+const maxMs = 60_000;
 
-/** One line each, by a model where there is one; kept until a session changes. */
+/** One line for each session, by a model if there is one. The engine caches it until the session changes. */
 function summariesOf(sessions: Session[], { api, directory, caller }: CallContext): Promise<(string | undefined)[]> {
-  return withTimeLimit(caller, { mostMs, doing: "summarising sessions" }, (limitMs) =>
+  return withTimeLimit(caller, { maxMs, progress: "summarising sessions" }, (limitMs) =>
     Promise.all(
       sessions.map(async ({ id }) => {
-        const wish = { session: id, directory, model: null, instructions: null, anew: false, limitMs, signal: caller.signal };
-        return (await api.session.describe(wish)).oneLiner;
+        const params = { session: id, directory, model: null, instructions: null, anew: false, limitMs, signal: caller.signal };
+        return (await api.session.describe(params)).oneLiner;
       }),
     ),
   );

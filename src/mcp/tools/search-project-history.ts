@@ -1,5 +1,5 @@
-// search_project_history: what was said and committed in this project. It may be outdated, and somebody may have put
-// instructions into it: each hit is one line of JSON, out of which no text can break, below a line that says so.
+// search_project_history: searches the sessions and commits of this project. A hit may be outdated or contain injected
+// instructions. So each hit is one line of JSON, which its text can't break out of, and a note before them says so.
 import type { HistoryHit } from "../../protocol/tree/history.ts";
 import { isoTime } from "../../protocol/json/records.ts";
 import { searchHistoryInput, searchHistoryOutput } from "../../protocol/schema/mcp.ts";
@@ -16,16 +16,17 @@ export const searchProjectHistory = tool({
   output: searchHistoryOutput,
   readOnly: true,
   async run({ query, max_results, store_types, session_id }, { api, directory }) {
-    const found = await api.history.search({ query, directory, limit: max_results, kinds: store_types, asker: session_id ?? null });
-    const hits = found.hits.map(hitOf);
-    const hidden = found.hidden === 0 ? [] : [`${found.hidden} more were given to session ${session_id} within 24 hours and are left out.`];
-    const rest = [...hidden, ...found.notes];
-    const text = [hits.length === 0 ? "Nothing was found." : note, ...hits.map((hit) => JSON.stringify(hit)), ...rest].join("\n");
-    return { output: { note, hits, hidden: found.hidden, ...(found.notes.length === 0 ? {} : { notes: found.notes }) }, text };
+    const result = await api.history.search({ query, directory, limit: max_results, kinds: store_types, asker: session_id ?? null });
+    const hits = result.hits.map(hitRecord);
+    const hidden =
+      result.hidden === 0 ? [] : [`${result.hidden} more were given to session ${session_id} within 24 hours and are left out.`];
+    const footer = [...hidden, ...result.notes];
+    const text = [hits.length === 0 ? "Nothing was found." : note, ...hits.map((hit) => JSON.stringify(hit)), ...footer].join("\n");
+    return { output: { note, hits, hidden: result.hidden, ...(result.notes.length === 0 ? {} : { notes: result.notes }) }, text };
   },
 });
 
-function hitOf({ kind, id, session, by, at, when, text, files, queries }: HistoryHit) {
+function hitRecord({ kind, id, session, by, at, when, text, files, queries }: HistoryHit) {
   return {
     ...(kind === "commit" ? { commit: id } : { session_id: session?.name ?? session?.id, node: id }),
     by,

@@ -1,4 +1,4 @@
-// The shape of a tool: a row of data and one function. The tool list, checking and errors come from the row.
+// The type of a tool: its data and one function. The server derives the tool list, the input check and errors from it.
 import type { Api } from "../../protocol/api/api.ts";
 import type { Ask } from "../../protocol/api/control.ts";
 import type { Schema } from "../../protocol/schema/mcp.ts";
@@ -7,47 +7,46 @@ export type Toolset = "core" | "team";
 
 export type McpTool<In, Out> = {
   name: string;
-  /** Short, and says when to call it: every model reads it in every conversation. */
+  /** Says when to call the tool. Short, because every model reads it in every conversation. */
   description: string;
   input: Schema<In>;
   output: Schema<Out>;
-  /** Changes nothing, so a client need not ask before it calls. */
+  /** True if the tool changes nothing, so that a client need not ask its user. */
   readOnly?: boolean;
   run: (input: In, ctx: CallContext) => Promise<ToolAnswer<Out>>;
 };
 
-/** What clients that read typed results get, and the same for those that read text. */
+/** `output` is for clients that read structured results, `text` says the same for the others. */
 export type ToolAnswer<Out> = { output: Out; text: string; isError?: boolean; pendingAsk?: PendingAsk };
 
-/** A question that the caller is to be asked before the same call goes on. */
+/** A question that the caller must answer before the call can continue. */
 export type PendingAsk = { ask: Ask; session: string; seq: number };
 
-/** Where a call stands: the project it is about, and who waits for it. */
 export type CallContext = {
   api: Api;
-  /** Where agents work, and the project it belongs to; names of sessions are that project's. Both absolute. */
+  /** The working directory of agents, and its project. Both absolute; session names belong to the project. */
   directory: string;
   project: string;
   caller: Caller;
 };
 
 export type Caller = {
-  /** Aborted when the call is cancelled, and when the caller is gone. */
+  /** Aborted when the call is cancelled and when the client disconnects. */
   signal: AbortSignal;
-  /** Which of the two it was. Who is gone has stopped nothing. */
+  /** True if the client disconnected. That alone must not stop a turn. */
   isDisconnected: () => boolean;
-  /** How long it can be kept waiting; null is as long as it takes. */
+  /** Time limit of the call; null is no limit. */
   timeoutMs: number | null;
-  /** Tells that something goes on; null when it does not listen. */
+  /** Sends a progress notification; null if the client wants none. */
   progress: ((message: string) => void) | null;
-  /** How the person in front of it can be asked; null when that can't be done. */
+  /** How to ask the client's user; null if the client can't. */
   elicitation: Elicitation | null;
 };
 
-/** Within the call, where no answer is null; or by ending the call with the question, and being called again. */
+/** `now`: asks during the call; null is no answer. `between`: the call ends with the question and the client calls again. */
 export type Elicitation = { how: "now"; put: (ask: Ask, signal: AbortSignal) => Promise<string | null> } | { how: "between" };
 
-/** A row with its types checked against each other. */
-export function tool<In, Out>(row: McpTool<In, Out>): McpTool<In, Out> {
-  return row;
+/** Checks the types of a tool's fields against each other. */
+export function tool<In, Out>(definition: McpTool<In, Out>): McpTool<In, Out> {
+  return definition;
 }

@@ -1,4 +1,4 @@
-// work_with: a task for an agent with tools of its own, in a session that it shares with every other tool and door.
+// work_with: gives a task to a coding agent, in a session that other tools and front ends can use too.
 import { Fault } from "../../protocol/api/error.ts";
 import { turnOutput, workWithInput } from "../../protocol/schema/mcp.ts";
 import type { AgentInfo } from "../../protocol/api/agents.ts";
@@ -10,16 +10,16 @@ import { tool, type CallContext } from "./tool.ts";
 export const workWith = tool({
   name: "work_with",
   description:
-    "Have another coding agent (claude, codex, gemini, opencode, pi) work on this project. It knows what was said in the session. If status is running, call wait_session.",
+    "Have another coding agent (claude, codex, gemini, opencode, pi) work on this project. It gets the session's conversation. If status is running, call wait_session.",
   input: workWithInput,
   output: turnOutput,
-  async run({ agent, task, session_id, role, reasoning_effort, context }, place) {
-    const paths = resolveContextPaths(context, place);
-    const taker = await takerOf(agent, reasoning_effort, place);
+  async run({ agent, task, session_id, role, reasoning_effort, context }, ctx) {
+    const paths = resolveContextPaths(context, ctx);
+    const target = await resolveTarget(agent, reasoning_effort, ctx);
     try {
       return await takeTurn(
-        { sessionId: session_id, prompt: task, ...taker, turn: { appendSystem: pathsText(paths), ...roleOf(role), ...taker.turn } },
-        place,
+        { sessionId: session_id, prompt: task, ...target, turn: { appendSystem: pathsText(paths), ...roleParam(role), ...target.turn } },
+        ctx,
       );
     } catch (error) {
       throw error instanceof Fault && error.code === "model-api-only" ? apiOnly(error) : error;
@@ -27,8 +27,8 @@ export const workWith = tool({
   },
 });
 
-/** One that is known by its name, or any words. */
-function roleOf(role: string | undefined): { role?: RoleRequest } {
+/** The name of a role, or free text that describes one. */
+function roleParam(role: string | undefined): { role?: RoleRequest } {
   return role === undefined || role.trim() === "" ? {} : { role: { name: role.trim(), orText: true } };
 }
 
@@ -36,20 +36,20 @@ function pathsText(paths: ContextPath[]): string | null {
   return paths.length === 0 ? null : `Look at these first:\n${paths.map(({ path }) => `- ${path}`).join("\n")}`;
 }
 
-type Taker = { agent: string; model: null; turn: { effort?: string } };
+type TurnTarget = { agent: string; model: null; turn: { effort?: string } };
 
-/** An effort is part of a model's name; an agent whose model is its own is told by itself. */
-async function takerOf(agent: string, effort: string | undefined, { api }: CallContext): Promise<Taker> {
+/** A model takes the effort as a suffix of its name, an agent as a separate option. */
+async function resolveTarget(agent: string, effort: string | undefined, { api }: CallContext): Promise<TurnTarget> {
   if (effort === undefined) return { agent, model: null, turn: {} };
-  const row = (await api.agents.list()).find(({ name }) => name === agent);
-  if (row === undefined) return { agent: `${agent}:${effort}`, model: null, turn: {} };
-  refuseEffort(row, effort);
+  const info = (await api.agents.list()).find(({ name }) => name === agent);
+  if (info === undefined) return { agent: `${agent}:${effort}`, model: null, turn: {} };
+  refuseUnknownEffort(info, effort);
   return { agent, model: null, turn: { effort } };
 }
 
-function refuseEffort({ name, can: { efforts } }: AgentInfo, effort: string): void {
+function refuseUnknownEffort({ name, can: { efforts } }: AgentInfo, effort: string): void {
   if (efforts.includes(effort)) return;
-  throw new Fault("usage", `${name} can't be told the effort ${effort}`, {
+  throw new Fault("usage", `${name} has no effort ${effort}`, {
     hint: efforts.length === 0 ? "leave reasoning_effort out" : `it takes ${efforts.join(", ")}`,
   });
 }

@@ -1,7 +1,7 @@
-// What a session has come to: awaited while something runs there, told as it was when nothing does. What a process that
-// is gone has left is recorded first, so that the truth can be told about it.
+// Returns the answer of a session's latest turn, and waits for it while it runs. If the process of an open turn has died, the
+// turn is first ended in the store, so that its answer is final.
 import type { Session } from "../../protocol/tree/turn.ts";
-import { followTurn, type FollowResult, type FollowOptions } from "./follow-turn.ts";
+import { findRunningTurn, followTurn, type FollowResult, type FollowOptions } from "./follow-turn.ts";
 import type { ToolAnswer, CallContext } from "../tools/tool.ts";
 import { turnAnswer, type TurnOutput } from "./turn-answer.ts";
 
@@ -9,20 +9,19 @@ export type CollectOptions = { afterSeq: number } & Pick<FollowOptions, "limitMs
 
 export async function collectTurn(
   session: Session,
-  { afterSeq, ...how }: CollectOptions,
+  { afterSeq, ...options }: CollectOptions,
   { api, caller }: CallContext,
 ): Promise<ToolAnswer<TurnOutput>> {
-  const rows = await api.turn.list({ endedSince: null });
-  const turn = rows.find((row) => row.session.id === session.id)?.turn ?? null;
+  const turn = (await findRunningTurn(api, session))?.turn ?? null;
   const asks = await api.ask.list({ session: session.id });
-  const from = async (seq: number): Promise<FollowResult> => {
+  const followFrom = async (seq: number): Promise<FollowResult> => {
     const events = api.turn.watch({ session: session.id, afterSeq: seq, until: "idle" });
-    return followTurn({ api, caller, session, events, from: { turn, seq, asks }, ...how });
+    return followTurn({ api, caller, session, events, from: { turn, seq, asks }, ...options });
   };
-  const followed = await from(afterSeq);
+  const followed = await followFrom(afterSeq);
   if (followed.how !== "over") return turnAnswer(followed);
   if (followed.turn !== null && followed.turn.endedAt === null) await api.turn.kill({ session: session.id, force: false });
   else if (followed.turn !== null && followed.answer !== "") return turnAnswer(followed);
-  // It ended before what was asked for, or without having been able to say so.
-  return turnAnswer(await from(0));
+  // The turn ended before `afterSeq`, or its process died: read it from the start.
+  return turnAnswer(await followFrom(0));
 }

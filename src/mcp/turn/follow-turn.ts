@@ -1,9 +1,9 @@
-// A turn as its caller waits for it: followed to its end, to the end of the caller's patience, or until the caller
-// cancels or is gone. Only cancelling the call that started a turn stops it.
+// Follows a turn until it ends, the time limit is over, or the caller cancels or disconnects. Only cancelling the call that
+// started a turn stops the turn.
 import { formatDuration } from "../../kit/text/duration.ts";
 import { oneLine } from "../../kit/text/cut-text.ts";
 import type { Api } from "../../protocol/api/api.ts";
-import type { Ask } from "../../protocol/api/control.ts";
+import type { Ask, TurnInfo } from "../../protocol/api/control.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import type { Event } from "../../protocol/tree/event.ts";
 import { textOf } from "../../protocol/tree/node.ts";
@@ -14,19 +14,19 @@ import type { Caller } from "../tools/tool.ts";
 
 export type FollowState = {
   session: Session;
-  /** The latest; null when the session has had none. */
+  /** The latest turn; null if the session has none. */
   turn: Turn | null;
   seq: number;
-  /** The whole answer of a turn that has ended; what there is of one that has not. */
+  /** The answer of a turn that has ended, else its text so far. */
   answer: string;
-  /** Those without an answer yet. */
+  /** Questions without an answer. */
   asks: Ask[];
   warnings: string[];
-  /** What it did last, for whoever waits. */
-  doing: string;
+  /** The last activity, for progress notifications. */
+  activity: string;
 };
 
-/** `over`: nothing runs any more. `asking`: the caller is to be asked before it can go on. `gone`: nobody waits. */
+/** `over`: no turn is running. `asking`: the call must end with a question. `gone`: the caller no longer waits. */
 export type FollowResult = FollowState & { how: "over" | "running" | "asking" | "gone" };
 
 export type FollowOptions = {
@@ -34,79 +34,79 @@ export type FollowOptions = {
   caller: Caller;
   session: Session;
   events: AsyncIterable<Event>;
-  /** What is known of it already. */
+  /** The state before the first event. */
   from?: Pick<FollowState, "turn" | "seq" | "asks">;
-  /** Null is as long as it takes. */
+  /** Null is no limit. */
   limitMs: number | null;
   onCancel: "stop" | "leave";
 };
 
-/** What is new is told at once, what is not often enough for a client that resets its clock by it. */
-const heartbeat = { newsMs: 1_000, stillMs: 5_000 };
+/** Progress is sent every second if it changed, else every 5 s. Clients that reset their timeout on progress then keep waiting. */
+const progressInterval = { changedMs: 1_000, unchangedMs: 5_000 };
 
 export async function followTurn({ api, caller, session, events, from, limitMs, onCancel }: FollowOptions): Promise<FollowResult> {
-  const seen: FollowState = { session, turn: null, seq: 0, asks: [], ...from, answer: "", warnings: [], doing: "starting" };
+  const state: FollowState = { session, turn: null, seq: 0, asks: [], ...from, answer: "", warnings: [], activity: "starting" };
   const iterator = events[Symbol.asyncIterator]();
-  const leave = (how: FollowResult["how"]): FollowResult => {
+  const finish = (how: FollowResult["how"]): FollowResult => {
     void iterator.return?.();
-    return { ...seen, how };
+    return { ...state, how };
   };
-  const stopTelling = tellProgress(caller, seen);
-  const patience = limitMs === null ? null : AbortSignal.timeout(limitMs);
-  const asking = createAskForwarder(api, caller);
-  const cancelled = heard(caller.signal, "caller" as const);
-  const impatient = heard(patience, "patience" as const);
+  const stopProgress = sendProgress(caller, state);
+  const timeout = limitMs === null ? null : AbortSignal.timeout(limitMs);
+  const forwarder = createAskForwarder(api, caller);
+  const cancelled = whenAborted(caller.signal, "cancelled" as const);
+  const timedOut = whenAborted(timeout, "timeout" as const);
   let isStopping = false;
   try {
-    for (const ask of seen.asks) if ((await asking.opened(ask)) === "between") return leave("asking");
+    for (const ask of state.asks) if ((await forwarder.opened(ask)) === "between") return finish("asking");
     for (let next = iterator.next(); ;) {
-      const came = await Promise.race([next, isStopping ? never : cancelled, impatient]);
-      if (came === "patience") return leave("running");
-      if (came === "caller") {
-        if (caller.isDisconnected() || onCancel === "leave") return leave("gone");
+      const result = await Promise.race([next, isStopping ? never : cancelled, timedOut]);
+      if (result === "timeout") return finish("running");
+      if (result === "cancelled") {
+        if (caller.isDisconnected() || onCancel === "leave") return finish("gone");
         isStopping = true;
         await api.turn.cancel({ session: session.id });
         continue;
       }
-      if (came.done === true) return leave("over");
-      applyEvent(seen, came.value);
-      if (came.value.type === "ask.closed") asking.closed(came.value.ask);
-      if (came.value.type === "ask.opened" && (await asking.opened(came.value.ask)) === "between") return leave("asking");
+      if (result.done === true) return finish("over");
+      applyEvent(state, result.value);
+      if (result.value.type === "ask.closed") forwarder.closed(result.value.ask);
+      if (result.value.type === "ask.opened" && (await forwarder.opened(result.value.ask)) === "between") return finish("asking");
       next = iterator.next();
     }
   } catch (error) {
-    throw error instanceof Fault && error.code === "connection-lost" ? lost(error, session) : error;
+    throw error instanceof Fault && error.code === "connection-lost" ? hubLost(error, session) : error;
   } finally {
-    stopTelling();
-    asking.leave();
+    stopProgress();
+    forwarder.close();
   }
 }
 
 const never = new Promise<never>(() => {});
 
-function heard<Word extends string>(signal: AbortSignal | null, word: Word): Promise<Word> {
+function whenAborted<Value extends string>(signal: AbortSignal | null, value: Value): Promise<Value> {
   if (signal === null) return never;
-  if (signal.aborted) return Promise.resolve(word);
-  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(word), { once: true }));
+  if (signal.aborted) return Promise.resolve(value);
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(value), { once: true }));
 }
 
 function applyEvent(state: FollowState, event: Event): void {
   state.seq = Math.max(state.seq, event.seq);
   switch (event.type) {
     case "turn.started":
-      Object.assign(state, { turn: event.turn, session: event.session, answer: "", asks: [], warnings: [], doing: "starting" });
+      Object.assign(state, { turn: event.turn, session: event.session, answer: "", asks: [], warnings: [], activity: "starting" });
       break;
     case "node.added":
       if (event.node.author === "agent") state.answer = textOf(event.node) || state.answer;
-      if (event.node.note?.about === "team") state.doing = oneLine(textOf(event.node), 80);
-      if (event.node.note?.about === "group") state.doing = `${event.node.note.said.phase} ${event.node.note.said.round}`;
+      if (event.node.note?.about === "team") state.activity = oneLine(textOf(event.node), 80);
+      if (event.node.note?.about === "group") state.activity = `${event.node.note.said.phase} ${event.node.note.said.round}`;
       break;
     case "turn.ended":
-      Object.assign(state, { turn: event.turn, session: event.session, answer: event.answer ?? state.answer, doing: "done" });
+      Object.assign(state, { turn: event.turn, session: event.session, answer: event.answer ?? state.answer, activity: "done" });
       break;
     case "ask.opened":
       state.asks = [...state.asks.filter(({ id }) => id !== event.ask.id), event.ask];
-      state.doing = `asks: ${oneLine(event.ask.question, 80)}`;
+      state.activity = `asks: ${oneLine(event.ask.question, 80)}`;
       break;
     case "ask.closed":
       state.asks = state.asks.filter(({ id }) => id !== event.ask.id);
@@ -115,36 +115,41 @@ function applyEvent(state: FollowState, event: Event): void {
       state.warnings.push(event.message);
       break;
     case "tool.started":
-      state.doing = oneLine(`${event.name} ${Object.values(event.input).join(" ")}`, 80);
+      state.activity = oneLine(`${event.name} ${Object.values(event.input).join(" ")}`, 80);
       break;
     case "text.delta":
-      state.doing = "answering";
+      state.activity = "answering";
       break;
     case "thinking.delta":
-      state.doing = "thinking";
+      state.activity = "thinking";
       break;
   }
 }
 
-function tellProgress(caller: Caller, state: FollowState): () => void {
+function sendProgress(caller: Caller, state: FollowState): () => void {
   const startedAt = Date.now();
-  let told = { doing: "", at: 0 };
+  let last = { activity: "", sentAt: 0 };
   const timer = setInterval(() => {
     const now = Date.now();
-    if (state.doing === told.doing && now - told.at < heartbeat.stillMs) return;
-    told = { doing: state.doing, at: now };
+    if (state.activity === last.activity && now - last.sentAt < progressInterval.unchangedMs) return;
+    last = { activity: state.activity, sentAt: now };
     caller.progress?.(progressText(state, now - startedAt));
-  }, heartbeat.newsMs);
+  }, progressInterval.changedMs);
   return () => clearInterval(timer);
 }
 
-function lost(error: Fault, session: Session): Fault {
-  return new Fault("connection-lost", "the hub that runs this session was lost", {
-    hint: `wait_session with session_id "${sessionIdentifier(session)}" tells what became of the work`,
+function hubLost(error: Fault, session: Session): Fault {
+  return new Fault("connection-lost", "the connection to the hub that runs this session was lost", {
+    hint: `wait_session with session_id "${sessionIdentifier(session)}" returns the result of the work`,
     cause: error,
   });
 }
 
-function progressText({ session, turn, doing }: FollowState, ms: number): string {
-  return `${turn?.agent ?? session.agent}, ${formatDuration(ms)}: ${doing}`;
+/** The running or interrupted turn of a session; undefined if its last turn has ended. */
+export async function findRunningTurn(api: Api, { id }: Session): Promise<TurnInfo | undefined> {
+  return (await api.turn.list({ endedSince: null })).find(({ session }) => session.id === id);
+}
+
+function progressText({ session, turn, activity }: FollowState, ms: number): string {
+  return `${turn?.agent ?? session.agent}, ${formatDuration(ms)}: ${activity}`;
 }

@@ -1,5 +1,5 @@
-// What a group's work has come to, as data: who disagrees, who could not be heard, what all of it cost. Read from the
-// session, so that whoever collects it later gets the same.
+// Adds the result of a group to an answer as data: dissent, participants, rounds and cost. It is read from the session's
+// nodes, so that a later call returns the same.
 import { readGroup, lastStatements, groupOutcome, type GroupOutcome, type Statement } from "../../protocol/team/group.ts";
 import { textOf, type Node } from "../../protocol/tree/node.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
@@ -9,41 +9,40 @@ import type { ToolAnswer, CallContext } from "../tools/tool.ts";
 import type { TurnOutput } from "./turn-answer.ts";
 
 type GroupData = Pick<GroupOutcome, "dissent" | "participants" | "rounds"> & { cost_usd: number | null };
-/** The deliverable stands in place of the answer, which says the rest of this in words; one that is too long is shortened. */
+/** Has the deliverable instead of the answer, which says the other fields in words. A long deliverable is shortened. */
 type GroupOutput = Omit<TurnOutput, "answer" | "cost_usd"> & GroupData & { deliverable?: string };
 
-/** A turn that a group took, as whoever collects it is told; any other stays as it is. */
+/** Adds the data if a group took the turn; returns any other answer unchanged. */
 export async function withGroupData(answer: ToolAnswer<TurnOutput>, ctx: CallContext): Promise<ToolAnswer<Omit<TurnOutput, "cost_usd">>> {
   if (answer.output.agent !== "group") return answer;
   const path = await pathOf(answer.output.session_id, ctx);
-  return { ...answer, output: { ...answer.output, ...dataOf(lastStatements(path)) } };
+  return { ...answer, output: { ...answer.output, ...groupData(lastStatements(path)) } };
 }
 
-/** A turn of the group that works on this objective. */
 export async function groupAnswer(
   { output, ...rest }: ToolAnswer<TurnOutput>,
   objective: string,
   ctx: CallContext,
 ): Promise<ToolAnswer<GroupOutput>> {
-  const { answer: words, ...told } = output;
-  const { statements: said } = readGroup(await pathOf(output.session_id, ctx), objective);
-  const { deliverable } = groupOutcome(said);
-  const written = deliverable === null ? {} : { deliverable: output.answer_file === undefined ? deliverable : (words ?? "") };
-  return { ...rest, output: { ...told, ...dataOf(said), ...written } };
+  const { answer: text, ...fields } = output;
+  const { statements } = readGroup(await pathOf(output.session_id, ctx), objective);
+  const { deliverable } = groupOutcome(statements);
+  const deliverableField = deliverable === null ? {} : { deliverable: output.answer_file === undefined ? deliverable : (text ?? "") };
+  return { ...rest, output: { ...fields, ...groupData(statements), ...deliverableField } };
 }
 
-/** What was finished before, as it was; null when it was not. */
+/** The answer of a group that has already finished this objective; null if there is none. */
 export async function finishedGroup(session: Session, objective: string, { api }: CallContext): Promise<ToolAnswer<GroupOutput> | null> {
-  const { statements: said, answer } = readGroup(session.tip === null ? [] : await api.node.path({ node: session.tip }), objective);
+  const { statements, answer } = readGroup(session.tip === null ? [] : await api.node.path({ node: session.tip }), objective);
   if (answer === null) return null;
   const { text, file } = await boundAnswer(textOf(answer), session, { id: answer.turn ?? answer.id });
-  const deliverable = file === null ? (groupOutcome(said).deliverable ?? "") : text;
-  const whole = file === null ? {} : { answer_file: file };
-  return { output: { status: "ok", session_id: sessionIdentifier(session), deliverable, ...whole, ...dataOf(said) }, text };
+  const deliverable = file === null ? (groupOutcome(statements).deliverable ?? "") : text;
+  const fileField = file === null ? {} : { answer_file: file };
+  return { output: { status: "ok", session_id: sessionIdentifier(session), deliverable, ...fileField, ...groupData(statements) }, text };
 }
 
-function dataOf(said: Statement[]): GroupData {
-  const { dissent, participants, rounds, costUsd } = groupOutcome(said);
+function groupData(statements: Statement[]): GroupData {
+  const { dissent, participants, rounds, costUsd } = groupOutcome(statements);
   return { dissent, participants, rounds, cost_usd: costUsd };
 }
 

@@ -1,4 +1,4 @@
-// When an answer is too long, by a real tokenizer.
+// Tests which answers are too long, with a real tokenizer.
 import { expect, test } from "bun:test";
 import type { Session, Turn } from "../../protocol/tree/turn.ts";
 import { boundAnswer } from "./long-answer.ts";
@@ -6,13 +6,13 @@ import { boundAnswer } from "./long-answer.ts";
 const session = { id: "s", transcript: null } as unknown as Session;
 const turn = { id: "t" } as unknown as Turn;
 
-test("an answer of up to 10,000 tokens is given as it is, whatever stands in it", async () => {
+test("an answer of up to 10,000 tokens is returned unchanged", async () => {
   for (const text of [`<|endoftext|> ${"word ".repeat(9_000)}`, "a".repeat(60_000), " ".repeat(100_000)])
     expect(await boundAnswer(text, session, turn)).toEqual({ text, file: null });
 });
 
-test("a longer one is shortened, and names where the whole is", async () => {
+test("a longer answer is shortened and says how to get all of it", async () => {
   const { text } = await boundAnswer(`begin ${"word ".repeat(12_000)} end`, session, turn);
   expect(text.length).toBeLessThan(24_100);
-  expect(text).toContain("the whole answer: skein show s");
+  expect(text).toContain("the full answer: skein show s");
 });

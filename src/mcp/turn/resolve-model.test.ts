@@ -20,15 +20,15 @@ test.each([
   ["openai/gpt-5.2", "openai/gpt-5.2"],
   ["openai/of-tomorrow:high", "openai/of-tomorrow:high"],
   ["anthropic", "anthropic"],
-])("%s is %s", async (wanted, meant) => {
-  expect(await resolveModel(api, wanted)).toBe(meant);
+])("the name %s means %s", async (name, expected) => {
+  expect(await resolveModel(api, name)).toBe(expected);
 });
 
-test("of two that are called alike, the one that can be asked here is meant", async () => {
+test("of two models with the same id, the one with a key is chosen", async () => {
   expect(await resolveModel(api, "gpt-5.2")).toBe("openrouter/gpt-5.2");
 });
 
-test("what is not known is answered with what is near, or with how names are written", async () => {
+test("an unknown name is refused with similar names, or with the form of a name", async () => {
   await expect(resolveModel(api, "gpt-5.3")).rejects.toMatchObject({ code: "usage", hint: expect.stringContaining("gpt-5.2") });
   await expect(resolveModel(api, "zzz")).rejects.toMatchObject({ hint: expect.stringContaining("vendor/id") });
   await expect(resolveModel(api, "nobody/model")).rejects.toMatchObject({ message: 'there is no model "nobody/model"' });

@@ -1,41 +1,41 @@
-// The model that a caller means, who may have written its name from memory: without a vendor, in capitals, with other
-// dashes and dots.
+// Finds the model that a caller means. The caller may have written its name from memory: without a vendor, in capitals, with
+// other dashes and dots.
 import { nearestWord } from "../../kit/text/nearest-word.ts";
 import type { Api, ModelInfo } from "../../protocol/api/api.ts";
 import { Fault } from "../../protocol/api/error.ts";
 
-/** As `vendor/id[:effort]`, or a vendor's name, which means its default. */
-export async function resolveModel(api: Api, wanted: string): Promise<string> {
-  const rows = await api.models.list();
-  const [name, effort] = withoutEffort(wanted.trim());
-  const found = best(rows, (row) => row.name === name || idOf(row) === name) ?? best(rows, (row) => isAlike(row, name));
-  if (found !== null) return `${found.name}${effort}`;
+/** Returns `vendor/id[:effort]`, or the name of a vendor, which means its default model. */
+export async function resolveModel(api: Api, requested: string): Promise<string> {
+  const models = await api.models.list();
+  const [name, effort] = splitEffort(requested.trim());
+  const match = best(models, (model) => model.name === name || idOf(model) === name) ?? best(models, (model) => isSimilar(model, name));
+  if (match !== null) return `${match.name}${effort}`;
   const vendors = new Set((await api.auth.status()).map(({ vendor }) => vendor));
-  // What only the vendor knows is left to it: catalogs are never complete.
+  // Catalogs are never complete, so an unknown id of a known vendor is sent as it is.
   const [vendor] = name.split("/");
-  if (vendors.has(name) || (name.includes("/") && (vendors.has(vendor!) || vendor === "replay"))) return wanted.trim();
-  throw unknown(wanted, rows);
+  if (vendors.has(name) || (name.includes("/") && (vendors.has(vendor!) || vendor === "replay"))) return requested.trim();
+  throw unknownModel(requested, models);
 }
 
 const effortSuffix = /:(none|minimal|low|medium|high|xhigh|max)$/;
 
-function withoutEffort(name: string): [string, string] {
+function splitEffort(name: string): [string, string] {
   const [effort = ""] = effortSuffix.exec(name) ?? [];
   return [name.slice(0, name.length - effort.length), effort];
 }
 
-/** One that can be asked here goes before one that can't. */
-function best(rows: ModelInfo[], fits: (row: ModelInfo) => boolean): ModelInfo | null {
-  const fitting = rows.filter(fits);
-  return fitting.find(({ ready }) => ready) ?? fitting[0] ?? null;
+/** Prefers models with a key. */
+function best(models: ModelInfo[], fits: (model: ModelInfo) => boolean): ModelInfo | null {
+  const matches = models.filter(fits);
+  return matches.find(({ ready }) => ready) ?? matches[0] ?? null;
 }
 
-function isAlike(row: ModelInfo, name: string): boolean {
-  const wanted = squeezed(name);
-  return wanted !== "" && (squeezed(row.name) === wanted || squeezed(idOf(row)) === wanted);
+function isSimilar(model: ModelInfo, name: string): boolean {
+  const letters = lettersOf(name);
+  return letters !== "" && (lettersOf(model.name) === letters || lettersOf(idOf(model)) === letters);
 }
 
-function squeezed(name: string): string {
+function lettersOf(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
 }
 
@@ -43,13 +43,13 @@ function idOf({ name }: ModelInfo): string {
   return name.slice(name.indexOf("/") + 1);
 }
 
-function unknown(wanted: string, rows: ModelInfo[]): Fault {
-  const ids = rows.map(idOf);
-  const near = nearestWord(wanted, ids);
-  const part = squeezed(wanted).slice(0, 4);
-  const alike = ids.filter((id) => part !== "" && squeezed(id).includes(part));
-  const names = [...new Set([...(near === null ? [] : [near]), ...alike])].slice(0, 5);
+function unknownModel(name: string, models: ModelInfo[]): Fault {
+  const ids = models.map(idOf);
+  const nearest = nearestWord(name, ids);
+  const part = lettersOf(name).slice(0, 4);
+  const similar = ids.filter((id) => part !== "" && lettersOf(id).includes(part));
+  const names = [...new Set([...(nearest === null ? [] : [nearest]), ...similar])].slice(0, 5);
   const hint =
     names.length === 0 ? "write vendor/id; `skein models` lists them" : `near names: ${names.join(", ")}; any other as vendor/id`;
-  return new Fault("usage", `there is no model "${wanted}"`, { hint });
+  return new Fault("usage", `there is no model "${name}"`, { hint });
 }

@@ -1,5 +1,5 @@
-// Files that go with a question. Each becomes a copy in the session, read by the executor under the project's policy and
-// never by this process; what does not fit is only named. One that stands there unchanged is not sent again.
+// Sends files along with a question. The executor reads each file under the project's policy and copies it into the session;
+// this process reads none. Files that do not fit are only listed. An unchanged file is not sent again.
 import type { Api } from "../../protocol/api/api.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import type { Node } from "../../protocol/tree/node.ts";
@@ -8,39 +8,40 @@ import type { Session } from "../../protocol/tree/turn.ts";
 import { requireSendable, type ContextPath } from "./context-paths.ts";
 import { groupDigits } from "../../kit/text/cut-text.ts";
 
-/** About 100,000 tokens in all, so that there is room for the conversation. */
+/** About 100,000 tokens in all, which leaves space for the conversation. */
 const budgetBytes = 300_000;
 
-export type FilesToSend = { whole: ContextPath[]; named: ContextPath[] };
+export type FilesToSend = { sent: ContextPath[]; listed: ContextPath[] };
 
 export function selectFiles(paths: ContextPath[]): FilesToSend {
-  let left = budgetBytes;
-  const plan: FilesToSend = { whole: [], named: [] };
+  let remainingBytes = budgetBytes;
+  const plan: FilesToSend = { sent: [], listed: [] };
   for (const file of paths.map(requireSendable)) {
-    const fits = file.stat.size <= left;
-    if (fits) left -= file.stat.size;
-    plan[fits ? "whole" : "named"].push(file);
+    const fits = file.stat.size <= remainingBytes;
+    if (fits) remainingBytes -= file.stat.size;
+    plan[fits ? "sent" : "listed"].push(file);
   }
   return plan;
 }
 
-/** Said beside the question, never stored as the user's words. */
-export function namedFilesText({ named }: FilesToSend): string | null {
-  if (named.length === 0) return null;
-  const lines = named.map(({ path, stat }) => `- ${path} (${groupDigits(stat.size)} bytes)`);
+/** Goes into the system prompt, because it is not part of the user's question. */
+export function listedFilesText({ listed }: FilesToSend): string | null {
+  if (listed.length === 0) return null;
+  const lines = listed.map(({ path, stat }) => `- ${path} (${groupDigits(stat.size)} bytes)`);
   return `These files are too large to be included. If you need one, say which part of it:\n${lines.join("\n")}`;
 }
 
-export async function sendFiles(api: Api, session: Session, { whole }: FilesToSend): Promise<void> {
+export async function sendFiles(api: Api, session: Session, { sent }: FilesToSend): Promise<void> {
   const path = session.tip === null ? [] : await api.node.path({ node: session.tip });
-  for (const file of whole.filter((each) => !path.some((node) => isCopy(node, each)))) await copyFile(api, session.id, file);
+  for (const file of sent.filter((candidate) => !path.some((node) => isCopy(node, candidate)))) await copyFile(api, session.id, file);
 }
 
+/** True if the node has a copy of the file that was made after the file's last change. */
 function isCopy(node: Node, { path, stat }: ContextPath): boolean {
-  const copied = node.parts.some(
+  const hasCopy = node.parts.some(
     (part) => part.kind === "handle" && part.handle.identifier === path && part.handle.metadata.bytes === stat.size,
   );
-  return copied && stat.mtimeMs < node.at && stat.ctimeMs < node.at;
+  return hasCopy && stat.mtimeMs < node.at && stat.ctimeMs < node.at;
 }
 
 async function copyFile(api: Api, session: string, { path }: ContextPath): Promise<void> {

@@ -1,6 +1,6 @@
-// How a session is named to a caller, so that it can name it back: by its name, or by its id where it has none.
+// The identifier of a session in answers: its name, or its full id. A caller can pass it back.
 import type { Session } from "../../protocol/tree/turn.ts";
 
-export function sessionIdentifier(session: Session): string {
+export function sessionIdentifier(session: Pick<Session, "id" | "name">): string {
   return session.name ?? session.id;
 }

@@ -1,35 +1,36 @@
-// A session as lines of text: who said what, what was run, how turns ended, and what is streaming now.
+// Renders a session as lines of text: messages, calls, ends of turns, and text that is streaming now.
 import { cutText, oneLine } from "../../kit/text/cut-text.ts";
 import type { Api } from "../../protocol/api/api.ts";
 import type { Event } from "../../protocol/tree/event.ts";
 import { speakerLabel } from "../../protocol/team/group.ts";
+import { findRunningTurn } from "./follow-turn.ts";
 import type { Node, Part } from "../../protocol/tree/node.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 
 export type SessionLog = { state: string; seq: number; lines: string[] };
 
-/** What streams is told at once to whoever comes; no longer is waited for it. */
+/** A new watcher gets the streaming text at once, so there is no need to wait longer for it. */
 const streamMs = 300;
 
 export async function readSessionLog(api: Api, session: Session, afterSeq: number): Promise<SessionLog> {
-  const row = (await api.turn.list({ endedSince: null })).find((candidate) => candidate.session.id === session.id);
-  const until = row === undefined ? "now" : "idle";
+  const running = await findRunningTurn(api, session);
+  const until = running === undefined ? "now" : "idle";
   const events = api.turn.watch({ session: session.id, afterSeq, until })[Symbol.asyncIterator]();
-  const log: SessionLog = { state: row?.state ?? "idle", seq: afterSeq, lines: [] };
-  const enough = Bun.sleep(streamMs).then(() => null);
+  const log: SessionLog = { state: running?.state ?? "idle", seq: afterSeq, lines: [] };
+  const timeout = Bun.sleep(streamMs).then(() => null);
   for (;;) {
-    const next = await (until === "now" ? events.next() : Promise.race([events.next(), enough]));
+    const next = await (until === "now" ? events.next() : Promise.race([events.next(), timeout]));
     if (next === null) void events.return?.();
     if (next === null || next.done === true) return log;
     log.seq = Math.max(log.seq, next.value.seq);
-    log.lines.push(...linesOf(next.value));
+    log.lines.push(...eventLines(next.value));
   }
 }
 
-function linesOf(event: Event): string[] {
+function eventLines(event: Event): string[] {
   switch (event.type) {
     case "turn.started":
-      return [`[${event.turn.agent}${event.turn.model === null ? "" : ` ${event.turn.model}`} begins]`];
+      return [`[${event.turn.agent}${event.turn.model === null ? "" : ` ${event.turn.model}`} started]`];
     case "node.added":
       return nodeLines(event.node);
     case "turn.ended":
@@ -48,22 +49,22 @@ function linesOf(event: Event): string[] {
 }
 
 export function nodeLines(node: Node): string[] {
-  const who = node.note?.about === "group" ? speakerLabel(node.note.said) : node.note?.about === "team" ? "team" : node.author;
-  return node.parts.flatMap((part) => partText(part, who).split("\n"));
+  const speaker = node.note?.about === "group" ? speakerLabel(node.note.said) : node.note?.about === "team" ? "team" : node.author;
+  return node.parts.flatMap((part) => partText(part, speaker).split("\n"));
 }
 
-const resultBytes = 2_000;
+const maxResultBytes = 2_000;
 
-function partText(part: Part, who: string): string {
+function partText(part: Part, speaker: string): string {
   switch (part.kind) {
     case "text":
-      return `${who}: ${part.text}`;
+      return `${speaker}: ${part.text}`;
     case "thinking":
       return `thinking: ${oneLine(part.text, 200)}`;
     case "call":
       return `> ${part.name} ${oneLine(part.malformed ?? JSON.stringify(part.input), 400)}`;
     case "result":
-      return `${part.isError ? "failed: " : ""}${cutText(part.text, resultBytes, { keep: "both" }).text}`;
+      return `${part.isError ? "failed: " : ""}${cutText(part.text, maxResultBytes, { keep: "both" }).text}`;
     case "image":
       return `[image ${part.mime}]`;
     case "handle":

@@ -1,20 +1,20 @@
-// Work that is not a turn and can't be collected later: it is done within the time that the caller waits, and the
-// caller is told that it goes on.
+// Runs work that is not a turn and can't be collected later. It must end within the caller's time limit; meanwhile the caller
+// gets progress notifications.
 import type { Caller } from "../tools/tool.ts";
 
-const beatMs = 10_000;
-/** What the answer needs to be on its way. */
+const progressMs = 10_000;
+/** Time to deliver the answer. */
 const marginMs = 5_000;
 
 export async function withTimeLimit<T>(
   caller: Caller,
-  wish: { mostMs: number; doing: string },
+  options: { maxMs: number; progress: string },
   work: (limitMs: number) => Promise<T>,
 ): Promise<T> {
-  const beat = setInterval(() => caller.progress?.(wish.doing), beatMs);
+  const timer = setInterval(() => caller.progress?.(options.progress), progressMs);
   try {
-    return await work(Math.max(marginMs, Math.min(wish.mostMs, (caller.timeoutMs ?? Infinity) - marginMs)));
+    return await work(Math.max(marginMs, Math.min(options.maxMs, (caller.timeoutMs ?? Infinity) - marginMs)));
   } finally {
-    clearInterval(beat);
+    clearInterval(timer);
   }
 }

@@ -1,4 +1,5 @@
-// How a turn is told to its caller: the answer word for word, or what stands in its place and what to do next.
+// Renders a turn as the answer of a call: the agent's answer unchanged, or the turn's state and the next step. The only file that
+// shortens an answer.
 import { formatDuration } from "../../kit/text/duration.ts";
 import type { Ask } from "../../protocol/api/control.ts";
 import type { Turn } from "../../protocol/tree/turn.ts";
@@ -7,7 +8,7 @@ import { boundAnswer } from "./long-answer.ts";
 import { sessionIdentifier } from "./session-identifier.ts";
 import type { ToolAnswer } from "../tools/tool.ts";
 
-/** As the schema `turnOutput`; what a caller may want to know besides is added where there is any. */
+/** Like the schema `turnOutput`; optional fields are left out if there is no value. */
 export type TurnOutput = {
   status: string;
   session_id: string;
@@ -27,25 +28,31 @@ export type TurnOutput = {
 export async function turnAnswer(followed: FollowResult): Promise<ToolAnswer<TurnOutput>> {
   const { turn, session } = followed;
   if (turn === null)
-    return { output: { status: "idle", session_id: sessionIdentifier(session) }, text: "nothing has run in this session yet" };
+    return { output: { status: "idle", session_id: sessionIdentifier(session) }, text: "no turn has run in this session yet" };
   const ask = followed.how === "asking" ? followed.asks.at(-1) : undefined;
-  const asking = ask === undefined ? {} : { pendingAsk: { ask, session: session.id, seq: followed.seq } };
-  if (turn.endedAt === null) return { ...stillRunning(followed, turn), ...asking };
-  return ended(followed, turn);
+  const pendingAsk = ask === undefined ? {} : { pendingAsk: { ask, session: session.id, seq: followed.seq } };
+  if (turn.endedAt === null) return { ...runningAnswer(followed, turn), ...pendingAsk };
+  return endedAnswer(followed, turn);
 }
 
-function stillRunning(followed: FollowResult, turn: Turn): ToolAnswer<TurnOutput> {
-  const { session, asks, doing, warnings } = followed;
+function runningAnswer(followed: FollowResult, turn: Turn): ToolAnswer<TurnOutput> {
+  const { session, asks, activity, warnings } = followed;
   const id = sessionIdentifier(session);
-  const output = { status: "running", ...about(followed, turn), ...questionsOf(asks), ...warned(warnings), next: "wait_session" };
-  const question = asks.map(
-    (ask) => `It asks: ${askText(ask)}\nsession_id "${id}" is answered with: skein answer ${ask.id.slice(-8)} <answer>\n`,
+  const output = {
+    status: "running",
+    ...commonFields(followed, turn),
+    ...questionsField(asks),
+    ...warningsField(warnings),
+    next: "wait_session",
+  };
+  const questions = asks.map(
+    (ask) => `It asks: ${askText(ask)}\nAnswer session_id "${id}" with: skein answer ${ask.id.slice(-8)} <answer>\n`,
   );
-  const text = `${question.join("")}${turn.agent} is still working (${formatDuration(Date.now() - turn.startedAt)}; ${doing}). Call wait_session with session_id "${id}".`;
+  const text = `${questions.join("")}${turn.agent} is still working (${formatDuration(Date.now() - turn.startedAt)}; ${activity}). Call wait_session with session_id "${id}".`;
   return { output, text };
 }
 
-async function ended(followed: FollowResult, turn: Turn): Promise<ToolAnswer<TurnOutput>> {
+async function endedAnswer(followed: FollowResult, turn: Turn): Promise<ToolAnswer<TurnOutput>> {
   const { session, asks, warnings } = followed;
   const status = turn.status ?? "broken";
   const { text: answer, file } = await boundAnswer(followed.answer, session, turn);
@@ -53,28 +60,28 @@ async function ended(followed: FollowResult, turn: Turn): Promise<ToolAnswer<Tur
     status === "ok" || turn.error === null ? null : [turn.error.message, turn.error.hint].filter((line) => line !== undefined).join("\n");
   const output: TurnOutput = {
     status,
-    ...about(followed, turn),
+    ...commonFields(followed, turn),
     answer,
     ...(file === null ? {} : { answer_file: file }),
-    ...(status === "needs-input" ? { ...questionsOf(asks), next: "work_with" } : {}),
+    ...(status === "needs-input" ? { ...questionsField(asks), next: "work_with" } : {}),
     ...(problem === null ? {} : { error: problem }),
-    ...warned(warnings),
+    ...warningsField(warnings),
   };
   if (status === "ok") return { output, text: answer };
   const questions = asks.map((ask) => `It asks: ${askText(ask)}`);
-  const hint = status === "needs-input" ? ["Call work_with again with the answer as the task, in the same session."] : [];
+  const nextStep = status === "needs-input" ? ["Call work_with again with the answer as the task, in the same session."] : [];
   const text = [
     answer,
     ...questions,
     status === "needs-input" ? null : `The turn ended as ${status}: ${problem ?? "no reason given"}`,
-    ...hint,
+    ...nextStep,
   ]
     .filter((line) => line !== null && line !== "")
     .join("\n\n");
   return { output, text, isError: status !== "needs-input" };
 }
 
-function about({ session, seq }: FollowResult, { id, agent, model, costUsd }: Turn) {
+function commonFields({ session, seq }: FollowResult, { id, agent, model, costUsd }: Turn) {
   return {
     session_id: sessionIdentifier(session),
     turn_id: id,
@@ -85,11 +92,11 @@ function about({ session, seq }: FollowResult, { id, agent, model, costUsd }: Tu
   };
 }
 
-function questionsOf(asks: Ask[]): Pick<TurnOutput, "questions"> {
+function questionsField(asks: Ask[]): Pick<TurnOutput, "questions"> {
   return asks.length === 0 ? {} : { questions: asks.map(({ question, options }) => ({ question, options })) };
 }
 
-function warned(warnings: string[]): Pick<TurnOutput, "warnings"> {
+function warningsField(warnings: string[]): Pick<TurnOutput, "warnings"> {
   return warnings.length === 0 ? {} : { warnings };
 }
 

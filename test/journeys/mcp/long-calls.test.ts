@@ -41,7 +41,7 @@ for (const era of ["legacy", "modern"] as const) {
 
     const again = await talk.call("work_with", { ...agent, task: "take your time" });
     expect(again.isError).toBe(true);
-    expect(again.text).toMatch(/^session "long" is busy: native has been running for .*\nwait_session collects its answer/);
+    expect(again.text).toMatch(/^session "long" is busy: native has been running for .*\nwait_session returns its answer/);
 
     expect((await talk.call("wait_session", { session_id: "long", timeout_s: 0.2, after_seq: seq })).output).toMatchObject({
       status: "running",

@@ -243,7 +243,7 @@ const wrong: [tool: string, input: Record<string, unknown>, says: RegExp][] = [
   [
     "work_with",
     { ...work, agent: "gemini", reasoning_effort: "xhigh" },
-    /^gemini can't be told the effort xhigh\nit takes low, medium, high$/,
+    /^gemini has no effort xhigh\nit takes low, medium, high$/,
   ],
   ["work_with", { ...work, context: ["../outside.txt"] }, /^context: \.\.\/outside\.txt is outside of the project\npaths must be inside /],
   ["work_with", { ...work, context: ["link.txt"] }, /^context: link\.txt is outside of the project/],

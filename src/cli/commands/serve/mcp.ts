@@ -47,7 +47,7 @@ async function runMcp(args: Args, ctx: CommandContext): Promise<number> {
   const parts = partsOf(args, ctx);
   if (args.flags["http"]) return stayOnHttp(args, ctx, parts);
   if (args.flags["port"] !== undefined) throw new Fault("usage", "--port goes with --http");
-  const { serveOverStdio } = await import("../../../mcp/server/stdio.ts");
+  const { serveOverStdio } = await import("../../../mcp/server/mcp-server.ts");
   await serveOverStdio(parts, ctx.onStop);
   return 0;
 }

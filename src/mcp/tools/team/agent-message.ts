@@ -1,12 +1,12 @@
-// agent_message: a message to members of a team. A client is no member: the sender is recorded as the person, with the
-// name on whose behalf it writes.
+// agent_message: sends a message to members of a team. A client is no member, so the sender is recorded as the user
+// ("person"), and the body says on behalf of which name.
 import { Fault } from "../../../protocol/api/error.ts";
 import { agentMessageInput, agentMessageOutput } from "../../../protocol/schema/mcp-team.ts";
 import { resolveAddress } from "../../../protocol/team/address.ts";
 import type { MessageKind } from "../../../protocol/team/mail.ts";
 import { membersOf } from "../../../protocol/team/team.ts";
 import type { TeamView } from "../../../protocol/team/views.ts";
-import { noTeamAnswer, teamErrorAnswer, findTeam } from "./team-errors.ts";
+import { addressableMembers, noTeamAnswer, teamErrorAnswer, findTeam } from "./team-errors.ts";
 import { tool, type CallContext } from "../tool.ts";
 
 const outsiders = ["orchestrator", "person", "user"];
@@ -14,24 +14,24 @@ const kinds: Record<string, MessageKind> = { notification: "announcement", query
 
 export const agentMessage = tool({
   name: "agent_message",
-  description: "Write to members of a team; they are given it at their next step. You are recorded as the person.",
+  description: "Write to members of a team; they get it at their next step. You are recorded as the person.",
   input: agentMessageInput,
   output: agentMessageOutput,
-  async run({ from_agent: from, to_agent: to, message, type, session_id }, place) {
-    const view = session_id === undefined ? await teamMeant(place, [from, to]) : await findTeam(place, session_id);
-    if (view === null) return noTeamAnswer(session_id ?? "(the latest team that is at work)");
-    const members = namesIn(view);
+  async run({ from_agent: from, to_agent: to, message, type, session_id }, ctx) {
+    const view = session_id === undefined ? await guessTeam(ctx, [from, to]) : await findTeam(ctx, session_id);
+    if (view === null) return noTeamAnswer(session_id ?? "(the latest running team)");
+    const members = addressableMembers(membersOf(view.team));
     for (const [field, name] of Object.entries({ from_agent: from, to_agent: to })) {
       const isKnown = resolveAddress(name, members).length > 0 || (field === "from_agent" && outsiders.includes(name.toLowerCase()));
       if (!isKnown)
-        return teamErrorAnswer("AGENT_NOT_FOUND", `${field}: nobody in the team answers to "${name}"`, {
+        return teamErrorAnswer("AGENT_NOT_FOUND", `${field}: no member of the team answers to "${name}"`, {
           agent: name,
           members: members.map(({ id }) => id),
         });
     }
     const isMember = !outsiders.includes(from.toLowerCase());
     try {
-      const posted = await place.api.team.message({
+      const posted = await ctx.api.team.message({
         session: view.session.id,
         to: [to],
         kind: kinds[type] ?? (type as MessageKind),
@@ -41,7 +41,7 @@ export const agentMessage = tool({
         replyTo: null,
         requiresResponse: type === "request" || type === "question" || type === "query",
       });
-      const when = posted.when === "now" ? "at their next step" : "when the team goes on";
+      const when = posted.when === "now" ? "at their next step" : "when the team is resumed";
       const output = {
         message_id: posted.id,
         from: "person",
@@ -58,14 +58,10 @@ export const agentMessage = tool({
   },
 });
 
-function namesIn({ team }: TeamView) {
-  return membersOf(team).map(({ id, instance, plan: { key, role, suffix } }) => ({ id, key, role, suffix, instance }));
-}
-
-/** The one that has a member of such an id, else the latest at work. */
-async function teamMeant({ api, project }: CallContext, names: readonly string[]): Promise<TeamView | null> {
-  const rows = await api.team.list({ project, limit: 20 });
-  const views = await Promise.all(rows.map(({ session }) => api.team.show({ session: session.id })));
-  const ofMember = views.find((view) => membersOf(view.team).some(({ id }) => names.includes(id)));
-  return ofMember ?? views.find(({ state }) => ["planning", "running", "paused"].includes(state)) ?? null;
+/** The team that has a member with one of these ids, else the latest running team. */
+async function guessTeam({ api, project }: CallContext, names: readonly string[]): Promise<TeamView | null> {
+  const teams = await api.team.list({ project, limit: 20 });
+  const views = await Promise.all(teams.map(({ session }) => api.team.show({ session: session.id })));
+  const teamOfMember = views.find((view) => membersOf(view.team).some(({ id }) => names.includes(id)));
+  return teamOfMember ?? views.find(({ state }) => ["planning", "running", "paused"].includes(state)) ?? null;
 }

@@ -1,4 +1,4 @@
-// list_roles: what a member of a team can be here.
+// list_roles: lists the roles of this project.
 import { listRolesInput, listRolesOutput } from "../../../protocol/schema/mcp-team.ts";
 import { tool } from "../tool.ts";
 
@@ -10,7 +10,7 @@ export const listRoles = tool({
   readOnly: true,
   async run(_input, { api, directory }) {
     const { roles } = await api.roles.list({ directory });
-    const told = roles.map(({ name, description, capabilities, policy, tools, timeoutMs, maxMemoryMb, origin }) => ({
+    const entries = roles.map(({ name, description, capabilities, policy, tools, timeoutMs, maxMemoryMb, origin }) => ({
       name,
       description,
       capabilities,
@@ -20,6 +20,6 @@ export const listRoles = tool({
       default_timeout_s: Math.round(timeoutMs / 1_000),
       max_memory_mb: maxMemoryMb,
     }));
-    return { output: { roles: told }, text: told.map(({ name, description }) => `${name}: ${description}`).join("\n") };
+    return { output: { roles: entries }, text: entries.map(({ name, description }) => `${name}: ${description}`).join("\n") };
   },
 });

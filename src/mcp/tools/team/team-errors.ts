@@ -1,7 +1,8 @@
-// What the tools for teams have in common: a team found by its session, and failures by their codes.
+// Shared by the tools for teams: finding a team by its session, and answers with an error code.
 import { Fault } from "../../../protocol/api/error.ts";
 import type { TeamErrorCode } from "../../../protocol/schema/mcp-team.ts";
-import type { TeamLimits } from "../../../protocol/team/team.ts";
+import type { AddressableMember } from "../../../protocol/team/address.ts";
+import type { MemberRecord, TeamLimits } from "../../../protocol/team/team.ts";
 import type { TeamView } from "../../../protocol/team/views.ts";
 import { findSession } from "../../turn/take-turn.ts";
 import type { ToolAnswer, CallContext } from "../tool.ts";
@@ -9,11 +10,16 @@ import type { ToolAnswer, CallContext } from "../tool.ts";
 export type TeamError = { error: { code: TeamErrorCode; message: string; details: Record<string, unknown> } };
 
 export function teamErrorAnswer(code: TeamErrorCode, message: string, details: Record<string, unknown> = {}): ToolAnswer<TeamError> {
-  const said = Object.keys(details).length === 0 ? "" : `\n${JSON.stringify(details)}`;
-  return { output: { error: { code, message, details } }, text: `${code}: ${message}${said}`, isError: true };
+  const detailsText = Object.keys(details).length === 0 ? "" : `\n${JSON.stringify(details)}`;
+  return { output: { error: { code, message, details } }, text: `${code}: ${message}${detailsText}`, isError: true };
 }
 
-/** Null when there is no such session, or no team in it. */
+/** The members as `resolveAddress` takes them. */
+export function addressableMembers(members: readonly MemberRecord[]): AddressableMember[] {
+  return members.map(({ id, instance, plan: { key, role, suffix } }) => ({ id, key, role, suffix, instance }));
+}
+
+/** Null if the session does not exist or has no team. */
 export async function findTeam({ api, directory }: CallContext, sessionId: string): Promise<TeamView | null> {
   const session = await findSession(api, sessionId, directory);
   if (session === null) return null;
@@ -29,26 +35,26 @@ export function noTeamAnswer(sessionId: string): ToolAnswer<TeamError> {
   return teamErrorAnswer("SESSION_NOT_FOUND", `there is no team in session "${sessionId}"`, { session_id: sessionId });
 }
 
-type Wanted = { role: string };
+type WithRole = { role: string };
 
-/** What keeps members with these roles from being there, or null. `described` roles need not be known. */
+/** An error if members with these roles can't be added, else null. A role with a description need not exist. */
 export async function checkRoles(
   { api, directory }: CallContext,
-  wanted: readonly Wanted[],
-  team: { limits: TeamLimits; members: readonly Wanted[]; isDescribed: boolean },
+  added: readonly WithRole[],
+  team: { limits: TeamLimits; members: readonly WithRole[]; isDescribed: boolean },
 ): Promise<ToolAnswer<TeamError> | null> {
-  const known = (await api.roles.list({ directory })).roles.map(({ name }) => name);
-  const unknown = wanted.map(({ role }) => role).filter((role) => !known.includes(role));
+  const roles = (await api.roles.list({ directory })).roles.map(({ name }) => name);
+  const unknown = added.map(({ role }) => role).filter((role) => !roles.includes(role));
   if (unknown.length > 0 && !team.isDescribed)
-    return teamErrorAnswer("INVALID_ROLE", `no role "${unknown[0]}"`, { unknown: [...new Set(unknown)], roles: known });
-  const all = [...team.members, ...wanted];
+    return teamErrorAnswer("INVALID_ROLE", `no role "${unknown[0]}"`, { unknown: [...new Set(unknown)], roles });
+  const all = [...team.members, ...added];
   const { maxAgents, maxPerRole } = team.limits;
   if (all.length > maxAgents)
     return teamErrorAnswer("RESOURCE_LIMIT_EXCEEDED", `${all.length} agents; the limit is ${maxAgents}`, {
       limit: maxAgents,
       wanted: all.length,
     });
-  for (const role of new Set(wanted.map((each) => each.role))) {
+  for (const role of new Set(added.map((each) => each.role))) {
     const count = all.filter((each) => each.role === role).length;
     if (count > maxPerRole)
       return teamErrorAnswer("RESOURCE_LIMIT_EXCEEDED", `${count} of role ${role}; the limit per role is ${maxPerRole}`, {
@@ -60,7 +66,7 @@ export async function checkRoles(
   return null;
 }
 
-/** What stops a turn before it begins, as a refusal; a turn that ended badly is an answer of its own. */
+/** Turns a Fault before the turn starts into an error answer. A turn that fails later has a normal answer. */
 export async function catchTeamErrors<Out>(act: () => Promise<ToolAnswer<Out>>): Promise<ToolAnswer<Out | TeamError>> {
   try {
     return await act();
