@@ -1,5 +1,6 @@
 // Changes the pairs of one table, `[servers.name]`, in TOML text, line by line, and keeps all other lines. Does not handle
 // inline tables or dotted keys: the caller compares the parsed result and refuses those.
+import { isRecord } from "../../kit/text/json.ts";
 import type { TextEditor } from "./install.ts";
 
 /** One header or one pair, from line `from` up to but not including line `to`. */
@@ -11,7 +12,7 @@ export function tomlEditor(): TextEditor {
     set(text, path, value) {
       const eol = text.includes("\r\n") ? "\r\n" : "\n";
       // A new table is appended as a whole.
-      if (isTable(value)) return `${text}${gapAfter(text, eol)}${tableText(path, value).replaceAll("\n", eol)}`;
+      if (isRecord(value)) return `${text}${gapAfter(text, eol)}${tableText(path, value).replaceAll("\n", eol)}`;
       return withPair(text, path.slice(0, -1), [path.at(-1)!, value]);
     },
     remove: (text, path) => withoutTable(text, path),
@@ -90,12 +91,12 @@ function tryParse(lines: readonly string[]): Record<string, unknown> | null {
 
 /** The keys of a header: a and b of `[a.b]`. */
 function headerPath(value: unknown): string[] {
-  const [only] = typeof value === "object" && value !== null && !Array.isArray(value) ? Object.entries(value) : [];
+  const [only] = isRecord(value) ? Object.entries(value) : [];
   return only === undefined ? [] : [only[0], ...headerPath(only[1])];
 }
 
 function tableText(path: readonly string[], table: Record<string, unknown>): string {
-  const [tables, pairs] = [true, false].map((isTables) => Object.entries(table).filter(([, value]) => isTable(value) === isTables));
+  const [tables, pairs] = [true, false].map((isTables) => Object.entries(table).filter(([, value]) => isRecord(value) === isTables));
   const subTables = tables!.map(([key, value]) => `\n${tableText([...path, key], value as Record<string, unknown>)}`);
   return [`[${path.map(keyText).join(".")}]\n`, ...pairs!.map((pair) => `${pairText(pair)}\n`), ...subTables].join("");
 }
@@ -111,8 +112,4 @@ function keyText(key: string): string {
 function gapAfter(text: string, eol: string): string {
   if (text === "" || text.endsWith(`${eol}${eol}`)) return "";
   return text.endsWith(eol) ? eol : `${eol}${eol}`;
-}
-
-function isTable(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,7 @@
 // Adds the server `skein` to a client's configuration file, or removes it. Changes one entry and nothing else. Refuses a file
 // that can't be parsed, or that would not parse as expected afterwards.
 import { chmodSync, copyFileSync, existsSync, lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { isRecord } from "../../kit/text/json.ts";
 import { replaceFile } from "../../kit/files/replace-file.ts";
 import { Fault, messageOf } from "../../protocol/api/error.ts";
 import { jsonEditor } from "./edit-json.ts";
@@ -94,7 +95,7 @@ async function openFile(client: InstallClient, file: string): Promise<OpenedFile
   const value = parseFile(editor, file, text);
   const path = [client.servers, serverName];
   const servers = client.servers in value ? value[client.servers] : {};
-  if (!isTable(servers)) throw new Fault("config", `${file} does not have the layout of ${client.title}`, unchanged);
+  if (!isRecord(servers)) throw new Fault("config", `${file} does not have the layout of ${client.title}`, unchanged);
   const existing = servers[serverName];
   if (existing !== undefined && !isOurs(existing))
     throw new Fault("config", `${file} has another server called ${serverName}`, { hint: "rename or remove it first" });
@@ -122,7 +123,7 @@ function readText(file: string): string | null {
 function parseFile(editor: TextEditor, file: string, text: string): Record<string, unknown> {
   try {
     const value = editor.read(text);
-    if (isTable(value)) return value;
+    if (isRecord(value)) return value;
   } catch (error) {
     throw new Fault("config", `${file} is broken: ${messageOf(error)}`, { ...unchanged, cause: error });
   }
@@ -141,7 +142,7 @@ function requireContent(editor: TextEditor, { file, text, expected }: ExpectedCo
 
 /** True if the entry starts `skein mcp`, also if the user wrote it by hand. */
 function isOurs(entry: unknown): entry is Entry {
-  if (!isTable(entry)) return false;
+  if (!isRecord(entry)) return false;
   return [entry["command"], entry["args"]].flat().includes("mcp");
 }
 
@@ -153,7 +154,7 @@ function mergeEntry(existing: Entry | undefined, ours: Entry): Entry {
       if (key === "env_vars") return [key, [...new Set([...old, ...value])]];
       return [key, value.every((word, index) => old[index] === word) ? old : value];
     }
-    return [key, isTable(value) && isTable(old) ? { ...value, ...old } : value];
+    return [key, isRecord(value) && isRecord(old) ? { ...value, ...old } : value];
   });
   return { ...existing, ...Object.fromEntries(merged) };
 }
@@ -163,7 +164,7 @@ function changedLeaves(existing: Record<string, unknown>, entry: Record<string, 
   return Object.entries(entry).flatMap(([key, value]): [string[], unknown][] => {
     const old = existing[key];
     if (Bun.deepEquals(old, value)) return [];
-    if (!isTable(old) || !isTable(value)) return [[[key], value]];
+    if (!isRecord(old) || !isRecord(value)) return [[[key], value]];
     return changedLeaves(old, value).map(([keys, leaf]) => [[key, ...keys], leaf]);
   });
 }
@@ -171,8 +172,4 @@ function changedLeaves(existing: Record<string, unknown>, entry: Record<string, 
 function withEntry(value: Record<string, unknown>, [servers, name]: string[], entry: Entry | undefined): Record<string, unknown> {
   const { [name!]: _, ...others } = (value[servers!] ?? {}) as Record<string, unknown>;
   return { ...value, [servers!]: entry === undefined ? others : { ...others, [name!]: entry } };
-}
-
-function isTable(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
