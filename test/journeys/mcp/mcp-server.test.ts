@@ -240,11 +240,7 @@ const wrong: [tool: string, input: Record<string, unknown>, says: RegExp][] = [
   ["work_with", { ...work, agent: "deepseek/deepseek-chat" }, /has no agent of its own.*\nask it with consult_with/],
   ["work_with", { ...work, agent: "cluade" }, /no agent or model "cluade"; did you mean claude\?/],
   ["work_with", { ...work, agent: "claude" }, /claude/],
-  [
-    "work_with",
-    { ...work, agent: "gemini", reasoning_effort: "xhigh" },
-    /^gemini has no effort xhigh\nit takes low, medium, high$/,
-  ],
+  ["work_with", { ...work, agent: "gemini", reasoning_effort: "xhigh" }, /^gemini has no effort xhigh\nit takes low, medium, high$/],
   ["work_with", { ...work, context: ["../outside.txt"] }, /^context: \.\.\/outside\.txt is outside of the project\npaths must be inside /],
   ["work_with", { ...work, context: ["link.txt"] }, /^context: link\.txt is outside of the project/],
   ["work_with", { ...work, context: ["/etc/passwd"] }, /outside of the project/],
