@@ -1,7 +1,7 @@
 // The rows of the Api that act on turns: start, watch, steer, stand still, stop, ask and answer.
 import type { Api } from "../protocol/api/api.ts";
 import { protocolVersion } from "../protocol/api/control.ts";
-import { bareTurn } from "../protocol/api/turn-start.ts";
+import { bareTurn } from "../protocol/api/turn-options.ts";
 import { answerAsk, listAsks } from "./control/asks.ts";
 import type { EngineDeps } from "./engine.ts";
 import type { TurnStarter } from "./turn/start-turns.ts";

@@ -16,7 +16,7 @@ import { describeSession } from "./history/describe.ts";
 import { searchNodes } from "./tree/search.ts";
 import { resolveHandle } from "./tree/handle-content.ts";
 import { renderContext } from "./tree/context-view.ts";
-import { diffFiles, planRestore, restoreFiles } from "./turn/file-snapshots.ts";
+import { diffFiles, planRestore, restoreFiles } from "./record/file-snapshots.ts";
 import { addSession, graft } from "./tree/graft.ts";
 import { searchHistory } from "./history/search-history.ts";
 import { importTranscript } from "./tree/import.ts";

@@ -7,7 +7,7 @@ import { nearestWord } from "../kit/text/nearest-word.ts";
 import { oneLine } from "../kit/text/cut-text.ts";
 import { policyNames, type PolicyName } from "../protocol/api/policy.ts";
 import { isPolicyName, narrowerPolicy, type Role } from "../protocol/api/role.ts";
-import { headlessLimits } from "../protocol/api/turn-start.ts";
+import { headlessLimits } from "../protocol/api/turn-options.ts";
 import { inferLimits } from "./infer-role.ts";
 import { resolveToolNames } from "./role-tools.ts";
 

@@ -5,7 +5,7 @@ import { readGroup, lastStatements, objectiveText, groupOutcome, type GroupTask 
 import { textOf, type Author, type NewNode, type Node } from "../../protocol/tree/node.ts";
 import { defaultPolicy } from "../../protocol/api/policy.ts";
 import type { DelegateRequest, DelegateResult, TurnCheckInput, TurnContext, TurnInput } from "../../protocol/api/ports.ts";
-import { bareTurn } from "../../protocol/api/turn-start.ts";
+import { bareTurn } from "../../protocol/api/turn-options.ts";
 import type { TurnEnd } from "../../protocol/tree/turn.ts";
 import { zeroUsage } from "../../protocol/tree/usage.ts";
 import { groupAgent } from "./group-agent.ts";

@@ -4,16 +4,8 @@ import { createGateBehind, type PauseGate } from "../../kit/flow/pause-gate.ts";
 import type { ModelEvent, ModelRequest } from "../../models/model.ts";
 import { Fault, type TurnError } from "../../protocol/api/error.ts";
 import type { EnforcedPolicy, Policy } from "../../protocol/api/policy.ts";
-import type {
-  Agent,
-  AgentEvent,
-  Executor,
-  Limits,
-  SettleReservation,
-  TurnCheckInput,
-  TurnContext,
-  TurnInput,
-} from "../../protocol/api/ports.ts";
+import type { Agent, AgentEvent, Executor, SettleReservation, TurnCheckInput, TurnContext, TurnInput } from "../../protocol/api/ports.ts";
+import type { Limits } from "../../protocol/api/turn-options.ts";
 import { callsOf, textOf, type NewNode } from "../../protocol/tree/node.ts";
 import type { TurnEnd } from "../../protocol/tree/turn.ts";
 import { addSpent, zeroSpent, zeroUsage, type Usage } from "../../protocol/tree/usage.ts";

@@ -5,7 +5,7 @@ import { messageOf, type TurnStatus } from "../../protocol/api/error.ts";
 import type { Node } from "../../protocol/tree/node.ts";
 import { defaultPolicy } from "../../protocol/api/policy.ts";
 import type { CliRecord, Session } from "../../protocol/tree/turn.ts";
-import { bareTurn } from "../../protocol/api/turn-start.ts";
+import { bareTurn } from "../../protocol/api/turn-options.ts";
 import type { ModelServer } from "../../scripted-model/model-server.ts";
 
 export type TrialSite = {

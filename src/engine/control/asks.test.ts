@@ -136,7 +136,7 @@ describe("a turn that waits for nobody", () => {
     const { run, api, paths, asks } = await asking("a", "b");
     await api.ask.answer({ ask: asks[0] as string, text: "first" });
     await run({ prompt: "something else" });
-    expect(read(paths[1] ?? [])).toEqual(["hello", "first", "The person went on without answering.", "something else"]);
+    expect(read(paths[1] ?? [])).toEqual(["hello", "first", "The user continued without answering.", "something else"]);
     expect(await codeOf(api.ask.answer({ ask: asks[1] as string, text: "late" }))).toBe("ask-closed");
     expect(await api.ask.list({ session: null })).toEqual([]);
   });
@@ -167,7 +167,7 @@ describe("a turn that waits for nobody", () => {
     const { run, api, paths, session } = await asking("a");
     await api.node.add({ session: session.id, text: "by the way" });
     await run({ prompt: "go on" });
-    expect(read(paths[1] ?? [])).toEqual(["hello", "The person went on without answering.", "by the way", "go on"]);
+    expect(read(paths[1] ?? [])).toEqual(["hello", "The user continued without answering.", "by the way", "go on"]);
   });
 
   test("gives its answer also to a fork, which can't close the question itself", async () => {
@@ -175,7 +175,7 @@ describe("a turn that waits for nobody", () => {
     const fork = async () => (await api.session.fork({ session: session.id, at: null, name: null })).id;
     const before = await fork();
     await Array.fromAsync(api.turn.start({ ...turn, session: before, prompt: "else" }));
-    expect(read(paths[1] ?? [])).toEqual(["hello", "The person went on without answering.", "else"]);
+    expect(read(paths[1] ?? [])).toEqual(["hello", "The user continued without answering.", "else"]);
     const after = await fork();
     expect(await codeOf(Array.fromAsync(api.turn.start({ ...turn, session: after, prompt: null })))).toBe("usage");
     await api.ask.answer({ ask: asks[0] as string, text: "red" });

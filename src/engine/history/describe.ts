@@ -5,7 +5,7 @@ import { Fault, messageOf } from "../../protocol/api/error.ts";
 import type { DescribeSessionParams, Description, SessionProse, SessionType } from "../../protocol/tree/history.ts";
 import type { Node } from "../../protocol/tree/node.ts";
 import { defaultPolicy } from "../../protocol/api/policy.ts";
-import { bareTurn } from "../../protocol/api/turn-start.ts";
+import { bareTurn } from "../../protocol/api/turn-options.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 import type { EngineDeps } from "../engine.ts";
 import type { TurnStarter } from "../turn/start-turns.ts";

@@ -6,7 +6,7 @@ import type { Session } from "../../protocol/tree/turn.ts";
 import { addSpent, zeroSpent, type Spent } from "../../protocol/tree/usage.ts";
 import type { Store } from "../../store/store.ts";
 import type { EngineDeps } from "../engine.ts";
-import { changesBetween } from "../turn/file-snapshots.ts";
+import { changesBetween } from "../record/file-snapshots.ts";
 
 type Branch = { session: Session | null; path: Node[] };
 

@@ -4,7 +4,7 @@ import { Fault } from "../../protocol/api/error.ts";
 import { shortId, textOf, type NewNode, type Node } from "../../protocol/tree/node.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 import type { EngineDeps } from "../engine.ts";
-import { branchFiles } from "../turn/file-snapshots.ts";
+import { branchFiles } from "../record/file-snapshots.ts";
 import { addNode } from "./tree-ops.ts";
 
 const answerBytes = 16 * 1024;

@@ -8,9 +8,9 @@ import type { Part } from "../../protocol/tree/node.ts";
 import type { Session, Source } from "../../protocol/tree/turn.ts";
 import type { Lease, Store } from "../../store/store.ts";
 import type { EngineDeps } from "../engine.ts";
-import { Recorder } from "../turn/recorder.ts";
-import { recover } from "../turn/recover.ts";
-import { openTranscript } from "../turn/transcripts.ts";
+import { Recorder } from "../record/recorder.ts";
+import { recover } from "../record/recover.ts";
+import { openTranscript } from "../record/transcripts.ts";
 
 export async function importTranscript(deps: EngineDeps, params: TranscriptImportParams): Promise<ImportReport> {
   const read = await deps.readTranscript(params.from, params.format);

@@ -6,10 +6,10 @@ import { taskOf, type Node, type NewNode } from "../../protocol/tree/node.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 import type { Store } from "../../store/store.ts";
 import type { EngineDeps } from "../engine.ts";
-import { Recorder } from "../turn/recorder.ts";
-import { recover } from "../turn/recover.ts";
-import { settleAsks } from "../turn/settle-asks.ts";
-import { openTranscript } from "../turn/transcripts.ts";
+import { Recorder } from "../record/recorder.ts";
+import { recover } from "../record/recover.ts";
+import { settleAsks } from "../record/settle-asks.ts";
+import { openTranscript } from "../record/transcripts.ts";
 
 /** By id, tail or name; names of the directory's project come first. */
 export async function findSession(deps: EngineDeps, wanted: string, directory: string): Promise<Session> {
@@ -58,7 +58,7 @@ export async function addMessage(deps: EngineDeps, params: { session: string; te
 /** A node besides the turns. The conversation goes on with it, past a question that waits. */
 export async function addNode(deps: EngineDeps, session: string, node: NewNode): Promise<Node> {
   return withLease(deps, session, async (store, recorder) => {
-    await settleAsks(store, recorder, session, "anew");
+    await settleAsks(store, recorder, session, "new-prompt");
     return recorder.addNode(node, null);
   });
 }

@@ -1,5 +1,5 @@
-// Sub-sessions: a delegated task is a session and a turn of its own, linked to its parent, with less rights. All that
-// run below one turn draw on its budget and end with it.
+// Starts sub-sessions. A delegated task gets its own session and turn, linked to the parent, with fewer rights.
+// All sub-sessions of a turn share its budget and end with it.
 import { dirname } from "node:path";
 import { oneLine } from "../../kit/text/cut-text.ts";
 import { Fault } from "../../protocol/api/error.ts";
@@ -8,84 +8,99 @@ import { textOf, type Node } from "../../protocol/tree/node.ts";
 import type { Policy } from "../../protocol/api/policy.ts";
 import type { DelegateRequest, DelegateResult, FinishedTask } from "../../protocol/api/ports.ts";
 import type { Role, RoleField } from "../../protocol/api/role.ts";
+import { inheritedOptions } from "../../protocol/api/turn-options.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 import { addSpent, zeroSpent, type Spent } from "../../protocol/tree/usage.ts";
+import type { Store } from "../../store/store.ts";
 import { narrowToolLevel, narrowPolicy } from "./narrow-policy.ts";
-import { freeTextRolePrompt, findRole, roleModel, withRole } from "./roles.ts";
+import { freeTextRolePrompt, findRole, joinInstructions, roleModel, withRole } from "./roles.ts";
 import { openSession } from "./open-session.ts";
-import type { TurnExecution, TurnRequest } from "./run-turn.ts";
+import type { TurnExecution, TurnRequest, TurnScope } from "./run-turn.ts";
 
 const subSessionSteps = 100;
-const shownTaskBytes = 500;
+const maxTitleBytes = 500;
+
+type SubSession = { session: Session; policy: Policy; role: Role | null };
 
 export function createDelegate(execution: TurnExecution): {
   delegate: (request: DelegateRequest) => Promise<DelegateResult>;
+  /** Tokens and money of all sub-sessions so far. */
   spent: () => Spent;
 } {
-  let all = zeroSpent;
+  const { account, running } = execution;
+  let total = zeroSpent;
 
   async function delegate(request: DelegateRequest): Promise<DelegateResult> {
-    const { account, deadline, scope: place, session, recorder } = execution;
-    const policy = withWorkspace(narrowPolicy(execution.params.policy, request.sandbox, session), request);
-    const role = request.role === null ? null : await findRole(execution.parts, request.role, session.directory);
-    const over = account.takeSubSession();
-    if (over !== null) throw new Fault("usage", over.message, { cause: over });
-    const child = await subSessionFor(execution, request, policy, role).catch((error: unknown) => {
-      account.returnSubSession();
-      throw error;
-    });
-    recorder.publishTransient({
+    const child = await prepareSubSession(execution, request);
+    running.recorder.publishTransient({
       type: "session.spawned",
       call: request.call,
-      session: child.id,
-      agent: child.agent,
-      task: oneLine(request.title ?? request.task, shownTaskBytes),
+      session: child.session.id,
+      agent: child.session.agent,
+      task: oneLine(request.title ?? request.task, maxTitleBytes),
     });
-    let own = zeroSpent;
+    let spent = zeroSpent;
     let exit: Pick<DelegateResult, "exitCode"> = {};
-    const watch = (event: Event) => {
-      if (event.type === "turn.ended") own = addSpent(own, event.turn);
+    const onEvent = (event: Event) => {
+      if (event.type === "turn.ended") spent = addSpent(spent, event.turn);
       if (event.type === "node.added" && request.command !== undefined) exit = exitOf(event.node);
       if ("n" in event) request.onEvent(event);
     };
-    const release = deadline.holdIdle();
+    const resumeIdle = running.deadline.holdIdle();
     try {
-      const below = {
-        parentSignal: request.signal,
-        parentAccount: account,
-        root: place.root ?? session.id,
-        gate: execution.live.gate,
-        shownWarnings: place.shownWarnings,
-        ...(request.team === undefined ? {} : { team: request.team }),
-      };
-      const { turn, answer, session: ended } = await execution.runSubTurn(startOf(execution, request, child, policy, role), watch, below);
+      const ended = await execution.runSubTurn(subTurn(execution, request, child), onEvent, subScope(execution, request));
       return {
-        session: child.id,
-        status: turn.status ?? "broken",
-        answer,
-        transcript: ended.transcript,
-        spent: own,
+        session: child.session.id,
+        status: ended.turn.status ?? "broken",
+        answer: ended.answer,
+        transcript: ended.session.transcript,
+        spent,
         left: account.left(),
         ...exit,
-        ...(turn.error === null ? {} : { error: turn.error }),
+        ...(ended.turn.error === null ? {} : { error: ended.turn.error }),
       };
     } finally {
-      all = addSpent(all, own);
-      release();
+      total = addSpent(total, spent);
+      resumeIdle();
     }
   }
 
-  return { delegate, spent: () => all };
+  return { delegate, spent: () => total };
 }
 
-/** What a command did there on the side is no turn of its agent's. */
+/** Returns the sub-session's slot to the budget if it can't be opened. */
+async function prepareSubSession(execution: TurnExecution, request: DelegateRequest): Promise<SubSession> {
+  const { deps, account, session, running } = execution;
+  const policy = withWorkspace(narrowPolicy(running.params.policy, request.sandbox, session), request);
+  const role = request.role === null ? null : await findRole(deps, request.role, session.directory);
+  const budgetError = account.takeSubSession();
+  if (budgetError !== null) throw new Fault("usage", budgetError.message, { cause: budgetError });
+  try {
+    return { session: await findOrOpenSubSession(execution, request, { policy, role }), policy, role };
+  } catch (error) {
+    account.returnSubSession();
+    throw error;
+  }
+}
+
+function subScope({ account, scope, session, running }: TurnExecution, { signal, team }: DelegateRequest): TurnScope {
+  return {
+    parentSignal: signal,
+    parentAccount: account,
+    root: scope.root ?? session.id,
+    gate: running.gate,
+    shownWarnings: scope.shownWarnings,
+    ...(team === undefined ? {} : { team }),
+  };
+}
+
+/** The result of a sub-session's earlier turns, if the last one ended well. Turns of the agent `shell` don't count. */
 export async function findFinishedTask(
-  { store, session: { id } }: TurnExecution,
-  below: string,
-  since: number,
+  store: Store,
+  { parent, session, since }: { parent: string; session: string; since: number },
 ): Promise<FinishedTask | null> {
-  if ((await store.session(below))?.parentSession !== id || (await store.queue(below)).length > 0) return null;
-  const turns = (await store.turnsOf(below)).filter(({ agent, startedAt }) => agent !== "shell" && startedAt >= since);
+  if ((await store.session(session))?.parentSession !== parent || (await store.queue(session)).length > 0) return null;
+  const turns = (await store.turnsOf(session)).filter(({ agent, startedAt }) => agent !== "shell" && startedAt >= since);
   const last = turns.at(-1);
   if (last?.status !== "ok" || last.tip === null) return null;
   const answer = (await store.path(last.tip)).findLast(({ author }) => author === "agent");
@@ -96,88 +111,80 @@ function exitOf({ parts: [part] }: Node): Pick<DelegateResult, "exitCode"> {
   return part?.kind === "handle" ? { exitCode: part.handle.metadata.exitCode ?? null } : {};
 }
 
-async function subSessionFor(execution: TurnExecution, request: DelegateRequest, policy: Policy, role: Role | null): Promise<Session> {
-  if (request.session === undefined) return openSubSession(execution, request, policy, role);
-  const known = await execution.store.session(request.session);
-  if (known === null) return openSubSession(execution, request, policy, role);
-  if (known.parentSession !== execution.session.id) throw new Fault("session-unknown", `no sub-session ${request.session} here`);
-  return known;
+async function findOrOpenSubSession(
+  execution: TurnExecution,
+  request: DelegateRequest,
+  narrowed: { policy: Policy; role: Role | null },
+): Promise<Session> {
+  const existing = request.session === undefined ? null : await execution.running.store.session(request.session);
+  if (existing === null) return openSubSession(execution, request, narrowed);
+  if (existing.parentSession !== execution.session.id) throw new Fault("session-unknown", `no sub-session ${request.session} here`);
+  return existing;
 }
 
-/** Where it has a place of its own, it may also write what belongs to that. */
-function withWorkspace(policy: Policy, { at }: DelegateRequest): Policy {
-  return at === undefined || policy.name === "full" ? policy : { ...policy, allowWrite: [...policy.allowWrite, ...at.allowWrite] };
+/** A sub-session with its own workspace may also write the paths that belong to the workspace. */
+function withWorkspace(policy: Policy, { at: workspace }: DelegateRequest): Policy {
+  if (workspace === undefined || policy.name === "full") return policy;
+  return { ...policy, allowWrite: [...policy.allowWrite, ...workspace.allowWrite] };
 }
 
-function openSubSession(parent: TurnExecution, request: DelegateRequest, policy: Policy, role: Role | null): Promise<Session> {
-  const { parts, params, session, turn } = parent;
+function openSubSession(
+  { deps, running, session, turn }: TurnExecution,
+  request: DelegateRequest,
+  { policy, role }: { policy: Policy; role: Role | null },
+): Promise<Session> {
   const agent = request.agent ?? role?.agent ?? session.agent;
-  return openSession(parts, {
+  return openSession(deps, {
     find: { by: "new" },
     ...(request.session === undefined ? {} : { id: request.session }),
     directory: request.at?.directory ?? session.directory,
     task: request.title ?? request.task,
     agent,
     model: request.model ?? (role === null ? null : roleModel(role, request.agent)) ?? (agent === session.agent ? turn.model : null),
-    toolLevel: request.toolLevel ?? narrowToolLevel(params.toolLevel, policy),
+    toolLevel: request.toolLevel ?? narrowToolLevel(running.params.toolLevel, policy),
     parentSession: session.id,
     transcriptDir: session.transcript === null ? null : dirname(session.transcript),
   });
 }
 
 /**
- * What is not its parent's: it can't spawn, has no time of its own, and is told its role after what its parent is told.
- * Who takes part in a group asks no person: the others wait for it.
+ * The turn of a sub-session. It can't spawn, and it gets its role's prompt after its parent's extra instructions.
+ * A participant of a group asks no user, because the other participants wait for it.
  */
-function startOf(
-  { parts, params }: TurnExecution,
-  request: DelegateRequest,
-  child: Session,
-  policy: Policy,
-  role: Role | null,
-): TurnRequest {
-  const { appliedRole: _parents, role: _wish, fromQueue: _waited, ...own } = params;
-  const said = request.role === null || role !== null ? null : freeTextRolePrompt(request.role);
-  const start: TurnRequest = {
-    ...own,
-    session: child.id,
-    prompt: child.tip === null ? request.task : (request.again ?? request.task),
-    images: [],
-    agent: null,
-    agentArgs: [],
-    model: child.model,
-    toolLevel: child.toolLevel,
-    tools: toolsFor(request, child, params),
-    spawn: false,
-    appendSystem: [params.appendSystem, said].filter((text) => text !== null).join("\n\n") || null,
+function subTurn({ deps, running: { params } }: TurnExecution, request: DelegateRequest, child: SubSession): TurnRequest {
+  const { session, policy, role } = child;
+  const freeText = request.role === null || role !== null ? null : freeTextRolePrompt(request.role);
+  const turn: TurnRequest = {
+    ...inheritedOptions(params),
+    session: session.id,
+    prompt: session.tip === null ? request.task : (request.again ?? request.task),
+    model: session.model,
+    toolLevel: session.toolLevel,
+    tools: toolsFor(request, session, params),
+    appendSystem: joinInstructions(params.appendSystem, freeText),
     policy,
     limits: { ...params.limits, maxSteps: Math.min(request.limits?.maxSteps ?? subSessionSteps, params.limits.maxSteps) },
     timeoutMs: request.limits?.timeoutMs ?? null,
     idleMs: request.limits?.idleMs ?? params.idleMs,
-    fresh: false,
-    answerSchema: null,
     command: request.command ?? null,
-    group: null,
-    team: null,
     asks: params.group === null ? params.asks : { how: "none" },
-    ...(request.at === undefined ? {} : { env: request.at.env }),
-    outputFile: null,
     steerable: request.attachable,
-    nesting: false,
+    ...(request.at === undefined ? {} : { env: request.at.env }),
   };
+  if (role === null) return turn;
   // Only the planning turn itself writes the plan.
-  const below = role?.policy === "plan" ? { ...role, policy: "readonly" as const } : role;
-  return below === null ? start : withRole(parts, start, below, child.agent, decidedFields(request));
+  const subRole = role.policy === "plan" ? { ...role, policy: "readonly" as const } : role;
+  return withRole(deps, turn, { role: subRole, agent: session.agent, keep: decidedFields(request) });
 }
 
-/** Another agent's command line has its own. */
-function toolsFor({ tools, toolLevel }: DelegateRequest, child: Session, params: TurnRequest): string[] | null {
-  if (tools !== undefined) return child.agent === "native" ? tools : null;
+/** An external agent has its own tools. */
+function toolsFor({ tools, toolLevel }: DelegateRequest, session: Session, params: TurnRequest): string[] | null {
+  if (tools !== undefined) return session.agent === "native" ? tools : null;
   return toolLevel === "none" ? null : params.tools;
 }
 
-/** What whoever delegates has decided itself counts more than the role. */
+/** Fields that the delegating agent has decided; they take precedence over the role. */
 function decidedFields({ toolLevel, tools, limits }: DelegateRequest): RoleField[] {
-  const said: RoleField[] = toolLevel === undefined && tools === undefined ? [] : ["tools"];
-  return limits?.timeoutMs === undefined ? said : [...said, "time"];
+  const fields: RoleField[] = toolLevel === undefined && tools === undefined ? [] : ["tools"];
+  return limits?.timeoutMs === undefined ? fields : [...fields, "time"];
 }

@@ -1,19 +1,25 @@
-// Roles: found by name, and put on a turn. Every turn in a role passes here, whichever door or turn began it.
+// Finds roles by name and applies them to turns. This is the only file that applies a role, whoever starts the turn.
 import { basename } from "node:path";
 import { nearestWord } from "../../kit/text/nearest-word.ts";
 import { cutText, oneLine } from "../../kit/text/cut-text.ts";
-import type { Api, TurnCheckParams, TurnStartParams } from "../../protocol/api/api.ts";
+import type { Api } from "../../protocol/api/api.ts";
 import { Fault } from "../../protocol/api/error.ts";
-import { narrowTurn, rolePrompt, type Role, type RoleField } from "../../protocol/api/role.ts";
+import { narrowTurn, rolePrompt, type Role, type RoleField, type RoleList } from "../../protocol/api/role.ts";
+import type { TurnOptions } from "../../protocol/api/turn-options.ts";
 import type { EngineDeps } from "../engine.ts";
 import type { TurnRequest } from "./run-turn.ts";
 
-const textBytes = 64 * 1024;
+const maxFreeTextBytes = 64 * 1024;
 
 export function createRoleMethods(deps: EngineDeps): Api["roles"] {
   return {
     list: ({ directory }) => deps.roles(directory),
-    find: ({ name, directory }) => roleNamed(deps, name, directory),
+    async find({ name, directory }) {
+      const list = await deps.roles(directory);
+      const role = list.roles.find((candidate) => candidate.name === name);
+      if (role === undefined) throw unknownRole(name, list);
+      return role;
+    },
   };
 }
 
@@ -21,84 +27,75 @@ export async function findRole(deps: EngineDeps, name: string, directory: string
   return (await deps.roles(directory)).roles.find((role) => role.name === name) ?? null;
 }
 
-async function roleNamed(deps: EngineDeps, name: string, directory: string): Promise<Role> {
-  const { roles, problems } = await deps.roles(directory);
-  const found = roles.find((role) => role.name === name);
-  if (found !== undefined) return found;
+/** The reason is in the message if the role's file exists and can't be read. */
+function unknownRole(name: string, { roles, problems }: RoleList): Fault {
   const broken = problems.find(({ path }) => basename(path, ".md") === name);
-  const near = nearestWord(
-    name,
-    roles.map((role) => role.name),
-  );
+  const candidates = roles.map((role) => role.name);
+  const near = broken === undefined ? nearestWord(name, candidates) : null;
   const why = broken === undefined ? "" : `: ${broken.path} ${broken.message}`;
-  const hint = near === null || broken !== undefined ? "" : `did you mean ${near}? `;
-  throw new Fault("usage", `no role "${oneLine(name, 80)}"${why}`, { hint: `${hint}\`skein roles\` lists them` });
+  const hint = near === null ? "" : `did you mean ${near}? `;
+  return new Fault("usage", `no role "${oneLine(name, 80)}"${why}`, { hint: `${hint}\`skein roles\` lists them` });
 }
 
-/** A turn that a person or a program starts. */
-export async function applyRole(deps: EngineDeps, params: TurnStartParams): Promise<TurnRequest> {
-  const { role: wish } = params;
-  if (wish === undefined || params.command !== null || params.group !== null || params.team !== null) return params;
-  const session = await (await deps.store()).session(params.session);
-  if (session === null) return params;
-  const known = await findRole(deps, wish.name, session.directory);
-  if (known === null && wish.orText === true)
-    return { ...params, appendSystem: joinInstructions(params.appendSystem, freeTextRolePrompt(wish.name)) };
-  const role = known ?? (await roleNamed(deps, wish.name, session.directory));
-  const agent = params.agent ?? role.agent;
-  const taken = { ...params, agent, model: params.model ?? roleModel(role, params.agent) };
-  return withRole(deps, taken, role, agent ?? session.agent, wish.keep ?? []);
-}
+type RequestedTurn = Omit<TurnOptions, "agent"> & { agent: string | null };
 
-export async function applyRoleToCheck(deps: EngineDeps, params: TurnCheckParams): Promise<TurnCheckParams> {
-  const { role: wish } = params;
-  if (wish === undefined || params.group !== null || params.team !== null) return params;
-  const known = await findRole(deps, wish.name, params.directory);
-  if (known === null && wish.orText === true) return params;
-  const role = known ?? (await roleNamed(deps, wish.name, params.directory));
-  const taken = { ...params, model: params.model ?? roleModel(role, params.agent) };
-  return withRole(deps, taken, role, params.agent, wish.keep ?? []);
-}
-
-/** Narrowed, with the role as what it is played as. */
-export function withRole<Turn extends TurnStartParams | TurnCheckParams>(
+/** Applies the role that the turn requests. `session` is the session of the turn, or what a new one would have. */
+export async function applyRole<Turn extends RequestedTurn>(
   deps: EngineDeps,
   turn: Turn,
-  role: Role,
-  agent: string,
-  keep: readonly RoleField[],
+  session: { directory: string; agent: string },
+): Promise<Turn & { appliedRole?: Role }> {
+  const { role: request } = turn;
+  if (request === undefined || turn.command !== null || turn.group !== null || turn.team !== null) return turn;
+  const role = await findRole(deps, request.name, session.directory);
+  if (role === null) {
+    if (request.orText !== true) throw unknownRole(request.name, await deps.roles(session.directory));
+    return { ...turn, appendSystem: joinInstructions(turn.appendSystem, freeTextRolePrompt(request.name)) };
+  }
+  const agent = turn.agent ?? role.agent;
+  const model = turn.model ?? roleModel(role, turn.agent);
+  return withRole(deps, { ...turn, agent, model }, { role, agent: agent ?? session.agent, keep: request.keep ?? [] });
+}
+
+/** Narrows a turn to a role. `agent` takes the turn; `keep` are the fields that the caller has decided itself. */
+export function withRole<Turn extends RequestedTurn>(
+  deps: EngineDeps,
+  turn: Turn,
+  { role, agent, keep }: { role: Role; agent: string; keep: readonly RoleField[] },
 ): Turn & { appliedRole: Role } {
   const { agent: name } = deps.chooseAgent(agent, turn.model);
   const takesTools = deps.agents.some((candidate) => candidate.name === name && candidate.takesTools === true);
   return { ...narrowTurn(turn, role, takesTools ? keep : [...keep, "tools"]), appliedRole: role };
 }
 
-/** A model is named for the role's own agent, or for whoever takes the turn unasked. */
+/** The role's model belongs to the role's agent, so it counts only for that agent or if the turn names none. */
 export function roleModel(role: Role, agent: string | null): string | null {
   return agent === null || agent === (role.agent ?? "native") ? role.model : null;
 }
 
 /**
- * What the agent is told besides what the turn says. A sub-session is told its own role, never that of its parent. Only a
- * member of a team has an environment of its own, which names the places to share.
+ * The instructions for the agent: those of the turn, then the prompt of its role. A sub-session gets its own role,
+ * never that of its parent. Only a member of a team has an `env`; it names the shared directories.
  */
 export function roleInstructions({
   appendSystem,
-  appliedRole: role,
+  appliedRole,
   env,
 }: Pick<TurnRequest, "appendSystem" | "appliedRole" | "env">): string | null {
-  return role === undefined ? appendSystem : joinInstructions(appendSystem, rolePrompt(role, env === undefined ? "alone" : "in-team"));
+  if (appliedRole === undefined) return appendSystem;
+  return joinInstructions(appendSystem, rolePrompt(appliedRole, env === undefined ? "alone" : "in-team"));
 }
 
 export function freeTextRolePrompt(role: string): string {
-  return `Your role: ${cutText(role, textBytes, { keep: "head" }).text}`;
+  return `Your role: ${cutText(role, maxFreeTextBytes, { keep: "head" }).text}`;
 }
 
-function joinInstructions(...texts: (string | null)[]): string | null {
+/** Null if all texts are empty. */
+export function joinInstructions(...texts: (string | null)[]): string | null {
   return texts.filter((text) => text !== null && text !== "").join("\n\n") || null;
 }
 
-/** Null when the role gets all it asks for. */
+/** A warning for a role with fields that an untrusted project may not set; null if it has none. */
 export function ignoredFieldsText(role: Role | undefined): string | null {
   if (role === undefined || role.ignored.length === 0) return null;
   return `role ${role.name}: ${role.ignored.join(", ")} ${role.ignored.length === 1 ? "is" : "are"} ignored, because the project is not trusted (\`skein trust\`)`;

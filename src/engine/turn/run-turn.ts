@@ -1,153 +1,160 @@
-// One turn, whoever takes it: take the session, mend what a dead process left, record the prompt, let the agent
-// work, record what it yields, record how it ended.
+// Runs one turn of any agent: takes the session's lease, repairs what a killed process left, records the prompt,
+// lets the agent work, and records its events and its end. A node is stored before the agent may continue.
 import type { TurnCheckParams, TurnStartParams } from "../../protocol/api/api.ts";
 import { Fault, type TurnError } from "../../protocol/api/error.ts";
 import type { Event, TurnOutcome } from "../../protocol/tree/event.ts";
-import { storedIdentifier } from "../../protocol/tree/handle.ts";
 import { refuseNesting } from "../../protocol/api/nesting.ts";
 import { callsOf, textOf, type NewNode, type Node } from "../../protocol/tree/node.ts";
-import type { Agent, OutputSink, TeamMailPort, TurnContext, TurnInput } from "../../protocol/api/ports.ts";
+import type { Agent, TeamMailPort } from "../../protocol/api/ports.ts";
 import type { Role } from "../../protocol/api/role.ts";
+import type { TurnOptions } from "../../protocol/api/turn-options.ts";
 import type { NativeStart, Session, Turn, TurnEnd } from "../../protocol/tree/turn.ts";
-import type { Spent } from "../../protocol/tree/usage.ts";
 import { systemClock } from "../../kit/flow/clock.ts";
 import { PauseGate } from "../../kit/flow/pause-gate.ts";
-import type { Lease, NewTurn, Store } from "../../store/store.ts";
-import { askPerson } from "../control/asks.ts";
-import { type BudgetAccount, openBudgetAccount } from "./budget.ts";
-import { createDeadline, type Deadline } from "./deadline.ts";
-import { createDelegate, findFinishedTask } from "./delegate.ts";
+import type { NewTurn, Store } from "../../store/store.ts";
 import type { EngineDeps } from "../engine.ts";
-import { createFileRecorder } from "./file-snapshots.ts";
-import type { RunningTurn } from "./running-turns.ts";
-import { Recorder } from "./recorder.ts";
-import { continuation, recover } from "./recover.ts";
-import { applyRoleToCheck, ignoredFieldsText, roleInstructions } from "./roles.ts";
+import { type BudgetAccount, openBudgetAccount } from "../limits/budget.ts";
+import { createDeadline } from "../limits/deadline.ts";
+import { createFileRecorder } from "../record/file-snapshots.ts";
+import { Recorder } from "../record/recorder.ts";
+import { continuation, recover } from "../record/recover.ts";
+import { settleAsks } from "../record/settle-asks.ts";
+import { openTranscript } from "../record/transcripts.ts";
 import { findAgent } from "./open-session.ts";
-import { settleAsks } from "./settle-asks.ts";
-import { openTranscript } from "./transcripts.ts";
+import { applyRole, ignoredFieldsText } from "./roles.ts";
+import type { RunningTurn } from "./running-turns.ts";
+import { createTurnContext } from "./turn-context.ts";
 
-/** The prompt may be the oldest message that waits for the session; a role has been put on it. */
+/** Besides the params: the queued message that is its prompt, the role that was applied, and a team member's variables. */
 export type TurnRequest = TurnStartParams & { fromQueue?: string; appliedRole?: Role; env?: Readonly<Record<string, string>> };
 
 export type EndedTurn = TurnOutcome & { turn: Turn; session: Session };
 
-/** Where a turn stands: what stops it, and what it draws on, when it is a sub-session's. */
+/** The surroundings of a turn: those of the parent turn for a sub-session. */
 export type TurnScope = {
   parentSignal: AbortSignal;
-  /** The account of the turn above; null at the top. */
+  /** The parent's budget account; null at the top. */
   parentAccount: BudgetAccount | null;
-  /** The topmost session of the run; null when this turn is its own. */
+  /** The topmost session of the run; null if it is this one. */
   root: string | null;
-  /** Shut when the turn above stands still; null at the top. */
+  /** The parent's gate: its pause pauses this turn too. Null at the top. */
   gate: PauseGate | null;
-  shownWarnings: ShownWarnings;
-  /** For a member of a team. */
+  /** Warnings of this run that were already shown: a missing sandbox is reported once, not in every turn. */
+  shownWarnings: Set<string>;
+  /** Only for a member of a team. */
   team?: TeamMailPort;
 };
 
-/** Warnings that were given already: a missing wall is told once in a run, however many turns it has. */
-export type ShownWarnings = Set<string>;
+export type TurnExecution = {
+  deps: EngineDeps;
+  scope: TurnScope;
+  running: RunningTurn;
+  account: BudgetAccount;
+  session: Session;
+  agent: Agent;
+  turn: Turn;
+  /** The agent's own session to continue; null starts a new one. */
+  native: NativeStart | null;
+  runSubTurn: (params: TurnRequest, publish: (event: Event) => void, scope: TurnScope) => Promise<EndedTurn>;
+};
 
-/** A turn, and one more for every message that came too late to be part of it. */
+/** Runs a turn, and one more for every message that arrived too late for the turn before. */
 export async function runTurnAndQueue(
   deps: EngineDeps,
   params: TurnRequest,
   publish: (event: Event) => void,
   scope: TurnScope,
 ): Promise<EndedTurn> {
-  let ended = await runTurn(deps, params, publish, scope);
+  if (scope.root === null) refuseNesting(deps.enclosingSession());
+  const store = await deps.store();
+  const request = await applyRole(deps, params, await sessionOf(store, params.session));
+  let ended = await runTurn(deps, request, publish, scope);
   while (ended.turn.status === "ok") {
-    const [waiting] = await (await deps.store()).queue(params.session);
-    if (waiting === undefined) break;
-    ended = await runTurn(
-      deps,
-      { ...params, prompt: waiting.text, images: [], group: null, team: null, fromQueue: waiting.id },
-      publish,
-      scope,
-    );
+    const [queued] = await store.queue(params.session);
+    if (queued === undefined) break;
+    const next = { ...request, prompt: queued.text, images: [], group: null, team: null, fromQueue: queued.id };
+    ended = await runTurn(deps, next, publish, scope);
   }
   return ended;
 }
 
 async function runTurn(deps: EngineDeps, params: TurnRequest, publish: (event: Event) => void, scope: TurnScope): Promise<EndedTurn> {
-  if (scope.root === null) refuseNesting(deps.enclosingSession());
   const store = await deps.store();
   const { session, agent, model } = await resolveAgent(deps, store, params);
-  // One that was named was asked before; only the session or the turn knew this one.
-  if ((params.agent === null && params.command === null) || params.group !== null || params.team !== null)
+  // turn.check has already asked an agent that the caller named. This one was named by the session or by the task.
+  if ((params.agent === null && params.command === null) || multiAgentName(params) !== null)
     await agent.check({ ...params, model, project: session.project });
   const enforced = await agent.enforced(params.policy, model);
   if (params.policy.name === "plan") await deps.ensurePlanFile(session.project);
   const lease = await store.acquire(session.id);
   const clock = deps.clock ?? systemClock;
   const deadline = createDeadline(params, scope.parentSignal, clock);
-  const drawer = { signal: deadline.signal, stop: deadline.end };
-  const account = scope.parentAccount?.openSubAccount(drawer) ?? openBudgetAccount(params.limits, drawer, clock);
-  const gate = new PauseGate();
-  deadline.signal.addEventListener("abort", () => gate.release());
-  const { gate: above } = scope;
-  const leaveGate = [above?.add({ pause: () => gate.pause(above), resume: () => gate.resume(above) }), gate.add(deadline)];
+  const user = { signal: deadline.signal, stop: deadline.end };
+  const account = scope.parentAccount?.openSubAccount(user) ?? openBudgetAccount(params.limits, user, clock);
+  const { gate, detach } = openGate(scope.gate, deadline);
   let transcript = null;
-  let leave = (): void => {};
+  let unregister = (): void => {};
   try {
     transcript = await openTranscript(deps, store, { ...session, model: session.model ?? model });
-    const tell = (event: Event): void => {
+    const recorder = new Recorder(store, lease, transcript, (event) => {
       deps.running.publish(event);
       publish(event);
-    };
-    const recorder = new Recorder(store, lease, transcript, tell);
-    const live: RunningTurn = { params, store, lease, recorder, deadline, clock, gate, asking: new Map() };
-    leave = deps.running.begin(live);
-    await recover(store, recorder, session.id);
-    const isGoingOn = params.prompt === null && !hasNoPrompt(params);
-    const answers = await settleAsks(store, recorder, session.id, isGoingOn ? "on" : "anew");
-    if (isGoingOn && answers === null) await checkResumable(store, session);
+    });
+    const running: RunningTurn = { params, store, lease, recorder, deadline, clock, gate, asking: new Map() };
+    unregister = deps.running.begin(running);
+    const prompt = await recoverAndPrompt(running, session);
     const { turn, native } = await recorder.startTurn({
       agent: agent.name,
       model,
       ...(params.appliedRole === undefined ? {} : { role: params.appliedRole.name }),
       policy: params.policy,
       enforced,
-      ...(scope.parentAccount === null ? budgetIn(params.limits) : {}),
-      prompt: await firstNode(store, params, answers ?? []),
+      ...(scope.parentAccount === null ? budgetOf(params.limits) : {}),
+      prompt,
       ...(params.fromQueue === undefined ? {} : { fromQueue: params.fromQueue }),
       ...(agent.native === undefined || params.fresh ? {} : { native: agent.native }),
     });
     warnOnce([missingSandboxText(turn), ignoredFieldsText(params.appliedRole)], scope.shownWarnings, (message) =>
       recorder.publishTransient({ type: "warning.raised", message }),
     );
-    const runBelow: TurnExecution["runSubTurn"] = (below, watch, within) => runTurnAndQueue(deps, below, watch, within);
-    return await executeTurn({
-      parts: deps,
-      runSubTurn: runBelow,
-      scope: scope,
-      params,
-      live,
-      store,
-      lease,
-      recorder,
-      deadline,
-      account,
-      agent,
-      turn,
-      native,
-      session,
-    });
+    const runSubTurn: TurnExecution["runSubTurn"] = (...args) => runTurnAndQueue(deps, ...args);
+    return await executeTurn({ deps, scope, running, account, session, agent, turn, native, runSubTurn });
   } catch (error) {
-    deadline.cancel(); // what could not be recorded must not go on
+    deadline.cancel(); // a turn that can't be recorded must not continue
     throw error;
   } finally {
     deadline.clear();
     account.leave();
-    for (const away of leaveGate) away?.();
+    detach();
     transcript?.close();
     await store.release(lease);
-    leave();
+    unregister();
   }
 }
 
-/** Who takes the turn, with which model. What is named for a turn stays the session's. */
+/** The turn's gate. It pauses with the parent's gate, and opens for good when the turn is stopped. */
+function openGate(parent: PauseGate | null, deadline: RunningTurn["deadline"]): { gate: PauseGate; detach: () => void } {
+  const gate = new PauseGate();
+  deadline.signal.addEventListener("abort", () => gate.release());
+  const fromParent = parent?.add({ pause: () => gate.pause(parent), resume: () => gate.resume(parent) });
+  const fromDeadline = gate.add(deadline);
+  const detach = (): void => {
+    fromParent?.();
+    fromDeadline();
+  };
+  return { gate, detach };
+}
+
+/** Repairs an interrupted turn and settles its questions. Returns the first node of the new turn. */
+async function recoverAndPrompt({ params, store, recorder }: RunningTurn, session: Session): Promise<NewNode | null> {
+  await recover(store, recorder, session.id);
+  const isResuming = params.prompt === null && !hasNoPrompt(params);
+  const answers = await settleAsks(store, recorder, session.id, isResuming ? "resume" : "new-prompt");
+  if (isResuming && answers === null) await checkResumable(store, session);
+  return firstNode(store, params, answers ?? []);
+}
+
+/** Finds the agent and the model of a turn. A session keeps the agent and model that a turn names. */
 async function resolveAgent(
   deps: EngineDeps,
   store: Store,
@@ -155,8 +162,8 @@ async function resolveAgent(
 ): Promise<{ session: Session; agent: Agent; model: string | null }> {
   const session = await sessionOf(store, params.session);
   if (params.command !== null) return { session, agent: findAgent(deps, "shell"), model: null };
-  const gathered = multiAgentName(params);
-  if (gathered !== null) return { session, agent: findAgent(deps, gathered), model: null };
+  const multiAgent = multiAgentName(params);
+  if (multiAgent !== null) return { session, agent: findAgent(deps, multiAgent), model: null };
   const chosen = params.agent === null ? { agent: session.agent, model: params.model } : deps.chooseAgent(params.agent, params.model);
   const agent = findAgent(deps, chosen.agent);
   const model = await deps.chooseModel(agent.name, chosen.model ?? (agent.name === session.agent ? session.model : null));
@@ -164,67 +171,54 @@ async function resolveAgent(
   return { session: isChanged ? await store.updateSession(session.id, { agent: agent.name, model }) : session, agent, model };
 }
 
-export async function checkTurn(deps: EngineDeps, wish: TurnCheckParams): Promise<void> {
+/** Throws the error that would stop such a turn, before anything is written for it. */
+export async function checkTurn(deps: EngineDeps, request: TurnCheckParams): Promise<void> {
   refuseNesting(deps.enclosingSession());
-  const params = await applyRoleToCheck(deps, wish);
-  const gathered = multiAgentName(params);
-  if (gathered !== null) return findAgent(deps, gathered).check({ ...params, project: deps.projectOf(params.directory) });
+  const params = await applyRole(deps, request, request);
+  const project = deps.projectOf(params.directory);
+  const multiAgent = multiAgentName(params);
+  if (multiAgent !== null) return findAgent(deps, multiAgent).check({ ...params, project });
   const chosen = deps.chooseAgent(params.agent, params.model);
   const agent = findAgent(deps, chosen.agent);
   const model = chosen.model === null && !params.isNew ? null : await deps.chooseModel(chosen.agent, chosen.model);
-  await agent.check({ ...params, model, project: deps.projectOf(params.directory) });
+  await agent.check({ ...params, model, project });
   await agent.enforced(params.policy, model);
-  if (params.policy.name === "plan" && params.isNew) await deps.ensurePlanFile(deps.projectOf(params.directory));
+  if (params.policy.name === "plan" && params.isNew) await deps.ensurePlanFile(project);
 }
 
-/** The agent that has others work. */
-function multiAgentName({ group, team }: Pick<TurnStartParams, "group" | "team">): "group" | "team" | null {
+/** The agent that coordinates several others for this task; null for an ordinary turn. */
+function multiAgentName({ group, team }: Pick<TurnOptions, "group" | "team">): "group" | "team" | null {
   return group !== null ? "group" : team !== null ? "team" : null;
 }
 
-function warnOnce(messages: (string | null)[], told: ShownWarnings, warn: (message: string) => void): void {
+function warnOnce(messages: (string | null)[], shown: Set<string>, warn: (message: string) => void): void {
   for (const message of messages) {
-    if (message !== null && !told.has(message)) warn(message);
-    if (message !== null) told.add(message);
+    if (message === null || shown.has(message)) continue;
+    shown.add(message);
+    warn(message);
   }
 }
 
-/** What was asked for and is not held by the kernel is never passed over; on the turn it is recorded. */
+/** A warning for a policy that this machine does not enforce in full; null if it does. */
 function missingSandboxText({ policy, enforced }: Turn): string | null {
   if (enforced === null || enforced.missing.length === 0) return null;
-  const how = enforced.tier === "none" ? "is not enforced here" : `is enforced only in part here; missing: ${enforced.missing.join(", ")}`;
-  return `policy ${policy.name} ${how} (\`skein doctor\` says why)`;
+  const state =
+    enforced.tier === "none" ? "is not enforced here" : `is enforced only in part here; missing: ${enforced.missing.join(", ")}`;
+  return `policy ${policy.name} ${state} (\`skein doctor\` says why)`;
 }
 
-export type TurnExecution = {
-  parts: EngineDeps;
-  /** Runs a turn below this one. */
-  runSubTurn: (params: TurnRequest, publish: (event: Event) => void, scope: TurnScope) => Promise<EndedTurn>;
-  scope: TurnScope;
-  params: TurnRequest;
-  live: RunningTurn;
-  store: Store;
-  lease: Lease;
-  recorder: Recorder;
-  deadline: Deadline;
-  account: BudgetAccount;
-  agent: Agent;
-  turn: Turn;
-  native: NativeStart | null;
-  session: Session;
-};
-
 async function executeTurn(execution: TurnExecution): Promise<EndedTurn> {
-  const { params, recorder, deadline, agent, turn } = execution;
-  const files = createFileRecorder(execution);
-  const { input, context, spent } = await turnInput(execution, files.keep);
-  let end: TurnEnd = { status: "broken", error: { kind: "broken", message: `${agent.name} ended without saying how` } };
+  const { deps, running, agent, turn } = execution;
+  const { params, recorder, deadline, gate } = running;
+  const files = createFileRecorder(deps.snapshots, running, { project: execution.session.project, turn: turn.id });
+  const { input, context, spent } = await createTurnContext(execution, files.recordBefore);
+  let end: TurnEnd = { status: "broken", error: { kind: "broken", message: `${agent.name} ended without a result` } };
   let answer: Node | null = null;
   let mayHaveChanged = params.command !== null || params.team?.work === "merge";
-  await execution.live.gate.whenOpen();
+  await gate.whenOpen();
   for await (const event of agent.takeTurn(input, context)) {
     deadline.touch();
-    await execution.live.gate.whenOpen();
+    await gate.whenOpen();
     if (event.type === "passing") recorder.publishTransient(event.event);
     else if (event.type === "native") await recorder.recordNativeId(event.id);
     else if (event.type === "end") end = event.end;
@@ -235,104 +229,53 @@ async function executeTurn(execution: TurnExecution): Promise<EndedTurn> {
       event.recorded(node);
     }
   }
-  await files.finish(mayHaveChanged);
-  end = endedBy(deadline.reason(), end);
-  const closed = {
-    status: end.status,
-    error: end.error ?? null,
-    nativeId: end.nativeId ?? null,
-    enforced: turn.enforced,
-    ...(end.cli === undefined ? {} : { cli: end.cli }),
-    ...(end.rest === undefined ? {} : { rest: end.rest }),
-  };
+  await files.recordAfter(mayHaveChanged);
+  end = withStopReason(end, deadline.reason());
   const outcome = { answer: end.answer ?? (answer === null ? "" : textOf(answer)), below: spent(), left: execution.account.left() };
-  const ended = await recorder.endTurn(closed, turn.id, outcome);
-  const session = await sessionOf(execution.store, turn.session);
+  const ended = await recorder.endTurn(closeOf(end, turn), turn.id, outcome);
+  const session = await sessionOf(running.store, turn.session);
   const isPlanning = params.policy.name === "plan" && !hasNoPrompt(params);
-  if (isPlanning && (mayHaveChanged || end.status === "ok")) execution.parts.setPlanner(session.project, session.id);
-  if (params.outputFile !== null) await execution.parts.copyTranscript(session, params.outputFile);
+  if (isPlanning && (mayHaveChanged || end.status === "ok")) deps.setPlanner(session.project, session.id);
+  if (params.outputFile !== null) await deps.copyTranscript(session, params.outputFile);
   return { turn: ended, session, ...outcome };
 }
 
-async function turnInput(
-  execution: TurnExecution,
-  keepFiles: TurnContext["keepFiles"],
-): Promise<{ input: TurnInput; context: TurnContext; spent: () => Spent }> {
-  const { params, live, store, lease, recorder, deadline, account, turn, session } = execution;
-  const tip = (await sessionOf(store, session.id)).tip;
-  const whole = tip === null ? [] : await store.path(tip);
-  const { delegate, spent } = createDelegate(execution);
-  const input: TurnInput = {
-    ...params,
-    appendSystem: roleInstructions(params),
-    session: session.id,
-    root: execution.scope.root ?? session.id,
-    turn: turn.id,
-    path: params.fresh ? whole.slice(-1) : whole,
-    model: turn.model,
-    directory: session.directory,
-    project: session.project,
-    plan: session.plan ?? null,
-    native: execution.native,
-    tree: session.tree,
-    logs: session.transcript?.replace(/\.jsonl$/, "") ?? null,
-  };
-  const context: TurnContext = {
-    signal: deadline.signal,
-    keepOutput: (call, source) => touching(store.openOutput(lease, call, source), deadline),
-    readOutput: (handle) => store.readOutput(storedIdentifier(handle)),
-    delegate,
-    findFinishedTask: (below, since) => findFinishedTask(execution, below, since),
-    keepFiles,
-    keepAlive: deadline.touch,
-    reserve: (estimate) => account.reserve(estimate),
-    count: (used) => account.count(used),
-    ask: (wish) => askPerson(live, wish),
-    canAsk: params.asks.how !== "none",
-    takeInput: () => recorder.takeInputs(),
-    registerPausable: (part) => live.gate.add(part),
-    sendMessage: async (to, { id, text }) => (await execution.parts.running.get(to)?.recorder.queueInput(text, id)) !== undefined,
-    ...(execution.scope.team === undefined ? {} : { team: execution.scope.team }),
-  };
-  return { input, context, spent };
-}
-
-/** Output counts as a sign of life, also between the events that watchers get. */
-function touching(sink: OutputSink, deadline: Deadline): OutputSink {
+function closeOf(end: TurnEnd, { enforced }: Turn) {
   return {
-    write(chunk) {
-      deadline.touch();
-      sink.write(chunk);
-    },
-    close: (metadata, inlineBytes) => sink.close(metadata, inlineBytes),
+    status: end.status,
+    error: end.error ?? null,
+    nativeId: end.nativeId ?? null,
+    enforced,
+    ...(end.cli === undefined ? {} : { cli: end.cli }),
+    ...(end.rest === undefined ? {} : { rest: end.rest }),
   };
 }
 
-function budgetIn({ maxTokens, maxBudgetUsd }: TurnRequest["limits"]): Pick<NewTurn, "budget"> {
+function budgetOf({ maxTokens, maxBudgetUsd }: TurnRequest["limits"]): Pick<NewTurn, "budget"> {
   return maxTokens === null && maxBudgetUsd === null ? {} : { budget: { maxTokens, maxBudgetUsd } };
 }
 
-/** Has no prompt: its agent records what it was asked. */
+/** The agents `shell`, `group` and `team` record their task themselves. */
 function hasNoPrompt(params: TurnStartParams): boolean {
   return params.command !== null || multiAgentName(params) !== null;
 }
 
-/** Answers to questions that no call waits for come before the prompt, or are it. */
+/** Answers that no tool call waits for come before the prompt, or replace it. */
 async function firstNode(store: Store, params: TurnStartParams, answers: string[]): Promise<NewNode | null> {
   if (hasNoPrompt(params)) return null;
-  const words = [...answers, ...(params.prompt === null ? [] : [params.prompt])];
-  if (words.length === 0) {
+  const texts = [...answers, ...(params.prompt === null ? [] : [params.prompt])];
+  if (texts.length === 0) {
     const { tip } = await sessionOf(store, params.session);
     return continuation(tip === null ? null : await store.node(tip));
   }
   const images = params.images.map((image) => ({ kind: "image" as const, ...image }));
-  return { author: "user", parts: [{ kind: "text", text: words.join("\n\n") }, ...images] };
+  return { author: "user", parts: [{ kind: "text", text: texts.join("\n\n") }, ...images] };
 }
 
-/** A limit or a person stopped it: that is how it ended, unless it was finished anyway. */
-function endedBy(reason: TurnError | null, end: TurnEnd): TurnEnd {
+/** The limit or the user that stopped a turn is its status, unless the turn was finished anyway. */
+function withStopReason(end: TurnEnd, reason: TurnError | null): TurnEnd {
   if (reason === null || end.status === "ok") return end;
-  // Who ended may know better how to go on.
+  // The agent's hint for the same kind of error is more specific.
   const hint = end.error?.kind === reason.kind ? end.error.hint : undefined;
   return { ...end, status: reason.kind, error: { ...reason, ...(hint === undefined ? {} : { hint }) } };
 }
@@ -340,7 +283,7 @@ function endedBy(reason: TurnError | null, end: TurnEnd): TurnEnd {
 async function checkResumable(store: Store, session: Session): Promise<void> {
   const last = (await store.turnsOf(session.id)).at(-1);
   if (last !== undefined && last.status !== "ok") return;
-  throw new Fault("usage", "there is no interrupted turn to go on with", { hint: 'give a task: skein run --resume <session> "task"' });
+  throw new Fault("usage", "there is no interrupted turn to continue", { hint: 'give a task: skein run --resume <session> "task"' });
 }
 
 async function sessionOf(store: Store, id: string): Promise<Session> {

@@ -3,15 +3,15 @@
 import type { Clock } from "../../kit/flow/clock.ts";
 import type { PauseGate } from "../../kit/flow/pause-gate.ts";
 import { createLossyQueue, type LossyQueue } from "../../kit/flow/lossy-queue.ts";
-import type { TurnStartParams } from "../../protocol/api/api.ts";
 import type { Event } from "../../protocol/tree/event.ts";
 import type { Lease, Store } from "../../store/store.ts";
-import type { Deadline } from "./deadline.ts";
-import type { Recorder } from "./recorder.ts";
+import type { Deadline } from "../limits/deadline.ts";
+import type { Recorder } from "../record/recorder.ts";
+import type { TurnRequest } from "./run-turn.ts";
 
 /** A turn from the moment its session is taken until it is given up. */
 export type RunningTurn = {
-  params: TurnStartParams;
+  params: TurnRequest;
   store: Store;
   lease: Lease;
   recorder: Recorder;

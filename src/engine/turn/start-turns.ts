@@ -1,29 +1,27 @@
-// The turns that one engine has started: from the moment they are asked for, and waited for at the end.
+// Starts the turns of one engine and waits for them when the engine closes. A turn does not need a reader of its feed.
 import { createFeed } from "../../kit/flow/feed.ts";
 import type { Api } from "../../protocol/api/api.ts";
 import type { Event } from "../../protocol/tree/event.ts";
 import type { EngineDeps } from "../engine.ts";
-import { applyRole } from "./roles.ts";
-import { runTurnAndQueue, type ShownWarnings } from "./run-turn.ts";
+import { runTurnAndQueue, type TurnScope } from "./run-turn.ts";
 
 export type TurnStarter = {
   start: Api["turn"]["start"];
-  /** A door that fails leaves its turn running: it is stopped and recorded as what it is. */
+  /** Stops every turn, and resolves when all are recorded as stopped. */
   stopAll: () => Promise<void>;
   finishAll: () => Promise<void>;
 };
 
 export function createTurnStarter(deps: EngineDeps): TurnStarter {
-  const told: ShownWarnings = new Set();
+  const shownWarnings: TurnScope["shownWarnings"] = new Set();
   const unfinished = new Map<Promise<unknown>, string>();
   return {
     start(params) {
       const feed = createFeed<Event>();
-      const { signal, done: begun } = deps.running.announce(params.session);
-      const place = { parentSignal: signal, parentAccount: null, root: null, gate: null, shownWarnings: told };
-      const done = applyRole(deps, params)
-        .then((wish) => runTurnAndQueue(deps, wish, (event) => feed.push(event), place))
-        .finally(begun)
+      const announced = deps.running.announce(params.session);
+      const scope: TurnScope = { parentSignal: announced.signal, parentAccount: null, root: null, gate: null, shownWarnings };
+      const done = runTurnAndQueue(deps, params, (event) => feed.push(event), scope)
+        .finally(announced.done)
         .then(
           () => feed.end(),
           (error: unknown) => feed.fail(error),

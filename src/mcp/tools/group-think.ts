@@ -2,7 +2,7 @@
 import { Fault } from "../../protocol/api/error.ts";
 import { objectiveText, type GroupTask } from "../../protocol/team/group.ts";
 import { groupThinkInput, groupThinkOutput } from "../../protocol/schema/mcp.ts";
-import { configuredTurn } from "../../protocol/api/turn-start.ts";
+import { configuredTurn } from "../../protocol/api/turn-options.ts";
 import { resolveContextPaths, type ContextPath } from "../turn/context-paths.ts";
 import { finishedGroup, groupAnswer } from "../turn/group-answer.ts";
 import { resolveModel } from "../turn/resolve-model.ts";

@@ -3,7 +3,7 @@
 import type { Api } from "../../protocol/api/api.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import type { Node } from "../../protocol/tree/node.ts";
-import { bareTurn, configuredTurn } from "../../protocol/api/turn-start.ts";
+import { bareTurn, configuredTurn } from "../../protocol/api/turn-options.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 import { requireSendable, type ContextPath } from "./context-paths.ts";
 import { groupDigits } from "../../kit/text/cut-text.ts";

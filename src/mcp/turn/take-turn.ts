@@ -3,7 +3,7 @@
 import { formatDuration } from "../../kit/text/duration.ts";
 import type { Api, Settings, TurnStartParams } from "../../protocol/api/api.ts";
 import { Fault } from "../../protocol/api/error.ts";
-import { configuredTurn } from "../../protocol/api/turn-start.ts";
+import { configuredTurn } from "../../protocol/api/turn-options.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 import { findRunningTurn, followTurn } from "./follow-turn.ts";
 import type { ToolAnswer, Caller, CallContext } from "../tools/tool.ts";

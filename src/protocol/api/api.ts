@@ -5,17 +5,16 @@ import type { Ask, Health, PauseReport, QueuedInput, TurnInfo } from "./control.
 import type { TurnStatus } from "./error.ts";
 import type { Event } from "../tree/event.ts";
 import type { FileChange, ListFilesParams, ListFilesResult } from "../tree/file-changes.ts";
-import type { GroupTask } from "../team/group.ts";
 import type { Handle } from "../tree/handle.ts";
 import type { DescribeSessionParams, Description, HistorySearchResult, HistorySearchParams } from "../tree/history.ts";
 import type { ImportFormat, ImportSource, ImportReport } from "../tree/import.ts";
-import type { ImageData, Node } from "../tree/node.ts";
-import type { Limits, Preview } from "./ports.ts";
+import type { Node } from "../tree/node.ts";
+import type { Preview } from "./ports.ts";
 import type { Policy, ToolLevel } from "./policy.ts";
-import type { Role, RoleList, RoleRequest } from "./role.ts";
+import type { Role, RoleList } from "./role.ts";
 import type { TokenCount, CountTokensParams } from "./token-count.ts";
+import type { TurnOptions, TurnSettings } from "./turn-options.ts";
 import type { BranchComparison, FoundNode, HandleContent, SessionView } from "../tree/views.ts";
-import type { TeamTask } from "../team/team.ts";
 import type { TeamApi } from "../team/views.ts";
 import type { Plan, Session, Turn } from "../tree/turn.ts";
 import type { Usage } from "../tree/usage.ts";
@@ -180,52 +179,13 @@ export type SessionOpenParams = {
   plan?: Plan;
 };
 
-export type TurnStartParams = {
+export type TurnStartParams = TurnOptions & {
   session: string;
-  /** Null goes on with what an interrupted turn left. */
+  /** Null continues an interrupted turn. */
   prompt: string | null;
-  /** An agent, a vendor or a model that an agent brings; null is the session's own. It stays the session's. */
-  agent: string | null;
-  images: ImageData[];
-  model: string | null;
-  toolLevel: ToolLevel;
-  tools: string[] | null;
-  spawn: boolean;
-  system: string | null;
-  appendSystem: string | null;
-  contextFiles: boolean;
-  /** Leaves the earlier conversation out of the request. */
-  fresh: boolean;
-  policy: Policy;
-  limits: Limits;
-  /** Null: no limit. */
-  timeoutMs: number | null;
-  idleMs: number | null;
-  answerSchema: Record<string, unknown> | null;
-  outputFile: string | null;
-  /** Passed on to another agent's command line, where they loosen no wall. */
-  agentArgs: string[];
-  /** A command instead of a prompt: the agent `shell` runs it, no model is asked. */
-  command: string | null;
-  /** An objective instead of a prompt: the agent `group` has several others work on it. */
-  group: GroupTask | null;
-  /** An objective for the agent `team`: several others, each in a place of its own. */
-  team: TeamTask | null;
-  /** Where questions go: to a person who is waited for that long (null: for good), to one who answers later, or nowhere. */
-  asks: { how: "wait"; limitMs: number | null } | { how: "later" } | { how: "none" };
-  /** Whether messages can be sent to it while it runs. */
-  steerable: boolean;
-  /** A person allows that its tools start skein again. */
-  nesting: boolean;
-  /** What the command's output is a copy of: a file, an answer from the web or from a database; up to so many bytes are sent whole. */
-  copies?: Pick<Handle, "source" | "identifier"> & { sentBytes?: number };
-  /** For another agent whose model is left to itself; otherwise the effort is part of the model's name. */
-  effort?: string;
-  /** Narrows what is said here, and names agent and model where nothing else does. */
-  role?: RoleRequest;
 };
 
-export type TurnCheckParams = Omit<TurnStartParams, "session" | "prompt" | "agent"> & {
+export type TurnCheckParams = Omit<TurnOptions, "agent"> & {
   agent: string;
   /** A session that exists brings its own model when none is named. */
   isNew: boolean;
@@ -328,22 +288,10 @@ export type SkillInfo = {
 export type SkillList = { skills: SkillInfo[]; problems: { path: string; message: string }[] };
 
 /** The configuration as a door uses it: resolved, in milliseconds and absolute paths; null is decided by the door. */
-export type Settings = {
+export type Settings = TurnSettings & {
   model: string | null;
   agent: string;
-  toolLevel: ToolLevel;
-  policy: Policy["name"];
-  sandbox: Policy["sandbox"] | null;
-  net: Policy["net"];
-  allowWrite: readonly string[];
-  maxSteps: number | null;
-  maxTokens: number | null;
-  maxBudgetUsd: number | null;
-  maxChildren: number | null;
-  timeoutMs: number | null;
-  idleMs: number | null;
   askTimeoutMs: number;
-  contextFiles: boolean;
   purgeAfterMs: number | null;
   /** Keys of the screen and the commands they mean. */
   keys: Readonly<Record<string, string>>;

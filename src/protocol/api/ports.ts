@@ -3,67 +3,35 @@
 import type { TurnError } from "./error.ts";
 import type { TransientEventBody } from "../tree/event.ts";
 import type { FileChange } from "../tree/file-changes.ts";
-import type { GroupTask } from "../team/group.ts";
 import type { Handle, HandleMetadata } from "../tree/handle.ts";
 import type { ImageData, NewNode, Node } from "../tree/node.ts";
-import type { Denial, EnforcedPolicy, Policy, ToolLevel } from "./policy.ts";
-import type { MemberPlan, TeamRecord, TeamTask } from "../team/team.ts";
+import type { Denial, EnforcedPolicy, Policy } from "./policy.ts";
+import type { EngineOption, TurnOptions } from "./turn-options.ts";
+import type { MemberPlan, TeamRecord } from "../team/team.ts";
 import type { TeamDiff } from "../team/views.ts";
 import type { NativeStart, TurnEnd } from "../tree/turn.ts";
 import type { Spent } from "../tree/usage.ts";
 
 // --- agents ---------------------------------------------------------------------------------------------
 
-/** Tokens, money and children are counted over the turn and all below it; so are steps, where `treeSteps` says how many. */
-export type Limits = {
-  maxSteps: number;
-  maxTokens: number | null;
-  maxBudgetUsd: number | null;
-  maxChildren: number | null;
-  treeSteps: number | null;
-};
-
-/** Everything a turn is asked to do. The path ends with the prompt (or with what an interrupted turn left). */
-export type TurnInput = {
+/** Everything an agent gets for a turn. The path ends with the prompt, or with the last node of an interrupted turn. */
+export type TurnInput = Omit<TurnOptions, EngineOption> & {
   session: string;
   /** The topmost session of this run: sub-sessions share its executor and its temporary directory. */
   root: string;
   turn: string;
+  /** The id of the session's tree. An external agent's own files belong to it. */
+  tree: string;
   path: Node[];
-  model: string | null;
   directory: string;
   project: string;
-  toolLevel: ToolLevel;
-  tools: string[] | null;
-  spawn: boolean;
-  system: string | null;
-  appendSystem: string | null;
-  contextFiles: boolean;
   /** The text of the plan to carry out; the end of the system prompt. */
   plan: string | null;
-  policy: Policy;
-  /** Its tools may start skein again. */
-  nesting: boolean;
-  limits: Limits;
-  /** JSON schema that the final answer must satisfy. */
-  answerSchema: Record<string, unknown> | null;
-  /** For the agents `group` and `team`: what they are to work on. */
-  group: GroupTask | null;
-  team: TeamTask | null;
-  /** Where an agent that keeps sessions of its own goes on; null begins one. */
+  /** The external agent's own session to continue; null starts a new one. */
   native: NativeStart | null;
-  /** Passed on to another agent's command line. */
-  agentArgs: string[];
-  /** The tree's id: what an agent keeps of its own belongs to it. */
-  tree: string;
-  /** Beside the transcript, without an ending; null when nothing may be kept. */
+  /** Path of the log files without an ending, beside the transcript; null if nothing may be stored. */
   logs: string | null;
-  /** For the agent `shell`: what to run, and what its output is a copy of when that is not the point itself. */
-  command: string | null;
-  copies?: Pick<Handle, "source" | "identifier"> & { sentBytes?: number };
-  /** For another agent whose model is left to itself. */
-  effort?: string;
-  /** Added to what its tools, or its program, see of the environment. */
+  /** Added to the environment of its tools or of its program. */
   env?: Readonly<Record<string, string>>;
 };
 

@@ -1,7 +1,7 @@
 // Roles: what someone is to be in a turn. A prompt, and ceilings on tools, policy, time and memory; never more than the
 // turn itself was allowed.
-import type { TurnStartParams } from "./api.ts";
 import { toolsByLevel, policyNames, toolLevels, type Policy, type PolicyName } from "./policy.ts";
+import type { TurnOptions } from "./turn-options.ts";
 
 export type Role = {
   name: string;
@@ -67,7 +67,7 @@ export function rolePrompt({ prompt, reads, writes }: Role, where: "alone" | "in
   return [prompt, ...places].filter((text) => text !== "").join("\n");
 }
 
-type NarrowableTurn = Pick<TurnStartParams, "toolLevel" | "tools" | "policy" | "timeoutMs" | "idleMs">;
+type NarrowableTurn = Pick<TurnOptions, "toolLevel" | "tools" | "policy" | "timeoutMs" | "idleMs">;
 
 /** The turn with no more than the role allows, and no more than it had. */
 export function narrowTurn<Turn extends NarrowableTurn>(turn: Turn, role: Role, keep: readonly RoleField[]): Turn {

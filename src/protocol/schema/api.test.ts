@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { apiMethods, type MethodName } from "../api/methods.ts";
 import { defaultPolicy } from "../api/policy.ts";
-import { bareTurn } from "../api/turn-start.ts";
+import { bareTurn } from "../api/turn-options.ts";
 import { findMethod, toJsonCase } from "../json/json-case.ts";
 import { checkParams } from "./api.ts";
 

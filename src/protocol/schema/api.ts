@@ -5,9 +5,8 @@ import type { Api } from "../api/api.ts";
 import type { MethodName } from "../api/methods.ts";
 import { historyKinds } from "../tree/history.ts";
 import { importFormats } from "../tree/import.ts";
-import { roleFields } from "../api/role.ts";
 import { messageKinds, priorities } from "../team/mail.ts";
-import { headlessLimits } from "../api/turn-start.ts";
+import { turnSchemas } from "../api/turn-options.ts";
 import { toMethodName } from "../json/json-case.ts";
 import { validationMessage, type FindNearest } from "./validation-message.ts";
 import * as is from "./fields.ts";
@@ -26,61 +25,7 @@ const session = { session: is.name };
 const directory = { directory: is.path };
 const policy = is.policy.prefault({});
 
-/** Without them a turn is what `skein run` starts where nobody is at the terminal; settle-params.ts knows what is configured. */
-const turn = {
-  model: is.nameOrNull,
-  images: z.array(is.image).max(100).prefault([]),
-  tool_level: is.toolLevel.default("orchestrator"),
-  tools: is.textList.nullable().default(null),
-  spawn: is.trueByDefault,
-  system: is.textOrNull,
-  append_system: is.textOrNull,
-  context_files: is.trueByDefault,
-  fresh: is.falseByDefault,
-  policy,
-  limits: is
-    .fields({
-      max_steps: z.number().int().min(1).default(headlessLimits.maxSteps),
-      max_tokens: is.countOrNull.default(null),
-      max_budget_usd: z.number().positive().nullable().default(null),
-      max_children: z.number().int().min(0).nullable().default(headlessLimits.maxChildren),
-      tree_steps: is.countOrNull.default(null),
-    })
-    .prefault({}),
-  timeout_ms: is.millisecondsOrNull.default(headlessLimits.timeoutMs),
-  idle_ms: is.millisecondsOrNull.default(headlessLimits.idleMs),
-  answer_schema: is.schemaOrNull,
-  output_file: is.pathOrNull,
-  agent_args: is.textList.default([]),
-  command: is.command.nullable().default(null),
-  group: is
-    .fields({
-      objective: is.text.min(1),
-      output_format: is.text,
-      user_input: is.textOrNull,
-      context: is.textList.default([]),
-      participants: z.array(is.name).min(1).max(20),
-      discussion_rounds: z.number().int().min(1).max(50).default(6),
-      validation_rounds: z.number().int().min(0).max(20).default(2),
-      synthesizer: is.nameOrNull,
-      parallel_limit: z.number().int().min(1).max(20).default(4),
-    })
-    .nullable()
-    .default(null),
-  team: teamTask.nullable().default(null),
-  asks: z
-    .discriminatedUnion("how", [
-      is.fields({ how: z.literal("wait"), limit_ms: is.millisecondsOrNull.default(null) }),
-      is.fields({ how: z.literal("later") }),
-      is.fields({ how: z.literal("none") }),
-    ])
-    .prefault({ how: "later" }),
-  steerable: is.trueByDefault,
-  nesting: is.falseByDefault,
-  copies: is.fields({ source: is.name, identifier: is.command, sent_bytes: is.count.max(1_000_000).optional() }).optional(),
-  effort: is.name.optional(),
-  role: is.fields({ name: is.text.min(1), keep: z.array(z.enum(roleFields)).default([]), or_text: is.falseByDefault }).optional(),
-};
+const { agent, ...turn } = turnSchemas({ z, is, teamTask });
 
 const rows = {
   "session.open": is.fields({
@@ -143,7 +88,7 @@ const rows = {
   "context.render": is.fields({ ...session, node: is.nameOrNull }),
   "context.handles": is.fields({ ...session, node: is.nameOrNull }),
   "turn.check": is.fields({ ...directory, agent: is.name.default("native"), is_new: is.trueByDefault, ...turn }),
-  "turn.start": is.fields({ ...session, prompt: is.text.nullable(), agent: is.nameOrNull, ...turn }),
+  "turn.start": is.fields({ ...session, prompt: is.text.nullable(), agent, ...turn }),
   "turn.watch": is.fields({ ...session, after_seq: is.count.default(0), until: z.enum(["now", "idle", "never"]).default("idle") }),
   "turn.list": is.fields({ ended_since: is.time.nullable().prefault(null) }),
   "turn.steer": is.fields({ ...session, text: is.text }),

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import type { Settings } from "../api/api.ts";
 import type { MethodName } from "../api/methods.ts";
-import { headlessLimits } from "../api/turn-start.ts";
+import { headlessLimits } from "../api/turn-options.ts";
 import { defaultSettings as usual } from "../fixtures/default-settings.ts";
 import { snakeCase } from "../json/json-case.ts";
 import { checkParams } from "./api.ts";

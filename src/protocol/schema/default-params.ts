@@ -3,7 +3,7 @@
 import { isRecord } from "../../kit/text/json.ts";
 import type { Settings } from "../api/api.ts";
 import type { MethodName } from "../api/methods.ts";
-import { configuredPolicy, configuredTurn } from "../api/turn-start.ts";
+import { configuredPolicy, configuredTurn } from "../api/turn-options.ts";
 import { snakeCase } from "../json/json-case.ts";
 import { namedParams, type MethodParams } from "./api.ts";
 
@@ -13,15 +13,14 @@ type DefaultsFor = (settings: Settings, said: GivenFields) => Fields;
 type GivenFields = { toolLevel?: Settings["toolLevel"]; policy?: Settings["policy"] };
 
 const turn: DefaultsFor = (settings, said) => {
-  const { toolLevel, contextFiles, limits, timeoutMs, idleMs } = configuredTurn(settings);
-  const policy = configuredPolicy({ ...settings, toolLevel: said.toolLevel ?? toolLevel }, said.policy);
-  return { toolLevel, contextFiles, limits, timeoutMs, idleMs, policy };
+  const policy = configuredPolicy({ ...settings, toolLevel: said.toolLevel ?? settings.toolLevel }, said.policy);
+  return { ...configuredTurn(settings), policy };
 };
 
 const rows: { readonly [Row in MethodName]?: DefaultsFor } = {
   "session.open": ({ agent, toolLevel }) => ({ agent, toolLevel }),
   "turn.start": turn,
-  "turn.check": (settings, said) => ({ agent: settings.agent, ...turn(settings, said) }),
+  "turn.check": (settings, said) => ({ ...turn(settings, said), agent: settings.agent }),
   "bash.execute": (settings, said) => ({ policy: configuredPolicy(settings, said.policy) }),
 };
 

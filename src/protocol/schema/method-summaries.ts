@@ -2,6 +2,7 @@
 // they are misnamed, and a test holds them to what a real house answers.
 import type { Api } from "../api/api.ts";
 import type { MethodName } from "../api/methods.ts";
+import { turnConfigKeys } from "../api/turn-options.ts";
 import type { MethodFunction } from "./api.ts";
 
 type SnakeName<Name> = Name extends `${infer First}${infer Rest}`
@@ -274,20 +275,7 @@ export const methodSummaries: { readonly [Row in MethodName]: MethodSummary<Row>
 /** Fields that are as configured when they are left out, and their keys in docs/CONFIG.md. */
 export const configuredFields: { readonly [Row in MethodName]?: Readonly<Record<string, string>> } = {
   "session.open": { agent: "agent", tool_level: "tool_level" },
-  "turn.start": {
-    tool_level: "tool_level",
-    context_files: "context_files",
-    "policy.name": "policy",
-    "policy.sandbox": "sandbox",
-    "policy.net": "net",
-    "policy.allow_write": "allow_write",
-    "limits.max_steps": "max_steps",
-    "limits.max_tokens": "max_tokens",
-    "limits.max_budget_usd": "max_budget_usd",
-    "limits.max_children": "max_children",
-    timeout_ms: "timeout",
-    idle_ms: "idle_timeout",
-  },
+  "turn.start": turnConfigKeys(),
 };
 
 /** The methods of the Loom, and what does that here. */

@@ -10,7 +10,7 @@ import type { HubFile } from "../../../src/hub/hub-file.ts";
 import type { Api, TurnStartParams } from "../../../src/protocol/api/api.ts";
 import type { Event } from "../../../src/protocol/tree/event.ts";
 import { defaultPolicy } from "../../../src/protocol/api/policy.ts";
-import { bareTurn } from "../../../src/protocol/api/turn-start.ts";
+import { bareTurn } from "../../../src/protocol/api/turn-options.ts";
 import { temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../../support/temporary-home.ts";
 
 type Hub = { skein: TemporaryHome; server: ModelServer; api: Api; pid: number };

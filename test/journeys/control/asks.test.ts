@@ -95,7 +95,7 @@ describe("a headless run that asks", () => {
       async (skein, server) => {
         const { session, asks } = await ask(skein);
         expect(await skein.run(["run", "never mind", "--resume", session])).toMatchObject({ code: 0, out: "as you like\n" });
-        expect(told(server)).toEqual([["The person went on without answering.", true]]);
+        expect(told(server)).toEqual([["The user continued without answering.", true]]);
         const late = await skein.run(["answer", asks[0]?.id as string, "red"]);
         expect(late.code).toBe(2);
         expect(late.err).toContain("closed");

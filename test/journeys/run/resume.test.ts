@@ -74,7 +74,7 @@ describe("which session", () => {
     const before = readFileSync(first.record?.transcript_path as string, "utf8");
     const { code, err, record } = await ran(skein, ["--resume", "done"]);
     expect({ code, record }).toEqual({ code: 2, record: null });
-    expect(err).toStartWith("skein: there is no interrupted turn to go on with\n");
+    expect(err).toStartWith("skein: there is no interrupted turn to continue\n");
     expect(readFileSync(first.record?.transcript_path as string, "utf8")).toBe(before);
   });
 

@@ -2,7 +2,8 @@
 import { bytesPerToken } from "../../../kit/text/bytes-per-token.ts";
 import { byteLength } from "../../../kit/text/cut-text.ts";
 import { type TurnError, budgetUsedUp } from "../../../protocol/api/error.ts";
-import type { UsageEstimate, Limits } from "../../../protocol/api/ports.ts";
+import type { UsageEstimate } from "../../../protocol/api/ports.ts";
+import type { Limits } from "../../../protocol/api/turn-options.ts";
 import { zeroUsage } from "../../../protocol/tree/usage.ts";
 import { requestTokens, lastCountedUsage } from "./request-size.ts";
 import type { LoopState } from "../turn-state.ts";

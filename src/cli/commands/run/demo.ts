@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { TreeView, TurnStartParams } from "../../../protocol/api/api.ts";
 import { exitCodes, Fault } from "../../../protocol/api/error.ts";
 import { defaultPolicy } from "../../../protocol/api/policy.ts";
-import { bareTurn } from "../../../protocol/api/turn-start.ts";
+import { bareTurn } from "../../../protocol/api/turn-options.ts";
 import type { Args, Command, CommandContext } from "../../parse/command.ts";
 import { demoScript, demoTask } from "./demo-script.ts";
 import { followTurn } from "../../print/follow-turn.ts";

@@ -4,7 +4,7 @@ import { absolutePath } from "../../../kit/files/absolute-path.ts";
 import type { Settings } from "../../../protocol/api/api.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import { policyNames, sandboxModes, type Policy, type PolicyName, type SandboxMode, type ToolLevel } from "../../../protocol/api/policy.ts";
-import { configuredPolicy } from "../../../protocol/api/turn-start.ts";
+import { configuredPolicy } from "../../../protocol/api/turn-options.ts";
 import type { Args, CommandContext, Flag } from "../../parse/command.ts";
 
 export const policyFlags: readonly Flag[] = [

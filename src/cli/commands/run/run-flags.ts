@@ -1,49 +1,123 @@
-// The flags of `run`, as a table; commands/run.ts turns their values into a turn.
-import { toolLevels } from "../../../protocol/api/policy.ts";
-import type { Flag } from "../../parse/command.ts";
-import { policyFlags } from "./policy-flags.ts";
+// The flags of `run` as a table. A flag for a turn option says in `turn` how it changes the turn.
+import { toolLevels, type ToolLevel } from "../../../protocol/api/policy.ts";
+import type { TurnChange } from "../../../protocol/api/turn-options.ts";
+import type { Args, Flag } from "../../parse/command.ts";
 import { outputFormats } from "../../print/printer.ts";
+import { FlagValue, type FlagDirectories } from "./flag-value.ts";
+import { policyFlags } from "./policy-flags.ts";
+import { readImage } from "./read-image.ts";
 
-export const runFlags: readonly Flag[] = [
-  { name: "model", short: "m", value: "vendor/id[:effort]", summary: "which model answers" },
-  { name: "agent", short: "a", value: "name", summary: "who takes the turn (default native)" },
-  { name: "provider", value: "name", summary: "a vendor or an agent, by its own name" },
-  { name: "agent-arg", value: "flag", repeat: true, summary: "pass this on to another agent's command line" },
-  { name: "role", value: "role", summary: "what the agent is to be; `skein roles` lists them" },
-  { name: "session", value: "name|id", summary: "the session to go on with; a new name starts one" },
-  { name: "continue", short: "c", summary: "go on with the project's latest session" },
-  { name: "resume", short: "r", value: "session", summary: "go on with this session; without a task, with its interrupted turn" },
-  { name: "fork", summary: "go on in a new session at the same node; the old one keeps its tip" },
-  { name: "at", value: "node", summary: "go on at this node, in a new session" },
+/** Without `turn` the flag is not an option of the turn, or run.ts combines it with others. */
+type RunFlag = Flag & { turn?: (value: FlagValue) => TurnChange };
+
+export const runFlags: readonly RunFlag[] = [
+  { name: "model", short: "m", value: "vendor/id[:effort]", summary: "the model to use" },
+  { name: "agent", short: "a", value: "name", summary: "the agent that takes the turn (default native)" },
+  { name: "provider", value: "name", summary: "a vendor or an agent, by its name" },
+  {
+    name: "agent-arg",
+    value: "flag",
+    repeat: true,
+    summary: "pass this to an external agent's command line",
+    turn: ({ list }) => ({ agentArgs: [...list] }),
+  },
+  { name: "role", value: "role", summary: "the role of the agent; `skein roles` lists them" },
+  { name: "session", value: "name|id", summary: "continue this session; a new name starts one" },
+  { name: "continue", short: "c", summary: "continue the project's latest session" },
+  { name: "resume", short: "r", value: "session", summary: "continue this session; without a task, its interrupted turn" },
+  { name: "fork", summary: "continue in a new session at the same node; the old one keeps its tip" },
+  { name: "at", value: "node", summary: "continue at this node, in a new session" },
   { name: "session-id", value: "uuid", summary: "the id of the new session" },
   { name: "parent-session", value: "id", summary: "link the new session to this one" },
-  { name: "fresh", summary: "leave the earlier conversation out of the request" },
-  { name: "system", short: "s", value: "text", summary: "replace the system prompt" },
-  { name: "append-system", value: "text", summary: "add to the system prompt" },
-  { name: "no-context-files", summary: "do not read AGENTS.md or CLAUDE.md" },
-  { name: "image", value: "file", repeat: true, summary: "show an image to the model" },
-  { name: "tool-level", value: "level", choices: toolLevels, summary: "which tools there are (default orchestrator)" },
-  { name: "tools", value: "a,b", summary: "exactly these tools" },
-  { name: "no-spawn", summary: "no sub-sessions" },
-  { name: "allow-nesting", summary: "its tools may start skein again" },
+  { name: "fresh", summary: "leave the earlier conversation out of the request", turn: () => ({ fresh: true }) },
+  { name: "system", short: "s", value: "text", summary: "replace the system prompt", turn: ({ text }) => ({ system: text }) },
+  { name: "append-system", value: "text", summary: "add to the system prompt", turn: ({ text }) => ({ appendSystem: text }) },
+  { name: "no-context-files", summary: "do not read AGENTS.md or CLAUDE.md", turn: () => ({ contextFiles: false }) },
+  {
+    name: "image",
+    value: "file",
+    repeat: true,
+    summary: "show an image to the model",
+    turn: (flag) => ({ images: flag.paths().map((path) => readImage(path, "--image: ")) }),
+  },
+  {
+    name: "tool-level",
+    value: "level",
+    choices: toolLevels,
+    summary: "which tools there are (default orchestrator)",
+    turn: ({ text }) => ({ toolLevel: text as ToolLevel }),
+  },
+  {
+    name: "tools",
+    value: "a,b",
+    summary: "exactly these tools",
+    turn: (flag) => ({ tools: flag.names("--tool-level none means no tools") }),
+  },
+  { name: "no-spawn", summary: "no sub-sessions", turn: () => ({ spawn: false }) },
+  { name: "allow-nesting", summary: "its tools may start skein again", turn: () => ({ nesting: true }) },
   ...policyFlags,
   { name: "plan", value: "file", summary: "execute this plan in a new session, linked to the one that planned it" },
-  { name: "max-steps", value: "n", summary: "model requests of the turn and all under it" },
-  { name: "max-tokens", value: "n", summary: "input, output and cache-write tokens of the turn and all under it" },
-  { name: "max-budget-usd", value: "amount", summary: "money for the turn and all under it" },
-  { name: "max-children", value: "n", summary: "sub-sessions under the turn" },
-  { name: "timeout", value: "duration", summary: "time for the turn: 90, 90s, 10m, 2h" },
-  { name: "output-format", value: "format", choices: outputFormats, summary: "what stdout carries (default text)" },
+  {
+    name: "max-steps",
+    value: "n",
+    summary: "model requests of the turn and its sub-sessions",
+    turn: (flag) => ({ limits: { maxSteps: flag.count(), treeSteps: flag.count() } }),
+  },
+  {
+    name: "max-tokens",
+    value: "n",
+    summary: "input, output and cache-write tokens of the turn and its sub-sessions",
+    turn: (flag) => ({ limits: { maxTokens: flag.count() } }),
+  },
+  {
+    name: "max-budget-usd",
+    value: "amount",
+    summary: "money for the turn and its sub-sessions",
+    turn: (flag) => ({ limits: { maxBudgetUsd: flag.amount() } }),
+  },
+  {
+    name: "max-children",
+    value: "n",
+    summary: "number of sub-sessions of the turn",
+    turn: (flag) => ({ limits: { maxChildren: flag.count() } }),
+  },
+  {
+    name: "timeout",
+    value: "duration",
+    summary: "time for the turn: 90, 90s, 10m, 2h",
+    turn: (flag) => ({ timeoutMs: flag.duration() }),
+  },
+  { name: "output-format", value: "format", choices: outputFormats, summary: "format of stdout (default text)" },
   { name: "json", summary: "the same as --output-format json" },
-  { name: "no-stream", summary: "print the answer only when it is whole" },
-  { name: "json-schema", value: "file", summary: "the final answer must be JSON that satisfies this schema" },
-  { name: "output-file", value: "file", summary: "a copy of the finished transcript" },
-  { name: "transcript-dir", value: "directory", summary: "where the transcript goes" },
-  { name: "ephemeral", summary: "keep everything in memory" },
-  { name: "detach", summary: "leave the turn to the hub, which is started if need be" },
+  { name: "no-stream", summary: "print the answer only when it is complete" },
+  {
+    name: "json-schema",
+    value: "file",
+    summary: "the final answer must be JSON that satisfies this schema",
+    turn: (flag) => ({ answerSchema: flag.jsonObject() }),
+  },
+  {
+    name: "output-file",
+    value: "file",
+    summary: "write a copy of the finished transcript here",
+    turn: (flag) => ({ outputFile: flag.writableFile() }),
+  },
+  { name: "transcript-dir", value: "directory", summary: "write the transcript here" },
+  { name: "ephemeral", summary: "store nothing on disk" },
+  { name: "detach", summary: "run the turn in the hub, which is started if need be" },
   { name: "cd", short: "C", value: "directory", summary: "work in this directory" },
-  { name: "trust", summary: "for this run, let the project's own config and roles widen what it may do" },
-  { name: "no-trust", summary: "for this run, do not, whatever was trusted before" },
+  { name: "trust", summary: "for this run, trust the project's config and roles" },
+  { name: "no-trust", summary: "for this run, do not trust them, even if the project is trusted" },
   { name: "task", short: "t", value: "text", summary: "the task, as a flag" },
-  { name: "print", short: "p", summary: "accepted, because other agents need it" },
+  { name: "print", short: "p", summary: "accepted and ignored, because other agents need it" },
 ];
+
+/** Everything that the flags change in a turn. Throws a usage fault for a wrong value. */
+export function turnChangeOf(args: Args, directories: FlagDirectories): TurnChange {
+  return runFlags.reduce<TurnChange>((change, { name, turn }) => {
+    const value = args.flags[name];
+    if (turn === undefined || value === undefined) return change;
+    const next = turn(new FlagValue(name, value, directories));
+    return { ...change, ...next, limits: { ...change.limits, ...next.limits } };
+  }, {});
+}

@@ -4,7 +4,7 @@ import { pluralize } from "../../../kit/text/cut-text.ts";
 import { exitCodes, Fault } from "../../../protocol/api/error.ts";
 import { shortId } from "../../../protocol/tree/node.ts";
 import type { ResultRecord } from "../../../protocol/json/records.ts";
-import { configuredTurn } from "../../../protocol/api/turn-start.ts";
+import { configuredTurn } from "../../../protocol/api/turn-options.ts";
 import type { Session } from "../../../protocol/tree/turn.ts";
 import type { TeamDiff } from "../../../protocol/team/views.ts";
 import type { Args, CommandContext } from "../../parse/command.ts";

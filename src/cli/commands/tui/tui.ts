@@ -8,7 +8,7 @@ import { refuseNesting } from "../../../protocol/api/nesting.ts";
 import type { Api, Settings, TurnStartParams } from "../../../protocol/api/api.ts";
 import type { Policy, PolicyName } from "../../../protocol/api/policy.ts";
 import type { Session } from "../../../protocol/tree/turn.ts";
-import { configuredPolicy } from "../../../protocol/api/turn-start.ts";
+import { configuredPolicy } from "../../../protocol/api/turn-options.ts";
 import type { Args, Command, CommandContext } from "../../parse/command.ts";
 import { saveCrashReport } from "../../print/crash-report.ts";
 import { editorFrom, runEditor } from "../../terminal/editor.ts";

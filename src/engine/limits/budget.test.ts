@@ -2,7 +2,8 @@
 import { describe, expect, test } from "bun:test";
 import { createTestClock } from "../../kit/flow/fixtures/test-clock.ts";
 import type { TurnError } from "../../protocol/api/error.ts";
-import type { Limits, SettleReservation } from "../../protocol/api/ports.ts";
+import type { SettleReservation } from "../../protocol/api/ports.ts";
+import type { Limits } from "../../protocol/api/turn-options.ts";
 import { zeroUsage, type Spent } from "../../protocol/tree/usage.ts";
 import { type BudgetAccount, openBudgetAccount } from "./budget.ts";
 

@@ -3,7 +3,8 @@
 import { type TurnError, budgetUsedUp } from "../../protocol/api/error.ts";
 import { type Clock, systemClock } from "../../kit/flow/clock.ts";
 import { pluralize } from "../../kit/text/cut-text.ts";
-import type { RemainingBudget, UsageEstimate, Limits, SettleReservation } from "../../protocol/api/ports.ts";
+import type { RemainingBudget, UsageEstimate, SettleReservation } from "../../protocol/api/ports.ts";
+import type { Limits } from "../../protocol/api/turn-options.ts";
 import { countedTokens, type Spent } from "../../protocol/tree/usage.ts";
 
 /** A turn that draws on the budget. */

@@ -9,42 +9,47 @@ import { toolsByLevel } from "../../protocol/api/policy.ts";
 import type { Snapshots } from "../../protocol/api/ports.ts";
 import type { Store } from "../../store/store.ts";
 import type { EngineDeps } from "../engine.ts";
-import type { TurnExecution } from "./run-turn.ts";
+import type { RunningTurn } from "../turn/running-turns.ts";
 
-export type FileRecorder = { keep: () => Promise<void>; finish: (mayHaveChanged: boolean) => Promise<void> };
+export type FileRecorder = {
+  /** Records the files before the turn, once. Never rejects. */
+  recordBefore: () => Promise<void>;
+  recordAfter: (mayHaveChanged: boolean) => Promise<void>;
+};
 
-/** The record of one turn: `keep` takes the state before it, once, and `finish` the one after it. */
-export function createFileRecorder({ parts, params, store, lease, turn, session, deadline }: TurnExecution): FileRecorder {
-  const { snapshots } = parts;
-  const { project } = session;
+type RecordedTurn = Pick<RunningTurn, "params" | "store" | "lease" | "deadline">;
+
+/** Records a turn without tools that change files not at all. */
+export function createFileRecorder(
+  snapshots: Snapshots | null,
+  { params, store, lease, deadline }: RecordedTurn,
+  { project, turn }: { project: string; turn: string },
+): FileRecorder {
   const tools = params.command === null ? (params.tools ?? toolsByLevel[params.toolLevel]) : ["bash"];
   const stopped = new Promise<null>((resolve) => deadline.signal.addEventListener("abort", () => resolve(null), { once: true }));
   let before: Promise<string | null> | null = null;
 
-  async function save(first: string | null, last: string | null): Promise<void> {
-    if (first === null) return;
-    await store.saveTurnFiles(lease, turn.id, { project, before: first, after: last });
-  }
-  async function begin(from: Snapshots): Promise<string | null> {
-    const taken = await Promise.race([from.take(project), stopped]);
-    await save(taken, null);
-    return taken;
+  async function takeBefore(source: Snapshots): Promise<string | null> {
+    const id = await Promise.race([source.take(project), stopped]);
+    if (id !== null) await store.saveTurnFiles(lease, turn, { project, before: id, after: null });
+    return id;
   }
   return {
-    async keep() {
-      if (snapshots === null || !tools.some((tool) => changers.has(tool))) return;
-      before ??= begin(snapshots).catch(() => null);
+    async recordBefore() {
+      if (snapshots === null || !tools.some((tool) => writingTools.has(tool))) return;
+      before ??= takeBefore(snapshots).catch(() => null);
       await before;
     },
-    async finish(mayHaveChanged) {
+    async recordAfter(mayHaveChanged) {
       const first = await before;
       if (first === null || snapshots === null) return;
-      await save(first, mayHaveChanged ? await snapshots.take(project) : first);
+      const after = mayHaveChanged ? await snapshots.take(project) : first;
+      await store.saveTurnFiles(lease, turn, { project, before: first, after });
     },
   };
 }
 
-const changers = new Set(["write", "edit", "bash"]);
+const writingTools = new Set(["write", "edit", "bash"]);
 
 /** A state of a project's files. */
 export type FileState = { project: string; id: string };

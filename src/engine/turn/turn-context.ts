@@ -1,0 +1,68 @@
+// Builds what an agent gets for a turn: its input (data) and its context (functions of the engine).
+import { storedIdentifier } from "../../protocol/tree/handle.ts";
+import type { OutputSink, TurnContext, TurnInput } from "../../protocol/api/ports.ts";
+import type { Spent } from "../../protocol/tree/usage.ts";
+import type { Deadline } from "../limits/deadline.ts";
+import { askPerson } from "./ask-person.ts";
+import { createDelegate, findFinishedTask } from "./delegate.ts";
+import { roleInstructions } from "./roles.ts";
+import type { TurnExecution } from "./run-turn.ts";
+
+export async function createTurnContext(
+  execution: TurnExecution,
+  keepFiles: TurnContext["keepFiles"],
+): Promise<{ input: TurnInput; context: TurnContext; spent: () => Spent }> {
+  const { deps, scope, running, account } = execution;
+  const { params, store, lease, recorder, deadline, gate } = running;
+  const { delegate, spent } = createDelegate(execution);
+  const context: TurnContext = {
+    signal: deadline.signal,
+    keepOutput: (call, source) => withTouch(store.openOutput(lease, call, source), deadline),
+    readOutput: (handle) => store.readOutput(storedIdentifier(handle)),
+    delegate,
+    findFinishedTask: (session, since) => findFinishedTask(store, { parent: execution.session.id, session, since }),
+    keepFiles,
+    keepAlive: deadline.touch,
+    reserve: (estimate) => account.reserve(estimate),
+    count: (spent) => account.count(spent),
+    ask: (question) => askPerson(running, question),
+    canAsk: params.asks.how !== "none",
+    takeInput: () => recorder.takeInputs(),
+    registerPausable: (pausable) => gate.add(pausable),
+    sendMessage: async (session, { id, text }) => (await deps.running.get(session)?.recorder.queueInput(text, id)) !== undefined,
+    ...(scope.team === undefined ? {} : { team: scope.team }),
+  };
+  return { input: await inputOf(execution), context, spent };
+}
+
+async function inputOf({ scope, running, session, turn, native }: TurnExecution): Promise<TurnInput> {
+  const { params, store } = running;
+  const tip = (await store.session(session.id))?.tip ?? null;
+  const path = tip === null ? [] : await store.path(tip);
+  return {
+    ...params,
+    appendSystem: roleInstructions(params),
+    session: session.id,
+    root: scope.root ?? session.id,
+    turn: turn.id,
+    path: params.fresh ? path.slice(-1) : path,
+    model: turn.model,
+    directory: session.directory,
+    project: session.project,
+    plan: session.plan ?? null,
+    native,
+    tree: session.tree,
+    logs: session.transcript?.replace(/\.jsonl$/, "") ?? null,
+  };
+}
+
+/** Every chunk of output counts as activity, also between two events. */
+function withTouch(sink: OutputSink, deadline: Deadline): OutputSink {
+  return {
+    write(chunk) {
+      deadline.touch();
+      sink.write(chunk);
+    },
+    close: (metadata, inlineBytes) => sink.close(metadata, inlineBytes),
+  };
+}

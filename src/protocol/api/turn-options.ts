@@ -1,0 +1,319 @@
+// Every option of a turn, once: its type, its default values and its check for parameters from other processes.
+// A new option is one field of TurnOptions and one entry of `turnOptions`. A flag for it is an entry of
+// src/cli/commands/run/run-flags.ts, a config key an entry of src/config/keys.ts.
+// The checks get zod as a parameter: this file is loaded before the first model request and must not import it.
+import type { z } from "zod";
+import type * as fields from "../schema/fields.ts";
+import type { teamTask } from "../schema/team.ts";
+import type { GroupTask } from "../team/group.ts";
+import type { TeamTask } from "../team/team.ts";
+import type { Handle } from "../tree/handle.ts";
+import type { ImageData } from "../tree/node.ts";
+import { defaultPolicy, type Policy, type PolicyName, type ToolLevel } from "./policy.ts";
+import { roleFields, type RoleRequest } from "./role.ts";
+
+export type TurnOptions = AgentOptions & TaskOptions & PromptOptions & ToolOptions & LimitOptions & QuestionOptions & OutputOptions;
+
+/** Options that choose the agent and its model. */
+type AgentOptions = {
+  /** An agent, a vendor, or a model that an agent brings. Null: the session's agent. The session keeps the choice. */
+  agent: string | null;
+  /** `vendor/id[:effort]`; null: the session's model. */
+  model: string | null;
+  /** Effort for an external agent that runs without a model name; otherwise the effort is part of that name. */
+  effort?: string;
+  /** Extra arguments for an external agent's command line. Arguments that loosen the sandbox are refused. */
+  agentArgs: string[];
+  /** Narrows the other options. Supplies agent and model if the turn names none. */
+  role?: RoleRequest;
+};
+
+/** Options that say what to do, besides the prompt. */
+type TaskOptions = {
+  images: ImageData[];
+  /** True leaves the earlier conversation out of the request. */
+  fresh: boolean;
+  /** A shell command instead of a prompt: the agent `shell` runs it without a model. */
+  command: string | null;
+  /** The origin of the command's output: a file, a web page or a database. Up to `sentBytes` of it are sent whole. */
+  copies?: Pick<Handle, "source" | "identifier"> & { sentBytes?: number };
+  /** A task for the agent `group` instead of a prompt. */
+  group: GroupTask | null;
+  /** A task for the agent `team`; each of its members works in its own workspace. */
+  team: TeamTask | null;
+};
+
+/** Options that make up the system prompt. */
+type PromptOptions = {
+  /** Replaces the system prompt. */
+  system: string | null;
+  /** Is added to the system prompt. */
+  appendSystem: string | null;
+  /** Whether AGENTS.md or CLAUDE.md is part of the system prompt. */
+  contextFiles: boolean;
+};
+
+/** Options that say what tools there are and what they may do. */
+type ToolOptions = {
+  toolLevel: ToolLevel;
+  /** Exactly these tools, instead of those of the level. */
+  tools: string[] | null;
+  /** Whether the turn may start sub-sessions. */
+  spawn: boolean;
+  policy: Policy;
+  /** Whether its tools may start skein again; only a user can allow it. */
+  nesting: boolean;
+};
+
+type LimitOptions = {
+  limits: Limits;
+  /** Longest duration of the turn; null: no limit. */
+  timeoutMs: number | null;
+  /** Longest time without any output; null: no limit. */
+  idleMs: number | null;
+};
+
+/** Tokens, money and sub-sessions count for the turn and all its sub-sessions. So do steps if `treeSteps` is set. */
+export type Limits = {
+  maxSteps: number;
+  maxTokens: number | null;
+  maxBudgetUsd: number | null;
+  maxChildren: number | null;
+  treeSteps: number | null;
+};
+
+type QuestionOptions = {
+  /** `wait`: the turn waits for an answer (null: without limit). `later`: the turn ends. `none`: it can't ask. */
+  asks: { how: "wait"; limitMs: number | null } | { how: "later" } | { how: "none" };
+  /** Whether messages can be sent to the turn while it runs. */
+  steerable: boolean;
+};
+
+type OutputOptions = {
+  /** JSON schema that the final answer must satisfy. */
+  answerSchema: Record<string, unknown> | null;
+  /** Where a copy of the finished transcript is written. */
+  outputFile: string | null;
+};
+
+/** Options that the engine handles itself. An agent gets all the others, see `TurnInput`. */
+export type EngineOption = "agent" | "role" | "images" | "fresh" | "timeoutMs" | "idleMs" | "asks" | "steerable" | "outputFile";
+
+/** A change of some options; limits are changed one by one. */
+export type TurnChange = Partial<Omit<TurnOptions, "limits">> & { limits?: Partial<Limits> };
+
+/** The configuration keys that decide about a turn. Null: the default depends on whether a user is present. */
+export type TurnSettings = {
+  toolLevel: ToolLevel;
+  policy: PolicyName;
+  sandbox: Policy["sandbox"] | null;
+  net: Policy["net"];
+  allowWrite: readonly string[];
+  maxSteps: number | null;
+  maxTokens: number | null;
+  maxBudgetUsd: number | null;
+  maxChildren: number | null;
+  timeoutMs: number | null;
+  idleMs: number | null;
+  contextFiles: boolean;
+};
+
+/** Limits of a turn without a user at the terminal, where nothing else is configured. */
+export const headlessLimits = { maxSteps: 200, maxChildren: 200, timeoutMs: 4 * 3_600_000, idleMs: 600_000 };
+const noLimits: Limits = { maxSteps: Number.MAX_SAFE_INTEGER, maxTokens: null, maxBudgetUsd: null, maxChildren: null, treeSteps: null };
+
+type SchemaTools = { z: typeof z; is: typeof fields; teamTask: typeof teamTask };
+type Attendance = { isAttended: boolean };
+
+type TurnOption<Value> = {
+  /** Its value in a bare turn, where everything is off. Optional fields have none. */
+  bare?: Value;
+  /** Its value in a turn that a front end starts. Default: `bare`. */
+  configured?: (settings: TurnSettings, attendance: Attendance) => Value;
+  /** The key of docs/CONFIG.md that decides about it, or one key for each of its fields. */
+  configKey?: string | Record<string, string>;
+  /** A sub-session gets the value of its parent; without it, the bare value. */
+  isInherited?: true;
+  /** Checks the field of the same name in parameters from another process. */
+  schema: (tools: SchemaTools) => z.ZodType<Value>;
+};
+
+const turnOptions = {
+  agent: { bare: null, schema: ({ is }) => is.nameOrNull },
+  model: { bare: null, schema: ({ is }) => is.nameOrNull },
+  effort: { isInherited: true, schema: ({ is }) => is.name.optional() },
+  agentArgs: { bare: [], schema: ({ is }) => is.textList.default([]) },
+  role: {
+    schema: ({ z, is }) =>
+      is.fields({ name: is.text.min(1), keep: z.array(z.enum(roleFields)).default([]), or_text: is.falseByDefault }).optional(),
+  },
+  images: { bare: [], schema: ({ z, is }) => z.array(is.image).max(100).prefault([]) },
+  fresh: { bare: false, schema: ({ is }) => is.falseByDefault },
+  command: { bare: null, schema: ({ is }) => is.command.nullable().default(null) },
+  copies: {
+    schema: ({ is }) => is.fields({ source: is.name, identifier: is.command, sent_bytes: is.count.max(1_000_000).optional() }).optional(),
+  },
+  group: {
+    bare: null,
+    schema: ({ z, is }) =>
+      is
+        .fields({
+          objective: is.text.min(1),
+          output_format: is.text,
+          user_input: is.textOrNull,
+          context: is.textList.default([]),
+          participants: z.array(is.name).min(1).max(20),
+          discussion_rounds: z.number().int().min(1).max(50).default(6),
+          validation_rounds: z.number().int().min(0).max(20).default(2),
+          synthesizer: is.nameOrNull,
+          parallel_limit: z.number().int().min(1).max(20).default(4),
+        })
+        .nullable()
+        .default(null),
+  },
+  team: { bare: null, schema: (tools) => tools.teamTask.nullable().default(null) },
+  system: { bare: null, isInherited: true, schema: ({ is }) => is.textOrNull },
+  appendSystem: { bare: null, isInherited: true, schema: ({ is }) => is.textOrNull },
+  contextFiles: {
+    bare: false,
+    configured: ({ contextFiles }) => contextFiles,
+    configKey: "context_files",
+    isInherited: true,
+    schema: ({ is }) => is.trueByDefault,
+  },
+  toolLevel: {
+    bare: "minimal",
+    configured: ({ toolLevel }) => toolLevel,
+    configKey: "tool_level",
+    schema: ({ is }) => is.toolLevel.default("orchestrator"),
+  },
+  tools: { bare: null, isInherited: true, schema: ({ is }) => is.textList.nullable().default(null) },
+  spawn: { bare: false, configured: () => true, schema: ({ is }) => is.trueByDefault },
+  policy: {
+    bare: defaultPolicy,
+    configured: (settings) => configuredPolicy(settings),
+    configKey: { name: "policy", sandbox: "sandbox", net: "net", allow_write: "allow_write" },
+    schema: ({ is }) => is.policy.prefault({}),
+  },
+  nesting: { bare: false, schema: ({ is }) => is.falseByDefault },
+  limits: {
+    bare: noLimits,
+    configured: ({ maxSteps, maxTokens, maxBudgetUsd, maxChildren }, { isAttended }) => {
+      const defaults = isAttended ? noLimits : headlessLimits;
+      const steps = maxSteps ?? defaults.maxSteps;
+      return { maxSteps: steps, maxTokens, maxBudgetUsd, maxChildren: maxChildren ?? defaults.maxChildren, treeSteps: null };
+    },
+    configKey: { max_steps: "max_steps", max_tokens: "max_tokens", max_budget_usd: "max_budget_usd", max_children: "max_children" },
+    isInherited: true,
+    schema: ({ z, is }) =>
+      is
+        .fields({
+          max_steps: z.number().int().min(1).default(headlessLimits.maxSteps),
+          max_tokens: is.countOrNull.default(null),
+          max_budget_usd: z.number().positive().nullable().default(null),
+          max_children: z.number().int().min(0).nullable().default(headlessLimits.maxChildren),
+          tree_steps: is.countOrNull.default(null),
+        })
+        .prefault({}),
+  },
+  timeoutMs: {
+    bare: null,
+    configured: ({ timeoutMs }, { isAttended }) => timeoutMs ?? (isAttended ? null : headlessLimits.timeoutMs),
+    configKey: "timeout",
+    schema: ({ is }) => is.millisecondsOrNull.default(headlessLimits.timeoutMs),
+  },
+  idleMs: {
+    bare: null,
+    configured: ({ idleMs }, { isAttended }) => idleMs ?? (isAttended ? null : headlessLimits.idleMs),
+    configKey: "idle_timeout",
+    isInherited: true,
+    schema: ({ is }) => is.millisecondsOrNull.default(headlessLimits.idleMs),
+  },
+  asks: {
+    bare: { how: "none" },
+    configured: () => ({ how: "later" }),
+    isInherited: true,
+    schema: ({ z, is }) =>
+      z
+        .discriminatedUnion("how", [
+          is.fields({ how: z.literal("wait"), limit_ms: is.millisecondsOrNull.default(null) }),
+          is.fields({ how: z.literal("later") }),
+          is.fields({ how: z.literal("none") }),
+        ])
+        .prefault({ how: "later" }),
+  },
+  steerable: { bare: false, configured: () => true, schema: ({ is }) => is.trueByDefault },
+  answerSchema: { bare: null, schema: ({ is }) => is.schemaOrNull },
+  outputFile: { bare: null, schema: ({ is }) => is.pathOrNull },
+} satisfies { [Name in keyof TurnOptions]-?: TurnOption<TurnOptions[Name]> };
+
+const entries = Object.entries(turnOptions) as [keyof TurnOptions, TurnOption<unknown>][];
+
+/** A turn with everything off. The caller sets what it needs. */
+export function bareTurn(session: string, policy: Policy): TurnOptions & { session: string; prompt: string | null } {
+  const options = fromEntries(([name, { bare }]) => (bare === undefined ? [] : [[name, structuredClone(bare)]]));
+  return { ...options, session, prompt: null, policy };
+}
+
+/** The options of a turn that a front end starts and nobody has changed. Not attended: no user is at the terminal. */
+export function configuredTurn(settings: TurnSettings, attendance: Attendance = { isAttended: false }): TurnOptions {
+  return fromEntries(([name, { bare, configured }]) => {
+    const value = configured === undefined ? structuredClone(bare) : configured(settings, attendance);
+    return value === undefined ? [] : [[name, value]];
+  });
+}
+
+/** The options that a sub-session shares with its parent; the others are off. */
+export function inheritedOptions(parent: TurnOptions): TurnOptions {
+  return fromEntries(([name, { bare, isInherited }]) => {
+    const value = isInherited ? parent[name] : structuredClone(bare);
+    return value === undefined ? [] : [[name, value]];
+  });
+}
+
+export function changeTurn<Turn extends TurnOptions>(turn: Turn, change: TurnChange): Turn {
+  return { ...turn, ...change, limits: { ...turn.limits, ...change.limits } };
+}
+
+/** Dotted snake_case fields of a turn, and the configuration keys that decide about them. */
+export function turnConfigKeys(): Record<string, string> {
+  const keys = entries.flatMap(([name, { configKey }]) => {
+    if (configKey === undefined) return [];
+    if (typeof configKey === "string") return [[snakeName(name), configKey]];
+    return Object.entries(configKey).map(([field, key]) => [`${snakeName(name)}.${field}`, key]);
+  });
+  return Object.fromEntries(keys) as Record<string, string>;
+}
+
+/** The checks of all options, by the names that other processes use. */
+export function turnSchemas(tools: SchemaTools): TurnSchemas {
+  return Object.fromEntries(entries.map(([name, { schema }]) => [snakeName(name), schema(tools)])) as TurnSchemas;
+}
+
+type SnakeName<Name> = Name extends `${infer First}${infer Rest}`
+  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${SnakeName<Rest>}`
+  : "";
+type TurnSchemas = { [Name in keyof typeof turnOptions as SnakeName<Name>]: ReturnType<(typeof turnOptions)[Name]["schema"]> };
+
+function snakeName(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+/** Completes a policy from its name: the name decides what may be written, the settings decide the rest. */
+export function configuredPolicy(settings: TurnSettings, requested: PolicyName | null = null): Policy {
+  const name = requested ?? (settings.toolLevel === "readonly" ? "readonly" : settings.policy);
+  const canWrite = name === "workspace" || name === "full";
+  return {
+    name,
+    sandbox: settings.sandbox ?? (canWrite ? "auto" : "required"),
+    net: name === "full" ? "on" : settings.net,
+    allowWrite: canWrite ? [...settings.allowWrite] : [],
+    addDirs: [],
+  };
+}
+
+type OptionPairs = (entry: [keyof TurnOptions, TurnOption<unknown>]) => (readonly [keyof TurnOptions, unknown])[];
+
+function fromEntries(pairsOf: OptionPairs): TurnOptions {
+  return Object.fromEntries(entries.flatMap(pairsOf)) as TurnOptions;
+}
