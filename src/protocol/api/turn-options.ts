@@ -2,7 +2,6 @@
 // A new option is one field of TurnOptions and one entry of `turnOptions`. A flag for it is an entry of
 // src/cli/commands/run/run-flags.ts, a config key an entry of src/config/keys.ts.
 // The checks get zod as a parameter: this file is loaded before the first model request and must not import it.
-import type { z } from "zod";
 import type * as fields from "../schema/fields.ts";
 import type { teamTask } from "../schema/team.ts";
 import type { GroupTask } from "../team/group.ts";
@@ -122,7 +121,7 @@ export type TurnSettings = {
 export const headlessLimits = { maxSteps: 200, maxChildren: 200, timeoutMs: 4 * 3_600_000, idleMs: 600_000 };
 const noLimits: Limits = { maxSteps: Number.MAX_SAFE_INTEGER, maxTokens: null, maxBudgetUsd: null, maxChildren: null, treeSteps: null };
 
-type SchemaTools = { z: typeof z; is: typeof fields; teamTask: typeof teamTask };
+type SchemaTools = { z: fields.Zod; is: typeof fields; teamTask: typeof teamTask };
 type Attendance = { isAttended: boolean };
 
 type TurnOption<Value> = {
@@ -135,7 +134,7 @@ type TurnOption<Value> = {
   /** A sub-session gets the value of its parent; without it, the bare value. */
   isInherited?: true;
   /** Checks the field of the same name in parameters from another process. */
-  schema: (tools: SchemaTools) => z.ZodType<Value>;
+  schema: (tools: SchemaTools) => fields.FieldSchema<Value>;
 };
 
 const turnOptions = {

@@ -4,6 +4,10 @@ import { z } from "zod";
 import { policyNames, sandboxModes, toolLevels, defaultPolicy } from "../api/policy.ts";
 import { camelCase } from "../json/json-case.ts";
 
+/** For tables outside of this folder, which must not import zod. */
+export type Zod = typeof z;
+export type FieldSchema<Value> = z.ZodType<Value>;
+
 type CamelName<Name extends string> = Name extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelName<Tail>>}` : Name;
 type Camel<Shape> = { [Name in keyof Shape as CamelName<Name & string>]: Shape[Name] };
 
