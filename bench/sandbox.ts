@@ -136,7 +136,7 @@ async function withExecutor(side: Side, session: string, act: (executor: Executo
 
 async function call(executor: Executor, [name, input]: [string, Record<string, unknown>]): Promise<number> {
   const signal = AbortSignal.timeout(30_000);
-  const outcome = await executor.callTool(name, input, { session: "s", turn: "t", cwd: project, env: {}, signal, onOutput: () => {} });
+  const outcome = await executor.callTool(name, input, { session: "s", cwd: project, env: {}, signal, onOutput: () => {} });
   if (outcome.isError) throw new Error(outcome.text);
   return performance.now();
 }

@@ -62,7 +62,6 @@ async function execute(
     { command },
     {
       session: input.session,
-      turn: input.turn,
       cwd: input.directory,
       env: { ...deps.toolEnv, ...input.env },
       signal: context.signal,

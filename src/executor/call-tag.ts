@@ -1,17 +1,17 @@
-// The mark that every process of a call carries in its environment: whoever left the process group is found by it.
+// The environment variable that identifies every process of a call, even one that left its process group.
 
-const name = "SKEIN_CALL";
+const variable = "SKEIN_CALL";
 
-/** `beginning` is shared by all calls of one executor. */
-export type ExecutorTag = { beginning: string; id: string };
+/** `prefix` is common to the tags of all calls of one executor. */
+export type ExecutorTag = { prefix: string; id: string };
 
 export function newExecutorTag(): ExecutorTag {
   const id = crypto.randomUUID();
-  return { id, beginning: `${name}=${id}.` };
+  return { id, prefix: `${variable}=${id}.` };
 }
 
-export function callTag(mark: ExecutorTag, call: number): { env: Record<string, string>; entry: string } {
-  // The dot at the end keeps call 1 apart from call 10.
-  const value = `${mark.id}.${call}.`;
-  return { env: { [name]: value }, entry: `${name}=${value}` };
+export function callTag(executor: ExecutorTag, call: number): { env: Record<string, string>; entry: string } {
+  // Without the dot at the end the tag of call 1 would also match call 10.
+  const value = `${executor.id}.${call}.`;
+  return { env: { [variable]: value }, entry: `${variable}=${value}` };
 }

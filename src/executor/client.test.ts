@@ -4,11 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { descendantsOf, familyMembers } from "../kit/process/processes.ts";
 import type { SandboxInfo } from "../protocol/api/policy.ts";
-import type { Executor, ToolCallOptions, ToolOutcome } from "../protocol/api/ports.ts";
+import type { Executor, ToolCallOptions } from "../protocol/api/ports.ts";
 import { startExecutor } from "./client.ts";
-import { createInProcessExecutor } from "./fixtures/in-process.ts";
+import { callTool, executorProgram, startTestExecutor } from "./fixtures/test-executor.ts";
 
-const program = [process.execPath, join(import.meta.dir, "../../test/fixtures/bin/executor.ts")];
 const directory = mkdtempSync(join(tmpdir(), "executor-"));
 const secret = "recognisable-secret-value";
 const env = {
@@ -22,22 +21,10 @@ const env = {
 };
 afterAll(() => rmSync(directory, { recursive: true }));
 
-const start = (command = program) => startExecutor({ command, env, cwd: directory, readyMs: 10_000 });
-const call = (
-  executor: Executor,
-  name: string,
-  input: Record<string, unknown>,
-  options: Partial<ToolCallOptions> = {},
-): Promise<ToolOutcome> =>
-  executor.callTool(name, input, {
-    session: "session-1",
-    turn: "turn-1",
-    cwd: directory,
-    env: {},
-    signal: new AbortController().signal,
-    onOutput: () => {},
-    ...options,
-  });
+const start = (sandbox: SandboxInfo | null = null) => startTestExecutor({ env, cwd: directory, sandbox });
+const startProgram = (command: string[]) => startExecutor({ command, env, cwd: directory });
+const call = (executor: Executor, name: string, input: Record<string, unknown>, options: Partial<ToolCallOptions> = {}) =>
+  callTool(executor, { name, input, cwd: directory, ...options });
 
 async function until(isTrue: () => boolean): Promise<void> {
   for (let count = 0; count < 2_000 && !isTrue(); count += 1) await Bun.sleep(25);
@@ -48,130 +35,117 @@ const isAlive = (pid: number): boolean => existsSync(`/proc/${pid}`) && !/\) [ZX
 const memoryOf = (pid: number): number => Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1]) / 1024;
 const executorPid = async (executor: Executor): Promise<number> => Number((await call(executor, "bash", { command: "echo $PPID" })).text);
 
-const kinds: [string, () => Executor][] = [
-  ["over stdio", start],
-  ["in this process", () => createInProcessExecutor({ env })],
-];
-
-for (const [kind, make] of kinds) {
-  describe(`an executor ${kind}`, () => {
-    test("reads, writes, edits and runs", async () => {
-      await using executor = closing(make());
-      expect((await executor.listTools()).map((tool) => tool.name)).toEqual(["read", "write", "edit", "bash"]);
-      expect((await call(executor, "write", { path: "sub/a.txt", content: "one\ntwo\n" })).text).toBe("wrote sub/a.txt: 2 lines, 8 bytes");
-      expect((await call(executor, "edit", { path: "sub/a.txt", old_text: "two", new_text: "três" })).display).toContain("+três");
-      expect((await call(executor, "read", { path: "sub/a.txt" })).text).toBe("1\tone\n2\ttrês");
-      const printed: Uint8Array[] = [];
-      const outcome = await call(executor, "bash", { command: "cat sub/a.txt; exit 4" }, { onOutput: (chunk) => printed.push(chunk) });
-      expect(outcome).toMatchObject({ text: "one\ntrês\nexit code 4", isError: true, exitCode: 4, bytes: 10 });
-      expect(Buffer.concat(printed).toString()).toBe("one\ntrês\n");
-    });
-
-    test("images come through", async () => {
-      await using executor = closing(make());
-      const bytes = Buffer.concat([Buffer.from("\x89PNG\r\n\x1a\n", "latin1"), crypto.getRandomValues(new Uint8Array(60_000))]);
-      writeFileSync(join(directory, "p.png"), bytes);
-      const { images } = await call(executor, "read", { path: "p.png" });
-      expect(images).toEqual([{ mime: "image/png", base64: bytes.toString("base64") }]);
-    });
-
-    test("bad calls are outcomes", async () => {
-      await using executor = closing(make());
-      expect(await call(executor, "frobnicate", {})).toEqual({ text: "unknown tool: frobnicate", isError: true });
-      expect((await call(executor, "raed", {})).text).toBe("unknown tool: raed; did you mean read?");
-      expect((await call(executor, "read", {})).text).toBe('read: "path" is missing');
-      expect((await call(executor, "bash", { command: "ls" }, { signal: AbortSignal.abort() })).text).toBe("cancelled before it ran");
-    });
-
-    test("tools see no secret and no internals, but what the call gives them", async () => {
-      await using executor = closing(make());
-      const { text } = await call(executor, "bash", { command: "env" }, { env: { EXTRA: "given" } });
-      expect(text).not.toContain(secret);
-      expect(text).not.toContain("BUN_");
-      const names = text.split("\n").map((line) => line.split("=")[0]!);
-      expect(names.filter((name) => name.startsWith("SKEIN_")).toSorted()).toEqual(["SKEIN_CALL", "SKEIN_SESSION_ID"]);
-      expect(text).toContain("SKEIN_SESSION_ID=session-1");
-      expect(text).toContain("AI_AGENT=");
-      expect(text).toContain("EXTRA=given");
-      expect(text).toContain("LANG=C.UTF-8");
-    });
-
-    test("calls run side by side, each with its own output", async () => {
-      await using executor = closing(make());
-      // Each waits for the other: one after the other they would never end.
-      const wait = (mine: string, other: string) =>
-        `echo ${mine}; touch ${mine}; until [ -e ${other} ]; do sleep 0.01; done; echo met ${other}`;
-      const outputs: Record<string, string> = { p1: "", p2: "" };
-      const both = await Promise.all(
-        (["p1", "p2"] as const).map((mine, index) =>
-          call(
-            executor,
-            "bash",
-            { command: wait(mine, index === 0 ? "p2" : "p1"), timeout: 20 },
-            { onOutput: (chunk) => (outputs[mine] += Buffer.from(chunk).toString()) },
-          ),
-        ),
-      );
-      expect(both.map((outcome) => outcome.text)).toEqual(["p1\nmet p2", "p2\nmet p1"]);
-      expect(outputs).toEqual({ p1: "p1\nmet p2\n", p2: "p2\nmet p1\n" });
-      rmSync(join(directory, "p1"));
-      rmSync(join(directory, "p2"));
-    });
-
-    test("forty commands at once all run, at most 32 together", async () => {
-      await using executor = closing(make());
-      const gate = join(directory, `gate-${kind.length}`);
-      const command = `echo x >> ${gate}.started; until [ -e ${gate} ]; do sleep 0.05; done; echo done`;
-      const all = Promise.all(Array.from({ length: 40 }, () => call(executor, "bash", { command, timeout: 60 })));
-      const started = () => (existsSync(`${gate}.started`) ? readFileSync(`${gate}.started`, "utf8").length / 2 : 0);
-      await until(() => started() === 32);
-      await Bun.sleep(100);
-      expect(started()).toBe(32);
-      writeFileSync(gate, "");
-      expect((await all).map((outcome) => outcome.text)).toEqual(Array(40).fill("done"));
-    }, 60_000);
-
-    test("a cancelled call ends with all it started, others go on", async () => {
-      await using executor = closing(make());
-      const stop = new AbortController();
-      const other = call(executor, "bash", { command: "sleep 0.5; echo fine" });
-      let mark = "";
-      const cancelled = await call(
-        executor,
-        "bash",
-        { command: "setsid sleep 300 & env | grep ^SKEIN_CALL; sleep 300" },
-        {
-          signal: stop.signal,
-          onOutput: (chunk) => {
-            mark += Buffer.from(chunk).toString();
-            stop.abort();
-          },
-        },
-      );
-      expect(cancelled.text).toContain("cancelled; it was stopped with all it had started");
-      expect(familyMembers({ root: null, envTag: mark.trim() })).toEqual([]);
-      expect((await other).text).toBe("fine");
-    });
-
-    test("a server in the background outlives its call and not the executor", async () => {
-      const executor = make();
-      const { text } = await call(executor, "bash", { command: "sleep 300 & echo $!" });
-      const escaped = await call(executor, "bash", { command: "(setsid sleep 300 >/dev/null 2>&1 & echo $!)" });
-      expect([isAlive(Number(text)), isAlive(Number(escaped.text))]).toEqual([true, true]);
-      await executor.close();
-      await until(() => !isAlive(Number(text)) && !isAlive(Number(escaped.text)));
-    });
+describe("an executor", () => {
+  test("reads, writes, edits and runs", async () => {
+    await using executor = start();
+    expect((await call(executor, "write", { path: "sub/a.txt", content: "one\ntwo\n" })).text).toBe("wrote sub/a.txt: 2 lines, 8 bytes");
+    expect((await call(executor, "edit", { path: "sub/a.txt", old_text: "two", new_text: "três" })).display).toContain("+três");
+    expect((await call(executor, "read", { path: "sub/a.txt" })).text).toBe("1\tone\n2\ttrês");
+    const printed: Uint8Array[] = [];
+    const outcome = await call(executor, "bash", { command: "cat sub/a.txt; exit 4" }, { onOutput: (chunk) => printed.push(chunk) });
+    expect(outcome).toMatchObject({ text: "one\ntrês\nexit code 4", isError: true, exitCode: 4, bytes: 10 });
+    expect(Buffer.concat(printed).toString()).toBe("one\ntrês\n");
   });
-}
 
-/** Closes it however the test ends. */
-function closing<T extends Executor>(executor: T): T & AsyncDisposable {
-  return Object.assign(executor, { [Symbol.asyncDispose]: () => executor.close() });
-}
+  test("images come through", async () => {
+    await using executor = start();
+    const bytes = Buffer.concat([Buffer.from("\x89PNG\r\n\x1a\n", "latin1"), crypto.getRandomValues(new Uint8Array(60_000))]);
+    writeFileSync(join(directory, "p.png"), bytes);
+    const { images } = await call(executor, "read", { path: "p.png" });
+    expect(images).toEqual([{ mime: "image/png", base64: bytes.toString("base64") }]);
+  });
+
+  test("bad calls are outcomes", async () => {
+    await using executor = start();
+    expect(await call(executor, "frobnicate", {})).toEqual({ text: "unknown tool: frobnicate", isError: true });
+    expect((await call(executor, "raed", {})).text).toBe("unknown tool: raed; did you mean read?");
+    expect((await call(executor, "read", {})).text).toBe('read: "path" is missing');
+    expect((await call(executor, "bash", { command: "ls" }, { signal: AbortSignal.abort() })).text).toBe("cancelled before it ran");
+  });
+
+  test("tools see no secret and no internals, but what the call gives them", async () => {
+    await using executor = start();
+    const { text } = await call(executor, "bash", { command: "env" }, { env: { EXTRA: "given" } });
+    expect(text).not.toContain(secret);
+    expect(text).not.toContain("BUN_");
+    const names = text.split("\n").map((line) => line.split("=")[0]!);
+    expect(names.filter((name) => name.startsWith("SKEIN_")).toSorted()).toEqual(["SKEIN_CALL", "SKEIN_SESSION_ID"]);
+    expect(text).toContain("SKEIN_SESSION_ID=session-1");
+    expect(text).toContain("AI_AGENT=");
+    expect(text).toContain("EXTRA=given");
+    expect(text).toContain("LANG=C.UTF-8");
+  });
+
+  test("calls run side by side, each with its own output", async () => {
+    await using executor = start();
+    // Each waits for the other: one after the other they would never end.
+    const wait = (mine: string, other: string) =>
+      `echo ${mine}; touch ${mine}; until [ -e ${other} ]; do sleep 0.01; done; echo met ${other}`;
+    const outputs: Record<string, string> = { p1: "", p2: "" };
+    const both = await Promise.all(
+      (["p1", "p2"] as const).map((mine, index) =>
+        call(
+          executor,
+          "bash",
+          { command: wait(mine, index === 0 ? "p2" : "p1"), timeout: 20 },
+          { onOutput: (chunk) => (outputs[mine] += Buffer.from(chunk).toString()) },
+        ),
+      ),
+    );
+    expect(both.map((outcome) => outcome.text)).toEqual(["p1\nmet p2", "p2\nmet p1"]);
+    expect(outputs).toEqual({ p1: "p1\nmet p2\n", p2: "p2\nmet p1\n" });
+    rmSync(join(directory, "p1"));
+    rmSync(join(directory, "p2"));
+  });
+
+  test("forty commands at once all run, at most 32 together", async () => {
+    await using executor = start();
+    const gate = join(directory, `gate`);
+    const command = `echo x >> ${gate}.started; until [ -e ${gate} ]; do sleep 0.05; done; echo done`;
+    const all = Promise.all(Array.from({ length: 40 }, () => call(executor, "bash", { command, timeout: 60 })));
+    const started = () => (existsSync(`${gate}.started`) ? readFileSync(`${gate}.started`, "utf8").length / 2 : 0);
+    await until(() => started() === 32);
+    await Bun.sleep(100);
+    expect(started()).toBe(32);
+    writeFileSync(gate, "");
+    expect((await all).map((outcome) => outcome.text)).toEqual(Array(40).fill("done"));
+  }, 60_000);
+
+  test("a cancelled call ends with all it started, others go on", async () => {
+    await using executor = start();
+    const stop = new AbortController();
+    const other = call(executor, "bash", { command: "sleep 0.5; echo fine" });
+    let mark = "";
+    const cancelled = await call(
+      executor,
+      "bash",
+      { command: "setsid sleep 300 & env | grep ^SKEIN_CALL; sleep 300" },
+      {
+        signal: stop.signal,
+        onOutput: (chunk) => {
+          mark += Buffer.from(chunk).toString();
+          stop.abort();
+        },
+      },
+    );
+    expect(cancelled.text).toContain("cancelled; it was stopped with all it had started");
+    expect(familyMembers({ root: null, envTag: mark.trim() })).toEqual([]);
+    expect((await other).text).toBe("fine");
+  });
+
+  test("a server in the background outlives its call and not the executor", async () => {
+    const executor = start();
+    const { text } = await call(executor, "bash", { command: "sleep 300 & echo $!" });
+    const escaped = await call(executor, "bash", { command: "(setsid sleep 300 >/dev/null 2>&1 & echo $!)" });
+    expect([isAlive(Number(text)), isAlive(Number(escaped.text))]).toEqual([true, true]);
+    await executor.close();
+    await until(() => !isAlive(Number(text)) && !isAlive(Number(escaped.text)));
+  });
+});
 
 describe("the executor's process", () => {
   test("five hundred megabytes pass through in bounded memory on both sides, none lost", async () => {
-    await using executor = closing(start());
+    await using executor = start();
     const pid = await executorPid(executor);
     const before = process.memoryUsage.rss();
     let bytes = 0;
@@ -207,7 +181,7 @@ describe("the executor's process", () => {
       maxMemoryBytes: null,
       isEnforced: true,
     };
-    await using executor = closing(startExecutor({ command: [...program, JSON.stringify(bounds)], env, cwd: directory, sandbox: bounds }));
+    await using executor = start(bounds);
     expect((await call(executor, "bash", { command: "echo $TMPDIR" })).text).toBe("/private/temp");
     const failed = await call(executor, "bash", { command: "echo 'ping: connect: Network is unreachable'; exit 2" });
     expect(failed.text).toContain("[network is off (policy readonly)");
@@ -216,14 +190,14 @@ describe("the executor's process", () => {
   });
 
   test("a large file is written through it", async () => {
-    await using executor = closing(start());
+    await using executor = start();
     const content = "0123456789abcde\n".repeat(1 << 19);
     expect((await call(executor, "write", { path: "large.txt", content })).text).toContain("524,288 lines, 8,388,608 bytes");
     expect(readFileSync(join(directory, "large.txt"), "utf8")).toBe(content);
   });
 
   test("orphans it adopts are taken off the process table", async () => {
-    await using executor = closing(start());
+    await using executor = start();
     const pid = await executorPid(executor);
     for (let count = 0; count < 5; count += 1) await call(executor, "bash", { command: "(setsid true >/dev/null 2>&1 &)" });
     await Bun.sleep(50);
@@ -234,8 +208,8 @@ describe("the executor's process", () => {
   test("a parent killed with -9 leaves no tool process behind", async () => {
     const script = `
       const { startExecutor } = await import(${JSON.stringify(join(import.meta.dir, "client.ts"))});
-      const executor = startExecutor({ command: ${JSON.stringify(program)}, env: process.env, cwd: "/", readyMs: 10_000 });
-      const options = { session: "s", turn: "t", cwd: "/", env: {}, signal: new AbortController().signal, onOutput: (c) => process.stdout.write(c) };
+      const executor = startExecutor({ command: ${JSON.stringify(executorProgram)}, env: process.env, cwd: "/", readyMs: 10_000 });
+      const options = { session: "s", cwd: "/", env: {}, signal: new AbortController().signal, onOutput: (c) => process.stdout.write(c) };
       executor.callTool("bash", { command: "trap '' TERM HUP; (setsid sleep 300 >/dev/null 2>&1 &); (setsid nohup sleep 300 >/dev/null 2>&1 &); sleep 300 & sleep 0.2; env | grep ^SKEIN_CALL=; sleep 300; sleep 300" }, options);`;
     const parent = Bun.spawn([process.execPath, "-e", script], { stdio: ["ignore", "pipe", "inherit"] });
     const { value } = await parent.stdout.getReader().read();
@@ -250,7 +224,7 @@ describe("the executor's process", () => {
   }, 60_000);
 
   test("SIGTERM ends it with all it started", async () => {
-    await using executor = closing(start());
+    await using executor = start();
     const pid = await executorPid(executor);
     const background = Number((await call(executor, "bash", { command: "trap '' TERM; setsid sleep 300 >/dev/null & echo $!" })).text);
     process.kill(pid, "SIGTERM");
@@ -258,7 +232,7 @@ describe("the executor's process", () => {
   });
 
   test("when it dies, the calls under way say so, its children are ended, and the next call starts it again", async () => {
-    await using executor = closing(start());
+    await using executor = start();
     const first = await executorPid(executor);
     let background = 0;
     const running = call(
@@ -284,20 +258,20 @@ describe("the executor's process", () => {
       message: expect.stringContaining("was not ready within 100 ms"),
     });
     await silent.ready.catch(() => undefined);
-    const refusing = start(["bash", "-c", "echo 'no namespaces here' >&2; exit 9"]);
+    const refusing = startProgram(["bash", "-c", "echo 'no namespaces here' >&2; exit 9"]);
     expect(refusing.ready).rejects.toMatchObject({
       code: "sandbox-unavailable",
       message: "the executor ended with exit code 9: no namespaces here",
     });
     await refusing.ready.catch(() => undefined);
     expect(call(refusing, "bash", { command: "true" })).rejects.toMatchObject({ code: "sandbox-unavailable" });
-    const missing = start(["/no/such/program"]);
+    const missing = startProgram(["/no/such/program"]);
     expect(missing.ready).rejects.toMatchObject({ code: "sandbox-unavailable", message: expect.stringContaining("could not be started") });
     await Promise.all([missing.ready.catch(() => undefined), silent.close(), refusing.close(), missing.close()]);
   });
 
   test("one that prints garbage is a fault, not a hang", async () => {
-    const babbling = start(["bash", "-c", "head -c 100000 /dev/urandom; sleep 300"]);
+    const babbling = startProgram(["bash", "-c", "head -c 100000 /dev/urandom; sleep 300"]);
     expect(babbling.ready).rejects.toMatchObject({ code: "sandbox-unavailable" });
     await babbling.ready.catch(() => undefined);
     await babbling.close();

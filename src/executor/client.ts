@@ -1,95 +1,253 @@
-// The loop's side of the wire: starts the executor (inside the sandbox, when the command says so), sends calls and
-// settles each of them, whatever happens to that process. It runs no tool itself.
-import { Fault } from "../protocol/api/error.ts";
-import type { SandboxInfo } from "../protocol/api/policy.ts";
-import type { Executor, ToolCallOptions, ToolOutcome } from "../protocol/api/ports.ts";
+// Starts the executor process, sends it tool calls and settles each of them, also when that process ends.
+// Runs no tool itself. `command` decides whether the process is sandboxed.
 import { PauseGate, type Pausable } from "../kit/flow/pause-gate.ts";
 import { endFamily } from "../kit/process/processes.ts";
-import { ExecutorConnection } from "./connection.ts";
-import { toolEnvironment } from "./environment.ts";
+import { oneLine } from "../kit/text/cut-text.ts";
+import { Excerpt } from "../kit/text/excerpt.ts";
+import { Fault, messageOf } from "../protocol/api/error.ts";
+import type { SandboxInfo } from "../protocol/api/policy.ts";
+import type { Executor, ToolCallOptions, ToolOutcome } from "../protocol/api/ports.ts";
 import { callTag, type ExecutorTag, newExecutorTag } from "./call-tag.ts";
-import { definitions } from "./tools/definitions.ts";
-import type { CallRequest } from "./frames.ts";
+import { toolEnvironment } from "./environment.ts";
+import {
+  type CallRequest,
+  type CallResult,
+  FrameReader,
+  frameTypes,
+  jsonFrame,
+  maxFrameBytes,
+  readJsonFrame,
+  readOutputFrame,
+} from "./frames.ts";
 
 export type ExecutorOptions = {
-  /** The program that calls `serveExecutor`, behind whatever launcher sets up its walls. */
+  /** A program that calls `serveExecutor`, usually started by the sandbox launcher. */
   command: string[];
-  /** The user's environment; only what tools may see is passed on. */
+  /** The user's environment. Only the variables that tools may see are passed on. */
   env: Record<string, string | undefined>;
   cwd: string;
-  /** The same that the command carries for the executor: its own environment must not hold more than its tools'. */
+  /** The same value that `command` passes to the executor. It also limits the environment of the process itself. */
   sandbox?: SandboxInfo | null;
-  /** The session that all others in here work for: where it stands still, everything does. */
+  /** The topmost session. Pausing it pauses every session of this executor. */
   root?: string;
   readyMs?: number;
 };
 
-/** `ready` rejects with `sandbox-unavailable` when the process ends or stays silent instead of getting ready. */
-export function startExecutor(start: ExecutorOptions): Executor & { ready: Promise<void> } {
+type RunningExecutor = { connection: ExecutorConnection; tag: ExecutorTag };
+
+/** `ready` rejects with `sandbox-unavailable` if the process ends or sends nothing for `readyMs`. */
+export function startExecutor(options: ExecutorOptions): Executor & { ready: Promise<void> } {
+  const { command, cwd, readyMs = 10_000 } = options;
+  const env = toolEnvironment(options.env, options.sandbox ?? null);
   let isClosed = false;
-  let calls = 0;
-  let swept: Promise<unknown> = Promise.resolve();
+  let callCount = 0;
+  let cleanup: Promise<unknown> = Promise.resolve();
 
-  const { command, cwd, readyMs = 10_000 } = start;
-  const env = toolEnvironment(start.env, start.sandbox ?? null);
-
-  const open = (): { connection: ExecutorConnection; mark: ExecutorTag } => {
+  const open = (): RunningExecutor => {
     const connection = new ExecutorConnection({ command, env, cwd, readyMs });
-    const mark = newExecutorTag();
-    // What an executor leaves when it does not end by itself is found by its mark.
-    swept = connection.ended.then(({ isClean }) => (isClean ? [] : endFamily({ root: null, envTag: mark.beginning }, 0)));
-    return { connection, mark };
+    const tag = newExecutorTag();
+    // An executor that was killed can't end its processes, so they are found by their tag.
+    cleanup = connection.ended.then(({ isClean }) => (isClean ? [] : endFamily({ root: null, envTag: tag.prefix }, 0)));
+    return { connection, tag };
   };
   let current = open();
+
   const gates = new Map<string, PauseGate>();
   const gateOf = (session: string): PauseGate => {
     const gate = gates.get(session) ?? new PauseGate();
     gates.set(session, gate);
     return gate;
   };
-  /** What a session left in the background stands still too: one part for the whole of a turn. */
-  const partOf = (session: string): Pausable => {
-    const told = session === start.root ? null : session;
-    const stop = (): void => {
-      gateOf(session).pause();
-      current.connection.tell("stop", told);
+  const pausableOf = (session: string): Pausable => {
+    const scope = session === options.root ? null : session;
+    return {
+      pause: () => {
+        gateOf(session).pause();
+        current.connection.setPaused(scope, true);
+      },
+      resume: () => {
+        current.connection.setPaused(scope, false);
+        gateOf(session).resume();
+      },
     };
-    const go = (): void => {
-      current.connection.tell("go", told);
-      gateOf(session).resume();
-    };
-    return { pause: stop, resume: go };
   };
-  const known = new WeakSet<NonNullable<ToolCallOptions["pausable"]>>();
-  const register = ({ pausable, session }: ToolCallOptions): void => {
-    if (pausable === undefined || known.has(pausable)) return;
-    known.add(pausable);
-    pausable(partOf(session));
-  };
-
-  const callTool = async (name: string, input: Record<string, unknown>, options: ToolCallOptions): Promise<ToolOutcome> => {
-    register(options);
-    await gateOf(options.session).whenOpen();
-    if (options.signal.aborted) return { text: "cancelled before it ran", isError: true };
-    if (isClosed) throw new Fault("executor-gone", "the executor is closed");
-    if (current.connection.isGone) current = open();
-    const { connection, mark } = current;
-    await connection.ready;
-    const call = (calls += 1);
-    const own = callTag(mark, call);
-    const { session, turn, cwd, env } = options;
-    const request: CallRequest = { call, name, input, session, turn, cwd, env: { ...env, ...own.env }, envTag: own.entry };
-    return connection.call(request, options);
+  // Once per turn, not per call: a turn also pauses the background processes of its finished calls.
+  const registered = new WeakSet<NonNullable<ToolCallOptions["pausable"]>>();
+  const registerSession = ({ pausable, session }: ToolCallOptions): void => {
+    if (pausable === undefined || registered.has(pausable)) return;
+    registered.add(pausable);
+    pausable(pausableOf(session));
   };
 
   return {
     ready: current.connection.ready,
-    listTools: async () => Object.values(definitions),
-    callTool,
-    close: async () => {
+    async callTool(name, input, callOptions) {
+      const { session, cwd, signal } = callOptions;
+      registerSession(callOptions);
+      await gateOf(session).whenOpen();
+      if (signal.aborted) return { text: "cancelled before it ran", isError: true };
+      if (isClosed) throw new Fault("executor-gone", "the executor is closed");
+      if (current.connection.hasEnded) current = open();
+      const { connection, tag } = current;
+      await connection.ready;
+      const call = (callCount += 1);
+      const { env, entry } = callTag(tag, call);
+      return connection.call({ call, name, input, session, cwd, env: { ...callOptions.env, ...env }, envTag: entry }, callOptions);
+    },
+    async close() {
       isClosed = true;
       await current.connection.close();
-      await swept;
+      await cleanup;
     },
   };
+}
+
+type ConnectionOptions = { command: string[]; env: Record<string, string>; cwd: string; readyMs: number };
+type ExecutorProcess = Bun.Subprocess<"pipe", "pipe", "pipe">;
+
+/** `isClean`: the process exited with 0, so it ended its own processes. */
+type ExecutorExit = { how: string; isClean: boolean };
+
+type PendingCall = { settle: (outcome: ToolOutcome) => void; onOutput: ToolCallOptions["onOutput"] };
+
+// The optimising compiler costs the executor 5 MB and makes it no faster. Run from source, the executor would also
+// write a transpiler cache to the user's home. Tools never see these variables.
+const runtimeSettings = { BUN_JSC_useDFGJIT: "0", BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0" };
+const cancelTimeoutMs = 10_000;
+const closeTimeoutMs = 3_000;
+const streamEndTimeoutMs = 200;
+
+/** One executor process, from spawn to exit, with its pending calls. */
+class ExecutorConnection {
+  readonly ready: Promise<void>;
+  readonly ended: Promise<ExecutorExit>;
+  hasEnded = false;
+  readonly #process: ExecutorProcess | null;
+  readonly #pending = new Map<number, PendingCall>();
+  readonly #stderr = new Excerpt(1024, 3072);
+
+  constructor(options: ConnectionOptions) {
+    const readiness = Promise.withResolvers<void>();
+    this.ready = readiness.promise;
+    // A failure is reported to the first call, so a rejection before it is not unhandled.
+    this.ready.catch(() => undefined);
+    const child = spawnExecutor(options);
+    this.#process = typeof child === "string" ? null : child;
+    this.ended = typeof child === "string" ? Promise.resolve({ how: child, isClean: true }) : this.#follow(child, readiness.resolve);
+
+    const timer = setTimeout(() => {
+      readiness.reject(unavailable(`was not ready within ${options.readyMs} ms`, this.#stderr));
+      this.#kill();
+    }, options.readyMs);
+    void this.ready.catch(() => undefined).finally(() => clearTimeout(timer));
+    void this.ended.then(({ how }) => {
+      readiness.reject(unavailable(how, this.#stderr));
+      this.hasEnded = true;
+      for (const { settle } of this.#pending.values()) settle(interrupted(how));
+    });
+  }
+
+  call(request: CallRequest, { signal, onOutput }: Pick<ToolCallOptions, "signal" | "onOutput">): Promise<ToolOutcome> {
+    const frame = jsonFrame(frameTypes.call, request);
+    if (frame.length > maxFrameBytes) return Promise.resolve({ text: "the arguments are too large", isError: true });
+    if (this.hasEnded) return Promise.resolve(interrupted("ended before the call"));
+    return new Promise((resolve) => {
+      let timer: Timer | undefined;
+      const cancel = (): void => {
+        this.#send(jsonFrame(frameTypes.cancel, { call: request.call }));
+        timer = setTimeout(() => settle({ text: "cancelled; the tool did not stop in time", isError: true }), cancelTimeoutMs);
+      };
+      const settle = (outcome: ToolOutcome): void => {
+        this.#pending.delete(request.call);
+        clearTimeout(timer);
+        signal.removeEventListener("abort", cancel);
+        resolve(outcome);
+      };
+      this.#pending.set(request.call, { settle, onOutput });
+      signal.addEventListener("abort", cancel, { once: true });
+      this.#send(frame);
+      if (signal.aborted) cancel();
+    });
+  }
+
+  /** Null pauses or resumes every session. */
+  setPaused(session: string | null, isPaused: boolean): void {
+    if (!this.hasEnded) this.#send(jsonFrame(isPaused ? frameTypes.pause : frameTypes.resume, { session }));
+  }
+
+  /** Closes stdin. The executor then kills its processes and exits; after `closeTimeoutMs` it is killed. */
+  async close(): Promise<void> {
+    if (!this.#process) return;
+    try {
+      void this.#process.stdin.end();
+    } catch {
+      // The process has ended already.
+    }
+    const timer = setTimeout(() => this.#kill(), closeTimeoutMs);
+    await this.ended;
+    clearTimeout(timer);
+  }
+
+  #kill(): void {
+    this.#process?.kill("SIGKILL");
+  }
+
+  async #follow(child: ExecutorProcess, onReady: () => void): Promise<ExecutorExit> {
+    const frames = this.#readFrames(child, onReady).catch(() => child.kill("SIGKILL"));
+    const stderr = this.#readStderr(child);
+    await child.exited;
+    const how = child.signalCode ? `was killed by ${child.signalCode}` : `ended with exit code ${child.exitCode}`;
+    // Another process may have inherited the streams and keep them open.
+    await Promise.race([Promise.all([frames, stderr]), Bun.sleep(streamEndTimeoutMs)]);
+    return { how, isClean: child.exitCode === 0 };
+  }
+
+  async #readFrames(child: ExecutorProcess, onReady: () => void): Promise<void> {
+    const frames = new FrameReader();
+    for await (const chunk of child.stdout) {
+      for (const { type, payload } of frames.push(chunk)) {
+        if (type === frameTypes.ready) onReady();
+        else if (type === frameTypes.output) {
+          const { call, bytes } = readOutputFrame(payload);
+          this.#pending.get(call)?.onOutput(bytes);
+        } else if (type === frameTypes.result) {
+          const { call, outcome } = readJsonFrame<CallResult>(payload);
+          this.#pending.get(call)?.settle(outcome);
+        }
+      }
+    }
+  }
+
+  async #readStderr(child: ExecutorProcess): Promise<void> {
+    for await (const chunk of child.stderr) this.#stderr.push(chunk);
+  }
+
+  #send(frame: Uint8Array): void {
+    try {
+      void this.#process?.stdin.write(frame);
+      void Promise.resolve(this.#process?.stdin.flush()).catch(() => undefined);
+    } catch {
+      // The end of the process settles the call.
+    }
+  }
+}
+
+/** The process, or the reason why it could not be started. */
+function spawnExecutor({ command, env, cwd }: ConnectionOptions): ExecutorProcess | string {
+  try {
+    return Bun.spawn(command, { cwd, env: { ...env, ...runtimeSettings }, stdio: ["pipe", "pipe", "pipe"], detached: true });
+  } catch (error) {
+    return `could not be started: ${messageOf(error)}`;
+  }
+}
+
+function interrupted(how: string): ToolOutcome {
+  return { text: `the executor ${how} while this call ran; whether it had an effect is unknown`, isError: true };
+}
+
+function unavailable(how: string, stderr: Excerpt): Fault {
+  const reason = oneLine(stderr.text().text, 400);
+  return new Fault("sandbox-unavailable", `the executor ${how}${reason ? `: ${reason}` : ""}`, {
+    hint: "run skein doctor to see what this machine can enforce",
+  });
 }

@@ -20,8 +20,8 @@ test("frames come out the same however the bytes are cut", () => {
   }
 });
 
-test("a length that no frame has is refused before memory is taken for it", () => {
+test("a frame over the size limit is refused before memory is allocated for it", () => {
   const header = Buffer.alloc(5);
   header.writeUInt32LE(maxFrameBytes + 1);
-  expect(() => [...new FrameReader().push(header)]).toThrow("over the bound");
+  expect(() => [...new FrameReader().push(header)]).toThrow("too large");
 });

@@ -1,22 +1,21 @@
-// How client and server talk: frames of a 4-byte length, a 1-byte type and a payload. Requests and results are
-// JSON; output is raw bytes behind a call number, so that any amount passes without being encoded.
+// The wire format between client and server: a 4-byte length, a 1-byte type and a payload.
+// Requests and results are JSON. Output is raw bytes after a call number, so that no output has to be encoded.
 import type { ToolOutcome } from "../protocol/api/ports.ts";
 
-export const frameTypes = { call: 1, cancel: 2, stop: 3, go: 4, ready: 16, output: 17, result: 18 } as const;
+export const frameTypes = { call: 1, cancel: 2, pause: 3, resume: 4, ready: 16, output: 17, result: 18 } as const;
 
 export type CallRequest = {
   call: number;
   name: string;
   input: unknown;
   session: string;
-  turn: string;
   cwd: string;
   env: Record<string, string>;
-  /** Entry of `env` by which the processes of this call are found. */
+  /** `NAME=value`: the entry of `env` that identifies the processes of this call. */
   envTag: string;
 };
 export type CancelRequest = { call: number };
-/** Which session is to stand still, or to go on; null is all that runs here. */
+/** Null pauses or resumes every session of this executor. */
 export type PauseRequest = { session: string | null };
 export type CallResult = { call: number; outcome: ToolOutcome };
 
@@ -34,7 +33,7 @@ export function jsonFrame(type: number, value: unknown): Uint8Array {
   return frame;
 }
 
-/** What goes before the bytes of an output frame. */
+/** The bytes before the output itself. The output follows in a second write, so that it is not copied. */
 export function outputHeader(call: number, length: number): Uint8Array {
   const header = Buffer.allocUnsafe(headerBytes + callBytes);
   writeHeader(header, frameTypes.output, callBytes + length);
@@ -51,40 +50,40 @@ export function readOutputFrame(payload: Uint8Array): { call: number; bytes: Uin
   return { call: view.getUint32(0, true), bytes: payload.subarray(callBytes) };
 }
 
-/** Puts frames together from whatever pieces arrive. Throws on a length that no frame of ours has. */
+/** Assembles frames from chunks of any size. Throws if a length exceeds `maxFrameBytes`. */
 export class FrameReader {
   readonly #header = Buffer.alloc(headerBytes);
   #headerFilled = 0;
   #payload: Uint8Array | null = null;
-  #filled = 0;
+  #payloadFilled = 0;
 
   *push(chunk: Uint8Array): Generator<Frame> {
-    let rest = chunk;
-    while (rest.length > 0) {
+    let unread = chunk;
+    while (unread.length > 0) {
       if (this.#headerFilled < headerBytes) {
-        const taken = rest.subarray(0, headerBytes - this.#headerFilled);
-        this.#header.set(taken, this.#headerFilled);
-        this.#headerFilled += taken.length;
-        rest = rest.subarray(taken.length);
+        const part = unread.subarray(0, headerBytes - this.#headerFilled);
+        this.#header.set(part, this.#headerFilled);
+        this.#headerFilled += part.length;
+        unread = unread.subarray(part.length);
         if (this.#headerFilled < headerBytes) return;
       }
       const length = this.#header.readUInt32LE(0);
-      if (length > maxFrameBytes) throw new RangeError(`a frame of ${length} bytes is over the bound`);
+      if (length > maxFrameBytes) throw new RangeError(`a frame of ${length} bytes is too large`);
       let payload: Uint8Array;
-      if (this.#payload === null && rest.length >= length) {
-        payload = rest.subarray(0, length);
-        rest = rest.subarray(length);
+      if (this.#payload === null && unread.length >= length) {
+        payload = unread.subarray(0, length);
+        unread = unread.subarray(length);
       } else {
         this.#payload ??= new Uint8Array(length);
-        const taken = rest.subarray(0, length - this.#filled);
-        this.#payload.set(taken, this.#filled);
-        this.#filled += taken.length;
-        rest = rest.subarray(taken.length);
-        if (this.#filled < length) return;
+        const part = unread.subarray(0, length - this.#payloadFilled);
+        this.#payload.set(part, this.#payloadFilled);
+        this.#payloadFilled += part.length;
+        unread = unread.subarray(part.length);
+        if (this.#payloadFilled < length) return;
         payload = this.#payload;
       }
       this.#payload = null;
-      this.#filled = 0;
+      this.#payloadFilled = 0;
       this.#headerFilled = 0;
       yield { type: this.#header[4]!, payload };
     }

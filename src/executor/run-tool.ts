@@ -1,65 +1,65 @@
-// Runs one call of a tool: finds it, checks its input, waits for a free place, and turns whatever happens into
-// an outcome. The same for the executor's own process and for one without.
+// Runs one tool call in the executor: finds the tool, checks the input, waits for a free slot.
+// Never throws: every failure becomes an outcome that the model can read.
+import { createSlots, type Slots } from "../kit/flow/slots.ts";
+import { oneLine } from "../kit/text/cut-text.ts";
+import { nearestWord } from "../kit/text/nearest-word.ts";
+import { messageOf } from "../protocol/api/error.ts";
 import type { SandboxInfo } from "../protocol/api/policy.ts";
 import type { ToolOutcome } from "../protocol/api/ports.ts";
-import { nearestWord } from "../kit/text/nearest-word.ts";
-import { oneLine } from "../kit/text/cut-text.ts";
-import { createSlots, type Slots } from "../kit/flow/slots.ts";
+import { type ExecutorToolName, executorToolNames, executorTools } from "../protocol/api/tool-table.ts";
 import { toolEnvironment } from "./environment.ts";
-import { type ResourceLimits, createResourceLimits } from "./limits.ts";
-import { tools } from "./tools/index.ts";
-import { errorOutcome, type ToolRun } from "./tools/tool.ts";
+import { createResourceLimits, type ResourceLimits } from "./limits.ts";
+import { toolFunctions } from "./tools/index.ts";
+import { errorOutcome, type ToolContext } from "./tools/tool.ts";
 import { validateInput } from "./validate.ts";
 
 export type ToolRuntime = {
   /** The environment that every call starts from. */
   env: Record<string, string>;
-  commands: Slots;
+  /** One slot for each bash command that runs. */
+  commandSlots: Slots;
   sandbox: SandboxInfo | null;
   limits: ResourceLimits | null;
 };
 
-export type ToolCall = Omit<ToolRun, "home" | "sandbox" | "limits"> & { name: string; input: unknown; session: string };
+export type ToolCall = Omit<ToolContext, "home" | "sandbox" | "limits"> & { name: string; input: unknown; session: string };
 
-const mostCommands = 32;
+const maxCommands = 32;
 
-/** `members` are the processes that the limits of the bounds are about; by default all that this one started. */
-export function createToolRuntime(
-  env: Record<string, string | undefined>,
-  sandbox: SandboxInfo | null,
-  members?: () => number[],
-): ToolRuntime {
+export function createToolRuntime(env: Record<string, string | undefined>, sandbox: SandboxInfo | null): ToolRuntime {
   return {
     env: toolEnvironment(env, sandbox),
-    commands: createSlots(mostCommands),
-    sandbox: sandbox,
-    limits: sandbox === null ? null : createResourceLimits(sandbox, members),
+    commandSlots: createSlots(maxCommands),
+    sandbox,
+    limits: sandbox === null ? null : createResourceLimits(sandbox),
   };
 }
 
-export async function runTool(call: ToolCall, workshop: ToolRuntime): Promise<ToolOutcome> {
-  const tool = tools.find(({ definition }) => definition.name === call.name);
-  if (!tool) return errorOutcome(unknownTool(call.name));
-  const { input, problem } = validateInput(tool.definition, call.input);
+export async function runTool(call: ToolCall, { env: baseEnv, commandSlots, sandbox, limits }: ToolRuntime): Promise<ToolOutcome> {
+  const { name, signal } = call;
+  if (!isToolName(name)) return errorOutcome(unknownTool(name));
+  const { input, problem } = validateInput(executorTools[name].definition, call.input);
   if (problem !== null) return errorOutcome(problem);
 
-  const env: Record<string, string> = { ...workshop.env, ...call.env, SKEIN_SESSION_ID: call.session };
-  let giveBack: (() => void) | undefined;
+  const env: Record<string, string> = { ...baseEnv, ...call.env, SKEIN_SESSION_ID: call.session };
+  let releaseSlot: (() => void) | undefined;
   try {
-    if (tool.definition.name === "bash") giveBack = await workshop.commands.take(call.signal);
+    if (name === "bash") releaseSlot = await commandSlots.take(signal);
     await call.gate?.whenOpen();
-    call.signal.throwIfAborted();
-    return await tool.run(input, { ...call, env, home: env.HOME ?? "/", sandbox: workshop.sandbox, limits: workshop.limits });
+    signal.throwIfAborted();
+    return await toolFunctions[name](input, { ...call, env, home: env.HOME ?? "/", sandbox, limits });
   } catch (error) {
-    if (call.signal.aborted) return errorOutcome("cancelled before it ran");
-    return errorOutcome(`${call.name} failed: ${error instanceof Error ? error.message : String(error)}`);
+    return errorOutcome(signal.aborted ? "cancelled before it ran" : `${name} failed: ${messageOf(error)}`);
   } finally {
-    giveBack?.();
+    releaseSlot?.();
   }
 }
 
+function isToolName(name: string): name is ExecutorToolName {
+  return Object.hasOwn(executorTools, name);
+}
+
 function unknownTool(name: string): string {
-  const known = tools.map(({ definition }) => definition.name);
-  const nearest = nearestWord(name, known);
+  const nearest = nearestWord(name, [...executorToolNames]);
   return `unknown tool: ${oneLine(name, 80)}${nearest ? `; did you mean ${nearest}?` : ""}`;
 }

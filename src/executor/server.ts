@@ -1,11 +1,9 @@
-// The executor's side of the wire: takes calls from stdin, runs tools, sends output and results to stdout. It
-// lives as long as its stdin: when that ends, everything it has started is killed.
+// Serves tool calls inside the executor process: reads requests from stdin, writes output and results to stdout.
+// When stdin ends, it kills every process that it has started.
 import type { Pausable } from "../kit/flow/pause-gate.ts";
 import { loadLibc } from "../kit/process/libc.ts";
+import { descendantsOf, killAll, killStrayChildren } from "../kit/process/processes.ts";
 import type { SandboxInfo } from "../protocol/api/policy.ts";
-import { killStrayChildren, descendantsOf, killAll } from "../kit/process/processes.ts";
-import type { runTool, ToolRuntime } from "./run-tool.ts";
-import { Suspension } from "./suspension.ts";
 import {
   type CallRequest,
   type CancelRequest,
@@ -14,14 +12,16 @@ import {
   frameTypes,
   jsonFrame,
   outputHeader,
-  readJsonFrame,
   type PauseRequest,
+  readJsonFrame,
 } from "./frames.ts";
+import type { runTool, ToolRuntime } from "./run-tool.ts";
+import { Suspension } from "./suspension.ts";
 
 export type ServerOptions = {
-  /** What the tools' programs see; each call adds to it. */
+  /** The environment of the tools' processes. Each call adds to it. */
   env: Record<string, string | undefined>;
-  /** What is known of the walls around this process. */
+  /** The sandbox of this process, to explain failures. */
   sandbox: SandboxInfo | null;
   stdin?: ReadableStream<Uint8Array>;
   stdout?: ByteSink;
@@ -29,59 +29,61 @@ export type ServerOptions = {
 
 export type ByteSink = { write: (bytes: Uint8Array) => unknown; flush: () => unknown };
 
-/** Resolves when stdin has ended or SIGTERM came and nothing that was started is alive; then the process should exit. */
+/** Resolves after stdin has ended or SIGTERM arrived, and all started processes are dead. The caller should then exit. */
 export async function serveExecutor(options: ServerOptions): Promise<void> {
   const reader = (options.stdin ?? Bun.stdin.stream()).getReader();
   const frames = new FrameReader();
   const stop = (): void => void reader.cancel().catch(() => undefined);
-  const calls = new Calls(new FrameSender(options.stdout ?? Bun.file(1).writer(), stop), options);
+  const server = new CallServer(new FrameSender(options.stdout ?? Bun.file(1).writer(), stop), options);
   for (const name of ["SIGTERM", "SIGHUP"] as const) process.on(name, stop);
   process.on("SIGINT", () => undefined);
 
-  calls.ready();
+  server.start();
   try {
     for (;;) {
       const { done, value } = await reader.read();
       if (done) break;
-      for (const frame of frames.push(value)) calls.take(frame);
+      for (const frame of frames.push(value)) server.handle(frame);
     }
   } catch {
-    // A broken pipe or a frame that is none: there is nobody to serve.
+    // A broken pipe or an invalid frame ends the connection like the end of stdin.
   }
-  calls.stop();
+  server.cancelAll();
   killStrayChildren(() => true);
   killAll(() => descendantsOf(process.pid));
   killStrayChildren(() => true);
 }
 
-/** The running calls, by number. */
-class Calls {
+type RuntimeOptions = Pick<ServerOptions, "env" | "sandbox">;
+type LoadedTools = { runTool: typeof runTool; runtime: ToolRuntime };
+
+class CallServer {
   readonly #sender: FrameSender;
-  readonly #surroundings: ToolEnvironment;
+  readonly #options: RuntimeOptions;
   readonly #running = new Map<number, AbortController>();
-  readonly #standstill = new Suspension();
-  #tools: Promise<Tools> | undefined;
+  readonly #suspension = new Suspension();
+  #tools: Promise<LoadedTools> | undefined;
 
-  constructor(sender: FrameSender, surroundings: ToolEnvironment) {
+  constructor(sender: FrameSender, options: RuntimeOptions) {
     this.#sender = sender;
-    this.#surroundings = surroundings;
+    this.#options = options;
   }
 
-  /** Says so first and loads the rest while nobody waits for it. */
-  ready(): void {
+  /** Reports ready first and loads the tools afterwards, before the first call needs them. */
+  start(): void {
     this.#sender.send(jsonFrame(frameTypes.ready, { pid: process.pid }));
-    setTimeout(() => void this.#load().catch(() => undefined), 0);
+    setTimeout(() => void this.#loadTools().catch(() => undefined), 0);
   }
 
-  take(frame: Frame): void {
-    if (frame.type === frameTypes.call) void this.#run(readJsonFrame<CallRequest>(frame.payload));
-    if (frame.type === frameTypes.stop) this.#standstill.stop(readJsonFrame<PauseRequest>(frame.payload).session);
-    if (frame.type === frameTypes.go) this.#standstill.go(readJsonFrame<PauseRequest>(frame.payload).session);
-    if (frame.type === frameTypes.cancel) this.#running.get(readJsonFrame<CancelRequest>(frame.payload).call)?.abort();
+  handle({ type, payload }: Frame): void {
+    if (type === frameTypes.call) void this.#run(readJsonFrame<CallRequest>(payload));
+    if (type === frameTypes.pause) this.#suspension.pause(readJsonFrame<PauseRequest>(payload).session);
+    if (type === frameTypes.resume) this.#suspension.resume(readJsonFrame<PauseRequest>(payload).session);
+    if (type === frameTypes.cancel) this.#running.get(readJsonFrame<CancelRequest>(payload).call)?.abort();
   }
 
-  /** A call that was just taken must not start its program once everything has been killed. */
-  stop(): void {
+  /** A call that has just arrived must not start its program after everything was killed. */
+  cancelAll(): void {
     for (const controller of this.#running.values()) controller.abort();
   }
 
@@ -90,42 +92,39 @@ class Calls {
     const controller = new AbortController();
     this.#running.set(call, controller);
     const onOutput = (chunk: Uint8Array): void | Promise<void> => this.#sender.sendOutput(call, chunk);
-    const loaded = await this.#load();
-    const gate = this.#standstill.gateOf(request.session);
-    const outcome = await loaded.runTool({ ...request, signal: controller.signal, gate, onOutput }, loaded.workshop);
+    const { runTool, runtime } = await this.#loadTools();
+    const gate = this.#suspension.gateOf(request.session);
+    const outcome = await runTool({ ...request, signal: controller.signal, gate, onOutput }, runtime);
     this.#running.delete(call);
     this.#sender.send(jsonFrame(frameTypes.result, { call, outcome }));
   }
 
-  #load(): Promise<Tools> {
-    this.#tools ??= loadTools(this.#surroundings, this.#standstill);
+  #loadTools(): Promise<LoadedTools> {
+    this.#tools ??= loadTools(this.#options, this.#suspension);
     return this.#tools;
   }
 }
 
-const reapEveryMs = 100;
+const reapIntervalMs = 100;
 
-type ToolEnvironment = Pick<ServerOptions, "env" | "sandbox">;
-type Tools = { runTool: typeof runTool; workshop: ToolRuntime };
-
-async function loadTools({ env, sandbox: bounds }: ToolEnvironment, standstill: Suspension): Promise<Tools> {
-  const [loaded, spawn, libc] = await Promise.all([import("./run-tool.ts"), import("../kit/process/run-process.ts"), loadLibc()]);
-  if (libc?.adoptOrphans() === true) standstill.whole.add(repeating(() => spawn.reapOrphans(libc)));
-  return { runTool: loaded.runTool, workshop: loaded.createToolRuntime(env, bounds) };
+async function loadTools({ env, sandbox }: RuntimeOptions, suspension: Suspension): Promise<LoadedTools> {
+  const [tools, { reapOrphans }, libc] = await Promise.all([import("./run-tool.ts"), import("../kit/process/run-process.ts"), loadLibc()]);
+  if (libc?.adoptOrphans() === true) suspension.allSessions.add(startInterval(() => reapOrphans(libc)));
+  return { runTool: tools.runTool, runtime: tools.createToolRuntime(env, sandbox) };
 }
 
-function repeating(act: () => void): Pausable {
+function startInterval(act: () => void): Pausable {
   let timer: Timer | undefined;
-  const go = (): void => void (timer ??= setInterval(act, reapEveryMs).unref());
-  const stop = (): void => {
+  const resume = (): void => void (timer ??= setInterval(act, reapIntervalMs).unref());
+  const pause = (): void => {
     clearInterval(timer);
     timer = undefined;
   };
-  go();
-  return { pause: stop, resume: go };
+  resume();
+  return { pause, resume };
 }
 
-/** Writes frames one after the other. Output waits while the reader is slow; results do not, they are small. */
+/** Writes frames in order. Output waits while the reader is slow; results are small and do not wait. */
 class FrameSender {
   readonly #out: ByteSink;
   readonly #onBroken: () => void;
@@ -141,23 +140,23 @@ class FrameSender {
   }
 
   sendOutput(call: number, chunk: Uint8Array): void | Promise<void> {
-    const sent = (): void | Promise<void> => {
+    const write = (): void | Promise<void> => {
       this.#write([outputHeader(call, chunk.length), chunk]);
       return this.#pending ?? undefined;
     };
-    return this.#pending ? this.#pending.then(sent) : sent();
+    return this.#pending ? this.#pending.then(write) : write();
   }
 
   #write(pieces: Uint8Array[]): void {
     try {
-      for (const piece of pieces) this.#note(this.#out.write(piece));
-      this.#note(this.#out.flush());
+      for (const piece of pieces) this.#track(this.#out.write(piece));
+      this.#track(this.#out.flush());
     } catch {
       this.#onBroken();
     }
   }
 
-  #note(result: unknown): void {
+  #track(result: unknown): void {
     if (!(result instanceof Promise)) return;
     const pending: Promise<void> = Promise.all([this.#pending, result]).then(
       () => {

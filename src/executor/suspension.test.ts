@@ -1,15 +1,13 @@
 // Calls that stand still, in both kinds of executor: no process of theirs runs, no time of theirs passes.
-import { afterAll, describe, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PauseGate } from "../kit/flow/pause-gate.ts";
 import { familyMembers, isStopped } from "../kit/process/processes.ts";
 import type { Executor, ToolCallOptions } from "../protocol/api/ports.ts";
-import { startExecutor } from "./client.ts";
-import { createInProcessExecutor } from "./fixtures/in-process.ts";
+import { startTestExecutor } from "./fixtures/test-executor.ts";
 
-const program = [process.execPath, join(import.meta.dir, "../../test/fixtures/bin/executor.ts")];
 const directory = mkdtempSync(join(tmpdir(), "standstill-"));
 const env = { PATH: process.env.PATH, HOME: directory };
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -27,7 +25,6 @@ function turnOf(executor: Executor, session = crypto.randomUUID() as string) {
       { command, ...(timeout === undefined ? {} : { timeout }) },
       {
         session,
-        turn: "t",
         cwd: directory,
         env: {},
         signal: stop.signal,
@@ -57,104 +54,95 @@ const waiting = (name: string) => `echo begun; until [ -e ${name}.end ]; do slee
 const sizeOf = (name: string): number => statSync(join(directory, name), { throwIfNoEntry: false })?.size ?? 0;
 const end = (name: string) => Bun.write(join(directory, `${name}.end`), "");
 
-const kinds: [string, (root?: string) => Executor][] = [
-  ["over stdio", (root) => startExecutor({ command: program, env, cwd: directory, ...(root === undefined ? {} : { root }) })],
-  ["in this process", () => createInProcessExecutor({ env })],
-];
+const start = (root?: string) => startTestExecutor({ env, cwd: directory, ...(root === undefined ? {} : { root }) });
 
-for (const [kind, make] of kinds) {
-  describe(`an executor ${kind}`, () => {
-    const name = kind.replaceAll(" ", "-");
+test("a command stands still with all it has started, and goes on to its end", async () => {
+  const executor = start();
+  const turn = turnOf(executor);
+  const done = turn.bash(`(${growing("a")}) & ${growing("a")}; wait; echo whole`);
+  await until(() => sizeOf("a") > 0);
+  turn.gate.pause();
+  expect(await turn.isStill()).toBe(true);
+  const size = sizeOf("a");
+  await Bun.sleep(200);
+  expect(sizeOf("a")).toBe(size);
+  turn.gate.resume();
+  await until(() => sizeOf("a") > size);
+  await end("a");
+  expect((await done).text).toBe("whole");
+  await executor.close();
+});
 
-    test("a command stands still with all it has started, and goes on to its end", async () => {
-      const executor = make();
-      const turn = turnOf(executor);
-      const done = turn.bash(`(${growing(`${name}-a`)}) & ${growing(`${name}-a`)}; wait; echo whole`);
-      await until(() => sizeOf(`${name}-a`) > 0);
-      turn.gate.pause();
-      expect(await turn.isStill()).toBe(true);
-      const size = sizeOf(`${name}-a`);
-      await Bun.sleep(200);
-      expect(sizeOf(`${name}-a`)).toBe(size);
-      turn.gate.resume();
-      await until(() => sizeOf(`${name}-a`) > size);
-      await end(`${name}-a`);
-      expect((await done).text).toBe("whole");
-      await executor.close();
-    });
+test("a time limit stands still too", async () => {
+  const executor = start();
+  const turn = turnOf(executor);
+  const done = turn.bash(waiting("b"), 3);
+  await until(() => turn.printed() !== "");
+  turn.gate.pause();
+  expect(await turn.isStill()).toBe(true);
+  await Bun.sleep(3_200);
+  await end("b");
+  turn.gate.resume();
+  expect((await done).text).toBe("begun\nended");
+  await executor.close();
+});
 
-    test("a time limit stands still too", async () => {
-      const executor = make();
-      const turn = turnOf(executor);
-      const done = turn.bash(waiting(`${name}-b`), 3);
-      await until(() => turn.printed() !== "");
-      turn.gate.pause();
-      expect(await turn.isStill()).toBe(true);
-      await Bun.sleep(3_200);
-      await end(`${name}-b`);
-      turn.gate.resume();
-      expect((await done).text).toBe("begun\nended");
-      await executor.close();
-    });
+test("a call that comes while its session stands still starts afterwards", async () => {
+  const executor = start();
+  const turn = turnOf(executor);
+  await turn.bash("true");
+  turn.gate.pause();
+  const done = turn.bash(`echo ran | tee late`);
+  await Bun.sleep(200);
+  expect(sizeOf("late")).toBe(0);
+  turn.gate.resume();
+  expect((await done).text).toBe("ran");
+  await executor.close();
+});
 
-    test("a call that comes while its session stands still starts afterwards", async () => {
-      const executor = make();
-      const turn = turnOf(executor);
-      await turn.bash("true");
-      turn.gate.pause();
-      const done = turn.bash(`echo ran | tee ${name}-late`);
-      await Bun.sleep(200);
-      expect(sizeOf(`${name}-late`)).toBe(0);
-      turn.gate.resume();
-      expect((await done).text).toBe("ran");
-      await executor.close();
-    });
+test("a session stands still alone, whoever else runs here", async () => {
+  const executor = start();
+  const [still, other] = [turnOf(executor), turnOf(executor)];
+  const done = still.bash(waiting("c"));
+  await until(() => still.printed() !== "");
+  still.gate.pause();
+  expect(await still.isStill()).toBe(true);
+  expect((await other.bash("sleep 0.2; echo done")).text).toBe("done");
+  expect(await still.isStill()).toBe(true);
+  await end("c");
+  still.gate.resume();
+  expect((await done).text).toBe("begun\nended");
+  await executor.close();
+});
 
-    test("a session stands still alone, whoever else runs here", async () => {
-      const executor = make();
-      const [still, other] = [turnOf(executor), turnOf(executor)];
-      const done = still.bash(waiting(`${name}-c`));
-      await until(() => still.printed() !== "");
-      still.gate.pause();
-      expect(await still.isStill()).toBe(true);
-      expect((await other.bash("sleep 0.2; echo done")).text).toBe("done");
-      expect(await still.isStill()).toBe(true);
-      await end(`${name}-c`);
-      still.gate.resume();
-      expect((await done).text).toBe("begun\nended");
-      await executor.close();
-    });
+test("what stands still is ended by a stop, with nothing left", async () => {
+  const executor = start();
+  const turn = turnOf(executor);
+  const done = turn.bash("echo begun; setsid sleep 86396 & sleep 86396");
+  await until(() => turn.printed() !== "");
+  turn.gate.pause();
+  expect(await turn.isStill()).toBe(true);
+  turn.stop.abort();
+  expect((await done).text).toContain("cancelled");
+  expect(turn.members()).toEqual([]);
+  await executor.close();
+});
 
-    test("what stands still is ended by a stop, with nothing left", async () => {
-      const executor = make();
-      const turn = turnOf(executor);
-      const done = turn.bash("echo begun; setsid sleep 86396 & sleep 86396");
-      await until(() => turn.printed() !== "");
-      turn.gate.pause();
-      expect(await turn.isStill()).toBe(true);
-      turn.stop.abort();
-      expect((await done).text).toContain("cancelled");
-      expect(turn.members()).toEqual([]);
-      await executor.close();
-    });
-
-    test("an executor that is closed leaves nothing of what stood still", async () => {
-      const executor = make();
-      const turn = turnOf(executor);
-      const done = turn.bash("echo begun; sleep 86395");
-      await until(() => turn.printed() !== "");
-      turn.gate.pause();
-      expect(await turn.isStill()).toBe(true);
-      await executor.close();
-      await done;
-      expect(turn.members()).toEqual([]);
-    });
-  });
-}
+test("an executor that is closed leaves nothing of what stood still", async () => {
+  const executor = start();
+  const turn = turnOf(executor);
+  const done = turn.bash("echo begun; sleep 86395");
+  await until(() => turn.printed() !== "");
+  turn.gate.pause();
+  expect(await turn.isStill()).toBe(true);
+  await executor.close();
+  await done;
+  expect(turn.members()).toEqual([]);
+});
 
 test("where the topmost session stands still, so does what its calls and those below it left in the background", async () => {
   const root = crypto.randomUUID() as string;
-  const executor = startExecutor({ command: program, env, cwd: directory, root });
+  const executor = start(root);
   const [top, below] = [turnOf(executor, root), turnOf(executor)];
   await top.bash(`(${growing("top")}) >/dev/null 2>&1 &`);
   await below.bash(`(${growing("below")}) >/dev/null 2>&1 & (exec env -i setsid bash -c '${growing("bare")}') >/dev/null 2>&1 &`);
@@ -173,7 +161,7 @@ test("where the topmost session stands still, so does what its calls and those b
 
 test("an executor uses no time of its own while all stands still", async () => {
   const root = crypto.randomUUID() as string;
-  const executor = startExecutor({ command: program, env, cwd: directory, root });
+  const executor = start(root);
   const turn = turnOf(executor, root);
   const pid = Number((await turn.bash("echo $PPID")).text);
   const ticks = () => {

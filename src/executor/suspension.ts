@@ -1,44 +1,40 @@
-// Sessions that stand still: their calls wait, their clocks are stopped, and every process they have started is frozen,
-// also what an earlier call left in the background. The executor itself stays awake: it must see when skein goes.
-import { freeze, thaw } from "../kit/process/freeze.ts";
+// Pauses sessions inside the executor: their calls wait, their time limits stop, and their processes are frozen.
+// That includes background processes of earlier calls. The executor itself keeps running, to notice when skein ends.
 import { PauseGate } from "../kit/flow/pause-gate.ts";
+import { freeze, thaw } from "../kit/process/freeze.ts";
 import { descendantsOf, familyMembers } from "../kit/process/processes.ts";
 
 export class Suspension {
-  /** Shut while all that runs here stands still. */
-  readonly whole = freezing(() => descendantsOf(process.pid));
+  /** Paused while every session of this executor is paused. */
+  readonly allSessions = createFreezingGate(() => descendantsOf(process.pid));
   readonly #gates = new Map<string, PauseGate>();
 
   gateOf(session: string): PauseGate {
-    const known = this.#gates.get(session);
-    if (known !== undefined) return known;
-    const gate = freezing(() => familyMembers({ root: null, envTag: `SKEIN_SESSION_ID=${session}` }));
-    this.whole.add({ pause: () => gate.pause(this), resume: () => gate.resume(this) });
+    const existing = this.#gates.get(session);
+    if (existing !== undefined) return existing;
+    const gate = createFreezingGate(() => familyMembers({ root: null, envTag: `SKEIN_SESSION_ID=${session}` }));
+    this.allSessions.add({ pause: () => gate.pause(this), resume: () => gate.resume(this) });
     this.#gates.set(session, gate);
     return gate;
   }
 
-  /** Null is everything. */
-  stop(session: string | null): void {
-    (session === null ? this.whole : this.gateOf(session)).pause();
+  /** Null pauses every session. */
+  pause(session: string | null): void {
+    (session === null ? this.allSessions : this.gateOf(session)).pause();
   }
 
-  go(session: string | null): void {
-    (session === null ? this.whole : this.gateOf(session)).resume();
-  }
-
-  release(): void {
-    for (const gate of [this.whole, ...this.#gates.values()]) gate.release();
+  resume(session: string | null): void {
+    (session === null ? this.allSessions : this.gateOf(session)).resume();
   }
 }
 
-/** A gate that stops what `find` finds while it is shut. */
-function freezing(find: () => number[]): PauseGate {
+/** A gate that freezes the processes from `listPids` while it is paused. */
+function createFreezingGate(listPids: () => number[]): PauseGate {
   const gate = new PauseGate();
   let frozen: number[] = [];
   gate.add({
     pause: () => {
-      frozen = freeze(find);
+      frozen = freeze(listPids);
     },
     resume: () => thaw(frozen.splice(0)),
   });

@@ -1,16 +1,16 @@
 import { expect, test } from "bun:test";
-import { definitions } from "./tools/definitions.ts";
+import { executorTools } from "../protocol/api/tool-table.ts";
 import { validateInput } from "./validate.ts";
 
-const { read, bash, edit } = definitions;
+const [read, bash, edit] = [executorTools.read.definition, executorTools.bash.definition, executorTools.edit.definition];
 
-test("good input comes through, numbers as text are read", () => {
+test("valid input passes, and a number that was sent as text is converted", () => {
   expect(validateInput(read, { path: "a", offset: "12", limit: 3 }).input).toEqual({ path: "a", offset: 12, limit: 3 });
   expect(validateInput(bash, { command: "ls", timeout: "1.5" }).input).toEqual({ command: "ls", timeout: 1.5 });
   expect(validateInput(read, { path: "a", offset: null }).input).toEqual({ path: "a" });
 });
 
-test("bad input is one line that names what is wrong", () => {
+test("invalid input is reported in one line that names the parameter", () => {
   const cases: [unknown, Parameters<typeof validateInput>[0], string][] = [
     [{}, read, 'read: "path" is missing'],
     [{ path: "a", old_text: "b" }, edit, 'edit: "new_text" is missing'],

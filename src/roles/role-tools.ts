@@ -1,7 +1,9 @@
 // Which tools a role names, in our words or in Claude Code's. What we do not have, or can't hold it to, is left out and said.
 import { oneLine } from "../kit/text/cut-text.ts";
+import { toolsByLevel } from "../protocol/api/policy.ts";
+import { fileChangingTools } from "../protocol/api/tool-table.ts";
 
-const ours: readonly string[] = ["read", "write", "edit", "bash", "spawn_session"];
+const ours = toolsByLevel.orchestrator;
 
 const otherNames: Readonly<Record<string, string>> = {
   multiedit: "edit",
@@ -25,7 +27,7 @@ export function resolveToolNames(names: readonly string[], without: readonly str
   const banned = new Set(without.map((name) => ourName(name.replace(/\(.*/, ""))));
   const wanted = new Set((plain.includes("*") ? ours : plain).filter((name) => !banned.has(name) && !everyones.has(name)));
   const tools = ours.filter((name) => wanted.has(name));
-  const onlyLooks = !["write", "edit", "bash", "spawn_session"].some((name) => wanted.has(name));
+  const onlyLooks = !tools.some((name) => name === "spawn_session" || fileChangingTools.has(name));
   const looks = [...wanted].some((name) => looking.has(name));
   if (looks && onlyLooks) tools.push("bash");
   const unknown = [...wanted].filter((name) => !ours.includes(name) && !looking.has(name));

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInProcessExecutor } from "../../executor/fixtures/in-process.ts";
+import { startTestExecutor } from "../../executor/fixtures/test-executor.ts";
 import type { ModelEvent, ModelRequest } from "../../models/model.ts";
 import type { TurnError } from "../../protocol/api/error.ts";
 import type { CallPart, NewNode, Node, Part } from "../../protocol/tree/node.ts";
@@ -26,7 +26,7 @@ async function turnWith(
 ): Promise<{ end: TurnEnd | null; requests: Request[]; nodes: NewNode[] }> {
   const directory = mkdtempSync(join(tmpdir(), "skein-loop-"));
   const requests: Request[] = [];
-  const executor = createInProcessExecutor({ env: { PATH: process.env["PATH"] ?? "" } });
+  const executor = startTestExecutor({ env: { PATH: process.env["PATH"] ?? "" }, cwd: "/" });
   const agent = nativeAgent({
     model: async () => ({
       name: "test/one",

@@ -13,7 +13,7 @@ function standing() {
       await closing.promise;
       log.push(`gone ${name}`);
     };
-    return { listTools: async () => [], callTool: async () => ({ text: name, isError: false }), close };
+    return { callTool: async () => ({ text: name, isError: false }), close };
   };
   return { log, make, finish: closing.resolve };
 }

@@ -45,7 +45,6 @@ function startedAfter(before: Promise<void>, start: () => Executor): Executor {
   const started = before.then(start, start);
   started.catch(() => {}); // whoever calls a tool is told
   return {
-    listTools: async () => (await started).listTools(),
     callTool: async (...call) => (await started).callTool(...call),
     close: async () => (await started).close(),
   };

@@ -4,7 +4,7 @@ import { oneLine } from "../../kit/text/cut-text.ts";
 import type { FileChange } from "../../protocol/tree/file-changes.ts";
 import type { Description, SessionType } from "../../protocol/tree/history.ts";
 import { callsOf, textOf, type Node } from "../../protocol/tree/node.ts";
-import { toolsByLevel } from "../../protocol/api/policy.ts";
+import { fileChangingTools } from "../../protocol/api/tool-table.ts";
 import type { Session, Turn } from "../../protocol/tree/turn.ts";
 import { addSpent, zeroSpent, type Spent } from "../../protocol/tree/usage.ts";
 import type { Store } from "../../store/store.ts";
@@ -13,7 +13,6 @@ import type { EngineDeps } from "../engine.ts";
 const most = { timeline: 50, files: 200, errors: 20, compared: 200 };
 const taskChars = 200;
 const errorChars = 300;
-const changers = new Set<string>(toolsByLevel.minimal.filter((name) => name !== "read"));
 
 export type SessionFacts = Omit<Description, "oneLiner" | "summary" | "outcomes" | "custom">;
 
@@ -122,7 +121,7 @@ function merged(earlier: FileChange | undefined, change: FileChange): FileChange
 }
 
 function mayHaveChanged(path: Node[], turn: string): boolean {
-  return path.some((node) => node.turn === turn && callsOf(node).some(({ name }) => changers.has(name.toLowerCase())));
+  return path.some((node) => node.turn === turn && callsOf(node).some(({ name }) => fileChangingTools.has(name.toLowerCase())));
 }
 
 function metricsOf(path: Node[], turns: Turn[]): Description["metrics"] {

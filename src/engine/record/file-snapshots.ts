@@ -7,6 +7,7 @@ import type { FileChange } from "../../protocol/tree/file-changes.ts";
 import { shortId, type Node } from "../../protocol/tree/node.ts";
 import { toolsByLevel } from "../../protocol/api/policy.ts";
 import type { Snapshots } from "../../protocol/api/ports.ts";
+import { fileChangingTools } from "../../protocol/api/tool-table.ts";
 import type { Store } from "../../store/store.ts";
 import type { EngineDeps } from "../engine.ts";
 import type { RunningTurn } from "../turn/running-turns.ts";
@@ -36,7 +37,7 @@ export function createFileRecorder(
   }
   return {
     async recordBefore() {
-      if (snapshots === null || !tools.some((tool) => writingTools.has(tool))) return;
+      if (snapshots === null || !tools.some((tool) => fileChangingTools.has(tool))) return;
       before ??= takeBefore(snapshots).catch(() => null);
       await before;
     },
@@ -48,8 +49,6 @@ export function createFileRecorder(
     },
   };
 }
-
-const writingTools = new Set(["write", "edit", "bash"]);
 
 /** A state of a project's files. */
 export type FileState = { project: string; id: string };

@@ -2,10 +2,10 @@ import { expect, test } from "bun:test";
 import { tmpdir } from "node:os";
 import type { SandboxInfo } from "../../protocol/api/policy.ts";
 import { byteLength } from "../../kit/text/cut-text.ts";
-import { bashTool } from "./bash.ts";
-import type { ToolRun } from "./tool.ts";
+import { runBash } from "./bash.ts";
+import type { ToolContext } from "./tool.ts";
 
-const run: ToolRun = {
+const run: ToolContext = {
   cwd: "/",
   home: "/",
   env: { PATH: process.env.PATH ?? "/usr/bin:/bin" },
@@ -15,8 +15,8 @@ const run: ToolRun = {
   signal: new AbortController().signal,
   onOutput: () => {},
 };
-const bash = (command: string, timeout?: number, options: Partial<ToolRun> = {}) =>
-  bashTool.run(timeout === undefined ? { command } : { command, timeout }, {
+const bash = (command: string, timeout?: number, options: Partial<ToolContext> = {}) =>
+  runBash(timeout === undefined ? { command } : { command, timeout }, {
     ...run,
     envTag: `TEST_BASH=${crypto.randomUUID()}`,
     ...options,

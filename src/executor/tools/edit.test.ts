@@ -2,8 +2,8 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { chmodSync, linkSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { editTool } from "./edit.ts";
-import { writeTool } from "./write.ts";
+import { runEdit } from "./edit.ts";
+import { runWrite } from "./write.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "edit-"));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -23,7 +23,7 @@ const content = () => readFileSync(path).toString("latin1");
 
 async function edit(before: string, oldText: string, newText: string) {
   writeFileSync(path, Buffer.from(before, "latin1"));
-  const outcome = await editTool.run({ path: "f", old_text: oldText, new_text: newText }, run);
+  const outcome = await runEdit({ path: "f", old_text: oldText, new_text: newText }, run);
   if (outcome.isError) expect(content()).toBe(before);
   return outcome;
 }
@@ -85,8 +85,8 @@ describe("edit", () => {
     chmodSync(path, 0o750);
     linkSync(path, join(directory, "link"));
     const { ino } = statSync(path);
-    await editTool.run({ path: "f", old_text: "a", new_text: "a much longer text" }, run);
-    await editTool.run({ path: "f", old_text: "a much longer text", new_text: "b" }, run);
+    await runEdit({ path: "f", old_text: "a", new_text: "a much longer text" }, run);
+    await runEdit({ path: "f", old_text: "a much longer text", new_text: "b" }, run);
     expect([statSync(path).ino, statSync(path).mode & 0o777]).toEqual([ino, 0o750]);
     expect(readFileSync(join(directory, "link"), "utf8")).toBe("b\n");
   });
@@ -94,12 +94,12 @@ describe("edit", () => {
   test("parallel edits of one file all count", async () => {
     const names = Array.from({ length: 50 }, (_, index) => `<${index}>`);
     writeFileSync(path, names.join("\n"));
-    await Promise.all(names.map((name) => editTool.run({ path: "f", old_text: name, new_text: `done ${name}` }, run)));
+    await Promise.all(names.map((name) => runEdit({ path: "f", old_text: name, new_text: `done ${name}` }, run)));
     expect(content()).toBe(names.map((name) => `done ${name}`).join("\n"));
   });
 
   test("what can't be edited says why", async () => {
-    const at = (target: string) => editTool.run({ path: target, old_text: "a", new_text: "b" }, run);
+    const at = (target: string) => runEdit({ path: target, old_text: "a", new_text: "b" }, run);
     expect((await at("missing")).text).toBe(`${directory}/missing does not exist`);
     expect((await at(".")).text).toContain("is a directory");
     expect((await at("/dev/null")).text).toContain("not a regular file");
@@ -107,7 +107,7 @@ describe("edit", () => {
 });
 
 describe("write", () => {
-  const write = (target: string, text: string) => writeTool.run({ path: target, content: text }, run);
+  const write = (target: string, text: string) => runWrite({ path: target, content: text }, run);
 
   test("parents are made, lines and bytes are told", async () => {
     expect(await write("x/y/z.txt", "é\nb")).toEqual({

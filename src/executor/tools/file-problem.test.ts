@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SandboxInfo } from "../../protocol/api/policy.ts";
-import { createInProcessExecutor } from "../fixtures/in-process.ts";
+import { callTool, startTestExecutor } from "../fixtures/test-executor.ts";
 import { fileProblem } from "./file-problem.ts";
 
 // A home as it looks from inside of the walls: what is hidden is empty, or not there.
@@ -16,7 +16,10 @@ writeFileSync(join(home, ".netrc"), "");
 writeFileSync(join(home, "keys/shown/a.md"), "seen");
 symlinkSync(join(home, ".ssh"), join(project, "link"));
 symlinkSync(join(home, ".ssh/id_ed25519"), join(project, "key"));
-afterAll(() => rmSync(home, { recursive: true }));
+afterAll(async () => {
+  await Promise.all([executor.close(), unsandboxed.close()]);
+  rmSync(home, { recursive: true });
+});
 
 const bounds: SandboxInfo = {
   policy: "workspace",
@@ -29,10 +32,10 @@ const bounds: SandboxInfo = {
   maxMemoryBytes: null,
   isEnforced: true,
 };
-const executor = createInProcessExecutor({ env: { HOME: home, PATH: process.env.PATH }, bounds });
-const free = createInProcessExecutor({ env: { HOME: home, PATH: process.env.PATH }, bounds: { ...bounds, isEnforced: false } });
-const call = (name: string, input: Record<string, unknown>, to = executor) =>
-  to.callTool(name, input, { session: "s", turn: "t", cwd: project, env: {}, signal: new AbortController().signal, onOutput: () => {} });
+const env = { HOME: home, PATH: process.env.PATH };
+const executor = startTestExecutor({ env, cwd: project, sandbox: bounds });
+const unsandboxed = startTestExecutor({ env, cwd: project, sandbox: { ...bounds, isEnforced: false } });
+const call = (name: string, input: Record<string, unknown>, to = executor) => callTool(to, { name, input, cwd: project });
 
 test("a secret that seems absent or empty is called a secret, by every way to it", async () => {
   const rows: [string, Record<string, unknown>, string][] = [
@@ -52,9 +55,9 @@ test("a secret that seems absent or empty is called a secret, by every way to it
 });
 
 test("without walls the file system is believed", async () => {
-  expect((await call("read", { path: "~/.ssh/id_ed25519" }, free)).text).toContain("does not exist");
-  expect((await call("read", { path: "~/.netrc" }, free)).text).toBe("(empty file)");
-  expect((await call("read", { path: "~/.ssh" }, free)).text).toContain("is a directory (empty)");
+  expect((await call("read", { path: "~/.ssh/id_ed25519" }, unsandboxed)).text).toContain("does not exist");
+  expect((await call("read", { path: "~/.netrc" }, unsandboxed)).text).toBe("(empty file)");
+  expect((await call("read", { path: "~/.ssh" }, unsandboxed)).text).toContain("is a directory (empty)");
 });
 
 test("what can be read inside of a hidden place is read", async () => {

@@ -1,15 +1,16 @@
-// Says in plain words why a file can't be read or written, and what is there instead. What the walls hide looks
-// absent or empty from inside, so a path is looked up among the secrets before such a look is believed.
+// Explains why a file can't be read or written. A path that the sandbox hides looks missing or empty from inside,
+// so every path is compared with the hidden ones before it is reported as missing.
 import { readdirSync, readlinkSync, realpathSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { nearestWord } from "../../kit/text/nearest-word.ts";
+import { messageOf } from "../../protocol/api/error.ts";
 import type { ToolOutcome } from "../../protocol/api/ports.ts";
 import { isHidden, isUnwritable, secretDenial, writeDenial } from "../denial.ts";
-import { errorOutcome, deniedOutcome, type ToolRun } from "./tool.ts";
+import { deniedOutcome, errorOutcome, type ToolContext } from "./tool.ts";
 
-export type PathContext = Pick<ToolRun, "sandbox" | "home">;
+export type PathContext = Pick<ToolContext, "sandbox" | "home">;
 
-const words: Record<string, string> = {
+const errorTexts: Record<string, string> = {
   EACCES: "permission denied",
   EPERM: "not permitted",
   EROFS: "the file system is read-only",
@@ -23,49 +24,50 @@ const words: Record<string, string> = {
   EFBIG: "the file is too large",
 };
 
-export function fileProblem(error: unknown, verb: "read" | "write", path: string, seen: PathContext): ToolOutcome {
-  const secret = secretProblem(path, verb, seen);
+export function fileProblem(error: unknown, verb: "read" | "write", path: string, ctx: PathContext): ToolOutcome {
+  const secret = secretProblem(path, verb, ctx);
   if (secret !== null) return secret;
   const code = (error as { code?: string }).code ?? "";
-  const { sandbox: bounds, home } = seen;
-  if (verb === "write" && bounds?.isEnforced && ["EROFS", "EACCES", "EPERM"].includes(code)) {
-    const target = realPath(path);
-    if (isUnwritable(target, bounds)) return deniedOutcome("write", writeDenial(target, bounds, home));
+  const { sandbox, home } = ctx;
+  if (verb === "write" && sandbox?.isEnforced && ["EROFS", "EACCES", "EPERM"].includes(code)) {
+    const target = resolveLinks(path);
+    if (isUnwritable(target, sandbox)) return deniedOutcome("write", writeDenial(target, sandbox, home));
   }
   if (code === "ENOENT") return errorOutcome(missingFile(path));
-  return errorOutcome(`can't ${verb} ${path}: ${words[code] ?? (error instanceof Error ? error.message : String(error))}`);
+  return errorOutcome(`can't ${verb} ${path}: ${errorTexts[code] ?? messageOf(error)}`);
 }
 
-/** For a path that seems absent, empty or closed: whether it is a secret. */
-export function secretProblem(path: string, verb: "read" | "write", { sandbox: bounds, home }: PathContext): ToolOutcome | null {
-  if (!bounds?.isEnforced || !(isHidden(path, bounds) || isHidden(realPath(path), bounds))) return null;
+/** The outcome for a secret; null if the path is none. Call it for a path that seems missing, empty or unreadable. */
+export function secretProblem(path: string, verb: "read" | "write", { sandbox, home }: PathContext): ToolOutcome | null {
+  if (!sandbox?.isEnforced || !(isHidden(path, sandbox) || isHidden(resolveLinks(path), sandbox))) return null;
   return deniedOutcome("secret", secretDenial(path, verb, home));
 }
 
-export function directoryProblem(path: string, seen: PathContext): ToolOutcome {
-  const names = namesIn(path);
-  const secret = names.length === 0 ? secretProblem(path, "read", seen) : null;
+export function directoryProblem(path: string, ctx: PathContext): ToolOutcome {
+  const names = listNames(path);
+  const secret = names.length === 0 ? secretProblem(path, "read", ctx) : null;
   if (secret !== null) return secret;
   const some = names.slice(0, 20).join(", ");
   const more = names.length > 20 ? `, and ${names.length - 20} more` : "";
   return errorOutcome(`${path} is a directory${names.length === 0 ? " (empty)" : `: ${some}${more}`}`);
 }
 
-export function specialFileProblem(path: string, seen: PathContext): ToolOutcome {
-  return secretProblem(path, "read", seen) ?? errorOutcome(`${path} is not a regular file (a pipe, socket or device)`);
+export function specialFileProblem(path: string, ctx: PathContext): ToolOutcome {
+  return secretProblem(path, "read", ctx) ?? errorOutcome(`${path} is not a regular file (a pipe, socket or device)`);
 }
 
-const mostLinks = 40;
+const maxLinks = 40;
 
-/** With every link followed as far as the path exists; a link may lead to what does not. */
-function realPath(path: string, links = 0): string {
+/** Follows every symbolic link of a path whose last parts may be missing. */
+function resolveLinks(path: string, followed = 0): string {
   try {
     return realpathSync(path);
   } catch {
-    const above = dirname(path);
-    if (above === path || links > mostLinks) return path;
+    const parent = dirname(path);
+    if (parent === path || followed > maxLinks) return path;
+    const realParent = resolveLinks(parent, followed);
     const target = linkTarget(path);
-    return target === null ? join(realPath(above, links), basename(path)) : realPath(resolve(realPath(above, links), target), links + 1);
+    return target === null ? join(realParent, basename(path)) : resolveLinks(resolve(realParent, target), followed + 1);
   }
 }
 
@@ -78,19 +80,17 @@ function linkTarget(path: string): string | null {
 }
 
 function missingFile(path: string): string {
-  const directory = dirname(path);
-  const nearest = nearestWord(
-    basename(path),
-    namesIn(directory).filter((name) => name !== basename(path)),
-  );
+  const [directory, name] = [dirname(path), basename(path)];
+  const otherNames = listNames(directory).filter((other) => other !== name);
+  const nearest = nearestWord(name, otherNames);
   return `${path} does not exist${nearest ? `; did you mean ${join(directory, nearest)}?` : ""}`;
 }
 
-const mostNames = 10_000;
+const maxNames = 10_000;
 
-function namesIn(directory: string): string[] {
+function listNames(directory: string): string[] {
   try {
-    return readdirSync(directory).toSorted().slice(0, mostNames);
+    return readdirSync(directory).toSorted().slice(0, maxNames);
   } catch {
     return [];
   }

@@ -1,8 +1,9 @@
-// The table of tools. A tool is a file, a definition and a row here.
-import { bashTool } from "./bash.ts";
-import { editTool } from "./edit.ts";
-import { readTool } from "./read.ts";
-import type { Tool } from "./tool.ts";
-import { writeTool } from "./write.ts";
+// The functions that run tools. Their definitions are in src/protocol/api/tool-table.ts.
+import type { ExecutorToolName } from "../../protocol/api/tool-table.ts";
+import { runBash } from "./bash.ts";
+import { runEdit } from "./edit.ts";
+import { runRead } from "./read.ts";
+import type { RunTool } from "./tool.ts";
+import { runWrite } from "./write.ts";
 
-export const tools: readonly Tool[] = [readTool, writeTool, editTool, bashTool];
+export const toolFunctions: Record<ExecutorToolName, RunTool> = { read: runRead, write: runWrite, edit: runEdit, bash: runBash };

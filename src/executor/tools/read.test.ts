@@ -4,14 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { byteLength } from "../../kit/text/cut-text.ts";
 import { fileProblem } from "./file-problem.ts";
-import { readTool } from "./read.ts";
+import { runRead } from "./read.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "read-"));
 afterAll(() => rmSync(directory, { recursive: true }));
 
 const file = (name: string, content: string | Uint8Array) => writeFileSync(join(directory, name), content);
 const read = (input: Record<string, unknown>, cwd = directory) =>
-  readTool.run(input, {
+  runRead(input, {
     cwd,
     home: directory,
     env: {},
@@ -31,7 +31,7 @@ test("lines are numbered; relative paths and ~ are resolved", async () => {
 test("offset and limit choose a window, and the notice says how to go on", async () => {
   file("n.txt", Array.from({ length: 10 }, (_, index) => `l${index + 1}\n`).join(""));
   expect((await read({ path: "n.txt", offset: 3, limit: 2 })).text).toBe(
-    "3\tl3\n4\tl4\n[stopped at line 4; the file goes on (31 bytes in all): use offset=5]",
+    "3\tl3\n4\tl4\n[stopped at line 4; there is more (31 bytes in all): use offset=5]",
   );
   expect((await read({ path: "n.txt", offset: 9, limit: 2 })).text).toBe("9\tl9\n10\tl10");
   expect((await read({ path: "n.txt", offset: -4, limit: 1 })).text).toStartWith("1\tl1\n");
@@ -90,10 +90,10 @@ test("a line that fills a file of ten gigabytes is not read to its end", async (
   writeFileSync(path, `first\n${"y".repeat(1 << 20)}\nthird\n`);
   truncateSync(path, 10 * 2 ** 30);
   expect((await read({ path, offset: 3, limit: 1 })).text).toBe(
-    "3\tthird\n[stopped at line 3; the file goes on (10,737,418,240 bytes in all): use offset=4]",
+    "3\tthird\n[stopped at line 3; there is more (10,737,418,240 bytes in all): use offset=4]",
   );
   expect((await read({ path, offset: 3 })).text).toContain(
-    "[stopped inside line 4, which is longer than 16,777,216 bytes; use bash to go on]",
+    "[stopped inside line 4, which is longer than 16,777,216 bytes; use bash to read more]",
   );
 });
 

@@ -1,29 +1,26 @@
-// What a tool is: a definition for the model and one function. A failure is an outcome, never an exception.
+// The types that every tool shares, and its outcomes for failures.
 import type { PauseGate } from "../../kit/flow/pause-gate.ts";
 import type { SandboxInfo, Denial } from "../../protocol/api/policy.ts";
-import type { ToolDefinition, ToolOutcome } from "../../protocol/api/ports.ts";
+import type { ToolOutcome } from "../../protocol/api/ports.ts";
 import type { ResourceLimits } from "../limits.ts";
 
-export type Tool = {
-  definition: ToolDefinition;
-  /** The input has been checked against the definition. */
-  run: (input: Record<string, unknown>, run: ToolRun) => Promise<ToolOutcome>;
-};
+/** Runs one call. `input` has been checked against the definition. A failure is an outcome, not an exception. */
+export type RunTool = (input: Record<string, unknown>, ctx: ToolContext) => Promise<ToolOutcome>;
 
-export type ToolRun = {
+export type ToolContext = {
   cwd: string;
   home: string;
-  /** The whole environment of what the tool starts. */
+  /** The complete environment of the processes that the tool starts. */
   env: Record<string, string>;
-  /** Entry of `env` by which processes of this call are found. */
+  /** `NAME=value`: the entry of `env` that identifies processes of this call. */
   envTag: string;
-  /** The walls around this process, to be explained; null when there are none to speak of. */
+  /** The sandbox of this process, to explain failures; null if there is none. */
   sandbox: SandboxInfo | null;
   limits: ResourceLimits | null;
   signal: AbortSignal;
-  /** Shut while the call is to stand still. */
+  /** Paused while the session of the call is paused. */
   gate?: PauseGate;
-  /** Output waits while a returned promise is pending. */
+  /** No more output is read while a returned promise is pending. */
   onOutput: (chunk: Uint8Array) => void | Promise<void>;
 };
 
@@ -31,7 +28,7 @@ export function errorOutcome(text: string): ToolOutcome {
   return { text, isError: true };
 }
 
-/** A failure that the person should see as what it is. */
+/** A failure that the user sees as a denial, not as an error of the command. */
 export function deniedOutcome(what: Denial["what"], text: string): ToolOutcome {
   return { text, isError: true, denied: [{ what, text }] };
 }

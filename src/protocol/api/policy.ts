@@ -1,4 +1,5 @@
 // What a turn may read, write, run and reach: what was asked, and what was really enforced.
+import { executorToolNames, readonlyToolNames } from "./tool-table.ts";
 
 export const policyNames = ["workspace", "readonly", "plan", "full"] as const;
 export type PolicyName = (typeof policyNames)[number];
@@ -62,9 +63,9 @@ export type ToolLevel = (typeof toolLevels)[number];
 
 export const toolsByLevel: Record<ToolLevel, readonly string[]> = {
   none: [],
-  readonly: ["read", "bash"],
-  minimal: ["read", "write", "edit", "bash"],
-  orchestrator: ["read", "write", "edit", "bash", "spawn_session"],
+  readonly: readonlyToolNames,
+  minimal: executorToolNames,
+  orchestrator: [...executorToolNames, "spawn_session"],
 };
 
 export type ToolSelection = { toolLevel: ToolLevel; tools: readonly string[] | null; spawn: boolean; canAsk: boolean };

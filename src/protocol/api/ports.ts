@@ -1,5 +1,6 @@
 // What the rooms are given and may not import: the engine knows an Agent, an agent knows tools and a model,
 // and neither knows how they are made. `house` injects the real ones.
+import type { Pausable } from "../../kit/flow/pause-gate.ts";
 import type { TurnError } from "./error.ts";
 import type { TransientEventBody } from "../tree/event.ts";
 import type { FileChange } from "../tree/file-changes.ts";
@@ -97,9 +98,6 @@ export type AskRequest = { call: string | null; question: string; options: strin
 
 /** `later`: nobody is waited for; the turn is to end as `needs-input`, and the answer comes with the next one. */
 export type AskOutcome = { type: "answered"; text: string } | { type: "expired" } | { type: "later"; ask: string };
-
-/** Both are called any number of times and never throw. */
-export type Pausable = { pause: () => void; resume: () => void };
 
 export type DelegateRequest = {
   task: string;
@@ -223,7 +221,6 @@ export type ObjectProperty = { type: "object"; properties: Readonly<Record<strin
 
 export type ToolCallOptions = {
   session: string;
-  turn: string;
   cwd: string;
   /** Added to the executor's own allow-listed environment. */
   env: Record<string, string>;
@@ -250,7 +247,6 @@ export type ToolOutcome = {
 
 /** The tools behind their boundary; the same in this process and over stdio. */
 export type Executor = {
-  listTools: () => Promise<ToolDefinition[]>;
   callTool: (name: string, input: Record<string, unknown>, options: ToolCallOptions) => Promise<ToolOutcome>;
   close: () => Promise<void>;
 };

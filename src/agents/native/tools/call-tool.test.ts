@@ -1,10 +1,10 @@
 import { afterAll, expect, test } from "bun:test";
-import { createInProcessExecutor } from "../../../executor/fixtures/in-process.ts";
+import { startTestExecutor } from "../../../executor/fixtures/test-executor.ts";
 import type { TransientEventBody } from "../../../protocol/tree/event.ts";
 import type { ToolDefinition } from "../../../protocol/api/ports.ts";
 import { callTool, type ToolCallContext } from "./call-tool.ts";
 
-const executor = createInProcessExecutor({ env: { PATH: process.env["PATH"] ?? "" } });
+const executor = startTestExecutor({ env: { PATH: process.env["PATH"] ?? "" }, cwd: "/" });
 afterAll(() => executor.close());
 
 test("a denied command is reported in the result for the model, and before that as an event for the user", async () => {

@@ -111,7 +111,6 @@ async function runInExecutor(call: CallPart, { input, executor, toolEnv, context
   let sink: OutputSink | null = null;
   const outcome = await executor.callTool(call.name, call.input, {
     session: input.session,
-    turn: input.turn,
     cwd: input.directory,
     env: { ...toolEnv, ...input.env },
     signal: context.signal,

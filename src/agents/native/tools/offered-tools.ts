@@ -1,13 +1,13 @@
 // Selects the tools that a turn offers to its model.
-import { definitions } from "../../../executor/tools/definitions.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import { toolNames, type ToolSelection } from "../../../protocol/api/policy.ts";
 import type { ToolDefinition } from "../../../protocol/api/ports.ts";
+import { toolDefinitions } from "../../../protocol/api/tool-table.ts";
 import { askUserTool } from "./ask-user.ts";
 import { spawnSessionTool } from "./spawn-session.ts";
 
 export function offeredTools(selection: ToolSelection): ToolDefinition[] {
-  const all = [...Object.values(definitions), spawnSessionTool, askUserTool];
+  const all = [...toolDefinitions, spawnSessionTool, askUserTool];
   const names = toolNames(selection);
   const unknown = names.find((name) => !all.some((tool) => tool.name === name));
   if (unknown !== undefined) {

@@ -100,7 +100,7 @@ async function saveAnswer(path: string, content: string, { input, executor, cont
   const outcome = await executor.callTool(
     "write",
     { path, content },
-    { session: input.session, turn: input.turn, cwd: input.directory, env: {}, signal: context.signal, onOutput: () => {} },
+    { session: input.session, cwd: input.directory, env: {}, signal: context.signal, onOutput: () => {} },
   );
   return `\n${outcome.text}`;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { unifiedDiff } from "./diff.ts";
+import { unifiedDiff } from "./unified-diff.ts";
 
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => `line ${index + 1}`);
 const text = (lines: string[]) => `${lines.join("\n")}\n`;
