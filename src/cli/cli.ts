@@ -1,4 +1,4 @@
-// The command line as a door: which command, its arguments, help, and how a fault is told. Returns the exit code.
+// The command line as a ctx: which command, its arguments, help, and how a fault is told. Returns the exit code.
 import { nearestWord } from "../kit/text/nearest-word.ts";
 import { Fault } from "../protocol/api/error.ts";
 import { parseArgs } from "./parse/args.ts";

@@ -21,7 +21,7 @@ test("a turn that another process runs is stopped, says so, and goes on with --r
     expect((await run.ended).code).toBe(130);
     expect(run.printed.at(-1)).toMatchObject({ type: "result", status: "cancelled" });
 
-    expect(await skein.run(["kill", "long"])).toMatchObject({ code: 0, out: "nothing runs in long\n", err: "" });
+    expect(await skein.run(["kill", "long"])).toMatchObject({ code: 0, out: "nothing is running in long\n", err: "" });
     const resumed = result.parse((await skein.run(["run", "--resume", "long", "--json"])).json());
     expect(resumed).toMatchObject({ status: "ok", result: "went on", session_id: report.session });
   } finally {

@@ -41,7 +41,7 @@ test("a paused run writes, computes and asks nothing, for longer than its time l
     expect([sizes(skein), server.requests.length]).toEqual([before, asked]);
 
     expect(await reportOf(skein, "resume", "long")).toMatchObject({ state: "running", pid: run.child.pid });
-    expect(await skein.run(["resume", "long"])).toMatchObject({ code: 0, out: "long goes on\n", err: "" });
+    expect(await skein.run(["resume", "long"])).toMatchObject({ code: 0, out: "resumed long\n", err: "" });
     await until(() => sizes(skein).every((size, at) => size > before[at]!), "both loops go on");
     await Bun.write(join(skein.project, "end"), "");
     expect(await run.ended).toMatchObject({ code: 0 });
@@ -50,10 +50,10 @@ test("a paused run writes, computes and asks nothing, for longer than its time l
       "turn.resumed",
     ]);
     expect(run.printed.at(-1)).toMatchObject({ type: "result", status: "ok", result: "went on" });
-    expect(await skein.run(["pause", "long"])).toMatchObject({ code: 0, out: "nothing runs in long\n" });
+    expect(await skein.run(["pause", "long"])).toMatchObject({ code: 0, out: "nothing is running in long\n" });
     expect(await skein.run(["resume", "long"])).toMatchObject({
       code: 0,
-      out: "nothing runs in long; skein run --resume long goes on with it\n",
+      out: "nothing is running in long; continue it with: skein run --resume long\n",
     });
   } finally {
     await server.stop();
@@ -143,7 +143,7 @@ test("--force stops the process itself with all below it, which ps shows, resume
     await until(() => family.every(isStopped), "everything is stopped");
     expect(await stateOf(skein, "long")).toBe("paused");
     expect(await reportOf(skein, "pause", "long")).toMatchObject({ state: "paused", pid: run.child.pid });
-    expect(await skein.run(["resume", "long"])).toMatchObject({ code: 0, out: "long goes on\n" });
+    expect(await skein.run(["resume", "long"])).toMatchObject({ code: 0, out: "resumed long\n" });
     expect(family.some(isStopped)).toBe(false);
     expect(await stateOf(skein, "long")).toBe("running");
 

@@ -1,44 +1,44 @@
-// What a typed line is taken for.
+// Tests which request a typed line becomes.
 import { expect, test } from "bun:test";
 import type { Api } from "../../protocol/api/api.ts";
 import { handleTypedLine, type AttachedSession } from "./typed-commands.ts";
 
-function talkWith(ask: string | null) {
-  const asked: unknown[] = [];
-  const noted = (name: string, answer: unknown) => async (params: unknown) => {
-    asked.push([name, params]);
-    return answer;
+function attachTo(ask: string | null) {
+  const requests: unknown[] = [];
+  const record = (name: string, result: unknown) => async (params: unknown) => {
+    requests.push([name, params]);
+    return result;
   };
   const turn = {
-    steer: noted("steer", {}),
-    cancel: noted("cancel", undefined),
-    pause: noted("pause", { state: "not-running" }),
-    resume: noted("resume", { state: "running" }),
+    steer: record("steer", {}),
+    cancel: record("cancel", undefined),
+    pause: record("pause", { state: "not-running" }),
+    resume: record("resume", { state: "running" }),
   };
-  const api = { turn, ask: { answer: noted("answer", {}) } } as unknown as Pick<Api, "turn" | "ask">;
-  const talk: AttachedSession = { api, session: "s", ask, leave: () => asked.push("left") };
-  return { asked, talk };
+  const api = { turn, ask: { answer: record("answer", {}) } } as unknown as Pick<Api, "turn" | "ask">;
+  const attached: AttachedSession = { api, session: "s", ask, leave: () => requests.push("left") };
+  return { requests, attached };
 }
 
-test("a line is a message, or the answer when a question waits; a path is no command", async () => {
-  const { asked, talk } = talkWith(null);
-  expect(await handleTypedLine(talk, " be quick ")).toBeNull();
-  await handleTypedLine(talk, "/etc/hosts is wrong");
-  await handleTypedLine({ ...talk, ask: "q" }, "2");
-  expect(asked).toEqual([
+test("a typed line is a message, or the answer to an open question; a path is not a command", async () => {
+  const { requests, attached } = attachTo(null);
+  expect(await handleTypedLine(attached, " be quick ")).toBeNull();
+  await handleTypedLine(attached, "/etc/hosts is wrong");
+  await handleTypedLine({ ...attached, ask: "q" }, "2");
+  expect(requests).toEqual([
     ["steer", { session: "s", text: "be quick" }],
     ["steer", { session: "s", text: "/etc/hosts is wrong" }],
     ["answer", { ask: "q", text: "2" }],
   ]);
 });
 
-test("commands act on the turn, also while a question waits, and a wrong one names the right one", async () => {
-  const { asked, talk } = talkWith("q");
-  expect(await handleTypedLine(talk, "/cancel")).toBe("stopping the turn…");
-  expect(await handleTypedLine(talk, "/pause")).toBe("nothing runs in this session");
-  expect(await handleTypedLine(talk, "/resume")).toBeNull();
-  expect(await handleTypedLine(talk, "/quit")).toBeNull();
-  expect(await handleTypedLine(talk, "/help")).toContain("/cancel stop the turn");
-  await expect(handleTypedLine(talk, "/cancle")).rejects.toMatchObject({ code: "usage", hint: "did you mean /cancel?" });
-  expect(asked).toEqual([["cancel", { session: "s" }], ["pause", { session: "s", force: false }], ["resume", { session: "s" }], "left"]);
+test("commands act on the turn even while a question is open, and an unknown command suggests the nearest", async () => {
+  const { requests, attached } = attachTo("q");
+  expect(await handleTypedLine(attached, "/cancel")).toBe("stopping the turn…");
+  expect(await handleTypedLine(attached, "/pause")).toBe("nothing is running in this session");
+  expect(await handleTypedLine(attached, "/resume")).toBeNull();
+  expect(await handleTypedLine(attached, "/quit")).toBeNull();
+  expect(await handleTypedLine(attached, "/help")).toContain("/cancel stop the turn and every process it started");
+  await expect(handleTypedLine(attached, "/cancle")).rejects.toMatchObject({ code: "usage", hint: "did you mean /cancel?" });
+  expect(requests).toEqual([["cancel", { session: "s" }], ["pause", { session: "s", force: false }], ["resume", { session: "s" }], "left"]);
 });

@@ -1,4 +1,4 @@
-// What a typed line means to whoever is attached: a message to the agent, an answer to its question, or a command.
+// Handles a line typed while attached: a slash command, an answer to the open question, or a message to the agent.
 import { nearestWord } from "../../kit/text/nearest-word.ts";
 import type { Api } from "../../protocol/api/api.ts";
 import { Fault } from "../../protocol/api/error.ts";
@@ -6,41 +6,45 @@ import { Fault } from "../../protocol/api/error.ts";
 export type AttachedSession = {
   api: Pick<Api, "turn" | "ask">;
   session: string;
-  /** The question that waits, if one does. */
+  /** The id of the open question; null if there is none. */
   ask: string | null;
   leave: () => void;
 };
 
-type AttachCommand = { name: string; summary: string; act: (talk: AttachedSession) => Promise<string | null> | string | null };
+type AttachCommand = { name: string; summary: string; act: (attached: AttachedSession) => Promise<string | null> | string | null };
 
 export const attachCommands: readonly AttachCommand[] = [
-  { name: "cancel", summary: "stop the turn, with all it has started", act: cancel },
+  { name: "cancel", summary: "stop the turn and every process it started", act: cancel },
   {
     name: "pause",
-    summary: "let it stand still",
+    summary: "pause the turn",
     act: async ({ api, session }) => stateText(await api.turn.pause({ session, force: false })),
   },
-  { name: "resume", summary: "let it go on", act: async ({ api, session }) => stateText(await api.turn.resume({ session })) },
-  { name: "quit", summary: "leave, as Ctrl-C does; the turn runs on", act: quit },
-  { name: "help", summary: "this list", act: () => attachCommands.map(({ name, summary }) => `/${name} ${summary}`).join("\n  ") },
+  { name: "resume", summary: "resume the turn", act: async ({ api, session }) => stateText(await api.turn.resume({ session })) },
+  { name: "quit", summary: "leave, like Ctrl-C; the turn continues", act: quit },
+  {
+    name: "help",
+    summary: "show this list",
+    act: () => attachCommands.map(({ name, summary }) => `/${name} ${summary}`).join("\n  "),
+  },
 ];
 
-/** Gives back what is to be told of it, unless an event will tell. */
-export async function handleTypedLine(talk: AttachedSession, typed: string): Promise<string | null> {
+/** Resolves with a text to print, or null if an event will show the effect. */
+export async function handleTypedLine(attached: AttachedSession, typed: string): Promise<string | null> {
   const text = typed.trim();
-  if (/^\/[a-z?]+$/.test(text)) return commandNamed(text.slice(1)).act(talk);
-  if (talk.ask === null) await talk.api.turn.steer({ session: talk.session, text });
-  else await talk.api.ask.answer({ ask: talk.ask, text });
+  if (/^\/[a-z?]+$/.test(text)) return findAttachCommand(text.slice(1)).act(attached);
+  if (attached.ask === null) await attached.api.turn.steer({ session: attached.session, text });
+  else await attached.api.ask.answer({ ask: attached.ask, text });
   return null;
 }
 
-function commandNamed(name: string): AttachCommand {
+function findAttachCommand(name: string): AttachCommand {
   const command = attachCommands.find((candidate) => candidate.name === name);
   if (command !== undefined) return command;
-  const names = attachCommands.map((each) => each.name);
+  const names = attachCommands.map((candidate) => candidate.name);
   const near = nearestWord(name, names);
   throw new Fault("usage", `no command /${name}`, {
-    hint: near === null ? names.map((each) => `/${each}`).join(" ") : `did you mean /${near}?`,
+    hint: near === null ? names.map((candidate) => `/${candidate}`).join(" ") : `did you mean /${near}?`,
   });
 }
 
@@ -54,7 +58,7 @@ function quit({ leave }: AttachedSession): null {
   return null;
 }
 
-/** A turn that stands still or goes on says so itself. */
+/** The event of a paused or resumed turn is printed anyway, so only "not running" needs a text. */
 function stateText({ state }: { state: string }): string | null {
-  return state === "not-running" ? "nothing runs in this session" : null;
+  return state === "not-running" ? "nothing is running in this session" : null;
 }

@@ -1,7 +1,7 @@
 // What a reader sees of a node: blocks, with a tool's call and result as one, and handles resolved.
+import { mainArgument } from "../../protocol/tree/node.ts";
 import type { Handle } from "../../protocol/tree/handle.ts";
 import type { CallPart, ImageData, Node, ResultPart } from "../../protocol/tree/node.ts";
-import { mainArgument } from "../print/argument.ts";
 
 export type ExportBlock =
   | { kind: "text" | "thinking"; text: string }

@@ -1,19 +1,19 @@
-// A tree for programs: one JSON document, or the lines of a transcript that `import` reads back without loss.
+// Exports a tree for programs: one JSON document, or transcript lines that `import` reads back without loss.
 import { nodeRecord, sessionRecord, turnRecord } from "../../protocol/json/records.ts";
 import type { Handle } from "../../protocol/tree/handle.ts";
 import type { Node, Part } from "../../protocol/tree/node.ts";
 import { type OutputLine, treeHeader, treeLines } from "../../protocol/json/tree-lines.ts";
 import type { Document } from "./document.ts";
 
-/** The whole data behind a handle, once; null when it can't be had or was given before. */
-export type WholeOutput = (handle: Handle) => Promise<OutputLine | null>;
+/** Reads all data of a handle. Null if it can't be read, or if it was exported before. */
+export type ReadOutput = (handle: Handle) => Promise<OutputLine | null>;
 
-export async function* jsonlDocument({ session, view }: Document, whole: WholeOutput): AsyncGenerator<string> {
+export async function* jsonlDocument({ session, view }: Document, readOutput: ReadOutput): AsyncGenerator<string> {
   yield `${JSON.stringify(treeHeader(session, view))}\n`;
   for (const node of view.nodes) {
-    for (const [at, line] of treeLines(node).entries()) {
-      const handle = handleIn(node.parts[at]);
-      const output = handle === null ? null : await whole(handle);
+    for (const [index, line] of treeLines(node).entries()) {
+      const handle = handleIn(node.parts[index]);
+      const output = handle === null ? null : await readOutput(handle);
       yield `${JSON.stringify(output === null ? line : { ...line, output })}\n`;
     }
   }
@@ -23,7 +23,7 @@ export async function* jsonDocument({ session, view, resolve }: Document): Async
   const head = { session_id: session.id, tree_id: session.tree };
   yield `${JSON.stringify(head).slice(0, -1)},\n"sessions": ${list(view.sessions.map(sessionRecord))},\n`;
   yield `"turns": ${list(view.turns.map(turnRecord))},\n"nodes": [`;
-  for (const [at, node] of view.nodes.entries()) yield `${at === 0 ? "" : ","}\n${JSON.stringify(nodeRecord(node))}`;
+  for (const [index, node] of view.nodes.entries()) yield `${index === 0 ? "" : ","}\n${JSON.stringify(nodeRecord(node))}`;
   yield `\n],\n"outputs": [`;
   let separator = "";
   for (const handle of handlesOf(view.nodes)) {

@@ -1,12 +1,12 @@
 // What is told of a run besides the answer, line by line, the same in every place where people read it.
+import { printableLabel } from "./session-label.ts";
 import { formatDuration } from "../../kit/text/duration.ts";
 import { pluralize, oneLine, shortCount } from "../../kit/text/cut-text.ts";
 import type { Ask, QueuedInput } from "../../protocol/api/control.ts";
 import type { Event } from "../../protocol/tree/event.ts";
-import { shortId, textOf, type Node, type ResultPart } from "../../protocol/tree/node.ts";
+import { shortId, textOf, type Node, type ResultPart, mainArgument } from "../../protocol/tree/node.ts";
 import type { ResultRecord } from "../../protocol/json/records.ts";
 import { stripControls, type Style } from "../terminal/style.ts";
-import { mainArgument } from "./argument.ts";
 
 export type LineStyle = { style: Style; columns: number };
 
@@ -18,7 +18,7 @@ export function startLine(event: Extract<Event, { type: "turn.started" }>): stri
   const { turn, session } = event;
   const walls = turn.enforced?.tier === "none" && turn.policy.name !== "full" ? " (not enforced)" : "";
   const model = turn.model === null ? "" : ` · ${turn.model}`;
-  return `${turn.agent}${model} · policy ${turn.policy.name}${walls} · session ${stripControls(session.name ?? shortId(session.id))}`;
+  return `${turn.agent}${model} · policy ${turn.policy.name}${walls} · session ${printableLabel(session)}`;
 }
 
 export function callLine(name: string, input: Record<string, unknown>, { style, columns }: LineStyle): string {

@@ -4,11 +4,10 @@ import { formatDuration } from "../../kit/text/duration.ts";
 import { pluralize, oneLine } from "../../kit/text/cut-text.ts";
 import type { Ask, QueuedInput } from "../../protocol/api/control.ts";
 import type { Event } from "../../protocol/tree/event.ts";
-import { shortId, type Node, type ResultPart } from "../../protocol/tree/node.ts";
+import { shortId, type Node, type ResultPart, mainArgument } from "../../protocol/tree/node.ts";
 import type { ResultRecord } from "../../protocol/json/records.ts";
 import type { CommandContext } from "../parse/command.ts";
 import { stripControls } from "../terminal/style.ts";
-import { mainArgument } from "./argument.ts";
 import { controlCharacters } from "./event-lines.ts";
 import type { Printer, PrintOptions } from "./printer.ts";
 

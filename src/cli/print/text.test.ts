@@ -26,11 +26,11 @@ const result: ResultRecord = {
 test("what a server says of an error can't steer the terminal", () => {
   let shown = "";
   const screen = { isTty: true, columns: 80, color: false };
-  const door = {
+  const ctx = {
     out: { ...screen, write: () => {} },
     err: { ...screen, write: (text: string) => (shown += text) },
   } as unknown as CommandContext;
-  textPrinter(door, { stream: true, tools: [] }).finish({
+  textPrinter(ctx, { stream: true, tools: [] }).finish({
     ...result,
     error: { kind: "broken", message: "no\x1b[2J\nway", hint: "try \x1b]0;x\x07again" },
   });

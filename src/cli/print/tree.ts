@@ -1,13 +1,14 @@
 // A tree for people: one line per node, a call folded into its result, a straight line stays straight, branches go to
 // the right, sessions are labels on their tips.
+import { nodeSummary } from "../../protocol/tree/node-summary.ts";
+import { printableLabel } from "./session-label.ts";
 import { oneLine } from "../../kit/text/cut-text.ts";
 import type { TreeView } from "../../protocol/api/api.ts";
-import { callsOf, shortId, type CallPart, type Node } from "../../protocol/tree/node.ts";
+import { callsOf, shortId, type CallPart, type Node, mainArgument } from "../../protocol/tree/node.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 import type { TextOutput } from "../parse/command.ts";
 import { stripControls, styleOf } from "../terminal/style.ts";
 import { fit } from "../terminal/table.ts";
-import { mainArgument } from "./argument.ts";
 
 /** `here` is the session whose tip is marked as where one is. */
 export function treeText(view: TreeView, screen: TextOutput, here: string | null = null): string {
@@ -56,7 +57,7 @@ export function treeText(view: TreeView, screen: TextOutput, here: string | null
 }
 
 function labelOf(session: Session, here: string | null): string {
-  const name = `[${stripControls(session.name ?? shortId(session.id))}]`;
+  const name = `[${printableLabel(session)}]`;
   return session.id === here ? `${name} ← here` : name;
 }
 
@@ -85,24 +86,4 @@ export function nodeMarker(node: Node): string {
   if (node.author === "user") return "○";
   if (node.author === "agent") return "●";
   return node.author === "tool" ? "▸" : "·";
-}
-
-export function nodeSummary(node: Node): string {
-  const words = node.parts.map((part) => {
-    switch (part.kind) {
-      case "text":
-        return part.text;
-      case "thinking":
-        return `(${part.text})`;
-      case "call":
-        return `→ ${part.name} ${mainArgument(part.input)}`;
-      case "result":
-        return `${part.isError ? "✗" : "✓"} ${part.name}: ${part.text}`;
-      case "image":
-        return `[${part.mime}]`;
-      case "handle":
-        return `[${part.handle.source}: ${part.handle.metadata.command ?? part.handle.identifier}]`;
-    }
-  });
-  return words.join("  ");
 }

@@ -1,8 +1,8 @@
 // Computes positions in a tree: messages back, branches, leaves. Pure: reads a view and moves nothing.
+import { nodeExcerpt } from "../../protocol/tree/node-summary.ts";
 import type { TreeView } from "../../protocol/api/api.ts";
-import { callsOf, textOf, type Node } from "../../protocol/tree/node.ts";
+import { textOf, type Node } from "../../protocol/tree/node.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
-import { mainArgument } from "../print/argument.ts";
 
 /** A line of a listing: a position to switch to. A null node is the beginning, before the first message. */
 export type TreePosition = {
@@ -90,14 +90,4 @@ function findEnd(view: TreeView, children: Map<string | null, Node[]>, first: No
     .filter((candidate) => candidate.tip !== null && branch.has(candidate.tip))
     .sort((a, b) => b.updatedAt - a.updatedAt);
   return session === undefined ? { node: last.id, session: null } : { node: session.tip ?? last.id, session };
-}
-
-/** A node in a few words. */
-export function nodeExcerpt(node: Node): string {
-  const text = textOf(node).trim();
-  if (text !== "") return text;
-  const call = callsOf(node)[0];
-  if (call !== undefined) return `[${call.name}: ${mainArgument(call.input)}]`;
-  const result = node.parts.find((part) => part.kind === "result");
-  return result === undefined ? "(no text)" : `[${result.name}] ${result.text}`;
 }

@@ -1,12 +1,13 @@
 // Finds a position in the tree by the user's argument, and moves the conversation there.
 // Files are not changed, and the output says so.
+import { nodeExcerpt } from "../../protocol/tree/node-summary.ts";
 import { oneLine } from "../../kit/text/cut-text.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import { shortId, type Node } from "../../protocol/tree/node.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 import { printableLabel } from "../print/session-label.ts";
 import { styleOf } from "../terminal/style.ts";
-import { nodeExcerpt, nodePosition, type TreePosition } from "./navigate.ts";
+import { nodePosition, type TreePosition } from "./navigate.ts";
 import type { Repl } from "./repl.ts";
 
 /** Accepts a number of the last listing, a session by name, id or end of id, or a node of this tree by id or end of id. */

@@ -1,4 +1,4 @@
-// The real world as a command sees it: streams, terminal, signals. The Api is made by whoever opens the door.
+// The real world as a command sees it: streams, terminal, signals. The Api is made by whoever opens the ctx.
 import { fstatSync, statSync, writeSync } from "node:fs";
 import type { Api } from "../../protocol/api/api.ts";
 import { Fault, messageOf } from "../../protocol/api/error.ts";

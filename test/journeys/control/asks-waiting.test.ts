@@ -78,7 +78,7 @@ test("a turn that waits is answered from another process, and goes on by itself"
     expect(await hub.skein.run(["answer", asked.id, "2"])).toMatchObject({
       code: 0,
       out: "answered: blue\n",
-      err: "the turn that waited goes on\n",
+      err: "the waiting turn continues\n",
     });
     expect(await until(events, isEnded)).toMatchObject({ turn: { status: "ok" }, answer: "thanks" });
     expect(hub.server.main().at(-1)?.text).toContain('"content":"blue"');
@@ -104,7 +104,7 @@ test("a turn that is killed with -9 while it waits can still be answered, and go
     process.kill(hub.pid, "SIGKILL");
     await until(events, () => false).catch(() => null);
     expect((await skein.run(["run", "--resume", session])).err).toContain("a question waits for an answer: Which?");
-    expect(await skein.run(["answer", id, "1"])).toMatchObject({ code: 0, err: `to go on: skein run --resume ${session.slice(-8)}\n` });
+    expect(await skein.run(["answer", id, "1"])).toMatchObject({ code: 0, err: `to continue: skein run --resume ${session.slice(-8)}\n` });
     expect(await skein.run(["run", "--resume", session])).toMatchObject({ code: 0, out: "thanks\n" });
     const sent = server.main().at(-1)?.text ?? "";
     expect(sent).toContain('"content":"red"');
@@ -122,7 +122,7 @@ test("the question of a sub-session waits in the same inbox, and its parent gets
   await withHub(script, async (hub) => {
     const events = await start(hub, null, { spawn: true });
     const asked = await waiting(hub.skein);
-    expect(await hub.skein.run(["answer", asked.id.slice(-8), "2"])).toMatchObject({ code: 0, err: "the turn that waited goes on\n" });
+    expect(await hub.skein.run(["answer", asked.id.slice(-8), "2"])).toMatchObject({ code: 0, err: "the waiting turn continues\n" });
     expect(await until(events, isEnded)).toMatchObject({ turn: { status: "ok" }, answer: "whole" });
     expect(hub.server.main().at(-1)?.text).toContain("the part is blue");
   });

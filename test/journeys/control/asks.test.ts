@@ -70,7 +70,7 @@ describe("a headless run that asks", () => {
       expect(early.err).toContain(`a question waits for an answer: Which colour?\n       skein answer ${id} "…"`);
 
       const answered = await skein.run(["answer", id, "2"]);
-      expect(answered).toMatchObject({ code: 0, out: "answered: blue\n", err: `to go on: skein run --resume ${session.slice(-8)}\n` });
+      expect(answered).toMatchObject({ code: 0, out: "answered: blue\n", err: `to continue: skein run --resume ${session.slice(-8)}\n` });
       const resumed = await skein.run(["run", "--resume", session]);
       expect(resumed).toMatchObject({ code: 0, out: "thanks\n" });
       expect(told(server)).toEqual([["blue", false]]);

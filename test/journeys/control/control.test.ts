@@ -54,7 +54,7 @@ test("what runs is listed, shown and stopped from another terminal, and nothing 
     expect((await watching.ended).code).toBe(130);
     await run.ended;
     expect(await waitForNoProcesses(skein.root)).toEqual([]);
-    expect((await skein.run(["ps"])).out).toBe("nothing runs (--all shows what has ended)\n");
+    expect((await skein.run(["ps"])).out).toBe("nothing is running (--all lists ended turns)\n");
     expect((await skein.run(["ps", "--all"])).out).toMatch(/long +cancelled /);
     expect(watching.printed.filter(isLasting)).toEqual(run.printed.filter((printed) => isLasting(printed) && printed.type !== "result"));
   });

@@ -46,7 +46,7 @@ test("an answer from another terminal takes the question away", async () => {
     await until(/\? Which colour\?[^]*answer >/);
     const [ask] = JSON.parse((await skein.run(["asks", "--json"])).out) as { id: string; waiting: boolean }[];
     expect(ask?.waiting).toBe(true);
-    expect(await skein.run(["answer", ask?.id as string, "1"])).toMatchObject({ code: 0, err: "the turn that waited goes on\n" });
+    expect(await skein.run(["answer", ask?.id as string, "1"])).toMatchObject({ code: 0, err: "the waiting turn continues\n" });
     await until(/answered: red\n[^]*whole\nok · 2 steps[^]*\n>/);
   });
 });

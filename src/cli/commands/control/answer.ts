@@ -1,4 +1,4 @@
-// skein answer: answers a question, and says how its session goes on.
+// skein answer: answers a question, and prints how its session continues.
 import type { Ask } from "../../../protocol/api/control.ts";
 import { shortId } from "../../../protocol/tree/node.ts";
 import { askRecord } from "../../../protocol/json/records.ts";
@@ -14,8 +14,8 @@ export const answer: Command = {
   usage: "<ask> <text|number> [--json]",
   positionals: { min: 2, max: 2 },
   flags: [jsonFlag],
-  notes: `A number chooses among the options, where there are any; any other text is an
-answer too. \`skein asks\` lists what is open. A question is answered once.
+  notes: `A number chooses an option, if the question has options. Any other text is the
+answer itself. \`skein asks\` lists the open questions. A question is answered once.
 
 Examples:
   skein answer 4f2a91c0 2
@@ -35,11 +35,11 @@ async function runAnswer(args: Args, ctx: CommandContext): Promise<number> {
   }
   const others = (await api.ask.list({ session: answered.session })).length;
   ctx.out.write(`answered: ${stripControls(answered.answer ?? "")}\n`);
-  ctx.err.write(`${goingOn(answered, { isWaiting, others })}\n`);
+  ctx.err.write(`${nextStepText(answered, { isWaiting, others })}\n`);
   return 0;
 }
 
-function goingOn({ session }: Ask, { isWaiting, others }: { isWaiting: boolean; others: number }): string {
+function nextStepText({ session }: Ask, { isWaiting, others }: { isWaiting: boolean; others: number }): string {
   if (others > 0) return `${others === 1 ? "one more question is" : `${others} more questions are`} open there: skein asks`;
-  return isWaiting ? "the turn that waited goes on" : `to go on: skein run --resume ${shortId(session)}`;
+  return isWaiting ? "the waiting turn continues" : `to continue: skein run --resume ${shortId(session)}`;
 }

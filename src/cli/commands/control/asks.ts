@@ -1,4 +1,5 @@
-// skein asks: every question without an answer, whichever session of whichever project asks.
+// skein asks: lists the questions without an answer, of all sessions in all projects.
+import { printableLabel } from "../../print/session-label.ts";
 import { ago, formatDuration } from "../../../kit/text/duration.ts";
 import type { Api } from "../../../protocol/api/api.ts";
 import type { Ask } from "../../../protocol/api/control.ts";
@@ -12,12 +13,12 @@ import { stripControls, styleOf } from "../../terminal/style.ts";
 
 export const asks: Command = {
   name: "asks",
-  summary: "the questions that wait for an answer",
+  summary: "list the questions that wait for an answer",
   usage: "[--json]",
   positionals: { min: 0, max: 0 },
   flags: [jsonFlag],
-  notes: `\`skein answer <ask> <text|number>\` answers one. A turn that waits goes on by
-itself; one that has ended goes on with \`skein run --resume <session>\`.`,
+  notes: `\`skein answer <ask> <text|number>\` answers one. A waiting turn then continues by
+itself. Continue one that has ended with \`skein run --resume <session>\`.`,
   run: runAsks,
 };
 
@@ -32,22 +33,22 @@ async function runAsks(args: Args, ctx: CommandContext): Promise<number> {
   if (open.length === 0) ctx.out.write("no question waits for an answer\n");
   for (const ask of open) {
     const session = await api.session.find({ wanted: ask.session, directory: ctx.cwd });
-    ctx.out.write(askText(ask, session, { isWaiting: waiting.has(ask.session), door: ctx }));
+    ctx.out.write(askText(ask, session, { isWaiting: waiting.has(ask.session), ctx }));
   }
   return 0;
 }
 
-/** Sessions with a turn that stands still until it is answered. */
-export async function waitingSessions(api: Api, open: number): Promise<Set<string>> {
-  const rows = open === 0 ? [] : await api.turn.list({ endedSince: null });
-  return new Set(rows.filter(({ state }) => state === "asking" || state === "paused").map(({ session }) => session.id));
+/** Ids of sessions with a turn that is waiting for an answer. */
+export async function waitingSessions(api: Api, openAsks: number): Promise<Set<string>> {
+  const turns = openAsks === 0 ? [] : await api.turn.list({ endedSince: null });
+  return new Set(turns.filter(({ state }) => state === "asking" || state === "paused").map(({ session }) => session.id));
 }
 
-function askText(ask: Ask, session: Session, { isWaiting, door }: { isWaiting: boolean; door: CommandContext }): string {
-  const style = styleOf(door.out);
-  const left = ask.expiresAt === null ? "" : ` for another ${formatDuration(Math.max(0, ask.expiresAt - Date.now()))}`;
-  const waits = isWaiting ? `its turn waits${left}` : "its turn has ended";
-  const where = `session ${session.name === null ? shortId(session.id) : stripControls(session.name)} · ${ago(Date.now() - ask.openedAt)} · ${waits}`;
-  const options = ask.options.map((option, at) => `  ${at + 1}  ${stripControls(option)}\n`).join("");
+function askText(ask: Ask, session: Session, { isWaiting, ctx }: { isWaiting: boolean; ctx: CommandContext }): string {
+  const style = styleOf(ctx.out);
+  const remaining = ask.expiresAt === null ? "" : ` for another ${formatDuration(Math.max(0, ask.expiresAt - Date.now()))}`;
+  const waits = isWaiting ? `its turn waits${remaining}` : "its turn has ended";
+  const where = `session ${printableLabel(session)} · ${ago(Date.now() - ask.openedAt)} · ${waits}`;
+  const options = ask.options.map((option, index) => `  ${index + 1}  ${stripControls(option)}\n`).join("");
   return `${style.cyan(shortId(ask.id))}  ${style.bold(stripControls(ask.question))}\n${options}  ${style.dim(where)}\n`;
 }

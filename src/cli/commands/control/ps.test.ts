@@ -1,4 +1,4 @@
-// The table of what runs: whose it is, what it costs, and how much of it a narrow screen shows.
+// Tests the table of running turns.
 import { expect, setSystemTime, test } from "bun:test";
 import type { TurnInfo } from "../../../protocol/api/control.ts";
 import { ps } from "./ps.ts";
@@ -36,7 +36,7 @@ const rows = [
 ];
 const api = { turn: { list: async () => rows } };
 
-test("sub-sessions stand below the session that spawned them, and what has ended says how", async () => {
+test("ps lists sub-sessions below their parent, and the status of ended turns", async () => {
   setSystemTime(now);
   const { out } = await run(ps, [], { api });
   setSystemTime();
@@ -48,11 +48,11 @@ dddddddd          running    1 m 05 s    1.2k  $0.0123  do dddddddd
 `);
 });
 
-test("without a row it says so, and --all asks for the last day", async () => {
-  let asked: number | null = 0;
-  const list = async ({ endedSince }: { endedSince: number | null }) => ((asked = endedSince), []);
-  expect((await run(ps, [], { api: { turn: { list } } })).out).toBe("nothing runs (--all shows what has ended)\n");
-  expect(asked).toBeNull();
+test("ps says when nothing is running, and --all lists the last day", async () => {
+  let since: number | null = 0;
+  const list = async ({ endedSince }: { endedSince: number | null }) => ((since = endedSince), []);
+  expect((await run(ps, [], { api: { turn: { list } } })).out).toBe("nothing is running (--all lists ended turns)\n");
+  expect(since).toBeNull();
   await run(ps, ["--all"], { api: { turn: { list } } });
-  expect(Date.now() - asked).toBeGreaterThanOrEqual(86_400_000);
+  expect(Date.now() - since).toBeGreaterThanOrEqual(86_400_000);
 });

@@ -1,4 +1,5 @@
-// skein ps: what runs on this machine, in every project and whoever started it; sub-sessions below their parents.
+// skein ps: lists the turns of all processes on this machine, in every project. Sub-sessions are below their parents.
+import { costText } from "../../../protocol/tree/usage-text.ts";
 import { formatDuration } from "../../../kit/text/duration.ts";
 import { oneLine, shortCount } from "../../../kit/text/cut-text.ts";
 import type { TurnInfo } from "../../../protocol/api/control.ts";
@@ -14,13 +15,13 @@ import { jsonText } from "../../print/json.ts";
 
 export const ps: Command = {
   name: "ps",
-  summary: "what runs on this machine, in all projects",
+  summary: "list what is running on this machine, in all projects",
   usage: "[--all] [--json]",
   positionals: { min: 0, max: 0 },
-  flags: [{ name: "all", summary: "also what ended in the last 24 hours, and how" }, jsonFlag],
+  flags: [{ name: "all", summary: "also list turns that ended in the last 24 hours, and how" }, jsonFlag],
   notes: `A turn is running, paused, asking (it waits for an answer: \`skein asks\`) or
-interrupted (its process is gone: \`skein run --resume <session>\` goes on).
-Tokens are those that --max-tokens counts. A narrow terminal shows fewer columns.`,
+interrupted (its process is gone: continue with \`skein run --resume <session>\`).
+TOKENS counts the same tokens as --max-tokens. A narrow terminal shows fewer columns.`,
   run: runPs,
 };
 
@@ -29,63 +30,63 @@ const dayMs = 86_400_000;
 async function runPs(args: Args, ctx: CommandContext): Promise<number> {
   const all = args.flags["all"] === true;
   const api = await ctx.api();
-  const rows = await api.turn.list({ endedSince: all ? Date.now() - dayMs : null });
+  const turns = await api.turn.list({ endedSince: all ? Date.now() - dayMs : null });
   if (args.flags["json"]) {
-    ctx.out.write(jsonText(rows.map(turnInfoRecord)));
+    ctx.out.write(jsonText(turns.map(turnInfoRecord)));
     return 0;
   }
-  if (rows.length === 0) {
-    ctx.out.write(all ? "nothing runs, and nothing ran in the last 24 hours\n" : "nothing runs (--all shows what has ended)\n");
+  if (turns.length === 0) {
+    ctx.out.write(all ? "nothing is running, and nothing ran in the last 24 hours\n" : "nothing is running (--all lists ended turns)\n");
     return 0;
   }
   const style = styleOf(ctx.out);
-  const table = indentUnderParents(rows).map(({ row, depth }) =>
+  const table = indentUnderParents(turns).map(({ row, depth }) =>
     columns.map((column) => column.cell(row, { depth, style, home: ctx.home })),
   );
-  const shown = fitting(table, ctx.out.columns);
-  const cells = table.map((line) => shown.map((at) => line[at] as string));
-  ctx.out.write(tableText(cells, { columns: shown.map((at) => columns[at]!), width: ctx.out.columns, paintTitle: style.dim }));
+  const visible = visibleColumns(table, ctx.out.columns);
+  const cells = table.map((line) => visible.map((index) => line[index] as string));
+  ctx.out.write(tableText(cells, { columns: visible.map((index) => columns[index]!), width: ctx.out.columns, paintTitle: style.dim }));
   return 0;
 }
 
-type Cell = { depth: number; style: Style; home: string };
+type CellContext = { depth: number; style: Style; home: string };
 type PsColumn = {
   title: string;
   align?: "right";
-  /** In a narrow terminal the highest goes first. */
+  /** A narrow terminal drops the columns with the highest number first; 0 always stays. */
   spare: number;
-  cell: (row: TurnInfo, look: Cell) => string;
+  cell: (info: TurnInfo, cell: CellContext) => string;
 };
 
 const columns: readonly PsColumn[] = [
   { title: "SESSION", spare: 0, cell: ({ session }, { depth }) => `${"  ".repeat(depth)}${shortId(session.id)}` },
   { title: "NAME", spare: 1, cell: ({ session }) => oneLine(stripControls(session.name ?? ""), 24) },
-  { title: "STATE", spare: 0, cell: (row, { style }) => stateText(row, style) },
+  { title: "STATE", spare: 0, cell: (info, { style }) => stateText(info, style) },
   { title: "AGE", align: "right", spare: 0, cell: ({ turn }) => ageText(turn.startedAt) },
   { title: "AGENT", spare: 4, cell: ({ turn }) => stripControls(turn.agent) },
   { title: "ROLE", spare: 2, cell: ({ turn }) => stripControls(turn.role ?? "") },
   { title: "MODEL", spare: 5, cell: ({ turn }) => oneLine(stripControls(turn.model ?? "-"), 32) },
   { title: "STEPS", align: "right", spare: 6, cell: ({ turn }) => String(turn.steps) },
   { title: "TOKENS", align: "right", spare: 3, cell: ({ turn }) => shortCount(countedTokens(turn.usage)) },
-  { title: "COST", align: "right", spare: 3, cell: ({ turn }) => (turn.costUsd === null ? "?" : `$${turn.costUsd.toFixed(4)}`) },
+  { title: "COST", align: "right", spare: 3, cell: ({ turn }) => costText(turn.costUsd, { isTight: true }) },
   { title: "PROJECT", spare: 7, cell: ({ session }, { home }) => shortPath(stripControls(session.project), home) },
   { title: "TASK", spare: 0, cell: ({ session }) => stripControls(session.task ?? "") },
 ];
 
-const taskRoom = 24;
+const minTaskWidth = 24;
 
-/** Which columns are shown: those that say something, and of them as many as leave room for the task. */
-function fitting(lines: readonly string[][], width: number): number[] {
+/** Indices of the columns that are not empty, and as many of them as leave `minTaskWidth` for the task. */
+function visibleColumns(lines: readonly string[][], width: number): number[] {
   const last = columns.length - 1;
-  const wide = columns.map(({ title }, at) => Math.max(title.length, ...lines.map((line) => Bun.stringWidth(line[at] ?? ""))));
-  let shown = columns.map((_, at) => at).filter((at) => at === last || lines.some((line) => line[at] !== ""));
-  const before = () => shown.filter((at) => at !== last).reduce((sum, at) => sum + (wide[at] ?? 0) + 2, 0);
-  while (before() + taskRoom > width) {
-    const most = Math.max(...shown.map((at) => columns[at]?.spare ?? 0));
-    if (most === 0) break;
-    shown = shown.filter((at) => columns[at]?.spare !== most);
+  const widths = columns.map(({ title }, index) => Math.max(title.length, ...lines.map((line) => Bun.stringWidth(line[index] ?? ""))));
+  let visible = columns.map((_, index) => index).filter((index) => index === last || lines.some((line) => line[index] !== ""));
+  const widthBeforeTask = () => visible.filter((index) => index !== last).reduce((sum, index) => sum + (widths[index] ?? 0) + 2, 0);
+  while (widthBeforeTask() + minTaskWidth > width) {
+    const maxSpare = Math.max(...visible.map((index) => columns[index]?.spare ?? 0));
+    if (maxSpare === 0) break;
+    visible = visible.filter((index) => columns[index]?.spare !== maxSpare);
   }
-  return shown;
+  return visible;
 }
 
 function stateText({ state, turn }: TurnInfo, style: Style): string {
@@ -98,7 +99,7 @@ function ageText(startedAt: number): string {
   return ms < 60_000 ? `${Math.floor(ms / 1000)} s` : formatDuration(ms);
 }
 
-/** The home as ~, and of a long path its last two names. */
+/** Writes the home directory as ~, and only the last two names of a long path. */
 function shortPath(path: string, home: string): string {
   const short = path === home || path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;
   const names = short.split("/");

@@ -61,7 +61,7 @@ async function runAttach(args: Args, ctx: CommandContext): Promise<number> {
     show(event);
   };
   try {
-    if (history.left > 0) screen.write(`${styleOf(screen).dim(`${history.left} earlier events: skein logs --limit shows them`)}\n`);
+    if (history.omitted > 0) screen.write(`${styleOf(screen).dim(`${history.omitted} earlier events: skein logs --limit shows them`)}\n`);
     for (const event of history.events) take(event);
     seen.status = null;
     const how = await followed(api.turn.watch({ session: session.id, afterSeq: history.seq, until: "idle" }), take, left.promise);

@@ -33,7 +33,7 @@ async function runLogs(args: Args, ctx: CommandContext): Promise<number> {
   const show: (event: Event) => void = isJson
     ? (event) => printRecord(ctx, eventRecord(event))
     : sessionPrinter(ctx.out, { stream: ctx.out.isTty, answers: "elsewhere" });
-  if (history.left > 0) ctx.err.write(`${styleOf(ctx.err).dim(`${history.left} earlier events: --limit shows more`)}\n`);
+  if (history.omitted > 0) ctx.err.write(`${styleOf(ctx.err).dim(`${history.omitted} earlier events: --limit shows more`)}\n`);
   for (const event of history.events) show(event);
   if (args.flags["follow"] !== true) return 0;
   for await (const event of api.turn.watch({ session: session.id, afterSeq: history.seq, until: "idle" })) show(event);

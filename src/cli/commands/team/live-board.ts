@@ -15,7 +15,7 @@ const everyMs = 1_000;
 const soonMs = 100;
 
 /** `inner` prints what stays; it is told of everything but what the board shows. */
-export function liveBoard(api: Api, session: string, ctx: CommandContext, inner: (door: CommandContext) => Printer): LiveBoard {
+export function liveBoard(api: Api, session: string, ctx: CommandContext, inner: (ctx: CommandContext) => Printer): LiveBoard {
   const style = styleOf(ctx.err);
   const unicode = showsUnicode(ctx.env);
   const drawn = inPlace(ctx.err);

@@ -42,7 +42,7 @@ const verbs: Record<string, Verb> = {
   artifact: {
     words: [2, 3],
     needs: "a path",
-    value: ({ positionals: [, path = "", description] }, place, door) => ({ path: sharedPath(path, place, door), description }),
+    value: ({ positionals: [, path = "", description] }, place, ctx) => ({ path: sharedPath(path, place, ctx), description }),
   },
   dependency: {
     words: [3, 3],
@@ -53,10 +53,10 @@ const verbs: Record<string, Verb> = {
     words: [3, 3],
     needs: "success or failure, and a summary",
     flag: "output",
-    value: ({ positionals: [, result = "", summary], flags }, place, door) => {
+    value: ({ positionals: [, result = "", summary], flags }, place, ctx) => {
       if (result !== "success" && result !== "failure") throw new Fault("usage", `work completes with success or failure, not "${result}"`);
       const outputs = (flags["output"] ?? []) as string[];
-      return { result, summary, outputs: outputs.map((path) => sharedPath(path, place, door)) };
+      return { result, summary, outputs: outputs.map((path) => sharedPath(path, place, ctx)) };
     },
   },
 };

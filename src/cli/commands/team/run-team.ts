@@ -30,17 +30,17 @@ export async function runTeam(args: Args, ctx: CommandContext): Promise<number> 
   return take(api, session, turn, args, ctx);
 }
 
-export async function resumeTeam(args: Args, door: CommandContext): Promise<number> {
-  const flags = readFlags(args, door);
+export async function resumeTeam(args: Args, ctx: CommandContext): Promise<number> {
+  const flags = readFlags(args, ctx);
   refuseDetachedMerge(args);
-  const here = await door.api();
-  const session = await findTeam(here, door, args.positionals[1]);
+  const here = await ctx.api();
+  const session = await findTeam(here, ctx, args.positionals[1]);
   const { isKept } = await here.team.show({ session: session.id });
   if (!isKept)
     throw new Fault("usage", "the directory of this team was cleaned away: it can't go on", { hint: "skein team run begins another" });
-  const turn = { ...buildTurn(flags, await here.config.values(), door), team: { work: "resume" } satisfies TeamTask };
-  const api = flags.on("detach") ? await connectHubFor(door, { cwd: session.directory }) : here;
-  return take(api, session, turn, args, door);
+  const turn = { ...buildTurn(flags, await here.config.values(), ctx), team: { work: "resume" } satisfies TeamTask };
+  const api = flags.on("detach") ? await connectHubFor(ctx, { cwd: session.directory }) : here;
+  return take(api, session, turn, args, ctx);
 }
 
 function refuseDetachedMerge(args: Args): void {

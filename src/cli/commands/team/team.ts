@@ -42,7 +42,7 @@ const verbs: Record<string, Verb> = {
     flags: ["json"],
     load: async () => {
       const { roles } = await import("../setup/roles.ts");
-      return (args, door) => roles.run({ ...args, positionals: [] }, door);
+      return (args, ctx) => roles.run({ ...args, positionals: [] }, ctx);
     },
   },
 };

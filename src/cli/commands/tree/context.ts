@@ -1,4 +1,4 @@
-// skein context: exactly what the agent would be sent, with token counts.
+// skein context: prints the next request of the agent, with token counts.
 import type { ContextView } from "../../../protocol/api/api.ts";
 import { jsonFlag } from "../../parse/args.ts";
 import type { Args, Command, CommandContext } from "../../parse/command.ts";
@@ -8,22 +8,22 @@ import { styleOf } from "../../terminal/style.ts";
 
 export const context: Command = {
   name: "context",
-  summary: "exactly what the agent would be sent next",
+  summary: "show exactly what the agent gets with its next request",
   usage: "[session] [node] [--body] [--json]",
   positionals: { min: 0, max: 2 },
-  flags: [{ name: "body", summary: "the body of the request, as its vendor gets it" }, jsonFlag],
-  notes: "Token counts are estimates; what a vendor counted is in the usage of each turn.",
+  flags: [{ name: "body", summary: "print the body of the request as the vendor gets it" }, jsonFlag],
+  notes: "Token counts are estimates. The vendor's own counts are in the usage of each turn.",
   run: runContext,
 };
 
 async function runContext(args: Args, ctx: CommandContext): Promise<number> {
   const api = await ctx.api();
   const session = await findSession(api, ctx, args.positionals[0]);
-  const wanted = args.positionals[1];
-  const node = wanted === undefined ? null : (await findNode(api, session, wanted)).id;
+  const [, query] = args.positionals;
+  const node = query === undefined ? null : (await findNode(api, session, query)).id;
   const view = await api.context.render({ session: session.id, node });
   if (args.flags["json"]) ctx.out.write(jsonText(recordOf(view)));
-  else if (args.flags["body"]) ctx.out.write(`${view.body ?? "no model can be asked, so there is no request"}\n`);
+  else if (args.flags["body"]) ctx.out.write(`${view.body ?? "there is no request, because no model is available"}\n`);
   else ctx.out.write(textOf(view, styleOf(ctx.out)));
   return 0;
 }

@@ -1,6 +1,6 @@
-// skein new: an empty session to work in.
+// skein new: creates an empty session.
+import { printableLabel } from "../../print/session-label.ts";
 import { sessionRecord } from "../../../protocol/json/records.ts";
-import { shortId } from "../../../protocol/tree/node.ts";
 import { jsonFlag } from "../../parse/args.ts";
 import type { Args, Command, CommandContext } from "../../parse/command.ts";
 import { jsonText } from "../../print/json.ts";
@@ -10,7 +10,7 @@ export const create: Command = {
   summary: "start an empty session and use it",
   usage: "[name] [-m vendor/id] [--json]",
   positionals: { min: 0, max: 1 },
-  flags: [{ name: "model", short: "m", value: "vendor/id[:effort]", summary: "which model answers in it" }, jsonFlag],
+  flags: [{ name: "model", short: "m", value: "vendor/id[:effort]", summary: "the model of the session" }, jsonFlag],
   run: runCreate,
 };
 
@@ -30,9 +30,7 @@ async function runCreate(args: Args, ctx: CommandContext): Promise<number> {
     transcriptDir: null,
   });
   ctx.out.write(
-    args.flags["json"]
-      ? jsonText(sessionRecord(session))
-      : `${session.name ?? shortId(session.id)}: a new session on ${session.model ?? "no model"}\n`,
+    args.flags["json"] ? jsonText(sessionRecord(session)) : `${printableLabel(session)}: a new session on ${session.model ?? "no model"}\n`,
   );
   return 0;
 }

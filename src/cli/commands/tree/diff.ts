@@ -1,4 +1,5 @@
-// skein diff: two branches side by side: where they part, and what each did after that.
+// skein diff: compares two branches after the node where they part.
+import { nodeSummary } from "../../../protocol/tree/node-summary.ts";
 import { groupDigits, oneLine } from "../../../kit/text/cut-text.ts";
 import { branchStats, branchName, changeSigns } from "../../../protocol/tree/branch-stats.ts";
 import { shortId } from "../../../protocol/tree/node.ts";
@@ -6,7 +7,7 @@ import { type BranchComparison, type BranchSide, comparisonRecord } from "../../
 import { jsonFlag } from "../../parse/args.ts";
 import type { Args, Command, CommandContext } from "../../parse/command.ts";
 import { jsonText } from "../../print/json.ts";
-import { nodeMarker, nodeSummary } from "../../print/tree.ts";
+import { nodeMarker } from "../../print/tree.ts";
 import { stripControls, type Style, styleOf } from "../../terminal/style.ts";
 import { fit, tableText } from "../../terminal/table.ts";
 
@@ -16,7 +17,7 @@ export const diff: Command = {
   usage: "<session> <session> [--json]",
   positionals: { min: 2, max: 2 },
   flags: [jsonFlag],
-  notes: "A node can stand for a session. Everything is counted after the node where the two part.",
+  notes: "A node can be given instead of a session. Everything is counted after the node where the two part.",
   run: runDiff,
 };
 
@@ -33,7 +34,7 @@ function comparisonText({ fork, sharedNodes, a, b }: BranchComparison, ctx: Comm
   const { columns } = ctx.out;
   const parting =
     fork === null
-      ? "the two share nothing"
+      ? "the two have no node in common"
       : `they part after ${style.bold(shortId(fork.id))} (${groupDigits(sharedNodes)} shared)\n${style.dim(fit(`${nodeMarker(fork)} ${stripControls(oneLine(nodeSummary(fork), 2 * columns))}`, columns))}`;
   const rows = branchStats.map(([name, figure]) => [style.dim(name), figure(a), figure(b)]);
   const table = tableText([["", style.green(stripControls(branchName(a))), style.green(stripControls(branchName(b)))], ...rows], {

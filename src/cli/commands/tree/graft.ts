@@ -1,19 +1,19 @@
-// skein graft: bring the conclusion of one branch into another.
+// skein graft: adds the conclusion of one branch to another.
+import { printableLabel } from "../../print/session-label.ts";
 import { shortId } from "../../../protocol/tree/node.ts";
 import { nodeRecord } from "../../../protocol/json/records.ts";
 import { jsonFlag } from "../../parse/args.ts";
 import type { Args, Command, CommandContext } from "../../parse/command.ts";
 import { findSession } from "../../parse/find-session.ts";
 import { jsonText } from "../../print/json.ts";
-import { stripControls } from "../../terminal/style.ts";
 
 export const graft: Command = {
   name: "graft",
-  summary: "bring a branch's conclusion into another session, as one node",
+  summary: "add a branch's conclusion to another session, as one node",
   usage: "<session> [--into session] [--json]",
   positionals: { min: 1, max: 1 },
-  flags: [{ name: "into", value: "session", summary: "where it goes (default the project's current session)" }, jsonFlag],
-  notes: "The next turn there is sent it. Moving back in the tree removes it.",
+  flags: [{ name: "into", value: "session", summary: "the session to add it to (default: the project's current one)" }, jsonFlag],
+  notes: "The next turn there gets it. Moving back in the tree removes it.",
   run: runGraft,
 };
 
@@ -22,7 +22,6 @@ async function runGraft(args: Args, ctx: CommandContext): Promise<number> {
   const from = await findSession(api, ctx, args.positionals[0]);
   const into = await findSession(api, ctx, args.flags["into"] as string | undefined);
   const node = await api.graft.make({ from: from.id, into: into.id });
-  const name = stripControls(into.name ?? shortId(into.id));
-  ctx.out.write(args.flags["json"] ? jsonText(nodeRecord(node)) : `grafted into ${name} as ${shortId(node.id)}\n`);
+  ctx.out.write(args.flags["json"] ? jsonText(nodeRecord(node)) : `grafted into ${printableLabel(into)} as ${shortId(node.id)}\n`);
   return 0;
 }

@@ -1,4 +1,5 @@
-// skein list: the sessions of this project, the current one marked.
+// skein list: lists the sessions of this project and marks the current one.
+import { printableLabel } from "../../print/session-label.ts";
 import { ago } from "../../../kit/text/duration.ts";
 import { shortId } from "../../../protocol/tree/node.ts";
 import { sessionRecord } from "../../../protocol/json/records.ts";
@@ -11,14 +12,14 @@ import { tableText } from "../../terminal/table.ts";
 
 export const list: Command = {
   name: "list",
-  summary: "the sessions of this project",
+  summary: "list the sessions of this project",
   usage: "[--all] [--archived] [--names] [--limit n] [--json]",
   positionals: { min: 0, max: 0 },
   flags: [
-    { name: "all", summary: "of every project, sub-sessions included" },
-    { name: "archived", summary: "those that were deleted and can be restored" },
-    { name: "names", summary: "only names, or short ids, one to a line: what the shell completes" },
-    { name: "limit", value: "n", summary: "at most so many (default 50)" },
+    { name: "all", summary: "list the sessions of every project, with sub-sessions" },
+    { name: "archived", summary: "list deleted sessions, which can be restored" },
+    { name: "names", summary: "print only names or short ids, one per line (for shell completion)" },
+    { name: "limit", value: "n", summary: "list at most n sessions (default 50)" },
     jsonFlag,
   ],
   run: runList,
@@ -34,20 +35,20 @@ async function runList(args: Args, ctx: CommandContext): Promise<number> {
     subSessions: all,
     limit: limit + 1,
   });
-  const shown = sessions.slice(0, limit);
+  const listed = sessions.slice(0, limit);
   if (args.flags["names"]) {
-    for (const session of shown) ctx.out.write(`${stripControls(session.name ?? shortId(session.id))}\n`);
+    for (const session of listed) ctx.out.write(`${printableLabel(session)}\n`);
     return 0;
   }
   if (args.flags["json"]) {
-    ctx.out.write(jsonText(shown.map(sessionRecord)));
+    ctx.out.write(jsonText(listed.map(sessionRecord)));
     return 0;
   }
-  if (shown.length === 0) ctx.out.write(all ? "there are no sessions\n" : "there are no sessions in this project (--all shows others)\n");
+  if (listed.length === 0) ctx.out.write(all ? "there are no sessions\n" : "there are no sessions in this project (--all shows others)\n");
   const current = await api.session.current({ directory: ctx.cwd });
   const style = styleOf(ctx.out);
-  const isMixed = shown.some((session) => session.agent !== "native");
-  const rows = shown.map((session) => cells(session, { isCurrent: session.id === current?.id, isMixed, all }, style));
+  const isMixed = listed.some((session) => session.agent !== "native");
+  const rows = listed.map((session) => rowCells(session, { isCurrent: session.id === current?.id, isMixed, all }, style));
   const columns = [
     {},
     { title: "SESSION" },
@@ -62,9 +63,9 @@ async function runList(args: Args, ctx: CommandContext): Promise<number> {
   return 0;
 }
 
-type Shown = { isCurrent: boolean; isMixed: boolean; all: boolean };
+type RowOptions = { isCurrent: boolean; isMixed: boolean; all: boolean };
 
-function cells(session: Session, { isCurrent, isMixed, all }: Shown, style: ReturnType<typeof styleOf>): string[] {
+function rowCells(session: Session, { isCurrent, isMixed, all }: RowOptions, style: ReturnType<typeof styleOf>): string[] {
   const name = session.name === null ? shortId(session.id) : `${stripControls(session.name)} ${style.dim(shortId(session.id))}`;
   const used = ago(Date.now() - session.updatedAt);
   const project = all ? [stripControls(session.project)] : [];

@@ -1,4 +1,5 @@
-// The small verbs on one session: use, rename, delete, restore. Each says what it did in one line.
+// The small commands on one session: use, rename, delete, restore. Each prints one line.
+import { printableLabel } from "../../print/session-label.ts";
 import type { Api } from "../../../protocol/api/api.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import { shortId } from "../../../protocol/tree/node.ts";
@@ -8,73 +9,71 @@ import { jsonFlag } from "../../parse/args.ts";
 import type { Args, Command, CommandContext } from "../../parse/command.ts";
 import { findSession } from "../../parse/find-session.ts";
 import { jsonText } from "../../print/json.ts";
-import { stripControls } from "../../terminal/style.ts";
 
-type Done = { record: unknown; text: string };
-type Verb = {
+type SessionCommandResult = { record: unknown; text: string };
+type SessionCommand = {
   name: string;
   summary: string;
-  words: string[];
-  notes?: string;
-  act: (api: Api, session: Session, args: Args, ctx: CommandContext) => Promise<Done>;
+  positionals: string[];
+  act: (api: Api, session: Session, args: Args, ctx: CommandContext) => Promise<SessionCommandResult>;
 };
 
-const labelOf = (session: Session) => stripControls(session.name ?? shortId(session.id));
-
-export const use = verb({
+export const use = sessionCommand({
   name: "use",
-  summary: "make a session the one that --continue means here",
-  words: ["session"],
-  async act(api, session, _args, door) {
-    await api.session.use({ session: session.id, directory: door.cwd });
-    return { record: sessionRecord(session), text: `using ${labelOf(session)}` };
+  summary: "make a session the current one, which --continue uses",
+  positionals: ["session"],
+  async act(api, session, _args, ctx) {
+    await api.session.use({ session: session.id, directory: ctx.cwd });
+    return { record: sessionRecord(session), text: `using ${printableLabel(session)}` };
   },
 });
 
-export const rename = verb({
+export const rename = sessionCommand({
   name: "rename",
   summary: "give a session another name",
-  words: ["session", "name"],
+  positionals: ["session", "name"],
   async act(api, session, args) {
     const renamed = await api.session.rename({ session: session.id, name: args.positionals[1] as string });
-    return { record: sessionRecord(renamed), text: `${labelOf(session)} is now ${labelOf(renamed)}` };
+    return { record: sessionRecord(renamed), text: `${printableLabel(session)} is now ${printableLabel(renamed)}` };
   },
 });
 
-export const remove = verb({
+export const remove = sessionCommand({
   name: "delete",
-  summary: "archive a session; its nodes stay while anything reaches them",
-  words: ["session"],
+  summary: "archive a session; restore brings it back",
+  positionals: ["session"],
   async act(api, session) {
     const archived = await api.session.archive({ session: session.id });
-    return { record: sessionRecord(archived), text: `archived ${labelOf(session)}; skein restore ${shortId(session.id)} brings it back` };
+    return {
+      record: sessionRecord(archived),
+      text: `archived ${printableLabel(session)}; skein restore ${shortId(session.id)} brings it back`,
+    };
   },
 });
 
-export const restore = verb({
+export const restore = sessionCommand({
   name: "restore",
   summary: "bring an archived session back",
-  words: ["session"],
+  positionals: ["session"],
   async act(api, session) {
-    if (session.archivedAt === null) throw new Fault("usage", `${labelOf(session)} is not archived`);
+    if (session.archivedAt === null) throw new Fault("usage", `${printableLabel(session)} is not archived`);
     const restored = await api.session.restore({ session: session.id });
-    return { record: sessionRecord(restored), text: `restored ${labelOf(restored)}` };
+    return { record: sessionRecord(restored), text: `restored ${printableLabel(restored)}` };
   },
 });
 
-function verb(row: Verb): Command {
+function sessionCommand({ name, summary, positionals, act }: SessionCommand): Command {
   return {
-    name: row.name,
-    summary: row.summary,
-    usage: `${row.words.map((word) => `<${word}>`).join(" ")} [--json]`,
-    positionals: { min: row.words.length, max: row.words.length },
+    name,
+    summary,
+    usage: `${positionals.map((word) => `<${word}>`).join(" ")} [--json]`,
+    positionals: { min: positionals.length, max: positionals.length },
     flags: [jsonFlag],
-    ...(row.notes === undefined ? {} : { notes: row.notes }),
-    async run(args, door) {
-      const api = await door.api();
-      const session = await findSession(api, door, args.positionals[0]);
-      const done = await row.act(api, session, args, door);
-      door.out.write(args.flags["json"] ? jsonText(done.record) : `${done.text}\n`);
+    async run(args, ctx) {
+      const api = await ctx.api();
+      const session = await findSession(api, ctx, args.positionals[0]);
+      const { record, text } = await act(api, session, args, ctx);
+      ctx.out.write(args.flags["json"] ? jsonText(record) : `${text}\n`);
       return 0;
     },
   };

@@ -1,4 +1,4 @@
-// skein show: the tree of a session, sessions as labels on their tips.
+// skein show: prints the tree of a session, with sessions as labels on their tips.
 import { nodeRecord, sessionRecord, turnRecord } from "../../../protocol/json/records.ts";
 import { jsonFlag } from "../../parse/args.ts";
 import type { Args, Command, CommandContext } from "../../parse/command.ts";
@@ -8,7 +8,7 @@ import { treeText } from "../../print/tree.ts";
 
 export const show: Command = {
   name: "show",
-  summary: "the tree of a session, with every branch",
+  summary: "show the tree of a session, with every branch",
   usage: "[session] [--json]",
   positionals: { min: 0, max: 1 },
   flags: [jsonFlag],
@@ -25,6 +25,6 @@ async function runShow(args: Args, ctx: CommandContext): Promise<number> {
     );
     return 0;
   }
-  ctx.out.write(view.nodes.length === 0 ? "nothing was said in this session yet\n" : `${treeText(view, ctx.out)}\n`);
+  ctx.out.write(view.nodes.length === 0 ? "this session has no messages yet\n" : `${treeText(view, ctx.out)}\n`);
   return 0;
 }

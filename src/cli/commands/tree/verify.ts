@@ -1,4 +1,4 @@
-// skein verify: is everything that was stored still whole?
+// skein verify: checks the integrity of the store.
 import { pluralize } from "../../../kit/text/cut-text.ts";
 import { jsonFlag } from "../../parse/args.ts";
 import type { Args, Command, CommandContext } from "../../parse/command.ts";
@@ -7,13 +7,13 @@ import { stripControls, styleOf } from "../../terminal/style.ts";
 
 export const verify: Command = {
   name: "verify",
-  summary: "check the whole store, and list what is damaged",
+  summary: "check the whole store, and list damaged data",
   usage: "[--repair] [--json]",
   positionals: { min: 0, max: 0 },
-  flags: [{ name: "repair", summary: "mend what can be mended, then check" }, jsonFlag],
-  notes: `Exit code 0 when all is well, 1 when there are problems. --repair fills
-transcripts from the store, releases sessions that dead processes hold, makes a
-damaged full-text index again and removes files that belong to nothing.`,
+  flags: [{ name: "repair", summary: "repair what can be repaired, then check" }, jsonFlag],
+  notes: `The exit code is 0 without problems, else 1. --repair completes transcripts from
+the store, releases sessions held by processes that have exited, rebuilds a damaged
+full-text index and deletes files that belong to nothing.`,
   run: runVerify,
 };
 
@@ -29,10 +29,12 @@ async function runVerify(args: Args, ctx: CommandContext): Promise<number> {
     return ok ? 0 : 1;
   }
   const style = styleOf(ctx.out);
-  const all = (["session", "turn", "node", "handle", "transcript"] as const).map((noun) => pluralize(report[`${noun}s`], noun)).join(", ");
+  const totals = (["session", "turn", "node", "handle", "transcript"] as const)
+    .map((noun) => pluralize(report[`${noun}s`], noun))
+    .join(", ");
   for (const item of report.repaired ?? []) ctx.out.write(`${style.green("repaired")} ${stripControls(item.message)}\n`);
   for (const problem of report.problems)
     ctx.out.write(`${style.red(stripControls(problem.kind))} ${stripControls(problem.subject)}: ${stripControls(problem.message)}\n`);
-  ctx.out.write(ok ? `${style.green("ok")}: ${all}\n` : `${style.red(pluralize(report.problems.length, "problem"))} in ${all}\n`);
+  ctx.out.write(ok ? `${style.green("ok")}: ${totals}\n` : `${style.red(pluralize(report.problems.length, "problem"))} in ${totals}\n`);
   return ok ? 0 : 1;
 }
