@@ -124,7 +124,7 @@ describe("search", () => {
     const none = await skein.run(["search", "nowhere"]);
     expect({ code: none.code, out: none.out }).toEqual({ code: 1, out: "" });
     expect((await skein.run(["search", "zucchini", "--limit", "x"])).code).toBe(2);
-    expect((await skein.run(["search", "***"])).err).toContain("no word to look for");
+    expect((await skein.run(["search", "***"])).err).toContain("no word to search for");
   });
 });
 
