@@ -47,7 +47,7 @@ function written(count = nodes.length): string {
   return path;
 }
 
-test("a transcript begins with what the session is", async () => {
+test("a transcript begins with a header about the session", async () => {
   const path = written(0);
   expect(path).toEndWith(join(".skein", "sessions", "2026-11-16-01-02-03-deadbeef.jsonl"));
   expect((await readTranscript(path)).header).toEqual({
@@ -64,7 +64,7 @@ test("a transcript begins with what the session is", async () => {
   });
 });
 
-test("each part is one line with fields for role, tool and error", async () => {
+test("each part of a node is one line with fields for role, tool and error", async () => {
   const { lines, torn } = await readTranscript(written());
   expect(torn).toBe(false);
   expect(lines.map((line) => `${line.id}.${line.part} ${line.role}`)).toEqual([
@@ -103,7 +103,7 @@ test("each part is one line with fields for role, tool and error", async () => {
   expect(lines.filter((line) => line.token_usage)).toHaveLength(1);
 });
 
-test("a transcript is private, made once, and kept out of commits", () => {
+test("a transcript is private, created once, and ignored by git", () => {
   const path = written(1);
   expect(statSync(path).mode & 0o777).toBe(0o600);
   expect(statSync(join(path, "..")).mode & 0o777).toBe(0o700);
@@ -111,7 +111,7 @@ test("a transcript is private, made once, and kept out of commits", () => {
   expect(() => Transcript.create(path, session, { provider: null })).toThrow("can't be written");
 });
 
-test("a torn last line is read around, and taken away when the session goes on", async () => {
+test("a torn last line is skipped by readers, and removed when the session continues", async () => {
   const whole = readFileSync(written(), "utf8");
   for (const lost of [1, 5, 60, 200, whole.length - whole.indexOf("\n") - 2]) {
     const path = written();
@@ -127,7 +127,7 @@ test("a torn last line is read around, and taken away when the session goes on",
   }
 });
 
-test("nodes that a crash kept from the file are added", async () => {
+test("nodes that are missing after a crash are added", async () => {
   const path = written(2);
   const transcript = Transcript.open(path);
   expect(await catchUp(transcript, nodes)).toBe(nodes.slice(2).flatMap(toTranscriptLines).length);
@@ -136,7 +136,7 @@ test("nodes that a crash kept from the file are added", async () => {
   expect(readFileSync(path, "utf8")).toBe(readFileSync(written(), "utf8"));
 });
 
-test("a last line that is no JSON does not make everything be written twice", async () => {
+test("a last line that is not JSON does not cause duplicate lines", async () => {
   const path = written(2);
   appendFileSync(path, "garbage\n");
   const transcript = Transcript.open(path);
@@ -144,7 +144,7 @@ test("a last line that is no JSON does not make everything be written twice", as
   transcript.close();
 });
 
-test("a file that lost even its header gets it again", async () => {
+test("a file without its header gets it again", async () => {
   const path = written();
   writeFileSync(path, '{"session_id":"01');
   const transcript = Transcript.open(path, { session, provider: "replay" });
@@ -153,7 +153,7 @@ test("a file that lost even its header gets it again", async () => {
   expect(readFileSync(path, "utf8")).toBe(readFileSync(written(), "utf8"));
 });
 
-test("a very long line is no obstacle", async () => {
+test("a very long last line is read correctly", async () => {
   const path = written(1);
   const long: Node = { ...nodes[0]!, id: "long", parts: [{ kind: "text", text: "y".repeat(3 << 20) }] };
   const first = Transcript.open(path);
@@ -166,6 +166,6 @@ test("a very long line is no obstacle", async () => {
   expect((await readTranscript(path)).lines).toHaveLength(3);
 });
 
-test("a transcript that is not there is said to be so", () => {
-  expect(() => Transcript.open(join(root, "none.jsonl"))).toThrow("is not there");
+test("opening a missing transcript throws a fault", () => {
+  expect(() => Transcript.open(join(root, "none.jsonl"))).toThrow("is missing");
 });

@@ -1,5 +1,5 @@
-// A session's transcript file: made once, appended as the session goes, readable after any crash.
-// The store is the truth; what a crash kept from the file is added from there.
+// The transcript file of a session: created once, then only appended to, and readable after any crash.
+// The store is authoritative: `catchUp` adds the lines that a crash prevented.
 import { closeSync, constants, fstatSync, ftruncateSync, mkdirSync, openSync, readSync, writeFileSync, writeSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { Fault, messageOf } from "../protocol/api/error.ts";
@@ -10,7 +10,7 @@ import { toTranscriptHeader, toTranscriptLines, type TranscriptHeader, type Tran
 
 export class Transcript {
   readonly path: string;
-  /** The last whole line that is in the file; null when there is only the header. */
+  /** The last whole line of the file; null if there is only the header. */
   last: { id: string; part: number } | null;
   readonly #fd: number;
   #bytes: number;
@@ -23,23 +23,23 @@ export class Transcript {
   }
 
   static create(path: string, session: Session, options: { provider: string | null }): Transcript {
-    return unlessRefused(path, () => {
-      makeDirectory(dirname(path));
+    return withFileFaults(path, () => {
+      createDirectory(dirname(path));
       const fd = openSync(path, constants.O_CREAT | constants.O_EXCL | constants.O_RDWR | constants.O_APPEND, 0o600);
       const transcript = new Transcript(path, fd, 0, null);
-      transcript.#put(`${JSON.stringify(toTranscriptHeader(session, options.provider))}\n`);
+      transcript.#write(`${JSON.stringify(toTranscriptHeader(session, options.provider))}\n`);
       return transcript;
     });
   }
 
-  /** Takes a torn last line away. A file that lost even its header gets it again from `start`. */
+  /** Removes a torn last line. Writes the header again, from `start`, if the file lost it. */
   static open(path: string, start?: { session: Session; provider: string | null }): Transcript {
-    return unlessRefused(path, () => {
+    return withFileFaults(path, () => {
       const fd = openSync(path, constants.O_RDWR | constants.O_APPEND);
       const { wholeBytes, bytes, line } = lastLine(fd);
       if (wholeBytes < bytes) ftruncateSync(fd, wholeBytes);
-      const transcript = new Transcript(path, fd, wholeBytes, lastPlace(line));
-      if (wholeBytes === 0 && start) transcript.#put(`${JSON.stringify(toTranscriptHeader(start.session, start.provider))}\n`);
+      const transcript = new Transcript(path, fd, wholeBytes, lastLineId(line));
+      if (wholeBytes === 0 && start) transcript.#write(`${JSON.stringify(toTranscriptHeader(start.session, start.provider))}\n`);
       return transcript;
     });
   }
@@ -51,7 +51,7 @@ export class Transcript {
   appendLines(lines: TranscriptLine[]): void {
     const last = lines.at(-1);
     if (!last) return;
-    unlessRefused(this.path, () => this.#put(lines.map((line) => `${JSON.stringify(line)}\n`).join("")));
+    withFileFaults(this.path, () => this.#write(lines.map((line) => `${JSON.stringify(line)}\n`).join("")));
     this.last = { id: last.id, part: last.part };
   }
 
@@ -59,7 +59,7 @@ export class Transcript {
     closeSync(this.#fd);
   }
 
-  #put(text: string): void {
+  #write(text: string): void {
     const bytes = Buffer.from(text);
     try {
       for (let done = 0; done < bytes.length;) done += writeSync(this.#fd, bytes, done);
@@ -77,20 +77,20 @@ export function transcriptPath(directory: string, session: Pick<Session, "id" | 
   return join(directory, `${stamp}-${shortId(session.id)}.jsonl`);
 }
 
-/** Adds what the file lacks of the session's nodes (oldest first); returns how many lines that was. */
+/** Appends the missing lines of the session's nodes, oldest first. Returns the number of lines. */
 export async function catchUp(transcript: Transcript, nodes: Node[]): Promise<number> {
   const last = transcript.last;
-  const from = last ? nodes.findLastIndex((node) => node.id === last.id) : -1;
-  if (last && from === -1) return await addAbsent(transcript, nodes);
-  const rest = from === -1 ? [] : toTranscriptLines(nodes[from]!).filter((line) => line.part > last!.part);
-  const missing = [...rest, ...nodes.slice(from + 1).flatMap(toTranscriptLines)];
+  const lastIndex = last ? nodes.findLastIndex((node) => node.id === last.id) : -1;
+  if (last && lastIndex === -1) return await appendMissing(transcript, nodes);
+  const restOfNode = lastIndex === -1 ? [] : toTranscriptLines(nodes[lastIndex]!).filter((line) => line.part > last!.part);
+  const missing = [...restOfNode, ...nodes.slice(lastIndex + 1).flatMap(toTranscriptLines)];
   transcript.appendLines(missing);
   return missing.length;
 }
 
-async function addAbsent(transcript: Transcript, nodes: Node[]): Promise<number> {
-  const { places } = await readLineKeys(transcript.path);
-  const missing = nodes.flatMap(toTranscriptLines).filter((line) => !places.has(lineKey(line)));
+async function appendMissing(transcript: Transcript, nodes: Node[]): Promise<number> {
+  const { keys } = await readLineKeys(transcript.path);
+  const missing = nodes.flatMap(toTranscriptLines).filter((line) => !keys.has(lineKey(line)));
   transcript.appendLines(missing);
   return missing.length;
 }
@@ -99,29 +99,29 @@ export function lineKey(line: { id: string; part: number }): string {
   return `${line.id} ${line.part}`;
 }
 
-/** Which parts of which nodes a file holds, read piece by piece; lines that are no JSON are only counted. */
-export async function readLineKeys(path: string): Promise<{ places: Set<string>; broken: number; torn: boolean }> {
-  const places = new Set<string>();
+/** The keys of all lines of a file, read in chunks. Lines that are not JSON are only counted. */
+export async function readLineKeys(path: string): Promise<{ keys: Set<string>; broken: number; torn: boolean }> {
+  const keys = new Set<string>();
   const decoder = new TextDecoder();
   let broken = 0;
-  let rest: string[] = [];
+  let pending: string[] = [];
   for await (const chunk of Bun.file(path).stream()) {
     const [first = "", ...others] = decoder.decode(chunk, { stream: true }).split("\n");
-    rest.push(first);
+    pending.push(first);
     for (const next of others) {
-      const line = rest.join("");
-      rest = [next];
-      const place = parseLineId(line);
-      if (place) places.add(lineKey(place));
+      const line = pending.join("");
+      pending = [next];
+      const id = parseLineId(line);
+      if (id) keys.add(lineKey(id));
       else if (!isHeader(line)) broken += 1;
     }
   }
-  return { places, broken, torn: rest.join("") !== "" };
+  return { keys, broken, torn: pending.join("") !== "" };
 }
 
 export type ReadTranscript = { header: TranscriptHeader; lines: TranscriptLine[]; torn: boolean };
 
-/** Reads a whole file; a last line that was cut off is left out. */
+/** Reads a whole file without a torn last line. */
 export async function readTranscript(path: string): Promise<ReadTranscript> {
   const text = await Bun.file(path)
     .text()
@@ -129,33 +129,33 @@ export async function readTranscript(path: string): Promise<ReadTranscript> {
       throw new Fault("file-unreadable", `The transcript ${path} can't be read: ${messageOf(error)}`, { cause: error });
     });
   const rows = text.split("\n");
-  const rest = rows.pop() ?? "";
-  const [header, ...lines] = rows.map((row, index) => parsed(row, path, index + 1));
+  const tornLine = rows.pop() ?? "";
+  const [header, ...lines] = rows.map((row, index) => parseRow(row, path, index + 1));
   if (!header) throw new Fault("file-unreadable", `The transcript ${path} has no header.`);
-  return { header: header as TranscriptHeader, lines: lines as TranscriptLine[], torn: rest !== "" };
+  return { header: header as TranscriptHeader, lines: lines as TranscriptLine[], torn: tornLine !== "" };
 }
 
-function parsed(row: string, path: string, number: number): unknown {
+function parseRow(row: string, path: string, number: number): unknown {
   try {
     return JSON.parse(row);
   } catch (error) {
-    throw new Fault("file-unreadable", `Line ${number} of the transcript ${path} is no JSON.`, { cause: error });
+    throw new Fault("file-unreadable", `Line ${number} of the transcript ${path} is not JSON.`, { cause: error });
   }
 }
 
-function makeDirectory(directory: string): void {
-  const above = dirname(directory);
-  mkdirSync(above, { recursive: true });
+function createDirectory(directory: string): void {
+  const parent = dirname(directory);
+  mkdirSync(parent, { recursive: true });
   mkdirSync(directory, { recursive: true, mode: 0o700 });
-  if (basename(directory) !== "sessions" || basename(above) !== ".skein") return;
+  if (basename(directory) !== "sessions" || basename(parent) !== ".skein") return;
   try {
-    writeFileSync(join(above, ".gitignore"), "sessions/\n", { flag: "wx" });
+    writeFileSync(join(parent, ".gitignore"), "sessions/\n", { flag: "wx" });
   } catch (error) {
     if (errorCode(error) !== "EEXIST") throw error;
   }
 }
 
-/** Reads backwards from the end, as far as the last whole line goes. */
+/** Reads backwards from the end until it has the last whole line. */
 function lastLine(fd: number): { bytes: number; wholeBytes: number; line: string } {
   const bytes = fstatSync(fd).size;
   let tail: Buffer = Buffer.alloc(0);
@@ -173,8 +173,8 @@ function lastLine(fd: number): { bytes: number; wholeBytes: number; line: string
   return { bytes, wholeBytes: 0, line: "" };
 }
 
-/** Of a line that can't be told, a place that no node has: `catchUp` then compares everything. */
-function lastPlace(line: string): Transcript["last"] {
+/** For a line without an id, returns an id that no node has, so that `catchUp` compares every line. */
+function lastLineId(line: string): Transcript["last"] {
   return line === "" || isHeader(line) ? null : (parseLineId(line) ?? { id: "", part: 0 });
 }
 
@@ -196,7 +196,7 @@ function fieldsOf(line: string): Partial<TranscriptLine & TranscriptHeader> {
   }
 }
 
-function unlessRefused<T>(path: string, act: () => T): T {
+function withFileFaults<T>(path: string, act: () => T): T {
   try {
     return act();
   } catch (error) {
@@ -204,7 +204,7 @@ function unlessRefused<T>(path: string, act: () => T): T {
     const code = errorCode(error);
     if (code === "ENOSPC" || code === "EDQUOT")
       throw new Fault("store-full", `The disk is full: ${path} can't be written.`, { cause: error });
-    if (code === "ENOENT") throw new Fault("file-unreadable", `The transcript ${path} is not there.`, { cause: error });
+    if (code === "ENOENT") throw new Fault("file-unreadable", `The transcript ${path} is missing.`, { cause: error });
     throw new Fault("file-unwritable", `The transcript ${path} can't be written: ${messageOf(error)}`, { cause: error });
   }
 }

@@ -8,7 +8,7 @@ import type { Store } from "../store.ts";
 export function describeControl(store: () => Store): void {
   const question = { call: "c1", question: "Which?", options: ["a", "b"], expiresAt: null };
 
-  test("a question is told when it is opened and when it is closed, also to those who read later", async () => {
+  test("opening and closing a question are events, also for later readers", async () => {
     const { session, lease, turn } = await beginTurn(store());
     const opened = await store().openAsk(lease, turn.id, question);
     expect(opened.value).toMatchObject({ session: session.id, turn: turn.id, question: "Which?", options: ["a", "b"], closedAt: null });
@@ -19,7 +19,7 @@ export function describeControl(store: () => Store): void {
     expect(await faultCode(store().closeAsk(lease, opened.value.id, { outcome: "expired" }))).toBe("ask-closed");
   });
 
-  test("an open question is found by id and by tail, and stays open when its turn has ended", async () => {
+  test("an open question is found by id and by tail, and stays open after its turn has ended", async () => {
     const { lease, turn } = await beginTurn(store());
     const { value: ask } = await store().openAsk(lease, turn.id, question);
     await store().endTurn(lease, turn.id, okTurnEnd);
@@ -32,7 +32,7 @@ export function describeControl(store: () => Store): void {
     expect((await store().asks(ask.session)).map(({ outcome }) => outcome)).toEqual(["left"]);
   });
 
-  test("a message waits until a turn takes it, and is taken once", async () => {
+  test("a message is queued until a turn takes it, and is taken once", async () => {
     const { session, lease, turn } = await beginTurn(store());
     const first = await store().queueInput(lease, "one");
     await store().queueInput(lease, "two");
@@ -53,7 +53,7 @@ export function describeControl(store: () => Store): void {
     expect(told.slice(-3)).toEqual(taken.events);
   });
 
-  test("a message is taken back as long as it waits, and only it", async () => {
+  test("a message can be withdrawn while it is queued, without any other", async () => {
     const { session, lease, turn } = await beginTurn(store());
     const { value: first } = await store().queueInput(lease, "one");
     const { value: second } = await store().queueInput(lease, "two");
@@ -68,7 +68,7 @@ export function describeControl(store: () => Store): void {
     });
   });
 
-  test("a message of the queue can become the prompt of a turn", async () => {
+  test("a queued message can become the prompt of a turn", async () => {
     const { session, lease, turn } = await beginTurn(store());
     const { value: later } = await store().queueInput(lease, "later");
     await store().endTurn(lease, turn.id, okTurnEnd);
@@ -80,7 +80,7 @@ export function describeControl(store: () => Store): void {
     expect((await store().events(session.id, started.events[0]!.seq - 1)).slice(1)).toEqual(started.events.slice(1));
   });
 
-  test("what runs is listed with its state and its process, and what has ended only when it is asked for", async () => {
+  test("running turns are listed with state and process, and ended turns only on request", async () => {
     const { session, lease, turn } = await beginTurn(store());
     await store().appendNode(lease, turn.id, agentNode("x"));
     const row = { state: "running", pid: process.pid, session: { id: session.id }, turn: { id: turn.id, steps: 1 } };
@@ -95,7 +95,7 @@ export function describeControl(store: () => Store): void {
     expect(await store().listTurns(0)).toMatchObject([{ state: "ended", pid: null, turn: { status: "ok" } }]);
   });
 
-  test("where a session stands is its path with all turns on it, what waits, and what a dead process left", async () => {
+  test("a session view has the path with its turns, the queue, and the open turn of a dead process", async () => {
     const { session, lease, turn } = await beginTurn(store());
     await store().appendNode(lease, turn.id, agentNode("x"));
     await store().queueInput(lease, "later");
@@ -114,7 +114,7 @@ export function describeControl(store: () => Store): void {
     expect(await store().sessionView(fork.id)).toMatchObject({ nodes: view.nodes, turns: [{ id: turn.id }], seq: 0, asks: [], open: null });
   });
 
-  test("what sub-sessions of a path's turns used is counted once, and what executes a plan is not", async () => {
+  test("the spending of sub-sessions is counted once, without sessions that execute a plan", async () => {
     const { session, lease, turn } = await beginTurn(store());
     for (const [plan, costUsd] of [
       [{}, 0.5],
@@ -130,7 +130,7 @@ export function describeControl(store: () => Store): void {
     expect(await store().sessionView(apart.session.id)).toMatchObject({ below: { costUsd: 0 }, spawned: [] });
   });
 
-  test("the sub-sessions of a path's turns are told as they stand, with the turn that spawned each", async () => {
+  test("a session view has the sub-sessions of its turns, each with its state and the turn that spawned it", async () => {
     const { session, lease, turn } = await beginTurn(store());
     await store().appendNode(lease, turn.id, agentNode("go"));
     const begun = () => beginTurn(store(), { parentSession: session.id, task: "count" });
@@ -168,7 +168,7 @@ export function describeControl(store: () => Store): void {
     expect((await store().sessionView(fork.id)).spawned.map(({ id }) => id)).toEqual(view.spawned.map(({ id }) => id));
   });
 
-  test("an open turn with a budget tells what it and all below it have left of it, and nothing of turns before", async () => {
+  test("an open turn with a budget has its remaining budget, without the spending of earlier turns", async () => {
     const { session, lease, turn } = await beginTurn(store());
     await store().appendNode(lease, turn.id, agentNode("before", 0.5));
     await store().endTurn(lease, turn.id, okTurnEnd);
@@ -192,7 +192,7 @@ export function describeControl(store: () => Store): void {
     expect((await left()).map(([, rest]) => rest)).toEqual([undefined, undefined, undefined]);
   });
 
-  test("the latest turn of an agent in each session is found, and what every sub-session used below one", async () => {
+  test("latestTurnsBy returns an agent's latest turn of each session, and subSessions the spending of each", async () => {
     const kept = store();
     const taken = async (by: string, change: Parameters<typeof beginTurn>[1] = {}) => {
       const session = await kept.createSession(newSession(change));

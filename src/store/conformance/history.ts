@@ -5,7 +5,7 @@ import { agentNode } from "../fixtures/samples.ts";
 import type { Store } from "../store.ts";
 
 export function describeHistory(store: () => Store): void {
-  test("a description is given back for its wish until the session changes", async () => {
+  test("a description is returned for its request until the session changes", async () => {
     const { session, lease, turn } = await beginTurn(store());
     const stamp = await store().sessionStamp(session.id);
     await store().saveDescription(session.id, "a", { stamp, body: "one" });
@@ -19,7 +19,7 @@ export function describeHistory(store: () => Store): void {
     expect(await store().description(session.id, "a")).toBeNull();
   });
 
-  test("a moved tip is a change too, and only sessions can be described", async () => {
+  test("moving the tip outdates a description, and only existing sessions can be described", async () => {
     const { session } = await beginTurn(store());
     const stamp = await store().sessionStamp(session.id);
     await store().updateSession(session.id, { tip: null });
@@ -27,7 +27,7 @@ export function describeHistory(store: () => Store): void {
     expect(await faultCode(store().saveDescription("nobody", "a", { stamp, body: "x" }))).toBe("session-unknown");
   });
 
-  test("what was told is known for each asker, until it is old", async () => {
+  test("shown hits are recorded for each asker until they are old", async () => {
     const before = Date.now();
     await store().recordShownHits("one", ["a", "b"], 0);
     await store().recordShownHits("one", ["b", "c"], 0);

@@ -38,7 +38,7 @@ export function describeImports(open: () => Store): void {
     return { store, session, lease: await store.acquire(session.id) };
   }
 
-  test("what is imported keeps ids, times, branches and where it comes from, and moves no tip", async () => {
+  test("imported nodes keep ids, times, branches and source, and move no tip", async () => {
     const { store, session, lease } = await begin();
     const usage = { input: 1, output: 2, cacheRead: 3, cacheWrite: 4 };
     const nodes = [nodeAt(3, null), nodeAt(4, 3, { author: "agent", usage, costUsd: 0.5 }), nodeAt(5, 3)];
@@ -59,7 +59,7 @@ export function describeImports(open: () => Store): void {
     expect(await store.search("node 5", { project: null, limit: 5 })).toHaveLength(1);
   });
 
-  test("what is imported is added once, and a turn that grew goes on", async () => {
+  test("an import adds a node once, and extends a turn that grew", async () => {
     const { store, session, lease } = await begin();
     await store.importNodes(lease, batch([nodeAt(3, null)]));
     expect(await store.importNodes(lease, batch([nodeAt(3, null), nodeAt(4, 3)]))).toBe(1);
@@ -70,7 +70,7 @@ export function describeImports(open: () => Store): void {
     expect(await store.importedSession("codex", "native")).toBeNull();
   });
 
-  test("what is imported is written whole or not at all, and only by who holds the session", async () => {
+  test("an import batch is written completely or not at all, and only under a lease", async () => {
     const { store, lease } = await begin();
     const loose = await store.importNodes(lease, batch([nodeAt(3, null), nodeAt(4, 8)])).catch((error: Error) => error.message);
     expect(loose).toContain("not in this tree");
@@ -80,7 +80,7 @@ export function describeImports(open: () => Store): void {
     expect(lost).toBe("lease-lost");
   });
 
-  test("an imported output keeps its name in its own session, and only there", async () => {
+  test("an imported output keeps its identifier in its own session, and only there", async () => {
     const { store, session, lease } = await begin();
     const handle = { source: "bash", sourceVersion: "1", identifier: `${session.id}/7`, metadata: {} };
     const bytes = Buffer.from("whole");

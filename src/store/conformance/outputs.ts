@@ -14,7 +14,7 @@ export function describeOutputs(store: () => Store): void {
     expect(await output.close({ command: "echo" }, 32_768)).toBeNull();
   });
 
-  test("5 MB of bytes that are no text come back whole", async () => {
+  test("5 MB of binary output are returned unchanged", async () => {
     const { session, lease } = await beginTurn(store());
     const bytes = new Uint8Array(5 << 20).map((_, index) => (index * 31) % 256);
     const output = store().openOutput(lease, "c1", "bash");
@@ -29,7 +29,7 @@ export function describeOutputs(store: () => Store): void {
     expect(Buffer.compare(await whole(handle!.identifier), bytes)).toBe(0);
   });
 
-  test("outputs of calls that run together are numbered apart, also when some need no file in the end", async () => {
+  test("outputs of parallel calls get different numbers, also if some need no file in the end", async () => {
     const { lease } = await beginTurn(store());
     const outputs = [1, 2, 3].map((call) => store().openOutput(lease, `c${call}`, "bash"));
     for (const output of outputs) output.write(new Uint8Array(40_000).fill(66));
@@ -43,11 +43,11 @@ export function describeOutputs(store: () => Store): void {
     expect((await whole(handles[2]!.identifier)).length).toBe(2000);
   });
 
-  test("an output that nobody knows is refused", async () => {
+  test("reading an unknown output is refused", async () => {
     for (const name of ["x/1", "../../etc/passwd", "", "x"]) expect(await faultCode(store().readOutput(name))).toBe("file-unreadable");
   });
 
-  test("an output that can't be kept says so at its end, not while it is printed", async () => {
+  test("an output that can't be stored fails when it is closed, not while it is written", async () => {
     const { lease } = await beginTurn(store());
     const output = store().openOutput(lease, "c1", "bash");
     await store().release(lease);
@@ -55,7 +55,7 @@ export function describeOutputs(store: () => Store): void {
     expect(await faultCode(output.close({}, 1))).toBe("lease-lost");
   });
 
-  test("an output can't be recorded under a lost lease", async () => {
+  test("an output can't be stored under a lost lease", async () => {
     const { lease } = await beginTurn(store());
     const output = store().openOutput(lease, "c1", "bash");
     output.write(new Uint8Array(10));
@@ -65,7 +65,7 @@ export function describeOutputs(store: () => Store): void {
 }
 
 export function describeSearch(store: () => Store): void {
-  test("words are found wherever they were said, in a turn that never ended too", async () => {
+  test("search finds words in every part of a node, also in a turn that never ended", async () => {
     const { session, lease, turn } = await beginTurn(store());
     for (const node of sampleNodes) await store().appendNode(lease, turn.id, node);
     const found = async (query: string) => (await store().search(query, { project: null, limit: 10 })).map((hit) => hit.node.author);
@@ -81,7 +81,7 @@ export function describeSearch(store: () => Store): void {
     expect(await store().search("arguments", { project: "/other", limit: 10 })).toEqual([]);
   });
 
-  test("the better match comes first, within the limit", async () => {
+  test("search returns the better match first, within the limit", async () => {
     const { lease, turn } = await beginTurn(store());
     await store().appendNode(lease, turn.id, agentNode(`needle ${"hay ".repeat(200)}`));
     const best = (await store().appendNode(lease, turn.id, agentNode("needle needle"))).value;
@@ -90,7 +90,7 @@ export function describeSearch(store: () => Store): void {
     expect(hits.map((hit) => hit.node.id)).toEqual([best.id]);
   });
 
-  test("no query is an error", async () => {
+  test("no search query is an error", async () => {
     const { lease, turn } = await beginTurn(store());
     await store().appendNode(lease, turn.id, agentNode('a "b" c AND d'));
     for (const query of [
@@ -120,7 +120,7 @@ export function describeSearch(store: () => Store): void {
     }
   });
 
-  test("a store that holds together has no problems", async () => {
+  test("verify finds no problem in an intact store", async () => {
     const { lease, turn } = await beginTurn(store());
     for (const node of sampleNodes) await store().appendNode(lease, turn.id, node);
     await store().endTurn(lease, turn.id, okTurnEnd);

@@ -36,20 +36,20 @@ export function describeStore(name: string, open: () => Promise<OpenedStore>): v
 }
 
 function describeSessions(store: () => Store): void {
-  test("a session comes back as it was made", async () => {
+  test("a session is returned as it was created", async () => {
     const made = await store().createSession(newSession({ name: "one" }));
     expect(made).toMatchObject({ ...newSession({ name: "one" }), tip: null, forkedFrom: null, archivedAt: null });
     expect(await store().session(made.id)).toEqual(made);
     expect(await store().session("0")).toBeNull();
   });
 
-  test("a session keeps an id that was given, and only one can have it", async () => {
+  test("a session keeps a given id, and no other session can have it", async () => {
     const id = Bun.randomUUIDv7();
     expect((await store().createSession(newSession({ id }))).id).toBe(id);
     expect(await faultCode(store().createSession(newSession({ id })))).toBe("session-exists");
   });
 
-  test("a name is taken once in a project, and free again when its session is archived", async () => {
+  test("a name is unique in a project, and free again when its session is archived", async () => {
     const first = await store().createSession(newSession({ name: "one" }));
     expect(await faultCode(store().createSession(newSession({ name: "one" })))).toBe("session-exists");
     await store().createSession(newSession({ name: "one", project: "/other" }));
@@ -72,14 +72,14 @@ function describeSessions(store: () => Store): void {
     expect(await faultCode(store().findSession(here.id.slice(-3), null))).toBe("session-unknown");
   });
 
-  test("a tail that two sessions share is refused, and a longer one decides", async () => {
+  test("a tail that two sessions share is refused, and a longer one is accepted", async () => {
     const ids = ["0190-aaaa-1beef", "0190-aaaa-2beef"];
     for (const id of ids) await store().createSession(newSession({ id }));
     expect(await faultCode(store().findSession("beef", null))).toBe("session-ambiguous");
     expect((await store().findSession("2beef", null)).id).toBe(ids[1]!);
   });
 
-  test("a list holds a project's sessions, newest first, without sub-sessions and archived ones", async () => {
+  test("a list has a project's sessions, newest first, without sub-sessions and archived ones", async () => {
     const [a, b] = [await store().createSession(newSession()), await store().createSession(newSession())];
     const child = await store().createSession(newSession({ parentSession: a.id }));
     const gone = await store().createSession(newSession());
@@ -93,7 +93,7 @@ function describeSessions(store: () => Store): void {
     expect(await ids({ project: null })).toHaveLength(3);
   });
 
-  test("a session that executes a plan keeps it, is listed beside its planner, and gives it to its forks", async () => {
+  test("a session that executes a plan keeps it, is listed beside its planner, and passes it to its forks", async () => {
     const { session: planner, lease, turn } = await beginTurn(store());
     const node = (await store().appendNode(lease, turn.id, agentNode("a"))).value;
     expect((await store().session(planner.id))?.plan).toBeUndefined();
@@ -140,7 +140,7 @@ function describeMoves(store: () => Store): void {
 }
 
 function describeLeases(store: () => Store): void {
-  test("a session has one writer at a time, and the next one after it", async () => {
+  test("a session has one writer at a time, and another after a release", async () => {
     const { session, lease } = await beginTurn(store());
     expect(await faultCode(store().acquire(session.id))).toBe("session-busy");
     expect(await store().holder(session.id)).toMatchObject({ pid: process.pid, namedPid: process.pid });
@@ -153,7 +153,7 @@ function describeLeases(store: () => Store): void {
     expect(await faultCode(store().acquire("none"))).toBe("session-unknown");
   });
 
-  test("a lost lease writes nothing", async () => {
+  test("nothing can be written under a lost lease", async () => {
     const { session, lease, turn } = await beginTurn(store());
     await store().release(lease);
     await store().acquire(session.id);
@@ -168,7 +168,7 @@ function describeLeases(store: () => Store): void {
 }
 
 function describeNodes(store: () => Store): void {
-  test("every kind of node comes back as it was given, each below the one before", async () => {
+  test("every kind of node is returned as it was written, below its parent", async () => {
     const { session, lease, turn } = await beginTurn(store());
     const prompt = (await store().session(session.id))!.tip!;
     const written = [];
@@ -199,7 +199,7 @@ function describeNodes(store: () => Store): void {
     expect(await faultCode(store().path("none"))).toBe("node-unknown");
   });
 
-  test("a path between many branches is the path", async () => {
+  test("the path of a node is correct among many branches", async () => {
     const { session, lease, turn } = await beginTurn(store());
     const kept: string[] = [];
     for (let index = 0; index < 60; index++) {
@@ -215,7 +215,7 @@ function describeNodes(store: () => Store): void {
 }
 
 function describeTurns(store: () => Store): void {
-  test("a turn adds up what its nodes used", async () => {
+  test("a turn sums up the usage and cost of its nodes", async () => {
     const { lease, turn } = await beginTurn(store());
     expect(turn).toMatchObject({ steps: 0, costUsd: 0, endedAt: null, status: null, parent: null });
     await store().appendNode(lease, turn.id, agentNode("a"));
@@ -235,7 +235,7 @@ function describeTurns(store: () => Store): void {
     expect(last.usage).toEqual(usage);
   });
 
-  test("a turn ends once, with how it ended", async () => {
+  test("a turn ends once, with its status and error", async () => {
     const { session, lease, turn } = await beginTurn(store());
     expect((await store().openTurns(session.id)).map((open) => open.id)).toEqual([turn.id]);
     const error = { kind: "budget" as const, message: "too much", limit: "money" as const };
@@ -247,7 +247,7 @@ function describeTurns(store: () => Store): void {
     expect(await faultCode(store().appendNode(lease, turn.id, agentNode("late")))).toBe("internal");
   });
 
-  test("events are told again as they were recorded", async () => {
+  test("stored events equal the events that were published", async () => {
     const { session, lease, turn, events } = await beginTurn(store());
     const told = [...events];
     for (const node of sampleNodes) told.push(...(await store().appendNode(lease, turn.id, node)).events);
@@ -259,7 +259,7 @@ function describeTurns(store: () => Store): void {
     expect(told[0]).toMatchObject({ type: "turn.started", turnId: turn.id, turn: { endedAt: null, tip: null } });
   });
 
-  test("a turn without a prompt goes on at the tip", async () => {
+  test("a turn without a prompt continues at the tip", async () => {
     const { session, lease, turn } = await beginTurn(store());
     await store().endTurn(lease, turn.id, okTurnEnd);
     const tip = (await store().session(session.id))!.tip;
@@ -268,7 +268,7 @@ function describeTurns(store: () => Store): void {
     expect(next.events).toHaveLength(1);
   });
 
-  test("a draft is kept until the node that completes it", async () => {
+  test("a draft is stored until a node completes it", async () => {
     const { lease, turn } = await beginTurn(store());
     const save = (key: string, text: string) => store().saveDraft(lease, turn.id, { key, text });
     await save("text", "He");

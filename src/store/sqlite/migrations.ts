@@ -1,15 +1,15 @@
-// The tables, as numbered steps. A step that was released is never changed: a new one is added below it.
-// Rows point at each other by integer; the ids that people and other rooms see are beside them. The integer of a
-// node holds its tree and its place in it, so that a tree lies together on the disk however many grow at once.
+// Creates the tables in numbered steps. A released step is never changed: add a new one at the end.
+// Rows refer to each other by integer; users and other modules see the ids beside them. The integer of a node contains
+// its tree and its number in it, so that a tree is contiguous on the disk even if many trees grow at once.
 import { Fault } from "../../protocol/api/error.ts";
 import type { Db } from "./db.ts";
 import { errorCode } from "./faults.ts";
 
-/** Two processes may open a new file at once: only one of them runs the steps. */
+/** Two processes may open a new file at once. Only one of them runs the steps. */
 export function migrate(db: Db): void {
-  const found = versionOf(db);
-  if (found === steps.length) return;
-  refuseNewer(db, found);
+  const current = versionOf(db);
+  if (current === steps.length) return;
+  refuseNewer(db, current);
   useWriteAheadLog(db);
   db.write(() => {
     const version = versionOf(db);
@@ -26,9 +26,13 @@ function versionOf(db: Db): number {
 
 function refuseNewer(db: Db, version: number): void {
   if (version <= steps.length) return;
-  throw new Fault("store-newer", `The store ${db.path} was written by a newer skein (layout ${version}, this one knows ${steps.length}).`, {
-    hint: "Update skein, or point SKEIN_HOME at another directory.",
-  });
+  throw new Fault(
+    "store-newer",
+    `The store ${db.path} was written by a newer skein (layout ${version}, this one supports ${steps.length}).`,
+    {
+      hint: "Update skein, or point SKEIN_HOME at another directory.",
+    },
+  );
 }
 
 function refuseForeign(db: Db): void {
@@ -39,24 +43,24 @@ function refuseForeign(db: Db): void {
   });
 }
 
-/** The switch answers "busy" at once when another process is opening the same new file, whatever the timeout. */
+/** SQLite fails with "busy" at once, whatever the timeout, if another process opens the same new file. */
 function useWriteAheadLog(db: Db): void {
-  const giveUpAt = Date.now() + 5000;
+  const deadline = Date.now() + 5000;
   for (;;) {
     try {
       db.run("pragma journal_mode = wal");
       return;
     } catch (error) {
-      if (!errorCode(error).startsWith("SQLITE_BUSY") || Date.now() > giveUpAt) throw error;
+      if (!errorCode(error).startsWith("SQLITE_BUSY") || Date.now() > deadline) throw error;
       Bun.sleepSync(5);
     }
   }
 }
 
-/** Node numbers are tree * this + place: 33 million trees of 268 million nodes fit a double exactly. */
+/** Node numbers are tree * this + number in the tree. 33 million trees of 268 million nodes fit a double exactly. */
 export const nodesPerTree = 2 ** 28;
 
-/** What is searched of a node: its words, without the JSON around them, at most 64 Ki characters. */
+/** The searched text of a node: its words without the JSON syntax, at most 64 Ki characters. */
 const nodeText = `
   select n, substr((
     select group_concat(case p.value ->> 'kind'

@@ -34,7 +34,7 @@ describeStore("a store in memory", async () => {
 });
 
 describe("the file of a store", () => {
-  test("nobody else can read it", async () => {
+  test("the file of a store can only be read by its owner", async () => {
     const at = place();
     const store = await openStore(at);
     const { lease } = await beginTurn(store);
@@ -47,7 +47,7 @@ describe("the file of a store", () => {
     await store.close();
   });
 
-  test("everything is there when it is opened again", async () => {
+  test("a store that is opened again has all its data", async () => {
     const at = place();
     const first = await openStore(at);
     const { session, lease, turn } = await beginTurn(first);
@@ -60,7 +60,7 @@ describe("the file of a store", () => {
     await second.close();
   });
 
-  test("a file that is no database, or another program's, or newer, is left alone", async () => {
+  test("a file that is no database, of another program or of a newer skein is not changed", async () => {
     const at = place();
     mkdirSync(at.directory);
     writeFileSync(at.path, "this is no database, and it is long enough to be looked at as one".repeat(20));
@@ -76,7 +76,7 @@ describe("the file of a store", () => {
     other.close();
   });
 
-  test("a store of an earlier layout is brought up, and what its turns were allowed is still known", async () => {
+  test("a store of an earlier layout is migrated, and keeps the policies of its turns", async () => {
     const at = place();
     const store = await openStore(at);
     const { session, turn } = await beginTurn(store);
@@ -108,7 +108,7 @@ describe("the file of a store", () => {
     await again.close();
   });
 
-  test("a damaged page is a fault with a hint, not a crash", async () => {
+  test("a damaged page is reported as a fault with a hint", async () => {
     const at = place();
     const store = await openStore(at);
     const { session, lease, turn } = await beginTurn(store);
@@ -122,7 +122,7 @@ describe("the file of a store", () => {
     await again.close();
   });
 
-  test("a full disk is said as such, and keeps what was there", () => {
+  test("a full disk is reported as such, and stored data stays", () => {
     const db = Db.open(place().path);
     db.run("create table filler (a)");
     const { page_count } = db.query<{ page_count: number }>("pragma page_count").get()!;
@@ -139,7 +139,7 @@ describe("the file of a store", () => {
     db.close();
   });
 
-  test("a path that can't be a store is refused in words", async () => {
+  test("a path that can't be a store is refused with a message", async () => {
     const at = place();
     mkdirSync(at.path, { recursive: true });
     expect(await faultCode(openStore(at))).toBe("file-unwritable");
@@ -149,7 +149,7 @@ describe("the file of a store", () => {
     chmodSync(file, 0o600);
   });
 
-  test("an output past its bound keeps its head and its tail and says what is missing", async () => {
+  test("an output above its limit keeps its head and its tail and states the missing size", async () => {
     const at = place();
     const store = await openStore({ ...at, bounds: { memoryBytes: 100, headBytes: 1000, tailBytes: 100 } });
     const { lease } = await beginTurn(store);
@@ -166,7 +166,7 @@ describe("the file of a store", () => {
 });
 
 describe("verify", () => {
-  test("a node that is gone is missed by its child, its session and its events", async () => {
+  test("verify reports a missing node for its child, its session and its events", async () => {
     const at = place();
     const store = await openStore(at);
     const { session, lease, turn } = await beginTurn(store);
@@ -179,8 +179,8 @@ describe("verify", () => {
     expect(await faultCode(store.path(last.id))).toBe("store-broken");
     raw.run("delete from nodes where id = ?", [last.id]);
     const { problems } = await store.verify({});
-    expect(problems).toContainEqual({ kind: "session", subject: session.id, message: expect.stringContaining("not there") });
-    expect(problems).toContainEqual({ kind: "turn", subject: turn.id, message: expect.stringContaining("not there") });
+    expect(problems).toContainEqual({ kind: "session", subject: session.id, message: expect.stringContaining("missing") });
+    expect(problems).toContainEqual({ kind: "turn", subject: turn.id, message: expect.stringContaining("missing") });
     raw.run("update turns set status = null");
     raw.run("delete from events where seq = 2");
     const kinds = (await store.verify({})).problems.map((problem) => problem.message).join("\n");
@@ -190,7 +190,7 @@ describe("verify", () => {
     await store.close();
   });
 
-  test("a damaged full-text index is noticed", async () => {
+  test("verify reports a damaged full-text index", async () => {
     const at = place();
     const store = await openStore(at);
     const { lease, turn } = await beginTurn(store);
@@ -209,7 +209,7 @@ describe("verify", () => {
     await damaged.close();
   });
 
-  test("an output that was changed, cut or lost is named", async () => {
+  test("verify names an output that was changed, cut or lost", async () => {
     const at = place();
     const store = await openStore(at);
     const { lease } = await beginTurn(store);
@@ -228,7 +228,7 @@ describe("verify", () => {
     await store.close();
   });
 
-  test("a transcript must hold every part; a torn end and a running session are given time", async () => {
+  test("verify reports missing transcript lines, except at a torn end or in a running session", async () => {
     const at = place();
     const store = await openStore(at);
     const { session, lease, turn } = await beginTurn(store);
@@ -273,7 +273,7 @@ async function firstLines(stream: ReadableStream<Uint8Array>, count: number): Pr
 }
 
 describe("several processes", () => {
-  test("a session is refused while its holder lives, and taken over when it was killed", async () => {
+  test("a session is refused while its holder runs, and can be acquired once the holder was killed", async () => {
     const at = place();
     const store = await openStore(at);
     const session = await store.createSession(newSession({ name: "mine" }));
@@ -299,7 +299,7 @@ describe("several processes", () => {
     await store.close();
   });
 
-  test("a turn does not end before it began when the clock goes backwards", async () => {
+  test("a turn does not end before its start if the clock goes backwards", async () => {
     const store = await openStore(place());
     const { lease, turn } = await beginTurn(store);
     try {
@@ -312,7 +312,7 @@ describe("several processes", () => {
     await store.close();
   });
 
-  test("a holder in a container that ended is dead to the machine around it, one that runs is not", async () => {
+  test("the host sees a holder in an ended container as dead, and one in a running container as alive", async () => {
     if (process.platform !== "linux") return;
     const at = place();
     const outside = { ...at, holder: { namespace: "pid:[4026531836]" } };
@@ -327,7 +327,7 @@ describe("several processes", () => {
     for (const store of [dead, running, around]) await store.close();
   });
 
-  test("who holds a session is judged by machine start, namespace and process", async () => {
+  test("a holder is identified by boot id, pid namespace, pid and start time", async () => {
     const at = place();
     const one = await openStore({ ...at, holder: { boot: "earlier" } });
     const two = await openStore({ ...at, holder: { namespace: "elsewhere" } });
@@ -346,7 +346,7 @@ describe("several processes", () => {
     for (const store of [one, two, recycled, four]) await store.close();
   });
 
-  test("four processes make a new store and write to it at once", async () => {
+  test("four processes create a new store and write to it at once", async () => {
     const at = place();
     const children = [1, 2, 3, 4].map(() => start("append", at, "150"));
     const printed = await Promise.all(children.map((child) => new Response(child.stdout).text()));
@@ -362,7 +362,7 @@ describe("several processes", () => {
     await store.close();
   });
 
-  test("a process killed while it appends loses no node that it was told of", async () => {
+  test("a process that is killed while it appends loses no confirmed node", async () => {
     const at = place();
     const child = start("append", at, "100000");
     const ids = await firstLines(child.stdout, 300);
@@ -381,7 +381,7 @@ describe("several processes", () => {
     await store.close();
   });
 
-  test("a store in memory leaves no file behind", async () => {
+  test("a store in memory leaves no file", async () => {
     const store = await openStore({ path: ":memory:", outputsDir: null });
     const { lease } = await beginTurn(store);
     const output = store.openOutput(lease, "c", "bash");

@@ -1,4 +1,4 @@
-// The files of whole outputs: `<directory>/<session>/<n>`, private, written once, and read back as a stream.
+// The files of whole outputs: `<directory>/<session>/<n>`. Private, written once, read back as a stream.
 import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readSync, rmdirSync, unlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -6,7 +6,7 @@ import { Fault } from "../../../protocol/api/error.ts";
 import type { Db } from "../db.ts";
 import { errorCode } from "../faults.ts";
 
-/** Where files are; without a directory they have no name and end with the process. */
+/** Without a directory the files have no name and end with the process. */
 export class OutputFiles {
   readonly #directory: string | null;
   readonly #nameless = new Map<string, number>();
@@ -28,11 +28,11 @@ export class OutputFiles {
     return openSync(path, "wx+", 0o600);
   }
 
-  /** A file to read from; give it back with `leave`. */
+  /** A file to read from. `release` must follow. */
   open(identifier: string): number {
     const fd = this.#nameless.get(identifier);
     if (fd !== undefined) return fd;
-    if (this.#directory === null) throw new Fault("file-unreadable", `The output ${identifier} is not kept.`);
+    if (this.#directory === null) throw new Fault("file-unreadable", `The output ${identifier} is not stored.`);
     return openSync(join(this.#directory, identifier), "r");
   }
 
@@ -48,7 +48,7 @@ export class OutputFiles {
     } else if (this.#directory !== null) unlinkSync(join(this.#directory, identifier));
   }
 
-  /** Every file that is there, by identifier. */
+  /** The identifiers of all files. */
   list(): string[] {
     if (this.#directory === null || !existsSync(this.#directory)) return [];
     return readdirSync(this.#directory, { withFileTypes: true })
@@ -56,7 +56,7 @@ export class OutputFiles {
       .flatMap((entry) => readdirSync(join(entry.parentPath, entry.name)).map((name) => `${entry.name}/${name}`));
   }
 
-  /** Takes the directory of a session away when nothing is left in it. */
+  /** Removes the directory of a session if it is empty. */
   removeEmpty(session: string): void {
     if (this.#directory === null) return;
     try {
@@ -74,7 +74,7 @@ export class OutputFiles {
 
 type HandleRow = { bytes: number | null; kept_bytes: number | null; head_bytes: number | null };
 
-/** The output as it was printed; where a part was not kept, one line says how much. */
+/** The output as it was printed. One line in the place of a part that was not stored says its size. */
 export function readOutput(db: Db, files: OutputFiles, identifier: string): ReadableStream<Uint8Array> {
   const [, session, n] = /^([^/]+)\/(\d+)$/.exec(identifier) ?? [];
   const row =
@@ -92,20 +92,20 @@ export function readOutput(db: Db, files: OutputFiles, identifier: string): Read
 
 type Gap = { at: number; missing: number };
 
-/** The bytes of the file, with a word about the gap in its place. */
+/** The bytes of the file, with one line in the place of the gap. */
 export function readOutputFile(files: OutputFiles, identifier: string, gap: Gap | null = null): ReadableStream<Uint8Array> {
   const fd = openFile(files, identifier);
   let position = 0;
-  let isTold = gap === null;
+  let isGapReported = gap === null;
   return new ReadableStream<Uint8Array>({
     type: "bytes",
     pull(controller) {
-      if (gap && !isTold && position === gap.at) {
-        isTold = true;
+      if (gap && !isGapReported && position === gap.at) {
+        isGapReported = true;
         controller.enqueue(new TextEncoder().encode(`\n[... ${gap.missing} bytes not kept ...]\n`));
         return;
       }
-      const bytes = new Uint8Array(gap && !isTold ? Math.min(readSize, gap.at - position) : readSize);
+      const bytes = new Uint8Array(gap && !isGapReported ? Math.min(readBytes, gap.at - position) : readBytes);
       const count = readSync(fd, bytes, 0, bytes.length, position);
       position += count;
       if (count > 0) controller.enqueue(bytes.subarray(0, count));
@@ -118,15 +118,15 @@ export function readOutputFile(files: OutputFiles, identifier: string, gap: Gap 
   });
 }
 
-const readSize = 256 << 10;
+const readBytes = 256 << 10;
 
 function openFile(files: OutputFiles, identifier: string): number {
   try {
     return files.open(identifier);
   } catch (error) {
     if (errorCode(error) !== "ENOENT") throw error;
-    throw new Fault("file-unreadable", `The file of output ${identifier} is gone.`, {
-      hint: "`skein verify` lists what is missing.",
+    throw new Fault("file-unreadable", `The file of output ${identifier} is missing.`, {
+      hint: "`skein verify` lists missing files.",
       cause: error,
     });
   }

@@ -1,5 +1,5 @@
-// Whole outputs of tools, outside the tree: small ones stay in memory and in their node, big ones go to a file as they
-// arrive, so that a killed process loses nothing that was printed. Memory is bounded however much comes.
+// Stores whole outputs of tools outside of the tree. A small output stays in memory and in its node.
+// A big one is written to a file as it arrives, so that a killed process loses none of it. Memory use is bounded.
 import { writeSync } from "node:fs";
 import { Fault } from "../../../protocol/api/error.ts";
 import type { Handle, HandleMetadata } from "../../../protocol/tree/handle.ts";
@@ -11,11 +11,11 @@ import type { OutputFiles } from "./output-files.ts";
 import type { Lease } from "../../store.ts";
 
 export type OutputBounds = {
-  /** Up to here an output stays in memory. */
+  /** An output of at most this size stays in memory. */
   memoryBytes: number;
-  /** Of a longer one this much is kept from its beginning, */
+  /** Stored bytes from the start of an output. */
   headBytes: number;
-  /** and this much from its end. */
+  /** Stored bytes from the end of an output that is longer than `headBytes`. */
   tailBytes: number;
 };
 
@@ -48,7 +48,7 @@ export class StoredOutput implements OutputSink {
     this.#bounds = bounds;
   }
 
-  /** Never throws: what went wrong is told by `close`, and nothing more is kept. */
+  /** Never throws. After an error nothing more is stored, and `close` throws the error. */
   write(chunk: Uint8Array): void {
     this.#total += chunk.length;
     if (this.#failure !== null || this.#isClosed) return;
@@ -58,7 +58,7 @@ export class StoredOutput implements OutputSink {
     }
     try {
       this.#spill();
-      this.#keep(chunk);
+      this.#store(chunk);
     } catch (error) {
       this.#failure = error;
       this.#memory = [];
@@ -81,7 +81,7 @@ export class StoredOutput implements OutputSink {
     }
   }
 
-  /** Moves what is in memory to a file, once. */
+  /** Moves the output from memory to a file, once. */
   #spill(): void {
     if (this.#file) return;
     const { session } = this.#lease;
@@ -97,25 +97,25 @@ export class StoredOutput implements OutputSink {
     });
     const identifier = `${session}/${n}`;
     this.#file = { n, identifier, fd: this.#files.create(identifier) };
-    for (const chunk of this.#memory) this.#keep(chunk);
+    for (const chunk of this.#memory) this.#store(chunk);
     this.#memory = [];
   }
 
-  #keep(chunk: Uint8Array): void {
+  #store(chunk: Uint8Array): void {
     if (this.#tail) {
       this.#tail.push(chunk);
       return;
     }
-    const room = this.#bounds.headBytes - this.#head;
-    const fits = chunk.length <= room ? chunk.length : wholeCharacters(chunk, room);
-    this.#put(chunk.subarray(0, fits));
+    const available = this.#bounds.headBytes - this.#head;
+    const fits = chunk.length <= available ? chunk.length : wholeCharacters(chunk, available);
+    this.#writeFile(chunk.subarray(0, fits));
     this.#head += fits;
     if (fits === chunk.length) return;
     this.#tail = new RingBuffer(this.#bounds.tailBytes);
     this.#tail.push(chunk.subarray(fits));
   }
 
-  #put(bytes: Uint8Array): void {
+  #writeFile(bytes: Uint8Array): void {
     for (let done = 0; done < bytes.length;) done += writeSync(this.#file!.fd, bytes, done);
     this.#hash.update(bytes);
   }
@@ -123,14 +123,14 @@ export class StoredOutput implements OutputSink {
   #discard(): null {
     if (!this.#file) return null;
     const { n, identifier } = this.#file;
-    this.#forget(n);
+    this.#deleteRow(n);
     this.#files.release(identifier, this.#file.fd);
     this.#file = null;
     this.#files.remove(identifier);
     return null;
   }
 
-  /** What could not be written whole is not kept at all: on a full disk its space is worth more. */
+  /** Deletes an output that could not be written whole: on a full disk its space is worth more. */
   #abandon(): void {
     this.#tail = null;
     if (!this.#file) return;
@@ -139,13 +139,13 @@ export class StoredOutput implements OutputSink {
     try {
       this.#files.release(identifier, fd);
       this.#files.remove(identifier);
-      this.#forget(n);
+      this.#deleteRow(n);
     } catch {
-      // Then it stays an output that was never closed; no node points at it.
+      // The row stays as an output that was never closed. No node points at it.
     }
   }
 
-  #forget(n: number): void {
+  #deleteRow(n: number): void {
     this.#db.write(() => {
       const target = requireLease(this.#db, this.#lease);
       this.#db.query("delete from handles where session = ? and n = ?").run(target.n, n);
@@ -155,10 +155,10 @@ export class StoredOutput implements OutputSink {
   #record(metadata: HandleMetadata): Handle {
     this.#spill();
     const tail = this.#tail?.bytes() ?? new Uint8Array(0);
-    this.#put(tail);
-    const kept = this.#head + tail.length;
+    this.#writeFile(tail);
+    const keptBytes = this.#head + tail.length;
     const sha256 = this.#hash.digest("hex");
-    const whole: HandleMetadata = { ...metadata, bytes: this.#total, keptBytes: kept, sha256 };
+    const fullMetadata: HandleMetadata = { ...metadata, bytes: this.#total, keptBytes, sha256 };
     const { n, identifier } = this.#file!;
     this.#db.write(() => {
       const target = requireLease(this.#db, this.#lease);
@@ -166,44 +166,44 @@ export class StoredOutput implements OutputSink {
         .query(
           "update handles set closed_at = ?, bytes = ?, kept_bytes = ?, head_bytes = ?, sha256 = ?, metadata = ? where session = ? and n = ?",
         )
-        .run(Date.now(), this.#total, kept, this.#head, sha256, JSON.stringify(whole), target.n, n);
+        .run(Date.now(), this.#total, keptBytes, this.#head, sha256, JSON.stringify(fullMetadata), target.n, n);
     });
-    return { source: this.#source, sourceVersion: "1", identifier, metadata: whole };
+    return { source: this.#source, sourceVersion: "1", identifier, metadata: fullMetadata };
   }
 }
 
-/** The end of a stream, in a ring. */
+/** Holds the last bytes of a stream. */
 class RingBuffer {
   readonly #ring: Uint8Array;
-  #at = 0;
-  #seen = 0;
+  #position = 0;
+  #total = 0;
 
   constructor(size: number) {
     this.#ring = new Uint8Array(size);
   }
 
   push(chunk: Uint8Array): void {
-    this.#seen += chunk.length;
+    this.#total += chunk.length;
     const end = chunk.subarray(Math.max(0, chunk.length - this.#ring.length));
-    const first = end.subarray(0, this.#ring.length - this.#at);
-    this.#ring.set(first, this.#at);
+    const first = end.subarray(0, this.#ring.length - this.#position);
+    this.#ring.set(first, this.#position);
     this.#ring.set(end.subarray(first.length), 0);
-    this.#at = (this.#at + end.length) % this.#ring.length;
+    this.#position = (this.#position + end.length) % this.#ring.length;
   }
 
-  /** Begins with a whole character when something before it is missing. */
+  /** Starts with a whole character if bytes before it are missing. */
   bytes(): Uint8Array {
-    if (this.#seen <= this.#ring.length) return this.#ring.slice(0, this.#seen);
+    if (this.#total <= this.#ring.length) return this.#ring.slice(0, this.#total);
     const bytes = new Uint8Array(this.#ring.length);
-    bytes.set(this.#ring.subarray(this.#at), 0);
-    bytes.set(this.#ring.subarray(0, this.#at), this.#ring.length - this.#at);
+    bytes.set(this.#ring.subarray(this.#position), 0);
+    bytes.set(this.#ring.subarray(0, this.#position), this.#ring.length - this.#position);
     let skip = 0;
     while (skip < 3 && isContinuation(bytes[skip])) skip += 1;
     return bytes.subarray(skip);
   }
 }
 
-/** How many of the first `limit` bytes do not cut a character. */
+/** The largest length up to `limit` that does not cut a character. */
 function wholeCharacters(chunk: Uint8Array, limit: number): number {
   let cut = limit;
   while (cut > 0 && limit - cut < 3 && isContinuation(chunk[cut])) cut -= 1;

@@ -1,26 +1,26 @@
-// What was told of a session in short, kept until the session changes. What it says is not this room's business.
+// Caches short descriptions of sessions until the session changes. The engine writes their text.
 import type { Db } from "../db.ts";
 import { sessionRow } from "../rows/session-row.ts";
 
-/** Another one after every change: what was made of the session before it is old. */
+/** Differs after every change of the session. A description with another stamp is outdated. */
 export function sessionStamp(db: Db, session: string): string {
   const { seq, tip } = sessionRow(db, session);
   return `${seq}:${tip ?? ""}`;
 }
 
-/** Null when there is none for this wish, or the session has changed since. */
-export function description(db: Db, session: string, wish: string): string | null {
+/** Null if there is none for this request, or if the session has changed since. */
+export function description(db: Db, session: string, request: string): string | null {
   const row = db
     .query<{ body: string }>("select body from descriptions where session = ? and wish = ? and stamp = ?")
-    .get(sessionRow(db, session).n, wish, sessionStamp(db, session));
+    .get(sessionRow(db, session).n, request, sessionStamp(db, session));
   return row?.body ?? null;
 }
 
-/** The latest for each wish; those of other wishes go when they are old. */
-export function saveDescription(db: Db, session: string, wish: string, made: { stamp: string; body: string }): void {
+/** Replaces the description of the same request, and deletes every outdated one. */
+export function saveDescription(db: Db, session: string, request: string, { stamp, body }: { stamp: string; body: string }): void {
   db.write(() => {
     const { n } = sessionRow(db, session);
-    db.query("delete from descriptions where session = ? and (wish = ? or stamp <> ?)").run(n, wish, made.stamp);
-    db.query("insert into descriptions (session, wish, stamp, body) values (?, ?, ?, ?)").run(n, wish, made.stamp, made.body);
+    db.query("delete from descriptions where session = ? and (wish = ? or stamp <> ?)").run(n, request, stamp);
+    db.query("insert into descriptions (session, wish, stamp, body) values (?, ?, ?, ?)").run(n, request, stamp, body);
   });
 }

@@ -1,5 +1,5 @@
-// Full-text search over the words of nodes. Nodes are indexed after their turn, outside the transaction that adds
-// them; a search first indexes what is still missing, so that a crashed turn is found too.
+// Full-text search over the words of nodes. Nodes are indexed after their turn, not in the transaction that adds them.
+// A search first indexes the nodes that are still missing, so that it also finds those of a crashed turn.
 import type { Db } from "../db.ts";
 import { nodesPerTree } from "../migrations.ts";
 import { IdLookup, type NodeRow, nodeColumns, toNodes } from "../rows/node-row.ts";
@@ -8,93 +8,91 @@ import type { SearchHit } from "../../store.ts";
 type Hit = { n: number; session: number; rank: number; match: string };
 type Filter = { project: string | null; limit: number };
 
-/** Whole words first; what only begins with the last word fills up the rest. */
+/** Matches of whole words come first. Matches of the last word as a prefix fill up to the limit. */
 export function search(db: Db, query: string, filter: Filter): SearchHit[] {
-  const { whole, begun } = matchesOf(query);
-  if (whole === null) return [];
+  const { wholeWords, prefix } = matchesOf(query);
+  if (wholeWords === null) return [];
   while (indexSome(db) > 0);
-  const hits = hitsOf(db, whole, filter);
-  if (begun !== null && hits.length < filter.limit) {
-    const known = new Set(hits.map((hit) => hit.n));
-    hits.push(...hitsOf(db, begun, filter).filter((hit) => !known.has(hit.n)));
+  const hits = findHits(db, wholeWords, filter);
+  if (prefix !== null && hits.length < filter.limit) {
+    const nodes = new Set(hits.map((hit) => hit.n));
+    hits.push(...findHits(db, prefix, filter).filter((hit) => !nodes.has(hit.n)));
   }
   const lookup = new IdLookup(db);
   return hits.slice(0, filter.limit).map(({ n, session, rank, match }) => {
     const [node] = toNodes(db, db.query(`select ${nodeColumns} from nodes where n = ?`).values(n) as NodeRow[]);
-    const cut = db
+    const row = db
       .query<{ snippet: string }>("select snippet(words, 0, ?1, ?2, '…', 24) as snippet from words where words match ?3 and rowid = ?4")
-      .get(opening, closing, match, n);
-    return { node: node!, session: lookup.idOf("sessions", session), ...markedIn(cut?.snippet ?? ""), rank };
+      .get(matchStart, matchEnd, match, n);
+    return { node: node!, session: lookup.idOf("sessions", session), ...toMarks(row?.snippet ?? ""), rank };
   });
 }
 
-/** To rank, every match must be weighed. What is said in more nodes than this is told by the latest of them instead. */
-const mostRanked = 5000;
+/** Ranking reads every match. A query with more matches than this returns the latest nodes instead. */
+const maxRanked = 5000;
 
-/** A node of a purged session is told of by one that still stands in its tree. */
-const teller = `case when s.purged_at is null then s.n else
+/** A node of a purged session is reported under another session of its tree. */
+const reportedSession = `case when s.purged_at is null then s.n else
   coalesce((select min(other.n) from sessions other where other.tree = s.tree and other.purged_at is null), s.n) end`;
 
-function hitsOf(db: Db, match: string, filter: Filter): Hit[] {
+function findHits(db: Db, match: string, filter: Filter): Hit[] {
   const { count } = db
     .query<{ count: number }>("select count(*) as count from (select 1 from words where words match ? limit ?)")
-    .get(match, mostRanked + 1)!;
+    .get(match, maxRanked + 1)!;
   if (count === 0) return [];
-  const [rank, order] = count > mostRanked ? ["0.0", "words.rowid desc"] : ["words.rank", "words.rank"];
+  const [rank, order] = count > maxRanked ? ["0.0", "words.rowid desc"] : ["words.rank", "words.rank"];
   return db
     .query<Hit>(
-      `select words.rowid as n, ${teller} as session, ${rank} as rank, ?1 as match from words cross join nodes c on c.n = words.rowid
+      `select words.rowid as n, ${reportedSession} as session, ${rank} as rank, ?1 as match from words cross join nodes c on c.n = words.rowid
        cross join sessions s on s.n = c.session
        where words match ?1 and (?2 is null or s.project = ?2) order by ${order} limit ?3`,
     )
     .all(match, filter.project, filter.limit);
 }
 
-// No characters of any text.
-const opening = "\uFDD0";
-const closing = "\uFDD1";
+// Unicode noncharacters: no text contains them.
+const matchStart = "\uFDD0";
+const matchEnd = "\uFDD1";
 
-function markedIn(cut: string): Pick<SearchHit, "snippet" | "marks"> {
+/** Removes the markers of matches from the snippet and returns their positions. */
+function toMarks(marked: string): Pick<SearchHit, "snippet" | "marks"> {
   const marks: SearchHit["marks"] = [];
   let snippet = "";
-  for (const [at, piece] of cut.split(opening).entries()) {
-    const [hit = "", ...rest] = at === 0 ? ["", piece] : piece.split(closing);
+  for (const [index, piece] of marked.split(matchStart).entries()) {
+    const [hit = "", ...rest] = index === 0 ? ["", piece] : piece.split(matchEnd);
     if (hit !== "") marks.push([snippet.length, snippet.length + hit.length]);
     snippet += hit + rest.join("");
   }
   return { snippet, marks };
 }
 
-const batch = 500;
+const batchSize = 500;
 
-/** Indexes up to a batch of one tree's nodes (a session's, or whichever waits) in a transaction of its own. */
+/** Indexes up to a batch of nodes of one tree, in its own transaction. Null takes any tree that has nodes to index. */
 export function indexSome(db: Db, session: string | null = null): number {
-  const waiting = db.query<{ n: number; last: number; indexed: number }>(
+  const staleTree = db.query<{ n: number; last: number; indexed: number }>(
     `select n, last, indexed from trees where stale = 1 and (?1 is null or n = (select tree from sessions where id = ?1))
      order by n limit 1`,
   );
-  if (!waiting.get(session)) return 0;
+  if (!staleTree.get(session)) return 0;
   return db.write(() => {
-    const tree = waiting.get(session);
+    const tree = staleTree.get(session);
     if (!tree) return 0;
-    const upto = Math.min(tree.last, tree.indexed + batch);
-    const floor = tree.n * nodesPerTree;
-    db.query("insert into words (rowid, text) select n, text from node_text where n > ? and n <= ?").run(
-      floor + tree.indexed,
-      floor + upto,
-    );
-    db.query("update trees set indexed = ?, stale = ? where n = ?").run(upto, upto < tree.last ? 1 : 0, tree.n);
-    return upto - tree.indexed;
+    const last = Math.min(tree.last, tree.indexed + batchSize);
+    const base = tree.n * nodesPerTree;
+    db.query("insert into words (rowid, text) select n, text from node_text where n > ? and n <= ?").run(base + tree.indexed, base + last);
+    db.query("update trees set indexed = ?, stale = ? where n = ?").run(last, last < tree.last ? 1 : 0, tree.n);
+    return last - tree.indexed;
   });
 }
 
-/** Every word must occur; "quoted words" as they stand. `begun`: the last word may go on, when it has three letters. */
-function matchesOf(query: string): { whole: string | null; begun: string | null } {
+/** FTS5 queries. Every word must occur; "quoted words" must be adjacent. `prefix` needs a last word of three letters. */
+function matchesOf(query: string): { wholeWords: string | null; prefix: string | null } {
   const terms = [...query.replaceAll("\0", " ").matchAll(/"([^"]*)"|([^\s"]+)/g)]
-    .map((found) => ({ text: found[1] ?? found[2] ?? "", isWord: found[1] === undefined }))
+    .map(([, quoted, word]) => ({ text: quoted ?? word ?? "", isWord: quoted === undefined }))
     .filter((term) => /[\p{L}\p{N}_]/u.test(term.text));
   const last = terms.at(-1);
-  if (last === undefined) return { whole: null, begun: null };
-  const whole = terms.map((term) => `"${term.text}"`).join(" ");
-  return { whole, begun: last.isWord && last.text.length >= 3 ? `${whole}*` : null };
+  if (last === undefined) return { wholeWords: null, prefix: null };
+  const wholeWords = terms.map((term) => `"${term.text}"`).join(" ");
+  return { wholeWords, prefix: last.isWord && last.text.length >= 3 ? `${wholeWords}*` : null };
 }

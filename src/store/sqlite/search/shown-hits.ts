@@ -1,4 +1,4 @@
-// What was found for someone and given to them, so that it is not given again too soon.
+// Records the search hits that an asker was shown, so that they are not shown again too soon.
 import type { Db } from "../db.ts";
 
 export function shownHits(db: Db, asker: string, since: number): Set<string> {
@@ -6,7 +6,7 @@ export function shownHits(db: Db, asker: string, since: number): Set<string> {
   return new Set(rows.map(({ hit }) => hit));
 }
 
-/** What was told to anyone before `since` is forgotten. */
+/** Also deletes the records of every asker that are older than `since`. */
 export function recordShownHits(db: Db, asker: string, hits: string[], since: number): void {
   db.write(() => {
     db.query("delete from told where at < ?").run(since);

@@ -27,12 +27,12 @@ async function turnOn(store: Store, session: string, outcome: Outcome = {}) {
   return { native, tip: tip! };
 }
 
-test("the first turn begins anew", async () => {
+test("the first turn starts a new native session", async () => {
   const store = await memory();
   expect((await turnOn(store, await sessionIn(store), { nativeId: "a" })).native).toBe(null);
 });
 
-test("a turn goes on in the session that ended at its node", async () => {
+test("a turn resumes the native session that ended at its node", async () => {
   const store = await memory();
   const session = await sessionIn(store);
   await turnOn(store, session, { nativeId: "a" });
@@ -40,7 +40,7 @@ test("a turn goes on in the session that ended at its node", async () => {
   expect((await turnOn(store, session)).native).toEqual({ how: "resume", id: "a" });
 });
 
-test("another agent between them ends that: the next turn begins anew", async () => {
+test("after a turn of another agent the next turn starts a new native session", async () => {
   const store = await memory();
   const session = await sessionIn(store);
   await turnOn(store, session, { nativeId: "a" });
@@ -48,7 +48,7 @@ test("another agent between them ends that: the next turn begins anew", async ()
   expect((await turnOn(store, session)).native).toBe(null);
 });
 
-test("while it is being forked the original is forked too, so that nothing is added to what is being read", async () => {
+test("a native session that is being forked is forked again, so that nothing is added while it is read", async () => {
   const store = await memory();
   const session = await sessionIn(store);
   const { tip } = await turnOn(store, session, { nativeId: "a" });
@@ -60,7 +60,7 @@ test("while it is being forked the original is forked too, so that nothing is ad
   await store.endTurn(lease, value.id, okTurnEnd);
 });
 
-test("two sessions at one node: the first forks, and the original stays where it was", async () => {
+test("with two sessions at one node the first forks the native session, and the original stays as it was", async () => {
   const store = await memory();
   const session = await sessionIn(store);
   const { tip } = await turnOn(store, session, { nativeId: "a" });
@@ -70,7 +70,7 @@ test("two sessions at one node: the first forks, and the original stays where it
   expect((await turnOn(store, fork.id)).native).toEqual({ how: "resume", id: "b" });
 });
 
-test("an agent that can't fork resumes for whoever comes first, and the other begins anew", async () => {
+test("an agent that can't fork resumes for the first session, and starts anew for the second", async () => {
   const store = await memory();
   const session = await sessionIn(store);
   const { tip } = await turnOn(store, session, { nativeId: "a", canFork: false });
@@ -79,7 +79,7 @@ test("an agent that can't fork resumes for whoever comes first, and the other be
   expect((await turnOn(store, session, { canFork: false })).native).toBe(null);
 });
 
-test("a branch at an earlier node never gets what came after it", async () => {
+test("a branch at an earlier node never gets the nodes after it", async () => {
   const store = await memory();
   const session = await sessionIn(store);
   const { tip } = await turnOn(store, session, { nativeId: "a" });
@@ -88,7 +88,7 @@ test("a branch at an earlier node never gets what came after it", async () => {
   expect((await turnOn(store, fork.id)).native).toBe(null);
 });
 
-test("after a turn that failed the last good session goes on, and what it may lack is named", async () => {
+test("after a failed turn the native session is resumed, with the node after which it may be incomplete", async () => {
   const store = await memory();
   const session = await sessionIn(store);
   const good = await turnOn(store, session, { nativeId: "a" });
@@ -97,7 +97,7 @@ test("after a turn that failed the last good session goes on, and what it may la
   expect((await turnOn(store, session)).native).toEqual({ how: "resume", id: "a", unsure: { since: good.tip } });
 });
 
-test("a session that began with a turn that failed may lack everything before it", async () => {
+test("a native session that began with a failed turn may be empty", async () => {
   const store = await memory();
   const session = await sessionIn(store);
   await turnOn(store, session, { nativeId: "a" });

@@ -5,7 +5,7 @@ import { openStore } from "../sqlite-store.ts";
 
 const project = "/p";
 
-test("the files around a turn are kept while it runs, and told by turn", async () => {
+test("the snapshots of a turn are stored while it runs, and returned by turn", async () => {
   const store = await openStore({ path: ":memory:", outputsDir: null });
   const { lease, turn } = await beginTurn(store);
   expect(await store.turnFiles([turn.id])).toEqual(new Map());
@@ -17,7 +17,7 @@ test("the files around a turn are kept while it runs, and told by turn", async (
   await store.close();
 });
 
-test("nobody writes the files of a turn without the lease", async () => {
+test("the snapshots of a turn can't be written without the lease", async () => {
   const store = await openStore({ path: ":memory:", outputsDir: null });
   const { lease, turn } = await beginTurn(store);
   const stale = { ...lease, epoch: lease.epoch - 1 };
@@ -25,7 +25,7 @@ test("nobody writes the files of a turn without the lease", async () => {
   await store.close();
 });
 
-test("a purged turn takes its record of files along", async () => {
+test("purging a turn deletes its record of snapshots", async () => {
   const store = await openStore({ path: ":memory:", outputsDir: null });
   const { session, lease, turn } = await beginTurn(store);
   await store.saveTurnFiles(lease, turn.id, { project, before: "a", after: "b" });

@@ -45,7 +45,7 @@ async function work(store: Store, directory: string, word: string, change = {}) 
 const everything = { session: null, archivedBefore: Number.MAX_SAFE_INTEGER, dryRun: false };
 const found = async (store: Store, word: string) => (await store.search(word, { project: null, limit: 50 })).length;
 
-test("an archived session goes with its nodes, turns, outputs, words and transcript, and nothing else does", async () => {
+test("a purge deletes an archived session with its nodes, turns, outputs, words and transcript, and nothing else", async () => {
   const at = await place();
   const { store } = at;
   const gone = await work(store, at.directory, "alpha", { name: "gone" });
@@ -81,7 +81,7 @@ test("an archived session goes with its nodes, turns, outputs, words and transcr
   await store.close();
 });
 
-test("what other agents printed and remember goes too, unless a session of the tree is in use", async () => {
+test("a purge deletes the logs and data of other agents, unless a session of the tree is in use", async () => {
   const at = await place();
   const { store } = at;
   const gone = await work(store, at.directory, "gamma", { name: "gone" });
@@ -102,7 +102,7 @@ test("what other agents printed and remember goes too, unless a session of the t
   expect([memory, strangers].map((path) => existsSync(path))).toEqual([false, true]);
 });
 
-test("what a fork stands on stays, with its turn and output, until the fork goes too", async () => {
+test("the nodes below a fork stay, with their turn and output, until the fork is purged too", async () => {
   const at = await place();
   const { store } = at;
   const trunk = await work(store, at.directory, "alpha");
@@ -135,7 +135,7 @@ test("what a fork stands on stays, with its turn and output, until the fork goes
   await store.close();
 });
 
-test("an output that a node in another tree names stays readable", async () => {
+test("an output that a node in another tree refers to stays readable", async () => {
   const at = await place();
   const { store } = at;
   const source = await work(store, at.directory, "alpha");
@@ -148,7 +148,7 @@ test("an output that a node in another tree names stays readable", async () => {
   await store.close();
 });
 
-test("only what was archived long enough ago goes, and never what is in use or not archived", async () => {
+test("a purge deletes only sessions archived before the given time, and never one that is in use", async () => {
   const at = await place();
   const { store } = at;
   const [old, young, live, used] = [
@@ -180,7 +180,7 @@ test("only what was archived long enough ago goes, and never what is in use or n
   for (const each of [holder, store]) await each.close();
 });
 
-test("sub-sessions go with the session above them, unless they were worked in since or execute its plan", async () => {
+test("sub-sessions are purged with their parent, unless they were used since or execute its plan", async () => {
   const { store, path } = await place();
   const parent = await store.createSession(newSession());
   const child = await store.createSession(newSession({ parentSession: parent.id }));
@@ -198,7 +198,7 @@ test("sub-sessions go with the session above them, unless they were worked in si
   await store.close();
 });
 
-test("a node that a session came to while the purge ran stays", async () => {
+test("a node that becomes the tip of a session during the purge stays", async () => {
   const at = await place();
   const { store } = at;
   const trunk = await work(store, at.directory, "alpha");

@@ -1,13 +1,14 @@
-// Takes archived sessions away for good. A session is hidden first, then its rows go in small transactions, so that no
-// writer waits and a purge that was killed is finished by the next one. A node stays while any other session needs it:
-// its session and turn then stay as hidden rows. Every step leaves a store that `verify` finds whole.
+// Deletes archived sessions for good. A session is hidden first, then its rows are deleted in small transactions:
+// no writer waits, and the next purge finishes one that was killed. A node stays while another session needs it;
+// its session and turn then stay as hidden rows. After every step `verify` finds no problem.
 import { readdirSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { yieldToEventLoop } from "../../../kit/flow/time-slice.ts";
 import type { PurgeReport } from "../../../protocol/api/api.ts";
 import { Fault, messageOf } from "../../../protocol/api/error.ts";
 import type { Db } from "../db.ts";
 import { errorCode } from "../faults.ts";
-import { type LeaseHolder, isHeld } from "../lease.ts";
+import { isHeld, type LeaseHolder } from "../lease.ts";
 import type { OutputFiles } from "../outputs/output-files.ts";
 import { remainingNodes, referencedOutputs, planTreePurge, purgeNodes, type TreePurgePlan } from "./purge-nodes.ts";
 import { sessionRow } from "../rows/session-row.ts";
@@ -46,39 +47,40 @@ export async function purge(
   const hidden = hiddenSessions(db);
   const chosen = choose(db, self, request, report).filter((session) => request.dryRun || hide(db, self, session, report));
   report.sessions = chosen.map(({ id, name, project, archived_at }) => ({ id, name, project, archivedAt: archived_at }));
-  const going = [...hidden, ...chosen];
+  const doomed = [...hidden, ...chosen];
   const plans = new Map<number, TreePurgePlan>();
-  for (const tree of new Set(going.map((session) => session.tree))) {
-    const sessions = going.filter((session) => session.tree === tree).map((session) => session.n);
-    if (!request.dryRun) for (const session of going) if (session.tree === tree) await dropEvents(db, session);
-    const plan = planTreePurge(db, tree, new Set(sessions));
+  for (const tree of new Set(doomed.map((session) => session.tree))) {
+    const sessions = doomed.filter((session) => session.tree === tree);
+    if (!request.dryRun) for (const session of sessions) await deleteEvents(db, session);
+    const plan = planTreePurge(db, tree, new Set(sessions.map((session) => session.n)));
     plans.set(tree, plan);
     report.bytes += plan.bytes;
-    const gone = request.dryRun ? plan.nodes.length : await purgeNodes(db, tree, plan);
-    report.nodes += gone;
-    report.keptNodes += plan.written - gone;
+    const deleted = request.dryRun ? plan.nodes.length : await purgeNodes(db, tree, plan);
+    report.nodes += deleted;
+    report.keptNodes += plan.written - deleted;
   }
-  const leaving = new Set(request.dryRun ? [...plans.values()].flatMap((plan) => plan.nodes) : []);
-  const needed = await referencedOutputs(db, going, leaving);
-  for (const session of going) {
-    dropTranscript({ db, files, report, needed, dryRun: request.dryRun }, session);
-    await dropOutputs({ db, files, report, needed, dryRun: request.dryRun }, session);
+  const doomedNodes = new Set(request.dryRun ? [...plans.values()].flatMap((plan) => plan.nodes) : []);
+  const needed = await referencedOutputs(db, doomed, doomedNodes);
+  for (const session of doomed) {
+    const step: PurgeStep = { db, files, report, needed, dryRun: request.dryRun };
+    deleteTranscript(step, session);
+    await deleteOutputs(step, session);
     if (request.dryRun) report.turns += turnsOf(db, session.n).length - (plans.get(session.tree)?.keptTurns.get(session.n) ?? 0);
-    else report.turns += await dropTurns(db, session);
+    else report.turns += await deleteTurns(db, session);
   }
   for (const tree of request.dryRun ? [] : plans.keys()) {
-    if (agentsDir !== null) dropAgentFiles({ db, self, report, agentsDir }, tree);
+    if (agentsDir !== null) deleteAgentFiles({ db, self, report, agentsDir }, tree);
     db.write(() => db.query("delete from trees where n = ?1 and not exists (select 1 from sessions where tree = ?1)").run(tree));
   }
   return report;
 }
 
-/** The named session, or every one that was archived long enough ago; the sub-sessions that were left alone since go along. */
+/** The requested session, or every session archived by then, with the sub-sessions that were not used since. */
 function choose(db: Db, self: LeaseHolder, request: PurgeRequest, report: PurgeReport): SessionToPurge[] {
-  const found = request.session === null ? archivedBefore(db, request.archivedBefore) : [named(db, request)];
-  return withSubSessions(db, found).filter((session) => {
+  const archived = request.session === null ? archivedBefore(db, request.archivedBefore) : [requestedSession(db, request)];
+  return withSubSessions(db, archived).filter((session) => {
     if (!isHeld(db, session.n, self)) return true;
-    if (session.id === request.session) throw running(session);
+    if (session.id === request.session) throw inUseFault(session);
     report.skipped.push({ id: session.id, name: session.name, reason: "it is in use" });
     return false;
   });
@@ -86,15 +88,15 @@ function choose(db: Db, self: LeaseHolder, request: PurgeRequest, report: PurgeR
 
 const columns = "n, id, name, project, tree, transcript, archived_at";
 
-function archivedBefore(db: Db, at: number): SessionToPurge[] {
+function archivedBefore(db: Db, time: number): SessionToPurge[] {
   return db
     .query<SessionToPurge>(
       `select ${columns} from sessions where archived_at is not null and archived_at <= ? and purged_at is null order by n`,
     )
-    .all(at);
+    .all(time);
 }
 
-function named(db: Db, request: PurgeRequest): SessionToPurge {
+function requestedSession(db: Db, request: PurgeRequest): SessionToPurge {
   const row = sessionRow(db, request.session ?? "");
   const label = row.name ?? row.id;
   if (row.archived_at === null) {
@@ -110,30 +112,30 @@ function named(db: Db, request: PurgeRequest): SessionToPurge {
   return { ...row, archived_at: row.archived_at };
 }
 
-function running(session: SessionToPurge): Fault {
+function inUseFault(session: SessionToPurge): Fault {
   return new Fault("session-busy", `Session ${session.name ?? session.id} is in use, so it can't be purged.`, {
-    hint: "Wait for it to end, then purge again.",
+    hint: "Wait until it ends, then purge again.",
   });
 }
 
-/** What executes a plan is linked to the session that planned it, but stands on its own. */
+/** A session that executes a plan is linked to the session that planned it, but is no sub-session of it. */
 function withSubSessions(db: Db, sessions: SessionToPurge[]): SessionToPurge[] {
-  const below = db.query<SessionToPurge>(
+  const subSessions = db.query<SessionToPurge>(
     `select n, id, name, project, tree, transcript, coalesce(archived_at, ?2) as archived_at from sessions
      where parent_session = ?1 and plan is null and purged_at is null and (archived_at is not null or updated_at <= ?2) order by n`,
   );
   const all = new Map(sessions.map((session) => [session.n, session]));
   for (const session of all.values())
-    for (const child of below.all(session.id, session.archived_at)) if (!all.has(child.n)) all.set(child.n, child);
+    for (const child of subSessions.all(session.id, session.archived_at)) if (!all.has(child.n)) all.set(child.n, child);
   return [...all.values()];
 }
 
-/** Sessions that an earlier purge took: some of their nodes were needed then, or it was killed. */
+/** Sessions of an earlier purge. Other sessions needed some of their nodes then, or the purge was killed. */
 function hiddenSessions(db: Db): SessionToPurge[] {
   return db.query<SessionToPurge>(`select ${columns} from sessions where purged_at is not null order by n`).all();
 }
 
-/** From here on the session is gone for everyone. False when it was restored, taken up or purged meanwhile. */
+/** Hides the session from every reader. False if it was restored, acquired or purged meanwhile. */
 function hide(db: Db, self: LeaseHolder, session: SessionToPurge, report: PurgeReport): boolean {
   const isHidden = db.write(() => {
     if (isHeld(db, session.n, self)) return false;
@@ -149,27 +151,27 @@ function hide(db: Db, self: LeaseHolder, session: SessionToPurge, report: PurgeR
     db.query("update turns set parent = null, tip = null where session = ?").run(session.n);
     return true;
   });
-  if (!isHidden) report.skipped.push({ id: session.id, name: session.name, reason: "it was taken up again meanwhile" });
+  if (!isHidden) report.skipped.push({ id: session.id, name: session.name, reason: "it was used again meanwhile" });
   return isHidden;
 }
 
-const batch = 500;
+const batchSize = 500;
 
-async function dropEvents(db: Db, session: SessionToPurge): Promise<void> {
-  for (let left = 1; left > 0;) {
-    left = db.write(() => {
+async function deleteEvents(db: Db, session: SessionToPurge): Promise<void> {
+  for (let remaining = 1; remaining > 0;) {
+    remaining = db.write(() => {
       const seq = seqIfHidden(db, session);
       if (seq === null) return 0;
-      const rest = Math.max(0, seq - batch);
-      db.query("delete from events where session = ? and seq > ?").run(session.n, rest);
-      db.query("update sessions set seq = ? where n = ?").run(rest, session.n);
-      return rest;
+      const lastKept = Math.max(0, seq - batchSize);
+      db.query("delete from events where session = ? and seq > ?").run(session.n, lastKept);
+      db.query("update sessions set seq = ? where n = ?").run(lastKept, session.n);
+      return lastKept;
     });
     await yieldToEventLoop();
   }
 }
 
-/** Null when another purge was faster. Then the row may already be another session: rows are used again. */
+/** Null if another purge was faster. The row may then belong to another session: row numbers are reused. */
 function seqIfHidden(db: Db, session: SessionToPurge): number | null {
   const row = db
     .query<{ seq: number }>("select seq from sessions where n = ? and id = ? and purged_at is not null")
@@ -177,21 +179,21 @@ function seqIfHidden(db: Db, session: SessionToPurge): number | null {
   return row?.seq ?? null;
 }
 
-/** Turns that a kept node belongs to stay, between the nodes that are left of them. With the last one the session goes. */
-async function dropTurns(db: Db, session: SessionToPurge): Promise<number> {
-  const gone = db.write(() => {
+/** A turn with remaining nodes stays, with a new parent and tip. A session without turns and outputs is deleted. */
+async function deleteTurns(db: Db, session: SessionToPurge): Promise<number> {
+  const deleted = db.write(() => {
     if (seqIfHidden(db, session) === null) return 0;
-    const left = remainingNodes(db, session);
-    const mend = db.query("update turns set parent = ?, tip = ? where n = ?");
-    for (const [turn, { parent, tip }] of left.turns) mend.run(parent, tip, turn);
-    const unused = turnsOf(db, session.n).filter((turn) => !left.turns.has(turn));
+    const remaining = remainingNodes(db, session);
+    const update = db.query("update turns set parent = ?, tip = ? where n = ?");
+    for (const [turn, { parent, tip }] of remaining.turns) update.run(parent, tip, turn);
+    const unused = turnsOf(db, session.n).filter((turn) => !remaining.turns.has(turn));
     for (const turn of unused) db.query("delete from turns where n = ?").run(turn);
     const hasOutputs = db.query("select 1 from handles where session = ?").get(session.n) !== null;
-    if (left.count === 0 && !hasOutputs) db.query("delete from sessions where n = ? and seq = 0").run(session.n);
+    if (remaining.count === 0 && !hasOutputs) db.query("delete from sessions where n = ? and seq = 0").run(session.n);
     return unused.length;
   });
   await yieldToEventLoop();
-  return gone;
+  return deleted;
 }
 
 function turnsOf(db: Db, session: number): number[] {
@@ -202,10 +204,10 @@ function turnsOf(db: Db, session: number): number[] {
 }
 
 /**
- * What other agents keep of a tree can't be told apart by sessions. Without it a session that is left is told by a brief
- * again; while one of them is in use it stays, and goes with the next purge.
+ * Deletes the data that other agents store of a tree; it can't be divided by session. A remaining session of the tree
+ * then sends a brief again. While a session of the tree is in use, the data stays until the next purge.
  */
-function dropAgentFiles(
+function deleteAgentFiles(
   { db, self, report, agentsDir }: { db: Db; self: LeaseHolder; report: PurgeReport; agentsDir: string },
   tree: number,
 ): void {
@@ -215,13 +217,13 @@ function dropAgentFiles(
   try {
     rmSync(join(agentsDir, id), { recursive: true, force: true });
   } catch (error) {
-    report.problems.push(`What other agents kept in ${join(agentsDir, id)} can't be removed: ${messageOf(error)}`);
+    report.problems.push(`The agent data in ${join(agentsDir, id)} can't be removed: ${messageOf(error)}`);
   }
 }
 
 type PurgeStep = { db: Db; files: OutputFiles; report: PurgeReport; needed: ReadonlySet<string>; dryRun: boolean };
 
-function dropTranscript({ db, report, dryRun }: PurgeStep, session: SessionToPurge): void {
+function deleteTranscript({ db, report, dryRun }: PurgeStep, session: SessionToPurge): void {
   if (session.transcript === null) return;
   try {
     report.bytes += statSync(session.transcript).size;
@@ -237,17 +239,17 @@ function dropTranscript({ db, report, dryRun }: PurgeStep, session: SessionToPur
   if (!dryRun) db.write(() => db.query("update sessions set transcript = null where n = ? and id = ?").run(session.n, session.id));
 }
 
-/** What another agent's program printed. */
+/** The stdout and stderr logs of external agents. */
 function logsBeside(transcript: string): string[] {
-  const [folder, name] = [dirname(transcript), `${basename(transcript, ".jsonl")}.`];
-  const isLog = (file: string) => file.startsWith(name) && /\.(stdout|stderr)\.log$/.test(file);
-  return readdirSync(folder)
+  const [directory, prefix] = [dirname(transcript), `${basename(transcript, ".jsonl")}.`];
+  const isLog = (file: string) => file.startsWith(prefix) && /\.(stdout|stderr)\.log$/.test(file);
+  return readdirSync(directory)
     .filter(isLog)
-    .map((file) => join(folder, file));
+    .map((file) => join(directory, file));
 }
 
-/** The row goes before the file: a file without a row is found by `verify --repair`. */
-async function dropOutputs({ db, files, report, needed, dryRun }: PurgeStep, session: SessionToPurge): Promise<void> {
+/** Deletes the row before the file: `verify --repair` finds a file without a row. */
+async function deleteOutputs({ db, files, report, needed, dryRun }: PurgeStep, session: SessionToPurge): Promise<void> {
   const outputs = db
     .query<{ n: number; bytes: number | null }>("select n, kept_bytes as bytes from handles where session = ?")
     .all(session.n);
@@ -266,8 +268,4 @@ async function dropOutputs({ db, files, report, needed, dryRun }: PurgeStep, ses
     await yieldToEventLoop();
   }
   if (!dryRun) files.removeEmpty(session.id);
-}
-
-function yieldToEventLoop(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

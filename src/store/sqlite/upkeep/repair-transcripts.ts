@@ -1,7 +1,8 @@
-// Transcripts made whole again from the store: gaps are filled where they are, lines that the store does not know stay
-// in their place, and a file with damaged lines is kept beside the mended one.
+// Repairs transcripts from the store. Missing lines are inserted in their place, and lines that are not in the store stay.
+// A file with damaged lines is copied beside the repaired one.
 import { constants, copyFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
+import { yieldToEventLoop } from "../../../kit/flow/time-slice.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import type { Session } from "../../../protocol/tree/turn.ts";
 import { acquire, release } from "../lease.ts";
@@ -11,17 +12,17 @@ import { type SessionRow, selectSessions, toSession } from "../rows/session-row.
 import { isHeader, lineKey, parseLineId, Transcript } from "../../transcript.ts";
 import { toTranscriptHeader, toTranscriptLines, providerOf, type TranscriptLine } from "../../../protocol/json/transcript-lines.ts";
 
-export async function repairTranscripts({ db, self, mended, pause }: RepairContext): Promise<void> {
+export async function repairTranscripts({ db, self, onRepaired }: RepairContext): Promise<void> {
   const sessions = db.query<SessionRow>(`${selectSessions} where s.transcript is not null and s.seq > 0 order by s.n`).all().map(toSession);
   for (const session of sessions) {
-    await pause();
+    await yieldToEventLoop();
     const lease = tryAcquire(() => acquire(db, session.id, self));
     if (lease === null) continue;
     try {
-      const told = repairTranscript(session, sessionNodes(db, session.id).flatMap(toTranscriptLines));
-      if (told !== null) mended("transcript", session.transcript!, `The transcript ${session.transcript} ${told}.`);
+      const change = repairTranscript(session, sessionNodes(db, session.id).flatMap(toTranscriptLines));
+      if (change !== null) onRepaired("transcript", session.transcript!, `The transcript ${session.transcript} ${change}.`);
     } catch (error) {
-      // A place that can't be written: the check after this one tells what is still missing.
+      // The file can't be written. The check after the repair lists the lines that are still missing.
       if (!(error instanceof Error) || !("code" in error)) throw error;
     } finally {
       release(db, lease);
@@ -29,20 +30,20 @@ export async function repairTranscripts({ db, self, mended, pause }: RepairConte
   }
 }
 
-/** Null when somebody writes the session: then it is theirs to mend. */
-function tryAcquire<T>(take: () => T): T | null {
+/** Null if another process writes the session: that process adds the missing lines itself. */
+function tryAcquire<T>(acquire: () => T): T | null {
   try {
-    return take();
+    return acquire();
   } catch (error) {
     if (error instanceof Fault && (error.code === "session-busy" || error.code === "session-unknown")) return null;
     throw error;
   }
 }
 
-/** Says what was done, or null. */
+/** Describes the change; null if the transcript is complete. */
 function repairTranscript(session: Session, lines: TranscriptLine[]): string | null {
   const path = session.transcript!;
-  if (!existsSync(path)) return rewrite(session, lines);
+  if (!existsSync(path)) return writeAgain(session, lines);
   const rows = readFileSync(path, "utf8").split("\n");
   const torn = rows.pop() !== "";
   const header = rows.find(isHeader);
@@ -52,15 +53,15 @@ function repairTranscript(session: Session, lines: TranscriptLine[]): string | n
   if (missing === 0 && broken === 0 && !torn && header !== undefined) return null;
   if (broken > 0) copyFileSync(path, freeName(`${path}.damaged`), constants.COPYFILE_EXCL);
   const first = header ?? JSON.stringify(toTranscriptHeader(session, providerOf(session)));
-  const mendedPath = `${path}.mending`;
-  rmSync(mendedPath, { force: true });
-  writeFileSync(mendedPath, [first, ...merged(rows, lines), ""].join("\n"), { mode: 0o600, flag: "wx", flush: true });
-  renameSync(mendedPath, path);
-  return `got ${missing} missing lines back${broken > 0 ? `; ${broken} damaged lines are kept beside it` : ""}`;
+  const repairedPath = `${path}.repairing`;
+  rmSync(repairedPath, { force: true });
+  writeFileSync(repairedPath, [first, ...mergeLines(rows, lines), ""].join("\n"), { mode: 0o600, flag: "wx", flush: true });
+  renameSync(repairedPath, path);
+  return `got ${missing} missing lines back${broken > 0 ? `; ${broken} damaged lines are in a copy beside it` : ""}`;
 }
 
-/** A project that is gone is not made again for its transcripts. */
-function rewrite(session: Session, lines: TranscriptLine[]): string | null {
+/** Null if the project directory no longer exists: it is not created again for its transcripts. */
+function writeAgain(session: Session, lines: TranscriptLine[]): string | null {
   const path = session.transcript!;
   if (!existsSync(dirname(dirname(dirname(path))))) return null;
   const transcript = Transcript.create(path, session, { provider: providerOf(session) });
@@ -69,29 +70,29 @@ function rewrite(session: Session, lines: TranscriptLine[]): string | null {
   return `was written again, ${lines.length} lines`;
 }
 
-/** The store's lines in its order; what only the file knows follows the line that it followed there. */
-function merged(rows: string[], lines: TranscriptLine[]): string[] {
+/** The lines of the store in their order. A line that only the file has follows the line that it followed there. */
+function mergeLines(rows: string[], lines: TranscriptLine[]): string[] {
   const stored = new Set(lines.map(lineKey));
-  const strangers = new Map<string, string[]>();
-  const kept = new Map<string, string>();
-  let before = "";
+  const foreign = new Map<string, string[]>();
+  const existing = new Map<string, string>();
+  let previous = "";
   for (const row of rows) {
-    const place = parseLineId(row);
-    if (place === null) continue;
-    const key = lineKey(place);
+    const line = parseLineId(row);
+    if (line === null) continue;
+    const key = lineKey(line);
     if (stored.has(key)) {
-      before = key;
-      if (!kept.has(key)) kept.set(key, row);
-    } else strangers.set(before, [...(strangers.get(before) ?? []), row]);
+      previous = key;
+      if (!existing.has(key)) existing.set(key, row);
+    } else foreign.set(previous, [...(foreign.get(previous) ?? []), row]);
   }
   return [
-    ...(strangers.get("") ?? []),
-    ...lines.flatMap((line) => [kept.get(lineKey(line)) ?? JSON.stringify(line), ...(strangers.get(lineKey(line)) ?? [])]),
+    ...(foreign.get("") ?? []),
+    ...lines.flatMap((line) => [existing.get(lineKey(line)) ?? JSON.stringify(line), ...(foreign.get(lineKey(line)) ?? [])]),
   ];
 }
 
-function freeName(wanted: string): string {
-  let name = wanted;
-  for (let count = 2; existsSync(name); count += 1) name = `${wanted}-${count}`;
+function freeName(path: string): string {
+  let name = path;
+  for (let count = 2; existsSync(name); count += 1) name = `${path}-${count}`;
   return name;
 }

@@ -33,7 +33,7 @@ async function talk(store: Store, directory: string, count = 5) {
 
 const repairedKinds = (report: Awaited<ReturnType<Store["verify"]>>) => report.repaired?.map((item) => item.kind);
 
-test("a gap in the middle, a torn end and a damaged line are filled from the store, and nothing in the file is lost", async () => {
+test("a repair fills a gap, a torn end and a damaged line from the store, and loses no line of the file", async () => {
   const { store, directory } = await place();
   const { path, whole } = await talk(store, directory);
   const lines = whole.split("\n");
@@ -54,7 +54,7 @@ test("a gap in the middle, a torn end and a damaged line are filled from the sto
   await store.close();
 });
 
-test("a transcript that is gone is written again, unless its project is gone too", async () => {
+test("a missing transcript is written again, unless its project is missing too", async () => {
   const { store, directory } = await place();
   const { path, whole } = await talk(store, directory);
   rmSync(path);
@@ -68,7 +68,7 @@ test("a transcript that is gone is written again, unless its project is gone too
   await store.close();
 });
 
-test("leases of the dead are released, those of the living are not", async () => {
+test("a repair releases the leases of dead processes, and no others", async () => {
   const dead = await place({ boot: "earlier" });
   const { session } = await beginTurn(dead.store);
   const store = await openStore(dead);
@@ -80,7 +80,7 @@ test("leases of the dead are released, those of the living are not", async () =>
   for (const each of [dead.store, store]) await each.close();
 });
 
-test("a full-text index that lost words or holds too many is made again", async () => {
+test("a full-text index with missing or extra words is rebuilt", async () => {
   const { store, path, directory } = await place();
   await talk(store, directory, 700);
   const found = async () => (await store.search("said", { project: null, limit: 1000 })).length;
@@ -95,7 +95,7 @@ test("a full-text index that lost words or holds too many is made again", async 
   await store.close();
 });
 
-test("files of outputs that nothing names are removed, those of a running call stay", async () => {
+test("output files without a row are removed, and those of a running call stay", async () => {
   const { store, outputsDir } = await place();
   const { session, lease } = await beginTurn(store);
   const output = store.openOutput(lease, "c1", "bash");
@@ -108,7 +108,7 @@ test("files of outputs that nothing names are removed, those of a running call s
   await store.close();
 });
 
-test("a damaged page is listed with all that it hides, and repair takes nothing away", async () => {
+test("a damaged page is listed with everything it hides, and a repair deletes nothing", async () => {
   const { store, path, directory } = await place();
   const { path: transcript, whole } = await talk(store, directory, 400);
   await store.close();
@@ -124,12 +124,12 @@ test("a damaged page is listed with all that it hides, and repair takes nothing 
   await damaged.close();
 });
 
-test("a transcript that can't be written stays a problem, and as it was", async () => {
+test("a transcript that can't be written stays unchanged and is listed as a problem", async () => {
   const { store, directory } = await place();
   const { path, whole } = await talk(store, directory);
   const gap = whole.split("\n").toSpliced(2, 1).join("\n");
   writeFileSync(path, gap);
-  mkdirSync(`${path}.mending`);
+  mkdirSync(`${path}.repairing`);
   expect(await store.verify({ repair: true })).toMatchObject({ repaired: [], problems: [{ kind: "transcript", subject: path }] });
   expect(readFileSync(path, "utf8")).toBe(gap);
   await store.close();
