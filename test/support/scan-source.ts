@@ -62,3 +62,51 @@ function countItems(list: string): number {
   }
   return count;
 }
+
+/**
+ * Words of the private language that the redesign removed. `told`, `mend` and the others are ordinary English, but not
+ * for programs, which send, report and repair.
+ */
+const privateWords = [
+  "house",
+  "estate",
+  "walls",
+  "walled",
+  "crew",
+  "seat",
+  "seats",
+  "told",
+  "whoever",
+  "whomever",
+  "somebody",
+  "lasting",
+  "standstill",
+  "mend",
+  "mends",
+  "mended",
+  "wish",
+  "wishes",
+  "stands still",
+  "stand still",
+  "stood still",
+  "gives back",
+  "goes on with",
+  "by force",
+];
+
+const privatePattern = new RegExp(
+  privateWords.map((word) => `(?<![A-Za-z])${word}(?![a-z])|${word[0]!.toUpperCase()}${word.slice(1)}(?![a-z])`).join("|"),
+  "g",
+);
+
+/** `line: word` of each private word in a text, also inside an identifier such as `isWalled`. */
+export function privateWordsIn(text: string): string[] {
+  return text.split("\n").flatMap((line, index) => [...line.matchAll(privatePattern)].map(([word]) => `${index + 1}: ${word}`));
+}
+
+/** Comments that begin with a clause or a preposition in place of a subject. */
+export function clauseComments(code: string): string[] {
+  return commentsOf(code).filter((comment) =>
+    /^(What|Where|Of|Who|Whose|Whom|By which|Whatever|Whoever|That which|Those|Such) /.test(comment),
+  );
+}
