@@ -1,11 +1,10 @@
 // A turn taken by another agent's command line: found, started behind our walls with its own configuration, read
 // live, and judged. The adapter knows the CLI; this knows how any of them becomes nodes and an ending.
-import { createFeed } from "../../../kit/flow/feed.ts";
 import { type PauseGate as Barrier, createGateBehind } from "../../../kit/flow/pause-gate.ts";
 import { loadLibc } from "../../../kit/process/libc.ts";
 import { Fault, messageOf, type TurnError } from "../../../protocol/api/error.ts";
 import type { EnforcedPolicy, Policy } from "../../../protocol/api/policy.ts";
-import type { Agent, AgentEvent, TurnCheckInput, PreviewInput, Preview, TurnContext, TurnInput } from "../../../protocol/api/ports.ts";
+import type { Agent, TurnCheckInput, PreviewInput, Preview, TurnContext, TurnInput } from "../../../protocol/api/ports.ts";
 import type { CliRecord, NativeStart, TurnEnd } from "../../../protocol/tree/turn.ts";
 import type { Adapter, CliLaunch } from "../adapters/adapter.ts";
 import { checkAgentArgs } from "../adapters/agent-args.ts";
@@ -23,8 +22,9 @@ import {
 import { linkConfigFile, prepareConfigDir } from "../process/config-files.ts";
 import { packageOf, packageVersion } from "../process/program.ts";
 import { openAsksForLater, type CliQuestion } from "../adapters/questions.ts";
-import { substitutedModel, type Emit, OutputParser } from "./output-parser.ts";
+import { substitutedModel, OutputParser } from "./output-parser.ts";
 import { type CliExit, runCli } from "../process/run-cli.ts";
+import { type Emit, streamTurn } from "../../stream-turn.ts";
 import { startDialogue, type RunningDialogue } from "../configured/dialogue.ts";
 
 export type ExternalAgentDeps = {
@@ -58,7 +58,7 @@ export function externalAgent(deps: ExternalAgentDeps): Agent {
     ...(adapter.resumes === false ? {} : { native: { canFork: adapter.canFork } }),
     check: async (turn) => checkTurn(deps, turn),
     preview: async (input) => preview(input),
-    takeTurn: (input, context) => takeTurn(deps, input, context),
+    takeTurn: (input, context) => streamTurn((emit) => runWithRetry(deps, input, context, emit), failedEnd),
     enforced: async (policy, model) => enforcedWithAccess(deps.vendorAccess, adapter, policy, model, await deps.enforced(policy)),
   };
 }
@@ -94,16 +94,6 @@ function preview(input: PreviewInput): Preview {
     tokens: { system: 0, tools: 0, messages: tokens },
     body: null,
   };
-}
-
-async function* takeTurn(deps: ExternalAgentDeps, input: TurnInput, context: TurnContext): AsyncGenerator<AgentEvent> {
-  const feed = createFeed<AgentEvent>();
-  const emit: Emit = (event) => feed.push(event);
-  void runWithRetry(deps, input, context, emit)
-    .catch((error: unknown): TurnEnd => failedEnd(error))
-    .then((end) => feed.push({ type: "end", end }))
-    .finally(() => feed.end());
-  yield* feed;
 }
 
 function failedEnd(error: unknown): TurnEnd {

@@ -4,14 +4,13 @@ import { cutText } from "../../../kit/text/cut-text.ts";
 import { parseModelName } from "../../../models/vendors.ts";
 import type { TurnError } from "../../../protocol/api/error.ts";
 import { callsOf, type NewNode, type Part, textOf } from "../../../protocol/tree/node.ts";
-import type { AgentEvent, TurnContext, TurnInput } from "../../../protocol/api/ports.ts";
+import type { TurnContext, TurnInput } from "../../../protocol/api/ports.ts";
 import { addSpent, subtractSpent, zeroSpent, type Spent } from "../../../protocol/tree/usage.ts";
 import type { Adapter, CliEvent, CliLaunch, CliReader } from "../adapters/adapter.ts";
 import type { CliEvidence } from "./ending.ts";
 import type { VendorAccess } from "../credentials/vendor-access.ts";
+import type { Emit } from "../../stream-turn.ts";
 import type { CliQuestion } from "../adapters/questions.ts";
-
-export type Emit = (event: AgentEvent) => void;
 
 export type OutputParserDeps = {
   adapter: Adapter;
