@@ -5,7 +5,7 @@ import { rm } from "node:fs/promises";
 import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
 import type { Adapter, CliLaunch } from "../src/agents/external/adapters/adapter.ts";
-import { adapters } from "../src/agents/external/adapters/index.ts";
+import { loadAdapters } from "../src/agents/external/adapters/index.ts";
 import { shellScript } from "../src/scripted-model/script.ts";
 import { probeSandbox } from "../src/sandbox/probe.ts";
 import { sandboxCommand } from "../src/sandbox/sandbox-command.ts";
@@ -45,7 +45,7 @@ adoptOrphans();
 const server = await startRemoteModelServer(shellScript([]));
 const rows: string[] = [];
 try {
-  for (const adapter of Object.values(adapters)) if (named.length === 0 || named.includes(adapter.name)) rows.push(await compare(adapter));
+  for (const adapter of await loadAdapters()) if (named.length === 0 || named.includes(adapter.name)) rows.push(await compare(adapter));
 } finally {
   await server.stop();
 }

@@ -2,7 +2,8 @@
 // knows them all, and the only one below the doors that sees configuration.
 import { copyFileSync, existsSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { chooseAgent, externalAgentTable as agentRows, agentModel } from "../agents/external/adapters/names.ts";
+import { agentModel, chooseAgent } from "../agents/external/adapters/choose-agent.ts";
+import { externalAgentNames, externalAgents } from "../agents/external/adapters/index.ts";
 import { groupAgent } from "../agents/group/group-agent.ts";
 import { readContextFiles } from "../agents/native/request/context-files.ts";
 import { nativeAgent } from "../agents/native/native-agent.ts";
@@ -114,7 +115,7 @@ export function createApp(input: AppOptions): Api {
   const configuredAgents = configuredEntries(ground);
   const group = groupAgent({
     knownNames: () => ({
-      agents: ["native", ...agentRows.map(({ name }) => name), ...configuredAgents.map(({ name }) => name)],
+      agents: ["native", ...externalAgentNames, ...configuredAgents.map(({ name }) => name)],
       vendors: Object.keys(ground.providers),
     }),
     retryAfterMs: 1_000,
@@ -138,7 +139,7 @@ export function createApp(input: AppOptions): Api {
     teams,
     agents: [native, shell, group, team, ...createExternalAgents(ground, executors, configuredAgents)],
     chooseModel: (agent, name) => {
-      const row = [...agentRows, ...configuredAgents].find((candidate) => candidate.name === agent);
+      const row = [...externalAgents, ...configuredAgents].find((candidate) => candidate.name === agent);
       return row === undefined ? choose(name) : Promise.resolve(agentModel(row, name));
     },
     chooseAgent: (name, model) =>

@@ -5,6 +5,7 @@ import { homedir, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { peersBin, peersDir } from "../../bench/peers.ts";
 import type { Adapter, CliLaunch } from "../../src/agents/external/adapters/adapter.ts";
+import { findExternalAgent } from "../../src/agents/external/adapters/index.ts";
 import { endFamily } from "../../src/kit/process/processes.ts";
 import { type ModelServer, type ScriptSource, startModelServer } from "../../src/scripted-model/model-server.ts";
 import { type ServerFault, type Script, shellScript } from "../../src/scripted-model/script.ts";
@@ -224,7 +225,7 @@ function withoutPrompt(line: string): string {
   return JSON.stringify(JSON.parse(line), (key, value: unknown) => cut[key] ?? value);
 }
 
-/** How each is asked in the recordings. */
+/** The model and the id of a missing session in the recordings of each CLI. */
 const recorded: Record<string, { model: string; unknownId: string }> = {
   claude: { model: "claude-sonnet-4-5", unknownId: "00000000-0000-4000-8000-00000000dead" },
   codex: { model: "gpt-5.2", unknownId: "00000000-0000-4000-8000-00000000dead" },
@@ -233,14 +234,14 @@ const recorded: Record<string, { model: string; unknownId: string }> = {
   pi: { model: "claude-sonnet-4-5", unknownId: "00000000-0000-4000-8000-00000000dead" },
 };
 
-async function main(name: string, wanted: string[]): Promise<void> {
-  const module = (await import(join(import.meta.dir, `../../src/agents/external/adapters/${name}.ts`))) as Record<string, Adapter>;
-  const adapter = module[name];
-  const how = recorded[name];
-  if (adapter === undefined || how === undefined) throw new Error(`no adapter ${name}`);
-  const fits = (each: string) => (scenarios[each]?.only ?? name) === name && (each !== "fork" || adapter.canFork);
-  const names = wanted.length > 0 ? wanted : Object.keys(scenarios).filter(fits);
-  for (const each of names) await recordScenario(adapter, how.model, each, how.unknownId);
+async function main(name: string, requested: string[]): Promise<void> {
+  const entry = findExternalAgent(name);
+  const request = recorded[name];
+  if (entry === undefined || request === undefined) throw new Error(`no adapter ${name}`);
+  const adapter = await entry.load();
+  const fits = (scenario: string) => (scenarios[scenario]?.only ?? name) === name && (scenario !== "fork" || entry.canFork);
+  const names = requested.length > 0 ? requested : Object.keys(scenarios).filter(fits);
+  for (const scenario of names) await recordScenario(adapter, request.model, scenario, request.unknownId);
 }
 
 if (import.meta.main) void main(process.argv[2] ?? "", process.argv.slice(3)).then(() => process.exit(0));

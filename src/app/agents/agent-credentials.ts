@@ -1,21 +1,30 @@
-// Agents whose credential is not the vendor's own: they are signed in, or keep a key. For `auth status`, by name only.
+// Adds to `auth status` the CLIs that would use another credential than the vendor's key. Contains names, no secrets.
 import { vendorsOf } from "../../agents/external/adapters/multi-vendor.ts";
-import { describeCredential } from "../../agents/external/credentials/credentials.ts";
-import { adapters } from "../../agents/external/adapters/index.ts";
+import { type CredentialSources, describeCredential } from "../../agents/external/credentials/find-credential.ts";
+import { loadAdapters } from "../../agents/external/adapters/index.ts";
 import type { AppContext } from "../create-app.ts";
 import { findVendor } from "../../models/vendors.ts";
 import type { VendorAuth, AgentAuth } from "../../protocol/api/api.ts";
 
-export function withAgentCredentials(ctx: AppContext, rows: VendorAuth[]): VendorAuth[] {
-  return rows.map((row) => {
-    const agents = Object.values(adapters)
-      .filter((adapter) => vendorsOf(adapter).includes(row.vendor))
+export async function withAgentCredentials(ctx: AppContext, vendors: VendorAuth[]): Promise<VendorAuth[]> {
+  const adapters = await loadAdapters();
+  const sources = credentialSources(ctx);
+  return vendors.map((auth) => {
+    const agents = adapters
+      .filter((adapter) => vendorsOf(adapter).includes(auth.vendor))
       .flatMap((adapter): AgentAuth[] => {
-        const model = `${row.vendor}/${findVendor(row.vendor)?.defaultModel ?? ""}`;
-        const config = (name: string) => ctx.providers[name];
-        const { kind, source, note } = describeCredential(adapter, ctx.env, ctx.paths.home, { model, config });
-        return kind === "none" || source === (row.source ?? "no key needed") ? [] : [{ agent: adapter.name, kind, source, note }];
+        const { kind, source, note } = describeCredential(adapter, sources, defaultModelOf(auth.vendor));
+        return kind === "none" || source === (auth.source ?? "no key needed") ? [] : [{ agent: adapter.name, kind, source, note }];
       });
-    return agents.length === 0 ? row : { ...row, agents };
+    return agents.length === 0 ? auth : { ...auth, agents };
   });
+}
+
+export function credentialSources({ env, paths, providers }: AppContext): CredentialSources {
+  return { env, home: paths.home, config: (vendor) => providers[vendor] };
+}
+
+/** For a CLI that works with any vendor, the model decides the vendor. */
+export function defaultModelOf(vendor: string): string {
+  return `${vendor}/${findVendor(vendor)?.defaultModel ?? ""}`;
 }

@@ -1,9 +1,8 @@
-// The other agents as the engine is given them: each is loaded when it takes its first turn, with its own walls, key
-// and configuration directory.
+// Creates the external agents for the engine. Each adapter is loaded at the agent's first turn.
 import { join } from "node:path";
 import type { Adapter } from "../../agents/external/adapters/adapter.ts";
 import type { ExternalAgentDeps } from "../../agents/external/turn/external-agent.ts";
-import { type AgentEntry, externalAgentTable as rows } from "../../agents/external/adapters/names.ts";
+import { type AgentEntry, externalAgents, findExternalAgent } from "../../agents/external/adapters/index.ts";
 import { findProgram, readProgram } from "../../agents/external/process/program.ts";
 import { recipeEntry } from "../../agents/external/configured/recipe.ts";
 import type { AppContext } from "../create-app.ts";
@@ -13,12 +12,13 @@ import { messageOf } from "../../protocol/api/error.ts";
 import type { Agent } from "../../protocol/api/ports.ts";
 import type { ExecutorProvider } from "../executors/executors.ts";
 import { cachedFindings } from "./agent-cache.ts";
+import { credentialSources } from "./agent-credentials.ts";
 
 export function createExternalAgents(ctx: AppContext, executors: ExecutorProvider, configured: AgentEntry[]): Agent[] {
-  return [...rows, ...configured].map((row) => lazily(row, ctx, executors));
+  return [...externalAgents, ...configured].map((entry) => createLazyAgent(entry, ctx, executors));
 }
 
-/** Those of the configuration. One that makes no sense is a fault, or a warning for those who are to mend it. */
+/** An invalid entry is a fault. With `lenient` it is a warning, so that the user can repair the configuration. */
 export function configuredEntries(ctx: AppContext): AgentEntry[] {
   return Object.entries(ctx.config.values.agents).flatMap(([name, recipe]) => {
     try {
@@ -31,14 +31,14 @@ export function configuredEntries(ctx: AppContext): AgentEntry[] {
   });
 }
 
-function lazily({ name, canFork, resumes }: AgentEntry, ctx: AppContext, executors: ExecutorProvider): Agent {
+function createLazyAgent({ name, canFork, resumes }: AgentEntry, ctx: AppContext, executors: ExecutorProvider): Agent {
   let loading: Promise<Agent> | null = null;
   const load = () => (loading ??= loadAgent(name, ctx, executors));
   return {
     name,
     takesTasks: true,
     get native() {
-      return resumes === undefined ? ownSessions(name, canFork, ctx) : resumes ? { canFork } : undefined;
+      return resumes === undefined ? vendorSessions(name, canFork, ctx) : resumes ? { canFork } : undefined;
     },
     check: async (turn) => (await load()).check(turn),
     preview: async (input) => (await load()).preview(input),
@@ -49,12 +49,12 @@ function lazily({ name, canFork, resumes }: AgentEntry, ctx: AppContext, executo
   };
 }
 
-/** What a trial of this very program has shown counts more than what is known of its kind. */
-function ownSessions(program: string, canFork: boolean, ctx: AppContext): Agent["native"] {
+/** The result of a trial of this program wins over the table. */
+function vendorSessions(program: string, canFork: boolean, ctx: AppContext): Agent["native"] {
   const path = findProgram(program, ctx.env["PATH"] ?? "");
-  const found = path === null ? null : cachedFindings(ctx.paths.state, readProgram(path));
-  if (found === null) return { canFork };
-  return found.resume ? { canFork: found.fork } : undefined;
+  const findings = path === null ? null : cachedFindings(ctx.paths.state, readProgram(path));
+  if (findings === null) return { canFork };
+  return findings.resume ? { canFork: findings.fork } : undefined;
 }
 
 async function loadAgent(name: string, ctx: AppContext, executors: ExecutorProvider): Promise<Agent> {
@@ -63,7 +63,7 @@ async function loadAgent(name: string, ctx: AppContext, executors: ExecutorProvi
     loadAdapter(name, ctx),
     import("../../models/catalog.ts"),
   ]);
-  const parts: ExternalAgentDeps = {
+  const deps: ExternalAgentDeps = {
     adapter,
     env: ctx.env,
     find: (program) => findProgram(program, ctx.env["PATH"] ?? ""),
@@ -71,18 +71,16 @@ async function loadAgent(name: string, ctx: AppContext, executors: ExecutorProvi
     sandboxCommand: executors.sandboxCommand,
     enforced: executors.enforced,
     vendorAccess: {
-      env: ctx.env,
-      home: ctx.paths.home,
-      config: (vendor) => ctx.providers[vendor],
+      ...credentialSources(ctx),
       endpoint: (vendor, apiKey) => endpointOf(ctx, vendor, apiKey),
       price: priceOf,
       sandboxStatus: executors.sandboxStatus,
     },
   };
-  return externalAgent(parts);
+  return externalAgent(deps);
 }
 
-/** A key that the CLI keeps goes before what the environment and the config say. */
+/** A key from the CLI's own files wins over the environment and the config. */
 function endpointOf({ env, providers }: AppContext, vendor: string, apiKey: string | null): Endpoint {
   const config = providers[vendor];
   if (apiKey === null) return endpointFor(vendor, { env, config });
@@ -90,7 +88,8 @@ function endpointOf({ env, providers }: AppContext, vendor: string, apiKey: stri
 }
 
 export async function loadAdapter(name: string, ctx: AppContext): Promise<Adapter> {
-  const recipe = rows.some((row) => row.name === name) ? undefined : ctx.config.values.agents[name];
-  if (recipe !== undefined) return (await import("../../agents/external/configured/configured-adapter.ts")).configuredAdapter(name, recipe);
-  return (await import("../../agents/external/adapters/index.ts")).adapters[name]!;
+  const entry = findExternalAgent(name);
+  if (entry !== undefined) return entry.load();
+  const { configuredAdapter } = await import("../../agents/external/configured/configured-adapter.ts");
+  return configuredAdapter(name, ctx.config.values.agents[name]!);
 }

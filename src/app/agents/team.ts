@@ -1,5 +1,5 @@
 // The agent that has a team work, with the roles and the worktrees of this house; both are loaded with the first team.
-import { chooseAgent } from "../../agents/external/adapters/names.ts";
+import { chooseAgent } from "../../agents/external/adapters/choose-agent.ts";
 import { teamAgent } from "../../agents/team/team-agent.ts";
 import type { ExecutorProvider } from "../executors/executors.ts";
 import { configuredEntries } from "./external-agents.ts";

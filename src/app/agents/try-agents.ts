@@ -1,5 +1,5 @@
-// `doctor --agents`: every installed command line is tried in houses of its own, with temporary homes, dummy keys and
-// the scripted server as every vendor. What comes out is kept as what that very program can do.
+// `doctor --agents`: tries every installed CLI in separate apps, with temporary homes, dummy keys and the scripted model
+// as every vendor. Caches the abilities that the trial showed.
 import { copyFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { runTrial } from "../../agents/trial/run-trial.ts";
 import type { TrialSite } from "../../agents/trial/trial-site.ts";
 import { type ModelServer, startModelServer } from "../../scripted-model/model-server.ts";
 import type { Adapter } from "../../agents/external/adapters/adapter.ts";
-import { adapters } from "../../agents/external/adapters/index.ts";
+import { type AgentEntry, externalAgents } from "../../agents/external/adapters/index.ts";
 import { findProgram, type Program, readProgram } from "../../agents/external/process/program.ts";
 import { toolEnvironment } from "../../executor/environment.ts";
 import type { AppContext } from "../create-app.ts";
@@ -19,24 +19,24 @@ import { loadSandboxSupport } from "../executors/executors.ts";
 import { cacheFindings } from "./agent-cache.ts";
 import { findVersion } from "./list-agents.ts";
 
-/** A house that keeps nothing, in another environment. */
+/** Creates an ephemeral app with another environment. */
 export type CreateTrialApp = (env: Record<string, string | undefined>, cwd: string) => Api;
 
-export async function tryAgents(ctx: AppContext, build: CreateTrialApp, params: TryAgentsParams): Promise<AgentsReport> {
-  const found = Object.values(adapters).map((adapter) => ({ adapter, path: findProgram(adapter.program, ctx.env["PATH"] ?? "") }));
-  const installed = found.flatMap(({ adapter, path }) => (path === null ? [] : [{ adapter, program: readProgram(path) }]));
+export async function tryAgents(ctx: AppContext, createApp: CreateTrialApp, params: TryAgentsParams): Promise<AgentsReport> {
+  const clis = await Promise.all(externalAgents.map(async (entry) => findCli(ctx, entry, await entry.load())));
+  const installed = clis.flatMap(({ program, ...cli }) => (program === null ? [] : [{ ...cli, program }]));
   if (installed.length > 0) {
     await checkLoopback();
-    // Once for all of them: each house would try out the machine by itself.
+    // Probes the sandbox once for all apps.
     await loadSandboxSupport(ctx);
   }
   const slots = createSlots(Math.min(availableParallelism() + 2, 8));
   let done = 0;
-  const tell = (agent: string, check: TrialCheckName | null) => params.onProgress?.({ agent, check, done, of: installed.length });
-  const trials = installed.map(async ({ adapter, program }) => {
-    const trial = await tryOne(ctx, build, { adapter, program, slots, params, onCheck: (check) => tell(adapter.name, check) });
+  const report = (agent: string, check: TrialCheckName | null) => params.onProgress?.({ agent, check, done, of: installed.length });
+  const trials = installed.map(async ({ entry, adapter, program }) => {
+    const trial = await tryOne(ctx, createApp, { entry, adapter, program, slots, params, onCheck: (check) => report(adapter.name, check) });
     done += 1;
-    tell(adapter.name, null);
+    report(adapter.name, null);
     return trial;
   });
   await Promise.allSettled(trials);
@@ -44,18 +44,23 @@ export async function tryAgents(ctx: AppContext, build: CreateTrialApp, params: 
   return {
     ok: agents.every((agent) => agent.works),
     agents,
-    notInstalled: found.filter(({ path }) => path === null).map(({ adapter }) => ({ agent: adapter.name, hint: adapter.install })),
+    notInstalled: clis.filter(({ program }) => program === null).map(({ adapter }) => ({ agent: adapter.name, hint: adapter.install })),
   };
 }
 
-/** No agent is to blame for a proxy that takes what is meant for this machine. */
+function findCli(ctx: AppContext, entry: AgentEntry, adapter: Adapter): { entry: AgentEntry; adapter: Adapter; program: Program | null } {
+  const path = findProgram(adapter.program, ctx.env["PATH"] ?? "");
+  return { entry, adapter, program: path === null ? null : readProgram(path) };
+}
+
+/** A proxy may intercept requests to this machine. That is no failure of an agent. */
 async function checkLoopback(): Promise<void> {
   const server = startModelServer({ steps: [], final: "" });
   try {
     const answer = await fetch(server.url, { signal: AbortSignal.timeout(5_000) });
     if ((await answer.text()) === "scripted model server") return;
   } catch {
-    // As bad as another answer.
+    // Handled below, like a wrong answer.
   } finally {
     await server.stop();
   }
@@ -64,23 +69,30 @@ async function checkLoopback(): Promise<void> {
   });
 }
 
-type One = { adapter: Adapter; program: Program; slots: Slots; params: TryAgentsParams; onCheck: (name: TrialCheckName) => void };
+type CliTrial = {
+  entry: AgentEntry;
+  adapter: Adapter;
+  program: Program;
+  slots: Slots;
+  params: TryAgentsParams;
+  onCheck: (name: TrialCheckName) => void;
+};
 
-async function tryOne(ctx: AppContext, build: CreateTrialApp, one: One): Promise<AgentTrial> {
-  const { adapter, program, slots, onCheck } = one;
-  const signal = one.params.signal ?? new AbortController().signal;
+async function tryOne(ctx: AppContext, createApp: CreateTrialApp, trial: CliTrial): Promise<AgentTrial> {
+  const { entry, adapter, program, slots, onCheck } = trial;
+  const signal = trial.params.signal ?? new AbortController().signal;
   const startedAt = performance.now();
   const [version, checks] = await Promise.all([
     findVersion(ctx, adapter, program),
     runTrial({
       agent: adapter.name,
       model: models[adapter.wire],
-      canFork: adapter.canFork,
-      limitMs: longestTurnMs,
+      canFork: entry.canFork,
+      limitMs: maxTurnMs,
       openSeat: async (script, { marker, fault }) => {
         const server = startModelServer(script, { marker });
         server.setFault(fault);
-        return openTrialSite(ctx, build, signal, server);
+        return openTrialSite(ctx, createApp, signal, server);
       },
       slots,
       signal,
@@ -88,20 +100,20 @@ async function tryOne(ctx: AppContext, build: CreateTrialApp, one: One): Promise
     }),
   ]);
   signal.throwIfAborted();
-  const trial = {
-    ...judged(checks),
+  if (!ctx.ephemeral) cacheFindings(ctx.paths.state, program, { ...findAbilities(checks, entry), at: Date.now(), ...verdictOf(checks) });
+  return {
+    ...verdictOf(checks),
     agent: adapter.name,
     path: program.path,
     version,
     durationMs: Math.round(performance.now() - startedAt),
+    checks,
   };
-  if (!ctx.ephemeral) cacheFindings(ctx.paths.state, program, { ...abilities(checks, adapter), at: Date.now(), ...judged(checks) });
-  return { ...trial, checks };
 }
 
-const longestTurnMs = 60_000;
+const maxTurnMs = 60_000;
 
-/** None of them is an agent's own default. */
+/** None of these is the default of a CLI, so that an ignored option is noticed. */
 const models: Record<Adapter["wire"], string> = {
   anthropic: "anthropic/claude-sonnet-4-5",
   "openai-responses": "openai/gpt-5.2",
@@ -109,31 +121,31 @@ const models: Record<Adapter["wire"], string> = {
   gemini: "gemini/gemini-3-pro-preview",
 };
 
-/** Without sessions of its own it is told the earlier conversation: slower, but not broken. */
-function judged(checks: TrialCheck[]): Pick<AgentTrial, "works" | "reason"> {
+/** An agent that can't resume or fork still works: it gets the conversation so far instead. */
+function verdictOf(checks: TrialCheck[]): Pick<AgentTrial, "works" | "reason"> {
   const failed = checks.find(({ name, outcome }) => outcome === "failed" && name !== "resume" && name !== "fork");
   return { works: failed === undefined, reason: failed?.detail ?? null };
 }
 
-/** What could not be tried is as the adapter says. */
-function abilities(checks: TrialCheck[], { canFork }: Adapter): { resume: boolean; fork: boolean } {
-  const shown = (name: TrialCheckName, claim: boolean) => {
+/** An ability that could not be tried is taken from the table of agents. */
+function findAbilities(checks: TrialCheck[], { canFork }: AgentEntry): { resume: boolean; fork: boolean } {
+  const canDo = (name: TrialCheckName, fallback: boolean) => {
     const outcome = checks.find((check) => check.name === name)?.outcome;
-    return outcome === "untried" ? claim : outcome === "ok";
+    return outcome === "untried" ? fallback : outcome === "ok";
   };
-  return { resume: shown("resume", true), fork: shown("fork", canFork) };
+  return { resume: canDo("resume", true), fork: canDo("fork", canFork) };
 }
 
-function openTrialSite(ctx: AppContext, build: CreateTrialApp, signal: AbortSignal, server: ModelServer): TrialSite {
+function openTrialSite(ctx: AppContext, createApp: CreateTrialApp, signal: AbortSignal, server: ModelServer): TrialSite {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "skein-trial-")));
   const project = join(root, "project");
   for (const folder of [join(project, ".git"), join(root, "home"), join(root, "skein", "state")])
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-  carryOver(ctx, root);
-  const api = build(innerEnv(ctx, root, server.url), project);
+  copySandboxProbe(ctx, root);
+  const api = createApp(trialEnv(ctx, root, server.url), project);
   let closing: Promise<void> | null = null;
-  const leave = () => (closing ??= api.close());
-  const stop = () => void leave();
+  const closeApi = () => (closing ??= api.close());
+  const stop = () => void closeApi();
   signal.addEventListener("abort", stop, { once: true });
   return {
     api,
@@ -141,27 +153,27 @@ function openTrialSite(ctx: AppContext, build: CreateTrialApp, signal: AbortSign
     project,
     async close() {
       signal.removeEventListener("abort", stop);
-      await leave();
+      await closeApi();
       await server.stop();
       rmSync(root, { recursive: true, force: true });
     },
   };
 }
 
-/** What is known about this machine's walls. */
-function carryOver({ paths }: AppContext, root: string): void {
+/** Copies the result of the sandbox probe into the app's state directory. */
+function copySandboxProbe({ paths }: AppContext, root: string): void {
   try {
     copyFileSync(join(paths.state, "sandbox.json"), join(root, "skein", "state", "sandbox.json"));
   } catch {
-    // Then each house tries them out.
+    // Without the file, each app probes the sandbox itself.
   }
 }
 
-/** What tools may see of the user's environment, without the user's own places and proxies. */
-function innerEnv(ctx: AppContext, root: string, url: string): Record<string, string | undefined> {
-  const seen = Object.entries(toolEnvironment(ctx.env)).filter(([name]) => !/^XDG_|_proxy$/i.test(name));
+/** The variables that tools may see, without the user's directories and proxies. */
+function trialEnv(ctx: AppContext, root: string, url: string): Record<string, string | undefined> {
+  const visible = Object.entries(toolEnvironment(ctx.env)).filter(([name]) => !/^XDG_|_proxy$/i.test(name));
   return {
-    ...Object.fromEntries(seen),
+    ...Object.fromEntries(visible),
     HOME: join(root, "home"),
     SKEIN_HOME: join(root, "skein"),
     SKEIN_SANDBOX_BEST: ctx.env["SKEIN_SANDBOX_BEST"],

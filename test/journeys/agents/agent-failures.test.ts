@@ -65,7 +65,7 @@ const rows: Row[] = [
   { word: "long-line", title: "a line of 100 MB and nothing else is broken", status: "broken", code: 1, message: /can read/ },
   { word: "long-line-first", title: "a line of 100 MB before a good turn is passed over", status: "ok", code: 0, answer: said },
   { word: "error-inside", title: "exit 0 with an error inside is that error", status: "auth", code: 4, message: /key/i },
-  { word: "empty", title: "exit 0 with nothing on stdout is broken", status: "broken", code: 1, message: /without a word/ },
+  { word: "empty", title: "exit 0 with nothing on stdout is broken", status: "broken", code: 1, message: /without output/ },
   { word: "exit-1", title: "exit 1 after a good answer is ok", status: "ok", code: 0, answer: said },
   { word: "loud", title: "10 MB on stderr before the first byte of stdout hold up nothing", status: "ok", code: 0, answer: said },
   { word: "reads-stdin", title: "whoever reads stdin sees its end at once", status: "ok", code: 0, answer: said },

@@ -104,7 +104,7 @@ describe("doctor --agents", () => {
     expect(reasons).toEqual({
       claude: "it says that it is done, but it asked no model",
       codex: "codex printed nothing that skein can read",
-      gemini: expect.stringContaining("gemini ended without a word"),
+      gemini: expect.stringContaining("gemini ended without output"),
       opencode: "opencode: my own trouble, and 0 secrets",
       pi: expect.stringMatching(/pi was killed|pi: .*killed/i),
     });

@@ -120,7 +120,7 @@ describe("a program that prints JSON", () => {
     expect((await ask("my-forgetful", "first", ["--session", "lost"])).result).toBe("anew");
     const second = await ask("my-forgetful", "second", ["--session", "lost"]);
     expect(second).toMatchObject({ status: "ok", result: "anew" });
-    expect(second.ran.err).toContain("my-forgetful could not go on in its own session; it starts a fresh one with a brief");
+    expect(second.ran.err).toContain("my-forgetful could not resume its own session; it starts a new one with a brief");
   });
 
   test("that prints none is broken", async () => {
@@ -186,7 +186,7 @@ describe("wrong use", () => {
     ["my-plain", ["-m", "claude-x"], 2, /my-plain can't be told a model/],
     ["my-json", ["-m", "claude-x:high"], 2, /my-json can't be told an effort/],
     ["my-plainn", [], 3, /did you mean my-plain\?/],
-    ["my-plain", ["--agent-arg=word"], 2, /"word" is no flag of my-plain/],
+    ["my-plain", ["--agent-arg=word"], 2, /"word" is not a flag of my-plain/],
   ] as [string, string[], number, RegExp][])("%s with %j is refused", async (agent, more, code, says) => {
     const { ran } = await ask(agent, "x", more);
     expect({ code: ran.code, out: ran.out }).toEqual({ code, out: "" });
@@ -197,7 +197,7 @@ describe("wrong use", () => {
     await ask("my-plain", "x", ["--session", "whose"]);
     const wrong = await skein.run(["run", "more", "--resume", "whose", "--agent-arg=word"]);
     expect({ code: wrong.code, out: wrong.out }).toEqual({ code: 2, out: "" });
-    expect(wrong.err).toContain('"word" is no flag of my-plain');
+    expect(wrong.err).toContain('"word" is not a flag of my-plain');
     const right = await skein.run(["run", "more", "--resume", "whose", "--agent-arg=--word"]);
     expect({ code: right.code, err: right.err }).toMatchObject({ code: 0 });
   });

@@ -237,7 +237,7 @@ const wrong: [tool: string, input: Record<string, unknown>, says: RegExp][] = [
   ["consult_with", { ...consult, model: "gpt-5.22" }, /^there is no model "gpt-5.22"\nnear names: gpt-5\.2/],
   ["consult_with", { ...consult, model: "claude sonet 4 5" }, /^there is no model .*\nnear names: .*claude-/],
   ["consult_with", { ...consult, model: "zzz" }, /^there is no model "zzz"\nwrite vendor\/id/],
-  ["work_with", { ...work, agent: "deepseek/deepseek-chat" }, /has no agent of its own.*\nask it with consult_with/],
+  ["work_with", { ...work, agent: "deepseek/deepseek-chat" }, /can only be asked over the API.*\nask it with consult_with/],
   ["work_with", { ...work, agent: "cluade" }, /no agent or model "cluade"; did you mean claude\?/],
   ["work_with", { ...work, agent: "claude" }, /claude/],
   ["work_with", { ...work, agent: "gemini", reasoning_effort: "xhigh" }, /^gemini has no effort xhigh\nit takes low, medium, high$/],

@@ -44,7 +44,7 @@ test("a conversation changes hands with /agent, and the agent and its model are 
   const second = await chat(["/agent", "/model gpt-5.4:high", "word-4", "/agent nobody", "/model claude-opus-4-5"]);
   expect(second.out).toBe("codex takes the turns.\nFrom now on gpt-5.4:high answers.\nheard word-4\n");
   expect(second.err).toContain('no agent or model "nobody"');
-  expect(second.err).toContain("codex can't ask anthropic's claude-opus-4-5");
+  expect(second.err).toContain("codex can't use anthropic's claude-opus-4-5");
   const third = await chat(["/model", "word-5", "/agent native", "/model", "word-6"]);
   expect(third.out).toBe(
     "openai/gpt-5.4:high answers.\nheard word-5\nFrom now on native takes the turns.\nthe default model answers.\nheard word-6\n",

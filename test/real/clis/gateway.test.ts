@@ -31,11 +31,9 @@ function gatewayTo(seat: CliSite, adapter: Adapter, most: number): Gateway {
   const baseUrl = seat.server.url + (wire === "openai-responses" ? "/v1" : "");
   let asked = 0;
   return startGateway({
-    listen: { port: 0 },
     vendors: (one) => (one === wire ? { vendor, wire, baseUrl, apiKey: key, headers: {} } : null),
     price: priceOf,
     reserve: async () => ((asked += 1) > most ? { kind: "budget", message: "enough" } : () => {}),
-    onRequest: () => {},
   });
 }
 

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { join } from "node:path";
 import { installPeers } from "../../../bench/peers.ts";
 import type { Adapter } from "../../../src/agents/external/adapters/adapter.ts";
+import { findExternalAgent } from "../../../src/agents/external/adapters/index.ts";
 import { gemini } from "../../../src/agents/external/adapters/gemini.ts";
 import { opencode } from "../../../src/agents/external/adapters/opencode.ts";
 import { pi } from "../../../src/agents/external/adapters/pi.ts";
@@ -72,7 +73,7 @@ describe.each(rows)("$adapter.name with $model", ({ adapter, model, effort }) =>
     }
   });
 
-  if (adapter.canFork) {
+  if (findExternalAgent(adapter.name)!.canFork) {
     test("forks without what comes after, on either side", async () => {
       const fork = await ask({ start: { how: "fork", id: first, forkId: crypto.randomUUID() }, prompt: "words on the fork" });
       expect(fork.request.text).toContain("remember the blue whale");

@@ -7,7 +7,7 @@ import { installPeers, peerNames, peerPackages, peerPrograms } from "../../../be
 import { type ModelServer, type RecordedRequest, startModelServer } from "../../../src/scripted-model/model-server.ts";
 import { field, type JsonValue } from "../../../src/scripted-model/json.ts";
 import { shellScript } from "../../../src/scripted-model/script.ts";
-import { externalAgentTable } from "../../../src/agents/external/adapters/names.ts";
+import { findExternalAgent } from "../../../src/agents/external/adapters/index.ts";
 import { agentHome, askedModel, countsIn, type NodeLine, type TakenTurn, takeTurn, textIn } from "../../support/agent-journey.ts";
 import type { TemporaryHome } from "../../support/temporary-home.ts";
 
@@ -24,7 +24,7 @@ beforeAll(() => installPeers(peerNames), 300_000);
 
 describe.each(peerNames.map((name) => [name] as const))("%s", (agent) => {
   const { models, efforts } = asked[agent]!;
-  const canFork = externalAgentTable.find((row) => row.name === agent)!.canFork;
+  const canFork = findExternalAgent(agent)!.canFork;
   const heard = Object.fromEntries(["one", "two", "three", "four", "five", "six", "seven"].map((name) => [name, `heard-${name}`]));
   let server: ModelServer;
   let skein: TemporaryHome;

@@ -1,5 +1,5 @@
-// What skein knows of one agent's command line: how it is found, started, read and judged. Data and pure functions,
-// one file per agent; processes, files and the tree are none of its business (run-cli.ts).
+// The interface of an adapter: how a CLI is found, started, read and checked. An adapter is data and pure functions, one
+// file per CLI. It starts no process, touches no file and does not use the tree; see process/ and turn/.
 import type { WireName } from "../../../models/model.ts";
 import type { Json } from "../../../models/wire/json.ts";
 import type { TurnStatus } from "../../../protocol/api/error.ts";
@@ -10,151 +10,146 @@ import type { CliQuestion } from "./questions.ts";
 
 export type Adapter = {
   name: string;
-  /** The program looked for in PATH. */
+  /** The program to find in PATH. */
   program: string;
-  /** A command that installs it. */
+  /** A command that installs the CLI. */
   install: string;
-  /** Whose models it asks, in the words of models/providers.ts, and over which wire. */
+  /** Default vendor and wire of its models, with the names of models/vendors.ts. */
   vendor: string;
   wire: WireName;
-  /** Of one that asks any vendor: whose a model is. Without it, and without a model, `vendor` and `wire` hold. */
+  /** For a CLI that works with any vendor: the vendor and wire of a model. */
   vendorOf?: (model: string) => Pick<Adapter, "vendor" | "wire">;
-  /** The person's own sign-in with it; absent where there is no such thing. */
+  /** The user's own sign-in with the CLI; absent if the CLI has none. */
   signIn?: SignIn;
-  /** Of one that nothing is known of: the gateway leads to every vendor that has a key, and it needs none of them. */
+  /** Set for a configured agent: the gateway reaches every vendor that has a key, and none is required. */
   asksAny?: true;
-  /** Variables that hold its credential, the best first. */
+  /** Variables that may hold its key, in order of preference. */
   keys: readonly string[];
-  /** Who chooses the id of its own session. */
+  /** Whether skein or the CLI chooses the id of the CLI's own session. */
   ids: "ours" | "theirs";
-  canFork: boolean;
-  /** False for one that keeps no sessions of its own. */
-  resumes?: boolean;
-  /** Whether its sessions can be resumed from another directory. */
-  resumesAnywhere: boolean;
-  /** The efforts that it can be told; empty when it can't. */
+  /** Supported efforts; empty if the CLI has no option for them. */
   efforts: readonly string[];
-  /** Whether a role reaches it by a flag or file; otherwise the prompt begins with it. */
+  /** True if the CLI has a flag or a file for a role. Otherwise skein puts the role before the prompt. */
   takesRole: boolean;
-  /** From what `--version` prints. */
+  /** Reads the version out of the output of `--version`. */
   versionOf: (output: string) => string | null;
-  /** Files that its own configuration directory must hold, by relative path. */
+  /** Files to write into its configuration directory, by relative path. */
   files: (launch: CliLaunch) => Record<string, string>;
-  /** Added to the allow-listed environment; the only place where a credential may stand. */
+  /** Variables to add to the allow-listed environment. Only these may hold a credential. */
   env: (launch: CliLaunch) => Record<string, string>;
   args: (launch: CliLaunch) => string[];
-  /** Flags of `--agent-arg` that would loosen the walls or change what the adapter relies on. */
+  /** Flags that `--agent-arg` may not set: they would weaken the sandbox or change something the adapter relies on. */
   forbiddenArgs: readonly string[];
-  /** Throws a fault for what it can't be told. */
+  /** Throws a fault for options that the CLI does not support. */
   check?: (turn: TurnCheckInput) => void;
-  /** Of one that is talked to while it runs: it takes the place of the reader, and of anything on stdin. */
+  /** For a CLI with a dialogue on stdin and stdout. Replaces `reader` and `stdin`. */
   openDialogue?: (launch: CliLaunch, out: DialogueOutput) => CliDialogue;
-  /** For one that has no last event: an exit with 0 after an answer is a good end. */
+  /** For a CLI without a last event: exit code 0 after an answer counts as success. */
   endsByExit?: boolean;
-  /** What stands on its stdin when the prompt is too long to be an argument (one may have 128 KB on Linux); else null. */
+  /** Text for stdin if the prompt is too long for an argument (128 KB on Linux), else null. */
   stdin?: (launch: CliLaunch) => string | null;
-  /** `start` tells a reader whether earlier turns may be repeated. */
+  /** `start` tells the reader whether the output may repeat earlier turns. */
   reader: (start?: CliLaunch["start"]) => CliReader;
-  /** What it asks a person with a call, headless and in vain: the turn ends with that, and the answer is the next prompt. */
+  /** The questions to the user in a call. A headless CLI gets no answer, so the turn ends and the answer is the next prompt. */
   questionsIn?: (call: CallPart) => CliQuestion[];
-  /** What a message of its own (an error event, the end of stderr) means; null when it says nothing we know. */
+  /** Classifies an error message of the CLI, or the end of its stderr; null for an unknown message. */
   failureOf: (message: string) => TurnStatus | null;
-  /** Whether the message says that the session to be resumed or forked is not there: begin anew with a brief. */
+  /** True if the message says that the CLI's own session is missing. skein then starts a new one with a brief. */
   isSessionLost?: (message: string) => boolean;
-  /** Where its own transcript of a session lies: a glob below its configuration directory. */
-  transcript: (nativeId: string, directory: string) => string;
-  /** Of one that can't go on from its own transcript as it wrote it: what it must be. */
+  /** A glob for the CLI's own transcript of a session, below its configuration directory. */
+  transcript: (sessionId: string, directory: string) => string;
+  /** For a CLI that can't resume from the transcript that it wrote: returns the corrected text. */
   repairTranscript?: (text: string) => string;
 };
 
-/** How a CLI keeps the sign-in of a person, and what of it may be used for a child. */
+/** Where a CLI stores the user's sign-in, and how a turn may use it. */
 export type SignIn = {
-  /** What a person types to sign in. */
+  /** The command with which the user signs in. */
   command: string;
   /** A variable that is a sign-in by itself. */
   variable?: string;
-  /** Where the CLI keeps it, with the person's own environment. */
+  /** The CLI's credential file, for the user's own environment. */
   file: (env: Record<string, string | undefined>, home: string) => string;
-  /** What the file holds for a vendor; null when that is nothing. */
+  /** Reads the sign-in for a vendor from the parsed file; null if there is none. */
   read: (stored: Json, vendor: string, now: number) => StoredSignIn | null;
-  /** Where the file is looked for below the configuration directory, when the child uses it itself. */
-  place?: string;
-  /** All that a child with this sign-in may reach while the network is off. */
+  /** Path of the file below the configuration directory, for a CLI that uses the user's file itself. */
+  linkedAs?: string;
+  /** The only hosts that a CLI with this sign-in may reach while the network is off. */
   hosts: readonly string[];
 };
 
 export type StoredSignIn =
-  /** A plain key: it stays with us, and the child goes through the gateway. */
+  /** A plain key. It stays in skein, and the CLI goes through the gateway. */
   | { how: "key"; key: string }
-  /** Given to the child by a variable; it can't be renewed there. */
+  /** A token that the CLI gets as a variable. The CLI can't renew it. */
   | { how: "token"; variable: string; value: string; note: string }
-  /** The file itself, where it lies. An exclusive one is used by one child at a time. */
+  /** The file itself. Only one CLI at a time may use an exclusive file. */
   | { how: "file"; isExclusive: boolean; note: string }
-  /** `hint` is what would help besides a key; null when that is all. */
+  /** `hint` is a remedy besides setting a key; null if there is none. */
   | { how: "unusable"; why: string; hint: string | null };
 
 export type CliLaunch = {
   prompt: string;
-  /** As its vendor spells it; null is the CLI's own default. */
+  /** The vendor's name of the model; null for the CLI's default. */
   model: string | null;
-  /** Whose the model is. */
+  /** Vendor of `model`. */
   vendor?: string;
   effort: string | null;
-  /** Text of the role, for an adapter that takes one. */
+  /** Text of the role, for an adapter with `takesRole`. */
   role: string | null;
-  /** Absolute, and where it is started. */
+  /** The working directory; absolute. */
   directory: string;
   addDirs: readonly string[];
-  /** Absolute; its own, below skein's data. */
+  /** The CLI's own configuration directory, in skein's data directory; absolute. */
   configDir: string;
-  /** `id` is the native session; a new one is ours to choose only where `ids` is "ours". */
+  /** `id` is the CLI's own session. A CLI with `ids: "theirs"` ignores the id of a new session. */
   start: { how: "new"; id: string } | { how: "resume"; id: string } | { how: "fork"; id: string; forkId: string };
-  /** Where its requests go (scheme, host and port) and the token it sends; null uses its own sign-in. */
+  /** Scheme, host and port of the gateway, and its token; null if the CLI uses its own sign-in. */
   endpoint: { url: string; token: string; wires?: readonly WireName[] } | null;
-  /** Whether our walls stand around it, so that its own sandbox is off and nothing is asked. */
+  /** True if our sandbox confines the CLI. Its own sandbox and its permission requests are then off. */
   isSandboxed: boolean;
   isRoot: boolean;
   extraArgs: readonly string[];
 };
 
-/** Reads stdout line by line; keeps what it must remember between lines. Never throws. */
+/** Reads stdout line by line, with state between the lines. Must not throw. */
 export type CliReader = {
-  /** Lines without a word in them are passed over unless they belong to the answer. */
+  /** Set if blank lines belong to the answer; otherwise they are skipped. */
   wantsBlank?: true;
   line: (text: string) => CliEvent[];
-  /** Called when nothing has come for a moment (a tenth of a second): what was held back to see what belongs to it. */
+  /** Called after 100 ms without output. Returns events that waited for later lines. */
   quiet?: () => CliEvent[];
-  /** What the end of stdout still gives. */
+  /** Called at the end of stdout. Returns the remaining events. */
   end: () => CliEvent[];
 };
 
-/** One that also speaks. */
+/** A reader that also writes to the CLI's stdin. */
 export type CliDialogue = CliReader & {
-  /** Asks it to stop by itself. */
+  /** Asks the CLI to stop its turn. */
   cancel: () => void;
 };
 
 export type DialogueOutput = {
   write: (text: string) => void;
-  /** There is nothing more to say: it has a moment to leave. */
+  /** Closes stdin. The CLI then has 1 s to exit. */
   end: () => void;
 };
 
 export type CliEvent =
-  /** Its own session, as soon as it is known; `model` is the one it says it asks. */
+  /** The CLI's own session, and the model that it reports. */
   | { type: "session"; id: string; model?: string; version?: string }
   | { type: "text.delta"; text: string }
   | { type: "thinking.delta"; text: string }
-  /** One message of the model: text, thinking, calls. `usage` is that request's own, where the CLI tells it. */
+  /** One message of the model: text, thinking, calls. `usage` is that of its request, if the CLI reports it. */
   | { type: "answer"; parts: Part[]; usage?: Usage; model?: string }
   | { type: "result"; call: string; name: string; text: string; isError: boolean; images?: ImageData[] }
-  /** Of a sub-agent that the call started: shown as a block of its own, never as part of the answer. */
+  /** An event of a sub-agent that `call` started. It is shown separately and is not part of the answer. */
   | { type: "below"; call: string; event: CliEvent }
-  /** What the turn has used in all; `isThreadTotal` when it counts earlier turns of the native session too. */
+  /** Total usage of the turn. With `isThreadTotal` it includes earlier turns of the CLI's own session. */
   | { type: "usage"; usage: Usage; isThreadTotal: boolean; costUsd?: number; raw: unknown }
   | { type: "retry"; message: string }
   | { type: "failed"; message: string; kind?: TurnStatus }
-  /** The CLI says that the turn is over. `answer` where it repeats it whole. */
+  /** The CLI reports the end of the turn. `answer` is set if it repeats the whole answer. */
   | { type: "done"; isError: boolean; answer?: string; message?: string }
-  /** A line that is none of its events. */
+  /** A line that is not an event of the CLI. */
   | { type: "garbage"; text: string };

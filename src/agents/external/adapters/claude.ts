@@ -1,11 +1,39 @@
-// Claude Code, as it was found to behave in 2.1.325: flags, environment, words of its errors.
-// What it prints is read in claude-reader.ts.
-import type { Adapter, CliLaunch } from "./adapter.ts";
+// Adapter of Claude Code, tested with 2.1.325: flags, environment, sign-in, error messages.
+// claude-reader.ts reads its output.
+import { join } from "node:path";
+import { numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
+import type { Adapter, CliLaunch, SignIn } from "./adapter.ts";
 import { claudeReader } from "./readers/claude-reader.ts";
 import { matchFailure, type FailurePattern } from "./failure-patterns.ts";
 import { isLongText } from "./long-prompt.ts";
 import { createQuestionReader } from "./questions.ts";
-import { claudeSignIn } from "../credentials/sign-ins.ts";
+
+const minTokenLifeMs = 5 * 60_000;
+
+/**
+ * Claude Code replaces its file when it renews the token, and the old token becomes invalid. So neither a copy of the
+ * file nor a link to it can be used. The short-lived access token in it can, until it expires.
+ */
+const signIn: SignIn = {
+  command: "claude setup-token, and set CLAUDE_CODE_OAUTH_TOKEN to its output",
+  variable: "CLAUDE_CODE_OAUTH_TOKEN",
+  file: (env, home) => join(env["CLAUDE_CONFIG_DIR"] || join(home, ".claude"), ".credentials.json"),
+  read: (stored, _vendor, now) => {
+    const oauth = objectAt(stored, "claudeAiOauth");
+    const value = textAt(oauth, "accessToken");
+    if (value === "") return null;
+    const expiresAt = numberAt(oauth, "expiresAt") ?? 0;
+    if (expiresAt < now + minTokenLifeMs)
+      return {
+        how: "unusable",
+        why: "its token has expired",
+        hint: "start claude once, which renews it; or set CLAUDE_CODE_OAUTH_TOKEN to the long-lived token of claude setup-token",
+      };
+    const note = `good until ${new Date(expiresAt).toISOString().slice(0, 16)}Z`;
+    return { how: "token", variable: "CLAUDE_CODE_OAUTH_TOKEN", value, note };
+  },
+  hosts: ["api.anthropic.com"],
+};
 
 export const claude: Adapter = {
   name: "claude",
@@ -13,15 +41,13 @@ export const claude: Adapter = {
   install: "npm install -g @anthropic-ai/claude-code",
   vendor: "anthropic",
   wire: "anthropic",
-  signIn: claudeSignIn,
+  signIn,
   keys: ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"],
   ids: "ours",
-  canFork: true,
-  resumesAnywhere: true,
   efforts: ["low", "medium", "high", "xhigh", "max"],
   takesRole: true,
   versionOf: (output) => /(\d+\.\d+\.\d+\S*) \(Claude Code\)/.exec(output)?.[1] ?? null,
-  files: (launch) => ({ [`${memoryOf(launch)}/CLAUDE.md`]: instructionsOf(launch.directory) }),
+  files: (launch) => ({ [`${instructionsDir(launch)}/CLAUDE.md`]: instructionsText(launch.directory) }),
   env,
   args,
   forbiddenArgs: (
@@ -37,7 +63,7 @@ export const claude: Adapter = {
   questionsIn: createQuestionReader("AskUserQuestion"),
   failureOf: (message) => matchFailure(message, failures),
   isSessionLost: (message) => /No conversation found with session ID/i.test(message),
-  transcript: (nativeId) => `projects/*/${nativeId}.jsonl`,
+  transcript: (sessionId) => `projects/*/${sessionId}.jsonl`,
 };
 
 function args(launch: CliLaunch): string[] {
@@ -48,16 +74,16 @@ function args(launch: CliLaunch): string[] {
     "--verbose",
     "--include-partial-messages",
     "--forward-subagent-text",
-    // A project's own settings may run hooks, and their `env` moves the base URL, whatever the environment says.
+    // A project's settings may run hooks, and their `env` overrides the base URL of the environment.
     "--setting-sources=user",
     "--strict-mcp-config",
-    // Otherwise the system prompt of a session's first turn is sent for ever, and a later role never arrives.
+    // Without it, later turns of a session send the system prompt of the first, and a new role is ignored.
     "--system-prompt-snapshot=off",
     `--tools=${tools}`,
     ...(model === null ? [] : [`--model=${model}`]),
     ...(effort === null ? [] : [`--effort=${effort}`]),
     ...(role === null ? [] : [`--append-system-prompt=${role}`]),
-    ...[`${launch.configDir}/${memoryOf(launch)}`, ...launch.addDirs].map((directory) => `--add-dir=${directory}`),
+    ...[`${launch.configDir}/${instructionsDir(launch)}`, ...launch.addDirs].map((directory) => `--add-dir=${directory}`),
     ...permissions(launch),
     start.how === "new" ? `--session-id=${start.id}` : `--resume=${start.id}`,
     ...(start.how === "fork" ? ["--fork-session", `--session-id=${start.forkId}`] : []),
@@ -66,11 +92,11 @@ function args(launch: CliLaunch): string[] {
   ];
 }
 
-/** Named one by one, so that no tool of a coming version can start agents, other sessions or timers; unknown names are ignored. */
+/** An explicit list, so that no tool of a later version can start agents, sessions or timers. Unknown names are ignored. */
 const tools =
   "Bash,BashOutput,Edit,ExitPlanMode,Glob,Grep,KillShell,LS,MultiEdit,NotebookEdit,Read,Skill,TaskCreate,TaskGet,TaskList,TaskOutput,TaskStop,TaskUpdate,TodoWrite,ToolSearch,WebFetch,WebSearch,Write";
 
-/** Without our walls its own sandbox is on, and where that can't be it refuses to start instead of going without. */
+/** Without our sandbox, Claude Code's own is on. If the machine can't run that, Claude Code refuses to start. */
 function permissions(launch: CliLaunch): string[] {
   if (launch.isSandboxed) return ["--dangerously-skip-permissions"];
   const sandbox = { enabled: true, failIfUnavailable: true, autoAllowBashIfSandboxed: true, allowUnsandboxedCommands: false };
@@ -83,7 +109,7 @@ function env(launch: CliLaunch): Record<string, string> {
   return {
     CLAUDE_CONFIG_DIR: launch.configDir,
     CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD: "1",
-    // Kept per project in the configuration directory: one branch would remember the other.
+    // Its memory is per project in the configuration directory, so branches of one tree would share it.
     CLAUDE_CODE_DISABLE_AUTO_MEMORY: "1",
     CLAUDE_CODE_MAX_RETRIES: "3",
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
@@ -96,21 +122,21 @@ function env(launch: CliLaunch): Record<string, string> {
   };
 }
 
-/** Models that know no effort (Sonnet 4.5, say) are told one by their budget, 31,999 by default; the others ignore it. */
+/** For models without an effort, such as Sonnet 4.5: a thinking budget instead of the default 31,999. Others ignore it. */
 const thinkingTokens: Record<string, string> = { low: "4000", medium: "16000" };
 
-/** A place for instructions of its own per directory: the configuration directory is shared by turns that run at once. */
-function memoryOf(launch: CliLaunch): string {
+/** One directory of instructions per project: turns that run at the same time share the configuration directory. */
+function instructionsDir(launch: CliLaunch): string {
   return `skein/${Bun.hash(launch.directory).toString(36)}`;
 }
 
-/** Without the project's settings its instructions are not read either: they are imported here, missing ones silently. */
-function instructionsOf(directory: string): string {
+/** Imports the project's instructions, which are ignored along with its settings. Missing files cause no error. */
+function instructionsText(directory: string): string {
   const path = directory.replaceAll(" ", "\\ ");
   return `@${path}/AGENTS.md\n\n@${path}/CLAUDE.md\n`;
 }
 
-/** A prompt that begins with a slash would be a command of Claude Code's own, and some of them ask no model. */
+/** A leading space keeps Claude Code from running a prompt such as `/help` as its own command. */
 function promptOf(launch: CliLaunch): string {
   return launch.prompt.startsWith("/") ? ` ${launch.prompt}` : launch.prompt;
 }

@@ -1,10 +1,25 @@
-// Codex, as it was found to behave in 0.166.0: flags, environment, words of its errors. What it prints is read in
-// codex-reader.ts. Everything is told by flags: its configuration directory is shared by turns that run at once.
-import type { Adapter, CliLaunch } from "./adapter.ts";
+// Adapter of Codex, tested with 0.166.0: flags, environment, sign-in, error messages. codex-reader.ts reads its output.
+// All settings are flags: turns that run at the same time share the configuration directory.
+import { join } from "node:path";
+import { objectAt, textAt } from "../../../models/wire/json.ts";
+import type { Adapter, CliLaunch, SignIn } from "./adapter.ts";
 import { codexReader } from "./readers/codex-reader.ts";
 import { matchFailure, type FailurePattern } from "./failure-patterns.ts";
 import { isLongText } from "./long-prompt.ts";
-import { codexSignIn } from "../credentials/sign-ins.ts";
+
+/** Each renewal makes the old token invalid, also in copies. Codex writes the new token into the same file. */
+const signIn: SignIn = {
+  command: "codex login",
+  file: (env, home) => join(env["CODEX_HOME"] || join(home, ".codex"), "auth.json"),
+  read: (stored) => {
+    const key = textAt(stored, "OPENAI_API_KEY");
+    const hasTokens = textAt(objectAt(stored, "tokens"), "refresh_token") !== "";
+    if (key !== "" && (!hasTokens || textAt(stored, "auth_mode").toLowerCase() === "apikey")) return { how: "key", key };
+    return hasTokens ? { how: "file", isExclusive: true, note: "one turn at a time: its tokens can't be copied" } : null;
+  },
+  linkedAs: "auth.json",
+  hosts: ["chatgpt.com", "*.chatgpt.com", "auth.openai.com"],
+};
 
 export const codex: Adapter = {
   name: "codex",
@@ -12,11 +27,9 @@ export const codex: Adapter = {
   install: "npm install -g @openai/codex",
   vendor: "openai",
   wire: "openai-responses",
-  signIn: codexSignIn,
+  signIn,
   keys: ["CODEX_API_KEY", "OPENAI_API_KEY"],
   ids: "theirs",
-  canFork: true,
-  resumesAnywhere: true,
   efforts: ["none", "minimal", "low", "medium", "high", "xhigh"],
   takesRole: true,
   versionOf: (output) => /codex-cli (\d+\.\d+\.\d+\S*)/.exec(output)?.[1] ?? null,
@@ -35,12 +48,12 @@ export const codex: Adapter = {
   reader: codexReader,
   failureOf: (message) => matchFailure(message, failures),
   isSessionLost: (message) => /no rollout found for thread id|no (saved )?session found/i.test(message),
-  transcript: (nativeId) => `sessions/*/*/*/rollout-*-${nativeId}.jsonl`,
+  transcript: (sessionId) => `sessions/*/*/*/rollout-*-${sessionId}.jsonl`,
 };
 
 const tokenVariable = "SKEIN_GATEWAY_TOKEN";
 
-/** Options that `resume` and `fork` don't know stand before them. */
+/** The options come before `resume` and `fork`, which do not accept all of them. */
 function args(launch: CliLaunch): string[] {
   const { model, start } = launch;
   return [
@@ -66,9 +79,9 @@ function settings(launch: CliLaunch): string[] {
     "check_for_update_on_startup=false",
     "analytics.enabled=false",
     "feedback.enabled=false",
-    // A login shell reads the machine's profile, which sets another PATH.
+    // A login shell reads the machine's profile, which changes PATH.
     "allow_login_shell=false",
-    // The newest models get tools for sub-agents whatever `features.multi_agent` says.
+    // The newest models get tools for sub-agents even with `features.multi_agent=false`.
     "agents.enabled=false",
     ...featuresOff.map((name) => `features.${name}=false`),
     ...(launch.isSandboxed ? [] : ['approval_policy="never"']),
@@ -83,7 +96,7 @@ const featuresOff = (
   "unbounded_connection_retries"
 ).split(" ");
 
-/** The numbers of retries multiply: a server that fails is asked nine times, within a few seconds. */
+/** The two retry counts multiply: a failing server gets nine requests within a few seconds. */
 function gateway(url: string): string[] {
   return [
     'model_provider="skein"',
@@ -98,16 +111,16 @@ function gateway(url: string): string[] {
   ];
 }
 
-/** TOML's quoted strings are JSON's, but for what can't be a character there. */
+/** Quotes a TOML string: JSON's format, but without lone surrogates and an unescaped DEL. */
 function quote(text: string): string {
   return JSON.stringify(text.toWellFormed()).replaceAll("\u007f", "\\u007f");
 }
 
-/** The instructions of the first turn stay with a session and others are not taken: a later role goes into the prompt. */
+/** Codex keeps the instructions of a session's first turn, so a later role goes into the prompt. */
 function promptOf({ prompt, role, start }: CliLaunch): string {
-  const words = role === null || start.how === "new" ? prompt : `${role}\n\n${prompt}`;
-  // Alone it would mean stdin.
-  return words === "-" ? "- " : words;
+  const text = role === null || start.how === "new" ? prompt : `${role}\n\n${prompt}`;
+  // A single dash would mean stdin.
+  return text === "-" ? "- " : text;
 }
 
 function isLong(launch: CliLaunch): boolean {

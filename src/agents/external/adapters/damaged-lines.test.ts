@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { eventsOf, recordingOf } from "../../../../test/support/cli-recording.ts";
 import type { Adapter } from "./adapter.ts";
-import { adapters } from "./index.ts";
+import { loadAdapters } from "./index.ts";
 
 const scenarios = ["new", "resume", "thinking", "parallel", "status-401", "status-500"];
 const strangers: unknown[] = [undefined, null, 7, "", "text", true, [], {}, [null], { type: 7 }];
@@ -44,7 +44,8 @@ function* damaged(name: string): Generator<string> {
   }
 }
 
-describe.each(Object.entries(adapters))("%s", (name: string, adapter: Adapter) => {
+describe.each(await loadAdapters())("$name", (adapter: Adapter) => {
+  const { name } = adapter;
   test("a field that is missing or of another kind throws nothing", () => {
     const whole = linesOf(name);
     let count = 0;

@@ -1,12 +1,12 @@
-// What the words of an agent's CLI say about how its turn ended. One table for the vendors' and networks' own words,
-// which every CLI hands on in its way; what only one CLI says stands in its adapter.
+// Classifies the error messages of CLIs. This table has the messages of vendors and networks, which every CLI repeats;
+// messages of a single CLI are in its adapter.
 import type { TurnStatus } from "../../../protocol/api/error.ts";
-import { isJson, objectAt, parseJson, textAt } from "../../../models/wire/json.ts";
+import { objectAt, parseJson, textAt } from "../../../models/wire/json.ts";
 
 export type FailurePattern = [RegExp, TurnStatus];
 
-/** The first row that fits decides. */
-const rows: FailurePattern[] = [
+/** The first match wins. */
+const patterns: FailurePattern[] = [
   [
     /(prompt|input|request) (is )?too (long|large)|maximum context|context[ _](length|window|size)|request_too_large|exceeds? the (context|maximum)|token count .{0,40}exceeds|ContextOverflow/i,
     "too-long",
@@ -36,28 +36,28 @@ const statuses: Record<string, TurnStatus> = {
   "429": "rate-limited",
 };
 
-/** `own` comes first: words that only this CLI uses. */
-export function matchFailure(message: string, own: readonly FailurePattern[] = []): TurnStatus | null {
-  const row = [...own, ...rows].find(([words]) => words.test(message));
-  if (row !== undefined) return row[1];
+/** Tries the patterns of the CLI first. */
+export function matchFailure(message: string, cliPatterns: readonly FailurePattern[] = []): TurnStatus | null {
+  const match = [...cliPatterns, ...patterns].find(([pattern]) => pattern.test(message));
+  if (match !== undefined) return match[1];
   const status = /(?:^|\bstatus(?: ?code)?["']?[: ]+|\bcode["']?[: ]+|\bHTTP[ /]*)([45]\d\d)\b/i.exec(message)?.[1];
   if (status === undefined) return null;
   return statuses[status] ?? (status.startsWith("5") ? "overloaded" : null);
 }
 
-/** The sentence in what may be a vendor's whole error body, with the status before it. */
+/** Returns the sentence in a message that may contain a vendor's error body, with the text before the body. */
 export function plainMessage(message: string): string {
   const start = message.indexOf("{");
   const body = start === -1 ? null : parseJson(message.slice(start));
-  const inner = body === null ? "" : innermost(body);
+  const inner = body === null ? "" : innermostMessage(body);
   if (inner === "") return message.trim();
   const before = message.slice(0, start).trim().replace(/:$/, "");
   return before === "" ? inner : `${before}: ${inner}`;
 }
 
-function innermost(body: Record<string, unknown>): string {
+function innermostMessage(body: Record<string, unknown>): string {
   const error = objectAt(body, "error") ?? body;
-  const said = textAt(error, "message");
-  const deeper = said.startsWith("{") ? parseJson(said) : null;
-  return isJson(deeper) ? innermost(deeper) || said : said;
+  const message = textAt(error, "message");
+  const nested = message.startsWith("{") ? parseJson(message) : null;
+  return nested === null ? message : innermostMessage(nested) || message;
 }

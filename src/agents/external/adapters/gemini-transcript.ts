@@ -1,46 +1,48 @@
-// Gemini CLI's own record of a session, mended before it is resumed: 0.61 writes each tool's result twice, once with the
-// call and once as a message, and sends both when it goes on. Its vendor refuses more results than calls.
+// Repairs Gemini CLI's transcript of a session before it is resumed. Version 0.61 writes each tool result twice, with the
+// call and as a message, and sends both after a resume. Its vendor refuses more results than calls.
 import { type Json, listAt, objectAt, parseJson, textAt } from "../../../models/wire/json.ts";
 
-/** The text as it came where nothing is twice. */
+/** Returns the text unchanged if no result is duplicated. */
 export function repairGeminiTranscript(text: string): string {
   const lines = text.split("\n").map((line) => ({ line, entry: parseJson(line) }));
   const isReset = ({ entry }: (typeof lines)[number]) => objectAt(entry ?? undefined, "$set")?.["messages"] !== undefined;
-  const starts = [0, ...lines.flatMap((each, at) => (isReset(each) ? [at] : []))];
+  const starts = [0, ...lines.flatMap((line, index) => (isReset(line) ? [index] : []))];
   return starts
-    .flatMap((from, at) => mendPart(lines.slice(from, starts[at + 1])))
+    .flatMap((start, index) => repairSection(lines.slice(start, starts[index + 1])))
     .filter((line) => line !== null)
     .join("\n");
 }
 
 type Line = { line: string; entry: Json | null };
 
-/** A list of messages takes the place of all before it; the lines that follow are added to it. */
-function mendPart(lines: Line[]): (string | null)[] {
+/** A section begins with a line that replaces all messages before it. Its other lines add messages. */
+function repairSection(lines: Line[]): (string | null)[] {
   const listed = listAt(objectAt(lines[0]?.entry ?? undefined, "$set"), "messages");
-  const withCalls = new Set([...listed, ...lines.flatMap(({ entry }) => (entry === null ? [] : [entry]))].flatMap(answeredWith));
-  const seen = new Set<string>();
-  const isTwice = (message: Json): boolean => {
+  const answeredCalls = new Set([...listed, ...lines.flatMap(({ entry }) => (entry === null ? [] : [entry]))].flatMap(callsWithResult));
+  const visited = new Set<string>();
+  const isDuplicate = (message: Json): boolean => {
     const ids = resultsOf(message);
-    const known = ids.length > 0 && ids.every((id) => id !== "" && (withCalls.has(id) || seen.has(id)));
-    for (const id of ids) seen.add(id);
-    return known;
+    const isKnown = ids.length > 0 && ids.every((id) => id !== "" && (answeredCalls.has(id) || visited.has(id)));
+    for (const id of ids) visited.add(id);
+    return isKnown;
   };
-  const kept = listed.filter((message) => !isTwice(message));
-  return lines.map(({ line, entry }, at) => {
+  const remaining = listed.filter((message) => !isDuplicate(message));
+  return lines.map(({ line, entry }, index) => {
     if (entry === null) return line;
-    if (at === 0 && listed.length > 0)
-      return kept.length === listed.length ? line : JSON.stringify({ ...entry, $set: { ...objectAt(entry, "$set"), messages: kept } });
-    return isTwice(entry) ? null : line;
+    if (index === 0 && listed.length > 0)
+      return remaining.length === listed.length
+        ? line
+        : JSON.stringify({ ...entry, $set: { ...objectAt(entry, "$set"), messages: remaining } });
+    return isDuplicate(entry) ? null : line;
   });
 }
 
-/** The calls of a message that hold their result. */
-function answeredWith(message: Json): string[] {
+/** Ids of the calls in a message that include their result. */
+function callsWithResult(message: Json): string[] {
   return listAt(message, "toolCalls").flatMap((call) => (call["result"] === undefined ? [] : [textAt(call, "id")]));
 }
 
-/** Of a message that is nothing but results, whose they are. */
+/** Ids of the results in a message that has only results; empty for any other message. */
 function resultsOf(message: Json): string[] {
   const parts = message["type"] === "user" ? listAt(message, "content") : [];
   const results = parts.map((part) => objectAt(part, "functionResponse"));

@@ -1,16 +1,25 @@
-// Gemini CLI: how it is started and what its lines mean. Its stream holds no thinking, gives usage once for the whole
-// run, and a killed run ends with 0: only `result` says that a turn is over. It can't fork.
+// Adapter and reader of Gemini CLI. Its stream has no thinking, and usage only once for the whole run. A killed run
+// exits with 0, so only a `result` line means that a turn has ended. It can't fork.
+import { join } from "node:path";
 import { type Json, numberAt, objectAt, parseJson, textAt } from "../../../models/wire/json.ts";
 import type { Part } from "../../../protocol/tree/node.ts";
 import type { Usage } from "../../../protocol/tree/usage.ts";
-import type { Adapter, CliEvent, CliLaunch, CliReader } from "./adapter.ts";
+import type { Adapter, CliEvent, CliLaunch, CliReader, SignIn } from "./adapter.ts";
 import { matchFailure, type FailurePattern, plainMessage } from "./failure-patterns.ts";
 import { callPart } from "../import/draft-node.ts";
 import { repairGeminiTranscript } from "./gemini-transcript.ts";
 import { garbageEvent } from "./readers/json-line.ts";
 import { isLongPrompt, promptOnStdin } from "./long-prompt.ts";
 import { createQuestionReader } from "./questions.ts";
-import { geminiSignIn } from "../credentials/sign-ins.ts";
+
+/** Several processes may renew Google's tokens at once. Gemini CLI writes them into the same file. */
+const signIn: SignIn = {
+  command: "gemini, and choose to sign in with Google",
+  file: (env, home) => join(env["GEMINI_CLI_HOME"] || home, ".gemini", "oauth_creds.json"),
+  read: (stored) => (textAt(stored, "refresh_token") === "" ? null : { how: "file", isExclusive: false, note: "" }),
+  linkedAs: ".gemini/oauth_creds.json",
+  hosts: ["cloudcode-pa.googleapis.com", "oauth2.googleapis.com"],
+};
 
 export const gemini: Adapter = {
   name: "gemini",
@@ -18,18 +27,16 @@ export const gemini: Adapter = {
   install: "npm install -g @google/gemini-cli",
   vendor: "gemini",
   wire: "gemini",
-  signIn: geminiSignIn,
+  signIn,
   keys: ["GEMINI_API_KEY"],
   ids: "ours",
-  canFork: false,
-  resumesAnywhere: false,
   efforts: ["low", "medium", "high"],
   takesRole: true,
   versionOf: (output) => /^v?(\d+\.\d+\.\d+\S*)\s*$/m.exec(output)?.[1] ?? null,
   files: (launch) => ({
     ".gemini/settings.json": JSON.stringify(settingsOf(launch)),
     ".gemini/policies/skein.toml": policy,
-    // Read in every directory; empty when there is no role, since the file of an earlier turn may be there.
+    // Applies to every directory. Empty without a role, to replace the file of an earlier turn.
     ".gemini/GEMINI.md": launch.role ?? "",
   }),
   env,
@@ -67,13 +74,13 @@ export const gemini: Adapter = {
   stdin: promptOnStdin,
   reader,
   questionsIn: createQuestionReader("ask_user"),
-  failureOf: (message) => matchFailure(message, ownWords),
+  failureOf: (message) => matchFailure(message, failures),
   isSessionLost: (message) => /Error resuming session|Invalid session identifier|number of function response parts/.test(message),
-  transcript: (nativeId) => `.gemini/tmp/*/chats/session-*-${nativeId.slice(0, 8)}.jsonl`,
+  transcript: (sessionId) => `.gemini/tmp/*/chats/session-*-${sessionId.slice(0, 8)}.jsonl`,
   repairTranscript: repairGeminiTranscript,
 };
 
-const ownWords: FailurePattern[] = [
+const failures: FailurePattern[] = [
   [/Error resuming session|Invalid session identifier|No previous sessions found/, "broken"],
   [/ModelNotFoundError|empty response with no text/, "broken"],
   [
@@ -82,7 +89,7 @@ const ownWords: FailurePattern[] = [
   ],
 ];
 
-/** A tool that is denied everywhere is not declared to the model. */
+/** A denied tool is not declared to the model. */
 const policy = '[[rule]]\ntoolName = ["invoke_agent", "activate_skill"]\ndecision = "deny"\npriority = 999\n';
 
 function settingsOf(launch: CliLaunch): Json {
@@ -91,7 +98,7 @@ function settingsOf(launch: CliLaunch): Json {
     general: {
       enableAutoUpdate: false,
       enableAutoUpdateNotification: false,
-      // A second attempt in mid-answer prints the text again, and nothing in the stream tells it from the first.
+      // A second attempt prints the text again, and the stream does not mark it as a repetition.
       maxAttempts: 1,
       plan: { enabled: false },
       topicUpdateNarration: false,
@@ -101,7 +108,7 @@ function settingsOf(launch: CliLaunch): Json {
     telemetry: { enabled: false },
     security: { folderTrust: { enabled: false }, auth: { selectedType: endpoint === null ? "oauth-personal" : "gemini-api-key" } },
     tools: { useRipgrep: false, sandbox: false, shell: { enableInteractiveShell: false, showColor: false } },
-    // Without its dynamic configuration it asks other models than the one that was named.
+    // Without it, Gemini CLI uses other models than the named one.
     experimental: { enableAgents: false, dynamicModelConfiguration: true },
     modelConfigs: {
       modelIdResolutions: model === null ? {} : { [model]: { default: model, contexts: [] } },
@@ -117,7 +124,7 @@ function settingsOf(launch: CliLaunch): Json {
 
 const budgets: Record<string, number> = { low: 2048, medium: 8192, high: 24_576 };
 
-/** Levels since the third generation, budgets before; the third's first model knows two levels. */
+/** Gemini 3 has thinking levels, of which gemini-3-pro has only two. Earlier models have budgets in tokens. */
 function overridesOf({ model, effort }: CliLaunch): Json[] {
   if (model === null || effort === null) return [];
   const level = effort === "medium" && model.startsWith("gemini-3-pro") ? "high" : effort;
@@ -129,14 +136,14 @@ function env({ configDir, endpoint }: CliLaunch): Record<string, string> {
   return {
     GEMINI_CLI_HOME: configDir,
     GEMINI_CLI_TRUST_WORKSPACE: "true",
-    // It would start itself a second time for a larger heap.
+    // Otherwise it starts itself again for a larger heap.
     GEMINI_CLI_NO_RELAUNCH: "true",
     NO_COLOR: "1",
     ...(endpoint === null ? {} : { GOOGLE_GEMINI_BASE_URL: endpoint.url, GEMINI_API_KEY: endpoint.token }),
   };
 }
 
-/** No server and no extension is called "none": the flags go over what a project's own settings bring. */
+/** "none" is the name of no server and no extension: the flags disable those of a project's settings. */
 function args(launch: CliLaunch): string[] {
   const { model, start } = launch;
   return [
@@ -158,7 +165,7 @@ function args(launch: CliLaunch): string[] {
 }
 
 type State = {
-  /** Of the message that is being said: what follows a result belongs to the next one. */
+  /** Text and calls of the current message. A result ends it. */
   text: string;
   calls: Part[];
   names: Map<string, string>;
@@ -173,7 +180,7 @@ function reader(): CliReader {
       const event = parseJson(text);
       return event === null || textAt(event, "type") === "" ? garbageEvent(text) : read(state, event);
     },
-    end: () => said(state),
+    end: () => flushMessage(state),
   };
 }
 
@@ -189,12 +196,12 @@ function read(state: State, event: Json): CliEvent[] {
       state.calls.push(callPart(textAt(event, "tool_id"), textAt(event, "tool_name"), event["parameters"]));
       return [];
     case "tool_result":
-      return [...said(state), toolResult(state, event)];
+      return [...flushMessage(state), toolResult(state, event)];
     case "error":
       if (textAt(event, "severity") !== "warning") state.error = textAt(event, "message");
       return [];
     case "result":
-      return [...said(state), ...result(state, event)];
+      return [...flushMessage(state), ...result(state, event)];
     default:
       return [];
   }
@@ -203,13 +210,13 @@ function read(state: State, event: Json): CliEvent[] {
 function message(state: State, event: Json): CliEvent[] {
   const text = textAt(event, "content");
   if (textAt(event, "role") !== "assistant" || text === "") return [];
-  const before = state.calls.length > 0 ? said(state) : [];
+  const before = state.calls.length > 0 ? flushMessage(state) : [];
   state.text += text;
   return [...before, { type: "text.delta", text }];
 }
 
-/** The message so far, as one answer. */
-function said(state: State): CliEvent[] {
+/** Returns the current message as one answer, and starts the next. */
+function flushMessage(state: State): CliEvent[] {
   const parts: Part[] = [...(state.text === "" ? [] : [{ kind: "text" as const, text: state.text }]), ...state.calls];
   state.text = "";
   state.calls = [];
@@ -226,14 +233,14 @@ function result(state: State, event: Json): CliEvent[] {
   const stats = objectAt(event, "stats");
   const total: CliEvent[] = stats === undefined ? [] : [{ type: "usage", usage: usageOf(stats), isThreadTotal: false, raw: stats }];
   if (textAt(event, "status") === "success") return [...total, { type: "done", isError: false }];
-  const told = textAt(objectAt(event, "error"), "message") || state.error || "it gave no reason";
-  const text = plainMessage(/^\[API Error: (.*)\](?:\n.*)?$/s.exec(told)?.[1] ?? told);
-  const kind = gemini.failureOf(told) ?? gemini.failureOf(text);
+  const error = textAt(objectAt(event, "error"), "message") || state.error || "it gave no reason";
+  const text = plainMessage(/^\[API Error: (.*)\](?:\n.*)?$/s.exec(error)?.[1] ?? error);
+  const kind = gemini.failureOf(error) ?? gemini.failureOf(text);
   const failed: CliEvent = { type: "failed", message: text, ...(kind === null ? {} : { kind }) };
   return [...total, failed, { type: "done", isError: true, message: text }];
 }
 
-/** `input_tokens` contains the cached ones; thoughts are only in the total. */
+/** `input_tokens` includes cached tokens. Thinking counts only in `total_tokens`. */
 function usageOf(stats: Json): Usage {
   const count = (key: string): number => numberAt(stats, key) ?? 0;
   const cacheRead = count("cached");

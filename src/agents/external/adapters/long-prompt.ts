@@ -1,12 +1,12 @@
-// Where a prompt goes: one argument may have 128 KB on Linux, and behind walls the whole command is one, as JSON; stdin has
-// no such bound.
+// Decides whether a prompt is an argument or goes to stdin. On Linux an argument has at most 128 KB, and for the sandbox
+// the whole command is one argument, as JSON.
 import { byteLength } from "../../../kit/text/cut-text.ts";
 import type { CliLaunch } from "./adapter.ts";
 
-const longestArgument = 60_000;
+const maxArgumentBytes = 60_000;
 
 export function isLongText(text: string): boolean {
-  return text.length > longestArgument || byteLength(JSON.stringify(text)) > longestArgument;
+  return text.length > maxArgumentBytes || byteLength(JSON.stringify(text)) > maxArgumentBytes;
 }
 
 export function isLongPrompt(launch: CliLaunch): boolean {

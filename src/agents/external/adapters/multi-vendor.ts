@@ -1,14 +1,15 @@
-// For agents that can ask any vendor: whose a model is, under which name they know that vendor, and how their requests
-// are led to an endpoint. Only the three vendors with a wire of their own; everything else is taken for the first.
+// Shared by the adapters of CLIs that work with any vendor: the vendor of a model, and the route of its requests.
+// Supports the three vendors that have their own wire. Any other model counts as Anthropic's.
 import { findVendor } from "../../../models/vendors.ts";
-import type { Adapter, CliLaunch } from "./adapter.ts";
+import { type Json, objectAt, textAt } from "../../../models/wire/json.ts";
+import type { Adapter, CliLaunch, StoredSignIn } from "./adapter.ts";
 
 export type VendorRoute = Pick<Adapter, "vendor" | "wire"> & {
-  /** What pi and opencode call the vendor. */
+  /** The vendor's name in pi and opencode. */
   provider: string;
-  /** Where its API begins below the endpoint. */
+  /** Path of the vendor's API below the endpoint. */
   path: string;
-  /** The variable in which both look for its key. */
+  /** The variable from which both read the key. */
   keyVariable: string;
 };
 
@@ -20,23 +21,35 @@ const routes: readonly [VendorRoute, ...VendorRoute[]] = [
 
 export const vendorKeyVariables: readonly string[] = routes.map((route) => route.keyVariable);
 
-/** Whose models an agent can ask. */
+/** The vendors whose models the CLI can use. */
 export function vendorsOf(adapter: Adapter): string[] {
   return adapter.vendorOf === undefined ? [adapter.vendor] : routes.map((route) => route.vendor);
 }
 
 export function vendorRoute(model: string | null): VendorRoute {
-  const own = model === null ? undefined : routes.find((route) => findVendor(route.vendor)?.ids?.test(model));
-  return own ?? routes[0];
+  const route = model === null ? undefined : routes.find(({ vendor }) => findVendor(vendor)?.ids?.test(model));
+  return route ?? routes[0];
 }
 
-/** What is told to a CLI that has no flag for directories: the role, and where else it may work. */
+/** The role, and the additional directories for a CLI that has no flag for them. */
 export function instructionsOf(launch: CliLaunch): string {
   const dirs = launch.addDirs.length === 0 ? "" : `Besides the working directory you may work in: ${launch.addDirs.join(", ")}`;
   return [launch.role ?? "", dirs].filter((text) => text !== "").join("\n\n");
 }
 
-/** Named by what it says: turns of one tree share the directory, and may run at once with other roles. */
+/** Named by a hash of its text: turns of one tree share the directory and may run at once with other roles. */
 export function instructionsFile(launch: CliLaunch): string {
   return `instructions-${Bun.hash(instructionsOf(launch)).toString(36)}.md`;
+}
+
+/** The file holds the credentials of all vendors, so the CLI never gets it. Only a plain key is read from it. */
+export function readStoredKey(stored: Json, vendor: string, keyType: string): StoredSignIn | null {
+  const route = routes.find((candidate) => candidate.vendor === vendor);
+  const entry = objectAt(stored, route?.provider ?? vendor);
+  if (entry === undefined) return null;
+  const key = textAt(entry, "key");
+  // pi also accepts commands and names of variables as keys. Neither is run or looked up here.
+  const isPlain = key !== "" && !/^[!$]/.test(key) && !/^[A-Z][A-Z0-9_]*$/.test(key);
+  if (textAt(entry, "type") === keyType && isPlain) return { how: "key", key };
+  return { how: "unusable", why: "its file also holds those of other vendors, and the agent renews them there", hint: null };
 }

@@ -1,14 +1,21 @@
-// opencode: how it is started and what its lines mean. Parts are printed when they are finished, a call together with
-// its result; there is no first event, no retry notice and no last one: a step that asks for no tool ends the turn.
+// Adapter and reader of opencode. It prints finished parts, and a call together with its result. It prints no first
+// event, no retries and no last event: a step without a tool call ends the turn.
+import { join } from "node:path";
 import { type Json, numberAt, objectAt, parseJson, textAt } from "../../../models/wire/json.ts";
 import type { Part } from "../../../protocol/tree/node.ts";
 import { addUsage, zeroUsage, type Usage } from "../../../protocol/tree/usage.ts";
-import type { Adapter, CliEvent, CliLaunch, CliReader } from "./adapter.ts";
-import { instructionsFile, instructionsOf, vendorKeyVariables, vendorRoute } from "./multi-vendor.ts";
+import type { Adapter, CliEvent, CliLaunch, CliReader, SignIn } from "./adapter.ts";
+import { instructionsFile, instructionsOf, readStoredKey, vendorKeyVariables, vendorRoute } from "./multi-vendor.ts";
 import { matchFailure, type FailurePattern } from "./failure-patterns.ts";
 import { callPart } from "../import/draft-node.ts";
 import { garbageEvent } from "./readers/json-line.ts";
-import { opencodeSignIn } from "../credentials/sign-ins.ts";
+
+const signIn: SignIn = {
+  command: "opencode auth login, with an API key",
+  file: (env, home) => join(env["XDG_DATA_HOME"] || join(home, ".local", "share"), "opencode", "auth.json"),
+  read: (stored, vendor) => readStoredKey(stored, vendor, "api"),
+  hosts: [],
+};
 
 export const opencode: Adapter = {
   name: "opencode",
@@ -20,11 +27,9 @@ export const opencode: Adapter = {
     const { vendor, wire } = vendorRoute(model);
     return { vendor, wire };
   },
-  signIn: opencodeSignIn,
+  signIn,
   keys: vendorKeyVariables,
   ids: "theirs",
-  canFork: true,
-  resumesAnywhere: false,
   efforts: ["low", "medium", "high", "xhigh"],
   takesRole: true,
   versionOf: (output) => /^v?(\d+\.\d+\.\d+\S*)\s*$/m.exec(output)?.[1] ?? null,
@@ -53,20 +58,20 @@ export const opencode: Adapter = {
     "--variant",
     "--",
   ],
-  // A prompt with blanks among its arguments would be put in quotes, and its own quotes behind backslashes.
+  // As an argument, a prompt with spaces would get quotes around it, and backslashes before its own quotes.
   stdin: (launch) => launch.prompt,
   reader,
-  failureOf: (message) => matchFailure(message, ownWords),
+  failureOf: (message) => matchFailure(message, failures),
   isSessionLost: (message) => /Session not found/.test(message),
   transcript: () => "data/opencode/opencode.db",
 };
 
-const ownWords: FailurePattern[] = [
+const failures: FailurePattern[] = [
   [/session not found|ProviderModelNotFoundError|model not found|invalid session/i, "broken"],
   [/ProviderAuthError/, "auth"],
 ];
 
-/** What lies beside its configuration: with these three it does not try to install its plugin package at each start. */
+/** With this package beside its configuration, opencode does not try to install its plugin at each start. */
 const plugin = { dependencies: { "@opencode-ai/plugin": "*" } };
 
 function files(launch: CliLaunch): Record<string, string> {
@@ -85,10 +90,10 @@ function env(launch: CliLaunch): Record<string, string> {
     XDG_DATA_HOME: `${configDir}/data`,
     XDG_STATE_HOME: `${configDir}/state`,
     XDG_CACHE_HOME: `${configDir}/cache`,
-    // Its name notwithstanding: where it looks for the user's own `.opencode` and `.claude`.
+    // Despite its name, the directory of the user's `.opencode` and `.claude`.
     OPENCODE_TEST_HOME: `${configDir}/home`,
     OPENCODE_CONFIG_CONTENT: JSON.stringify(configOf(launch)),
-    // The files in a project's `.opencode/plugin/` are loaded all the same (1.18): only our walls hold those.
+    // opencode 1.18 still loads a project's `.opencode/plugin/`; only our sandbox restricts those.
     OPENCODE_DISABLE_PROJECT_CONFIG: "1",
     OPENCODE_DISABLE_CLAUDE_CODE: "1",
     OPENCODE_DISABLE_EXTERNAL_SKILLS: "1",
@@ -107,7 +112,7 @@ function configOf(launch: CliLaunch): Json {
   const route = vendorRoute(model);
   const provider = {
     ...(endpoint === null ? {} : { options: { baseURL: `${endpoint.url}${route.path}`, apiKey: `{env:${route.keyVariable}}` } }),
-    // A model that its catalogue does not hold is declared by this, one that it holds stays as it is.
+    // Declares a model that opencode's catalogue does not have.
     ...(model === null ? {} : { models: { [model]: variantsOf(model) } }),
   };
   return {
@@ -117,7 +122,7 @@ function configOf(launch: CliLaunch): Json {
     lsp: false,
     formatter: false,
     permission: { "*": "allow", task: "deny", question: "deny", skill: "deny" },
-    // The project's own configuration is off, and with it its AGENTS.md.
+    // The project's configuration is disabled, and its AGENTS.md with it.
     instructions: [`${directory}/AGENTS.md`, `${configDir}/${instructionsFile(launch)}`],
     provider: { [route.provider]: provider },
     ...(endpoint === null ? {} : { enabled_providers: [route.provider] }),
@@ -127,7 +132,7 @@ function configOf(launch: CliLaunch): Json {
 
 const budgets = { low: 2048, medium: 8192, xhigh: 30_000 };
 
-/** Where thinking is a budget it knows "high" and "max" only. */
+/** For models with a thinking budget, opencode itself has only "high" and "max". */
 function variantsOf(model: string): Json {
   if (!/^claude-3-7|^claude-(opus|sonnet|haiku)-4(-[0-5])?(-\d{8}|-latest)?$/.test(model)) return {};
   const variant = (budgetTokens: number): Json => ({ thinking: { type: "enabled", budgetTokens } });
@@ -143,7 +148,7 @@ function args(launch: CliLaunch): string[] {
     "--auto",
     "--pure",
     "--thinking",
-    // Without a title a second model request makes one.
+    // Without a title, opencode sends a second request to make one.
     "--title",
     "skein",
     ...(model === null ? [] : ["--model", `${vendorRoute(model).provider}/${model}`]),
@@ -156,7 +161,7 @@ function args(launch: CliLaunch): string[] {
 
 type State = {
   session: string;
-  /** Of the step that runs. */
+  /** Parts and results of the current step. */
   parts: Part[];
   results: CliEvent[];
   usage: Usage;
@@ -171,13 +176,13 @@ function reader(): CliReader {
     line: (text) => {
       const event = parseJson(text);
       if (event === null || textAt(event, "type") === "") return garbageEvent(text);
-      return [...session(state, textAt(event, "sessionID")), ...read(state, event)];
+      return [...sessionEvent(state, textAt(event, "sessionID")), ...read(state, event)];
     },
-    end: () => finished(state, undefined),
+    end: () => flushStep(state, undefined),
   };
 }
 
-function session(state: State, id: string): CliEvent[] {
+function sessionEvent(state: State, id: string): CliEvent[] {
   if (id === "" || id === state.session) return [];
   state.session = id;
   return [{ type: "session", id }];
@@ -208,12 +213,12 @@ function read(state: State, event: Json): CliEvent[] {
 }
 
 function toolUse(state: State, part: Json | undefined): void {
-  const told = objectAt(part, "state");
+  const toolState = objectAt(part, "state");
   const [call, name] = [textAt(part, "callID"), textAt(part, "tool")];
-  const exit = numberAt(objectAt(told, "metadata"), "exit") ?? 0;
-  const isError = textAt(told, "status") === "error";
-  state.parts.push(callPart(call, name, told?.["input"]));
-  const text = isError ? textAt(told, "error") : textAt(told, "output");
+  const exit = numberAt(objectAt(toolState, "metadata"), "exit") ?? 0;
+  const isError = textAt(toolState, "status") === "error";
+  state.parts.push(callPart(call, name, toolState?.["input"]));
+  const text = isError ? textAt(toolState, "error") : textAt(toolState, "output");
   state.results.push({ type: "result", call, name, text, isError: isError || exit !== 0 });
 }
 
@@ -223,17 +228,17 @@ function stepFinish(state: State, part: Json | undefined): CliEvent[] {
   state.costUsd += numberAt(part, "cost") ?? 0;
   state.raw.push(part?.["tokens"]);
   const reason = textAt(part, "reason");
-  const answered = finished(state, usage);
-  if (reason === "tool-calls") return answered;
+  const answer = flushStep(state, usage);
+  if (reason === "tool-calls") return answer;
   const { costUsd, raw } = state;
   const total: CliEvent = { type: "usage", usage: state.usage, isThreadTotal: false, raw: [...raw], ...(costUsd > 0 ? { costUsd } : {}) };
-  if (reason !== "content-filter") return [...answered, total, { type: "done", isError: false }];
+  if (reason !== "content-filter") return [...answer, total, { type: "done", isError: false }];
   const message = "the vendor refused to answer";
-  return [...answered, total, { type: "failed", message, kind: "refused" }, { type: "done", isError: true, message }];
+  return [...answer, total, { type: "failed", message, kind: "refused" }, { type: "done", isError: true, message }];
 }
 
-/** The step as one answer, then the results of its calls. */
-function finished(state: State, usage: Usage | undefined): CliEvent[] {
+/** Returns the current step as one answer, followed by the results of its calls. */
+function flushStep(state: State, usage: Usage | undefined): CliEvent[] {
   const { parts, results } = state;
   state.parts = [];
   state.results = [];
@@ -241,7 +246,7 @@ function finished(state: State, usage: Usage | undefined): CliEvent[] {
   return [{ type: "answer", parts, ...(usage === undefined ? {} : { usage }) }, ...results];
 }
 
-/** Thinking is counted apart from the output. */
+/** opencode counts thinking separately from the output. */
 function usageOf(tokens: Json | undefined): Usage {
   const cache = objectAt(tokens, "cache");
   return {
@@ -252,15 +257,15 @@ function usageOf(tokens: Json | undefined): Usage {
   };
 }
 
-/** The same failure is often told twice. */
+/** Reports each failure once: opencode often prints the same one twice. */
 function failure(state: State, error: Json | undefined): CliEvent[] {
   const data = objectAt(error, "data");
   const name = textAt(error, "name");
   const status = numberAt(data, "statusCode");
-  const said = textAt(data, "message") || textAt(error, "message") || name || "it gave no reason";
-  if (state.failed.has(said)) return [];
-  state.failed.add(said);
-  const kind = opencode.failureOf([name, said, textAt(data, "responseBody"), status === undefined ? "" : `status ${status}`].join("\n"));
-  const message = status === undefined ? said : `${status}: ${said}`;
-  return [...finished(state, undefined), { type: "failed", message, ...(kind === null ? {} : { kind }) }];
+  const text = textAt(data, "message") || textAt(error, "message") || name || "it gave no reason";
+  if (state.failed.has(text)) return [];
+  state.failed.add(text);
+  const kind = opencode.failureOf([name, text, textAt(data, "responseBody"), status === undefined ? "" : `status ${status}`].join("\n"));
+  const message = status === undefined ? text : `${status}: ${text}`;
+  return [...flushStep(state, undefined), { type: "failed", message, ...(kind === null ? {} : { kind }) }];
 }

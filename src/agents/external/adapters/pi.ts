@@ -1,16 +1,22 @@
-// pi: how it is started and what its lines mean. It never asks and has no walls of its own, ends with 0 on every
-// failure of the model, and says in its messages what went wrong. Older versions repeat the whole message with each
-// delta, which is not read.
+// Adapter and reader of pi. It never asks for permission, has no sandbox, and exits with 0 after every failure of the
+// model; its messages hold the error. Older versions repeat the whole message with each delta, which is ignored.
+import { join } from "node:path";
 import { type Json, listAt, numberAt, objectAt, parseJson, textAt } from "../../../models/wire/json.ts";
 import type { Part } from "../../../protocol/tree/node.ts";
 import { addUsage, zeroUsage, type Usage } from "../../../protocol/tree/usage.ts";
-import type { Adapter, CliEvent, CliLaunch, CliReader } from "./adapter.ts";
-import { instructionsFile, instructionsOf, vendorKeyVariables, vendorRoute } from "./multi-vendor.ts";
+import type { Adapter, CliEvent, CliLaunch, CliReader, SignIn } from "./adapter.ts";
+import { instructionsFile, instructionsOf, readStoredKey, vendorKeyVariables, vendorRoute } from "./multi-vendor.ts";
 import { matchFailure, type FailurePattern, plainMessage } from "./failure-patterns.ts";
 import { callPart, contentParts } from "../import/draft-node.ts";
 import { garbageEvent } from "./readers/json-line.ts";
 import { isLongPrompt, promptOnStdin } from "./long-prompt.ts";
-import { piSignIn } from "../credentials/sign-ins.ts";
+
+const signIn: SignIn = {
+  command: "pi, and /login with an API key",
+  file: (env, home) => join(env["PI_CODING_AGENT_DIR"] || join(home, ".pi", "agent"), "auth.json"),
+  read: (stored, vendor) => readStoredKey(stored, vendor, "api_key"),
+  hosts: [],
+};
 
 export const pi: Adapter = {
   name: "pi",
@@ -22,11 +28,9 @@ export const pi: Adapter = {
     const { vendor, wire } = vendorRoute(model);
     return { vendor, wire };
   },
-  signIn: piSignIn,
+  signIn,
   keys: vendorKeyVariables,
   ids: "ours",
-  canFork: true,
-  resumesAnywhere: false,
   efforts: ["low", "medium", "high", "xhigh"],
   takesRole: true,
   versionOf: (output) => /^v?(\d+\.\d+\.\d+\S*)\s*$/m.exec(output)?.[1] ?? null,
@@ -61,12 +65,12 @@ export const pi: Adapter = {
   ],
   stdin: promptOnStdin,
   reader,
-  failureOf: (message) => matchFailure(message, ownWords),
+  failureOf: (message) => matchFailure(message, failures),
   isSessionLost: (message) => /No session found matching|Session found in different project/.test(message),
-  transcript: (nativeId) => `sessions/*_${nativeId}.jsonl`,
+  transcript: (sessionId) => `sessions/*_${sessionId}.jsonl`,
 };
 
-const ownWords: FailurePattern[] = [[/No session found matching|session .*not found/i, "broken"]];
+const failures: FailurePattern[] = [[/No session found matching|session .*not found/i, "broken"]];
 
 function files(launch: CliLaunch): Record<string, string> {
   const settings = {
@@ -77,27 +81,27 @@ function files(launch: CliLaunch): Record<string, string> {
     defaultProjectTrust: "never",
   };
   return {
-    [`${placeOf(launch)}/settings.json`]: JSON.stringify(settings),
-    [`${placeOf(launch)}/models.json`]: modelsOf(launch),
+    [`${settingsDir(launch)}/settings.json`]: JSON.stringify(settings),
+    [`${settingsDir(launch)}/models.json`]: modelsOf(launch),
     [instructionsFile(launch)]: instructionsOf(launch),
   };
 }
 
 function modelsOf({ model, endpoint }: CliLaunch): string {
   const route = vendorRoute(model);
-  // Anthropic's clients add the version to the address themselves.
+  // Anthropic's client adds the version to the base URL itself.
   const path = route.wire === "anthropic" ? "" : route.path;
   return JSON.stringify({ providers: endpoint === null ? {} : { [route.provider]: { baseUrl: `${endpoint.url}${path}` } } });
 }
 
-/** Turns of one tree may run at once, and be led elsewhere; only their sessions lie together. */
-function placeOf(launch: CliLaunch): string {
+/** Turns of one tree may run at once with different endpoints. They share only the sessions. */
+function settingsDir(launch: CliLaunch): string {
   return `led-${Bun.hash(modelsOf(launch)).toString(36)}`;
 }
 
 function env(launch: CliLaunch): Record<string, string> {
   return {
-    PI_CODING_AGENT_DIR: `${launch.configDir}/${placeOf(launch)}`,
+    PI_CODING_AGENT_DIR: `${launch.configDir}/${settingsDir(launch)}`,
     PI_CODING_AGENT_SESSION_DIR: `${launch.configDir}/sessions`,
     PI_OFFLINE: "1",
     PI_TELEMETRY: "0",
@@ -122,7 +126,7 @@ function args(launch: CliLaunch): string[] {
     ...(instructionsOf(launch) === "" ? [] : ["--append-system-prompt", `${launch.configDir}/${instructionsFile(launch)}`]),
     ...sessionArgs(start),
     ...launch.extraArgs,
-    // A word that begins with @ would be taken for a file.
+    // pi takes an argument that begins with @ for a file.
     ...(isLongPrompt(launch) ? [] : ["--", prompt.startsWith("@") ? ` ${prompt}` : prompt]),
   ];
 }
@@ -136,7 +140,7 @@ type State = {
   usage: Usage;
   costUsd: number;
   raw: unknown[];
-  /** A message that failed: it counts only when it is not tried again. */
+  /** The last message if it failed. It counts only if pi does not retry it. */
   failed: { parts: Part[]; error: string } | null;
   hasEnded: boolean;
   isDone: boolean;
@@ -149,8 +153,8 @@ function reader(): CliReader {
       const event = parseJson(text);
       return event === null || textAt(event, "type") === "" ? garbageEvent(text) : read(state, event);
     },
-    // Versions before 1.0 say nothing after `agent_end`.
-    end: () => (state.hasEnded && !state.isDone ? settle(state, false) : lost(state)),
+    // Versions before 1.0 print nothing after `agent_end`.
+    end: () => (state.hasEnded && !state.isDone ? settle(state, false) : flushFailed(state)),
   };
 }
 
@@ -161,7 +165,7 @@ function read(state: State, event: Json): CliEvent[] {
     case "message_update":
       return delta(objectAt(event, "assistantMessageEvent"));
     case "message_end":
-      return message(state, objectAt(event, "message"));
+      return readMessage(state, objectAt(event, "message"));
     case "tool_execution_end":
       return [toolResult(event)];
     case "auto_retry_start":
@@ -188,18 +192,18 @@ function delta(update: Json | undefined): CliEvent[] {
   return update?.["type"] === "thinking_delta" ? [{ type: "thinking.delta", text }] : [];
 }
 
-function message(state: State, said: Json | undefined): CliEvent[] {
-  if (said?.["role"] !== "assistant") return [];
-  const parts = listAt(said, "content").flatMap(answerPart);
-  const usage = usageOf(objectAt(said, "usage"));
+function readMessage(state: State, message: Json | undefined): CliEvent[] {
+  if (message?.["role"] !== "assistant") return [];
+  const parts = listAt(message, "content").flatMap(answerPart);
+  const usage = usageOf(objectAt(message, "usage"));
   state.usage = addUsage(state.usage, usage);
-  state.costUsd += numberAt(objectAt(objectAt(said, "usage"), "cost"), "total") ?? 0;
-  state.raw.push(said["usage"]);
-  const isFailed = said["stopReason"] === "error" || said["stopReason"] === "aborted";
-  state.failed = isFailed ? { parts, error: textAt(said, "errorMessage") || `stopped: ${textAt(said, "stopReason")}` } : null;
+  state.costUsd += numberAt(objectAt(objectAt(message, "usage"), "cost"), "total") ?? 0;
+  state.raw.push(message["usage"]);
+  const isFailed = message["stopReason"] === "error" || message["stopReason"] === "aborted";
+  state.failed = isFailed ? { parts, error: textAt(message, "errorMessage") || `stopped: ${textAt(message, "stopReason")}` } : null;
   if (isFailed) return [];
   if (parts.length === 0) return [];
-  const model = textAt(said, "model");
+  const model = textAt(message, "model");
   return [{ type: "answer", parts, usage, ...(model === "" ? {} : { model }) }];
 }
 
@@ -233,15 +237,15 @@ function settle(state: State, isAborted: boolean): CliEvent[] {
   const { usage, costUsd, raw } = state;
   const total: CliEvent = { type: "usage", usage, isThreadTotal: false, raw, ...(costUsd > 0 ? { costUsd } : {}) };
   if (state.failed !== null) {
-    const failed = lost(state);
-    const said = failed.findLast((event) => event.type === "failed")?.message;
-    return [...failed, total, { type: "done", isError: true, ...(said === undefined ? {} : { message: said }) }];
+    const failed = flushFailed(state);
+    const message = failed.findLast((event) => event.type === "failed")?.message;
+    return [...failed, total, { type: "done", isError: true, ...(message === undefined ? {} : { message }) }];
   }
   return [total, { type: "done", isError: isAborted }];
 }
 
-/** The failed message that nothing followed: what it had said is kept. */
-function lost(state: State): CliEvent[] {
+/** Returns the failed message that was not retried, with the text it had. */
+function flushFailed(state: State): CliEvent[] {
   const { failed } = state;
   if (failed === null) return [];
   state.failed = null;

@@ -1,4 +1,4 @@
-// The questions in a call by which Claude Code or Gemini CLI asks a person. Headless, nobody answers in their own way.
+// Questions to the user in a call of Claude Code or Gemini CLI. A headless CLI gets no answer itself, so skein asks them.
 import { listAt, textAt } from "../../../models/wire/json.ts";
 import type { TurnError } from "../../../protocol/api/error.ts";
 import type { CallPart } from "../../../protocol/tree/node.ts";
@@ -7,22 +7,22 @@ import { needsInputError, type OpenQuestion } from "../../native/tools/ask-user.
 
 export type CliQuestion = Pick<AskRequest, "question" | "options">;
 
-/** Reads the calls of a tool whose input holds `questions`, each with `options` that have a label. */
+/** Reads the calls of a tool whose input has `questions`, each with labelled `options`. */
 export function createQuestionReader(tool: string): (call: CallPart) => CliQuestion[] {
   return ({ name, input }) =>
-    (name === tool ? listAt(input, "questions") : []).flatMap((given) => {
-      const question = textAt(given, "question");
-      const options = listAt(given, "options").map((option) => textAt(option, "label"));
+    (name === tool ? listAt(input, "questions") : []).flatMap((item) => {
+      const question = textAt(item, "question");
+      const options = listAt(item, "options").map((option) => textAt(option, "label"));
       return question.trim() === "" ? [] : [{ question, options: options.filter((label) => label !== "") }];
     });
 }
 
-/** Its process is gone when the answer comes: whatever the door, the turn ends with the questions. */
+/** Opens the questions as asks. Resolves to the error that ends the turn, because the CLI can't wait for an answer. */
 export async function openAsksForLater({ ask }: Pick<TurnContext, "ask">, questions: CliQuestion[]): Promise<TurnError | null> {
   const open: OpenQuestion[] = [];
-  for (const each of questions) {
-    const outcome = await ask({ call: null, ...each });
-    if (outcome.type === "later") open.push({ ask: outcome.ask, question: each.question });
+  for (const question of questions) {
+    const outcome = await ask({ call: null, ...question });
+    if (outcome.type === "later") open.push({ ask: outcome.ask, question: question.question });
   }
   const [first, ...others] = open;
   return first === undefined ? null : needsInputError([first, ...others]);

@@ -2,7 +2,7 @@
 // Small, because it is read at every start where one is configured; the adapter made from it is in configured.ts.
 import { findVendor } from "../../../models/vendors.ts";
 import { Fault } from "../../../protocol/api/error.ts";
-import { type AgentEntry, externalAgentTable } from "../adapters/names.ts";
+import { type AgentEntry, externalAgentNames } from "../adapters/index.ts";
 
 export type Recipe = {
   command: string | null;
@@ -28,7 +28,7 @@ export function hasPlaceholder(args: readonly string[], placeholder: string): bo
 type Wrong = { key: string; message: string; hint: string };
 
 function problemOf(name: string, { command, args, resumeArgs, output }: Recipe): Wrong | null {
-  const isTaken = ["native", "shell", "group", "team", ...externalAgentTable.map((row) => row.name)].includes(name);
+  const isTaken = ["native", "shell", "group", "team", ...externalAgentNames].includes(name);
   if (isTaken) return { key: "", message: `${name} is an agent that skein brings along`, hint: "give yours another name" };
   if (findVendor(name) !== undefined) return { key: "", message: `${name} is a vendor of models`, hint: "give yours another name" };
   if (command === null) return { key: ".command", message: "there is none", hint: "name the program that is started" };

@@ -10,25 +10,25 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const used = (input: number, output = 1): Usage => ({ input, output, cacheRead: 0, cacheWrite: 0 });
 const usageOf = (from: string | null) =>
-  new ReportedUsage({ price: async (_, { input }) => input / 100, configDir: folder, nativeSession: from });
+  new ReportedUsage({ price: async (_, { input }) => input / 100, configDir: folder, vendorSession: from });
 const total = (usage: Usage, isThreadTotal: boolean, costUsd?: number) =>
   ({ type: "usage", usage, isThreadTotal, raw: null, ...(costUsd === undefined ? {} : { costUsd }) }) as const;
 
 test("messages add up, and the CLI's own total takes their place", async () => {
   const told = usageOf(null);
-  await told.take({ type: "answer", parts: [], usage: used(10) }, "m");
-  await told.take({ type: "answer", parts: [], usage: used(20) }, "m");
+  await told.add({ type: "answer", parts: [], usage: used(10) }, "m");
+  await told.add({ type: "answer", parts: [], usage: used(20) }, "m");
   expect(told).toMatchObject({ answers: 2, spent: { usage: used(30, 2) } });
   expect(told.spent.costUsd).toBeCloseTo(0.3);
-  await told.take(total(used(40, 5), false, 0.5), "m");
+  await told.add(total(used(40, 5), false, 0.5), "m");
   expect(told.spent).toEqual({ usage: used(40, 5), costUsd: 0.5 });
 });
 
 test("a total of the whole session is less what earlier turns of it had, also in a fork", async () => {
   const turn = async (from: string | null, session: string, count: Usage) => {
     const told = usageOf(from);
-    await told.take({ type: "session", id: session }, "m");
-    await told.take(total(count, true), "m");
+    await told.add({ type: "session", id: session }, "m");
+    await told.add(total(count, true), "m");
     return told.spent.usage;
   };
   expect(await turn(null, "a", used(100, 10))).toEqual(used(100, 10));
@@ -41,6 +41,6 @@ test("a total of the whole session is less what earlier turns of it had, also in
 
 test("without a model there is no price", async () => {
   const told = usageOf(null);
-  await told.take({ type: "answer", parts: [], usage: used(10) }, null);
+  await told.add({ type: "answer", parts: [], usage: used(10) }, null);
   expect(told.spent).toEqual({ usage: used(10), costUsd: null });
 });

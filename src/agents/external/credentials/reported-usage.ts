@@ -1,5 +1,5 @@
-// What a CLI says that it has used, where no gateway counts: message by message as far as it tells, and its own total at
-// the end. Some count the whole of their session; what earlier turns had is kept beside it and taken off.
+// Sums up the usage that a CLI prints, for turns that no gateway counts. A total at the end replaces the sum of the
+// messages. Some CLIs print the total of their whole session, so the total of earlier turns is saved and subtracted.
 import { parseJson } from "../../../models/wire/json.ts";
 import { addSpent, subtractUsage, zeroSpent, zeroUsage, type Spent, type Usage } from "../../../protocol/tree/usage.ts";
 import type { CliEvent } from "../adapters/adapter.ts";
@@ -8,50 +8,50 @@ import { readConfigFile, writeConfigFile } from "../process/config-files.ts";
 export type ReportedEvent = Extract<CliEvent, { type: "session" | "answer" | "usage" }>;
 
 export type ReportedUsageDeps = {
-  /** Null when the price is not known. */
+  /** Resolves to null when the price is unknown. */
   price: (model: string, usage: Usage) => Promise<number | null>;
   /** The configuration directory, which is the same for every turn of the CLI's session. */
   configDir: string;
-  /** The session that is resumed or forked. */
-  nativeSession: string | null;
+  /** Id of the CLI's own session to resume or fork; null starts a new one. */
+  vendorSession: string | null;
 };
 
-const file = "skein-totals.json";
+const totalsFile = "skein-totals.json";
 
 export class ReportedUsage {
   spent: Spent = zeroSpent;
   answers = 0;
-  readonly #parts: ReportedUsageDeps;
+  readonly #deps: ReportedUsageDeps;
   #session: string | null = null;
 
   constructor(deps: ReportedUsageDeps) {
-    this.#parts = deps;
+    this.#deps = deps;
   }
 
-  async take(event: ReportedEvent, model: string | null): Promise<void> {
+  async add(event: ReportedEvent, model: string | null): Promise<void> {
     if (event.type === "session") this.#session = event.id;
     else if (event.type === "answer") {
       this.answers += 1;
-      if (event.usage !== undefined) this.spent = addSpent(this.spent, await this.#priced(event.usage, event.model ?? model));
+      if (event.usage !== undefined) this.spent = addSpent(this.spent, await this.#toSpent(event.usage, event.model ?? model));
     } else {
-      const usage = event.isThreadTotal ? this.#ofThisTurn(event.usage) : event.usage;
-      this.spent = event.costUsd === undefined ? await this.#priced(usage, model) : { usage, costUsd: event.costUsd };
+      const usage = event.isThreadTotal ? this.#usageOfTurn(event.usage) : event.usage;
+      this.spent = event.costUsd === undefined ? await this.#toSpent(usage, model) : { usage, costUsd: event.costUsd };
     }
   }
 
-  async #priced(usage: Usage, model: string | null): Promise<Spent> {
-    return { usage, costUsd: model === null ? null : await this.#parts.price(model, usage) };
+  async #toSpent(usage: Usage, model: string | null): Promise<Spent> {
+    return { usage, costUsd: model === null ? null : await this.#deps.price(model, usage) };
   }
 
-  #ofThisTurn(total: Usage): Usage {
-    const totals = this.#totals();
-    const before = totals[this.#parts.nativeSession ?? ""] ?? zeroUsage;
-    if (this.#session !== null) writeConfigFile(this.#parts.configDir, file, JSON.stringify({ ...totals, [this.#session]: total }));
-    // A count that began anew holds nothing of what was before.
+  #usageOfTurn(total: Usage): Usage {
+    const totals = this.#readTotals();
+    const before = totals[this.#deps.vendorSession ?? ""] ?? zeroUsage;
+    if (this.#session !== null) writeConfigFile(this.#deps.configDir, totalsFile, JSON.stringify({ ...totals, [this.#session]: total }));
+    // A smaller total means that the CLI restarted its count.
     return total.input < before.input || total.output < before.output ? total : subtractUsage(total, before);
   }
 
-  #totals(): Record<string, Usage> {
-    return (parseJson(readConfigFile(this.#parts.configDir, file) ?? "{}") ?? {}) as Record<string, Usage>;
+  #readTotals(): Record<string, Usage> {
+    return (parseJson(readConfigFile(this.#deps.configDir, totalsFile) ?? "{}") ?? {}) as Record<string, Usage>;
   }
 }

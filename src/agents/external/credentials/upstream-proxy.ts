@@ -1,11 +1,11 @@
-// Which proxy of the person's own stands between us and a host, by the variables that programs agree on. Pure.
+// Finds the user's own proxy for a host in HTTPS_PROXY, ALL_PROXY and NO_PROXY. Pure.
 
 export function upstreamProxy(env: Record<string, string | undefined>, host: string): URL | null {
-  const named = env["HTTPS_PROXY"] || env["https_proxy"] || env["ALL_PROXY"] || env["all_proxy"] || "";
-  if (named === "" || isExempt(env["NO_PROXY"] || env["no_proxy"] || "", host)) return null;
-  const text = named.includes("://") ? named : `http://${named}`;
-  // Only plain ones are spoken to: what goes through is encrypted anyway.
-  return URL.canParse(text) && new URL(text).protocol === "http:" ? new URL(text) : null;
+  const proxy = env["HTTPS_PROXY"] || env["https_proxy"] || env["ALL_PROXY"] || env["all_proxy"] || "";
+  if (proxy === "" || isExempt(env["NO_PROXY"] || env["no_proxy"] || "", host)) return null;
+  const url = proxy.includes("://") ? proxy : `http://${proxy}`;
+  // Only http proxies are supported. The tunnel through them is encrypted anyway.
+  return URL.canParse(url) && new URL(url).protocol === "http:" ? new URL(url) : null;
 }
 
 function isExempt(list: string, host: string): boolean {

@@ -16,10 +16,10 @@ import {
 
 afterEach(stopAll);
 
-describe("a request through the gateway", () => {
+describe("gateway", () => {
   for (const wire of wires) {
     for (const stream of [true, false]) {
-      test(`${wire}, ${stream ? "as a stream" : "in one piece"}: the vendor's own answer, with the real key, counted`, async () => {
+      test(`${wire}${stream ? " with a stream" : ""}: a request gets the real key, and its answer is forwarded and counted`, async () => {
         const { gateway, server, metered } = startGatewayFixture();
         const through = await ask(gateway, wire, { stream });
         const text = await through.text();
@@ -30,25 +30,23 @@ describe("a request through the gateway", () => {
         expect(text + JSON.stringify([...through.headers])).not.toContain(key);
         await gateway.close();
         const { model } = { model: "gemini-3-pro-preview", ...clients[wire].body(stream) };
-        expect(metered).toMatchObject([{ wire, kind: "answer", model, status: 200, usage, costUsd: 0.12, error: null, note: null }]);
-        expect(metered[0]?.firstByteMs).toBeGreaterThan(0);
+        expect(metered).toMatchObject([{ wire, kind: "answer", model, status: 200, usage, costUsd: 0.12, error: null }]);
         expect(gateway.spent()).toEqual({ usage, costUsd: 0.12 });
-        expect(gateway.requests()).toEqual(metered);
       });
     }
 
-    test(`${wire}: a stranger's token is refused in the vendor's words, and nobody is asked`, async () => {
+    test(`${wire}: a request with a wrong token is refused in the vendor's format and not forwarded`, async () => {
       const { gateway, server, metered } = startGatewayFixture();
       for (const token of ["", "sk-skein-wrong", gateway.token.slice(0, -1)]) {
         const answer = await ask(gateway, wire, { token });
         const [type, message] = clients[wire].error((await answer.json()) as never);
         expect([answer.status, type]).toEqual([401, wire === "gemini" ? "UNAUTHENTICATED" : "authentication_error"]);
-        expect(message).toBe("skein: the token is not that of this turn");
+        expect(message).toBe("skein: the token does not belong to this turn");
       }
       expect([server.requests.length, metered.length]).toEqual([0, 0]);
     });
 
-    test(`${wire}: over the budget it is refused for good in the vendor's words, and told`, async () => {
+    test(`${wire}: a request over the budget is refused in the vendor's format, and recorded`, async () => {
       const refusal: TurnError = { kind: "budget", limit: "money", message: "the budget is used up: $0.1200 of $0.1" };
       let costUsd = 0;
       const settle = (spent: Spent) => (costUsd += spent.costUsd ?? 0);
@@ -64,7 +62,7 @@ describe("a request through the gateway", () => {
       expect(metered[1]).toMatchObject({ error: refusal, status: null, costUsd: 0 });
     });
 
-    test(`${wire}: a vendor that can't be reached is a 502 with its name`, async () => {
+    test(`${wire}: an unreachable vendor is a 502 that names the vendor`, async () => {
       const nobody = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
       nobody.stop(true);
       const { gateway, metered } = gatewayTo(`http://127.0.0.1:${nobody.port}`);
@@ -77,7 +75,7 @@ describe("a request through the gateway", () => {
     });
   }
 
-  test("errors of the vendor pass as they are, but for the key that they quote, and are understood", async () => {
+  test("errors of the vendor are forwarded and classified, and a key that they quote is removed", async () => {
     const { gateway, server, metered } = startGatewayFixture();
     for (const [status, kind] of [
       [401, "auth"],
@@ -95,7 +93,7 @@ describe("a request through the gateway", () => {
     }
   });
 
-  test("an error in mid-stream, and a connection that breaks, reach the client and the record", async () => {
+  test("an error within a stream and a dropped connection reach the client and are recorded", async () => {
     const { gateway, server, metered } = startGatewayFixture();
     for (const wire of wires) {
       server.setFault({ type: "error-event", message: "too busy" });
@@ -107,7 +105,7 @@ describe("a request through the gateway", () => {
     }
   });
 
-  test("each chunk goes out when it comes", async () => {
+  test("each chunk is forwarded at once", async () => {
     const steps: (() => void)[] = [];
     const vendor = serveStream(async function* () {
       for (const event of ["message_start", "content_block_delta"]) {
@@ -125,7 +123,7 @@ describe("a request through the gateway", () => {
     expect((await reader.read()).done).toBe(true);
   });
 
-  test("a client that leaves takes the vendor's request with it, and what was used by then is counted", async () => {
+  test("a client that disconnects cancels the vendor's request, and the usage until then is counted", async () => {
     const { gateway, server, metered } = startGatewayFixture();
     server.setFault({ type: "stall", afterEvents: 3 });
     const leaving = new AbortController();
@@ -137,7 +135,7 @@ describe("a request through the gateway", () => {
   });
 
   for (const wire of wires) {
-    test(`${wire}: a client that hangs up on the last event has heard all of it`, async () => {
+    test(`${wire}: a client that disconnects after the last event got a complete answer`, async () => {
       const { server } = startGatewayFixture();
       const whole = await (
         await fetch(server.url + clients[wire].path(true), { method: "POST", body: JSON.stringify(clients[wire].body(true)) })
@@ -155,7 +153,7 @@ describe("a request through the gateway", () => {
     });
   }
 
-  test("a fault of whoever is asked for the budget or the price ends that request, not the gateway", async () => {
+  test("an error in the budget or the price ends that request, not the gateway", async () => {
     const isLast = { now: false };
     const { gateway, metered } = startGatewayFixture({
       reserve: async () => {
@@ -174,7 +172,7 @@ describe("a request through the gateway", () => {
     ]);
   });
 
-  test("close breaks off what runs, reader or not, and counts it", async () => {
+  test("close interrupts running requests, read or not, and counts them", async () => {
     const { gateway, server, metered } = startGatewayFixture();
     server.setFault({ type: "stall", afterEvents: 1 });
     await ask(gateway, "openai-responses");
@@ -184,7 +182,7 @@ describe("a request through the gateway", () => {
     await expect(ask(gateway, "anthropic")).rejects.toThrow();
   });
 
-  test("what was reserved is given back once, with what the vendor counted, also when the answer breaks off", async () => {
+  test("a reservation is settled once with the counted usage, also for an interrupted answer", async () => {
     const seen: [number, number | null][] = [];
     const settled: Spent[] = [];
     const { gateway, server } = startGatewayFixture({

@@ -1,10 +1,10 @@
-// Two connections become one: bytes both ways, each side's end passed on, neither faster than the other reads.
-// Load it when a CLI has been started, not before: node:net takes milliseconds.
+// Joins two sockets: forwards bytes and ends both ways, no faster than each side reads.
+// Load it after a CLI was started: importing node:net takes milliseconds.
 import { connect, createServer, type Socket } from "node:net";
 
-/** Joins it to a new connection to a server of ours. */
-export function connectAndJoin(place: { path: string } | { host: string; port: number }, socket: Socket): void {
-  joinSockets(socket, connect({ ...place, allowHalfOpen: true, noDelay: true }));
+/** Joins `socket` to a new connection. */
+export function connectAndJoin(address: { host: string; port: number }, socket: Socket): void {
+  joinSockets(socket, connect({ ...address, allowHalfOpen: true, noDelay: true }));
 }
 
 export function joinSockets(one: Socket, other: Socket): void {
@@ -20,12 +20,12 @@ export function joinSockets(one: Socket, other: Socket): void {
   }
 }
 
-/** Where to listen: the machine's loopback, a unix socket, or a socket that listens already. */
-export type ListenTarget = { port: 0 } | { path: string } | { fd: number };
+/** A free port on the machine's loopback, or a socket that already listens. */
+export type ListenTarget = { port: 0 } | { fd: number };
 
-/** Both sides of a connection end by themselves; `close` breaks off what is open. */
+/** Each side of a connection ends separately. `close` also destroys open connections. */
 export async function listenForSockets(
-  where: ListenTarget,
+  target: ListenTarget,
   onConnection: (socket: Socket) => void,
 ): Promise<{ port: number | null; close: () => void }> {
   const open = new Set<Socket>();
@@ -36,7 +36,7 @@ export async function listenForSockets(
   });
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   server.once("error", reject);
-  server.listen("port" in where ? { host: "127.0.0.1", port: 0 } : where, resolve);
+  server.listen("port" in target ? { host: "127.0.0.1", port: 0 } : target, resolve);
   await promise;
   const address = server.address();
   return {

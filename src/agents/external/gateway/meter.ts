@@ -1,5 +1,5 @@
-// Reads along while an answer passes through the gateway: what it used, and what the vendor said went wrong. It changes
-// and delays nothing, keeps no more than its bounds, and what it can't read it does without.
+// Reads the usage and the errors out of an answer while the gateway forwards it. Never changes or delays the answer,
+// and stores a bounded part of it. An answer that can't be parsed stays uncounted.
 import { readVendorError } from "../../../models/error-response.ts";
 import type { VendorError, ServerEvent, Wire, WireName, WireReader } from "../../../models/model.ts";
 import { SseParser } from "../../../models/sse.ts";
@@ -7,18 +7,18 @@ import { zeroUsage, type Usage } from "../../../protocol/tree/usage.ts";
 
 export type Meter = {
   push: (chunk: Uint8Array) => void;
-  /** After the last byte, or when no more will come. */
+  /** Called after the last byte, or when the answer is interrupted. */
   end: () => Promise<void>;
-  /** So far; null while nothing was told. */
+  /** Usage so far; null while the vendor has reported none. */
   usage: () => Usage | null;
   /** An error answer, or an error in mid-stream. */
   problem: () => VendorError | null;
-  /** Whether the vendor's own last event was seen. */
+  /** True after the vendor's last event. */
   isWhole: () => boolean;
 };
 
-const bodyBound = 16 * 1024 * 1024;
-const errorBound = 64 * 1024;
+const maxBodyBytes = 16 * 1024 * 1024;
+const maxErrorBytes = 64 * 1024;
 
 export function createMeter(wire: Wire, response: Response): Meter {
   if (!response.ok) return errorMeter(response);
@@ -26,7 +26,7 @@ export function createMeter(wire: Wire, response: Response): Meter {
   return isStream ? streamMeter(wire) : bodyMeter(wire);
 }
 
-/** For what costs nothing. */
+/** For requests that cost nothing. */
 export function freeMeter(response: Response): Meter {
   return response.ok
     ? { push: () => {}, end: async () => {}, usage: () => zeroUsage, problem: () => null, isWhole: () => false }
@@ -34,11 +34,11 @@ export function freeMeter(response: Response): Meter {
 }
 
 function streamMeter(wire: Wire): Meter {
-  const parser = new SseParser(bodyBound);
+  const parser = new SseParser(maxBodyBytes);
   const counter = new Counter(wire);
   return {
-    push: (chunk) => parser.push(chunk).forEach(counter.take),
-    end: async () => parser.end().forEach(counter.take),
+    push: (chunk) => parser.push(chunk).forEach(counter.read),
+    end: async () => parser.end().forEach(counter.read),
     usage: () => counter.usage,
     problem: () => counter.problem,
     isWhole: () => counter.isWhole,
@@ -46,11 +46,11 @@ function streamMeter(wire: Wire): Meter {
 }
 
 function bodyMeter(wire: Wire): Meter {
-  const body = new Pieces(bodyBound);
+  const body = new BoundedBody(maxBodyBytes);
   const counter = new Counter(wire);
   return {
     push: (chunk) => body.push(chunk),
-    end: async () => wholeEvents(wire.name, body.text()).forEach(counter.take),
+    end: async () => bodyEvents(wire.name, body.text()).forEach(counter.read),
     usage: () => counter.usage,
     problem: () => counter.problem,
     isWhole: () => counter.isWhole,
@@ -58,7 +58,7 @@ function bodyMeter(wire: Wire): Meter {
 }
 
 function errorMeter({ status, headers }: Response): Meter {
-  const body = new Pieces(errorBound);
+  const body = new BoundedBody(maxErrorBytes);
   let problem: VendorError | null = null;
   return {
     push: (chunk) => body.push(chunk),
@@ -71,10 +71,10 @@ function errorMeter({ status, headers }: Response): Meter {
   };
 }
 
-/** Text inside of an event has its quotes escaped. */
+/** Matches no text of the answer: quotes in it are escaped. */
 const lastEvent = /"type": ?"(message_stop|response\.completed|response\.incomplete)"|"finishReason"|^\[DONE\]$/;
 
-/** Gives the wire's own reader only the events that count or fail: it would keep the whole answer otherwise. */
+/** Passes only events with usage or errors to the wire's reader, which would otherwise store the whole answer. */
 class Counter {
   usage: Usage | null = null;
   problem: VendorError | null = null;
@@ -87,52 +87,53 @@ class Counter {
     this.#reader = wire.reader("");
   }
 
-  take = (event: ServerEvent): void => {
+  read = (event: ServerEvent): void => {
     if (lastEvent.test(event.data)) this.isWhole = true;
     if (!/"usage|"error"/.test(event.data) && event.event !== "error") return;
     try {
-      // Anthropic tells its counts in two events; elsewhere each has them all, and the text so far may come with it.
+      // Anthropic reports its counts in two events. Other vendors repeat them all in each, perhaps with the text so far.
       if (this.#wire.name !== "anthropic") this.#reader = this.#wire.reader("");
-      const failed = this.#reader.push(event).find((found) => found.type === "failed");
+      const failed = this.#reader.push(event).find((result) => result.type === "failed");
       this.problem ??= failed?.problem ?? null;
       const { usage } = this.#reader.partial();
       if (Object.values(usage).some((count) => count > 0)) this.usage = usage;
     } catch {
-      // An answer that can't be read passes all the same; it stays uncounted.
+      // The answer is forwarded all the same and stays uncounted.
     }
   };
 }
 
-class Pieces {
-  readonly #bound: number;
-  #pieces: Uint8Array[] = [];
+/** Keeps nothing of a body that is too long. */
+class BoundedBody {
+  readonly #maxBytes: number;
+  #chunks: Uint8Array[] = [];
   #length = 0;
 
-  constructor(bound: number) {
-    this.#bound = bound;
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
   }
 
   push(chunk: Uint8Array): void {
     this.#length += chunk.length;
-    if (this.#length <= this.#bound) this.#pieces.push(chunk);
-    else this.#pieces = [];
+    if (this.#length <= this.#maxBytes) this.#chunks.push(chunk);
+    else this.#chunks = [];
   }
 
   text(): string {
-    return Buffer.concat(this.#pieces).toString();
+    return Buffer.concat(this.#chunks).toString();
   }
 }
 
-/** An answer in one piece, as the events that a stream would have had. */
-function wholeEvents(wire: WireName, text: string): ServerEvent[] {
+/** Converts an answer without a stream to the events that a stream would have had. */
+function bodyEvents(wire: WireName, text: string): ServerEvent[] {
   if (wire === "anthropic") return [{ event: "", data: `{"type":"message_start","message":${text}}` }];
   if (wire === "openai-responses") return [{ event: "", data: `{"type":"response.completed","response":${text}}` }];
-  // Gemini streams a list when it is not asked for events: the last entry has the counts.
-  const last = wire === "gemini" && text.trimStart().startsWith("[") ? lastOf(text) : text;
+  // Gemini streams a JSON list if the client does not ask for events. Its last entry has the counts.
+  const last = wire === "gemini" && text.trimStart().startsWith("[") ? lastEntry(text) : text;
   return [{ event: "", data: last }];
 }
 
-function lastOf(text: string): string {
+function lastEntry(text: string): string {
   try {
     return JSON.stringify((JSON.parse(text) as unknown[]).at(-1));
   } catch {

@@ -1,10 +1,10 @@
-// What a CLI sends, whole: bounded, unpacked, and made to ask for its usage where a vendor tells it only then.
+// Reads the body of a CLI's request: limits its size, unpacks it, and asks for usage where a vendor reports it on request.
 import type { WireName } from "../../../models/model.ts";
 import { type Json, objectAt, parseJson } from "../../../models/wire/json.ts";
 
-const bound = 64 * 1024 * 1024;
+const maxBodyBytes = 64 * 1024 * 1024;
 
-/** A text when it can't be taken. `json` is null when it is none; that is for the vendor to say. */
+/** Returns an error message for a body that can't be read. `json` is null for invalid JSON, which the vendor must report. */
 export async function readRequestBody(
   request: Request,
   wire: WireName,
@@ -12,36 +12,36 @@ export async function readRequestBody(
 ): Promise<{ body: Uint8Array | null; json: Json | null } | string> {
   if (request.body === null) return { body: null, json: null };
   const packed = await readBounded(request.body);
-  if (packed === null) return `a request may have ${bound / 1024 / 1024} MB`;
+  if (packed === null) return `a request may have ${maxBodyBytes / 1024 / 1024} MB`;
   const body = await unpack(packed, request.headers.get("content-encoding"));
   if (body === null) return "the request can't be unpacked";
   const json = parseJson(new TextDecoder().decode(body));
-  const isSilent = json !== null && wire === "openai-chat" && json.stream === true && vendor !== "mistral";
-  if (!isSilent || objectAt(json, "stream_options")?.include_usage !== undefined) return { body, json };
+  const lacksUsage = json !== null && wire === "openai-chat" && json.stream === true && vendor !== "mistral";
+  if (!lacksUsage || objectAt(json, "stream_options")?.include_usage !== undefined) return { body, json };
   json.stream_options = { ...objectAt(json, "stream_options"), include_usage: true };
   return { body: new TextEncoder().encode(JSON.stringify(json)), json };
 }
 
 async function readBounded(body: ReadableStream<Uint8Array>): Promise<Uint8Array | null> {
-  const pieces: Uint8Array[] = [];
+  const chunks: Uint8Array[] = [];
   let length = 0;
-  for await (const piece of body) {
-    length += piece.length;
-    if (length > bound) return null;
-    pieces.push(piece);
+  for await (const chunk of body) {
+    length += chunk.length;
+    if (length > maxBodyBytes) return null;
+    chunks.push(chunk);
   }
-  return Buffer.concat(pieces);
+  return Buffer.concat(chunks);
 }
 
-/** Few CLIs pack anything. */
+/** Loads zlib only when needed: few CLIs compress their requests. */
 async function unpack(packed: Uint8Array, encoding: string | null): Promise<Uint8Array | null> {
   if (encoding === null || encoding === "identity") return packed;
   const zlib = await import("node:zlib");
-  const most = { maxOutputLength: bound };
+  const options = { maxOutputLength: maxBodyBytes };
   const unpackers: Record<string, () => Uint8Array> = {
-    gzip: () => zlib.gunzipSync(packed, most),
-    deflate: () => zlib.inflateSync(packed, most),
-    zstd: () => zlib.zstdDecompressSync(packed, most),
+    gzip: () => zlib.gunzipSync(packed, options),
+    deflate: () => zlib.inflateSync(packed, options),
+    zstd: () => zlib.zstdDecompressSync(packed, options),
   };
   try {
     return unpackers[encoding.trim().toLowerCase()]?.() ?? null;

@@ -1,15 +1,13 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { fstatSync, mkdtempSync, openSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { fstatSync, openSync } from "node:fs";
 import { startModelServer } from "../../../scripted-model/model-server.ts";
 import type { Gateway } from "./gateway.ts";
-import { startGatewayFixture, ask, clients, endpoints, gatewayTo, key, open, stopAll, wires } from "../fixtures/vendor-clients.ts";
+import { startGatewayFixture, ask, endpoints, gatewayTo, key, open, stopAll, wires } from "../fixtures/vendor-clients.ts";
 
 afterEach(stopAll);
 
-describe("the gateway as a wall", () => {
-  test("only the vendors' own paths lead anywhere", async () => {
+describe("gateway routes", () => {
+  test("a path that is not in the table is a 404", async () => {
     const { gateway, server } = startGatewayFixture();
     const authorization = `Bearer ${gateway.token}`;
     const attempts = [
@@ -34,17 +32,17 @@ describe("the gateway as a wall", () => {
       );
       expect([attempt, /^HTTP\/1.1 (\d+)/.exec(answer)?.[1]]).toEqual([attempt, "404"]);
     }
-    const root = await fetch(gateway.url!, { method: "HEAD" });
+    const root = await fetch(gateway.url, { method: "HEAD" });
     expect([root.status, server.requests.length]).toEqual([200, 0]);
   });
 
-  test("a wire without a vendor in this turn is closed", async () => {
+  test("a request on a wire without a vendor is a 404", async () => {
     const { gateway, server } = startGatewayFixture({ vendors: () => null });
     for (const wire of wires) expect((await ask(gateway, wire)).status).toBe(404);
     expect(server.requests).toEqual([]);
   });
 
-  test("redirects are not followed and not passed on", async () => {
+  test("a redirect is neither followed nor forwarded", async () => {
     const elsewhere = startModelServer({ steps: [], final: "x" });
     open.push({ stop: () => elsewhere.stop() });
     const vendor = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => Response.redirect(`${elsewhere.url}/v1/messages`, 307) });
@@ -55,7 +53,7 @@ describe("the gateway as a wall", () => {
     expect(metered[0]?.status).toBe(307);
   });
 
-  test("the token is taken from wherever a client puts it, and goes no further", async () => {
+  test("the token is accepted in every vendor's header, and never forwarded", async () => {
     const { gateway, server } = startGatewayFixture();
     const send = (path: string, headers: Record<string, string> = {}) =>
       fetch(gateway.url + path, { method: "POST", headers: { ...headers, cookie: "a=b", te: "trailers" }, body: "{}" });
@@ -71,21 +69,21 @@ describe("the gateway as a wall", () => {
     expect(server.requests[0]?.headers["x-goog-api-key"]).toBe(key);
   });
 
-  test("counting tokens and listing models cost nothing, and are on the record", async () => {
+  test("counting tokens and listing models are recorded and cost nothing", async () => {
     const { gateway, metered } = startGatewayFixture();
     const get = (path: string, headers: Record<string, string>) => fetch(gateway.url + path, { headers });
     await (await get("/v1/models", { "x-api-key": gateway.token, "anthropic-version": "x" })).text();
     await (await get("/v1/models", { authorization: `Bearer ${gateway.token}` })).text();
     await (await get("/v1beta/models", { "x-goog-api-key": gateway.token })).text();
     await gateway.close();
-    expect(metered.map(({ wire, kind, costUsd, note }) => [wire, kind, costUsd, note])).toEqual([
-      ["anthropic", "list", 0, null],
-      ["openai-responses", "list", 0, null],
-      ["gemini", "list", 0, null],
+    expect(metered.map(({ wire, kind, costUsd }) => [wire, kind, costUsd])).toEqual([
+      ["anthropic", "list", 0],
+      ["openai-responses", "list", 0],
+      ["gemini", "list", 0],
     ]);
   });
 
-  test("a vendor's own bearer and headers replace the CLI's", async () => {
+  test("the configured bearer token and headers replace those of the CLI", async () => {
     const bearer = { ...endpoints("").anthropic, headers: { authorization: `Bearer ${key}`, "x-team": "red" } };
     const { server } = startGatewayFixture();
     const { gateway } = gatewayTo("", { vendors: () => ({ ...bearer, baseUrl: `${server.url}/v1/` }) });
@@ -94,22 +92,9 @@ describe("the gateway as a wall", () => {
     expect([headers["authorization"], headers["x-api-key"], headers["x-team"]]).toEqual([`Bearer ${key}`, undefined, "red"]);
   });
 
-  test("a unix socket is ours alone and goes with the gateway", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "skein-gateway-"));
-    open.push({ stop: () => rmSync(folder, { recursive: true }) });
-    const unix = join(folder, "g");
-    const { gateway } = startGatewayFixture({ listen: { unix } });
-    expect([gateway.url, statSync(unix).mode & 0o777]).toEqual([null, 0o600]);
-    const { anthropic } = clients;
-    const answer = await fetch("http://gateway/v1/messages", {
-      unix,
-      method: "POST",
-      headers: anthropic.auth(gateway.token),
-      body: JSON.stringify(anthropic.body(true)),
-    });
-    expect(await answer.text()).toContain("Hello");
+  test("a closed gateway closes a socket that it should serve", async () => {
+    const { gateway } = startGatewayFixture();
     await gateway.close();
-    expect(statSync(unix, { throwIfNoEntry: false })).toBeUndefined();
     const late = openSync("/dev/null", "r");
     await gateway.serve(late);
     expect(() => fstatSync(late)).toThrow("EBADF");
@@ -118,14 +103,14 @@ describe("the gateway as a wall", () => {
 
 async function rawRequest(gateway: Gateway, text: string): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
-  let got = "";
+  let received = "";
   await Bun.connect({
     hostname: "127.0.0.1",
-    port: Number(new URL(gateway.url!).port),
+    port: Number(new URL(gateway.url).port),
     socket: {
       open: (socket) => void socket.write(text),
-      data: (_socket, data) => void (got += data.toString()),
-      close: () => resolve(got),
+      data: (_socket, data) => void (received += data.toString()),
+      close: () => resolve(received),
     },
   });
   return promise;

@@ -1,16 +1,19 @@
-// A path rendered for an agent that was not there. Made when it is sent and never stored; the newest messages stay
-// whole, older ones are left out first, and tool outputs are excerpts that name where the rest is.
+// Renders a path as a brief for an agent whose own session lacks it. A brief is made when it is sent and never stored.
+// It drops the oldest messages first, and shortens tool outputs to excerpts that name the full output.
 import type { Message } from "../../../models/model.ts";
 import { byteLength, cutText, groupDigits } from "../../../kit/text/cut-text.ts";
 import type { Node, Part } from "../../../protocol/tree/node.ts";
 import { renderMessages } from "../../native/request/messages.ts";
 
 /** About 30,000 tokens. */
-const briefBytes = 30_000 * 4;
-const resultBytes = 2_000;
-const inputBytes = 600;
+const maxBriefBytes = 30_000 * 4;
+const maxResultBytes = 2_000;
+const maxInputBytes = 600;
 
+/** `rest` is for a session whose last attempt may be missing. */
 export type BriefKind = "whole" | "rest";
+
+type BriefOptions = { kind?: BriefKind; maxBytes?: number };
 
 const openings: Record<BriefKind, string> = {
   whole:
@@ -19,35 +22,35 @@ const openings: Record<BriefKind, string> = {
   rest: "Below is what was recorded of the last attempt, which ended early; some of it may be missing from your own history. Your task follows after it.",
 };
 
-/** The prompt as the agent is sent it. Without an earlier conversation it is the user's own words. */
-export function promptWithBrief(path: Node[], prompt: string, kind: BriefKind = "whole", maxBytes = briefBytes): string {
+/** The prompt with a brief of `path` before it. For an empty path it is the prompt alone. */
+export function promptWithBrief(path: Node[], prompt: string, { kind = "whole", maxBytes = maxBriefBytes }: BriefOptions = {}): string {
   const text = renderBrief(path, maxBytes);
   if (text === "") return prompt;
   return `${openings[kind]}\n\n${encloseText(text, "conversation")}\n\n${prompt}`;
 }
 
-/** What was said or printed must not be able to end it: what follows would be taken for the task. */
+/** Extends the tag until the text can't close it. Otherwise text of the conversation could pass for the task. */
 export function encloseText(text: string, name: string): string {
   let tag = name;
   while (text.includes(`</${tag}`)) tag += "-";
   return `<${tag}>\n${text}\n</${tag}>`;
 }
 
-export function renderBrief(path: Node[], maxBytes = briefBytes): string {
+export function renderBrief(path: Node[], maxBytes = maxBriefBytes): string {
   const blocks = renderMessages(path)
     .map(blockOf)
     .filter((block) => block !== "");
-  const kept: string[] = [];
-  let room = maxBytes;
+  const included: string[] = [];
+  let remainingBytes = maxBytes;
   for (const block of blocks.toReversed()) {
     const size = byteLength(block) + 2;
-    if (size > room && kept.length > 0) break;
-    kept.unshift(size > room ? cutText(block, room, { keep: "both" }).text : block);
-    room -= size;
+    if (size > remainingBytes && included.length > 0) break;
+    included.unshift(size > remainingBytes ? cutText(block, remainingBytes, { keep: "both" }).text : block);
+    remainingBytes -= size;
   }
-  const missing = blocks.length - kept.length;
-  if (missing > 0) kept.unshift(`[${groupDigits(missing)} earlier ${missing === 1 ? "message is" : "messages are"} left out]`);
-  return kept.join("\n\n");
+  const missing = blocks.length - included.length;
+  if (missing > 0) included.unshift(`[${groupDigits(missing)} earlier ${missing === 1 ? "message is" : "messages are"} left out]`);
+  return included.join("\n\n");
 }
 
 const titles: Record<Message["role"], string> = { user: "User", assistant: "Assistant", tool: "Tools" };
@@ -57,16 +60,16 @@ function blockOf(message: Message): string {
   return lines.length === 0 ? "" : `## ${titles[message.role]}\n${lines.join("\n")}`;
 }
 
-/** Thinking stays with whoever thought it. */
+/** Leaves out thinking, which is of no use to another agent. */
 function lineOf(part: Part): string {
   switch (part.kind) {
     case "text":
       return part.text;
     case "call":
-      return `[${part.name} ${cutText(JSON.stringify(part.input), inputBytes, { keep: "both" }).text}]`;
+      return `[${part.name} ${cutText(JSON.stringify(part.input), maxInputBytes, { keep: "both" }).text}]`;
     case "result": {
-      const whole = part.handle === undefined ? "" : ` (whole output: ${part.handle.source}:${part.handle.identifier})`;
-      return `[result of ${part.name}${part.isError ? ", failed" : ""}${whole}]\n${quoted(cutText(part.text, resultBytes, { keep: "both" }).text)}`;
+      const source = part.handle === undefined ? "" : ` (whole output: ${part.handle.source}:${part.handle.identifier})`;
+      return `[result of ${part.name}${part.isError ? ", failed" : ""}${source}]\n${indentHeadings(cutText(part.text, maxResultBytes, { keep: "both" }).text)}`;
     }
     case "handle":
       return part.excerpt;
@@ -77,7 +80,7 @@ function lineOf(part: Part): string {
   }
 }
 
-/** No line of a tool's output looks like the beginning of a message. */
-function quoted(text: string): string {
+/** Indents headings, so that no line of a tool's output looks like the start of a message. */
+function indentHeadings(text: string): string {
   return text.replaceAll(/^(?=## )/gm, " ");
 }

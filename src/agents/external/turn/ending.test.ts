@@ -40,7 +40,7 @@ const rows: [string, Partial<CliEvidence>, TurnStatus, RegExp?][] = [
   ["a failure of a known kind keeps it", { failed: { message: "so it goes", kind: "too-long" }, exitCode: 1, lines: 3 }, "too-long"],
   ["stderr explains an exit code", { exitCode: 1, stderr: "warning: colours\nError: 401 from server\n" }, "auth", /401 from server/],
   ["an exit code without a word is broken", { exitCode: 3 }, "broken", /^agent: it ended with exit code 3$/],
-  ["exit 0 without a word is broken", {}, "broken", /without a word/],
+  ["exit 0 without output is broken", {}, "broken", /without output/],
   ["exit 0 in the middle of a turn is broken", { answer: "half", lines: 4 }, "broken", /before its turn was over/],
   ["a good end without an answer is broken", { done: { isError: false }, lines: 2 }, "broken", /without an answer/],
   ["only garbage is broken", { lines: 7, garbage: 7 }, "broken", /can read/],

@@ -1,41 +1,41 @@
-// A turn taken by another agent's command line: found, started behind our walls with its own configuration, read
-// live, and judged. The adapter knows the CLI; this knows how any of them becomes nodes and an ending.
-import { type PauseGate as Barrier, createGateBehind } from "../../../kit/flow/pause-gate.ts";
+// Runs one turn with the CLI of another agent: starts it in our sandbox, reads its output live, and decides how the turn
+// ended. Contains nothing about a particular CLI; that is in its adapter.
+import { type PauseGate, createGateBehind } from "../../../kit/flow/pause-gate.ts";
 import { loadLibc } from "../../../kit/process/libc.ts";
 import { Fault, messageOf, type TurnError } from "../../../protocol/api/error.ts";
 import type { EnforcedPolicy, Policy } from "../../../protocol/api/policy.ts";
 import type { Agent, TurnCheckInput, PreviewInput, Preview, TurnContext, TurnInput } from "../../../protocol/api/ports.ts";
 import type { CliRecord, NativeStart, TurnEnd } from "../../../protocol/tree/turn.ts";
+import { type Emit, streamTurn } from "../../stream-turn.ts";
 import type { Adapter, CliLaunch } from "../adapters/adapter.ts";
 import { checkAgentArgs } from "../adapters/agent-args.ts";
-import { promptWithBrief } from "./brief.ts";
-import { agentConfigDir, createLaunch, lastPrompt } from "./launch.ts";
-import { adapterVendor } from "../credentials/credentials.ts";
-import { judgeEnding, type CliEvidence } from "./ending.ts";
+import { openAsksForLater, type CliQuestion } from "../adapters/questions.ts";
+import { startDialogue, type RunningDialogue } from "../configured/dialogue.ts";
+import { adapterVendor } from "../credentials/find-credential.ts";
 import {
-  enforcedWithAccess,
   cliEnvironment,
+  enforcedWithAccess,
+  openVendorAccess,
   type VendorAccess,
   type VendorAccessDeps,
-  openVendorAccess,
 } from "../credentials/vendor-access.ts";
 import { linkConfigFile, prepareConfigDir } from "../process/config-files.ts";
 import { packageOf, packageVersion } from "../process/program.ts";
-import { openAsksForLater, type CliQuestion } from "../adapters/questions.ts";
-import { substitutedModel, OutputParser } from "./output-parser.ts";
 import { type CliExit, runCli } from "../process/run-cli.ts";
-import { type Emit, streamTurn } from "../../stream-turn.ts";
-import { startDialogue, type RunningDialogue } from "../configured/dialogue.ts";
+import { promptWithBrief } from "./brief.ts";
+import { judgeEnding, type CliEvidence } from "./ending.ts";
+import { agentConfigDir, createLaunch, lastPrompt } from "./launch.ts";
+import { substitutedModel, OutputParser } from "./output-parser.ts";
 
 export type ExternalAgentDeps = {
   adapter: Adapter;
-  /** The user's environment; only what tools may see is passed on. */
+  /** The user's environment. The CLI gets only the variables that tools may see. */
   env: Record<string, string | undefined>;
-  /** Absolute path of a program; null when it is not installed. */
+  /** Returns the absolute path of a program; null when it is not installed. */
   find: (program: string) => string | null;
-  /** Below it each tree has a configuration directory of its own. */
+  /** Each tree has its own configuration directory below this one. */
   configRoot: string;
-  /** The words that start a command behind the walls of this turn, and what its environment gains. */
+  /** Returns the command that runs `request.command` in the sandbox of this turn, and variables to add to its environment. */
   sandboxCommand: (turn: TurnInput, request: SandboxRequest) => { command: string[]; env: Record<string, string> };
   enforced: (policy: Policy) => Promise<EnforcedPolicy>;
   vendorAccess: VendorAccessDeps;
@@ -43,10 +43,11 @@ export type ExternalAgentDeps = {
 
 export type SandboxRequest = {
   command: string[];
-  /** Besides what the policy says. */
+  /** Paths that are readable in addition to those of the policy. */
   readable: string[];
+  /** Paths that are writable in addition to those of the policy. */
   writable: string[];
-  /** The one that stays open when the network is off. */
+  /** The port that stays open when the network is off. */
   port: number | null;
 };
 
@@ -55,11 +56,11 @@ export function externalAgent(deps: ExternalAgentDeps): Agent {
   return {
     name: adapter.name,
     takesTasks: true,
-    ...(adapter.resumes === false ? {} : { native: { canFork: adapter.canFork } }),
     check: async (turn) => checkTurn(deps, turn),
     preview: async (input) => preview(input),
-    takeTurn: (input, context) => streamTurn((emit) => runWithRetry(deps, input, context, emit), failedEnd),
-    enforced: async (policy, model) => enforcedWithAccess(deps.vendorAccess, adapter, policy, model, await deps.enforced(policy)),
+    takeTurn: (input, context) => streamTurn((emit) => runWithRetry({ deps, input, context, emit }), failedEnd),
+    enforced: async (policy, model) =>
+      enforcedWithAccess(deps.vendorAccess, adapter, { policy, model, enforced: await deps.enforced(policy) }),
   };
 }
 
@@ -67,10 +68,11 @@ function checkTurn({ adapter, find }: ExternalAgentDeps, turn: TurnCheckInput): 
   checkAgentArgs(adapter, turn.agentArgs);
   adapter.check?.(turn);
   if (find(adapter.program) === null) throw notInstalled(adapter);
-  if (turn.answerSchema !== null) throw new Fault("usage", `--json-schema needs the native agent; ${adapter.name} answers in its own way`);
-  if (turn.tools !== null) throw new Fault("usage", `--tools needs the native agent; ${adapter.name} has tools of its own`);
+  if (turn.answerSchema !== null)
+    throw new Fault("usage", `--json-schema needs the native agent; ${adapter.name} has its own format of answers`);
+  if (turn.tools !== null) throw new Fault("usage", `--tools needs the native agent; ${adapter.name} has its own tools`);
   if (turn.toolLevel === "none")
-    throw new Fault("usage", `--tool-level none needs the native agent; ${adapter.name} has tools of its own`, {
+    throw new Fault("usage", `--tool-level none needs the native agent; ${adapter.name} has its own tools`, {
       hint: "--policy readonly lets it change nothing",
     });
   if (turn.images.length > 0)
@@ -81,13 +83,13 @@ function notInstalled(adapter: Adapter): Fault {
   return new Fault("not-installed", `${adapter.name} is not installed: there is no ${adapter.program} in PATH`, { hint: adapter.install });
 }
 
-/** What it would be sent if it had to be told everything; the task that is still to come is missing at the end. */
-function preview(input: PreviewInput): Preview {
-  const isAsked = input.path.at(-1)?.author === "user";
-  const text = promptWithBrief(isAsked ? input.path.slice(0, -1) : input.path, isAsked ? lastPrompt(input.path) : "").trimEnd();
+/** Shows the prompt of a new session of the CLI. Before the user has typed a task, its end is missing. */
+function preview({ path, model }: PreviewInput): Preview {
+  const hasTask = path.at(-1)?.author === "user";
+  const text = promptWithBrief(hasTask ? path.slice(0, -1) : path, hasTask ? lastPrompt(path) : "").trimEnd();
   const tokens = Math.ceil(text.length / 4);
   return {
-    model: input.model,
+    model,
     system: "",
     tools: [],
     messages: [{ role: "user", text, tokens }],
@@ -105,128 +107,135 @@ function failedEnd(error: unknown): TurnEnd {
   return { status: kind, error: { kind, message: messageOf(error), ...(hint === undefined ? {} : { hint }) } };
 }
 
-/** A session of its own that can't be resumed is given up for a fresh one that is told everything. */
-async function runWithRetry(deps: ExternalAgentDeps, input: TurnInput, context: TurnContext, emit: Emit): Promise<TurnEnd> {
-  const program = deps.find(deps.adapter.program);
-  if (program === null) throw notInstalled(deps.adapter);
-  const first = await runOnce(deps, input, context, emit, { program, native: input.native });
-  if (input.native === null || !first.isLost) return first.end;
-  warn(emit, `${deps.adapter.name} could not go on in its own session; it starts a fresh one with a brief`);
-  return (await runOnce(deps, input, context, emit, { program, native: null })).end;
+type CliTurn = { deps: ExternalAgentDeps; input: TurnInput; context: TurnContext; emit: Emit };
+
+/** If the CLI's own session can't be resumed, runs once more in a new session, with a brief of the conversation. */
+async function runWithRetry(turn: CliTurn): Promise<TurnEnd> {
+  const { adapter, find } = turn.deps;
+  const program = find(adapter.program);
+  if (program === null) throw notInstalled(adapter);
+  const first = await runOnce(turn, program, turn.input.native);
+  if (!first.isSessionLost) return first.end;
+  warn(turn.emit, `${adapter.name} could not resume its own session; it starts a new one with a brief`);
+  return (await runOnce(turn, program, null)).end;
 }
 
 function warn(emit: Emit, message: string): void {
   emit({ type: "passing", event: { type: "warning.raised", message } });
 }
 
-type Try = { program: string; native: NativeStart | null };
-
 async function runOnce(
-  deps: ExternalAgentDeps,
-  input: TurnInput,
-  context: TurnContext,
-  emit: Emit,
-  { program, native }: Try,
-): Promise<{ end: TurnEnd; isLost: boolean }> {
-  const { adapter } = deps;
-  const stop = new AbortController();
-  const signal = AbortSignal.any([context.signal, stop.signal]);
-  let stopped: TurnError | null = null;
-  const stopFor = (error: TurnError) => {
-    stopped ??= error;
-    stop.abort();
-  };
-  let asking: ReturnType<typeof openAsksForLater> | null = null;
-  const onQuestions = (questions: CliQuestion[]) => {
-    if (!context.canAsk) return;
-    asking ??= openAsksForLater(context, questions);
-    stop.abort();
-  };
+  turn: CliTurn,
+  program: string,
+  vendorSession: NativeStart | null,
+): Promise<{ end: TurnEnd; isSessionLost: boolean }> {
+  const { deps, input, context, emit } = turn;
+  const stop = createStop(context);
   const pauseGate = createGateBehind(context.registerPausable);
-  const gate = await openVendorAccess(deps.vendorAccess, adapter, input, {
-    signal,
+  const access = await openVendorAccess(deps.vendorAccess, deps.adapter, input, {
+    signal: stop.signal,
     pauseGate,
     ready: context.keepFiles(),
     configDir: agentConfigDir(deps, input),
-    nativeSession: native?.id ?? null,
+    vendorSession: vendorSession?.id ?? null,
     budget: context,
-    onBudgetUsedUp: stopFor,
+    onBudgetUsedUp: stop.withError,
     onBytes: context.keepAlive,
     onWait: (message) => warn(emit, message),
   });
   try {
-    const launch = createLaunch(deps, input, native, gate);
-    const talk = startDialogue(adapter, launch, signal);
-    const reading = new OutputParser({
-      adapter,
-      reader: talk?.reader,
-      start: launch.start,
-      vendor: adapterVendor(adapter, input.model).vendor,
-      input,
-      context,
-      emit,
-      gate,
-      onFlood: stopFor,
-      onQuestions,
-    });
-    const handles = { signal, pauseGate, dialogue: talk, parser: reading, onOutput: context.keepAlive };
-    const exit = await start(deps, input, launch, program, gate, handles);
-    await reading.finish();
-    stopped ??= await asking;
-    const other = substitutedModel(launch.model, gate);
-    if (other !== null) warn(emit, `${adapter.name} was told to ask ${launch.model} and asked ${other} instead`);
-    const seen: CliEvidence = {
-      ...reading.seen(),
-      adapter,
-      ...{ exitCode: exit.exitCode, signal: exit.signal, stderr: exit.stderr, lines: exit.lines },
-      stopped: stopped ?? (context.signal.aborted ? "cancelled" : null),
-      vendorError: gate.lastError(),
-    };
-    if (adapter.endsByExit && exit.exitCode === 0) seen.done ??= { isError: false };
-    const cli = recordOf(adapter, launch, program, exit, reading.version);
-    const end: TurnEnd = { ...judgeEnding(seen), cli, rest: reading.rest() };
-    const isLost =
-      native !== null &&
-      reading.answers === 0 &&
-      (adapter.isSessionLost?.(`${end.error?.message ?? ""}\n${exit.stderr}`) === true || isRefused(end, exit, gate));
-    return { end, isLost };
+    const run = createRun(turn, { program, vendorSession, access, stop, pauseGate });
+    const exit = await startCli(deps, run);
+    await run.parser.finish();
+    return concludeRun(turn, run, exit, await stop.reason());
   } finally {
-    await gate.close();
+    await access.close();
   }
 }
 
-/** It left before it said or asked anything: in words that we don't know, its session may be what was wrong. */
-function isRefused({ status }: TurnEnd, { lines, exitCode }: CliExit, access: VendorAccess): boolean {
-  return status === "broken" && lines === 0 && exitCode !== 0 && exitCode !== null && access.requestStats()?.begun === 0;
+type Stop = {
+  /** Aborted when the CLI must end. */
+  signal: AbortSignal;
+  withError: (error: TurnError) => void;
+  withQuestions: (questions: CliQuestion[]) => void;
+  /** Resolves to the first reason; null when the CLI ended by itself. */
+  reason: () => Promise<CliEvidence["stopped"]>;
+};
+
+/** Ends the CLI for the user, for a limit, or because it asked a question that it can't wait for. */
+function createStop(context: TurnContext): Stop {
+  const controller = new AbortController();
+  let error: TurnError | null = null;
+  let asks: Promise<TurnError | null> | null = null;
+  return {
+    signal: AbortSignal.any([context.signal, controller.signal]),
+    withError: (reason) => {
+      error ??= reason;
+      controller.abort();
+    },
+    withQuestions: (questions) => {
+      if (!context.canAsk) return;
+      asks ??= openAsksForLater(context, questions);
+      controller.abort();
+    },
+    reason: async () => (error ??= await asks) ?? (context.signal.aborted ? "cancelled" : null),
+  };
 }
 
-type RunHandles = { signal: AbortSignal; pauseGate: Barrier; dialogue: RunningDialogue | null; parser: OutputParser; onOutput: () => void };
+type RunHandles = {
+  input: TurnInput;
+  launch: CliLaunch;
+  program: string;
+  access: VendorAccess;
+  parser: OutputParser;
+  /** Null for a CLI that only prints. */
+  dialogue: RunningDialogue | null;
+  pauseGate: PauseGate;
+  signal: AbortSignal;
+  /** Called for every chunk of output, so that the turn does not count as idle. */
+  onOutput: () => void;
+};
 
-async function start(
-  deps: ExternalAgentDeps,
-  input: TurnInput,
-  launch: CliLaunch,
-  program: string,
-  access: VendorAccess,
-  { signal, pauseGate, dialogue: talk, parser: reading, onOutput: alive }: RunHandles,
-): Promise<CliExit> {
+type RunRequest = Pick<RunHandles, "program" | "access" | "pauseGate"> & { vendorSession: NativeStart | null; stop: Stop };
+
+function createRun({ deps, input, context, emit }: CliTurn, request: RunRequest): RunHandles {
   const { adapter } = deps;
+  const { program, access, pauseGate, vendorSession, stop } = request;
+  const launch = createLaunch(deps, input, vendorSession, access);
+  const dialogue = startDialogue(adapter, launch, stop.signal);
+  const parser = new OutputParser({
+    adapter,
+    reader: dialogue?.reader ?? adapter.reader(launch.start),
+    vendor: adapterVendor(adapter, input.model).vendor,
+    input,
+    context,
+    emit,
+    access,
+    onFlood: stop.withError,
+    onQuestions: stop.withQuestions,
+  });
+  return { input, launch, program, access, parser, dialogue, pauseGate, signal: stop.signal, onOutput: context.keepAlive };
+}
+
+/** Runs the CLI in its sandbox. Resolves when it has exited; rejects when it can't be started. */
+async function startCli(deps: ExternalAgentDeps, run: RunHandles): Promise<CliExit> {
+  const { adapter } = deps;
+  const { input, launch, program, access, parser, dialogue } = run;
   prepareConfigDir(adapter, launch);
-  if (adapter.signIn?.place !== undefined) linkConfigFile(launch.configDir, adapter.signIn.place, access.file?.path ?? null);
-  const wish = {
+  if (adapter.signIn?.linkedAs !== undefined) linkConfigFile(launch.configDir, adapter.signIn.linkedAs, access.signInFile);
+  const { command, env } = deps.sandboxCommand(input, {
     command: [program, ...adapter.args(launch)],
     readable: [packageOf(program)],
-    writable: [launch.configDir, ...(access.file === null ? [] : [access.file.path])],
+    writable: [launch.configDir, ...(access.signInFile === null ? [] : [access.signInFile])],
     port: access.port,
-  };
-  const { command, env } = deps.sandboxCommand(input, wish);
-  // Behind walls there is a better mark.
+  });
+  // The sandbox has a better tag for its processes than the rlimit that libc sets.
   const libc = access.isSandboxed ? null : await loadLibc();
-  const running = runCli({
+  const exit = runCli({
     command,
     cwd: input.directory,
     passed: access.offer === null ? null : { file: access.offer.childEnd, started: access.offer.started },
-    stdin: talk?.stdin ?? adapter.stdin?.(launch) ?? null,
+    stdin: dialogue?.stdin ?? adapter.stdin?.(launch) ?? null,
     env: {
       ...cliEnvironment(deps.env, access),
       ...env,
@@ -234,23 +243,56 @@ async function start(
       ...input.env,
       SKEIN_SESSION_ID: input.session,
     },
-    signal: talk?.signal ?? signal,
-    gate: pauseGate,
+    signal: dialogue?.signal ?? run.signal,
+    gate: run.pauseGate,
     libc,
     logs: input.logs === null ? null : `${input.logs}.${adapter.name}`,
-    onLine: (line, isCut) => reading.line(line, isCut),
-    onOutput: alive,
+    onLine: (line, isCut) => parser.line(line, isCut),
+    onOutput: run.onOutput,
   });
   access.warmUp();
-  return running;
+  return exit;
 }
 
-/** Without the prompt and the role, which are in the tree, and without anything that came from the gate. */
-function recordOf(adapter: Adapter, launch: CliLaunch, program: string, exit: CliExit, version: string | null): CliRecord {
-  const shown = { ...launch, prompt: "<prompt>", role: launch.role === null ? null : "<role>", endpoint: null };
+function concludeRun(
+  { deps, emit }: CliTurn,
+  run: RunHandles,
+  exit: CliExit,
+  stopped: CliEvidence["stopped"],
+): { end: TurnEnd; isSessionLost: boolean } {
+  const { adapter } = deps;
+  const { launch, access, parser } = run;
+  const usedModel = substitutedModel(launch.model, access);
+  if (usedModel !== null) warn(emit, `${adapter.name} used model ${usedModel} instead of ${launch.model}`);
+  const evidence: CliEvidence = {
+    ...parser.evidence(),
+    adapter,
+    exitCode: exit.exitCode,
+    signal: exit.signal,
+    stderr: exit.stderr,
+    lines: exit.lines,
+    stopped,
+    vendorError: access.lastError(),
+  };
+  if (adapter.endsByExit && exit.exitCode === 0) evidence.done ??= { isError: false };
+  const end: TurnEnd = { ...judgeEnding(evidence), cli: cliRecord(adapter, run, exit), rest: parser.unassignedUsage() };
+  const message = `${end.error?.message ?? ""}\n${exit.stderr}`;
+  const isSessionLost =
+    launch.start.how !== "new" && parser.answers === 0 && (adapter.isSessionLost?.(message) === true || exitedAtOnce(end, exit, access));
+  return { end, isSessionLost };
+}
+
+/** True if the CLI failed before any output or request. Its message is unknown to us, so its session may be the cause. */
+function exitedAtOnce({ status }: TurnEnd, { lines, exitCode }: CliExit, access: VendorAccess): boolean {
+  return status === "broken" && lines === 0 && exitCode !== 0 && exitCode !== null && access.requestStats()?.begun === 0;
+}
+
+/** Leaves out the prompt and the role, which are in the tree, and the gateway's endpoint with its token. */
+function cliRecord(adapter: Adapter, { launch, program, parser }: RunHandles, exit: CliExit): CliRecord {
+  const redacted = { ...launch, prompt: "<prompt>", role: launch.role === null ? null : "<role>", endpoint: null };
   return {
-    version: version ?? packageVersion(program),
-    argv: [adapter.program, ...adapter.args(shown)],
+    version: parser.version ?? packageVersion(program),
+    argv: [adapter.program, ...adapter.args(redacted)],
     started: launch.start.how,
     exitCode: exit.exitCode,
     signal: exit.signal,

@@ -1,4 +1,4 @@
-// What a CLI is told to do: the user's words, what it has not seen before them, and where its own session goes on.
+// Builds the launch of a CLI: its prompt, its role, and the CLI's own session to start, resume or fork.
 import { join } from "node:path";
 import { parseModelName } from "../../../models/vendors.ts";
 import { textOf } from "../../../protocol/tree/node.ts";
@@ -11,23 +11,23 @@ import type { VendorAccess } from "../credentials/vendor-access.ts";
 export function createLaunch(
   { adapter, configRoot }: { adapter: Adapter; configRoot: string },
   input: TurnInput,
-  native: NativeStart | null,
+  vendorSession: NativeStart | null,
   access: Pick<VendorAccess, "endpoint" | "isSandboxed">,
 ): CliLaunch {
-  const named = input.model === null ? null : parseModelName(input.model);
+  const model = input.model === null ? null : parseModelName(input.model);
   const plan = input.plan === null ? null : `## Plan\n${input.plan}`;
   const role = [input.system, input.appendSystem, plan].filter((text) => text !== null).join("\n\n");
-  const prompt = promptFor(input, native);
+  const prompt = promptFor(input, vendorSession);
   return {
     prompt: role === "" || adapter.takesRole ? prompt : `${role}\n\n${prompt}`,
-    model: named?.model ?? null,
-    ...(named === null ? {} : { vendor: named.vendor }),
-    effort: named === null ? (input.effort ?? null) : named.effort,
+    model: model?.model ?? null,
+    ...(model === null ? {} : { vendor: model.vendor }),
+    effort: model === null ? (input.effort ?? null) : model.effort,
     role: role === "" ? null : role,
     directory: input.directory,
     addDirs: input.policy.addDirs,
     configDir: agentConfigDir({ adapter, configRoot }, input),
-    start: startOf(native),
+    start: startOf(vendorSession),
     endpoint: access.endpoint,
     isSandboxed: access.isSandboxed,
     isRoot: process.getuid?.() === 0,
@@ -42,19 +42,20 @@ export function agentConfigDir(
   return join(configRoot, tree, adapter.name);
 }
 
-function startOf(native: NativeStart | null): CliLaunch["start"] {
-  if (native === null) return { how: "new", id: crypto.randomUUID() };
-  return native.how === "fork" ? { how: "fork", id: native.id, forkId: crypto.randomUUID() } : { how: "resume", id: native.id };
+function startOf(session: NativeStart | null): CliLaunch["start"] {
+  if (session === null) return { how: "new", id: crypto.randomUUID() };
+  return session.how === "fork" ? { how: "fork", id: session.id, forkId: crypto.randomUUID() } : { how: "resume", id: session.id };
 }
 
-/** The user's words; before them what this agent has not seen. */
-function promptFor(input: TurnInput, native: NativeStart | null): string {
+/** The user's prompt, after a brief of the nodes that the CLI's own session does not have. */
+function promptFor(input: TurnInput, session: NativeStart | null): string {
   const prompt = lastPrompt(input.path);
   const earlier = input.path.slice(0, -1);
-  if (native === null) return promptWithBrief(earlier, prompt);
-  if (native.unsure === undefined) return prompt;
-  const { since } = native.unsure;
-  return promptWithBrief(earlier.slice(since === null ? 0 : earlier.findIndex((node) => node.id === since) + 1), prompt, "rest");
+  if (session === null) return promptWithBrief(earlier, prompt);
+  if (session.unsure === undefined) return prompt;
+  const { since } = session.unsure;
+  const missing = earlier.slice(since === null ? 0 : earlier.findIndex((node) => node.id === since) + 1);
+  return promptWithBrief(missing, prompt, { kind: "rest" });
 }
 
 export function lastPrompt(path: PreviewInput["path"]): string {

@@ -1,0 +1,77 @@
+// Vendor access with a key: the CLI sends its requests to our gateway, which holds the key and counts the usage.
+import type { Endpoint, WireName } from "../../../models/model.ts";
+import type { UsageEstimate } from "../../../protocol/api/ports.ts";
+import { zeroUsage } from "../../../protocol/tree/usage.ts";
+import { offerPort } from "../../../sandbox/namespace-port.ts";
+import { stepLimitError } from "../../native/request/estimate.ts";
+import { bytesPerToken } from "../../../kit/text/bytes-per-token.ts";
+import { startGateway } from "../gateway/gateway.ts";
+import type { LedgerEntry, LastAnswer } from "../gateway/ledger.ts";
+import { type AccessRequest, innerPort, type VendorAccess } from "./vendor-access.ts";
+
+/** The CLI may still print the result of its last call before it is stopped. */
+const lastOutputMs = 250;
+
+export function openGatewayAccess(access: AccessRequest, endpoints: Endpoint[]): VendorAccess {
+  const { deps, input, hooks, usage } = access;
+  const { isWalled, hasOwnNetwork } = deps.sandboxStatus(input);
+  let requestCount = 0;
+  const gateway = startGateway({
+    vendors: (wire: WireName) => endpoints.find((endpoint) => endpoint.wire === wire) ?? null,
+    price: deps.price,
+    ready: hooks.ready,
+    pauseGate: hooks.pauseGate,
+    reserve: async (request, last) => {
+      const stepError = stepLimitError(requestCount, input.limits);
+      if (stepError === null) requestCount += 1;
+      const reservation = stepError ?? (await hooks.budget.reserve(await estimateRequest(access, request, last)));
+      if (typeof reservation === "function") return reservation;
+      await Bun.sleep(lastOutputMs);
+      hooks.onBudgetUsedUp(reservation);
+      return reservation;
+    },
+    onBytes: hooks.onBytes,
+  });
+  const offer = hasOwnNetwork ? offerPort() : null;
+  const stop = new AbortController();
+  const port = offer === null ? Number(new URL(gateway.url).port) : innerPort;
+  return {
+    endpoint: { url: `http://127.0.0.1:${port}`, token: gateway.token, wires: [...new Set(endpoints.map(({ wire }) => wire))] },
+    port: isWalled && input.policy.net === "off" ? port : null,
+    offer,
+    // Policy full has no sandbox on purpose: the CLI must not ask for permissions either.
+    isSandboxed: isWalled || input.policy.name === "full",
+    warmUp: () => {
+      gateway.warmUp();
+      if (offer !== null) void offer.take(stop.signal).then((file) => (file === null ? undefined : gateway.serve(file)));
+    },
+    env: {},
+    signInFile: null,
+    // The gateway counts the answers. Only the running total of the CLI's session must be saved.
+    report: (event, model) => (event.type === "answer" ? Promise.resolve() : usage.add(event, model)),
+    requestStats: () => ({
+      begun: requestCount,
+      models: gateway.requests().flatMap(({ kind, model }) => (kind === "answer" && model !== null ? [model] : [])),
+    }),
+    spent: gateway.spent,
+    lastError: () => gateway.requests().findLast(({ kind, error }) => kind === "answer" && error?.kind !== "cancelled")?.error ?? null,
+    close: async () => {
+      stop.abort();
+      offer?.close();
+      await gateway.close();
+    },
+  };
+}
+
+/** Assumes that the prefix cached by the last answer is cached again, and that the next answer is as long as the last. */
+async function estimateRequest({ deps, input }: AccessRequest, request: LedgerEntry, last: LastAnswer | null): Promise<UsageEstimate> {
+  if (request.route.kind !== "answer") return { tokens: 0, costUsd: 0 };
+  const isCached = last !== null && last.usage.cacheRead + last.usage.cacheWrite > 0;
+  const earlierTokens = last === null || isCached ? 0 : last.usage.input;
+  const inputTokens = earlierTokens + Math.ceil(Math.max(0, request.bytes - (last?.bytes ?? 0)) / bytesPerToken.limit);
+  const output = last?.usage.output ?? 0;
+  const { vendor, model } = request;
+  const isPriced = input.limits.maxBudgetUsd !== null && model !== null;
+  const costUsd = isPriced ? await deps.price(vendor, model, { ...zeroUsage, input: inputTokens, output }) : null;
+  return { tokens: inputTokens + output, costUsd };
+}

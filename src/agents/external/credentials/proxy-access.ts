@@ -1,0 +1,115 @@
+// Vendor access with the user's own sign-in. With the network off, the CLI reaches its vendor's hosts through our proxy
+// and nothing else. The proxy can't count requests, so budgets rely on the usage that the CLI prints.
+import { closeSync, openSync } from "node:fs";
+import { loadLibc } from "../../../kit/process/libc.ts";
+import { Fault } from "../../../protocol/api/error.ts";
+import { callsOf } from "../../../protocol/tree/node.ts";
+import { offerPort } from "../../../sandbox/namespace-port.ts";
+import { subtractSpent } from "../../../protocol/tree/usage.ts";
+import { stepLimitError } from "../../native/request/estimate.ts";
+import type { Adapter } from "../adapters/adapter.ts";
+import type { SignInUse } from "./find-credential.ts";
+import { type AccessRequest, innerPort, type VendorAccess, type VendorAccessDeps, type VendorAccessHooks } from "./vendor-access.ts";
+import { upstreamProxy } from "./upstream-proxy.ts";
+import type { VendorProxy } from "./vendor-proxy.ts";
+
+const lockPollMs = 100;
+const waitNoticeMs = 60_000;
+
+export async function openProxyAccess({ deps, adapter, input, hooks, usage }: AccessRequest, use: SignInUse): Promise<VendorAccess> {
+  const { isWalled, hasOwnNetwork } = deps.sandboxStatus(input);
+  const isRestricted = input.policy.net === "off" && input.policy.name !== "full";
+  if (isRestricted && !isWalled) throw unsandboxedSignIn(adapter);
+  const unlock = use.file?.isExclusive ? await lockSignInFile(use.file.path, adapter, hooks) : () => {};
+  try {
+    const route = isRestricted ? await openProxyRoute(adapter, deps, hasOwnNetwork) : null;
+    const proxy: Record<string, string> = route === null ? {} : { HTTPS_PROXY: route.url, https_proxy: route.url };
+    return {
+      endpoint: null,
+      port: route?.port ?? null,
+      offer: route?.offer ?? null,
+      isSandboxed: isWalled || input.policy.name === "full",
+      warmUp: () => {},
+      env: { ...proxy, ...use.env },
+      signInFile: use.file?.path ?? null,
+      report: async (event, model) => {
+        const before = usage.spent;
+        await usage.add(event, model);
+        const error = hooks.budget.count(subtractSpent(usage.spent, before)) ?? stepLimitError(usage.answers, input.limits);
+        // Without calls this answer is the last one: there is no further request to prevent.
+        if (error !== null && event.type === "answer" && callsOf(event).length > 0) hooks.onBudgetUsedUp(error);
+      },
+      requestStats: () => null,
+      spent: () => usage.spent,
+      lastError: () => null,
+      close: async () => {
+        route?.close();
+        unlock();
+      },
+    };
+  } catch (error) {
+    unlock();
+    throw error;
+  }
+}
+
+/** A CLI with a sign-in must not have an open network unless the user asked for it. */
+export function unsandboxedSignIn(adapter: Adapter): Fault {
+  const message = `${adapter.name} would use its own sign-in, and this machine has no sandbox to limit it to its vendor's hosts`;
+  return new Fault("sandbox-unavailable", message, {
+    hint: "allow the network with --net on, or set an API key; skein doctor says why",
+  });
+}
+
+type ProxyRoute = { url: string; port: number; offer: VendorAccess["offer"]; close: () => void };
+
+/** In the CLI's own network namespace the proxy listens on its loopback, else on the machine's. */
+async function openProxyRoute(adapter: Adapter, deps: VendorAccessDeps, hasOwnNetwork: boolean): Promise<ProxyRoute> {
+  const options = { hosts: adapter.signIn?.hosts ?? [], through: (host: string) => upstreamProxy(deps.env, host) };
+  const open: Pick<VendorProxy, "close">[] = [];
+  const { startVendorProxy } = await import("./vendor-proxy.ts");
+  if (!hasOwnNetwork) {
+    const proxy = await startVendorProxy({ listen: { port: 0 }, ...options });
+    return { url: proxy.url!, port: Number(new URL(proxy.url!).port), offer: null, close: proxy.close };
+  }
+  const offer = offerPort();
+  const stop = new AbortController();
+  const listen = async () => {
+    const file = await offer.take(stop.signal);
+    if (file === null) return;
+    const proxy = await startVendorProxy({ listen: { fd: file }, ...options });
+    if (stop.signal.aborted) proxy.close();
+    else open.push(proxy);
+  };
+  // After a failure nothing listens on the port, and the CLI reports that.
+  void listen().catch(() => undefined);
+  const close = () => {
+    stop.abort();
+    offer.close();
+    for (const proxy of open) proxy.close();
+  };
+  return { url: `http://127.0.0.1:${innerPort}`, port: innerPort, offer, close };
+}
+
+/** Locks the sign-in file itself: every skein on this machine then waits, and a killed one leaves no lock behind. */
+async function lockSignInFile(path: string, adapter: Adapter, { signal, pauseGate, onWait }: VendorAccessHooks): Promise<() => void> {
+  const libc = await loadLibc();
+  if (libc === null) throw new Fault("internal", `the sign-in of ${adapter.name} can't be locked: the C library can't be loaded`);
+  const file = openSync(path, "r");
+  let noticeAt = -Infinity;
+  while (!libc.lock(file)) {
+    // The notice also resets the idle limit: the wait for another turn does not count.
+    if (performance.now() - noticeAt > waitNoticeMs) {
+      onWait(`another turn uses the sign-in of ${adapter.name}, which only one may at a time; this one waits`);
+      noticeAt = performance.now();
+    }
+    await Bun.sleep(lockPollMs);
+    await pauseGate.whenOpen();
+    if (!signal.aborted) continue;
+    closeSync(file);
+    throw new Fault("auth", `the sign-in of ${adapter.name} was in use by another turn all the time`, {
+      hint: "wait for it, or set an API key: with one, any number can run",
+    });
+  }
+  return () => closeSync(file);
+}
