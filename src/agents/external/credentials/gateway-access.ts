@@ -7,13 +7,13 @@ import { stepLimitError } from "../../native/request/estimate.ts";
 import { bytesPerToken } from "../../../kit/text/bytes-per-token.ts";
 import { startGateway } from "../gateway/gateway.ts";
 import type { LedgerEntry, LastAnswer } from "../gateway/ledger.ts";
-import { type AccessRequest, innerPort, type VendorAccess } from "./vendor-access.ts";
+import type { AccessRequest, VendorAccess } from "./vendor-access.ts";
 
 /** The CLI may still print the result of its last call before it is stopped. */
 const lastOutputMs = 250;
 
 export function openGatewayAccess(access: AccessRequest, endpoints: Endpoint[]): VendorAccess {
-  const { deps, input, hooks, usage } = access;
+  const { deps, input, hooks, usage, innerPort } = access;
   const { isWalled, hasOwnNetwork } = deps.sandboxStatus(input);
   let requestCount = 0;
   const gateway = startGateway({

@@ -9,20 +9,21 @@ import { subtractSpent } from "../../../protocol/tree/usage.ts";
 import { stepLimitError } from "../../native/request/estimate.ts";
 import type { Adapter } from "../adapters/adapter.ts";
 import type { SignInUse } from "./find-credential.ts";
-import { type AccessRequest, innerPort, type VendorAccess, type VendorAccessDeps, type VendorAccessHooks } from "./vendor-access.ts";
+import type { AccessRequest, VendorAccess, VendorAccessHooks } from "./vendor-access.ts";
 import { upstreamProxy } from "./upstream-proxy.ts";
 import type { VendorProxy } from "./vendor-proxy.ts";
 
 const lockPollMs = 100;
 const waitNoticeMs = 60_000;
 
-export async function openProxyAccess({ deps, adapter, input, hooks, usage }: AccessRequest, use: SignInUse): Promise<VendorAccess> {
+export async function openProxyAccess(request: AccessRequest, use: SignInUse): Promise<VendorAccess> {
+  const { deps, adapter, input, hooks, usage } = request;
   const { isWalled, hasOwnNetwork } = deps.sandboxStatus(input);
   const isRestricted = input.policy.net === "off" && input.policy.name !== "full";
   if (isRestricted && !isWalled) throw unsandboxedSignIn(adapter);
   const unlock = use.file?.isExclusive ? await lockSignInFile(use.file.path, adapter, hooks) : () => {};
   try {
-    const route = isRestricted ? await openProxyRoute(adapter, deps, hasOwnNetwork) : null;
+    const route = isRestricted ? await openProxyRoute(request, hasOwnNetwork) : null;
     const proxy: Record<string, string> = route === null ? {} : { HTTPS_PROXY: route.url, https_proxy: route.url };
     return {
       endpoint: null,
@@ -64,7 +65,7 @@ export function unsandboxedSignIn(adapter: Adapter): Fault {
 type ProxyRoute = { url: string; port: number; offer: VendorAccess["offer"]; close: () => void };
 
 /** In the CLI's own network namespace the proxy listens on its loopback, else on the machine's. */
-async function openProxyRoute(adapter: Adapter, deps: VendorAccessDeps, hasOwnNetwork: boolean): Promise<ProxyRoute> {
+async function openProxyRoute({ adapter, deps, innerPort }: AccessRequest, hasOwnNetwork: boolean): Promise<ProxyRoute> {
   const options = { hosts: adapter.signIn?.hosts ?? [], through: (host: string) => upstreamProxy(deps.env, host) };
   const open: Pick<VendorProxy, "close">[] = [];
   const { startVendorProxy } = await import("./vendor-proxy.ts");
