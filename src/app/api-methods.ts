@@ -1,7 +1,8 @@
 // The Api rows that belong to no session, put together from the rooms that know the answers.
 import { findProject } from "../config/paths.ts";
+import { settingsOf } from "../config/values.ts";
 import type { AppContext } from "./create-app.ts";
-import type { Api, VendorAuth, ModelInfo, Settings } from "../protocol/api/api.ts";
+import type { Api, VendorAuth, ModelInfo } from "../protocol/api/api.ts";
 import type { Store } from "../store/store.ts";
 import type { CreateTrialApp } from "./agents/try-agents.ts";
 
@@ -52,12 +53,6 @@ export function createApiMethods(ctx: AppContext, store: () => Promise<Store>, b
       tryAgents: async (params) => (await import("./agents/try-agents.ts")).tryAgents(ctx, build, params),
     },
   };
-}
-
-/** Without the providers: keys stay in the house. */
-function settingsOf(values: AppContext["config"]["values"]): Settings {
-  const { providers: _providers, agents: _agents, toolEnv: _toolEnv, skills: _skills, unixSockets: _unixSockets, ...settings } = values;
-  return settings;
 }
 
 export async function authStatus(ctx: AppContext): Promise<VendorAuth[]> {

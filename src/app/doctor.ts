@@ -1,7 +1,8 @@
 // What `skein doctor` says about this machine, for what exists so far.
 import type { AppContext } from "./create-app.ts";
 import { findProgram } from "../agents/external/process/program.ts";
-import { type Recipe, recipeEntry } from "../agents/external/configured/recipe.ts";
+import type { AgentConfig } from "../protocol/api/agents.ts";
+import { recipeEntry } from "../agents/external/configured/recipe.ts";
 import { checkConfig } from "../config/doctor.ts";
 import { chooseModel } from "../models/choose-model.ts";
 import type { DoctorCheck, DoctorReport } from "../protocol/api/api.ts";
@@ -39,7 +40,7 @@ export async function checkMachine(ctx: AppContext, store: () => Promise<Store>)
 }
 
 /** One that makes no sense stops every run, one that is not installed only its own. */
-async function checkOwnAgent({ env }: AppContext, name: string, recipe: Recipe): Promise<DoctorCheck> {
+async function checkOwnAgent({ env }: AppContext, name: string, recipe: AgentConfig): Promise<DoctorCheck> {
   const row = await tried(`agent: ${name}`, false, async () => {
     recipeEntry(name, recipe);
     return findProgram(recipe.command ?? "", env["PATH"] ?? "") ?? "";

@@ -1,16 +1,16 @@
-// One value of one key: from JSON or from text (a variable, `config set`) to what the program uses.
-// Knows nothing of files and layers.
+// Checks one value of one key, from JSON or from text (a variable, `config set`). Files and layers are elsewhere.
+import { isRecord } from "../kit/text/json.ts";
 import { parseDuration } from "../kit/text/duration.ts";
 import { environmentVariables } from "./env.ts";
 import type { ConfigKey } from "./keys.ts";
 
-/** The value as the program uses it (durations in ms), or what was expected instead. */
+/** The value as the program uses it (durations in ms), or a description of what is expected. */
 export type CheckedValue = { ok: true; value: unknown } | { ok: false; expected: string };
 
-export function checkValue(row: ConfigKey, value: unknown): CheckedValue {
+export function checkValue(entry: ConfigKey, value: unknown): CheckedValue {
   const good = { ok: true as const, value };
-  const bad = { ok: false as const, expected: expectedText(row) };
-  switch (row.type) {
+  const bad = { ok: false as const, expected: expectedText(entry) };
+  switch (entry.type) {
     case "string":
       return typeof value === "string" && value !== "" ? good : bad;
     case "integer":
@@ -20,7 +20,7 @@ export function checkValue(row: ConfigKey, value: unknown): CheckedValue {
     case "boolean":
       return typeof value === "boolean" ? good : bad;
     case "choice":
-      return typeof value === "string" && row.choices?.includes(value) ? good : bad;
+      return typeof value === "string" && entry.choices?.includes(value) ? good : bad;
     case "url":
       return typeof value === "string" && isHttpUrl(value) ? good : bad;
     case "duration": {
@@ -28,7 +28,7 @@ export function checkValue(row: ConfigKey, value: unknown): CheckedValue {
       return ms === null ? bad : { ok: true, value: ms };
     }
     case "string-map":
-      return isPlainObject(value) && Object.values(value).every((item) => typeof item === "string") ? good : bad;
+      return isRecord(value) && Object.values(value).every((item) => typeof item === "string") ? good : bad;
     case "string-list":
       return Array.isArray(value) && value.every((item) => typeof item === "string") ? good : bad;
     case "path-list":
@@ -38,9 +38,9 @@ export function checkValue(row: ConfigKey, value: unknown): CheckedValue {
   }
 }
 
-/** Text as a variable or a command line carries it, as the JSON value that a file would hold. */
-export function jsonFromText(row: ConfigKey, text: string): unknown {
-  switch (row.type) {
+/** Converts the text of a variable or a command line to the JSON value that a file would have. */
+export function jsonFromText(entry: ConfigKey, text: string): unknown {
+  switch (entry.type) {
     case "integer":
     case "number":
       return text.trim() === "" ? text : Number(text);
@@ -53,19 +53,15 @@ export function jsonFromText(row: ConfigKey, text: string): unknown {
       try {
         return JSON.parse(text);
       } catch {
-        return row.type === "string-map" ? text : [text];
+        return entry.type === "string-map" ? text : [text];
       }
     default:
       return text;
   }
 }
 
-export function expectedText(row: ConfigKey): string {
-  return row.type === "choice" ? `one of ${row.choices?.join(", ")}` : expectations[row.type];
-}
-
-export function isPlainObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+export function expectedText(entry: ConfigKey): string {
+  return entry.type === "choice" ? `one of ${entry.choices?.join(", ")}` : expectations[entry.type];
 }
 
 const booleans: Record<string, boolean> = { true: true, on: true, yes: true, "1": true, false: false, off: false, no: false, "0": false };
@@ -89,7 +85,7 @@ function durationMs(value: number | string): number | null {
 }
 
 function isToolVariable(name: string): boolean {
-  return /^[A-Za-z_]\w*$/.test(name) && !environmentVariables.some((row) => row.group === "keys" && row.name === name);
+  return /^[A-Za-z_]\w*$/.test(name) && !environmentVariables.some((variable) => variable.group === "keys" && variable.name === name);
 }
 
 function isHttpUrl(text: string): boolean {

@@ -1,4 +1,4 @@
-// What `skein doctor` says about configuration, directories and trust. Never throws: a problem is a failed check.
+// The checks of `skein doctor` for configuration, directories and trust. Never throws: a problem is a failed check.
 import { accessSync, constants, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Fault, messageOf } from "../protocol/api/error.ts";
@@ -19,14 +19,14 @@ export function checkConfig(options: Omit<LoadOptions, "trusted">): DoctorCheck[
 
 function fileCheck(name: string, path: string): DoctorCheck {
   try {
-    const found = checkConfigFile(path);
-    return { name, ok: true, optional: false, detail: found === "missing" ? `${path} (not there, not needed)` : path };
+    const detail = checkConfigFile(path) === "missing" ? `${path} (not there, not needed)` : path;
+    return { name, ok: true, optional: false, detail };
   } catch (error) {
     return failure(name, error);
   }
 }
 
-/** Files are checked one by one above; what is left to fail here are variables. */
+/** Loads a configuration without files, so that only variables can fail. */
 function environmentCheck(options: Omit<LoadOptions, "trusted">): DoctorCheck {
   const name = "config variables";
   const nowhere = join(options.paths.state, "no-such-directory");
@@ -48,7 +48,7 @@ function directoryCheck(name: string, path: string): DoctorCheck {
     const existing = nearestExisting(path);
     if (!statSync(existing).isDirectory()) throw new Error(`${existing} is not a directory`);
     accessSync(existing, constants.W_OK | constants.X_OK);
-    return { name, ok: true, optional: false, detail: existing === path ? path : `${path} (made when needed)` };
+    return { name, ok: true, optional: false, detail: existing === path ? path : `${path} (created when needed)` };
   } catch (error) {
     const hint = "make it writable, or set SKEIN_HOME to a directory that is";
     return { name, ok: false, optional: false, detail: `${path} can't be written: ${messageOf(error)}`, hint };

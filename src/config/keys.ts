@@ -1,5 +1,5 @@
-// Every configuration key, once: parsing, `skein config`, the JSON schema and docs/CONFIG.md come from this table.
-// It holds data only; reading files and variables is done in load.ts.
+// Every configuration key, once. Parsing, `ConfigValues`, `Settings`, `skein config`, the JSON schema and
+// docs/CONFIG.md come from this table. It holds data only; load.ts reads files and variables.
 import { wireNames } from "../protocol/api/wire-name.ts";
 import { notifyModes } from "../protocol/api/api.ts";
 import { policyNames, sandboxModes, toolLevels } from "../protocol/api/policy.ts";
@@ -17,33 +17,38 @@ export type KeyType =
   | "path-list"
   | "variable-list";
 
-/** What the config of a project that nobody has trusted may do with a key. */
+/** What the config file of an untrusted project may do with a key. */
 export type ProjectPermission = "yes" | "narrow" | "trusted";
 
 export type ConfigKey = {
   /** Dotted; a `*` stands for any name. */
   key: string;
+  /** Its name in `ConfigValues`, where that is not the key in camel case. */
+  field?: string;
   type: KeyType;
   choices?: readonly string[];
-  /** Null: decided where it is used, as the description says. */
+  /** Null: not set. The description says what then holds. */
   default: unknown;
+  /** The value that is used if the key is not set. Not shown as its default. */
+  fallback?: unknown;
   /** The variable that sets it. */
   env?: string;
   project: ProjectPermission;
-  /** For `narrow`: values from the narrowest to the widest; null counts as the narrowest. Numbers narrow downwards. */
+  /** For `narrow`: values from the narrowest to the widest; null counts as the narrowest. A smaller number is narrower. */
   order?: readonly unknown[];
-  /** For `narrow` limits without a value: what holds for headless runs, in the unit of the value. */
+  /** For a `narrow` limit that is not set: the limit of headless runs, in the unit of the value. */
   ceiling?: number;
-  /** Shown as set or not set, never as its value. */
-  secret?: boolean;
+  /** Shown as set or not set, never as its value. A value `$NAME` is read from that variable. */
+  secret?: true;
+  /** Not part of `Settings`: front ends do not need it. */
+  isInternal?: true;
   description: string;
 };
 
 const hour = 3_600_000;
 const minute = 60_000;
-export const defaultAskTimeoutMs = 30 * minute;
 
-export const configKeys: readonly ConfigKey[] = [
+const keyTable = [
   {
     key: "model",
     type: "string",
@@ -89,7 +94,7 @@ export const configKeys: readonly ConfigKey[] = [
     project: "narrow",
     order: ["required", "auto", "off"],
     description:
-      "Whether a turn needs walls held by the kernel. Without it, `required` in `plan` and `readonly`, else `auto`; `off` only with policy `full`.",
+      "Whether a turn requires a kernel sandbox. Without it, `required` in `plan` and `readonly`, else `auto`; `off` only with policy `full`.",
   },
   {
     key: "net",
@@ -99,17 +104,18 @@ export const configKeys: readonly ConfigKey[] = [
     env: "SKEIN_NET",
     project: "narrow",
     order: ["off", "on"],
-    description: "Whether tools may reach the network.",
+    description: "Whether tools may use the network.",
   },
   {
     key: "unix_sockets",
+    isInternal: true,
     type: "boolean",
     default: false,
     env: "SKEIN_UNIX_SOCKETS",
     project: "narrow",
     order: [false, true],
     description:
-      "Whether tools may use unix sockets (tmux, a local Postgres, an agent's socket). The kernel can't tell a socket of their own from one that leads out of the walls.",
+      "Whether tools may use unix sockets (tmux, a local Postgres, an agent's socket). The kernel can't distinguish a socket of their own from one that leads out of the sandbox.",
   },
   {
     key: "allow_write",
@@ -117,15 +123,16 @@ export const configKeys: readonly ConfigKey[] = [
     default: [],
     project: "trusted",
     description:
-      "Paths outside the project that tools may write. Relative ones count from the project, or from the home directory in the user's file.",
+      "Paths outside the project that tools may write. Relative paths start at the project, or at the home directory in the user's file.",
   },
   {
     key: "tool_env",
+    isInternal: true,
     type: "variable-list",
     default: [],
     project: "trusted",
     description:
-      "Names of environment variables that tools may see besides the usual ones; a skill may need some. Keys of model vendors can't be among them.",
+      "Names of environment variables that tools may see besides the default ones; a skill may need some. Keys of model vendors are refused.",
   },
   {
     key: "max_steps",
@@ -134,7 +141,7 @@ export const configKeys: readonly ConfigKey[] = [
     env: "SKEIN_MAX_STEPS",
     project: "narrow",
     ceiling: 200,
-    description: "Model requests in one turn. Without it, 200 in headless runs and no limit when a person is there.",
+    description: "Model requests in one turn. Without it, 200 in headless runs and no limit with a user at the terminal.",
   },
   {
     key: "max_tokens",
@@ -142,7 +149,7 @@ export const configKeys: readonly ConfigKey[] = [
     default: null,
     env: "SKEIN_MAX_TOKENS",
     project: "narrow",
-    description: "Input, output and cache-write tokens of a turn and all under it.",
+    description: "Input, output and cache-write tokens of a turn and its sub-sessions.",
   },
   {
     key: "max_budget_usd",
@@ -150,7 +157,7 @@ export const configKeys: readonly ConfigKey[] = [
     default: null,
     env: "SKEIN_MAX_BUDGET_USD",
     project: "narrow",
-    description: "Dollars that a turn and all under it may cost.",
+    description: "Dollars that a turn and its sub-sessions may cost.",
   },
   {
     key: "max_children",
@@ -159,42 +166,47 @@ export const configKeys: readonly ConfigKey[] = [
     env: "SKEIN_MAX_CHILDREN",
     project: "narrow",
     ceiling: 200,
-    description: "Sub-sessions under a turn. Without it, 200 in headless runs and no limit when a person is there.",
+    description: "Sub-sessions of a turn. Without it, 200 in headless runs and no limit with a user at the terminal.",
   },
   {
     key: "timeout",
+    field: "timeoutMs",
     type: "duration",
     default: null,
     env: "SKEIN_TIMEOUT",
     project: "narrow",
     ceiling: 4 * hour,
-    description: "How long a turn may take in all. Without it, 4 h in headless runs and no limit when a person is there.",
+    description: "How long a turn may take. Without it, 4 h in headless runs and no limit with a user at the terminal.",
   },
   {
     key: "idle_timeout",
+    field: "idleMs",
     type: "duration",
     default: null,
     env: "SKEIN_IDLE_TIMEOUT",
     project: "narrow",
     ceiling: 10 * minute,
-    description: "How long a turn may be silent. Without it, 10 min in headless runs and no limit when a person is there.",
+    description: "How long a turn may be without any output. Without it, 10 min in headless runs and no limit with a user at the terminal.",
   },
   {
     key: "ask_timeout",
+    field: "askTimeoutMs",
     type: "duration",
     default: null,
     env: "SKEIN_ASK_TIMEOUT",
     project: "narrow",
-    ceiling: defaultAskTimeoutMs,
-    description: "How long a turn that nobody looks at (of the hub, or detached) waits for the answer to a question. Without it, 30 min.",
+    fallback: 30 * minute,
+    ceiling: 30 * minute,
+    description: "How long a turn in the background (in the hub, or detached) waits for the answer to a question. Without it, 30 min.",
   },
   {
     key: "purge_after",
+    field: "purgeAfterMs",
     type: "duration",
     default: null,
     env: "SKEIN_PURGE_AFTER",
     project: "trusted",
-    description: "How long ago a session must have been archived for `skein purge` to remove it. Without it, 30 days.",
+    description: "`skein purge` removes sessions that were archived at least this long ago. Without it, 30 days.",
   },
   {
     key: "context_files",
@@ -203,16 +215,17 @@ export const configKeys: readonly ConfigKey[] = [
     env: "SKEIN_CONTEXT_FILES",
     project: "narrow",
     order: [false, true],
-    description: "Whether AGENTS.md (or CLAUDE.md) files go into the prompt.",
+    description: "Whether AGENTS.md (or CLAUDE.md) files are part of the prompt.",
   },
   {
     key: "skills",
+    isInternal: true,
     type: "boolean",
     default: true,
     env: "SKEIN_SKILLS",
     project: "narrow",
     order: [false, true],
-    description: "Whether the catalog of skills goes into the prompt.",
+    description: "Whether the catalog of skills is part of the prompt.",
   },
   {
     key: "keys",
@@ -220,7 +233,7 @@ export const configKeys: readonly ConfigKey[] = [
     default: {},
     project: "trusted",
     description:
-      'Keys of the screen and the commands they mean, by the names of docs/KEYS.md: `{"ctrl+t": "fork", "Space g": "model", "J": "page-down"}`. `none` takes a key away.',
+      'Keys of the TUI and their commands, by the names of docs/KEYS.md: `{"ctrl+t": "fork", "Space g": "model", "J": "page-down"}`. `none` removes a key.',
   },
   {
     key: "screen_reader",
@@ -228,7 +241,7 @@ export const configKeys: readonly ConfigKey[] = [
     default: false,
     env: "SKEIN_SCREEN_READER",
     project: "trusted",
-    description: "Whether `tui` and `chat` in a terminal are for listening: line by line, each with its kind in words, nothing drawn.",
+    description: "Whether `tui` and `chat` print for a screen reader: line by line, each with its kind in words, nothing drawn.",
   },
   {
     key: "notify",
@@ -238,14 +251,14 @@ export const configKeys: readonly ConfigKey[] = [
     env: "SKEIN_NOTIFY",
     project: "yes",
     description:
-      "How the screen tells you, while you look elsewhere, that a turn of 10 s or more is over or that the agent asks: as the terminal can, else by its bell (`auto`); by its bell; by a message to the terminal (`osc`); not at all.",
+      "How the TUI notifies you, while its terminal has no focus, of a question or of the end of a turn of 10 s or more: as the terminal can, else by its bell (`auto`); by its bell; by a message to the terminal (`osc`); not at all.",
   },
   {
     key: "providers.*.base_url",
     type: "url",
     default: null,
     project: "trusted",
-    description: "Where requests to this vendor go.",
+    description: "Base URL of this vendor.",
   },
   {
     key: "providers.*.api_key",
@@ -253,7 +266,7 @@ export const configKeys: readonly ConfigKey[] = [
     default: null,
     project: "trusted",
     secret: true,
-    description: "Key for this vendor; `$NAME` takes it from that variable and keeps it out of the file.",
+    description: "Key for this vendor; `$NAME` reads it from that variable, so that it is not in the file.",
   },
   {
     key: "providers.*.wire",
@@ -261,15 +274,16 @@ export const configKeys: readonly ConfigKey[] = [
     choices: wireNames,
     default: null,
     project: "trusted",
-    description: "Which protocol the vendor speaks; needed for a vendor that skein does not know (else `openai-chat`).",
+    description: "The vendor's API; needed for a vendor that skein does not know (else `openai-chat`).",
   },
   {
     key: "providers.*.headers",
     type: "string-map",
     default: null,
+    fallback: {},
     project: "trusted",
     secret: true,
-    description: "Headers added to every request; a value `$NAME` is taken from that variable.",
+    description: "Headers added to every request; a value `$NAME` is read from that variable.",
   },
   {
     key: "providers.*.context_window",
@@ -277,22 +291,23 @@ export const configKeys: readonly ConfigKey[] = [
     default: null,
     project: "trusted",
     description:
-      "Tokens that fit into one request to this vendor's models; older work is summarised before they are used up. Without it, what the price list says of the model.",
+      "Tokens that fit into one request to this vendor's models; older messages are summarised before that limit. Without it, the value of the price list.",
   },
   {
     key: "agents.*.command",
     type: "string",
     default: null,
     project: "trusted",
-    description: "Program of an agent of your own: a name looked for in PATH, or an absolute path (docs/OTHER-AGENTS.md).",
+    description: "Program of your own agent: a name in PATH, or an absolute path (docs/OTHER-AGENTS.md).",
   },
   {
     key: "agents.*.args",
     type: "string-list",
     default: null,
+    fallback: [],
     project: "trusted",
     description:
-      "Its arguments. `{prompt}`, `{model}`, `{vendor}`, `{effort}`, `{session}`, `{directory}` and `{config}` are filled in; without `{prompt}` the prompt is the last argument. A `{model}` without a model goes, and so does the flag before it.",
+      "Its arguments. `{prompt}`, `{model}`, `{vendor}`, `{effort}`, `{session}`, `{directory}` and `{config}` are filled in; without `{prompt}` the prompt is the last argument. Without a model, `{model}` and the flag before it are left out.",
   },
   {
     key: "agents.*.resume_args",
@@ -300,7 +315,7 @@ export const configKeys: readonly ConfigKey[] = [
     default: null,
     project: "trusted",
     description:
-      "Its arguments when it goes on in its own session, `{session}`. Without them every turn is a new session that is told what came before.",
+      "Its arguments when it continues its own session, `{session}`. Without them every turn starts a new session and sends the conversation so far.",
   },
   {
     key: "agents.*.output",
@@ -309,35 +324,41 @@ export const configKeys: readonly ConfigKey[] = [
     default: "text",
     project: "trusted",
     description:
-      "What it prints: its answer (`text`), one JSON value (`json`), Claude Code's lines (`stream-json`); or it is talked to over ACP (`acp`).",
+      "What it prints: its answer (`text`), one JSON value (`json`), Claude Code's lines (`stream-json`); or it speaks ACP (`acp`).",
   },
   {
     key: "agents.*.env",
     type: "string-map",
     default: null,
+    fallback: {},
     project: "trusted",
     secret: true,
     description:
-      "Variables that it gets besides the usual ones; a value `$NAME` is taken from that variable. Without them it has no credential but the gateway's.",
+      "Variables that it gets besides the default ones; a value `$NAME` is read from that variable. Without them its only credential is the gateway's.",
   },
   {
     key: "agents.*.hint",
     type: "string",
     default: null,
     project: "trusted",
-    description: "What to do when the program is not there, such as the command that installs it.",
+    description: "Shown when the program is missing, such as the command that installs it.",
   },
-];
+] as const satisfies readonly ConfigKey[];
 
-const plainKeys = new Map(configKeys.filter((row) => !row.key.includes("*")).map((row) => [row.key, row]));
-const openKeys = configKeys.filter((row) => row.key.includes("*")).map((row) => ({ row, pattern: row.key.split(".") }));
+export type ConfigKeyEntry = (typeof keyTable)[number];
+export const configKeys: readonly ConfigKey[] = keyTable;
+/** Keys without a `*`. */
+export const plainKeys: readonly ConfigKey[] = keyTable.filter(({ key }) => !key.includes("*"));
 
-/** The row for a dotted key; `providers.acme.wire` finds `providers.*.wire`. */
+const plainKeysByName = new Map(plainKeys.map((entry) => [entry.key, entry]));
+const openKeys = configKeys.filter(({ key }) => key.includes("*")).map((entry) => ({ entry, pattern: entry.key.split(".") }));
+
+/** The entry for a dotted key; `providers.acme.wire` finds `providers.*.wire`. */
 export function findKey(dotted: string): ConfigKey | undefined {
-  const plain = plainKeys.get(dotted);
+  const plain = plainKeysByName.get(dotted);
   if (plain !== undefined || !dotted.includes(".")) return plain;
   const words = dotted.split(".");
-  return openKeys.find(({ pattern }) => pattern.length === words.length && matches(words, pattern))?.row;
+  return openKeys.find(({ pattern }) => pattern.length === words.length && matches(words, pattern))?.entry;
 }
 
 /** Whether there are keys below this one: `providers`, `providers.acme`. */
@@ -346,7 +367,7 @@ export function hasSubKeys(dotted: string): boolean {
   return openKeys.some(({ pattern }) => words.length < pattern.length && matches(words, pattern));
 }
 
-/** Names in open maps are plain, so that they can stand in `vendor/id`. */
+/** A name may only have characters that are also allowed in `vendor/id`. */
 function matches(words: readonly string[], pattern: readonly string[]): boolean {
-  return words.every((word, at) => (pattern[at] === "*" ? /^[a-z0-9][a-z0-9_-]{0,63}$/i.test(word) : pattern[at] === word));
+  return words.every((word, index) => (pattern[index] === "*" ? /^[a-z0-9][a-z0-9_-]{0,63}$/i.test(word) : pattern[index] === word));
 }

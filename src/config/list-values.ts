@@ -1,38 +1,33 @@
-// The configuration as `skein config` shows it. Secrets must not pass: they only say that they are set.
+// The configuration as `skein config` shows it. A secret only shows that it is set.
+import { isRecord } from "../kit/text/json.ts";
 import type { ConfigEntry } from "../protocol/api/api.ts";
-import { configKeys, findKey, type ConfigKey } from "./keys.ts";
-import { variableIn, type Config, type ConfigValues } from "./load.ts";
-import { isPlainObject } from "./check-value.ts";
+import { findKey, plainKeys, type ConfigKey } from "./keys.ts";
+import type { Config } from "./load.ts";
+import { fieldOf, variableIn } from "./values.ts";
 
-/** Every key with its value and origin; of open maps those that are set. */
-export function listConfig(config: Config): ConfigEntry[] {
-  const plain = configKeys.filter((row) => !row.key.includes("*")).map((row) => row.key);
-  const open = Object.keys(config.written).filter((key) => !plain.includes(key));
+/** Every key with its value and origin. Of keys like `providers.*.wire`, only those that are set. */
+export function listConfig({ values, origins, written }: Config): ConfigEntry[] {
+  const plain = plainKeys.map(({ key }) => key);
+  const open = Object.keys(written).filter((key) => !plain.includes(key));
+  const plainValues: Readonly<Record<string, unknown>> = values;
   return [...plain, ...open.sort()].map((key) => {
-    const row = findKey(key) as ConfigKey;
-    const written = shown(row, config.written[key] ?? row.default);
-    const value = used[key]?.(config.values) ?? written;
-    const origin = config.origins[key] ?? "default";
-    return { key, value, ...(Bun.deepEquals(value, written) ? {} : { written }), origin, description: row.description };
+    const entry = findKey(key) as ConfigKey;
+    const visible = hideSecret(entry, written[key] ?? entry.default);
+    const value = plain.includes(key) && !entry.secret ? plainValues[fieldOf(entry)] : visible;
+    const origin = origins[key] ?? "default";
+    return { key, value, ...(Bun.deepEquals(value, visible) ? {} : { written: visible }), origin, description: entry.description };
   });
 }
 
-/** Keys whose value is used in another form than it is written in. */
-const used: Record<string, (values: ConfigValues) => unknown> = {
-  timeout: (values) => values.timeoutMs,
-  idle_timeout: (values) => values.idleMs,
-  ask_timeout: (values) => values.askTimeoutMs,
-  allow_write: (values) => values.allowWrite,
-};
-
-function shown(row: ConfigKey, value: unknown): unknown {
-  if (row.type === "url" && typeof value === "string") return withoutLogin(value);
-  if (!row.secret || value === null) return value;
-  if (isPlainObject(value)) return Object.fromEntries(Object.entries(value).map(([name, text]) => [name, hidden(text)]));
-  return hidden(value);
+function hideSecret(entry: ConfigKey, value: unknown): unknown {
+  if (entry.type === "url" && typeof value === "string") return withoutLogin(value);
+  if (!entry.secret || value === null) return value;
+  if (isRecord(value)) return Object.fromEntries(Object.entries(value).map(([name, text]) => [name, hideText(text)]));
+  return hideText(value);
 }
 
-function hidden(value: unknown): string {
+/** The name of a variable is no secret. */
+function hideText(value: unknown): string {
   return typeof value === "string" && variableIn(value) !== null ? value : "(set)";
 }
 

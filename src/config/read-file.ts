@@ -1,11 +1,11 @@
-// Reads one config file as JSON with comments. Missing costs one stat; broken is a fault that names file and line.
+// Reads one config file as JSON with comments. A missing file costs one stat; a broken one is a fault with file and line.
 import { readFileSync, statSync, type Stats } from "node:fs";
 import { Fault, messageOf } from "../protocol/api/error.ts";
-import { isPlainObject } from "./check-value.ts";
+import { isRecord } from "../kit/text/json.ts";
 
 const maxBytes = 1_000_000;
 
-/** The text of a config file, or null when there is none. A pipe or a device is refused, not waited for. */
+/** The text of a config file; null if there is none. Refuses a pipe or a device, which could block. */
 export function readConfigText(path: string): string | null {
   const stat = statOf(path);
   if (stat === undefined) return null;
@@ -19,17 +19,17 @@ export function readConfigText(path: string): string | null {
   }
 }
 
-/** An empty file, or one with comments only, is an empty object. */
+/** A file that is empty or has only comments is an empty object. */
 export function parseConfigText(text: string, path: string): Record<string, unknown> {
-  // The parser ignores what follows a value, so a mark is put there and must be seen.
+  // The parser ignores text after the first value. A marker behind it shows whether there is such text.
   if (parseInBrackets(`${text}\n"end"]`).values?.[0] === "end") return {};
   const { values, problem } = parseInBrackets(`${text}\n,"end"]`);
   if (values === null) {
     const hint = "JSON with // comments and trailing commas is expected";
     throw new Fault("config", `${path}:${brokenLine(text, problem)}: ${problem}`, { hint });
   }
-  const [value, mark, ...more] = values;
-  if (!isPlainObject(value) || mark !== "end" || more.length > 0) throw new Fault("config", `${path}: one JSON object is expected`);
+  const [value, marker, ...rest] = values;
+  if (!isRecord(value) || marker !== "end" || rest.length > 0) throw new Fault("config", `${path}: one JSON object is expected`);
   return value;
 }
 
@@ -37,13 +37,13 @@ function statOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });
   } catch (error) {
-    // A file where its directory would be: there is no config either.
+    // A file has the name of the directory, so there is no config either.
     if ((error as NodeJS.ErrnoException).code === "ENOTDIR") return undefined;
     throw new Fault("config", `can't read ${path}: ${messageOf(error)}`, { cause: error });
   }
 }
 
-/** The parser does not say where it stopped: the first line after which it fails in the same way is the place. */
+/** The parser reports no position. The problem is in the first line after which the text fails with the same message. */
 function brokenLine(text: string, problem: string): number {
   const lines = text.split("\n");
   let low = 1;

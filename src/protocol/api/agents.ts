@@ -20,6 +20,16 @@ export type AgentInfo = {
   hint: string | null;
 };
 
+/** An agent of the configuration: `agents.<name>.*` in docs/CONFIG.md. */
+export type AgentConfig = Readonly<{
+  command: string | null;
+  args: readonly string[];
+  resumeArgs: readonly string[] | null;
+  output: "text" | "json" | "stream-json" | "acp";
+  env: Readonly<Record<string, string>>;
+  hint: string | null;
+}>;
+
 export type AgentCredential = {
   vendor: string;
   kind: "key" | "sign-in" | "none";

@@ -4,9 +4,10 @@ import { Fault } from "../../../protocol/api/error.ts";
 import type { TurnCheckInput } from "../../../protocol/api/ports.ts";
 import type { CliLaunch } from "../adapters/adapter.ts";
 import { configuredAdapter } from "./configured-adapter.ts";
-import { type Recipe, recipeEntry } from "./recipe.ts";
+import type { AgentConfig } from "../../../protocol/api/agents.ts";
+import { recipeEntry } from "./recipe.ts";
 
-const recipe: Recipe = { command: "mine", args: [], resumeArgs: null, output: "text", env: {}, hint: null };
+const recipe: AgentConfig = { command: "mine", args: [], resumeArgs: null, output: "text", env: {}, hint: null };
 const launch: CliLaunch = {
   prompt: "do it",
   model: null,
@@ -35,11 +36,11 @@ const turn: TurnCheckInput = {
   project: "/",
 };
 
-function args(changes: Partial<Recipe>, more: Partial<CliLaunch> = {}): string[] {
+function args(changes: Partial<AgentConfig>, more: Partial<CliLaunch> = {}): string[] {
   return configuredAdapter("mine", { ...recipe, ...changes }).args({ ...launch, ...more });
 }
 
-function env(changes: Partial<Recipe>, more: Partial<CliLaunch> = {}): Record<string, string> {
+function env(changes: Partial<AgentConfig>, more: Partial<CliLaunch> = {}): Record<string, string> {
   return configuredAdapter("mine", { ...recipe, ...changes }).env({ ...launch, ...more });
 }
 
@@ -53,7 +54,7 @@ describe("what is written of an agent", () => {
     ["mine", { resumeArgs: ["-c"] }, "agents.mine.resume_args: they hold no {session}"],
     ["mine", { resumeArgs: ["{session}"] }, "agents.mine.resume_args: an agent that prints text can't say"],
     ["mine", { output: "acp", resumeArgs: ["{session}"] }, "agents.mine.resume_args: an ACP agent has no use"],
-  ] as [string, Partial<Recipe>, string][])("%s with %j is a fault that names the key", (name, changes, says) => {
+  ] as [string, Partial<AgentConfig>, string][])("%s with %j is a fault that names the key", (name, changes, says) => {
     const act = () => recipeEntry(name, { ...recipe, ...changes });
     expect(act).toThrow(says);
     expect(act).toThrow(Fault);
@@ -64,7 +65,7 @@ describe("what is written of an agent", () => {
     [{ output: "json", resumeArgs: ["{session}"] }, true],
     [{ args: ["{session}"], resumeArgs: ["{session}"] }, true],
     [{ output: "acp" }, true],
-  ] as [Partial<Recipe>, boolean][])("%j goes on in sessions of its own: %j", (changes, resumes) => {
+  ] as [Partial<AgentConfig>, boolean][])("%j goes on in sessions of its own: %j", (changes, resumes) => {
     expect(recipeEntry("mine", { ...recipe, ...changes })).toEqual({ name: "mine", canFork: false, vendor: null, resumes });
   });
 });
@@ -138,7 +139,7 @@ describe("its environment", () => {
 });
 
 describe("a model", () => {
-  const check = (changes: Partial<Recipe>, model: string | null) => () =>
+  const check = (changes: Partial<AgentConfig>, model: string | null) => () =>
     configuredAdapter("mine", { ...recipe, ...changes }).check?.({ ...turn, model });
 
   test("that it can't be told is refused, and so is an effort", () => {

@@ -10,9 +10,10 @@ import { claudeReader } from "../adapters/readers/claude-reader.ts";
 import { matchFailure } from "../adapters/failure-patterns.ts";
 import { isLongPrompt, promptOnStdin } from "../adapters/long-prompt.ts";
 import { jsonReader, textReader } from "../adapters/readers/plain-readers.ts";
-import { hasPlaceholder, type Recipe } from "./recipe.ts";
+import type { AgentConfig } from "../../../protocol/api/agents.ts";
+import { hasPlaceholder } from "./recipe.ts";
 
-export function configuredAdapter(name: string, recipe: Recipe): Adapter {
+export function configuredAdapter(name: string, recipe: AgentConfig): Adapter {
   const isAcp = recipe.output === "acp";
   return {
     name,
@@ -53,7 +54,7 @@ function withPlaces(launch: CliLaunch): CliLaunch {
 }
 
 /** Without what its arguments have told it already. */
-function untold({ args }: Recipe, launch: CliLaunch): CliLaunch {
+function untold({ args }: AgentConfig, launch: CliLaunch): CliLaunch {
   return {
     ...launch,
     model: hasPlaceholder(args, "model") ? null : launch.model,
@@ -61,7 +62,7 @@ function untold({ args }: Recipe, launch: CliLaunch): CliLaunch {
   };
 }
 
-function check(name: string, { args, resumeArgs, output }: Recipe, { model }: TurnCheckInput): void {
+function check(name: string, { args, resumeArgs, output }: AgentConfig, { model }: TurnCheckInput): void {
   if (model === null || output === "acp") return;
   const isIn = (placeholder: string) => hasPlaceholder([...args, ...(resumeArgs ?? [])], placeholder);
   if (!isIn("model")) throw new Fault("usage", `${name} can't be told a model: its args hold no {model}`, { hint: "leave -m out" });
@@ -71,7 +72,7 @@ function check(name: string, { args, resumeArgs, output }: Recipe, { model }: Tu
 
 type Values = Record<"prompt" | "model" | "vendor" | "effort" | "session" | "directory" | "config", string | null>;
 
-function argsOf({ args, resumeArgs, output }: Recipe, launch: CliLaunch): string[] {
+function argsOf({ args, resumeArgs, output }: AgentConfig, launch: CliLaunch): string[] {
   const template = launch.start.how !== "new" && resumeArgs !== null ? resumeArgs : args;
   const prompt = isLongPrompt(launch) ? null : promptArgument(launch.prompt);
   const filled = fill(template, valuesOf(launch, prompt));
@@ -104,7 +105,7 @@ function fill(template: readonly string[], values: Values): string[] {
   return filled;
 }
 
-function envOf(recipe: Recipe, launch: CliLaunch): Record<string, string> {
+function envOf(recipe: AgentConfig, launch: CliLaunch): Record<string, string> {
   const home = `${launch.configDir}/home`;
   const values = valuesOf(launch, null);
   const own = Object.entries(recipe.env).map(([name, text]) => [name, fill([text], values)[0] ?? ""] as const);
@@ -132,7 +133,7 @@ function gatewayEnv(endpoint: CliLaunch["endpoint"]): Record<string, string> {
   };
 }
 
-function readerOf({ output, args, resumeArgs }: Recipe, start: CliLaunch["start"] | undefined): CliReader {
+function readerOf({ output, args, resumeArgs }: AgentConfig, start: CliLaunch["start"] | undefined): CliReader {
   const ours = resumeArgs !== null && hasPlaceholder(args, "session") ? (start?.id ?? null) : null;
   if (output === "json") return jsonReader(ours);
   return output === "text" ? textReader(ours) : nameless(claudeReader());

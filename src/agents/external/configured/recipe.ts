@@ -1,20 +1,12 @@
 // An agent from the configuration: what is written there, whether it makes sense, and the row it has among the agents.
 // Small, because it is read at every start where one is configured; the adapter made from it is in configured.ts.
 import { findVendor } from "../../../models/vendors.ts";
+import type { AgentConfig } from "../../../protocol/api/agents.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import { type AgentEntry, externalAgentNames } from "../adapters/index.ts";
 
-export type Recipe = {
-  command: string | null;
-  args: readonly string[];
-  resumeArgs: readonly string[] | null;
-  output: "text" | "json" | "stream-json" | "acp";
-  env: Readonly<Record<string, string>>;
-  hint: string | null;
-};
-
 /** Throws a fault that names the key which is wrong. */
-export function recipeEntry(name: string, recipe: Recipe): AgentEntry {
+export function recipeEntry(name: string, recipe: AgentConfig): AgentEntry {
   const wrong = problemOf(name, recipe);
   if (wrong !== null) throw new Fault("config", `agents.${name}${wrong.key}: ${wrong.message}`, { hint: wrong.hint });
   return { name, canFork: false, vendor: null, resumes: recipe.output === "acp" || recipe.resumeArgs !== null };
@@ -27,7 +19,7 @@ export function hasPlaceholder(args: readonly string[], placeholder: string): bo
 
 type Wrong = { key: string; message: string; hint: string };
 
-function problemOf(name: string, { command, args, resumeArgs, output }: Recipe): Wrong | null {
+function problemOf(name: string, { command, args, resumeArgs, output }: AgentConfig): Wrong | null {
   const isTaken = ["native", "shell", "group", "team", ...externalAgentNames].includes(name);
   if (isTaken) return { key: "", message: `${name} is an agent that skein brings along`, hint: "give yours another name" };
   if (findVendor(name) !== undefined) return { key: "", message: `${name} is a vendor of models`, hint: "give yours another name" };
