@@ -35,12 +35,12 @@ const nodes: Node[] = sampleNodes.map((node, index) => ({
   at: session.createdAt + index,
 }));
 
-function fresh(): string {
+function newPath(): string {
   return transcriptPath(join(root, Bun.randomUUIDv7(), ".skein", "sessions"), session);
 }
 
-function written(count = nodes.length): string {
-  const path = fresh();
+function writeTranscript(count = nodes.length): string {
+  const path = newPath();
   const transcript = Transcript.create(path, session, { provider: "replay" });
   for (const node of nodes.slice(0, count)) transcript.append(node);
   transcript.close();
@@ -48,7 +48,7 @@ function written(count = nodes.length): string {
 }
 
 test("a transcript begins with a header about the session", async () => {
-  const path = written(0);
+  const path = writeTranscript(0);
   expect(path).toEndWith(join(".skein", "sessions", "2026-11-16-01-02-03-deadbeef.jsonl"));
   expect((await readTranscript(path)).header).toEqual({
     session_id: session.id,
@@ -65,7 +65,7 @@ test("a transcript begins with a header about the session", async () => {
 });
 
 test("each part of a node is one line with fields for role, tool and error", async () => {
-  const { lines, torn } = await readTranscript(written());
+  const { lines, torn } = await readTranscript(writeTranscript());
   expect(torn).toBe(false);
   expect(lines.map((line) => `${line.id}.${line.part} ${line.role}`)).toEqual([
     "n0.0 user",
@@ -104,7 +104,7 @@ test("each part of a node is one line with fields for role, tool and error", asy
 });
 
 test("a transcript is private, created once, and ignored by git", () => {
-  const path = written(1);
+  const path = writeTranscript(1);
   expect(statSync(path).mode & 0o777).toBe(0o600);
   expect(statSync(join(path, "..")).mode & 0o777).toBe(0o700);
   expect(readFileSync(join(path, "..", "..", ".gitignore"), "utf8")).toBe("sessions/\n");
@@ -112,10 +112,10 @@ test("a transcript is private, created once, and ignored by git", () => {
 });
 
 test("a torn last line is skipped by readers, and removed when the session continues", async () => {
-  const whole = readFileSync(written(), "utf8");
-  for (const lost of [1, 5, 60, 200, whole.length - whole.indexOf("\n") - 2]) {
-    const path = written();
-    truncateSync(path, Buffer.byteLength(whole) - lost);
+  const text = readFileSync(writeTranscript(), "utf8");
+  for (const lost of [1, 5, 60, 200, text.length - text.indexOf("\n") - 2]) {
+    const path = writeTranscript();
+    truncateSync(path, Buffer.byteLength(text) - lost);
     const before = await readTranscript(path);
     expect(before.torn).toBe(true);
     const transcript = Transcript.open(path);
@@ -123,21 +123,21 @@ test("a torn last line is skipped by readers, and removed when the session conti
     expect((await readTranscript(path)).torn).toBe(false);
     await catchUp(transcript, nodes);
     transcript.close();
-    expect(readFileSync(path, "utf8")).toBe(whole);
+    expect(readFileSync(path, "utf8")).toBe(text);
   }
 });
 
 test("nodes that are missing after a crash are added", async () => {
-  const path = written(2);
+  const path = writeTranscript(2);
   const transcript = Transcript.open(path);
   expect(await catchUp(transcript, nodes)).toBe(nodes.slice(2).flatMap(toTranscriptLines).length);
   expect(await catchUp(transcript, nodes)).toBe(0);
   transcript.close();
-  expect(readFileSync(path, "utf8")).toBe(readFileSync(written(), "utf8"));
+  expect(readFileSync(path, "utf8")).toBe(readFileSync(writeTranscript(), "utf8"));
 });
 
 test("a last line that is not JSON does not cause duplicate lines", async () => {
-  const path = written(2);
+  const path = writeTranscript(2);
   appendFileSync(path, "garbage\n");
   const transcript = Transcript.open(path);
   expect(await catchUp(transcript, nodes)).toBe(nodes.slice(2).flatMap(toTranscriptLines).length);
@@ -145,16 +145,16 @@ test("a last line that is not JSON does not cause duplicate lines", async () => 
 });
 
 test("a file without its header gets it again", async () => {
-  const path = written();
+  const path = writeTranscript();
   writeFileSync(path, '{"session_id":"01');
   const transcript = Transcript.open(path, { session, provider: "replay" });
   await catchUp(transcript, nodes);
   transcript.close();
-  expect(readFileSync(path, "utf8")).toBe(readFileSync(written(), "utf8"));
+  expect(readFileSync(path, "utf8")).toBe(readFileSync(writeTranscript(), "utf8"));
 });
 
 test("a very long last line is read correctly", async () => {
-  const path = written(1);
+  const path = writeTranscript(1);
   const long: Node = { ...nodes[0]!, id: "long", parts: [{ kind: "text", text: "y".repeat(3 << 20) }] };
   const first = Transcript.open(path);
   first.append(long);

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { newSession } from "../../src/store/fixtures/samples.ts";
 import { readLog, settle } from "../../src/store/fixtures/stress-log.ts";
-import { type Model, modelOf, needed } from "../../src/store/fixtures/stress-model.ts";
+import { type Model, modelOf, neededNodes } from "../../src/store/fixtures/stress-model.ts";
 import { openStore } from "../../src/store/sqlite/sqlite-store.ts";
 import type { Store } from "../../src/store/store.ts";
 
@@ -96,7 +96,7 @@ async function compareSessions(store: Store, model: Model): Promise<void> {
 }
 
 async function compareNodes(store: Store, model: Model): Promise<void> {
-  const kept = needed(model);
+  const kept = neededNodes(model);
   for (const id of kept) {
     const node = await store.node(id);
     const part = node?.parts[0];

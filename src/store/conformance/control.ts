@@ -1,4 +1,4 @@
-// What every store must do with questions, with messages to running turns, and with who runs what.
+// Conformance of every store: questions, queued messages, running turns and sub-sessions.
 import { expect, test } from "bun:test";
 import { zeroSpent } from "../../protocol/tree/usage.ts";
 import { beginTurn, faultCode } from "../fixtures/begin-turn.ts";
@@ -14,8 +14,8 @@ export function describeControl(store: () => Store): void {
     expect(opened.value).toMatchObject({ session: session.id, turn: turn.id, question: "Which?", options: ["a", "b"], closedAt: null });
     const closed = await store().closeAsk(lease, opened.value.id, { outcome: "answered", answer: "b" });
     expect(closed.value).toMatchObject({ outcome: "answered", answer: "b" });
-    const told = await store().events(session.id, 0);
-    expect(told.slice(-2)).toEqual([...opened.events, ...closed.events]);
+    const events = await store().events(session.id, 0);
+    expect(events.slice(-2)).toEqual([...opened.events, ...closed.events]);
     expect(await faultCode(store().closeAsk(lease, opened.value.id, { outcome: "expired" }))).toBe("ask-closed");
   });
 
@@ -42,15 +42,15 @@ export function describeControl(store: () => Store): void {
     expect(taken.events.map(({ type }) => type)).toEqual(["node.added", "node.added", "queue.changed"]);
     expect(await store().queue(session.id)).toEqual([]);
     expect((await store().takeInputs(lease, turn.id)).value).toEqual([]);
-    const told = await store().events(session.id, first.events[0]!.seq - 1);
-    expect(told.map((event) => (event.type === "queue.changed" ? event.queue.map(({ text }) => text) : event.type))).toEqual([
+    const events = await store().events(session.id, first.events[0]!.seq - 1);
+    expect(events.map((event) => (event.type === "queue.changed" ? event.queue.map(({ text }) => text) : event.type))).toEqual([
       ["one"],
       ["one", "two"],
       "node.added",
       "node.added",
       [],
     ]);
-    expect(told.slice(-3)).toEqual(taken.events);
+    expect(events.slice(-3)).toEqual(taken.events);
   });
 
   test("a message can be withdrawn while it is queued, without any other", async () => {
@@ -73,8 +73,8 @@ export function describeControl(store: () => Store): void {
     const { value: later } = await store().queueInput(lease, "later");
     await store().endTurn(lease, turn.id, okTurnEnd);
     const prompt = { author: "user" as const, parts: [{ kind: "text" as const, text: "later" }] };
-    const { agent: taker, model, policy, enforced } = turn;
-    const started = await store().startTurn(lease, { agent: taker, model, policy, enforced, prompt, fromQueue: later.id });
+    const { agent, model, policy, enforced } = turn;
+    const started = await store().startTurn(lease, { agent, model, policy, enforced, prompt, fromQueue: later.id });
     expect(started.events.map(({ type }) => type)).toEqual(["turn.started", "node.added", "queue.changed"]);
     expect(await store().queue(session.id)).toEqual([]);
     expect((await store().events(session.id, started.events[0]!.seq - 1)).slice(1)).toEqual(started.events.slice(1));
@@ -83,12 +83,12 @@ export function describeControl(store: () => Store): void {
   test("running turns are listed with state and process, and ended turns only on request", async () => {
     const { session, lease, turn } = await beginTurn(store());
     await store().appendNode(lease, turn.id, agentNode("x"));
-    const row = { state: "running", pid: process.pid, session: { id: session.id }, turn: { id: turn.id, steps: 1 } };
-    expect(await store().listTurns(null)).toMatchObject([row]);
+    const info = { state: "running", pid: process.pid, session: { id: session.id }, turn: { id: turn.id, steps: 1 } };
+    expect(await store().listTurns(null)).toMatchObject([info]);
     await store().setState(lease, "paused");
-    expect(await store().listTurns(null)).toMatchObject([{ ...row, state: "paused" }]);
+    expect(await store().listTurns(null)).toMatchObject([{ ...info, state: "paused" }]);
     await store().release(lease);
-    expect(await store().listTurns(null)).toMatchObject([{ ...row, state: "interrupted", pid: null }]);
+    expect(await store().listTurns(null)).toMatchObject([{ ...info, state: "interrupted", pid: null }]);
     const again = await store().acquire(session.id);
     await store().endTurn(again, turn.id, okTurnEnd);
     expect(await store().listTurns(null)).toEqual([]);
@@ -120,27 +120,27 @@ export function describeControl(store: () => Store): void {
       [{}, 0.5],
       [{ plan: "do it" }, 8],
     ] as const) {
-      const below = await beginTurn(store(), { parentSession: session.id, ...plan });
-      await store().appendNode(below.lease, below.turn.id, agentNode("y", costUsd));
-      await store().endTurn(below.lease, below.turn.id, okTurnEnd);
+      const child = await beginTurn(store(), { parentSession: session.id, ...plan });
+      await store().appendNode(child.lease, child.turn.id, agentNode("y", costUsd));
+      await store().endTurn(child.lease, child.turn.id, okTurnEnd);
     }
     await store().endTurn(lease, turn.id, okTurnEnd);
     expect((await store().sessionView(session.id)).below).toEqual({ usage, costUsd: 0.5 });
-    const apart = await beginTurn(store());
-    expect(await store().sessionView(apart.session.id)).toMatchObject({ below: { costUsd: 0 }, spawned: [] });
+    const unrelated = await beginTurn(store());
+    expect(await store().sessionView(unrelated.session.id)).toMatchObject({ below: { costUsd: 0 }, spawned: [] });
   });
 
   test("a session view has the sub-sessions of its turns, each with its state and the turn that spawned it", async () => {
     const { session, lease, turn } = await beginTurn(store());
     await store().appendNode(lease, turn.id, agentNode("go"));
-    const begun = () => beginTurn(store(), { parentSession: session.id, task: "count" });
-    const done = await begun();
+    const spawn = () => beginTurn(store(), { parentSession: session.id, task: "count" });
+    const done = await spawn();
     await store().appendNode(done.lease, done.turn.id, agentNode("x".repeat(1000) + "3 files", 0.5));
     await store().endTurn(done.lease, done.turn.id, { ...okTurnEnd, status: "network" });
-    const running = await begun();
+    const running = await spawn();
     await store().appendNode(running.lease, running.turn.id, agentNode("so far", 0.25));
     await store().setState(running.lease, "asking");
-    const died = await begun();
+    const died = await spawn();
     await store().release(died.lease);
     const idle = await store().createSession(newSession({ parentSession: session.id }));
     await beginTurn(store(), { parentSession: session.id, plan: "do it" });
@@ -155,11 +155,11 @@ export function describeControl(store: () => Store): void {
     ]);
     for (const { id, seq } of view.spawned) expect(await store().events(id, seq)).toEqual([]);
     await store().endTurn(lease, turn.id, okTurnEnd);
-    await Bun.sleep(2); // what begins in the same millisecond may be of either turn
+    await Bun.sleep(2); // a session created in the same millisecond may belong to either turn
     const second = (await store().startTurn(lease, newTurn())).value;
     const later = await beginTurn(store(), { parentSession: session.id });
     const now = (await store().sessionView(session.id)).spawned;
-    expect(now.map((each) => [each.id, each.turn, each.state])).toEqual([
+    expect(now.map(({ id, turn: spawner, state }) => [id, spawner, state])).toEqual([
       ...view.spawned.slice(0, 3).map(({ id, state }) => [id, turn.id, state]),
       [idle.id, turn.id, "interrupted"],
       [later.session.id, second.id, "running"],
@@ -172,52 +172,52 @@ export function describeControl(store: () => Store): void {
     const { session, lease, turn } = await beginTurn(store());
     await store().appendNode(lease, turn.id, agentNode("before", 0.5));
     await store().endTurn(lease, turn.id, okTurnEnd);
-    await Bun.sleep(2); // turns are told apart by when they began
+    await Bun.sleep(2); // the spending of turns is divided by their start time
     const budget = { maxTokens: 1000, maxBudgetUsd: 0.6 };
     const { value: limited } = await store().startTurn(lease, { ...newTurn(), budget });
     const child = await beginTurn(store(), { parentSession: session.id });
-    const left = async () => (await store().listTurns(0)).map((row) => [row.turn.id, row.left]);
-    expect(await left()).toEqual([
+    const remaining = async () => (await store().listTurns(0)).map((info) => [info.turn.id, info.left]);
+    expect(await remaining()).toEqual([
       [child.turn.id, undefined],
       [limited.id, { tokens: 1000, costUsd: 0.6 }],
       [turn.id, undefined],
     ]);
     await store().appendNode(lease, limited.id, agentNode("x", 0.25));
     await store().appendNode(child.lease, child.turn.id, agentNode("y", 0.25));
-    expect((await left())[1]).toEqual([limited.id, { tokens: 1000 - 2 * 127, costUsd: expect.closeTo(0.1) }]);
+    expect((await remaining())[1]).toEqual([limited.id, { tokens: 1000 - 2 * 127, costUsd: expect.closeTo(0.1) }]);
     await store().endTurn(child.lease, child.turn.id, okTurnEnd);
     await store().appendNode(lease, limited.id, agentNode("z", 0.25));
-    expect((await left())[0]).toEqual([limited.id, { tokens: 1000 - 3 * 127, costUsd: 0 }]);
+    expect((await remaining())[0]).toEqual([limited.id, { tokens: 1000 - 3 * 127, costUsd: 0 }]);
     await store().endTurn(lease, limited.id, okTurnEnd);
-    expect((await left()).map(([, rest]) => rest)).toEqual([undefined, undefined, undefined]);
+    expect((await remaining()).map(([, budget]) => budget)).toEqual([undefined, undefined, undefined]);
   });
 
   test("latestTurnsBy returns an agent's latest turn of each session, and subSessions the spending of each", async () => {
-    const kept = store();
-    const taken = async (by: string, change: Parameters<typeof beginTurn>[1] = {}) => {
-      const session = await kept.createSession(newSession(change));
-      const lease = await kept.acquire(session.id);
-      const { value: turn } = await kept.startTurn(lease, { ...newTurn(), agent: by });
+    const opened = store();
+    const startTurn = async (agent: string, change: Parameters<typeof beginTurn>[1] = {}) => {
+      const session = await opened.createSession(newSession(change));
+      const lease = await opened.acquire(session.id);
+      const { value: turn } = await opened.startTurn(lease, { ...newTurn(), agent });
       return { session, lease, turn };
     };
-    const first = await taken("team");
-    await kept.endTurn(first.lease, first.turn.id, okTurnEnd);
-    const { value: again } = await kept.startTurn(first.lease, { ...newTurn(), agent: "team" });
-    const other = await taken("team", { project: "/other" });
-    await taken("native");
+    const first = await startTurn("team");
+    await opened.endTurn(first.lease, first.turn.id, okTurnEnd);
+    const { value: again } = await opened.startTurn(first.lease, { ...newTurn(), agent: "team" });
+    const other = await startTurn("team", { project: "/other" });
+    await startTurn("native");
     const ids = async (filter: Parameters<Store["latestTurnsBy"]>[1]) =>
-      (await kept.latestTurnsBy("team", filter)).map(({ turn }) => turn.id);
+      (await opened.latestTurnsBy("team", filter)).map(({ turn }) => turn.id);
     expect(await ids({})).toEqual([other.turn.id, again.id]);
     expect(await ids({ project: "/project" })).toEqual([again.id]);
     expect(await ids({ session: other.session.id })).toEqual([other.turn.id]);
     expect(await ids({ limit: 1 })).toEqual([other.turn.id]);
 
-    const child = await taken("native", { parentSession: first.session.id });
-    await kept.appendNode(child.lease, child.turn.id, agentNode("x", 0.5));
-    const grandchild = await taken("native", { parentSession: child.session.id });
-    const { value: closed } = await kept.endTurn(grandchild.lease, grandchild.turn.id, okTurnEnd);
-    await taken("native", { parentSession: first.session.id, plan: "apart" });
-    expect(await kept.subSessions(first.session.id)).toEqual([
+    const child = await startTurn("native", { parentSession: first.session.id });
+    await opened.appendNode(child.lease, child.turn.id, agentNode("x", 0.5));
+    const grandchild = await startTurn("native", { parentSession: child.session.id });
+    const { value: closed } = await opened.endTurn(grandchild.lease, grandchild.turn.id, okTurnEnd);
+    await startTurn("native", { parentSession: first.session.id, plan: "apart" });
+    expect(await opened.subSessions(first.session.id)).toEqual([
       {
         session: child.session.id,
         parent: first.session.id,

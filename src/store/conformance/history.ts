@@ -1,4 +1,4 @@
-// What every store must keep of what was told: of a session in short, and to whom something was given.
+// Conformance of every store: descriptions of sessions, and hits that were shown.
 import { expect, test } from "bun:test";
 import { beginTurn, faultCode } from "../fixtures/begin-turn.ts";
 import { agentNode } from "../fixtures/samples.ts";
@@ -24,7 +24,7 @@ export function describeHistory(store: () => Store): void {
     const stamp = await store().sessionStamp(session.id);
     await store().updateSession(session.id, { tip: null });
     expect(await store().sessionStamp(session.id)).not.toBe(stamp);
-    expect(await faultCode(store().saveDescription("nobody", "a", { stamp, body: "x" }))).toBe("session-unknown");
+    expect(await faultCode(store().saveDescription("unknown", "a", { stamp, body: "x" }))).toBe("session-unknown");
   });
 
   test("shown hits are recorded for each asker until they are old", async () => {

@@ -1,4 +1,4 @@
-// The part of the conformance suite about what brings its own ids and times.
+// Conformance of every store: imports, which bring their own ids and times.
 import { expect, test } from "bun:test";
 import type { ImportedNode, ImportedTurn } from "../../protocol/tree/import.ts";
 import type { Source } from "../../protocol/tree/turn.ts";
@@ -7,7 +7,7 @@ import type { Store } from "../store.ts";
 
 const source: Source = { agent: "pi", nativeId: "native", path: "/f", sha256: "0", tip: null };
 const ids = Array.from({ length: 9 }, () => Bun.randomUUIDv7());
-const at = (n: number) => Date.UTC(2020, 0, 1, 0, 0, n);
+const timeOf = (n: number) => Date.UTC(2020, 0, 1, 0, 0, n);
 
 const turn: ImportedTurn = {
   id: ids[2]!,
@@ -18,15 +18,15 @@ const turn: ImportedTurn = {
   nativeId: null,
   policy: { name: "full", sandbox: "off", net: "on", allowWrite: [], addDirs: [] },
   enforced: null,
-  startedAt: at(1),
-  endedAt: at(3),
+  startedAt: timeOf(1),
+  endedAt: timeOf(3),
   status: "ok",
   error: null,
 };
 
 function nodeAt(n: number, parent: number | null, more: Partial<ImportedNode> = {}): ImportedNode {
-  const place = { id: ids[n]!, parent: parent === null ? null : ids[parent]!, session: ids[0]!, turn: turn.id, at: at(n) };
-  return { author: "user", parts: [{ kind: "text", text: `node ${n}` }], ...place, ...more };
+  const position = { id: ids[n]!, parent: parent === null ? null : ids[parent]!, session: ids[0]!, turn: turn.id, at: timeOf(n) };
+  return { author: "user", parts: [{ kind: "text", text: `node ${n}` }], ...position, ...more };
 }
 
 const batch = (nodes: ImportedNode[]) => ({ nodes, turns: [turn], endings: new Set([nodes.at(-1)!.id]), source });
@@ -34,7 +34,7 @@ const batch = (nodes: ImportedNode[]) => ({ nodes, turns: [turn], endings: new S
 export function describeImports(open: () => Store): void {
   async function begin() {
     const store = open();
-    const session = await store.importSession({ ...newSession(), id: ids[0]!, forkedFrom: null, createdAt: at(0), source }, ids[1]!);
+    const session = await store.importSession({ ...newSession(), id: ids[0]!, forkedFrom: null, createdAt: timeOf(0), source }, ids[1]!);
     return { store, session, lease: await store.acquire(session.id) };
   }
 
@@ -44,16 +44,16 @@ export function describeImports(open: () => Store): void {
     const nodes = [nodeAt(3, null), nodeAt(4, 3, { author: "agent", usage, costUsd: 0.5 }), nodeAt(5, 3)];
     expect(await store.importNodes(lease, batch(nodes))).toBe(3);
     expect(await store.path(ids[4]!)).toMatchObject([
-      { id: ids[3], at: at(3), parent: null },
-      { id: ids[4], at: at(4), parent: ids[3] },
+      { id: ids[3], at: timeOf(3), parent: null },
+      { id: ids[4], at: timeOf(4), parent: ids[3] },
     ]);
     expect((await store.children(ids[3]!)).length).toBe(2);
-    expect(await store.session(session.id)).toMatchObject({ id: ids[0], tree: ids[1], tip: null, createdAt: at(0), source });
+    expect(await store.session(session.id)).toMatchObject({ id: ids[0], tree: ids[1], tip: null, createdAt: timeOf(0), source });
     expect(await store.turnsOf(session.id)).toMatchObject([
-      { id: turn.id, status: "ok", startedAt: at(1), usage, costUsd: 0.5, steps: 1, source },
+      { id: turn.id, status: "ok", startedAt: timeOf(1), usage, costUsd: 0.5, steps: 1, source },
     ]);
-    const told = await store.events(session.id, 0);
-    expect(told.map((event) => event.type)).toEqual(["turn.started", "node.added", "node.added", "node.added", "turn.ended"]);
+    const events = await store.events(session.id, 0);
+    expect(events.map((event) => event.type)).toEqual(["turn.started", "node.added", "node.added", "node.added", "turn.ended"]);
     await store.release(lease);
     expect((await store.verify({})).problems).toEqual([]);
     expect(await store.search("node 5", { project: null, limit: 5 })).toHaveLength(1);
@@ -72,12 +72,12 @@ export function describeImports(open: () => Store): void {
 
   test("an import batch is written completely or not at all, and only under a lease", async () => {
     const { store, lease } = await begin();
-    const loose = await store.importNodes(lease, batch([nodeAt(3, null), nodeAt(4, 8)])).catch((error: Error) => error.message);
-    expect(loose).toContain("not in this tree");
+    const orphanError = await store.importNodes(lease, batch([nodeAt(3, null), nodeAt(4, 8)])).catch((error: Error) => error.message);
+    expect(orphanError).toContain("not in this tree");
     expect(await store.node(ids[3]!)).toBeNull();
     await store.release(lease);
-    const lost = await store.importNodes(lease, batch([nodeAt(3, null)])).catch((error: Error & { code: string }) => error.code);
-    expect(lost).toBe("lease-lost");
+    const lostCode = await store.importNodes(lease, batch([nodeAt(3, null)])).catch((error: Error & { code: string }) => error.code);
+    expect(lostCode).toBe("lease-lost");
   });
 
   test("an imported output keeps its identifier in its own session, and only there", async () => {

@@ -1,11 +1,11 @@
-// The part of the conformance suite about whole outputs and search.
+// Conformance of every store: whole outputs and search.
 import { expect, test } from "bun:test";
 import { beginTurn, faultCode } from "../fixtures/begin-turn.ts";
 import { agentNode, okTurnEnd, sampleNodes } from "../fixtures/samples.ts";
 import type { Store } from "../store.ts";
 
 export function describeOutputs(store: () => Store): void {
-  const whole = async (identifier: string) => new Uint8Array(await new Response(await store().readOutput(identifier)).arrayBuffer());
+  const readAll = async (identifier: string) => new Uint8Array(await new Response(await store().readOutput(identifier)).arrayBuffer());
 
   test("a small output stays in its node", async () => {
     const { lease } = await beginTurn(store());
@@ -18,7 +18,7 @@ export function describeOutputs(store: () => Store): void {
     const { session, lease } = await beginTurn(store());
     const bytes = new Uint8Array(5 << 20).map((_, index) => (index * 31) % 256);
     const output = store().openOutput(lease, "c1", "bash");
-    for (let at = 0; at < bytes.length; at += 10_007) output.write(bytes.subarray(at, at + 10_007));
+    for (let start = 0; start < bytes.length; start += 10_007) output.write(bytes.subarray(start, start + 10_007));
     const handle = await output.close({ command: "cat", exitCode: 0, durationMs: 3 }, 32_768);
     expect(handle).toMatchObject({
       source: "bash",
@@ -26,7 +26,7 @@ export function describeOutputs(store: () => Store): void {
       metadata: { command: "cat", exitCode: 0, bytes: bytes.length, keptBytes: bytes.length },
     });
     expect(handle!.metadata.sha256).toBe(new Bun.CryptoHasher("sha256").update(bytes).digest("hex"));
-    expect(Buffer.compare(await whole(handle!.identifier), bytes)).toBe(0);
+    expect(Buffer.compare(await readAll(handle!.identifier), bytes)).toBe(0);
   });
 
   test("outputs of parallel calls get different numbers, also if some need no file in the end", async () => {
@@ -40,7 +40,7 @@ export function describeOutputs(store: () => Store): void {
     small.write(new Uint8Array(2000).fill(67));
     handles.push(await small.close({}, 1000));
     expect(new Set(handles.map((handle) => handle?.identifier)).size).toBe(3);
-    expect((await whole(handles[2]!.identifier)).length).toBe(2000);
+    expect((await readAll(handles[2]!.identifier)).length).toBe(2000);
   });
 
   test("reading an unknown output is refused", async () => {
@@ -68,14 +68,14 @@ export function describeSearch(store: () => Store): void {
   test("search finds words in every part of a node, also in a turn that never ended", async () => {
     const { session, lease, turn } = await beginTurn(store());
     for (const node of sampleNodes) await store().appendNode(lease, turn.id, node);
-    const found = async (query: string) => (await store().search(query, { project: null, limit: 10 })).map((hit) => hit.node.author);
-    expect(await found("GROSSER")).toEqual([]);
-    expect(await found("größer")).toEqual(["user"]);
-    expect(await found("grosser OR größer")).toEqual([]);
-    expect(await found("bad arg")).toEqual(["tool"]);
-    expect(await found('"arguments bad"')).toEqual([]);
-    expect(await found("bash ls")).toEqual(["agent"]);
-    expect(await found("summ")).toEqual(["note"]);
+    const authorsOf = async (query: string) => (await store().search(query, { project: null, limit: 10 })).map((hit) => hit.node.author);
+    expect(await authorsOf("GROSSER")).toEqual([]);
+    expect(await authorsOf("größer")).toEqual(["user"]);
+    expect(await authorsOf("grosser OR größer")).toEqual([]);
+    expect(await authorsOf("bad arg")).toEqual(["tool"]);
+    expect(await authorsOf('"arguments bad"')).toEqual([]);
+    expect(await authorsOf("bash ls")).toEqual(["agent"]);
+    expect(await authorsOf("summ")).toEqual(["note"]);
     const [hit] = await store().search("arguments", { project: "/project", limit: 10 });
     expect(hit).toMatchObject({ session: session.id, snippet: "a\nb\nbad arguments", marks: [[8, 17]] });
     expect(await store().search("arguments", { project: "/other", limit: 10 })).toEqual([]);

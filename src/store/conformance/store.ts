@@ -1,4 +1,4 @@
-// What every store must do, whatever is behind it. A test file names a store and says how to open one.
+// The conformance suite of every store. A test file gives the store a name and a function that opens it.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { beginTurn, faultCode } from "../fixtures/begin-turn.ts";
 import { agentNode, okTurnEnd, sampleNodes, newSession, newTurn, usage, userNode } from "../fixtures/samples.ts";
@@ -8,20 +8,20 @@ import { describeHistory } from "./history.ts";
 import { describeOutputs, describeSearch } from "./outputs.ts";
 import type { Store } from "../store.ts";
 
-/** `close` ends the store and takes away what it left. */
+/** `close` closes the store and removes its files. */
 export type OpenedStore = { store: Store; close: () => Promise<void> };
 
 export function describeStore(name: string, open: () => Promise<OpenedStore>): void {
   describe(name, () => {
-    const at: { opened: OpenedStore | null } = { opened: null };
+    let opened: OpenedStore | null = null;
     beforeEach(async () => {
-      at.opened = await open();
+      opened = await open();
     });
     afterEach(async () => {
-      await at.opened?.close();
-      at.opened = null;
+      await opened?.close();
+      opened = null;
     });
-    const store = () => at.opened!.store;
+    const store = () => opened!.store;
     describeSessions(store);
     describeMoves(store);
     describeLeases(store);
@@ -37,9 +37,9 @@ export function describeStore(name: string, open: () => Promise<OpenedStore>): v
 
 function describeSessions(store: () => Store): void {
   test("a session is returned as it was created", async () => {
-    const made = await store().createSession(newSession({ name: "one" }));
-    expect(made).toMatchObject({ ...newSession({ name: "one" }), tip: null, forkedFrom: null, archivedAt: null });
-    expect(await store().session(made.id)).toEqual(made);
+    const session = await store().createSession(newSession({ name: "one" }));
+    expect(session).toMatchObject({ ...newSession({ name: "one" }), tip: null, forkedFrom: null, archivedAt: null });
+    expect(await store().session(session.id)).toEqual(session);
     expect(await store().session("0")).toBeNull();
   });
 
@@ -97,9 +97,9 @@ function describeSessions(store: () => Store): void {
     const { session: planner, lease, turn } = await beginTurn(store());
     const node = (await store().appendNode(lease, turn.id, agentNode("a"))).value;
     expect((await store().session(planner.id))?.plan).toBeUndefined();
-    const made = await store().createSession(newSession({ parentSession: planner.id, plan: "1. look\n" }));
-    expect(await store().session(made.id)).toMatchObject({ parentSession: planner.id, plan: "1. look\n" });
-    expect((await store().listSessions({ project: "/project" })).map((session) => session.id)).toEqual([made.id, planner.id]);
+    const session = await store().createSession(newSession({ parentSession: planner.id, plan: "1. look\n" }));
+    expect(await store().session(session.id)).toMatchObject({ parentSession: planner.id, plan: "1. look\n" });
+    expect((await store().listSessions({ project: "/project" })).map((session) => session.id)).toEqual([session.id, planner.id]);
     expect((await store().forkSession(planner.id, node.id, { name: null })).plan).toBeUndefined();
     const own = await beginTurn(store(), { plan: "2. do" });
     const at = (await store().appendNode(own.lease, own.turn.id, agentNode("b"))).value;
@@ -201,16 +201,16 @@ function describeNodes(store: () => Store): void {
 
   test("the path of a node is correct among many branches", async () => {
     const { session, lease, turn } = await beginTurn(store());
-    const kept: string[] = [];
+    const ids: string[] = [];
     for (let index = 0; index < 60; index++) {
-      const tip = (await store().appendNode(lease, turn.id, userNode(`kept ${index}`))).value.id;
-      kept.push(tip);
+      const tip = (await store().appendNode(lease, turn.id, userNode(`main ${index}`))).value.id;
+      ids.push(tip);
       for (let side = 0; side < index % 7; side++) {
         await store().appendNode(lease, turn.id, userNode("side"));
         await store().updateSession(session.id, { tip });
       }
     }
-    expect((await store().path(kept.at(-1)!)).slice(1).map((node) => node.id)).toEqual(kept);
+    expect((await store().path(ids.at(-1)!)).slice(1).map((node) => node.id)).toEqual(ids);
   });
 }
 
@@ -249,14 +249,14 @@ function describeTurns(store: () => Store): void {
 
   test("stored events equal the events that were published", async () => {
     const { session, lease, turn, events } = await beginTurn(store());
-    const told = [...events];
-    for (const node of sampleNodes) told.push(...(await store().appendNode(lease, turn.id, node)).events);
-    told.push(...(await store().endTurn(lease, turn.id, okTurnEnd)).events);
-    told.push(...(await store().appendNode(lease, null, userNode("outside"))).events);
-    expect(await store().events(session.id, 0)).toEqual(told);
-    expect(await store().events(session.id, 3)).toEqual(told.slice(3));
-    expect(told.map((event) => event.seq)).toEqual(told.map((_, index) => index + 1));
-    expect(told[0]).toMatchObject({ type: "turn.started", turnId: turn.id, turn: { endedAt: null, tip: null } });
+    const published = [...events];
+    for (const node of sampleNodes) published.push(...(await store().appendNode(lease, turn.id, node)).events);
+    published.push(...(await store().endTurn(lease, turn.id, okTurnEnd)).events);
+    published.push(...(await store().appendNode(lease, null, userNode("outside"))).events);
+    expect(await store().events(session.id, 0)).toEqual(published);
+    expect(await store().events(session.id, 3)).toEqual(published.slice(3));
+    expect(published.map((event) => event.seq)).toEqual(published.map((_, index) => index + 1));
+    expect(published[0]).toMatchObject({ type: "turn.started", turnId: turn.id, turn: { endedAt: null, tip: null } });
   });
 
   test("a turn without a prompt continues at the tip", async () => {

@@ -1,4 +1,4 @@
-// The embedded store against the conformance suite, and what only a file on a disk can show.
+// Runs the conformance suite against the SQLite store, and tests that need its file.
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, setSystemTime, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -18,13 +18,13 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-function place() {
+function storePaths() {
   const directory = join(root, Bun.randomUUIDv7());
   return { path: join(directory, "store.db"), outputsDir: join(directory, "outputs"), directory };
 }
 
 describeStore("a store in a file", async () => {
-  const store = await openStore(place());
+  const store = await openStore(storePaths());
   return { store, close: () => store.close() };
 });
 
@@ -35,37 +35,37 @@ describeStore("a store in memory", async () => {
 
 describe("the file of a store", () => {
   test("the file of a store can only be read by its owner", async () => {
-    const at = place();
-    const store = await openStore(at);
+    const paths = storePaths();
+    const store = await openStore(paths);
     const { lease } = await beginTurn(store);
     const output = store.openOutput(lease, "c", "bash");
     output.write(new Uint8Array(50_000));
     const handle = await output.close({}, 10);
     const mode = (path: string) => statSync(path).mode & 0o777;
-    expect([at.path, `${at.path}-wal`, join(at.outputsDir, handle!.identifier)].map(mode)).toEqual([0o600, 0o600, 0o600]);
-    expect([at.directory, at.outputsDir].map(mode)).toEqual([0o700, 0o700]);
+    expect([paths.path, `${paths.path}-wal`, join(paths.outputsDir, handle!.identifier)].map(mode)).toEqual([0o600, 0o600, 0o600]);
+    expect([paths.directory, paths.outputsDir].map(mode)).toEqual([0o700, 0o700]);
     await store.close();
   });
 
   test("a store that is opened again has all its data", async () => {
-    const at = place();
-    const first = await openStore(at);
+    const paths = storePaths();
+    const first = await openStore(paths);
     const { session, lease, turn } = await beginTurn(first);
     await first.appendNode(lease, turn.id, agentNode("stays"));
     const nodes = await first.sessionNodes(session.id);
     await first.close();
-    const second = await openStore(at);
+    const second = await openStore(paths);
     expect(await second.sessionNodes(session.id)).toEqual(nodes);
     expect((await second.acquire(session.id)).epoch).toBe(2);
     await second.close();
   });
 
   test("a file that is no database, of another program or of a newer skein is not changed", async () => {
-    const at = place();
-    mkdirSync(at.directory);
-    writeFileSync(at.path, "this is no database, and it is long enough to be looked at as one".repeat(20));
-    expect(await faultCode(openStore(at))).toBe("store-broken");
-    const foreign = place();
+    const paths = storePaths();
+    mkdirSync(paths.directory);
+    writeFileSync(paths.path, "this is no database, and it is long enough to be looked at as one".repeat(20));
+    expect(await faultCode(openStore(paths))).toBe("store-broken");
+    const foreign = storePaths();
     mkdirSync(foreign.directory);
     const other = new Database(foreign.path);
     other.run("create table theirs (a)");
@@ -77,12 +77,12 @@ describe("the file of a store", () => {
   });
 
   test("a store of an earlier layout is migrated, and keeps the policies of its turns", async () => {
-    const at = place();
-    const store = await openStore(at);
+    const paths = storePaths();
+    const store = await openStore(paths);
     const { session, turn } = await beginTurn(store);
     await store.close();
-    const raw = new Database(at.path);
-    for (const made of [
+    const raw = new Database(paths.path);
+    for (const object of [
       "trigger controls_go",
       "table asks",
       "table inputs",
@@ -92,7 +92,7 @@ describe("the file of a store", () => {
       "index turns_by_end",
       "index turns_by_tip",
     ])
-      raw.run(`drop ${made}`);
+      raw.run(`drop ${object}`);
     raw.run("alter table leases drop column state");
     raw.run("alter table events drop column item");
     raw.run("alter table turns drop column cli");
@@ -102,28 +102,28 @@ describe("the file of a store", () => {
     raw.run("update turns set policy = json_remove(policy, '$.addDirs')");
     raw.run("pragma user_version = 4");
     raw.close();
-    const again = await openStore(at);
+    const again = await openStore(paths);
     expect(await again.session(session.id)).toEqual((await again.listSessions({ project: null }))[0] ?? null);
     expect((await again.turn(turn.id))?.policy).toEqual({ name: "workspace", sandbox: "auto", net: "off", allowWrite: [], addDirs: [] });
     await again.close();
   });
 
   test("a damaged page is reported as a fault with a hint", async () => {
-    const at = place();
-    const store = await openStore(at);
+    const paths = storePaths();
+    const store = await openStore(paths);
     const { session, lease, turn } = await beginTurn(store);
     for (let index = 0; index < 50; index++) await store.appendNode(lease, turn.id, agentNode("x".repeat(2000)));
     await store.close();
-    const bytes = readFileSync(at.path);
+    const bytes = readFileSync(paths.path);
     bytes.fill(0xaa, 4096 * 40);
-    writeFileSync(at.path, bytes);
-    const again = await openStore(at);
+    writeFileSync(paths.path, bytes);
+    const again = await openStore(paths);
     expect(await faultCode(again.sessionNodes(session.id))).toBe("store-broken");
     await again.close();
   });
 
   test("a full disk is reported as such, and stored data stays", () => {
-    const db = Db.open(place().path);
+    const db = Db.open(storePaths().path);
     db.run("create table filler (a)");
     const { page_count } = db.query<{ page_count: number }>("pragma page_count").get()!;
     db.run(`pragma max_page_count = ${page_count}`);
@@ -140,18 +140,18 @@ describe("the file of a store", () => {
   });
 
   test("a path that can't be a store is refused with a message", async () => {
-    const at = place();
-    mkdirSync(at.path, { recursive: true });
-    expect(await faultCode(openStore(at))).toBe("file-unwritable");
-    const file = join(at.directory, "file");
+    const paths = storePaths();
+    mkdirSync(paths.path, { recursive: true });
+    expect(await faultCode(openStore(paths))).toBe("file-unwritable");
+    const file = join(paths.directory, "file");
     writeFileSync(file, "");
-    expect(await faultCode(openStore({ ...at, path: join(file, "store.db") }))).toBe("file-unwritable");
+    expect(await faultCode(openStore({ ...paths, path: join(file, "store.db") }))).toBe("file-unwritable");
     chmodSync(file, 0o600);
   });
 
   test("an output above its limit keeps its head and its tail and states the missing size", async () => {
-    const at = place();
-    const store = await openStore({ ...at, bounds: { memoryBytes: 100, headBytes: 1000, tailBytes: 100 } });
+    const paths = storePaths();
+    const store = await openStore({ ...paths, bounds: { memoryBytes: 100, headBytes: 1000, tailBytes: 100 } });
     const { lease } = await beginTurn(store);
     const output = store.openOutput(lease, "c", "bash");
     output.write(new TextEncoder().encode(`${"a".repeat(999)}ü${"b".repeat(5000)}`));
@@ -167,13 +167,13 @@ describe("the file of a store", () => {
 
 describe("verify", () => {
   test("verify reports a missing node for its child, its session and its events", async () => {
-    const at = place();
-    const store = await openStore(at);
+    const paths = storePaths();
+    const store = await openStore(paths);
     const { session, lease, turn } = await beginTurn(store);
     const middle = (await store.appendNode(lease, turn.id, agentNode("a"))).value;
     const last = (await store.appendNode(lease, turn.id, agentNode("b"))).value;
     await store.endTurn(lease, turn.id, okTurnEnd);
-    const raw = new Database(at.path);
+    const raw = new Database(paths.path);
     raw.run("delete from nodes where id = ?", [middle.id]);
     expect((await store.verify({})).problems.map((problem) => problem.kind)).toEqual(["node", "event"]);
     expect(await faultCode(store.path(last.id))).toBe("store-broken");
@@ -191,48 +191,48 @@ describe("verify", () => {
   });
 
   test("verify reports a damaged full-text index", async () => {
-    const at = place();
-    const store = await openStore(at);
+    const paths = storePaths();
+    const store = await openStore(paths);
     const { lease, turn } = await beginTurn(store);
     await store.appendNode(lease, turn.id, agentNode("needle"));
     expect(await store.search("needle", { project: null, limit: 5 })).toHaveLength(1);
     await store.close();
-    const raw = new Database(at.path);
+    const raw = new Database(paths.path);
     const { rootpage } = raw.query<{ rootpage: number }, []>("select rootpage from sqlite_schema where name = 'words_data'").get()!;
     raw.close();
-    const bytes = readFileSync(at.path);
+    const bytes = readFileSync(paths.path);
     const page = bytes.subarray((rootpage - 1) * 4096, rootpage * 4096);
     page.fill(0xff, page.indexOf("needle") - 2, page.indexOf("needle") + 6);
-    writeFileSync(at.path, bytes);
-    const damaged = await openStore(at);
+    writeFileSync(paths.path, bytes);
+    const damaged = await openStore(paths);
     expect((await damaged.verify({})).problems.map((problem) => problem.kind)).toContain("database");
     await damaged.close();
   });
 
   test("verify names an output that was changed, cut or lost", async () => {
-    const at = place();
-    const store = await openStore(at);
+    const paths = storePaths();
+    const store = await openStore(paths);
     const { lease } = await beginTurn(store);
-    const paths: string[] = [];
+    const files: string[] = [];
     for (const call of ["a", "b", "c"]) {
       const output = store.openOutput(lease, call, "bash");
       output.write(new Uint8Array(50_000));
-      paths.push(join(at.outputsDir, (await output.close({}, 10))!.identifier));
+      files.push(join(paths.outputsDir, (await output.close({}, 10))!.identifier));
     }
     expect((await store.verify({})).problems).toEqual([]);
-    writeFileSync(paths[0]!, new Uint8Array(50_000).fill(1));
-    writeFileSync(paths[1]!, new Uint8Array(10));
-    rmSync(paths[2]!);
+    writeFileSync(files[0]!, new Uint8Array(50_000).fill(1));
+    writeFileSync(files[1]!, new Uint8Array(10));
+    rmSync(files[2]!);
     const messages = (await store.verify({})).problems.map((problem) => problem.message);
-    expect(messages).toEqual([expect.stringContaining("hash"), expect.stringContaining("10 bytes"), expect.stringContaining("gone")]);
+    expect(messages).toEqual([expect.stringContaining("hash"), expect.stringContaining("10 bytes"), expect.stringContaining("missing")]);
     await store.close();
   });
 
   test("verify reports missing transcript lines, except at a torn end or in a running session", async () => {
-    const at = place();
-    const store = await openStore(at);
+    const paths = storePaths();
+    const store = await openStore(paths);
     const { session, lease, turn } = await beginTurn(store);
-    const path = transcriptPath(join(at.directory, ".skein", "sessions"), session);
+    const path = transcriptPath(join(paths.directory, ".skein", "sessions"), session);
     const transcript = Transcript.create(path, session, { provider: null });
     await store.updateSession(session.id, { transcript: path });
     await store.appendNode(lease, turn.id, agentNode("a"));
@@ -258,11 +258,15 @@ describe("verify", () => {
 
 const writer = join(import.meta.dir, "..", "fixtures", "writer.ts");
 
-function start(mode: "hold" | "append", at: ReturnType<typeof place>, argument: string) {
-  return Bun.spawn([process.execPath, writer, mode, at.path, at.outputsDir, argument], { stdin: "ignore", stdout: "pipe", stderr: "pipe" });
+function start(mode: "hold" | "append", paths: ReturnType<typeof storePaths>, argument: string) {
+  return Bun.spawn([process.execPath, writer, mode, paths.path, paths.outputsDir, argument], {
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
 }
 
-/** Reads until so many lines are there; what comes later is left unread. */
+/** Reads until `count` lines have arrived, and stops reading. */
 async function firstLines(stream: ReadableStream<Uint8Array>, count: number): Promise<string[]> {
   let text = "";
   for await (const chunk of stream) {
@@ -274,10 +278,10 @@ async function firstLines(stream: ReadableStream<Uint8Array>, count: number): Pr
 
 describe("several processes", () => {
   test("a session is refused while its holder runs, and can be acquired once the holder was killed", async () => {
-    const at = place();
-    const store = await openStore(at);
+    const paths = storePaths();
+    const store = await openStore(paths);
     const session = await store.createSession(newSession({ name: "mine" }));
-    const child = start("hold", at, session.id);
+    const child = start("hold", paths, session.id);
     const [turn] = await firstLines(child.stdout, 1);
     const refusal = await store.acquire(session.id).catch((error: unknown) => error);
     expect(refusal).toMatchObject({
@@ -300,7 +304,7 @@ describe("several processes", () => {
   });
 
   test("a turn does not end before its start if the clock goes backwards", async () => {
-    const store = await openStore(place());
+    const store = await openStore(storePaths());
     const { lease, turn } = await beginTurn(store);
     try {
       setSystemTime(turn.startedAt - 60_000);
@@ -314,25 +318,25 @@ describe("several processes", () => {
 
   test("the host sees a holder in an ended container as dead, and one in a running container as alive", async () => {
     if (process.platform !== "linux") return;
-    const at = place();
-    const outside = { ...at, holder: { namespace: "pid:[4026531836]" } };
-    const dead = await openStore({ ...at, holder: { namespace: "pid:[7]", started: "1" } });
+    const paths = storePaths();
+    const outside = { ...paths, holder: { namespace: "pid:[4026531836]" } };
+    const dead = await openStore({ ...paths, holder: { namespace: "pid:[7]", started: "1" } });
     const session = await dead.createSession(newSession());
     await dead.acquire(session.id);
-    const around = await openStore(outside);
-    await around.release(await around.acquire(session.id));
-    const running = await openStore({ ...at, holder: { namespace: "pid:[7]" } });
+    const host = await openStore(outside);
+    await host.release(await host.acquire(session.id));
+    const running = await openStore({ ...paths, holder: { namespace: "pid:[7]" } });
     await running.acquire(session.id);
-    expect(await faultCode(around.acquire(session.id))).toBe("session-busy");
-    for (const store of [dead, running, around]) await store.close();
+    expect(await faultCode(host.acquire(session.id))).toBe("session-busy");
+    for (const store of [dead, running, host]) await store.close();
   });
 
   test("a holder is identified by boot id, pid namespace, pid and start time", async () => {
-    const at = place();
-    const one = await openStore({ ...at, holder: { boot: "earlier" } });
-    const two = await openStore({ ...at, holder: { namespace: "elsewhere" } });
-    const three = await openStore(at);
-    const recycled = await openStore({ ...at, holder: { started: "1" } });
+    const paths = storePaths();
+    const one = await openStore({ ...paths, holder: { boot: "earlier" } });
+    const two = await openStore({ ...paths, holder: { namespace: "elsewhere" } });
+    const three = await openStore(paths);
+    const recycled = await openStore({ ...paths, holder: { started: "1" } });
     const session = await three.createSession(newSession());
     const stale = await one.acquire(session.id);
     const lease = await recycled.acquire(session.id);
@@ -341,19 +345,19 @@ describe("several processes", () => {
     expect((await three.acquire(session.id)).epoch).toBe(3);
     await three.close();
     await two.acquire(session.id);
-    const four = await openStore({ ...at, holder: { namespace: "pid:[8]" } });
+    const four = await openStore({ ...paths, holder: { namespace: "pid:[8]" } });
     expect(await faultCode(four.acquire(session.id))).toBe("session-busy");
     for (const store of [one, two, recycled, four]) await store.close();
   });
 
   test("four processes create a new store and write to it at once", async () => {
-    const at = place();
-    const children = [1, 2, 3, 4].map(() => start("append", at, "150"));
+    const paths = storePaths();
+    const children = [1, 2, 3, 4].map(() => start("append", paths, "150"));
     const printed = await Promise.all(children.map((child) => new Response(child.stdout).text()));
     const errors = await Promise.all(children.map((child) => new Response(child.stderr).text()));
     expect(await Promise.all(children.map((child) => child.exited))).toEqual([0, 0, 0, 0]);
     expect(errors.join("")).toBe("");
-    const store = await openStore(at);
+    const store = await openStore(paths);
     for (const text of printed) {
       const ids = text.trim().split("\n");
       expect((await store.path(ids.at(-1)!)).slice(1).map((node) => node.id)).toEqual(ids);
@@ -363,16 +367,16 @@ describe("several processes", () => {
   });
 
   test("a process that is killed while it appends loses no confirmed node", async () => {
-    const at = place();
-    const child = start("append", at, "100000");
+    const paths = storePaths();
+    const child = start("append", paths, "100000");
     const ids = await firstLines(child.stdout, 300);
     child.kill("SIGKILL");
     await child.exited;
     expect(ids.length).toBeGreaterThanOrEqual(300);
-    const store = await openStore(at);
+    const store = await openStore(paths);
     const [session] = await store.listSessions({ project: null });
-    const recorded = new Set((await store.sessionNodes(session!.id)).map((node) => node.id));
-    expect(ids.filter((id) => !recorded.has(id))).toEqual([]);
+    const stored = new Set((await store.sessionNodes(session!.id)).map((node) => node.id));
+    expect(ids.filter((id) => !stored.has(id))).toEqual([]);
     expect((await store.verify({})).problems).toEqual([]);
     const lease = await store.acquire(session!.id);
     const [open] = await store.openTurns(session!.id);

@@ -1,4 +1,4 @@
-// Where another agent's own session goes on. The rule is one query; these are the branches of it.
+// Which native session of an external agent a turn resumes or forks.
 import { expect, test } from "bun:test";
 import { agentNode, okTurnEnd, newSession, newTurn, userNode } from "../../fixtures/samples.ts";
 import { openStore } from "../sqlite-store.ts";
@@ -6,16 +6,16 @@ import type { Store } from "../../store.ts";
 
 const claude = { ...newTurn(), agent: "claude", native: { canFork: true } };
 
-const memory = () => openStore({ path: ":memory:", outputsDir: null });
+const openMemoryStore = () => openStore({ path: ":memory:", outputsDir: null });
 
-async function sessionIn(store: Store): Promise<string> {
+async function newClaudeSession(store: Store): Promise<string> {
   return (await store.createSession(newSession({ agent: "claude" }))).id;
 }
 
 type Outcome = { status?: "ok" | "auth"; nativeId?: string | null; agent?: string; canFork?: boolean };
 
-/** One turn to its end; says how it could begin, and where it left the session. */
-async function turnOn(store: Store, session: string, outcome: Outcome = {}) {
+/** Runs one turn to its end. Returns its native start and the session's new tip. */
+async function takeTurn(store: Store, session: string, outcome: Outcome = {}) {
   const { status = "ok", nativeId = null, agent: name = "claude", canFork = true } = outcome;
   const lease = await store.acquire(session);
   const { value, native } = await store.startTurn(lease, { ...claude, agent: name, native: { canFork }, prompt: userNode("do it") });
@@ -28,79 +28,79 @@ async function turnOn(store: Store, session: string, outcome: Outcome = {}) {
 }
 
 test("the first turn starts a new native session", async () => {
-  const store = await memory();
-  expect((await turnOn(store, await sessionIn(store), { nativeId: "a" })).native).toBe(null);
+  const store = await openMemoryStore();
+  expect((await takeTurn(store, await newClaudeSession(store), { nativeId: "a" })).native).toBe(null);
 });
 
 test("a turn resumes the native session that ended at its node", async () => {
-  const store = await memory();
-  const session = await sessionIn(store);
-  await turnOn(store, session, { nativeId: "a" });
-  expect((await turnOn(store, session)).native).toEqual({ how: "resume", id: "a" });
-  expect((await turnOn(store, session)).native).toEqual({ how: "resume", id: "a" });
+  const store = await openMemoryStore();
+  const session = await newClaudeSession(store);
+  await takeTurn(store, session, { nativeId: "a" });
+  expect((await takeTurn(store, session)).native).toEqual({ how: "resume", id: "a" });
+  expect((await takeTurn(store, session)).native).toEqual({ how: "resume", id: "a" });
 });
 
 test("after a turn of another agent the next turn starts a new native session", async () => {
-  const store = await memory();
-  const session = await sessionIn(store);
-  await turnOn(store, session, { nativeId: "a" });
-  expect((await turnOn(store, session, { agent: "codex", nativeId: "c" })).native).toBe(null);
-  expect((await turnOn(store, session)).native).toBe(null);
+  const store = await openMemoryStore();
+  const session = await newClaudeSession(store);
+  await takeTurn(store, session, { nativeId: "a" });
+  expect((await takeTurn(store, session, { agent: "codex", nativeId: "c" })).native).toBe(null);
+  expect((await takeTurn(store, session)).native).toBe(null);
 });
 
 test("a native session that is being forked is forked again, so that nothing is added while it is read", async () => {
-  const store = await memory();
-  const session = await sessionIn(store);
-  const { tip } = await turnOn(store, session, { nativeId: "a" });
+  const store = await openMemoryStore();
+  const session = await newClaudeSession(store);
+  const { tip } = await takeTurn(store, session, { nativeId: "a" });
   const fork = await store.forkSession(session, tip, { name: null });
   const lease = await store.acquire(fork.id);
   const { value, native } = await store.startTurn(lease, { ...claude, prompt: userNode("on the fork") });
   expect(native).toEqual({ how: "fork", id: "a" });
-  expect((await turnOn(store, session, { nativeId: "c" })).native).toEqual({ how: "fork", id: "a" });
+  expect((await takeTurn(store, session, { nativeId: "c" })).native).toEqual({ how: "fork", id: "a" });
   await store.endTurn(lease, value.id, okTurnEnd);
 });
 
 test("with two sessions at one node the first forks the native session, and the original stays as it was", async () => {
-  const store = await memory();
-  const session = await sessionIn(store);
-  const { tip } = await turnOn(store, session, { nativeId: "a" });
+  const store = await openMemoryStore();
+  const session = await newClaudeSession(store);
+  const { tip } = await takeTurn(store, session, { nativeId: "a" });
   const fork = await store.forkSession(session, tip, { name: null });
-  expect((await turnOn(store, fork.id, { nativeId: "b" })).native).toEqual({ how: "fork", id: "a" });
-  expect((await turnOn(store, session)).native).toEqual({ how: "resume", id: "a" });
-  expect((await turnOn(store, fork.id)).native).toEqual({ how: "resume", id: "b" });
+  expect((await takeTurn(store, fork.id, { nativeId: "b" })).native).toEqual({ how: "fork", id: "a" });
+  expect((await takeTurn(store, session)).native).toEqual({ how: "resume", id: "a" });
+  expect((await takeTurn(store, fork.id)).native).toEqual({ how: "resume", id: "b" });
 });
 
 test("an agent that can't fork resumes for the first session, and starts anew for the second", async () => {
-  const store = await memory();
-  const session = await sessionIn(store);
-  const { tip } = await turnOn(store, session, { nativeId: "a", canFork: false });
+  const store = await openMemoryStore();
+  const session = await newClaudeSession(store);
+  const { tip } = await takeTurn(store, session, { nativeId: "a", canFork: false });
   const fork = await store.forkSession(session, tip, { name: null });
-  expect((await turnOn(store, fork.id, { canFork: false })).native).toEqual({ how: "resume", id: "a" });
-  expect((await turnOn(store, session, { canFork: false })).native).toBe(null);
+  expect((await takeTurn(store, fork.id, { canFork: false })).native).toEqual({ how: "resume", id: "a" });
+  expect((await takeTurn(store, session, { canFork: false })).native).toBe(null);
 });
 
 test("a branch at an earlier node never gets the nodes after it", async () => {
-  const store = await memory();
-  const session = await sessionIn(store);
-  const { tip } = await turnOn(store, session, { nativeId: "a" });
-  await turnOn(store, session);
+  const store = await openMemoryStore();
+  const session = await newClaudeSession(store);
+  const { tip } = await takeTurn(store, session, { nativeId: "a" });
+  await takeTurn(store, session);
   const fork = await store.forkSession(session, tip, { name: null });
-  expect((await turnOn(store, fork.id)).native).toBe(null);
+  expect((await takeTurn(store, fork.id)).native).toBe(null);
 });
 
 test("after a failed turn the native session is resumed, with the node after which it may be incomplete", async () => {
-  const store = await memory();
-  const session = await sessionIn(store);
-  const good = await turnOn(store, session, { nativeId: "a" });
-  await turnOn(store, session, { status: "auth" });
-  await turnOn(store, session, { status: "auth" });
-  expect((await turnOn(store, session)).native).toEqual({ how: "resume", id: "a", unsure: { since: good.tip } });
+  const store = await openMemoryStore();
+  const session = await newClaudeSession(store);
+  const good = await takeTurn(store, session, { nativeId: "a" });
+  await takeTurn(store, session, { status: "auth" });
+  await takeTurn(store, session, { status: "auth" });
+  expect((await takeTurn(store, session)).native).toEqual({ how: "resume", id: "a", unsure: { since: good.tip } });
 });
 
 test("a native session that began with a failed turn may be empty", async () => {
-  const store = await memory();
-  const session = await sessionIn(store);
-  await turnOn(store, session, { nativeId: "a" });
-  await turnOn(store, session, { agent: "other", nativeId: "b", status: "auth" });
-  expect((await turnOn(store, session, { agent: "other" })).native).toEqual({ how: "resume", id: "b", unsure: { since: null } });
+  const store = await openMemoryStore();
+  const session = await newClaudeSession(store);
+  await takeTurn(store, session, { nativeId: "a" });
+  await takeTurn(store, session, { agent: "other", nativeId: "b", status: "auth" });
+  expect((await takeTurn(store, session, { agent: "other" })).native).toEqual({ how: "resume", id: "b", unsure: { since: null } });
 });

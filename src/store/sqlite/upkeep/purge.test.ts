@@ -3,6 +3,7 @@ import { afterAll, expect, test } from "bun:test";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { yieldToEventLoop } from "../../../kit/flow/time-slice.ts";
 import { beginTurn, faultCode } from "../../fixtures/begin-turn.ts";
 import { agentNode, okTurnEnd, newSession, userNode } from "../../fixtures/samples.ts";
 import { openStore } from "../sqlite-store.ts";
@@ -13,10 +14,10 @@ import { catchUp, Transcript, transcriptPath } from "../../transcript.ts";
 const root = mkdtempSync(join(tmpdir(), "skein-purge-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-async function place() {
+async function openInTemp() {
   const directory = join(root, Bun.randomUUIDv7());
-  const at = { path: join(directory, "store.db"), outputsDir: join(directory, "outputs"), agentsDir: join(directory, "agents") };
-  return { ...at, directory, store: await openStore(at) };
+  const paths = { path: join(directory, "store.db"), outputsDir: join(directory, "outputs"), agentsDir: join(directory, "agents") };
+  return { ...paths, directory, store: await openStore(paths) };
 }
 
 /** A session with a turn of three nodes, each with its own word, an output and a transcript. */
@@ -46,10 +47,10 @@ const everything = { session: null, archivedBefore: Number.MAX_SAFE_INTEGER, dry
 const found = async (store: Store, word: string) => (await store.search(word, { project: null, limit: 50 })).length;
 
 test("a purge deletes an archived session with its nodes, turns, outputs, words and transcript, and nothing else", async () => {
-  const at = await place();
-  const { store } = at;
-  const gone = await work(store, at.directory, "alpha", { name: "gone" });
-  const stays = await work(store, at.directory, "beta");
+  const opened = await openInTemp();
+  const { store } = opened;
+  const gone = await work(store, opened.directory, "alpha", { name: "gone" });
+  const stays = await work(store, opened.directory, "beta");
   expect(await found(store, "alpha")).toBe(2);
   for (const [{ id }, body] of [
     [gone, "of what goes"],
@@ -57,22 +58,22 @@ test("a purge deletes an archived session with its nodes, turns, outputs, words 
   ] as const)
     await store.saveDescription(id, "a", { stamp: await store.sessionStamp(id), body });
   await store.updateSession(gone.id, { archivedAt: 5 });
-  const promised = await store.purge({ ...everything, dryRun: true });
+  const dryRun = await store.purge({ ...everything, dryRun: true });
   expect(await found(store, "alpha")).toBe(2);
   const report = await store.purge(everything);
   expect(report).toMatchObject({ nodes: 3, keptNodes: 0, turns: 1, outputs: 1, transcripts: 1, skipped: [], problems: [] });
   expect(report.sessions).toEqual([{ id: gone.id, name: "gone", project: "/project", archivedAt: 5 }]);
-  expect(promised).toEqual({ ...report, dryRun: true });
+  expect(dryRun).toEqual({ ...report, dryRun: true });
   expect(report.bytes).toBeGreaterThan(50_000);
   expect(await store.session(gone.id)).toBeNull();
   expect(await store.node(gone.last.id)).toBeNull();
   expect(await store.turn(gone.turn.id)).toBeNull();
   expect(await found(store, "alpha")).toBe(0);
   expect([existsSync(gone.path), existsSync(stays.path)]).toEqual([false, true]);
-  expect(readdirSync(at.outputsDir)).toEqual([stays.id]);
+  expect(readdirSync(opened.outputsDir)).toEqual([stays.id]);
   expect(await found(store, "beta")).toBe(2);
   expect(await store.verify({})).toMatchObject({ sessions: 1, nodes: 3, turns: 1, handles: 1, transcripts: 1, problems: [] });
-  const raw = new Database(at.path);
+  const raw = new Database(opened.path);
   for (const table of ["trees", "sessions", "leases", "turns"]) expect(raw.query(`select count(*) from ${table}`).values()).toEqual([[1]]);
   expect(raw.query("select body from descriptions").values()).toEqual([["of what stays"]]);
   expect(raw.query("select count(*) from words_docsize").values()).toEqual([[3]]);
@@ -82,41 +83,41 @@ test("a purge deletes an archived session with its nodes, turns, outputs, words 
 });
 
 test("a purge deletes the logs and data of other agents, unless a session of the tree is in use", async () => {
-  const at = await place();
-  const { store } = at;
-  const gone = await work(store, at.directory, "gamma", { name: "gone" });
+  const opened = await openInTemp();
+  const { store } = opened;
+  const gone = await work(store, opened.directory, "gamma", { name: "gone" });
   const other = await store.forkSession(gone.id, gone.first.id, { name: "other" });
-  const memory = join(at.agentsDir, gone.tree, "claude", "projects", "of-it.jsonl");
+  const memory = join(opened.agentsDir, gone.tree, "claude", "projects", "of-it.jsonl");
   const logs = ["stdout", "stderr"].map((stream) => gone.path.replace(".jsonl", `.claude.${stream}.log`));
-  const strangers = join(at.directory, "sessions", "another.claude.stdout.log");
-  for (const path of [memory, ...logs, strangers]) {
+  const otherLog = join(opened.directory, "sessions", "another.claude.stdout.log");
+  for (const path of [memory, ...logs, otherLog]) {
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, "gamma");
   }
   await store.updateSession(gone.id, { archivedAt: 5 });
   const lease = await store.acquire(other.id);
   await store.purge(everything);
-  expect([memory, ...logs, strangers].map((path) => existsSync(path))).toEqual([true, false, false, true]);
+  expect([memory, ...logs, otherLog].map((path) => existsSync(path))).toEqual([true, false, false, true]);
   await store.release(lease);
   await store.purge(everything);
-  expect([memory, strangers].map((path) => existsSync(path))).toEqual([false, true]);
+  expect([memory, otherLog].map((path) => existsSync(path))).toEqual([false, true]);
 });
 
 test("the nodes below a fork stay, with their turn and output, until the fork is purged too", async () => {
-  const at = await place();
-  const { store } = at;
-  const trunk = await work(store, at.directory, "alpha");
+  const opened = await openInTemp();
+  const { store } = opened;
+  const trunk = await work(store, opened.directory, "alpha");
   const fork = await store.forkSession(trunk.id, trunk.last.id, { name: "fork" });
   const lease = await store.acquire(trunk.id);
   const past = (await store.appendNode(lease, null, userNode("alpha past the fork"))).value;
   await store.release(lease);
   const path = await store.path(trunk.last.id);
   await store.updateSession(trunk.id, { archivedAt: 5 });
-  const wish = { ...everything, session: trunk.id };
-  const promised = await store.purge({ ...wish, dryRun: true });
-  const report = await store.purge(wish);
+  const request = { ...everything, session: trunk.id };
+  const dryRun = await store.purge({ ...request, dryRun: true });
+  const report = await store.purge(request);
   expect(report).toMatchObject({ nodes: 1, keptNodes: 3, turns: 0, outputs: 0, transcripts: 1 });
-  expect(promised).toEqual({ ...report, dryRun: true });
+  expect(dryRun).toEqual({ ...report, dryRun: true });
   expect(await store.path(trunk.last.id)).toEqual(path);
   expect(await store.node(past.id)).toBeNull();
   expect(await store.session(trunk.id)).toBeNull();
@@ -131,14 +132,14 @@ test("the nodes below a fork stay, with their turn and output, until the fork is
   await store.updateSession(fork.id, { archivedAt: 5 });
   expect(await store.purge(everything)).toMatchObject({ nodes: 3, keptNodes: 0, turns: 1, outputs: 1 });
   expect(await store.verify({})).toMatchObject({ sessions: 0, nodes: 0, turns: 0, problems: [] });
-  expect(readdirSync(at.outputsDir)).toEqual([]);
+  expect(readdirSync(opened.outputsDir)).toEqual([]);
   await store.close();
 });
 
 test("an output that a node in another tree refers to stays readable", async () => {
-  const at = await place();
-  const { store } = at;
-  const source = await work(store, at.directory, "alpha");
+  const opened = await openInTemp();
+  const { store } = opened;
+  const source = await work(store, opened.directory, "alpha");
   const other = await beginTurn(store);
   await store.appendNode(other.lease, other.turn.id, { author: "user", parts: [{ kind: "handle", handle: source.handle, excerpt: "A" }] });
   await store.updateSession(source.id, { archivedAt: 5 });
@@ -149,13 +150,13 @@ test("an output that a node in another tree refers to stays readable", async () 
 });
 
 test("a purge deletes only sessions archived before the given time, and never one that is in use", async () => {
-  const at = await place();
-  const { store } = at;
+  const opened = await openInTemp();
+  const { store } = opened;
   const [old, young, live, used] = [
-    await work(store, at.directory, "old"),
-    await work(store, at.directory, "young"),
-    await work(store, at.directory, "live", { name: "live" }),
-    await work(store, at.directory, "used"),
+    await work(store, opened.directory, "old"),
+    await work(store, opened.directory, "young"),
+    await work(store, opened.directory, "live", { name: "live" }),
+    await work(store, opened.directory, "used"),
   ];
   for (const [session, archivedAt] of [
     [old, 100],
@@ -164,24 +165,24 @@ test("a purge deletes only sessions archived before the given time, and never on
   ] as const) {
     await store.updateSession(session.id, { archivedAt });
   }
-  const holder = await openStore(at);
+  const holder = await openStore(opened);
   const lease = await holder.acquire(used.id);
-  const wish = { session: null, archivedBefore: 200, dryRun: false };
-  const report = await store.purge(wish);
+  const request = { session: null, archivedBefore: 200, dryRun: false };
+  const report = await store.purge(request);
   expect(report.sessions.map((session) => session.id)).toEqual([old.id]);
   expect(report.skipped).toEqual([{ id: used.id, name: null, reason: "it is in use" }]);
-  expect(await faultCode(store.purge({ ...wish, session: used.id }))).toBe("session-busy");
-  expect(await faultCode(store.purge({ ...wish, session: young.id }))).toBe("usage");
-  expect(await faultCode(store.purge({ ...wish, session: live.id }))).toBe("usage");
-  expect(await faultCode(store.purge({ ...wish, session: "none" }))).toBe("session-unknown");
+  expect(await faultCode(store.purge({ ...request, session: used.id }))).toBe("session-busy");
+  expect(await faultCode(store.purge({ ...request, session: young.id }))).toBe("usage");
+  expect(await faultCode(store.purge({ ...request, session: live.id }))).toBe("usage");
+  expect(await faultCode(store.purge({ ...request, session: "none" }))).toBe("session-unknown");
   await holder.release(lease);
-  expect((await store.purge({ ...wish, session: used.id })).sessions).toHaveLength(1);
+  expect((await store.purge({ ...request, session: used.id })).sessions).toHaveLength(1);
   expect((await store.verify({})).problems).toEqual([]);
   for (const each of [holder, store]) await each.close();
 });
 
 test("sub-sessions are purged with their parent, unless they were used since or execute its plan", async () => {
-  const { store, path } = await place();
+  const { store, path } = await openInTemp();
   const parent = await store.createSession(newSession());
   const child = await store.createSession(newSession({ parentSession: parent.id }));
   const grandchild = await store.createSession(newSession({ parentSession: child.id }));
@@ -199,20 +200,20 @@ test("sub-sessions are purged with their parent, unless they were used since or 
 });
 
 test("a node that becomes the tip of a session during the purge stays", async () => {
-  const at = await place();
-  const { store } = at;
-  const trunk = await work(store, at.directory, "alpha");
+  const opened = await openInTemp();
+  const { store } = opened;
+  const trunk = await work(store, opened.directory, "alpha");
   const side = await store.forkSession(trunk.id, trunk.first.id, { name: "side" });
   const lease = await store.acquire(trunk.id);
   for (let index = 0; index < 1000; index++) await store.appendNode(lease, null, userNode(`alpha ${index}`));
   const middle = (await store.path((await store.session(trunk.id))!.tip!))[500]!;
   await store.release(lease);
   await store.updateSession(trunk.id, { archivedAt: 5 });
-  const other = await openStore(at);
+  const other = await openStore(opened);
   const purging = store.purge(everything);
   let fork: Session | null = null;
   for (let tries = 0; fork === null && tries < 1000; tries++) {
-    await new Promise((resolve) => setImmediate(resolve));
+    await yieldToEventLoop();
     if ((await other.session(trunk.id)) === null) fork = await other.forkSession(side.id, middle.id, { name: null });
   }
   const report = await purging;

@@ -12,13 +12,13 @@ import { catchUp, Transcript, transcriptPath } from "../../transcript.ts";
 const root = mkdtempSync(join(tmpdir(), "skein-repair-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-async function place(holder = {}) {
+async function openInTemp(holder = {}) {
   const directory = join(root, Bun.randomUUIDv7());
-  const at = { path: join(directory, "store.db"), outputsDir: join(directory, "outputs") };
-  return { ...at, directory, store: await openStore({ ...at, holder }) };
+  const paths = { path: join(directory, "store.db"), outputsDir: join(directory, "outputs") };
+  return { ...paths, directory, store: await openStore({ ...paths, holder }) };
 }
 
-async function talk(store: Store, directory: string, count = 5) {
+async function createSession(store: Store, directory: string, count = 5) {
   const { session, lease, turn } = await beginTurn(store);
   for (let index = 0; index < count; index++) await store.appendNode(lease, turn.id, agentNode(`word${index} said`));
   await store.endTurn(lease, turn.id, okTurnEnd);
@@ -34,8 +34,8 @@ async function talk(store: Store, directory: string, count = 5) {
 const repairedKinds = (report: Awaited<ReturnType<Store["verify"]>>) => report.repaired?.map((item) => item.kind);
 
 test("a repair fills a gap, a torn end and a damaged line from the store, and loses no line of the file", async () => {
-  const { store, directory } = await place();
-  const { path, whole } = await talk(store, directory);
+  const { store, directory } = await openInTemp();
+  const { path, whole } = await createSession(store, directory);
   const lines = whole.split("\n");
   writeFileSync(path, lines.toSpliced(3, 2).join("\n"));
   expect(repairedKinds(await store.verify({ repair: true }))).toEqual(["transcript"]);
@@ -44,10 +44,10 @@ test("a repair fills a gap, a torn end and a damaged line from the store, and lo
   writeFileSync(path, whole.slice(0, -20));
   expect(await store.verify({ repair: true })).toMatchObject({ repaired: [{ subject: path }], problems: [] });
   expect(readFileSync(path, "utf8")).toBe(whole);
-  const stranger = JSON.stringify({ ...JSON.parse(lines[2]!), id: "elsewhere" });
-  writeFileSync(path, [...lines.slice(0, 3), stranger, "{ damaged", ...lines.slice(5)].join("\n"));
+  const foreign = JSON.stringify({ ...JSON.parse(lines[2]!), id: "elsewhere" });
+  writeFileSync(path, [...lines.slice(0, 3), foreign, "{ damaged", ...lines.slice(5)].join("\n"));
   expect((await store.verify({ repair: true })).problems).toEqual([]);
-  expect(readFileSync(path, "utf8")).toBe(lines.toSpliced(3, 0, stranger).join("\n"));
+  expect(readFileSync(path, "utf8")).toBe(lines.toSpliced(3, 0, foreign).join("\n"));
   expect(readFileSync(`${path}.damaged`, "utf8")).toContain("{ damaged");
   expect(readdirSync(dirname(path))).toHaveLength(2);
   expect((await store.verify({ repair: true })).repaired).toEqual([]);
@@ -55,21 +55,21 @@ test("a repair fills a gap, a torn end and a damaged line from the store, and lo
 });
 
 test("a missing transcript is written again, unless its project is missing too", async () => {
-  const { store, directory } = await place();
-  const { path, whole } = await talk(store, directory);
+  const { store, directory } = await openInTemp();
+  const { path, whole } = await createSession(store, directory);
   rmSync(path);
   expect(await store.verify({ repair: true })).toMatchObject({ repaired: [{ kind: "transcript" }], problems: [] });
   expect(readFileSync(path, "utf8")).toBe(whole);
-  const far = join(directory, "project", ".skein", "sessions", "x.jsonl");
+  const otherPath = join(directory, "project", ".skein", "sessions", "x.jsonl");
   const [session] = await store.listSessions({ project: null });
-  await store.updateSession(session!.id, { transcript: far });
-  expect(await store.verify({ repair: true })).toMatchObject({ repaired: [], problems: [{ kind: "transcript", subject: far }] });
+  await store.updateSession(session!.id, { transcript: otherPath });
+  expect(await store.verify({ repair: true })).toMatchObject({ repaired: [], problems: [{ kind: "transcript", subject: otherPath }] });
   expect(existsSync(join(directory, "project"))).toBe(false);
   await store.close();
 });
 
 test("a repair releases the leases of dead processes, and no others", async () => {
-  const dead = await place({ boot: "earlier" });
+  const dead = await openInTemp({ boot: "earlier" });
   const { session } = await beginTurn(dead.store);
   const store = await openStore(dead);
   const alive = await beginTurn(store);
@@ -81,36 +81,36 @@ test("a repair releases the leases of dead processes, and no others", async () =
 });
 
 test("a full-text index with missing or extra words is rebuilt", async () => {
-  const { store, path, directory } = await place();
-  await talk(store, directory, 700);
-  const found = async () => (await store.search("said", { project: null, limit: 1000 })).length;
-  expect(await found()).toBe(700);
+  const { store, path, directory } = await openInTemp();
+  await createSession(store, directory, 700);
+  const countHits = async () => (await store.search("said", { project: null, limit: 1000 })).length;
+  expect(await countHits()).toBe(700);
   const raw = new Database(path);
   raw.run("insert into words (words) values ('delete-all')");
-  expect(await found()).toBe(0);
+  expect(await countHits()).toBe(0);
   expect((await store.verify({})).problems).toMatchObject([{ kind: "search", message: expect.stringContaining("701 nodes") }]);
   expect(await store.verify({ repair: true })).toMatchObject({ repaired: [{ kind: "search" }], problems: [] });
-  expect(await found()).toBe(700);
+  expect(await countHits()).toBe(700);
   raw.close();
   await store.close();
 });
 
 test("output files without a row are removed, and those of a running call stay", async () => {
-  const { store, outputsDir } = await place();
+  const { store, outputsDir } = await openInTemp();
   const { session, lease } = await beginTurn(store);
   const output = store.openOutput(lease, "c1", "bash");
   output.write(new Uint8Array(100_000));
-  mkdirSync(join(outputsDir, "nobody"));
-  writeFileSync(join(outputsDir, "nobody", "3"), "x");
-  expect(await store.verify({ repair: true })).toMatchObject({ repaired: [{ kind: "output", subject: "nobody/3" }], problems: [] });
+  mkdirSync(join(outputsDir, "unknown"));
+  writeFileSync(join(outputsDir, "unknown", "3"), "x");
+  expect(await store.verify({ repair: true })).toMatchObject({ repaired: [{ kind: "output", subject: "unknown/3" }], problems: [] });
   expect(readdirSync(outputsDir)).toEqual([session.id]);
   expect(await output.close({}, 10)).not.toBeNull();
   await store.close();
 });
 
 test("a damaged page is listed with everything it hides, and a repair deletes nothing", async () => {
-  const { store, path, directory } = await place();
-  const { path: transcript, whole } = await talk(store, directory, 400);
+  const { store, path, directory } = await openInTemp();
+  const { path: transcript, whole } = await createSession(store, directory, 400);
   await store.close();
   const bytes = readFileSync(path);
   bytes.fill(0xaa, 4096 * 30, 4096 * 32);
@@ -125,8 +125,8 @@ test("a damaged page is listed with everything it hides, and a repair deletes no
 });
 
 test("a transcript that can't be written stays unchanged and is listed as a problem", async () => {
-  const { store, directory } = await place();
-  const { path, whole } = await talk(store, directory);
+  const { store, directory } = await openInTemp();
+  const { path, whole } = await createSession(store, directory);
   const gap = whole.split("\n").toSpliced(2, 1).join("\n");
   writeFileSync(path, gap);
   mkdirSync(`${path}.repairing`);
