@@ -82,6 +82,7 @@ async function main(argv: string[]): Promise<number> {
     selfCommand: selfCommand(),
     enclosingSession: around,
     exit: (code) => process.exit(code),
+    externalAgentNames: async () => (await import("./app/agents/external-agents.ts")).externalAgentNames,
     api: build,
   });
   const code = await runCli(argv, door);

@@ -14,6 +14,8 @@ import type { ExecutorProvider } from "../executors/executors.ts";
 import { cachedFindings } from "./agent-cache.ts";
 import { credentialSources } from "./agent-credentials.ts";
 
+export { externalAgentNames } from "../../agents/external/adapters/index.ts";
+
 export function createExternalAgents(ctx: AppContext, executors: ExecutorProvider, configured: AgentEntry[]): Agent[] {
   return [...externalAgents, ...configured].map((entry) => createLazyAgent(entry, ctx, executors));
 }

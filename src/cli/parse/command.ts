@@ -58,6 +58,8 @@ export type CommandContext = {
   version: string;
   /** The session that this process was started in, if any. */
   enclosingSession: () => EnclosingSession | null;
+  /** Names of the agents' CLIs that skein supports, installed or not. */
+  externalAgentNames: () => Promise<readonly string[]>;
   /** `text` gives up on a pipe that stays silent, unless it is told to wait because nothing else holds the task. */
   stdin: {
     isTty: boolean;

@@ -15,6 +15,7 @@ export type CommandContextDeps = {
   selfCommand: readonly string[];
   api: (overrides: AppOverrides) => Promise<Api>;
   enclosingSession: () => EnclosingSession | null;
+  externalAgentNames: () => Promise<readonly string[]>;
   /** Leaves now: the second Ctrl-C. */
   exit: (code: number) => never;
 };
@@ -41,6 +42,7 @@ export function createCommandContext(deps: CommandContextDeps): CommandContext {
     env,
     version: deps.version,
     enclosingSession: deps.enclosingSession,
+    externalAgentNames: deps.externalAgentNames,
     stdin: {
       isTty: isTerminal(0),
       text: readStdin,

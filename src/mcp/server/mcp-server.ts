@@ -24,6 +24,8 @@ import { toolsFor, type AnyTool } from "../tools/index.ts";
 export type McpServerDeps = {
   version: string;
   toolset: Toolset;
+  /** Names of the agents' CLIs, for the description of work_with. */
+  agentNames: readonly string[];
   /** `--project`, absolute; null if the client decides. */
   project: string | null;
   /** The working directory if it is in a project, else null. */
@@ -56,7 +58,7 @@ export async function serveOverStdio(deps: McpServerDeps, onStop: (stop: () => v
 
 export function createMcpServer(deps: McpServerDeps, era: Era): Server {
   const server = new Server({ name: "skein", version: deps.version }, { capabilities: { tools: {}, resources: {} } });
-  const tools = toolsFor(deps.toolset);
+  const tools = toolsFor(deps.toolset, deps.agentNames);
   const contextOf = (request: ServerContext) => createCallContext(deps, { server, era, request });
   server.setRequestHandler("tools/list", () => ({ tools: tools.map(toolListEntry) }));
   server.setRequestHandler("tools/call", async ({ params }, request) => {

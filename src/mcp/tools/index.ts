@@ -14,14 +14,13 @@ import { searchProjectHistory } from "./search-project-history.ts";
 import { sessionStatus } from "./team/session-status.ts";
 import { spawnAgent } from "./team/spawn-agent.ts";
 import { waitSession } from "./wait-session.ts";
-import { workWith } from "./work-with.ts";
+import { createWorkWith } from "./work-with.ts";
 
 // oxlint-disable-next-line typescript/no-explicit-any -- input and output of one tool fit each other; the table mixes many
 export type AnyTool = McpTool<any, any>;
 
 const sets: Record<Toolset, readonly AnyTool[]> = {
   core: [
-    workWith,
     consultWith,
     groupThink,
     waitSession,
@@ -35,7 +34,7 @@ const sets: Record<Toolset, readonly AnyTool[]> = {
   team: [orchestrate, spawnAgent, agentMessage, sessionStatus, listRoles],
 };
 
-/** `team` includes the core tools. */
-export function toolsFor(toolset: Toolset): readonly AnyTool[] {
-  return toolset === "core" ? sets.core : [...sets.core, ...sets.team];
+/** `team` includes the core tools. `agentNames` are for the description of work_with. */
+export function toolsFor(toolset: Toolset, agentNames: readonly string[]): readonly AnyTool[] {
+  return [createWorkWith(agentNames), ...sets.core, ...(toolset === "core" ? [] : sets.team)];
 }

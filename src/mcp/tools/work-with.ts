@@ -7,25 +7,25 @@ import { resolveContextPaths, type ContextPath } from "../turn/context-paths.ts"
 import { takeTurn } from "../turn/take-turn.ts";
 import { tool, type CallContext } from "./tool.ts";
 
-export const workWith = tool({
-  name: "work_with",
-  description:
-    "Have another coding agent (claude, codex, gemini, opencode, pi) work on this project. It gets the session's conversation. If status is running, call wait_session.",
-  input: workWithInput,
-  output: turnOutput,
-  async run({ agent, task, session_id, role, reasoning_effort, context }, ctx) {
-    const paths = resolveContextPaths(context, ctx);
-    const target = await resolveTarget(agent, reasoning_effort, ctx);
-    try {
-      return await takeTurn(
-        { sessionId: session_id, prompt: task, ...target, turn: { appendSystem: pathsText(paths), ...roleParam(role), ...target.turn } },
-        ctx,
-      );
-    } catch (error) {
-      throw error instanceof Fault && error.code === "model-api-only" ? apiOnly(error) : error;
-    }
-  },
-});
+export const createWorkWith = (agentNames: readonly string[]) =>
+  tool({
+    name: "work_with",
+    description: `Have another coding agent (${agentNames.join(", ")}) work on this project. It gets the session's conversation. If status is running, call wait_session.`,
+    input: workWithInput,
+    output: turnOutput,
+    async run({ agent, task, session_id, role, reasoning_effort, context }, ctx) {
+      const paths = resolveContextPaths(context, ctx);
+      const target = await resolveTarget(agent, reasoning_effort, ctx);
+      try {
+        return await takeTurn(
+          { sessionId: session_id, prompt: task, ...target, turn: { appendSystem: pathsText(paths), ...roleParam(role), ...target.turn } },
+          ctx,
+        );
+      } catch (error) {
+        throw error instanceof Fault && error.code === "model-api-only" ? apiOnly(error, agentNames) : error;
+      }
+    },
+  });
 
 /** The name of a role, or free text that describes one. */
 function roleParam(role: string | undefined): { role?: RoleRequest } {
@@ -54,6 +54,6 @@ function refuseUnknownEffort({ name, can: { efforts } }: AgentInfo, effort: stri
   });
 }
 
-function apiOnly({ message }: Fault): Fault {
-  return new Fault("model-api-only", message, { hint: "ask it with consult_with, or name an agent: claude, codex, gemini, opencode, pi" });
+function apiOnly({ message }: Fault, agentNames: readonly string[]): Fault {
+  return new Fault("model-api-only", message, { hint: `ask it with consult_with, or name an agent: ${agentNames.join(", ")}` });
 }

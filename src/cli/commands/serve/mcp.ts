@@ -44,7 +44,7 @@ async function runMcp(args: Args, ctx: CommandContext): Promise<number> {
   const misplaced = ["print", "remove", "json"].find((flag) => args.flags[flag] !== undefined);
   if (misplaced !== undefined) throw new Fault("usage", `--${misplaced} goes with mcp install`, { hint: usageLine(mcp) });
   refuseNesting(ctx.enclosingSession());
-  const parts = partsOf(args, ctx);
+  const parts = await partsOf(args, ctx);
   if (args.flags["http"]) return stayOnHttp(args, ctx, parts);
   if (args.flags["port"] !== undefined) throw new Fault("usage", "--port goes with --http");
   const { serveOverStdio } = await import("../../../mcp/server/mcp-server.ts");
@@ -75,7 +75,7 @@ function portIn(text: string): number {
 async function install(args: Args, ctx: CommandContext): Promise<number> {
   const misplaced = ["http", "port"].find((flag) => args.flags[flag] !== undefined);
   if (misplaced !== undefined) throw new Fault("usage", `--${misplaced} does not go with mcp install: clients start it on stdio`);
-  const { toolset, project } = partsOf(args, ctx);
+  const { toolset, project } = await partsOf(args, ctx);
   const handBack = args.flags["hand-back-after"];
   const serverArgs = [
     ...(args.flags["toolset"] === undefined ? [] : ["--toolset", toolset]),
@@ -85,11 +85,12 @@ async function install(args: Args, ctx: CommandContext): Promise<number> {
   return installIn(args, ctx, { project, serverArgs });
 }
 
-function partsOf(args: Args, ctx: CommandContext): McpServerDeps {
+async function partsOf(args: Args, ctx: CommandContext): Promise<McpServerDeps> {
   const toolset = args.flags["toolset"] === "team" ? "team" : "core";
   return {
     version: ctx.version,
     toolset,
+    agentNames: await ctx.externalAgentNames(),
     project: projectIn(args, ctx),
     workingDirectory: isProject(ctx.project) ? ctx.cwd : null,
     projectOf: ctx.projectOf,
