@@ -1,5 +1,5 @@
-// One participant is asked, in a sub-session of its own, and once or twice more where that can help. It may fail: that is
-// an outcome like any other. Only what stops the whole turn is told apart.
+// Asks one participant in its own sub-session, up to three times. A failure of the participant is a normal result. Only a
+// cancelled turn or a used-up budget stops the whole group.
 import { sleep } from "../../kit/flow/sleep.ts";
 import { Fault, messageOf, turnStatuses, type TurnError, type TurnStatus } from "../../protocol/api/error.ts";
 import type { ParticipantStatus } from "../../protocol/team/group.ts";
@@ -7,10 +7,10 @@ import type { DelegateRequest, DelegateResult, TurnContext } from "../../protoco
 import { addSpent, zeroSpent, type Spent } from "../../protocol/tree/usage.ts";
 import type { Participant } from "./participants.ts";
 
-const mostTries = 3;
+const maxTries = 3;
 
-/** What would be the same a moment later. */
-const lasting: readonly ParticipantStatus[] = [
+/** Statuses that a retry can't change. */
+const permanent: readonly ParticipantStatus[] = [
   "auth",
   "not-installed",
   "sandbox-unavailable",
@@ -22,7 +22,7 @@ const lasting: readonly ParticipantStatus[] = [
 
 export type ParticipantReply = { status: ParticipantStatus; text: string; tries: number; sessionId: string | null; spent: Spent };
 
-/** The turn is over: it was stopped, or its budget is used up. */
+/** Stops the whole turn: it was cancelled, or its budget is used up. */
 export type TurnHalt = { halt: TurnError };
 
 export type ParticipantQuestion = Pick<DelegateRequest, "task" | "title" | "call">;
@@ -35,23 +35,23 @@ export async function askParticipant(
 ): Promise<ParticipantReply | TurnHalt> {
   let spent = zeroSpent;
   for (let tries = 1; ; tries += 1) {
-    const once = await tryOnce(participant, question, context);
-    spent = addSpent(spent, once.spent);
-    const { status, text, sessionId } = once;
-    const over = status === "ok" ? null : haltedBy(once, context);
-    if (over !== null) return { halt: over };
-    if (status === "ok" || tries === mostTries || lasting.includes(status)) return { status, text, tries, sessionId, spent };
+    const attempt = await tryOnce(participant, question, context);
+    spent = addSpent(spent, attempt.spent);
+    const { status, text, sessionId } = attempt;
+    const halt = status === "ok" ? null : findHalt(attempt, context);
+    if (halt !== null) return { halt };
+    if (status === "ok" || tries === maxTries || permanent.includes(status)) return { status, text, tries, sessionId, spent };
     await sleep(retryAfterMs, context.signal);
   }
 }
 
-/** A participant can reach a limit of its own; only one of the whole run stops the others. */
-function haltedBy({ over }: Attempt, { signal, count }: TurnContext): TurnError | null {
+/** A participant may reach its own limit. Only a limit of the whole run stops the others. */
+function findHalt({ halt }: Attempt, { signal, count }: TurnContext): TurnError | null {
   if (signal.aborted) return { kind: "cancelled", message: "the group was stopped" };
-  return over ?? count(zeroSpent);
+  return halt ?? count(zeroSpent);
 }
 
-type Attempt = Omit<ParticipantReply, "tries"> & { over?: TurnError };
+type Attempt = Omit<ParticipantReply, "tries"> & { halt?: TurnError };
 
 async function tryOnce({ agent, model, isModel }: Participant, question: ParticipantQuestion, context: TurnContext): Promise<Attempt> {
   try {
@@ -66,21 +66,21 @@ async function tryOnce({ agent, model, isModel }: Participant, question: Partici
       signal: context.signal,
       onEvent: () => {},
     });
-    return { ...heard(result), sessionId: result.session, spent: result.spent };
+    return { ...replyOf(result), sessionId: result.session, spent: result.spent };
   } catch (error) {
-    const began = { sessionId: null, spent: zeroSpent };
-    const over = error instanceof Fault ? (error.cause as TurnError | undefined) : undefined;
-    if (over?.kind === "budget") return { status: "budget", text: over.message, ...began, over };
-    return { status: statusOf(error), text: messageOf(error), ...began };
+    const notStarted = { sessionId: null, spent: zeroSpent };
+    const halt = error instanceof Fault ? (error.cause as TurnError | undefined) : undefined;
+    if (halt?.kind === "budget") return { status: "budget", text: halt.message, ...notStarted, halt };
+    return { status: statusOf(error), text: messageOf(error), ...notStarted };
   }
 }
 
-function heard({ status, answer, error }: DelegateResult): Pick<Attempt, "status" | "text"> {
+function replyOf({ status, answer, error }: DelegateResult): Pick<Attempt, "status" | "text"> {
   if (status !== "ok") return { status, text: error?.message ?? status };
-  return answer.trim() === "" ? { status: "empty", text: "it answered with nothing" } : { status, text: answer };
+  return answer.trim() === "" ? { status: "empty", text: "its answer is empty" } : { status, text: answer };
 }
 
-/** How a turn would have ended that could not begin. */
+/** The status of a turn that could not start. */
 function statusOf(error: unknown): TurnStatus {
   const code = error instanceof Fault ? error.code : "";
   return turnStatuses.find((status) => status === code) ?? "broken";

@@ -1,19 +1,19 @@
-// The agent behind group_think: it asks several others, each in a sub-session, and itself does nothing but record who
-// said what. What it leaves on the path is enough to go on from after any interruption.
-import { createFeed } from "../../kit/flow/feed.ts";
-import { Fault, messageOf } from "../../protocol/api/error.ts";
-import { objectiveText, readGroup, groupOutcome, type GroupOutcome, type GroupRecord, type GroupTask } from "../../protocol/team/group.ts";
+// The agent behind group_think: asks several participants in sub-sessions and records their statements as nodes. Those nodes
+// are its only state, so that it can continue after any interruption.
+import { Fault } from "../../protocol/api/error.ts";
+import { objectiveText, readGroup, groupOutcome, type GroupOutcome } from "../../protocol/team/group.ts";
 import { textOf, type NewNode, type Node } from "../../protocol/tree/node.ts";
 import type { EnforcedPolicy, Policy } from "../../protocol/api/policy.ts";
-import type { Agent, AgentEvent, TurnCheckInput, TurnContext, TurnInput } from "../../protocol/api/ports.ts";
+import type { Agent, TurnCheckInput, TurnContext, TurnInput } from "../../protocol/api/ports.ts";
 import type { TurnEnd } from "../../protocol/tree/turn.ts";
 import { runGroup } from "./run-group.ts";
 import { resolveParticipants, chooseSynthesizer, type KnownNames } from "./participants.ts";
 import { noPreview } from "../no-preview.ts";
+import { streamTurn } from "../stream-turn.ts";
 
 export type GroupAgentDeps = {
   knownNames: () => KnownNames;
-  /** How long a participant that failed is left alone before it is asked again. */
+  /** Delay before a participant that failed is asked again. */
   retryAfterMs: number;
   enforced: (policy: Policy) => Promise<EnforcedPolicy>;
 };
@@ -24,58 +24,50 @@ export function groupAgent(deps: GroupAgentDeps): Agent {
     takesTasks: false,
     check: async ({ group }: TurnCheckInput) => {
       if (group === null) throw new Fault("usage", "the agent group takes no task", { hint: "it takes an objective and participants" });
-      const seats = resolveParticipants(group.participants, deps.knownNames());
-      chooseSynthesizer(group, seats, deps.knownNames());
+      const participants = resolveParticipants(group.participants, deps.knownNames());
+      chooseSynthesizer(group, participants, deps.knownNames());
     },
     preview: noPreview,
-    takeTurn: (input, context) => takeTurn(deps, input, context),
+    takeTurn: (input, context) =>
+      streamTurn((emit) => {
+        const add: Add = (node) => new Promise((resolve) => emit({ type: "node", node, recorded: resolve }));
+        return takeTurn(deps, { input, context, add });
+      }),
     enforced: deps.enforced,
   };
 }
 
 type Add = (node: NewNode) => Promise<Node>;
 
-async function* takeTurn(deps: GroupAgentDeps, input: TurnInput, context: TurnContext): AsyncGenerator<AgentEvent> {
-  const feed = createFeed<AgentEvent>();
-  const add: Add = (node) => new Promise((resolve) => feed.push({ type: "node", node, recorded: resolve }));
-  void think(deps, input, context, add)
-    .catch((error: unknown): TurnEnd => ({ status: "broken", error: { kind: "broken", message: messageOf(error) } }))
-    .then((end) => feed.push({ type: "end", end }))
-    .finally(() => feed.end());
-  yield* feed;
-}
+type GroupTurn = { input: TurnInput; context: TurnContext; add: Add };
 
-async function think(deps: GroupAgentDeps, { group, path }: TurnInput, context: TurnContext, add: Add): Promise<TurnEnd> {
+async function takeTurn(deps: GroupAgentDeps, { input: { group, path }, context, add }: GroupTurn): Promise<TurnEnd> {
   if (group === null) throw new Fault("internal", "a turn of the agent group has no objective");
-  const found = readGroup(path, objectiveText(group));
-  if (found.answer !== null) return { status: "ok", answer: textOf(found.answer) };
-  const ended = await work(deps, group, found, context, add);
-  const outcome = groupOutcome(found.statements);
-  if (ended !== null) return { ...ended, answer: outcome.deliverable ?? "" };
-  await add({ author: "agent", parts: [{ kind: "text", text: answerText(outcome) }] });
-  return { status: "ok" };
-}
-
-/** What is said is added to what was found. */
-async function work(deps: GroupAgentDeps, group: GroupTask, found: GroupRecord, context: TurnContext, add: Add): Promise<TurnEnd | null> {
-  const seats = resolveParticipants(group.participants, deps.knownNames());
+  const record = readGroup(path, objectiveText(group));
+  if (record.answer !== null) return { status: "ok", answer: textOf(record.answer) };
+  const participants = resolveParticipants(group.participants, deps.knownNames());
   const prompt: NewNode = { author: "user", parts: [{ kind: "text", text: objectiveText(group) }] };
-  return runGroup({
+  // runGroup adds the new statements to `record.statements`.
+  const failure = await runGroup({
     group,
-    participants: seats,
-    synthesizer: chooseSynthesizer(group, seats, deps.knownNames()),
-    promptNode: found.promptNode ?? (await add(prompt)).id,
-    conversation: found.conversation,
-    statements: found.statements,
+    participants,
+    synthesizer: chooseSynthesizer(group, participants, deps.knownNames()),
+    promptNode: record.promptNode ?? (await add(prompt)).id,
+    conversation: record.conversation,
+    statements: record.statements,
     context,
     retryAfterMs: deps.retryAfterMs,
     record: async (said, text) => {
       await add({ author: "note", note: { about: "group", said }, parts: [{ kind: "text", text }] });
     },
   });
+  const outcome = groupOutcome(record.statements);
+  if (failure !== null) return { ...failure, answer: outcome.deliverable ?? "" };
+  await add({ author: "agent", parts: [{ kind: "text", text: answerText(outcome) }] });
+  return { status: "ok" };
 }
 
-/** The deliverable, and after it what it does not say: who disagrees, and who could not be heard. */
+/** The deliverable, followed by dissent and failed participants. */
 function answerText({ deliverable, dissent, participants }: GroupOutcome): string {
   const failed = participants.filter(({ status }) => status !== "ok");
   const sections = [

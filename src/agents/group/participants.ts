@@ -1,52 +1,52 @@
-// Who takes part in a group: a name is an agent, which looks around with its tools behind read-only walls, or a model,
-// which is asked and has none.
+// Resolves the participants of a group. A name is an agent, which has its tools in a read-only sandbox, or a model, which has
+// no tools.
 import { nearestWord } from "../../kit/text/nearest-word.ts";
 import { parseModelName, findVendor } from "../../models/vendors.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import type { GroupTask } from "../../protocol/team/group.ts";
 
 export type Participant = {
-  /** As it was named; one that was named twice is told apart. */
+  /** The name from the request, with a number if it occurs twice. */
   name: string;
   agent: string;
   model: string | null;
   isModel: boolean;
 };
 
-/** Agents by name, and the vendors of the configuration. */
+/** Names of all agents, and of the vendors in the configuration. */
 export type KnownNames = { agents: readonly string[]; vendors: readonly string[] };
 
-/** Throws for a name that is nobody's. Whether it can be asked at all shows when it is. */
+/** Throws for an unknown name. Does not check whether the agent or model works. */
 export function resolveParticipants(names: readonly string[], known: KnownNames): Participant[] {
-  const seen = new Map<string, number>();
+  const counts = new Map<string, number>();
   return names.map((name) => {
-    const count = (seen.get(name) ?? 0) + 1;
-    seen.set(name, count);
-    const seat = resolveParticipant(name, known);
-    return count === 1 ? seat : { ...seat, name: `${name} #${count}` };
+    const count = (counts.get(name) ?? 0) + 1;
+    counts.set(name, count);
+    const participant = resolveParticipant(name, known);
+    return count === 1 ? participant : { ...participant, name: `${name} #${count}` };
   });
 }
 
-/** Who writes the deliverable: whoever is named, the first model that takes part, or the project's own. */
-export function chooseSynthesizer({ synthesizer }: GroupTask, seats: Participant[], known: KnownNames): Participant {
+/** The writer of the deliverable: the named one, else the first participant that is a model, else the project's model. */
+export function chooseSynthesizer({ synthesizer }: GroupTask, participants: Participant[], known: KnownNames): Participant {
   if (synthesizer !== null) return resolveParticipant(synthesizer, known);
-  return seats.find(({ isModel }) => isModel) ?? { name: "the project's model", agent: "native", model: null, isModel: true };
+  return participants.find(({ isModel }) => isModel) ?? { name: "the project's model", agent: "native", model: null, isModel: true };
 }
 
 function resolveParticipant(name: string, { agents, vendors }: KnownNames): Participant {
   if (agents.includes(name)) return { name, agent: name, model: null, isModel: false };
   const model = { name, agent: "native", model: name, isModel: true };
   if (findVendor(name) !== undefined) return model;
-  const near = nearestWord(name, agents);
-  const fault = new Fault("usage", `no agent or model "${name}"${near === null ? "" : `; did you mean ${near}?`}`, {
+  const nearest = nearestWord(name, agents);
+  const fault = new Fault("usage", `no agent or model "${name}"${nearest === null ? "" : `; did you mean ${nearest}?`}`, {
     hint: `the agents are: ${agents.join(", ")}; a model is vendor/id, as in anthropic/claude-opus-5-5`,
   });
-  const vendor = vendorIn(name);
+  const vendor = vendorOf(name);
   if (vendor === null || (findVendor(vendor) === undefined && !vendors.includes(vendor) && vendor !== "replay")) throw fault;
   return model;
 }
 
-function vendorIn(name: string): string | null {
+function vendorOf(name: string): string | null {
   try {
     return parseModelName(name).vendor;
   } catch (error) {

@@ -1,5 +1,5 @@
-// The group's work from where it stands to its end: discussion, synthesis, validation. All it knows is what was said,
-// so it goes on from any point at which it was interrupted. A participant that fails is left out from then on.
+// Runs a group: discussion, synthesis, validation. The earlier statements are its only state, so that it can continue after
+// any interruption. A participant that fails is left out from then on.
 import { oneLine } from "../../kit/text/cut-text.ts";
 import {
   groupOutcome,
@@ -19,22 +19,24 @@ export type GroupRun = {
   group: GroupTask;
   participants: Participant[];
   synthesizer: Participant;
-  /** The node that says what was asked. */
+  /** The node with the objective. */
   promptNode: string;
   conversation: PromptContext["conversation"];
   statements: Statement[];
   context: TurnContext;
   retryAfterMs: number;
-  /** Resolves when it is stored. */
+  /** Resolves when the statement is stored. */
   record: (said: StatementInfo, text: string) => Promise<void>;
 };
 
-const titleChars = 120;
+const maxTitleLength = 120;
 
-/** Whoever failed since this turn began, and what stops it. */
+/** `failed` has the participants that failed in this turn. `halt` stops the turn. */
 type Progress = GroupRun & { failed: Set<string>; halt: TurnEnd | null };
 
-/** Null when there is a deliverable and everyone was heard on it; otherwise how the turn ends without that. */
+type Round = { phase: GroupPhase; round: number };
+
+/** Null if there is a validated deliverable, else the end of the failed turn. */
 export async function runGroup(run: GroupRun): Promise<TurnEnd | null> {
   const progress: Progress = { ...run, failed: new Set(), halt: null };
   for (const phase of [discuss, synthesize, validate]) {
@@ -45,85 +47,85 @@ export async function runGroup(run: GroupRun): Promise<TurnEnd | null> {
 }
 
 async function discuss(progress: Progress): Promise<void> {
-  const { group, participants: seats, statements: said } = progress;
-  if (said.some(({ phase }) => phase !== "discussion")) return;
-  for (let round = lastRound(said, "discussion"); round <= group.discussionRounds && progress.halt === null; round += 1)
-    await askEveryone(progress, "discussion", round, (asked) => discussionTask(asked, round));
-  if (progress.halt !== null || said.some(({ status }) => status === "ok")) return;
-  const why = seats.map(({ name }) => said.findLast(({ who }) => who === name)).filter((last) => last !== undefined);
-  const kind = why[0]?.status;
-  const message = `no participant could be heard: ${why.map(({ who, status, text }) => `${who} (${status}): ${text}`).join("; ")}`;
+  const { group, participants, statements } = progress;
+  if (statements.some(({ phase }) => phase !== "discussion")) return;
+  for (let round = lastRound(statements, "discussion"); round <= group.discussionRounds && progress.halt === null; round += 1)
+    await askEveryone(progress, { phase: "discussion", round }, (ctx) => discussionTask(ctx, round));
+  if (progress.halt !== null || statements.some(({ status }) => status === "ok")) return;
+  const failures = participants.map(({ name }) => statements.findLast(({ who }) => who === name)).filter((last) => last !== undefined);
+  const kind = failures[0]?.status;
+  const message = `no participant answered: ${failures.map(({ who, status, text }) => `${who} (${status}): ${text}`).join("; ")}`;
   const status = kind === undefined || kind === "empty" || kind === "ok" ? "broken" : kind;
   progress.halt = { status, error: { kind: status, message } };
 }
 
-/** Where the one whose task it is can't, another model that takes part does it. */
+/** If the synthesizer fails, another participating model writes the deliverable. */
 async function synthesize(progress: Progress): Promise<void> {
-  const { statements: said, participants: seats, synthesizer, failed } = progress;
-  const others = seats.filter(({ name, isModel }) => isModel && name !== synthesizer.name);
-  const able = [synthesizer, ...others].filter(({ name }) => !failed.has(name));
-  for (const seat of able.length === 0 ? [synthesizer] : able) {
-    if (progress.halt !== null || groupOutcome(said).deliverable !== null) return;
-    await askOne(progress, seat, "synthesis", 1, synthesisTask(promptContext(progress, seat)));
+  const { statements, participants, synthesizer, failed } = progress;
+  const others = participants.filter(({ name, isModel }) => isModel && name !== synthesizer.name);
+  const candidates = [synthesizer, ...others].filter(({ name }) => !failed.has(name));
+  for (const writer of candidates.length === 0 ? [synthesizer] : candidates) {
+    if (progress.halt !== null || groupOutcome(statements).deliverable !== null) return;
+    await askOne(progress, writer, { phase: "synthesis", round: 1, task: synthesisTask(promptContext(progress, writer)) });
   }
-  const last = said.findLast(({ phase }) => phase === "synthesis");
+  const last = statements.findLast(({ phase }) => phase === "synthesis");
   if (progress.halt !== null || last === undefined || last.status === "ok") return;
   const status = last.status === "empty" ? "broken" : last.status;
-  progress.halt = { status, error: { kind: status, message: `nobody could write the deliverable: ${last.who}: ${last.text}` } };
+  progress.halt = { status, error: { kind: status, message: `no participant could write the deliverable: ${last.who}: ${last.text}` } };
 }
 
 async function validate(progress: Progress): Promise<void> {
-  const { group, statements: said } = progress;
-  for (let round = lastRound(said, "validation"); round <= group.validationRounds && progress.halt === null; round += 1) {
-    if (!said.some((each) => each.phase === "refinement" && each.round === round)) {
-      const deliverable = groupOutcome(said).deliverable ?? "";
-      await askEveryone(progress, "validation", round, (asked) => validationTask(asked, deliverable));
-      if (progress.halt !== null || isSettled(said, round)) return;
+  const { group, statements } = progress;
+  for (let round = lastRound(statements, "validation"); round <= group.validationRounds && progress.halt === null; round += 1) {
+    if (!statements.some((statement) => statement.phase === "refinement" && statement.round === round)) {
+      const deliverable = groupOutcome(statements).deliverable ?? "";
+      await askEveryone(progress, { phase: "validation", round }, (ctx) => validationTask(ctx, deliverable));
+      if (progress.halt !== null || allAgree(statements, round)) return;
       await refine(progress, round, deliverable);
     }
   }
 }
 
-/** By whoever wrote it. When that fails, the deliverable stays what it was. */
+/** The writer of the deliverable improves it. If that fails, the deliverable stays as it was. */
 async function refine(progress: Progress, round: number, deliverable: string): Promise<void> {
-  const { statements: said, participants: seats, synthesizer } = progress;
-  const writer = said.findLast(({ phase, status }) => phase === "synthesis" && status === "ok")?.who;
-  const seat = seats.find(({ name }) => name === writer) ?? synthesizer;
-  await askOne(progress, seat, "refinement", round, refinementTask(promptContext(progress, seat), deliverable, commentsOf(said, round)));
+  const { statements, participants, synthesizer } = progress;
+  const writerName = statements.findLast(({ phase, status }) => phase === "synthesis" && status === "ok")?.who;
+  const writer = participants.find(({ name }) => name === writerName) ?? synthesizer;
+  const task = refinementTask(promptContext(progress, writer), deliverable, commentsOf(statements, round));
+  await askOne(progress, writer, { phase: "refinement", round, task });
 }
 
-function commentsOf(said: Statement[], round: number): Statement[] {
-  return said.filter((each) => each.phase === "validation" && each.round === round && each.status === "ok");
+function commentsOf(statements: Statement[], round: number): Statement[] {
+  return statements.filter((statement) => statement.phase === "validation" && statement.round === round && statement.status === "ok");
 }
 
-/** Nobody would change anything. */
-function isSettled(said: Statement[], round: number): boolean {
-  return commentsOf(said, round).every(({ text }) => parseVerdict(text).agrees === true);
+function allAgree(statements: Statement[], round: number): boolean {
+  return commentsOf(statements, round).every(({ text }) => parseVerdict(text).agrees === true);
 }
 
-/** Those who were not heard in this round yet, so many at a time; each sees what was said until then. */
-async function askEveryone(progress: Progress, phase: GroupPhase, round: number, taskFor: (asked: PromptContext) => string): Promise<void> {
-  const { group, participants: seats, statements: said, failed } = progress;
-  const isHeard = (name: string) =>
-    said.some((each) => each.phase === phase && each.round === round && each.who === name && each.status === "ok");
-  const waiting = seats.filter(({ name }) => !failed.has(name) && !isHeard(name));
-  const next = async (): Promise<void> => {
-    for (let seat = waiting.shift(); seat !== undefined && progress.halt === null; seat = waiting.shift())
-      await askOne(progress, seat, phase, round, taskFor(promptContext(progress, seat)));
+/** Asks participants without a statement in this round, `parallelLimit` at a time. Each sees all statements made until then. */
+async function askEveryone(progress: Progress, { phase, round }: Round, taskFor: (ctx: PromptContext) => string): Promise<void> {
+  const { group, participants, statements, failed } = progress;
+  const hasAnswered = (name: string) =>
+    statements.some((each) => each.phase === phase && each.round === round && each.who === name && each.status === "ok");
+  const waiting = participants.filter(({ name }) => !failed.has(name) && !hasAnswered(name));
+  const worker = async (): Promise<void> => {
+    for (let next = waiting.shift(); next !== undefined && progress.halt === null; next = waiting.shift())
+      await askOne(progress, next, { phase, round, task: taskFor(promptContext(progress, next)) });
   };
-  await Promise.all(Array.from({ length: group.parallelLimit }, next));
+  await Promise.all(Array.from({ length: group.parallelLimit }, worker));
 }
 
-async function askOne(progress: Progress, participant: Participant, phase: GroupPhase, round: number, task: string): Promise<void> {
+async function askOne(progress: Progress, participant: Participant, { phase, round, task }: Round & { task: string }): Promise<void> {
   const call = `${phase} ${round}: ${participant.name}`;
-  const question = { task, call, title: `${call}: ${oneLine(progress.group.objective, titleChars)}` };
+  const question = { task, call, title: `${call}: ${oneLine(progress.group.objective, maxTitleLength)}` };
   const reply = await askParticipant(participant, question, progress.context, progress.retryAfterMs);
   if ("halt" in reply) {
     progress.halt ??= { status: reply.halt.kind, error: reply.halt };
     return;
   }
   const { status, text, tries, sessionId, spent } = reply;
-  const said: StatementInfo = {
+  const statement: StatementInfo = {
     asked: progress.promptNode,
     phase,
     round,
@@ -134,15 +136,15 @@ async function askOne(progress: Progress, participant: Participant, phase: Group
     costUsd: spent.costUsd,
   };
   if (status !== "ok" && phase !== "refinement") progress.failed.add(participant.name);
-  progress.statements.push({ ...said, text });
-  await progress.record(said, text);
+  progress.statements.push({ ...statement, text });
+  await progress.record(statement, text);
 }
 
-function promptContext({ group, participants: seats, conversation: around, statements: said }: Progress, seat: Participant): PromptContext {
-  return { group, participants: seats, conversation: around, statements: [...said], participant: seat };
+function promptContext({ group, participants, conversation, statements }: Progress, participant: Participant): PromptContext {
+  return { group, participants, conversation, statements: [...statements], participant };
 }
 
-/** Where it goes on: rounds before one that was begun are over. */
-function lastRound(said: Statement[], phase: GroupPhase): number {
-  return Math.max(1, ...said.filter((each) => each.phase === phase).map(({ round }) => round));
+/** The round to continue with: all earlier rounds are complete. */
+function lastRound(statements: Statement[], phase: GroupPhase): number {
+  return Math.max(1, ...statements.filter((each) => each.phase === phase).map(({ round }) => round));
 }
