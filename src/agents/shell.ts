@@ -1,17 +1,16 @@
 // The agent behind `skein exec`: runs one command in the executor, without a model. The output becomes a user node with a
 // handle, so that the next request includes it.
 import { cutText } from "../kit/text/cut-text.ts";
-import { Fault, messageOf } from "../protocol/api/error.ts";
-import type { TransientEventBody } from "../protocol/tree/event.ts";
+import { Fault } from "../protocol/api/error.ts";
 import type { Handle } from "../protocol/tree/handle.ts";
-import type { NewNode } from "../protocol/tree/node.ts";
+import { maxResultBytes, type NewNode } from "../protocol/tree/node.ts";
 import type { EnforcedPolicy, Policy } from "../protocol/api/policy.ts";
-import type { Agent, AgentEvent, Executor, TurnContext, TurnInput } from "../protocol/api/ports.ts";
-import { createFeed } from "../kit/flow/feed.ts";
+import type { Agent, Executor, TurnContext, TurnInput } from "../protocol/api/ports.ts";
+import type { TurnEnd } from "../protocol/tree/turn.ts";
 import { outputEvents } from "./native/tools/output-events.ts";
 import { noPreview } from "./no-preview.ts";
+import { streamTurn, type Emit } from "./stream-turn.ts";
 
-const excerptBytes = 32 * 1024;
 const call = "exec";
 /** Even an empty output is stored: its handle has the exit code. */
 const storeAlways = -1;
@@ -30,31 +29,23 @@ export function shellAgent(deps: ShellAgentDeps): Agent {
       throw new Fault("usage", "the agent shell takes no task", { hint: 'use skein exec <session> "command"' });
     },
     preview: noPreview,
-    takeTurn: (input, context) => runCommand(deps, input, context),
+    takeTurn: (input, context) => streamTurn((emit) => runCommand(deps, { input, context, emit })),
     enforced: deps.enforced,
   };
 }
 
-async function* runCommand(deps: ShellAgentDeps, input: TurnInput, context: TurnContext): AsyncGenerator<AgentEvent> {
+type CommandTurn = { input: TurnInput; context: TurnContext; emit: Emit };
+
+async function runCommand(deps: ShellAgentDeps, turn: CommandTurn): Promise<TurnEnd> {
+  const { input, context, emit } = turn;
   const command = input.command ?? "";
-  yield { type: "passing", event: { type: "tool.started", call, name: "bash", input: { command } } };
-  const feed = createFeed<AgentEvent>();
-  void execute(deps, command, input, context, (event) => feed.push({ type: "passing", event }))
-    .then((node) => feed.push({ type: "node", node, recorded: () => {} }))
-    .then(() => feed.push({ type: "end", end: { status: context.signal.aborted ? "cancelled" : "ok" } }))
-    .catch((error: unknown) => feed.push({ type: "end", end: { status: "broken", error: { kind: "broken", message: messageOf(error) } } }))
-    .finally(() => feed.end());
-  yield* feed;
+  emit({ type: "passing", event: { type: "tool.started", call, name: "bash", input: { command } } });
+  emit({ type: "node", node: await execute(deps, command, turn), recorded: () => {} });
+  return { status: context.signal.aborted ? "cancelled" : "ok" };
 }
 
-async function execute(
-  deps: ShellAgentDeps,
-  command: string,
-  input: TurnInput,
-  context: TurnContext,
-  emit: (event: TransientEventBody) => void,
-): Promise<NewNode> {
-  const events = outputEvents((text) => emit({ type: "tool.output", call, text }));
+async function execute(deps: ShellAgentDeps, command: string, { input, context, emit }: CommandTurn): Promise<NewNode> {
+  const events = outputEvents((text) => emit({ type: "passing", event: { type: "tool.output", call, text } }));
   await context.keepFiles();
   const sink = context.keepOutput(call, "bash");
   const outcome = await deps.executor(input).callTool(
@@ -73,14 +64,14 @@ async function execute(
     },
   );
   events.flush();
-  for (const denial of outcome.denied ?? []) emit({ type: "tool.denied", call, ...denial });
+  for (const denial of outcome.denied ?? []) emit({ type: "passing", event: { type: "tool.denied", call, ...denial } });
   const metadata = { command, exitCode: outcome.exitCode ?? null, durationMs: outcome.durationMs ?? 0 };
   const handle = await sink.close(metadata, storeAlways);
   const { copies } = input;
   if (copies !== undefined && outcome.isError)
     throw new Fault("file-unreadable", `${copies.source} ${copies.identifier}: ${lastLine(outcome.text)}`);
   const title = copies === undefined ? `$ ${command}` : `[${copies.source} ${copies.identifier}]`;
-  const sentBytes = copies?.sentBytes ?? excerptBytes;
+  const sentBytes = copies?.sentBytes ?? maxResultBytes;
   const excerpt = `${title}\n${cutText(outcome.text, sentBytes, { keep: "both" }).text}`;
   if (handle === null) return { author: "user", parts: [{ kind: "text", text: excerpt }] };
   return {

@@ -10,25 +10,25 @@ const schema = {
 
 describe("an answer", () => {
   const cases: [string, string, RegExp | null][] = [
-    ["that satisfies the schema is fine", '{"count": 3}', null],
-    ["in a fenced block is fine", '```json\n{"count": 3}\n```', null],
-    ["in a fence without a language is fine", '\n```\n{"count": 3}\n```\n', null],
-    ["with an unknown format is not judged by it", '{"count": 3, "when": "soon"}', null],
-    ["that is no JSON is told so", "three", /^It is not JSON: /],
-    ["with words around the JSON is not JSON", 'Here: {"count": 3}', /^It is not JSON: /],
-    ["of the wrong type is told where", '{"count": "3"}', /^At \/count: must be integer\.$/],
-    ["that lacks a field is told which", "{}", /^At the top: must have required property 'count'\.$/],
-    ["that is empty is not JSON", "", /^It is not JSON: /],
+    ["an answer that satisfies the schema is valid", '{"count": 3}', null],
+    ["an answer in a fenced block is valid", '```json\n{"count": 3}\n```', null],
+    ["an answer in a fence without a language is valid", '\n```\n{"count": 3}\n```\n', null],
+    ["formats are not checked", '{"count": 3, "when": "soon"}', null],
+    ["an answer that is not JSON is reported", "three", /^It is not JSON: /],
+    ["an answer with words around the JSON is not JSON", 'Here: {"count": 3}', /^It is not JSON: /],
+    ["a wrong type is reported with its path", '{"count": "3"}', /^At \/count: must be integer\.$/],
+    ["a missing field is reported with its name", "{}", /^At the top: must have required property 'count'\.$/],
+    ["an empty answer is not JSON", "", /^It is not JSON: /],
   ];
   for (const [title, text, problem] of cases) {
     test(title, () => {
-      const found = checkAnswer(schema, text);
-      if (problem === null) expect(found).toBeNull();
-      else expect(found).toMatch(problem);
+      const result = checkAnswer(schema, text);
+      if (problem === null) expect(result).toBeNull();
+      else expect(result).toMatch(problem);
     });
   }
 
-  test("is checked against draft 2020-12 and against older schemas that say so", () => {
+  test("an answer is checked against draft 2020-12, or an older draft that the schema names", () => {
     expect(checkAnswer({ $schema: "https://json-schema.org/draft/2020-12/schema", prefixItems: [{ type: "integer" }] }, '["x"]')).toContain(
       "must be integer",
     );
@@ -36,11 +36,11 @@ describe("an answer", () => {
   });
 });
 
-test("a schema that is none is a mistake of the user's", () => {
+test("an invalid schema is a usage error", () => {
   expect(() => checkAnswer({ type: "sthing" }, "{}")).toThrow("the JSON schema is not valid");
 });
 
-test("only a fence around everything is taken off", () => {
+test("only a fence around the whole text is removed", () => {
   expect(stripFence("```json\n1\n```")).toBe("1");
   expect(stripFence("a ```json\n1\n``` b")).toBe("a ```json\n1\n``` b");
 });

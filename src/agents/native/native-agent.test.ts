@@ -1,4 +1,4 @@
-// The native turn with a scripted model and the real tools in this process: what it makes of odd answers.
+// Tests native turns with a scripted model and the real tools in this process, mostly with unusual answers.
 import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,14 +15,14 @@ type Answer = { parts: Part[]; stop?: Extract<ModelEvent, { type: "done" }>["sto
 type Request = Pick<ModelRequest, "messages">;
 
 const usage = { input: 10, output: 5, cacheRead: 0, cacheWrite: 0 };
-const said = (text: string): Part => ({ kind: "text", text });
-const called = (id: string, command: string): CallPart => ({ kind: "call", id, name: "bash", input: { command } });
+const textPart = (text: string): Part => ({ kind: "text", text });
+const bashCall = (id: string, command: string): CallPart => ({ kind: "call", id, name: "bash", input: { command } });
 
-/** Takes a turn in which the model gives these answers, the last one again and again. */
-async function turnWith(
+/** Runs a turn in which the model gives these answers, the last one repeatedly. */
+async function runTurn(
   answers: Answer[],
   change: Partial<TurnInput> = {},
-  around: Partial<TurnContext> = {},
+  contextChange: Partial<TurnContext> = {},
 ): Promise<{ end: TurnEnd | null; requests: Request[]; nodes: NewNode[] }> {
   const directory = mkdtempSync(join(tmpdir(), "skein-loop-"));
   const requests: Request[] = [];
@@ -42,7 +42,7 @@ async function turnWith(
     }),
     executor: () => executor,
     enforced: async () => {
-      throw new Error("not asked for here");
+      throw new Error("this test does not call it");
     },
     toolEnv: {},
     contextFiles: () => [],
@@ -58,11 +58,11 @@ async function turnWith(
     turn: "u",
     at: 0,
   });
-  const input = { ...turn, directory, project: directory, path: [stored({ author: "user", parts: [said("go")] })], ...change };
+  const input = { ...turn, directory, project: directory, path: [stored({ author: "user", parts: [textPart("go")] })], ...change };
   let end: TurnEnd | null = null;
   const nodes: NewNode[] = [];
   try {
-    for await (const event of agent.takeTurn(input, { ...context, ...around })) {
+    for await (const event of agent.takeTurn(input, { ...context, ...contextChange })) {
       if (event.type === "node") {
         nodes.push(event.node);
         event.recorded(stored(event.node));
@@ -108,11 +108,11 @@ const context = {
   keepAlive: () => {},
   readOutput: async () => new ReadableStream<Uint8Array>(),
   delegate: async () => {
-    throw new Error("nothing is delegated here");
+    throw new Error("this test delegates nothing");
   },
   reserve: async () => () => {},
   count: () => null,
-  ask: () => Promise.reject(new Error("nobody is there")),
+  ask: () => Promise.reject(new Error("this test has no user")),
   canAsk: false,
   takeInput: async () => [],
   registerPausable: () => () => {},
@@ -121,9 +121,9 @@ const context = {
 };
 
 test("calls of one message with the same id each get their own result", async () => {
-  const { end, requests } = await turnWith([
-    { parts: [called("same", "echo one"), called("same", "echo two")], stop: "calls" },
-    { parts: [said("done")] },
+  const { end, requests } = await runTurn([
+    { parts: [bashCall("same", "echo one"), bashCall("same", "echo two")], stop: "calls" },
+    { parts: [textPart("done")] },
   ]);
   expect(end).toMatchObject({ status: "ok", answer: "done" });
   const results = requests[1]?.messages.at(-1)?.parts.map((part) => (part.kind === "result" ? [part.call, part.text.trim()] : []));
@@ -133,38 +133,38 @@ test("calls of one message with the same id each get their own result", async ()
   ]);
 });
 
-test("an answer that was cut at the output limit and gone on with is one answer", async () => {
-  const { end } = await turnWith([{ parts: [said("first half, ")], stop: "length" }, { parts: [said("second half")] }]);
+test("an answer that is cut at the output limit and continued is one answer", async () => {
+  const { end } = await runTurn([{ parts: [textPart("first half, ")], stop: "length" }, { parts: [textPart("second half")] }]);
   expect(end).toEqual({ status: "ok", answer: "first half, second half" });
 });
 
-test("an answer that never ends is too long, and all of it is kept", async () => {
-  const { end } = await turnWith([{ parts: [said("more ")], stop: "length" }]);
+test("an answer that never ends is too long, and all of its text is returned", async () => {
+  const { end } = await runTurn([{ parts: [textPart("more ")], stop: "length" }]);
   expect(end).toMatchObject({ status: "too-long", answer: "more more more " });
 });
 
-test("a model that only thinks is asked once more, and its turn is not ok without an answer", async () => {
+test("a model that only thinks is asked once more, and without an answer the turn fails", async () => {
   const thinking: Answer = { parts: [{ kind: "thinking", text: "hm" }] };
-  expect((await turnWith([thinking, { parts: [said("here")] }])).end).toMatchObject({ status: "ok", answer: "here" });
-  expect((await turnWith([thinking])).end).toMatchObject({ status: "broken", error: { message: "test/one ended without an answer" } });
+  expect((await runTurn([thinking, { parts: [textPart("here")] }])).end).toMatchObject({ status: "ok", answer: "here" });
+  expect((await runTurn([thinking])).end).toMatchObject({ status: "broken", error: { message: "test/one ended without an answer" } });
 });
 
-test("with a schema the answer is the bare JSON, without a fence or blanks around it", async () => {
+test("with a schema the answer is only the JSON, without a fence or blanks", async () => {
   const answerSchema = { type: "object", required: ["a"] };
-  expect((await turnWith([{ parts: [said('```json\n{"a": 1}\n```')] }], { answerSchema })).end).toEqual({
+  expect((await runTurn([{ parts: [textPart('```json\n{"a": 1}\n```')] }], { answerSchema })).end).toEqual({
     status: "ok",
     answer: '{"a": 1}',
   });
-  expect((await turnWith([{ parts: [said("no")] }, { parts: [said('\n{"a": 2}\n')] }], { answerSchema })).end).toEqual({
+  expect((await runTurn([{ parts: [textPart("no")] }, { parts: [textPart('\n{"a": 2}\n')] }], { answerSchema })).end).toEqual({
     status: "ok",
     answer: '{"a": 2}',
   });
 });
 
-test("what a request used is counted when it fails while the model thinks, and the thought is kept", async () => {
+test("a request that fails while the model thinks is counted, and the thought is stored", async () => {
   const thought: Part = { kind: "thinking", text: "first I" };
-  const { end, nodes } = await turnWith([
-    { parts: [thought, called("c", "true")], error: { kind: "network", message: "the connection was dropped" } },
+  const { end, nodes } = await runTurn([
+    { parts: [thought, bashCall("c", "true")], error: { kind: "network", message: "the connection was dropped" } },
   ]);
   expect(end).toMatchObject({ status: "network" });
   expect(nodes).toMatchObject([{ author: "agent", parts: [thought], usage }]);
@@ -174,22 +174,22 @@ const question = (id: string, input: Record<string, unknown>): CallPart => ({ ki
 const resultsOf = (request: Request | undefined) =>
   request?.messages.at(-1)?.parts.map((part) => (part.kind === "result" ? [part.text, part.isError] : [])) ?? [];
 
-test("the answer to a question is the result of its call, and one that nobody answers is an error that says so", async () => {
-  const wishes: AskRequest[] = [];
-  const ask: TurnContext["ask"] = async (wish) => {
-    wishes.push(wish);
-    return wish.call === "a" ? { type: "answered", text: "blue" } : { type: "expired" };
+test("the answer to a question is the result of its call, and an unanswered question is an error", async () => {
+  const asks: AskRequest[] = [];
+  const ask: TurnContext["ask"] = async (request) => {
+    asks.push(request);
+    return request.call === "a" ? { type: "answered", text: "blue" } : { type: "expired" };
   };
-  const { end, requests } = await turnWith(
+  const { end, requests } = await runTurn(
     [
       { parts: [question("a", { question: "Which?", options: ["red", "blue"] }), question("b", { question: "Why?" })], stop: "calls" },
-      { parts: [said("so")] },
+      { parts: [textPart("so")] },
     ],
     {},
     { canAsk: true, ask },
   );
   expect(end).toMatchObject({ status: "ok", answer: "so" });
-  expect(wishes).toEqual([
+  expect(asks).toEqual([
     { call: "a", question: "Which?", options: ["red", "blue"] },
     { call: "b", question: "Why?", options: [] },
   ]);
@@ -199,9 +199,9 @@ test("the answer to a question is the result of its call, and one that nobody an
   ]);
 });
 
-test("questions that are answered later end the turn, and the other calls of the message still get their results", async () => {
-  const { end, requests, nodes } = await turnWith(
-    [{ parts: [question("a", { question: "Which?" }), called("c", "echo ran"), question("b", { question: "Why?" })], stop: "calls" }],
+test("questions that are answered later end the turn, and the other calls still get their results", async () => {
+  const { end, requests, nodes } = await runTurn(
+    [{ parts: [question("a", { question: "Which?" }), bashCall("c", "echo ran"), question("b", { question: "Why?" })], stop: "calls" }],
     {},
     { canAsk: true, ask: async ({ call }) => ({ type: "later", ask: `0000-0000000${call}` }) },
   );
@@ -213,32 +213,34 @@ test("questions that are answered later end the turn, and the other calls of the
   expect(nodes.slice(1)).toMatchObject([{ author: "tool", parts: [{ call: "c", isError: false }] }]);
 });
 
-test("a question without words, with odd options or where nobody is there is refused", async () => {
-  const odd = [{ question: " " }, { question: "Which?", options: [1] }, { ask: "Which?" }].map((input, at) => question(`q${at}`, input));
-  const answers: Answer[] = [{ parts: odd, stop: "calls" }, { parts: [said("so")] }];
-  const there = await turnWith(answers, {}, { canAsk: true });
-  expect(resultsOf(there.requests[1]).flat()).toEqual(
-    ['"question" is empty', '"options" must be an array of strings', 'unknown parameter "ask"'].flatMap((why) => [
-      expect.stringContaining(why),
+test("an empty question, invalid options, or a question without a user is refused", async () => {
+  const invalid = [{ question: " " }, { question: "Which?", options: [1] }, { ask: "Which?" }].map((input, index) =>
+    question(`q${index}`, input),
+  );
+  const answers: Answer[] = [{ parts: invalid, stop: "calls" }, { parts: [textPart("so")] }];
+  const withUser = await runTurn(answers, {}, { canAsk: true });
+  expect(resultsOf(withUser.requests[1]).flat()).toEqual(
+    ['"question" is empty', '"options" must be an array of strings', 'unknown parameter "ask"'].flatMap((problem) => [
+      expect.stringContaining(problem),
       true,
     ]),
   );
-  const nobody = await turnWith(answers);
-  for (const [why] of resultsOf(nobody.requests[1])) expect(why).toStartWith("unknown tool: ask_user");
+  const withoutUser = await runTurn(answers);
+  for (const [problem] of resultsOf(withoutUser.requests[1])) expect(problem).toStartWith("unknown tool: ask_user");
 });
 
-test("a message that comes while the model gives its last answer is answered in one more step", async () => {
+test("a message that arrives during the last answer is answered in one more step", async () => {
   const waiting = [
     [],
-    [{ id: "n", parent: null, tree: "t", session: "s", turn: "u", at: 0, author: "user" as const, parts: [said("and the rest?")] }],
+    [{ id: "n", parent: null, tree: "t", session: "s", turn: "u", at: 0, author: "user" as const, parts: [textPart("and the rest?")] }],
     [],
     [],
   ];
-  const { end, requests } = await turnWith(
-    [{ parts: [said("half")] }, { parts: [said("all of it")] }],
+  const { end, requests } = await runTurn(
+    [{ parts: [textPart("half")] }, { parts: [textPart("all of it")] }],
     {},
     { takeInput: async () => waiting.shift() ?? [] },
   );
   expect(end).toMatchObject({ status: "ok", answer: "all of it" });
-  expect(requests[1]?.messages.at(-1)).toEqual({ role: "user", parts: [said("and the rest?")] });
+  expect(requests[1]?.messages.at(-1)).toEqual({ role: "user", parts: [textPart("and the rest?")] });
 });

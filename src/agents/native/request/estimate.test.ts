@@ -1,4 +1,4 @@
-// What a request is taken to use before it is sent.
+// Tests the estimated usage of a request before it is sent.
 import { expect, test } from "bun:test";
 import type { Node } from "../../../protocol/tree/node.ts";
 import { zeroUsage, type Usage } from "../../../protocol/tree/usage.ts";
@@ -27,7 +27,7 @@ function estimate(path: Node[], maxBudgetUsd: number | null = null) {
   });
 }
 
-test("a turn ends with its own steps, and names the flag that raises them", () => {
+test("a turn ends at its step limit, and the hint names the flag", () => {
   expect(stepLimitError(9, { maxSteps: 10 })).toBeNull();
   expect(stepLimitError(10, { maxSteps: 10 })).toMatchObject({
     kind: "budget",
@@ -36,21 +36,21 @@ test("a turn ends with its own steps, and names the flag that raises them", () =
   });
 });
 
-test("the first request is as long as what it says, and an answer is allowed for", async () => {
+test("the first request is estimated by its length plus a default answer", async () => {
   expect(await estimate([node("user", "x".repeat(600))])).toEqual({ tokens: 100 + 1 + 200 + 500, costUsd: null });
 });
 
-test("a later one is what the vendor counted last and what came since", async () => {
+test("a later request is estimated by the vendor's last count plus the newer nodes", async () => {
   const path = [node("user", "go"), node("agent", "a", { ...zeroUsage, input: 1000, output: 50 }), node("tool", "y".repeat(300))];
   expect(await estimate(path)).toEqual({ tokens: 1000 + 50 + 100 + 50, costUsd: null });
 });
 
-test("what was cached is not counted again", async () => {
+test("cached tokens are not counted again", async () => {
   const path = [node("user", "go"), node("agent", "a", { input: 10, output: 50, cacheRead: 90_000, cacheWrite: 400 })];
   expect(await estimate(path)).toEqual({ tokens: 10 + 50 + 50, costUsd: null });
 });
 
-test("where money is limited it has a price", async () => {
+test("the estimate has a cost if the budget is in dollars", async () => {
   const path = [node("user", "go"), node("agent", "a", { ...zeroUsage, input: 100, output: 10 })];
   expect(await estimate(path, 1)).toEqual({ tokens: 120, costUsd: (110 + 100) / 1000 });
 });

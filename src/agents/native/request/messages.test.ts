@@ -2,10 +2,10 @@ import { describe, expect, test } from "bun:test";
 import type { Author, Node, Note, Part } from "../../../protocol/tree/node.ts";
 import { renderMessages, visibleNodes } from "./messages.ts";
 
-let made = 0;
+let nodeCount = 0;
 function node(id: string, author: Author, parts: Part[], note?: Note): Node {
-  made += 1;
-  return { id, author, parts, ...(note === undefined ? {} : { note }), parent: null, tree: "t", session: "s", turn: null, at: made };
+  nodeCount += 1;
+  return { id, author, parts, ...(note === undefined ? {} : { note }), parent: null, tree: "t", session: "s", turn: null, at: nodeCount };
 }
 const says = (id: string, author: Author, text: string): Node => node(id, author, [{ kind: "text", text }]);
 const calls = (id: string, ...names: string[]): Node =>
@@ -18,9 +18,9 @@ const answers = (id: string, call: string): Node =>
   node(id, "tool", [{ kind: "result", call, name: "bash", text: `did ${call}`, isError: false }]);
 const compaction = (id: string, keptFrom: string | null): Node =>
   node(id, "note", [{ kind: "text", text: "summary" }], { about: "compaction", keptFrom });
-const ids = (nodes: Node[]): string => nodes.map((each) => each.id).join(" ");
+const ids = (nodes: Node[]): string => nodes.map(({ id }) => id).join(" ");
 
-describe("what is visible of a path", () => {
+describe("visibleNodes", () => {
   const work = [
     says("u1", "user", "task"),
     calls("a1", "c1"),
@@ -31,34 +31,34 @@ describe("what is visible of a path", () => {
   ];
 
   const cases: [string, Node[], string][] = [
-    ["is all of it without a compaction", work, "u1 a1 r1 u2 a2 r2"],
-    ["is every user message, the summary and what it kept", [...work, compaction("n", "a2")], "u1 u2 n a2 r2"],
-    ["goes on behind the compaction", [...work, compaction("n", "a2"), says("a3", "agent", "done")], "u1 u2 n a2 r2 a3"],
+    ["without a compaction the whole path is visible", work, "u1 a1 r1 u2 a2 r2"],
+    ["a compaction leaves user messages, the summary and the retained nodes", [...work, compaction("n", "a2")], "u1 u2 n a2 r2"],
+    ["nodes after a compaction are visible", [...work, compaction("n", "a2"), says("a3", "agent", "done")], "u1 u2 n a2 r2 a3"],
     [
-      "is only user messages and the summary when nothing was kept",
+      "a compaction that retains nothing leaves user messages and the summary",
       [...work, compaction("n", null), says("u3", "user", "x")],
       "u1 u2 n u3",
     ],
-    ["begins with the kept user message in its place", [...work, compaction("n", "u2")], "u1 n u2 a2 r2"],
+    ["a retained user message stays at its position", [...work, compaction("n", "u2")], "u1 n u2 a2 r2"],
     [
-      "has only the last of two compactions",
+      "of two compactions only the last is visible",
       [...work, compaction("n1", "a1"), calls("a3", "c3"), answers("r3", "c3"), compaction("n2", "a3")],
       "u1 u2 n2 a3 r3",
     ],
     [
-      "keeps what lies on both sides of an older compaction",
+      "nodes on both sides of an older compaction can be retained",
       [...work, compaction("n1", "a2"), calls("a3", "c3"), answers("r3", "c3"), compaction("n2", "a2")],
       "u1 u2 n2 a2 r2 a3 r3",
     ],
   ];
   for (const [title, path, expected] of cases) test(title, () => expect(ids(visibleNodes(path))).toBe(expected));
 
-  test("comes back when the tip moves before the compaction", () => {
+  test("older nodes are visible again when the tip moves before the compaction", () => {
     expect(ids(visibleNodes([...work, compaction("n", "a2")].slice(0, -1)))).toBe("u1 a1 r1 u2 a2 r2");
   });
 });
 
-describe("messages", () => {
+describe("renderMessages", () => {
   const summary = (path: Node[]): string =>
     renderMessages(path)
       .map(
@@ -67,12 +67,12 @@ describe("messages", () => {
       )
       .join(" ");
 
-  test("hold results in the order of their calls, however they came in", () => {
+  test("results are in the order of their calls, whatever order they arrived in", () => {
     const path = [says("u", "user", "x"), calls("a", "c1", "c2", "c3"), answers("r3", "c3"), answers("r1", "c1"), answers("r2", "c2")];
     expect(summary(path)).toBe("user(text) assistant(c1 c2 c3) tool(c1 c2 c3)");
   });
 
-  test("answer a call that has no result, at the end and in the middle", () => {
+  test("a call without a result gets an error result, at the end and in the middle", () => {
     const path = [says("u", "user", "x"), calls("a", "c1", "c2"), answers("r2", "c2"), says("u2", "user", "y"), calls("a2", "c3")];
     expect(summary(path)).toBe("user(text) assistant(c1 c2) tool(c1 c2) user(text) assistant(c3) tool(c3)");
     const results = renderMessages(path).flatMap(({ parts }) => parts.filter((part) => part.kind === "result"));
@@ -80,7 +80,7 @@ describe("messages", () => {
     expect(results[0]?.text).toContain("effects are unknown");
   });
 
-  test("send notes as the user's, and leave empty nodes out", () => {
+  test("notes are sent as user messages, and empty nodes are left out", () => {
     const path = [
       says("u", "user", "x"),
       node("a", "agent", []),
@@ -89,7 +89,7 @@ describe("messages", () => {
     expect(summary(path)).toBe("user(text) user(text)");
   });
 
-  test("leave out what the participants of a group said, and keep what was asked and answered", () => {
+  test("statements of a group are left out, its objective and answer are sent", () => {
     const said = {
       asked: "u1",
       phase: "discussion",
@@ -104,7 +104,7 @@ describe("messages", () => {
     expect(renderMessages([...path, says("a1", "agent", "deliverable")]).map(({ role }) => role)).toEqual(["user", "assistant"]);
   });
 
-  test("of a longer path begin with exactly those of the shorter one", () => {
+  test("the messages of a longer path begin with those of the shorter one", () => {
     const path: Node[] = [];
     const grow = [
       says("u", "user", "x"),
@@ -120,14 +120,14 @@ describe("messages", () => {
     let before = "[";
     for (const next of grow) {
       path.push(next);
-      if (next.id === "r2" || next.author === "agent") continue; // a request is only made when all calls are answered
+      if (next.id === "r2" || next.author === "agent") continue; // A request is only sent when all calls have results.
       const after = JSON.stringify(renderMessages(path)).slice(0, -1);
       expect(after.startsWith(before)).toBe(true);
       before = after;
     }
   });
 
-  test("never change the nodes they are made from", () => {
+  test("rendering does not change the nodes", () => {
     const path = [says("u", "user", "x"), calls("a", "c1", "c2"), answers("r2", "c2"), answers("r1", "c1")];
     const before = JSON.stringify(path);
     renderMessages(path);

@@ -4,7 +4,15 @@ import { createFeed } from "../../../kit/flow/feed.ts";
 import { cutText } from "../../../kit/text/cut-text.ts";
 import { Fault, messageOf } from "../../../protocol/api/error.ts";
 import type { Handle } from "../../../protocol/tree/handle.ts";
-import type { CallPart, ImageData, NewNode, Node, Part, ResultPart } from "../../../protocol/tree/node.ts";
+import {
+  maxResultBytes,
+  type CallPart,
+  type ImageData,
+  type NewNode,
+  type Node,
+  type Part,
+  type ResultPart,
+} from "../../../protocol/tree/node.ts";
 import type { AgentEvent, Executor, OutputSink, ToolDefinition, ToolOutcome, TurnContext, TurnInput } from "../../../protocol/api/ports.ts";
 import type { TransientEventBody } from "../../../protocol/tree/event.ts";
 import { addNode, type LoopState } from "../turn-state.ts";
@@ -13,9 +21,6 @@ import { outputEvents } from "./output-events.ts";
 import { readOutputPath } from "./read-output.ts";
 import { runSpawnSession, spawnSessionTool } from "./spawn-session.ts";
 import { callTeamTool } from "./team-tools.ts";
-
-/** A longer result is cut for the model; a handle leads to all of it. */
-export const maxResultBytes = 32 * 1024;
 
 export type ToolCallContext = {
   input: TurnInput;

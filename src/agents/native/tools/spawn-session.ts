@@ -5,6 +5,7 @@ import { cutText, oneLine } from "../../../kit/text/cut-text.ts";
 import type { CallPart } from "../../../protocol/tree/node.ts";
 import type { DelegateRequest, DelegateResult, ToolDefinition, ToolOutcome } from "../../../protocol/api/ports.ts";
 import { countedTokens } from "../../../protocol/tree/usage.ts";
+import { costText } from "../../../protocol/tree/usage-text.ts";
 import type { ToolCallContext } from "./call-tool.ts";
 import { outputEvents } from "./output-events.ts";
 
@@ -74,13 +75,12 @@ function shortInput(input: Record<string, unknown>): string {
 
 /** The line after the answer: session, status, usage, remaining budget and transcript. */
 function resultFooter({ session, status, transcript, spent, left }: DelegateResult): string {
-  const cost = spent.costUsd === null ? "cost unknown" : `$${spent.costUsd.toFixed(4)}`;
   const remaining = [
     left.tokens === null ? [] : [`${left.tokens.toLocaleString("en")} tokens`],
-    left.costUsd === null ? [] : [`$${left.costUsd.toFixed(4)}`],
+    left.costUsd === null ? [] : [costText(left.costUsd)],
   ].flat();
   const budget = remaining.length === 0 ? "" : `; left ${remaining.join(", ")}`;
-  const usage = `spent ${cost}, ${countedTokens(spent.usage).toLocaleString("en")} tokens${budget}`;
+  const usage = `spent ${costText(spent.costUsd)}, ${countedTokens(spent.usage).toLocaleString("en")} tokens${budget}`;
   return `[session ${session}, ${status}, ${usage}, transcript ${transcript ?? "not kept"}]`;
 }
 

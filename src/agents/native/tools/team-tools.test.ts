@@ -1,4 +1,4 @@
-// The two tools of a member, with the real mail behind them.
+// Tests the two tools of team members with the real mail.
 import { expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ import { openMail } from "../../team/mail/mail.ts";
 import { callTool, type ToolCallContext } from "./call-tool.ts";
 import { teamTools } from "./team-tools.ts";
 
-test("a member's calls are mail of its own; what is refused is a result that says why; outside a team there are none", async () => {
+test("a member's calls become its mail, a refused one returns the reason, and outside a team there are no such tools", async () => {
   const directory = mkdtempSync(join(tmpdir(), "skein-team-tools-"));
   mkdirSync(join(directory, "shared"));
   const reports: Report[] = [];
