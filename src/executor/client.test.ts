@@ -36,7 +36,7 @@ const memoryOf = (pid: number): number => Number(/VmHWM:\s+(\d+)/.exec(readFileS
 const executorPid = async (executor: Executor): Promise<number> => Number((await call(executor, "bash", { command: "echo $PPID" })).text);
 
 describe("an executor", () => {
-  test("reads, writes, edits and runs", async () => {
+  test("the executor reads, writes and edits files and runs commands", async () => {
     await using executor = start();
     expect((await call(executor, "write", { path: "sub/a.txt", content: "one\ntwo\n" })).text).toBe("wrote sub/a.txt: 2 lines, 8 bytes");
     expect((await call(executor, "edit", { path: "sub/a.txt", old_text: "two", new_text: "três" })).display).toContain("+três");
@@ -47,7 +47,7 @@ describe("an executor", () => {
     expect(Buffer.concat(printed).toString()).toBe("one\ntrês\n");
   });
 
-  test("images come through", async () => {
+  test("an image arrives unchanged", async () => {
     await using executor = start();
     const bytes = Buffer.concat([Buffer.from("\x89PNG\r\n\x1a\n", "latin1"), crypto.getRandomValues(new Uint8Array(60_000))]);
     writeFileSync(join(directory, "p.png"), bytes);
@@ -55,7 +55,7 @@ describe("an executor", () => {
     expect(images).toEqual([{ mime: "image/png", base64: bytes.toString("base64") }]);
   });
 
-  test("bad calls are outcomes", async () => {
+  test("an invalid call returns an outcome instead of an exception", async () => {
     await using executor = start();
     expect(await call(executor, "frobnicate", {})).toEqual({ text: "unknown tool: frobnicate", isError: true });
     expect((await call(executor, "raed", {})).text).toBe("unknown tool: raed; did you mean read?");
@@ -63,7 +63,7 @@ describe("an executor", () => {
     expect((await call(executor, "bash", { command: "ls" }, { signal: AbortSignal.abort() })).text).toBe("cancelled before it ran");
   });
 
-  test("tools see no secret and no internals, but what the call gives them", async () => {
+  test("tools see no secret and no internal variable, only the variables of the call", async () => {
     await using executor = start();
     const { text } = await call(executor, "bash", { command: "env" }, { env: { EXTRA: "given" } });
     expect(text).not.toContain(secret);
@@ -76,9 +76,9 @@ describe("an executor", () => {
     expect(text).toContain("LANG=C.UTF-8");
   });
 
-  test("calls run side by side, each with its own output", async () => {
+  test("calls run in parallel, each with its own output", async () => {
     await using executor = start();
-    // Each waits for the other: one after the other they would never end.
+    // Each waits for the other. In sequence they would never end.
     const wait = (mine: string, other: string) =>
       `echo ${mine}; touch ${mine}; until [ -e ${other} ]; do sleep 0.01; done; echo met ${other}`;
     const outputs: Record<string, string> = { p1: "", p2: "" };
@@ -98,7 +98,7 @@ describe("an executor", () => {
     rmSync(join(directory, "p2"));
   });
 
-  test("forty commands at once all run, at most 32 together", async () => {
+  test("of forty commands at most 32 run at the same time, and all run", async () => {
     await using executor = start();
     const gate = join(directory, `gate`);
     const command = `echo x >> ${gate}.started; until [ -e ${gate} ]; do sleep 0.05; done; echo done`;
@@ -111,11 +111,11 @@ describe("an executor", () => {
     expect((await all).map((outcome) => outcome.text)).toEqual(Array(40).fill("done"));
   }, 60_000);
 
-  test("a cancelled call ends with all it started, others go on", async () => {
+  test("a cancelled call ends with all its processes, and other calls continue", async () => {
     await using executor = start();
     const stop = new AbortController();
-    const other = call(executor, "bash", { command: "sleep 0.5; echo fine" });
-    let mark = "";
+    const other = call(executor, "bash", { command: "sleep 0.5; echo ok" });
+    let tag = "";
     const cancelled = await call(
       executor,
       "bash",
@@ -123,17 +123,17 @@ describe("an executor", () => {
       {
         signal: stop.signal,
         onOutput: (chunk) => {
-          mark += Buffer.from(chunk).toString();
+          tag += Buffer.from(chunk).toString();
           stop.abort();
         },
       },
     );
     expect(cancelled.text).toContain("cancelled; it was stopped with all it had started");
-    expect(familyMembers({ root: null, envTag: mark.trim() })).toEqual([]);
-    expect((await other).text).toBe("fine");
+    expect(familyMembers({ root: null, envTag: tag.trim() })).toEqual([]);
+    expect((await other).text).toBe("ok");
   });
 
-  test("a server in the background outlives its call and not the executor", async () => {
+  test("a background process outlives its call, but not the executor", async () => {
     const executor = start();
     const { text } = await call(executor, "bash", { command: "sleep 300 & echo $!" });
     const escaped = await call(executor, "bash", { command: "(setsid sleep 300 >/dev/null 2>&1 & echo $!)" });
@@ -144,7 +144,7 @@ describe("an executor", () => {
 });
 
 describe("the executor's process", () => {
-  test("five hundred megabytes pass through in bounded memory on both sides, none lost", async () => {
+  test("500 MB of output arrive completely, with bounded memory on both sides", async () => {
     await using executor = start();
     const pid = await executorPid(executor);
     const before = process.memoryUsage.rss();
@@ -169,8 +169,8 @@ describe("the executor's process", () => {
     expect((largest - before) / 2 ** 20).toBeLessThan(150);
   }, 60_000);
 
-  test("it is told of its walls when it starts, and explains them", async () => {
-    const bounds: SandboxInfo = {
+  test("the executor gets a description of its sandbox and explains denials with it", async () => {
+    const sandbox: SandboxInfo = {
       policy: "readonly",
       net: "off",
       unixSockets: false,
@@ -181,7 +181,7 @@ describe("the executor's process", () => {
       maxMemoryBytes: null,
       isEnforced: true,
     };
-    await using executor = start(bounds);
+    await using executor = start(sandbox);
     expect((await call(executor, "bash", { command: "echo $TMPDIR" })).text).toBe("/private/temp");
     const failed = await call(executor, "bash", { command: "echo 'ping: connect: Network is unreachable'; exit 2" });
     expect(failed.text).toContain("[network is off (policy readonly)");
@@ -189,14 +189,14 @@ describe("the executor's process", () => {
     expect((await call(executor, "read", { path: "secrets/key" })).denied?.[0]?.what).toBe("secret");
   });
 
-  test("a large file is written through it", async () => {
+  test("a file of 8 MB is written completely", async () => {
     await using executor = start();
     const content = "0123456789abcde\n".repeat(1 << 19);
     expect((await call(executor, "write", { path: "large.txt", content })).text).toContain("524,288 lines, 8,388,608 bytes");
     expect(readFileSync(join(directory, "large.txt"), "utf8")).toBe(content);
   });
 
-  test("orphans it adopts are taken off the process table", async () => {
+  test("the executor reaps orphaned processes", async () => {
     await using executor = start();
     const pid = await executorPid(executor);
     for (let count = 0; count < 5; count += 1) await call(executor, "bash", { command: "(setsid true >/dev/null 2>&1 &)" });
@@ -205,7 +205,7 @@ describe("the executor's process", () => {
     expect(readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim()).toBe("");
   });
 
-  test("a parent killed with -9 leaves no tool process behind", async () => {
+  test("no tool process survives when skein is killed with SIGKILL", async () => {
     const script = `
       const { startExecutor } = await import(${JSON.stringify(join(import.meta.dir, "client.ts"))});
       const executor = startExecutor({ command: ${JSON.stringify(executorProgram)}, env: process.env, cwd: "/", readyMs: 10_000 });
@@ -213,17 +213,17 @@ describe("the executor's process", () => {
       executor.callTool("bash", { command: "trap '' TERM HUP; (setsid sleep 300 >/dev/null 2>&1 &); (setsid nohup sleep 300 >/dev/null 2>&1 &); sleep 300 & sleep 0.2; env | grep ^SKEIN_CALL=; sleep 300; sleep 300" }, options);`;
     const parent = Bun.spawn([process.execPath, "-e", script], { stdio: ["ignore", "pipe", "inherit"] });
     const { value } = await parent.stdout.getReader().read();
-    const mark = Buffer.from(value!).toString().trim();
-    expect(mark).toStartWith("SKEIN_CALL=");
-    const family = [...new Set([...descendantsOf(parent.pid), ...familyMembers({ root: null, envTag: mark })])];
+    const tag = Buffer.from(value!).toString().trim();
+    expect(tag).toStartWith("SKEIN_CALL=");
+    const family = [...new Set([...descendantsOf(parent.pid), ...familyMembers({ root: null, envTag: tag })])];
     expect(family.length).toBeGreaterThanOrEqual(6);
     parent.kill("SIGKILL");
     await parent.exited;
     await until(() => family.every((pid) => !isAlive(pid)));
-    expect(familyMembers({ root: null, envTag: mark })).toEqual([]);
+    expect(familyMembers({ root: null, envTag: tag })).toEqual([]);
   }, 60_000);
 
-  test("SIGTERM ends it with all it started", async () => {
+  test("SIGTERM ends the executor and all its processes", async () => {
     await using executor = start();
     const pid = await executorPid(executor);
     const background = Number((await call(executor, "bash", { command: "trap '' TERM; setsid sleep 300 >/dev/null & echo $!" })).text);
@@ -231,7 +231,7 @@ describe("the executor's process", () => {
     await until(() => !isAlive(pid) && !isAlive(background));
   });
 
-  test("when it dies, the calls under way say so, its children are ended, and the next call starts it again", async () => {
+  test("when the executor is killed, running calls report it, its processes end, and the next call restarts it", async () => {
     await using executor = start();
     const first = await executorPid(executor);
     let background = 0;
@@ -251,7 +251,7 @@ describe("the executor's process", () => {
     expect(await executorPid(executor)).not.toBe(first);
   });
 
-  test("one that does not start is a fault that repeats what it said", async () => {
+  test("an executor that does not start is a fault with its error output", async () => {
     const silent = startExecutor({ command: ["sleep", "300"], env, cwd: directory, readyMs: 100 });
     expect(silent.ready).rejects.toMatchObject({
       code: "sandbox-unavailable",
@@ -270,14 +270,14 @@ describe("the executor's process", () => {
     await Promise.all([missing.ready.catch(() => undefined), silent.close(), refusing.close(), missing.close()]);
   });
 
-  test("one that prints garbage is a fault, not a hang", async () => {
-    const babbling = startProgram(["bash", "-c", "head -c 100000 /dev/urandom; sleep 300"]);
-    expect(babbling.ready).rejects.toMatchObject({ code: "sandbox-unavailable" });
-    await babbling.ready.catch(() => undefined);
-    await babbling.close();
+  test("an executor that prints garbage is a fault, and nothing hangs", async () => {
+    const garbage = startProgram(["bash", "-c", "head -c 100000 /dev/urandom; sleep 300"]);
+    expect(garbage.ready).rejects.toMatchObject({ code: "sandbox-unavailable" });
+    await garbage.ready.catch(() => undefined);
+    await garbage.close();
   });
 
-  test("a closed executor refuses", async () => {
+  test("a closed executor refuses calls", async () => {
     const executor = start();
     await executor.close();
     expect(call(executor, "bash", { command: "true" })).rejects.toMatchObject({ code: "executor-gone" });

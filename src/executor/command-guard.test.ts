@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { refuseDestructive } from "./command-guard.ts";
 
-const places = { cwd: "/home/u/project", home: "/home/u" };
+const directories = { cwd: "/home/u/project", home: "/home/u" };
 
 const refused: [string, string][] = [
   ["rm -rf /", "everything on this machine"],
@@ -153,27 +153,27 @@ const allowed = [
   "cat <<EOF",
 ];
 
-describe("the guard refuses", () => {
-  test.each(refused)("%j", (command, reason) => {
-    const text = refuseDestructive(command, places);
+describe("destructive commands", () => {
+  test.each(refused)("the guard refuses %j", (command, reason) => {
+    const text = refuseDestructive(command, directories);
     expect(text).toContain(reason);
     expect(text).toStartWith("refused: ");
-    expect(text).toContain("a person who wants it can run it themselves");
+    expect(text).toContain("the user can run it outside of skein");
   });
 });
 
-describe("the guard lets pass", () => {
-  test.each(allowed)("%j", (command) => {
-    expect(refuseDestructive(command, places)).toBeNull();
+describe("other commands", () => {
+  test.each(allowed)("the guard allows %j", (command) => {
+    expect(refuseDestructive(command, directories)).toBeNull();
   });
 });
 
-test("a relative target is judged by the directory the command runs in", () => {
+test("a relative path is resolved in the directory of the command", () => {
   expect(refuseDestructive("rm -rf *", { cwd: "/", home: "/root" })).toContain("everything");
   expect(refuseDestructive("rm -rf .", { cwd: "/root", home: "/root" })).toContain("home directory");
 });
 
-test("no text makes it search for long, however it is nested", () => {
+test("a long and deeply nested command is checked without a long search", () => {
   const pieces = ["rm -rf x; ", "$(", '"$(', "`", "f(){", "f(){ f|", "<<E\n", "a() ", "x", "function ", " ", ":", "(", "{", "\\"];
-  for (const piece of pieces) expect(refuseDestructive(piece.repeat((200 << 10) / piece.length), places)).toBeNull();
+  for (const piece of pieces) expect(refuseDestructive(piece.repeat((200 << 10) / piece.length), directories)).toBeNull();
 });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import type { SandboxInfo } from "../protocol/api/policy.ts";
-import { type EndedCommand, findDenials, isHidden, writeDenial } from "./denial.ts";
+import { type FinishedCommand, findDenials, isHidden, writeDenial } from "./denial.ts";
 
-const bounds: SandboxInfo = {
+const sandbox: SandboxInfo = {
   policy: "workspace",
   net: "off",
   unixSockets: false,
@@ -13,7 +13,7 @@ const bounds: SandboxInfo = {
   maxMemoryBytes: null,
   isEnforced: true,
 };
-const ended = (output: string, options: Partial<EndedCommand> = {}): EndedCommand => ({
+const finished = (output: string, options: Partial<FinishedCommand> = {}): FinishedCommand => ({
   command: "make",
   output,
   exitCode: 1,
@@ -21,8 +21,8 @@ const ended = (output: string, options: Partial<EndedCommand> = {}): EndedComman
   home: "/home/u",
   ...options,
 });
-const kinds = (output: string, options: Partial<EndedCommand> = {}, walls: Partial<SandboxInfo> = {}) =>
-  findDenials(ended(output, options), { ...bounds, ...walls }).map(({ what }) => what);
+const kinds = (output: string, options: Partial<FinishedCommand> = {}, change: Partial<SandboxInfo> = {}) =>
+  findDenials(finished(output, options), { ...sandbox, ...change }).map(({ what }) => what);
 
 const network = [
   "curl: (6) Could not resolve host: example.com",
@@ -48,8 +48,8 @@ const network = [
 ];
 
 describe("network off", () => {
-  test.each(network)("%j is explained", (line) => {
-    const [denial, ...more] = findDenials(ended(`before\n${line}\nafter`), bounds);
+  test.each(network)("%j is reported as denied network", (line) => {
+    const [denial, ...more] = findDenials(finished(`before\n${line}\nafter`), sandbox);
     expect(more).toEqual([]);
     expect(denial?.what).toBe("net");
     expect(denial?.text).toMatch(/network is off.*--net on/);
@@ -57,19 +57,19 @@ describe("network off", () => {
     expect(kinds(line, {}, { isEnforced: false })).toEqual([]);
   });
 
-  test("a refusal on this machine's own address says what 127.0.0.1 is", () => {
-    const [denial] = findDenials(ended("Error: connect ECONNREFUSED 127.0.0.1:5432"), bounds);
+  test("a refused connection to 127.0.0.1 explains which servers can be reached there", () => {
+    const [denial] = findDenials(finished("Error: connect ECONNREFUSED 127.0.0.1:5432"), sandbox);
     expect(denial!.text).toContain("network is off");
-    expect(denial!.text).toContain("at 127.0.0.1 is at most what these commands started themselves");
+    expect(denial!.text).toContain("127.0.0.1 reaches only servers that these commands started");
   });
 
-  test("a socket that may not even be made is known by the lines before", () => {
+  test("a forbidden socket is recognised by earlier lines of the output", () => {
     const trace = '  File "/usr/lib/python3/socket.py", line 232, in __init__\n    _socket.socket.__init__(self)\n';
     expect(kinds(`${trace}PermissionError: [Errno 13] Permission denied`)).toEqual(["net"]);
     expect(kinds("PermissionError: [Errno 13] Permission denied")).toEqual([]);
   });
 
-  test("a silent curl or wget is known by its exit code", () => {
+  test("a silent curl or wget is recognised by its exit code", () => {
     expect(kinds("", { command: "curl -s https://example.com", exitCode: 6 })).toEqual(["net"]);
     expect(kinds("", { command: "wget -q https://example.com", exitCode: 4 })).toEqual(["net"]);
     expect(kinds("", { command: "curl -s https://example.com", exitCode: 22 })).toEqual([]);
@@ -90,32 +90,32 @@ describe("writing", () => {
     ["Error: EACCES: permission denied, mkdir '/usr/lib/node_modules'", "/usr/lib/node_modules"],
     ["open /etc/hosts: read-only file system", "/etc/hosts"],
     ["chown: changing ownership of '/etc/x': Operation not permitted", "/etc/x"],
-  ])("%j names what may be written", (line, path) => {
-    expect(findDenials(ended(line), bounds)).toEqual([
+  ])("%j names the writable paths", (line, path) => {
+    expect(findDenials(finished(line), sandbox)).toEqual([
       { what: "write", text: `can't write ${path}: policy workspace allows writing only /home/u/project and /tmp/private ($TMPDIR)` },
     ]);
   });
 
-  test("what is protected inside of the project says so", () => {
+  test("a write to a protected path of the project is reported as protected", () => {
     for (const line of [
       "bash: line 1: .git/hooks/pre-commit: Read-only file system",
       "error: could not lock config file .git/config: Read-only file system",
       "error: could not write config file .git/config: Device or resource busy",
       "touch: cannot touch '.skein/config.jsonc': Read-only file system",
     ]) {
-      expect(findDenials(ended(line), bounds)[0]?.text).toContain("it is protected (git's hooks and config, skein's files)");
+      expect(findDenials(finished(line), sandbox)[0]?.text).toContain("it is protected (git's hooks and config, skein's files)");
     }
   });
 
-  test("each policy has its own sentence", () => {
-    const said = (walls: Partial<SandboxInfo>) => writeDenial("/etc/x", { ...bounds, ...walls }, "/home/u");
-    expect(said({ policy: "readonly", writable: ["/tmp/private"] })).toBe(
+  test("the message names the policy and the paths it allows", () => {
+    const denialText = (change: Partial<SandboxInfo>) => writeDenial("/etc/x", { ...sandbox, ...change }, "/home/u");
+    expect(denialText({ policy: "readonly", writable: ["/tmp/private"] })).toBe(
       "can't write /etc/x: policy readonly allows writing nothing but /tmp/private ($TMPDIR)",
     );
-    expect(said({ policy: "plan", writable: ["/home/u/project/.skein/plan.md", "/tmp/private"] })).toBe(
+    expect(denialText({ policy: "plan", writable: ["/home/u/project/.skein/plan.md", "/tmp/private"] })).toBe(
       "can't write /etc/x: policy plan allows writing only /home/u/project/.skein/plan.md and /tmp/private ($TMPDIR)",
     );
-    expect(said({ writable: ["/a", "/b", "/c", "/d", "/e", "/f"] })).toContain("/a, /b, /c, /d and 2 more places and /tmp/private");
+    expect(denialText({ writable: ["/a", "/b", "/c", "/d", "/e", "/f"] })).toContain("/a, /b, /c, /d and 2 more paths and /tmp/private");
   });
 });
 
@@ -126,16 +126,16 @@ describe("secrets", () => {
     ["", "cat ~/.ssh/id_ed25519"],
     ["", 'cat "$HOME/.ssh/id_ed25519" > x'],
     ["FileNotFoundError: [Errno 2] No such file or directory: '/home/u/.ssh/id_ed25519'", "python3 x.py"],
-  ])("%j is explained", (output, command) => {
-    expect(findDenials(ended(output, { command, exitCode: output === "" ? 0 : 1 }), bounds)).toEqual([
+  ])("%j is reported as a secret", (output, command) => {
+    expect(findDenials(finished(output, { command, exitCode: output === "" ? 0 : 1 }), sandbox)).toEqual([
       { what: "secret", text: "can't read ~/.ssh/id_ed25519: it is a secret, hidden by the policy" },
     ]);
   });
 
-  test("the longer rule decides", () => {
-    expect(isHidden("/home/u/.ssh", bounds)).toBe(true);
-    expect(isHidden("/home/u/.sshx", bounds)).toBe(false);
-    expect(isHidden("/home/u/.ssh/work/a", { ...bounds, writable: ["/home/u/.ssh/work"] })).toBe(false);
+  test("of a hidden and a writable path the longer one decides", () => {
+    expect(isHidden("/home/u/.ssh", sandbox)).toBe(true);
+    expect(isHidden("/home/u/.sshx", sandbox)).toBe(false);
+    expect(isHidden("/home/u/.ssh/work/a", { ...sandbox, writable: ["/home/u/.ssh/work"] })).toBe(false);
   });
 });
 
@@ -152,11 +152,11 @@ describe("sockets and processes", () => {
     ["strace: attach: ptrace(PTRACE_SEIZE, 1): Operation not permitted", "process"],
     ["bash: fork: retry: Resource temporarily unavailable", "process"],
     ["Bad system call (core dumped)", "process"],
-  ])("%j is %s", (line, what) => {
+  ])("%j is a denial of kind %s", (line, what) => {
     expect(kinds(line)).toEqual([what] as never);
   });
 
-  test("sockets that are allowed are not blamed", () => {
+  test("an allowed socket is not reported as denied", () => {
     expect(kinds("error connecting to /tmp/tmux-0/default (No such file or directory)", {}, { unixSockets: true })).toEqual([]);
   });
 });
@@ -177,7 +177,7 @@ describe("after a success", () => {
     ["tail -5 build.log | sort", "curl: (6) Could not resolve host: example.com", []],
     ["npm test", "  ✓ says ECONNREFUSED when nobody listens", []],
     ["echo done", "done", []],
-  ])("%j", (command, output, what) => {
+  ])("the output of %j after exit code 0 is searched only for its own errors", (command, output, what) => {
     expect(kinds(output, { command, exitCode: 0 })).toEqual(what as never);
   });
 });
@@ -193,16 +193,16 @@ describe("a failure for another reason gets nothing", () => {
     "error TS2304: Cannot find name 'x'.",
     "make: *** [Makefile:2: all] Error 1",
     "",
-  ])("%j", (line) => expect(kinds(line)).toEqual([]));
+  ])("%j is not reported as denied", (line) => expect(kinds(line)).toEqual([]));
 
-  test("a script that is not executable was not stopped by a wall", () => {
+  test("a script without execute permission is not reported as denied", () => {
     expect(kinds("bash: line 1: /opt/run.sh: Permission denied", { exitCode: 126 })).toEqual([]);
   });
 });
 
-test("each kind is said once, in one bounded line", () => {
+test("each kind of denial is reported once, in one bounded line", () => {
   const long = `/etc/${"x".repeat(5000)}`;
-  const denials = findDenials(ended(`touch: cannot touch '${long}': Read-only file system\n`.repeat(50)), bounds);
+  const denials = findDenials(finished(`touch: cannot touch '${long}': Read-only file system\n`.repeat(50)), sandbox);
   expect(denials.length).toBe(1);
   expect(denials[0]!.text.length).toBeLessThanOrEqual(300);
 });

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import type { SandboxInfo } from "../protocol/api/policy.ts";
 import { toolEnvironment } from "./environment.ts";
 
-test("what programs need is passed on", () => {
+test("tools see the variables that programs need", () => {
   const env = {
     PATH: "/bin",
     HOME: "/home/u",
@@ -16,7 +16,7 @@ test("what programs need is passed on", () => {
   expect(toolEnvironment(env)).toEqual({ ...env, AI_AGENT: "skein" });
 });
 
-test("credentials, agents' sockets and internals are not", () => {
+test("tools see no credentials, no sockets of agents and no internal variables", () => {
   const hidden = [
     "ANTHROPIC_API_KEY",
     "OPENAI_API_KEY",
@@ -66,7 +66,7 @@ test("credentials, agents' sockets and internals are not", () => {
   expect(Object.keys(env).toSorted()).toEqual(["AI_AGENT", "PATH"]);
 });
 
-test("an agent that is already named keeps its name", () => {
+test("an AI_AGENT that is already set stays unchanged", () => {
   expect(toolEnvironment({ AI_AGENT: "other" }).AI_AGENT).toBe("other");
   expect(toolEnvironment({ AI_AGENT: "" }).AI_AGENT).toBe("skein");
 });
@@ -83,7 +83,7 @@ const bounds: SandboxInfo = {
   isEnforced: true,
 };
 
-test("inside of walls TMPDIR is the private directory, and a proxy that can't be reached is not named", () => {
+test("in the sandbox TMPDIR is the private directory, and proxy variables are removed if the network is off", () => {
   const env = { PATH: "/bin", TMPDIR: "/tmp", HTTPS_PROXY: "http://user:pass@proxy:1", http_proxy: "http://proxy:1" };
   const always = { PATH: "/bin", AI_AGENT: "skein", TMPDIR: "/private/temp" };
   expect(toolEnvironment(env, bounds)).toEqual(always);
@@ -91,7 +91,7 @@ test("inside of walls TMPDIR is the private directory, and a proxy that can't be
   expect(toolEnvironment(env, { ...bounds, isEnforced: false })).toEqual({ ...env, ...always });
 });
 
-test("whoever is in a session can tell which, and whether skein may be started there, whatever the user's own variables say", () => {
+test("the session variables are set by skein, whatever the user's own variables are", () => {
   const env = { PATH: "/bin", SKEIN_SESSION_ID: "outer", SKEIN_NESTING: "allowed" };
   const marked = (nesting: boolean) => toolEnvironment(env, { ...bounds, sessionTag: { session: "inner", nesting } });
   expect(marked(false)).toMatchObject({ SKEIN_SESSION_ID: "inner" });

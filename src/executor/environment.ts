@@ -1,5 +1,5 @@
-// Which variables of the user's environment tools may see: a list of what programs need, never "all but".
-// Credentials, agents' sockets and our own internals are not on it.
+// Selects the variables of the user's environment that tools may see. It is an allow-list of what programs need:
+// credentials, sockets of agents and variables of skein itself are not on it.
 import type { SandboxInfo } from "../protocol/api/policy.ts";
 import { sessionTagVariables } from "../sandbox/enclosing-session.ts";
 
@@ -22,21 +22,22 @@ const names = new Set(
   ].flatMap((line) => line.split(" ")),
 );
 const prefixes = ["LC_", "XDG_"];
-/** Where agents' and desktop programs' sockets lie. */
+/** The directory with the sockets of agents and desktop programs. */
 const runtimeDirectory = "XDG_RUNTIME_DIR";
 
 export function toolEnvironment(env: Record<string, string | undefined>, sandbox: SandboxInfo | null = null): Record<string, string> {
-  const seen: Record<string, string> = {};
+  const allowed: Record<string, string> = {};
   for (const [name, value] of Object.entries(env)) {
     if (value === undefined || name === runtimeDirectory) continue;
-    if (names.has(name) || prefixes.some((prefix) => name.startsWith(prefix))) seen[name] = value;
+    if (names.has(name) || prefixes.some((prefix) => name.startsWith(prefix))) allowed[name] = value;
   }
-  if (sandbox !== null) seen.TMPDIR = sandbox.temp;
-  if (sandbox?.sessionTag !== undefined) Object.assign(seen, sessionTagVariables(sandbox.sessionTag));
-  // A proxy that can't be reached would only hide why, and its address may hold a password.
-  if (sandbox?.isEnforced && sandbox.net === "off") for (const name of Object.keys(seen)) if (/_proxy$/i.test(name)) delete seen[name];
-  // PATH must be there, or a shell finds nothing but its own built-ins.
-  seen.PATH ||= "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
-  seen.AI_AGENT ||= "skein";
-  return seen;
+  if (sandbox !== null) allowed.TMPDIR = sandbox.temp;
+  if (sandbox?.sessionTag !== undefined) Object.assign(allowed, sessionTagVariables(sandbox.sessionTag));
+  // A proxy can't be reached without a network. Its error would hide the reason, and its address may hold a password.
+  if (sandbox?.isEnforced && sandbox.net === "off")
+    for (const name of Object.keys(allowed)) if (/_proxy$/i.test(name)) delete allowed[name];
+  // Without PATH a shell finds only its built-ins.
+  allowed.PATH ||= "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
+  allowed.AI_AGENT ||= "skein";
+  return allowed;
 }

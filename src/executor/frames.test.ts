@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { FrameReader, frameTypes, jsonFrame, maxFrameBytes, outputHeader, readJsonFrame, readOutputFrame } from "./frames.ts";
 
-test("frames come out the same however the bytes are cut", () => {
+test("frames are read correctly whatever the chunk size", () => {
   const chunk = new Uint8Array([0, 255, 10, 13, 200]);
   const bytes = Buffer.concat([
     jsonFrame(frameTypes.call, { call: 1, name: "é漢" }),
@@ -12,7 +12,7 @@ test("frames come out the same however the bytes are cut", () => {
   for (let size = 1; size <= bytes.length; size += 1) {
     const reader = new FrameReader();
     const frames = [];
-    for (let at = 0; at < bytes.length; at += size) frames.push(...reader.push(bytes.subarray(at, at + size)));
+    for (let start = 0; start < bytes.length; start += size) frames.push(...reader.push(bytes.subarray(start, start + size)));
     expect(frames.map((frame) => frame.type)).toEqual([frameTypes.call, frameTypes.output, frameTypes.result]);
     expect(readJsonFrame<unknown>(frames[0]!.payload)).toEqual({ call: 1, name: "é漢" });
     const output = readOutputFrame(frames[1]!.payload);

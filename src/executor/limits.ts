@@ -1,5 +1,5 @@
-// How many processes and how much memory commands may use together. Looked at only while one runs; what is over a
-// limit is killed at once, with everything else that was started, and the calls under way are told why.
+// Limits how many processes and how much memory all commands use together. Checks only while a command runs.
+// Over a limit, every started process is killed at once, and the running calls report the limit.
 import { type Clock, systemClock } from "../kit/flow/clock.ts";
 import type { Pausable } from "../kit/flow/pause-gate.ts";
 import { descendantsOf, killAll } from "../kit/process/processes.ts";
@@ -9,54 +9,53 @@ import type { SandboxInfo } from "../protocol/api/policy.ts";
 
 export type ResourceLimits = { watch: () => ResourceWatch };
 
-/** For one call: aborted when a limit was crossed, `why` says which. Nothing is looked at while all are stopped. */
+/** The watch of one call. `signal` aborts when a limit is exceeded, and `why` says which. No check runs while all are paused. */
 export type ResourceWatch = Pausable & { signal: AbortSignal; why: () => string | null };
 
 type LimitValues = Pick<SandboxInfo, "maxProcesses" | "maxMemoryBytes">;
 
-const everyMs = 500;
+const checkIntervalMs = 500;
 
-/** `members` are the processes that count, and that are ended. */
+/** `listPids` returns the processes that are counted, and killed over a limit. */
 export function createResourceLimits(
-  bounds: LimitValues,
-  members: () => number[] = () => descendantsOf(process.pid),
+  limits: LimitValues,
+  listPids: () => number[] = () => descendantsOf(process.pid),
   clock: Clock = systemClock,
 ): ResourceLimits {
-  const watched = new Set<Watcher>();
+  const watches = new Set<Watch>();
   let cancelTimer: (() => void) | null = null;
 
-  const look = (): void => {
-    cancelTimer = clock.setTimer(everyMs, look);
-    const pids = members();
-    const why = crossed(pids, bounds);
+  const check = (): void => {
+    cancelTimer = clock.setTimer(checkIntervalMs, check);
+    const why = exceededLimit(listPids(), limits);
     if (why === null) return;
-    for (const watcher of watched) watcher.stop(why);
-    // The first process of a namespace reaches every other one in it with one call, however fast they multiply. Started
-    // by another process, it can be the first of nothing else.
+    for (const watch of watches) watch.abort(why);
+    // Process 1 of a pid namespace can signal all others in one call, however fast they fork. The executor is
+    // started by another process, so pid 1 means that it is the first process of a namespace.
     if (process.pid === 1) process.kill(-1, "SIGKILL");
-    else killAll(members);
+    else killAll(listPids);
   };
 
   return {
     watch: () => {
-      const watcher = new Watcher();
-      const go = (): void => {
-        watched.add(watcher);
-        cancelTimer ??= clock.setTimer(everyMs, look);
+      const watch = new Watch();
+      const resume = (): void => {
+        watches.add(watch);
+        cancelTimer ??= clock.setTimer(checkIntervalMs, check);
       };
-      const stop = (): void => {
-        watched.delete(watcher);
-        if (watched.size > 0) return;
+      const pause = (): void => {
+        watches.delete(watch);
+        if (watches.size > 0) return;
         cancelTimer?.();
         cancelTimer = null;
       };
-      go();
-      return { signal: watcher.signal, why: () => watcher.why, pause: stop, resume: go };
+      resume();
+      return { signal: watch.signal, why: () => watch.why, pause, resume };
     },
   };
 }
 
-class Watcher {
+class Watch {
   why: string | null = null;
   readonly #controller = new AbortController();
 
@@ -64,14 +63,14 @@ class Watcher {
     return this.#controller.signal;
   }
 
-  stop(why: string): void {
+  abort(why: string): void {
     this.why ??= why;
     this.#controller.abort();
   }
 }
 
-function crossed(pids: number[], { maxProcesses, maxMemoryBytes }: LimitValues): string | null {
-  // No limit, and what JSON makes of Infinity, are not numbers above 0.
+function exceededLimit(pids: number[], { maxProcesses, maxMemoryBytes }: LimitValues): string | null {
+  // JSON turns Infinity into null, which means no limit too.
   if (maxProcesses > 0 && pids.length > maxProcesses) return `stopped: more than ${groupDigits(maxProcesses)} processes`;
   if (maxMemoryBytes === null || !(maxMemoryBytes > 0)) return null;
   let bytes = 0;

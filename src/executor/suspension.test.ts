@@ -1,4 +1,4 @@
-// Calls that stand still, in both kinds of executor: no process of theirs runs, no time of theirs passes.
+// Paused calls: none of their processes runs, and none of their time limits.
 import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,14 +8,14 @@ import { familyMembers, isStopped } from "../kit/process/processes.ts";
 import type { Executor, ToolCallOptions } from "../protocol/api/ports.ts";
 import { startTestExecutor } from "./fixtures/test-executor.ts";
 
-const directory = mkdtempSync(join(tmpdir(), "standstill-"));
+const directory = mkdtempSync(join(tmpdir(), "suspension-"));
 const env = { PATH: process.env.PATH, HOME: directory };
 afterAll(() => rmSync(directory, { recursive: true }));
 
-/** A turn of a session: its gate, and a way to run commands in it. */
+/** A turn of a session: its pause gate, and a function that runs commands in it. */
 function turnOf(executor: Executor, session = crypto.randomUUID() as string) {
   const gate = new PauseGate();
-  const pausable: ToolCallOptions["pausable"] = (part) => gate.add(part);
+  const pausable: ToolCallOptions["pausable"] = (pausable) => gate.add(pausable);
   const stop = new AbortController();
   stop.signal.addEventListener("abort", () => gate.release());
   const printed: string[] = [];
@@ -33,7 +33,7 @@ function turnOf(executor: Executor, session = crypto.randomUUID() as string) {
       },
     );
   const members = () => familyMembers({ root: null, envTag: `SKEIN_SESSION_ID=${session}` });
-  const isStill = async () => {
+  const isFrozen = async () => {
     for (let count = 0; count < 4_000; count += 1) {
       const pids = members();
       if (pids.length > 0 && pids.every(isStopped)) return true;
@@ -41,7 +41,7 @@ function turnOf(executor: Executor, session = crypto.randomUUID() as string) {
     }
     return false;
   };
-  return { gate, stop, bash, members, isStill, printed: () => printed.join(""), session };
+  return { gate, stop, bash, members, isFrozen, printed: () => printed.join(""), session };
 }
 
 async function until(isTrue: () => boolean): Promise<void> {
@@ -49,45 +49,45 @@ async function until(isTrue: () => boolean): Promise<void> {
   expect(isTrue()).toBe(true);
 }
 
-const growing = (name: string) => `for n in $(seq 1 100000); do echo $n >> ${name}; [ -e ${name}.end ] && break; sleep 0.01; done`;
-const waiting = (name: string) => `echo begun; until [ -e ${name}.end ]; do sleep 0.01; done; echo ended`;
+const growFile = (name: string) => `for n in $(seq 1 100000); do echo $n >> ${name}; [ -e ${name}.end ] && break; sleep 0.01; done`;
+const waitForFile = (name: string) => `echo started; until [ -e ${name}.end ]; do sleep 0.01; done; echo ended`;
 const sizeOf = (name: string): number => statSync(join(directory, name), { throwIfNoEntry: false })?.size ?? 0;
 const end = (name: string) => Bun.write(join(directory, `${name}.end`), "");
 
 const start = (root?: string) => startTestExecutor({ env, cwd: directory, ...(root === undefined ? {} : { root }) });
 
-test("a command stands still with all it has started, and goes on to its end", async () => {
+test("a paused command stops with all its processes, and completes after it is resumed", async () => {
   const executor = start();
   const turn = turnOf(executor);
-  const done = turn.bash(`(${growing("a")}) & ${growing("a")}; wait; echo whole`);
+  const done = turn.bash(`(${growFile("a")}) & ${growFile("a")}; wait; echo complete`);
   await until(() => sizeOf("a") > 0);
   turn.gate.pause();
-  expect(await turn.isStill()).toBe(true);
+  expect(await turn.isFrozen()).toBe(true);
   const size = sizeOf("a");
   await Bun.sleep(200);
   expect(sizeOf("a")).toBe(size);
   turn.gate.resume();
   await until(() => sizeOf("a") > size);
   await end("a");
-  expect((await done).text).toBe("whole");
+  expect((await done).text).toBe("complete");
   await executor.close();
 });
 
-test("a time limit stands still too", async () => {
+test("a time limit does not run while the session is paused", async () => {
   const executor = start();
   const turn = turnOf(executor);
-  const done = turn.bash(waiting("b"), 3);
+  const done = turn.bash(waitForFile("b"), 3);
   await until(() => turn.printed() !== "");
   turn.gate.pause();
-  expect(await turn.isStill()).toBe(true);
+  expect(await turn.isFrozen()).toBe(true);
   await Bun.sleep(3_200);
   await end("b");
   turn.gate.resume();
-  expect((await done).text).toBe("begun\nended");
+  expect((await done).text).toBe("started\nended");
   await executor.close();
 });
 
-test("a call that comes while its session stands still starts afterwards", async () => {
+test("a call to a paused session starts after it is resumed", async () => {
   const executor = start();
   const turn = turnOf(executor);
   await turn.bash("true");
@@ -100,66 +100,66 @@ test("a call that comes while its session stands still starts afterwards", async
   await executor.close();
 });
 
-test("a session stands still alone, whoever else runs here", async () => {
+test("pausing one session does not pause the others", async () => {
   const executor = start();
-  const [still, other] = [turnOf(executor), turnOf(executor)];
-  const done = still.bash(waiting("c"));
-  await until(() => still.printed() !== "");
-  still.gate.pause();
-  expect(await still.isStill()).toBe(true);
+  const [paused, other] = [turnOf(executor), turnOf(executor)];
+  const done = paused.bash(waitForFile("c"));
+  await until(() => paused.printed() !== "");
+  paused.gate.pause();
+  expect(await paused.isFrozen()).toBe(true);
   expect((await other.bash("sleep 0.2; echo done")).text).toBe("done");
-  expect(await still.isStill()).toBe(true);
+  expect(await paused.isFrozen()).toBe(true);
   await end("c");
-  still.gate.resume();
-  expect((await done).text).toBe("begun\nended");
+  paused.gate.resume();
+  expect((await done).text).toBe("started\nended");
   await executor.close();
 });
 
-test("what stands still is ended by a stop, with nothing left", async () => {
+test("a cancelled call of a paused session ends with all its processes", async () => {
   const executor = start();
   const turn = turnOf(executor);
-  const done = turn.bash("echo begun; setsid sleep 86396 & sleep 86396");
+  const done = turn.bash("echo started; setsid sleep 86396 & sleep 86396");
   await until(() => turn.printed() !== "");
   turn.gate.pause();
-  expect(await turn.isStill()).toBe(true);
+  expect(await turn.isFrozen()).toBe(true);
   turn.stop.abort();
   expect((await done).text).toContain("cancelled");
   expect(turn.members()).toEqual([]);
   await executor.close();
 });
 
-test("an executor that is closed leaves nothing of what stood still", async () => {
+test("closing the executor ends the processes of a paused session", async () => {
   const executor = start();
   const turn = turnOf(executor);
-  const done = turn.bash("echo begun; sleep 86395");
+  const done = turn.bash("echo started; sleep 86395");
   await until(() => turn.printed() !== "");
   turn.gate.pause();
-  expect(await turn.isStill()).toBe(true);
+  expect(await turn.isFrozen()).toBe(true);
   await executor.close();
   await done;
   expect(turn.members()).toEqual([]);
 });
 
-test("where the topmost session stands still, so does what its calls and those below it left in the background", async () => {
+test("pausing the topmost session also pauses background processes of its sub-sessions", async () => {
   const root = crypto.randomUUID() as string;
   const executor = start(root);
-  const [top, below] = [turnOf(executor, root), turnOf(executor)];
-  await top.bash(`(${growing("top")}) >/dev/null 2>&1 &`);
-  await below.bash(`(${growing("below")}) >/dev/null 2>&1 & (exec env -i setsid bash -c '${growing("bare")}') >/dev/null 2>&1 &`);
-  const sizes = () => ["top", "below", "bare"].map(sizeOf);
+  const [top, sub] = [turnOf(executor, root), turnOf(executor)];
+  await top.bash(`(${growFile("top")}) >/dev/null 2>&1 &`);
+  await sub.bash(`(${growFile("sub")}) >/dev/null 2>&1 & (exec env -i setsid bash -c '${growFile("bare")}') >/dev/null 2>&1 &`);
+  const sizes = () => ["top", "sub", "bare"].map(sizeOf);
   await until(() => sizes().every((size) => size > 0));
   top.gate.pause();
-  expect(await top.isStill()).toBe(true);
-  expect(await below.isStill()).toBe(true);
+  expect(await top.isFrozen()).toBe(true);
+  expect(await sub.isFrozen()).toBe(true);
   const before = sizes();
   await Bun.sleep(200);
   expect(sizes()).toEqual(before);
   top.gate.resume();
-  await until(() => sizes().every((size, at) => size > before[at]!));
+  await until(() => sizes().every((size, index) => size > before[index]!));
   await executor.close();
 });
 
-test("an executor uses no time of its own while all stands still", async () => {
+test("the executor uses no CPU time while all sessions are paused", async () => {
   const root = crypto.randomUUID() as string;
   const executor = start(root);
   const turn = turnOf(executor, root);
@@ -171,8 +171,8 @@ test("an executor uses no time of its own while all stands still", async () => {
   const done = turn.bash("sleep 86394");
   await until(() => turn.members().length > 0);
   turn.gate.pause();
-  expect(await turn.isStill()).toBe(true);
-  // What it was about to do anyway is done by then.
+  expect(await turn.isFrozen()).toBe(true);
+  // Work that had already started is done by then.
   await Bun.sleep(500);
   const before = ticks();
   await Bun.sleep(1_000);

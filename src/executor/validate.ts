@@ -1,30 +1,31 @@
-// Checks what a model sent against a tool's parameters. One line says what is wrong; nothing is guessed but a
-// number that was sent as text.
+// Checks the input of a tool call against the tool's parameters. The problem is one line for the model.
+// The only conversion is from text to number.
 import type { ToolDefinition, ToolProperty } from "../protocol/api/ports.ts";
 import { nearestWord } from "../kit/text/nearest-word.ts";
 import { oneLine } from "../kit/text/cut-text.ts";
+import { isRecord } from "../kit/text/json.ts";
 
 export type Validated = { input: Record<string, unknown>; problem: null } | { input: null; problem: string };
 
 export function validateInput(definition: ToolDefinition, input: unknown): Validated {
   const { properties, required } = definition.parameters;
-  const wrong = (problem: string): Validated => ({ input: null, problem: `${definition.name}: ${problem}` });
-  if (typeof input !== "object" || input === null || Array.isArray(input)) return wrong("the arguments must be an object");
+  const reject = (problem: string): Validated => ({ input: null, problem: `${definition.name}: ${problem}` });
+  if (!isRecord(input)) return reject("the arguments must be an object");
 
   const checked: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(input)) {
-    if (!Object.hasOwn(properties, name)) return wrong(unknownProperty(name, Object.keys(properties)));
-    // Some models send null for what they leave out.
+    if (!Object.hasOwn(properties, name)) return reject(unknownProperty(name, Object.keys(properties)));
+    // Some models send null for a parameter that they leave out.
     if (value === null && !required.includes(name)) continue;
-    const fitted = fit(value, properties[name]!.type);
-    if (fitted === undefined) return wrong(`"${name}" must be ${article[properties[name]!.type]}, not ${kindOf(value)}`);
-    checked[name] = fitted;
+    const converted = convert(value, properties[name]!.type);
+    if (converted === undefined) return reject(`"${name}" must be ${typeText[properties[name]!.type]}, not ${describeValue(value)}`);
+    checked[name] = converted;
   }
   const missing = required.find((name) => !Object.hasOwn(checked, name));
-  return missing === undefined ? { input: checked, problem: null } : wrong(`"${missing}" is missing`);
+  return missing === undefined ? { input: checked, problem: null } : reject(`"${missing}" is missing`);
 }
 
-const article: Record<ToolProperty["type"], string> = {
+const typeText: Record<ToolProperty["type"], string> = {
   string: "a string",
   integer: "an integer",
   number: "a number",
@@ -33,24 +34,24 @@ const article: Record<ToolProperty["type"], string> = {
   object: "an object",
 };
 
-function unknownProperty(name: string, known: string[]): string {
-  const nearest = nearestWord(name, known);
-  const shown = JSON.stringify(oneLine(name, 80));
-  return `unknown parameter ${shown}; ${nearest ? `did you mean "${nearest}"?` : `it takes ${known.join(", ")}`}`;
+function unknownProperty(name: string, allowed: string[]): string {
+  const nearest = nearestWord(name, allowed);
+  const quoted = JSON.stringify(oneLine(name, 80));
+  return `unknown parameter ${quoted}; ${nearest ? `did you mean "${nearest}"?` : `it takes ${allowed.join(", ")}`}`;
 }
 
-/** The value in the wanted type, or undefined. */
-function fit(value: unknown, type: ToolProperty["type"]): unknown {
+/** The value in its type, or undefined if it does not have that type. */
+function convert(value: unknown, type: ToolProperty["type"]): unknown {
   if (type === "string" || type === "boolean") return typeof value === type ? value : undefined;
   if (type === "array") return Array.isArray(value) ? value : undefined;
-  if (type === "object") return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
+  if (type === "object") return isRecord(value) ? value : undefined;
   const isNumeric = typeof value === "string" && /^\s*-?\d+(\.\d+)?\s*$/.test(value);
   const number = typeof value === "number" ? value : isNumeric ? Number(value) : Number.NaN;
   if (!Number.isFinite(number)) return undefined;
   return type === "integer" && !Number.isSafeInteger(number) ? undefined : number;
 }
 
-function kindOf(value: unknown): string {
+function describeValue(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "an array";
   if (typeof value === "string") return value.length <= 40 ? JSON.stringify(value) : "a string";

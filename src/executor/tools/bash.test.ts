@@ -5,7 +5,7 @@ import { byteLength } from "../../kit/text/cut-text.ts";
 import { runBash } from "./bash.ts";
 import type { ToolContext } from "./tool.ts";
 
-const run: ToolContext = {
+const ctx: ToolContext = {
   cwd: "/",
   home: "/",
   env: { PATH: process.env.PATH ?? "/usr/bin:/bin" },
@@ -17,12 +17,12 @@ const run: ToolContext = {
 };
 const bash = (command: string, timeout?: number, options: Partial<ToolContext> = {}) =>
   runBash(timeout === undefined ? { command } : { command, timeout }, {
-    ...run,
+    ...ctx,
     envTag: `TEST_BASH=${crypto.randomUUID()}`,
     ...options,
   });
 
-test("how a command ended is always told", async () => {
+test("the text always says how the command ended", async () => {
   const cases: [string, string, boolean, number | null][] = [
     ["echo hi", "hi", false, 0],
     ["true", "(no output)", false, 0],
@@ -37,12 +37,12 @@ test("how a command ended is always told", async () => {
   }
 });
 
-test("it runs in the given directory", async () => {
+test("the command runs in the directory of the call", async () => {
   expect((await bash("pwd -P", undefined, { cwd: tmpdir() })).text).toBe((await bash(`cd ${tmpdir()}; pwd -P`)).text);
   expect((await bash("pwd", undefined, { cwd: "/no/such" })).text).toBe("can't run bash: the directory /no/such does not exist");
 });
 
-test("a time limit is kept, and what was printed by then is returned", async () => {
+test("a command that times out is stopped, and its output so far is returned", async () => {
   expect(await bash("echo before; sleep 300", 0.2)).toMatchObject({
     text: "before\ntimed out after 200 ms; it was stopped with all it had started",
     isError: true,
@@ -52,7 +52,7 @@ test("a time limit is kept, and what was printed by then is returned", async () 
   expect((await bash("echo ok", 1e12)).text).toBe("ok");
 });
 
-test("the model gets head and tail within 32 KB, the listener gets everything", async () => {
+test("the model gets head and tail within 32 KB, and onOutput gets everything", async () => {
   let seen = 0;
   const outcome = await bash("seq 1 100000; echo the end; exit 3", undefined, { onOutput: (chunk) => void (seen += chunk.length) });
   expect(byteLength(outcome.text)).toBeLessThanOrEqual(32 << 10);
@@ -64,7 +64,7 @@ test("the model gets head and tail within 32 KB, the listener gets everything", 
   expect(missing).toBeGreaterThan(588_903 - (32 << 10));
 });
 
-test("emoji, marks and flags across the cut stay whole", async () => {
+test("characters of several code points are not split where the output is cut", async () => {
   for (const cluster of ["👨‍👩‍👧‍👦", "e\u0301\u0323", "🇩🇪"]) {
     for (const shift of [1, 2, 3, 4]) {
       const { text } = await bash(`printf 'x%.0s' $(seq ${shift}); yes '${cluster}x' | head -8000 | tr -d '\\n'`);
@@ -73,12 +73,12 @@ test("emoji, marks and flags across the cut stay whole", async () => {
   }
 });
 
-test("invalid bytes are shown as such and break nothing", async () => {
+test("invalid UTF-8 is replaced, and the text around it stays", async () => {
   expect((await bash("printf 'a\\xff\\xfeb'")).text).toBe("a\ufffd\ufffdb");
   expect(byteLength((await bash("head -c 100000 /dev/urandom")).text)).toBeLessThanOrEqual(32 << 10);
 });
 
-test("a command too long for the kernel says what to do", async () => {
+test("a command that is too long for the kernel returns a hint", async () => {
   expect((await bash(`: ${"x".repeat(200_000)}`)).text).toContain("the command is too long");
 });
 
@@ -94,10 +94,10 @@ const bounds: SandboxInfo = {
   isEnforced: true,
 };
 
-test("what a wall stopped is told before how the command ended, and to the person", async () => {
+test("a denial is noted before the exit code, and also returned for the user", async () => {
   const command = "echo 'curl: (6) Could not resolve host: example.com' >&2; exit 6";
   const denied = await bash(command, undefined, { sandbox: bounds });
-  const text = "network is off (policy workspace): commands reach no host; only a person can allow it, with --net on";
+  const text = "network is off (policy workspace): commands reach no host; only the user can allow it, with --net on";
   expect(denied.text).toBe(`curl: (6) Could not resolve host: example.com\n[${text}]\nexit code 6`);
   expect(denied.denied).toEqual([{ what: "net", text }]);
   for (const other of [null, { ...bounds, isEnforced: false }, { ...bounds, net: "on" as const }]) {
@@ -106,7 +106,7 @@ test("what a wall stopped is told before how the command ended, and to the perso
   }
 });
 
-test("with denials the text stays within 32 KB", async () => {
+test("the text with denials stays within 32 KB", async () => {
   const { text } = await bash("seq 1 100000; echo 'touch: cannot touch /etc/x: Read-only file system'; exit 1", undefined, {
     sandbox: bounds,
   });
@@ -114,7 +114,7 @@ test("with denials the text stays within 32 KB", async () => {
   expect(text).toEndWith("and /tmp/private ($TMPDIR)]\nexit code 1");
 });
 
-test("a plainly destructive command is not run, and says so", async () => {
+test("a destructive command is refused and not run", async () => {
   const { text, isError, denied, exitCode } = await bash("echo ran; rm -rf --no-preserve-root /no/such/place");
   expect(text).toStartWith("refused: rm with --no-preserve-root");
   expect([isError, denied, exitCode]).toEqual([true, [{ what: "command", text }], undefined]);

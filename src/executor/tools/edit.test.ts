@@ -30,18 +30,18 @@ async function edit(before: string, oldText: string, newText: string) {
 
 describe("edit", () => {
   const cases: [string, string, string, string, string][] = [
-    ["one place is replaced", "a\nb\nc\n", "b", "X\nY", "a\nX\nY\nc\n"],
-    ["text is taken literally", "a $& b\n", "$&", "$1$&\\n", "a $1$&\\n b\n"],
-    ["a deletion", "a\nb\nc\n", "b\n", "", "a\nc\n"],
-    ["CRLF stays, though the model writes LF", "a\r\nb\r\nc\r\n", "a\nb", "a\nX\nb", "a\r\nX\r\nb\r\nc\r\n"],
-    ["CRLF stays when a line becomes two", "a\r\nb\r\n", "b", "b\nc", "a\r\nb\r\nc\r\n"],
-    ["CRLF from the model is not doubled", "a\r\nb\r\n", "a\r\nb", "a\r\nX", "a\r\nX\r\n"],
-    ["a text that starts with a line end", "a\r\nb\r\nc\r\n", "\nb", "\nX", "a\r\nX\r\nc\r\n"],
-    ["LF stays, though the model writes CRLF", "a\nb\nc\n", "a\r\nb", "a\r\nX", "a\nX\nc\n"],
-    ["mixed endings stay around the place", "a\r\nb\nc\nd\r\n", "b\nc", "X\nY", "a\r\nX\nY\nd\r\n"],
-    ["mixed endings within the place", "p\nq\na\r\nb\nc\r\nd\r\n", "a\nb\nc", "X\nY", "p\nq\nX\nY\r\nd\r\n"],
-    ["a BOM stays", "\xef\xbb\xbfa\nb\n", "a\n", "X\n", "\xef\xbb\xbfX\nb\n"],
-    ["bytes that are no UTF-8 stay", "\xff\xfe\xe9 a\n", "a", "b", "\xff\xfe\xe9 b\n"],
+    ["edit replaces one occurrence", "a\nb\nc\n", "b", "X\nY", "a\nX\nY\nc\n"],
+    ["edit takes the text literally", "a $& b\n", "$&", "$1$&\\n", "a $1$&\\n b\n"],
+    ["edit can delete text", "a\nb\nc\n", "b\n", "", "a\nc\n"],
+    ["edit keeps CRLF if the model sends LF", "a\r\nb\r\nc\r\n", "a\nb", "a\nX\nb", "a\r\nX\r\nb\r\nc\r\n"],
+    ["edit keeps CRLF when one line becomes two", "a\r\nb\r\n", "b", "b\nc", "a\r\nb\r\nc\r\n"],
+    ["edit does not double CRLF from the model", "a\r\nb\r\n", "a\r\nb", "a\r\nX", "a\r\nX\r\n"],
+    ["edit replaces a text that starts with a line ending", "a\r\nb\r\nc\r\n", "\nb", "\nX", "a\r\nX\r\nc\r\n"],
+    ["edit keeps LF if the model sends CRLF", "a\nb\nc\n", "a\r\nb", "a\r\nX", "a\nX\nc\n"],
+    ["edit keeps mixed line endings around the replaced text", "a\r\nb\nc\nd\r\n", "b\nc", "X\nY", "a\r\nX\nY\nd\r\n"],
+    ["edit replaces a text with mixed line endings", "p\nq\na\r\nb\nc\r\nd\r\n", "a\nb\nc", "X\nY", "p\nq\nX\nY\r\nd\r\n"],
+    ["edit keeps a BOM", "\xef\xbb\xbfa\nb\n", "a\n", "X\n", "\xef\xbb\xbfX\nb\n"],
+    ["edit keeps invalid UTF-8", "\xff\xfe\xe9 a\n", "a", "b", "\xff\xfe\xe9 b\n"],
   ];
   for (const [title, before, oldText, newText, after] of cases) {
     test(title, async () => {
@@ -50,7 +50,7 @@ describe("edit", () => {
     });
   }
 
-  test("the model gets one line, people get a diff", async () => {
+  test("edit returns one line for the model and a diff for the user", async () => {
     const outcome = await edit("a\nb\nc\n", "b", "X");
     expect(outcome).toEqual({
       text: "edited f at line 2",
@@ -73,14 +73,14 @@ describe("edit", () => {
     ["the same but for line endings", "a\r\nb\r\n", "a\nb", "a\r\nb", "the same but for their line endings"],
   ];
   for (const [title, before, oldText, newText, problem] of failures) {
-    test(`nothing changes when the text is ${title}`, async () => {
+    test(`edit changes nothing if the text is ${title}`, async () => {
       const outcome = await edit(before, oldText, newText);
       expect(outcome.isError).toBe(true);
       expect(outcome.text).toContain(problem);
     });
   }
 
-  test("the inode, its links and its mode stay", async () => {
+  test("edit keeps inode, hard links and mode", async () => {
     writeFileSync(path, "a\n");
     chmodSync(path, 0o750);
     linkSync(path, join(directory, "link"));
@@ -91,14 +91,14 @@ describe("edit", () => {
     expect(readFileSync(join(directory, "link"), "utf8")).toBe("b\n");
   });
 
-  test("parallel edits of one file all count", async () => {
+  test("parallel edits of one file are all applied", async () => {
     const names = Array.from({ length: 50 }, (_, index) => `<${index}>`);
     writeFileSync(path, names.join("\n"));
     await Promise.all(names.map((name) => runEdit({ path: "f", old_text: name, new_text: `done ${name}` }, run)));
     expect(content()).toBe(names.map((name) => `done ${name}`).join("\n"));
   });
 
-  test("what can't be edited says why", async () => {
+  test("edit explains why a path can't be edited", async () => {
     const at = (target: string) => runEdit({ path: target, old_text: "a", new_text: "b" }, run);
     expect((await at("missing")).text).toBe(`${directory}/missing does not exist`);
     expect((await at(".")).text).toContain("is a directory");
@@ -109,7 +109,7 @@ describe("edit", () => {
 describe("write", () => {
   const write = (target: string, text: string) => runWrite({ path: target, content: text }, run);
 
-  test("parents are made, lines and bytes are told", async () => {
+  test("write creates parent directories and reports lines and bytes", async () => {
     expect(await write("x/y/z.txt", "é\nb")).toEqual({
       text: "wrote x/y/z.txt: 2 lines, 4 bytes",
       isError: false,
@@ -119,7 +119,7 @@ describe("write", () => {
     expect((await write("empty", "")).text).toBe("wrote empty: 0 lines, 0 bytes");
   });
 
-  test("a file is replaced in place and shortened", async () => {
+  test("write replaces a file in place and truncates it", async () => {
     writeFileSync(path, "a long old content\n");
     chmodSync(path, 0o640);
     const { ino } = statSync(path);
@@ -127,7 +127,7 @@ describe("write", () => {
     expect([readFileSync(path, "utf8"), statSync(path).ino, statSync(path).mode & 0o777]).toEqual(["b\n", ino, 0o640]);
   });
 
-  test("what can't be written says why", async () => {
+  test("write explains why a path can't be written", async () => {
     expect((await write(".", "x")).text).toContain("is a directory");
     expect((await write("/dev/null", "x")).text).toContain("not a regular file");
     expect((await write("f/below", "x")).text).toContain("not a directory");
@@ -135,7 +135,7 @@ describe("write", () => {
     expect((await write("n".repeat(300), "x")).text).toContain("too long");
   });
 
-  test("a full disk leaves neither half a file nor a changed one", async () => {
+  test("a full disk leaves no partial file and no changed file", async () => {
     const script = `const { writeInPlace } = await import(${JSON.stringify(join(import.meta.dir, "write-in-place.ts"))});
       const fs = await import("node:fs");
       const tries = [[${JSON.stringify(join(directory, "kept"))}, Buffer.from("old content\\n")], [${JSON.stringify(join(directory, "fresh"))}, null]];

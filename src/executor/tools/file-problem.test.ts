@@ -6,8 +6,8 @@ import type { SandboxInfo } from "../../protocol/api/policy.ts";
 import { callTool, startTestExecutor } from "../fixtures/test-executor.ts";
 import { fileProblem } from "./file-problem.ts";
 
-// A home as it looks from inside of the walls: what is hidden is empty, or not there.
-const home = realpathSync(mkdtempSync(join(tmpdir(), "walled-")));
+// A home directory as it looks from inside the sandbox: hidden paths are empty or missing.
+const home = realpathSync(mkdtempSync(join(tmpdir(), "sandboxed-")));
 const project = join(home, "project");
 mkdirSync(join(home, ".ssh"));
 mkdirSync(join(home, "keys/shown"), { recursive: true });
@@ -21,7 +21,7 @@ afterAll(async () => {
   rmSync(home, { recursive: true });
 });
 
-const bounds: SandboxInfo = {
+const sandbox: SandboxInfo = {
   policy: "workspace",
   net: "off",
   unixSockets: false,
@@ -33,11 +33,11 @@ const bounds: SandboxInfo = {
   isEnforced: true,
 };
 const env = { HOME: home, PATH: process.env.PATH };
-const executor = startTestExecutor({ env, cwd: project, sandbox: bounds });
-const unsandboxed = startTestExecutor({ env, cwd: project, sandbox: { ...bounds, isEnforced: false } });
+const executor = startTestExecutor({ env, cwd: project, sandbox });
+const unsandboxed = startTestExecutor({ env, cwd: project, sandbox: { ...sandbox, isEnforced: false } });
 const call = (name: string, input: Record<string, unknown>, to = executor) => callTool(to, { name, input, cwd: project });
 
-test("a secret that seems absent or empty is called a secret, by every way to it", async () => {
+test("a hidden path is reported as a secret, by every path that leads to it", async () => {
   const rows: [string, Record<string, unknown>, string][] = [
     ["read", { path: "~/.ssh/id_ed25519" }, "can't read ~/.ssh/id_ed25519"],
     ["read", { path: "~/.ssh" }, "can't read ~/.ssh"],
@@ -54,17 +54,17 @@ test("a secret that seems absent or empty is called a secret, by every way to it
   }
 });
 
-test("without walls the file system is believed", async () => {
+test("without an enforced sandbox a missing file is reported as missing", async () => {
   expect((await call("read", { path: "~/.ssh/id_ed25519" }, unsandboxed)).text).toContain("does not exist");
   expect((await call("read", { path: "~/.netrc" }, unsandboxed)).text).toBe("(empty file)");
   expect((await call("read", { path: "~/.ssh" }, unsandboxed)).text).toContain("is a directory (empty)");
 });
 
-test("what can be read inside of a hidden place is read", async () => {
+test("a readable file below a hidden directory is read", async () => {
   expect((await call("read", { path: "~/keys/shown/a.md" })).text).toBe("1\tseen");
 });
 
-test("a write that the walls stop says what may be written", () => {
+test("a write that the sandbox denies names the writable paths", () => {
   const allowed = `policy workspace allows writing only ${project} and /tmp/private ($TMPDIR)`;
   const rows: [string, string, string][] = [
     ["EROFS", "/etc/x", `can't write /etc/x: ${allowed}`],
@@ -79,7 +79,7 @@ test("a write that the walls stop says what may be written", () => {
     ["EACCES", join(project, "locked"), `can't write ${project}/locked: permission denied`],
     ["ENOSPC", "/etc/x", "can't write /etc/x: no space left on the device"],
   ];
-  for (const [code, path, text] of rows) expect(fileProblem({ code }, "write", path, { sandbox: bounds, home }).text).toBe(text);
+  for (const [code, path, text] of rows) expect(fileProblem({ code }, "write", path, { sandbox, home }).text).toBe(text);
   expect(fileProblem({ code: "EROFS" }, "write", "/etc/x", { sandbox: null, home }).text).toBe(
     "can't write /etc/x: the file system is read-only",
   );

@@ -22,13 +22,13 @@ const read = (input: Record<string, unknown>, cwd = directory) =>
     onOutput: () => {},
   });
 
-test("lines are numbered; relative paths and ~ are resolved", async () => {
+test("read numbers lines, and resolves relative paths and ~", async () => {
   file("a.txt", "one\ntwo\n\nfour");
   const expected = { text: "1\tone\n2\ttwo\n3\t\n4\tfour", isError: false };
   for (const path of ["a.txt", "./a.txt", "~/a.txt", join(directory, "a.txt")]) expect(await read({ path })).toEqual(expected);
 });
 
-test("offset and limit choose a window, and the notice says how to go on", async () => {
+test("offset and limit select lines, and the notice says how to read more", async () => {
   file("n.txt", Array.from({ length: 10 }, (_, index) => `l${index + 1}\n`).join(""));
   expect((await read({ path: "n.txt", offset: 3, limit: 2 })).text).toBe(
     "3\tl3\n4\tl4\n[stopped at line 4; there is more (31 bytes in all): use offset=5]",
@@ -37,7 +37,7 @@ test("offset and limit choose a window, and the notice says how to go on", async
   expect((await read({ path: "n.txt", offset: -4, limit: 1 })).text).toStartWith("1\tl1\n");
 });
 
-test("an offset past the end is an error that tells the length", async () => {
+test("an offset past the end is an error that names the number of lines", async () => {
   file("two.txt", "a\nb");
   file("three.txt", "a\nb\nc\n");
   expect(await read({ path: "two.txt", offset: 9 })).toEqual({ text: "offset 9 is past the end: the file has 2 lines", isError: true });
@@ -45,19 +45,19 @@ test("an offset past the end is an error that tells the length", async () => {
   expect((await read({ path: "two.txt", offset: 2 })).text).toBe("2\tb");
 });
 
-test("an empty file says so", async () => {
+test("an empty file is reported as empty", async () => {
   file("empty", "");
   expect(await read({ path: "empty" })).toEqual({ text: "(empty file)", isError: false });
 });
 
-test("two thousand lines by default", async () => {
+test("read returns 2000 lines by default", async () => {
   file("long.txt", "x\n".repeat(2500));
   const { text } = await read({ path: "long.txt" });
   expect(text.split("\n").length).toBe(2001);
   expect(text).toEndWith("use offset=2001]");
 });
 
-test("the byte cap ends at a whole line, and reading on from the notice gives every line once", async () => {
+test("the byte limit ends at a complete line, and following the notices returns every line once", async () => {
   const lines = Array.from({ length: 3000 }, (_, index) => `${index} ${"漢字".repeat(index % 20)}`);
   file("wide.txt", lines.join("\n"));
   const seen: string[] = [];
@@ -76,7 +76,7 @@ test("the byte cap ends at a whole line, and reading on from the notice gives ev
   expect(seen).toEqual(lines);
 });
 
-test("a long line is cut between characters and says how much is missing", async () => {
+test("a long line is cut between characters, with the number of missing bytes", async () => {
   file("minified.js", `${"👨‍👩‍👧‍👦".repeat(100_000)}\nshort\n`);
   const { text } = await read({ path: "minified.js" });
   const [first, second, notice] = text.split("\n") as [string, string, string];
@@ -97,14 +97,14 @@ test("a line that fills a file of ten gigabytes is not read to its end", async (
   );
 });
 
-test("CRLF, BOM and invalid bytes", async () => {
+test("read removes CR and BOM, and replaces invalid UTF-8", async () => {
   file("win.txt", "\ufeffa\r\nb\r\n");
   expect((await read({ path: "win.txt" })).text).toBe("1\ta\n2\tb");
   file("latin.txt", new Uint8Array([0x61, 0xe9, 0x62, 0x0a]));
   expect((await read({ path: "latin.txt" })).text).toBe("1\ta\ufffdb");
 });
 
-test("images are known by their content, not their name", async () => {
+test("images are recognised by content, not by name", async () => {
   const samples: [string, number[]][] = [
     ["image/png", [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0]],
     ["image/jpeg", [0xff, 0xd8, 0xff, 0xe0, 0, 0]],
@@ -123,7 +123,7 @@ test("images are known by their content, not their name", async () => {
   expect((await read({ path: "picture.bin" })).text).toContain("is an image of 6,291,456 bytes; at most 5,242,880");
 });
 
-test("what can't be read says why, and what is there instead", async () => {
+test("read explains why a path can't be read, and what exists there", async () => {
   file("settings.json", "{}");
   expect(await read({ path: "setings.json" })).toEqual({
     text: `${directory}/setings.json does not exist; did you mean ${directory}/settings.json?`,
@@ -146,11 +146,11 @@ test("what can't be read says why, and what is there instead", async () => {
   expect(fileProblem({ code: "EACCES" }, "read", "/x", { sandbox: null, home: "/" }).text).toBe("can't read /x: permission denied");
 });
 
-test("pipes and devices are refused without waiting", async () => {
+test("pipes and devices are refused without blocking", async () => {
   Bun.spawnSync(["mkfifo", join(directory, "fifo")]);
   for (const path of ["fifo", "/dev/zero", "/dev/tty"]) expect((await read({ path })).text).toContain("not a regular file");
 });
 
-test("files of the kernel, which have no size, are read", async () => {
+test("files of the kernel are read, though their size is 0", async () => {
   expect((await read({ path: "/proc/self/status" })).text).toStartWith("1\tName:");
 });

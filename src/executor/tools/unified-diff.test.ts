@@ -4,7 +4,7 @@ import { unifiedDiff } from "./unified-diff.ts";
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => `line ${index + 1}`);
 const text = (lines: string[]) => `${lines.join("\n")}\n`;
 
-test("a change is shown with three lines around it", () => {
+test("a change has three lines of context", () => {
   const before = numbered(20);
   const after = before.with(9, "changed");
   expect(unifiedDiff(text(before), text(after), "f").split("\n")).toEqual([
@@ -22,7 +22,7 @@ test("a change is shown with three lines around it", () => {
   ]);
 });
 
-test("changes far apart are separate hunks, near ones are one", () => {
+test("distant changes are separate hunks, near ones share a hunk", () => {
   const before = numbered(60);
   const far = unifiedDiff(text(before), text(before.with(4, "x").with(40, "y")), "f");
   expect(far.match(/^@@.*@@$/gm)).toEqual(["@@ -2,7 +2,7 @@", "@@ -38,7 +38,7 @@"]);
@@ -30,17 +30,17 @@ test("changes far apart are separate hunks, near ones are one", () => {
   expect(near.match(/^@@.*@@$/gm)).toEqual(["@@ -2,13 +2,13 @@"]);
 });
 
-test("a new file, an emptied file and no change", () => {
+test("a new file, an emptied file and an unchanged file have the expected diff", () => {
   expect(unifiedDiff(null, "a\nb\n", "f")).toBe("--- /dev/null\n+++ f\n@@ -0,0 +1,2 @@\n+a\n+b");
   expect(unifiedDiff("a\n", "", "f")).toBe("--- f\n+++ f\n@@ -1 +0,0 @@\n-a");
   expect(unifiedDiff("a\n", "a\n", "f")).toBe("");
 });
 
-test("a missing newline at the end is said", () => {
+test("a missing newline at the end of the file is marked", () => {
   expect(unifiedDiff("a\nb\n", "a\nb", "f")).toContain("\\ No newline at end of file");
 });
 
-test("patch accepts what it shows", async () => {
+test("git apply accepts the diff", async () => {
   const before = numbered(200);
   const after = before.toSpliced(150, 3).toSpliced(80, 0, "p", "q").with(3, "r").toSpliced(0, 0, "first");
   const directory = (await Bun.$`mktemp -d`.text()).trim();
@@ -64,7 +64,7 @@ test("a long line is cut between characters", () => {
   }
 });
 
-test("a huge change stays bounded", () => {
+test("the diff of a huge change is bounded", () => {
   const before = text(numbered(50_000));
   const after = text(numbered(50_000).map((line) => `${line}${"!".repeat(1000)}`));
   const diff = unifiedDiff(before, after, "f");
