@@ -1,4 +1,4 @@
-// Changed files for people: in a line each, or as a patch.
+// Prints changed files: one line each, or as a patch.
 import type { FileChange } from "../../protocol/tree/file-changes.ts";
 import type { CommandContext } from "../parse/command.ts";
 import { stripControls, printable, styleOf, type Style } from "../terminal/style.ts";
@@ -19,24 +19,24 @@ function countsText(change: FileChange, style: Style): string {
   return `${style.green(`+${change.added}`)} ${style.red(`-${change.removed}`)}`;
 }
 
-/** As it is for a pipe, so that it can be applied; for a terminal without anything that could steer it. */
+/** Unchanged for a pipe, so that it can be applied. On a terminal, coloured and without control characters. */
 export function patchText(patch: string, ctx: Pick<CommandContext, "out">): string {
   if (!ctx.out.isTty) return patch;
   const style = styleOf(ctx.out);
   return patch
     .split("\n")
-    .map((line) => painted(line.split("\t").map(printable).join("\t"), style))
+    .map((line) => paintLine(line.split("\t").map(printable).join("\t"), style))
     .join("\n");
 }
 
-function painted(line: string, style: Style): string {
+function paintLine(line: string, style: Style): string {
   if (/^(diff|index|---|\+\+\+|new file|deleted file|old mode|new mode) /.test(line)) return style.bold(line);
   if (line.startsWith("@@")) return style.cyan(line);
   if (line.startsWith("+")) return style.green(line);
   return line.startsWith("-") ? style.red(line) : line;
 }
 
-/** Asks the person at the terminal; anything but yes is no. */
+/** Asks the user at the terminal. Anything but y or yes is a no. */
 export async function confirm(ctx: Pick<CommandContext, "out" | "stdin">, question: string): Promise<boolean> {
   ctx.out.write(`${question} [y/N] `);
   for await (const line of ctx.stdin.lines()) return /^y(es)?$/i.test(line.trim());

@@ -1,16 +1,16 @@
-// A report of a crash: kept where the person is told, or not kept and said so.
+// Tests crash reports.
 import { expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { saveCrashReport } from "./crash-report.ts";
 
-test("the stack is added to the report, and the person is told where it is", () => {
+test("a crash report appends the stack to a file, and the message names the file", () => {
   const state = join(mkdtempSync(join(tmpdir(), "skein-crash-")), "state");
   try {
-    const told = ["first", "second"].map((word) => saveCrashReport(new Error(word), { state, version: "1.2.3" }));
-    expect(told.map(({ message, hint }) => [message, hint])).toEqual(
-      ["first", "second"].map((word) => [`the screen broke: ${word}`, `the whole report is at the end of ${state}/crashes.log`]),
+    const faults = ["first", "second"].map((word) => saveCrashReport(new Error(word), { state, version: "1.2.3" }));
+    expect(faults.map(({ message, hint }) => [message, hint])).toEqual(
+      ["first", "second"].map((word) => [`the screen broke: ${word}`, `the full report is at the end of ${state}/crashes.log`]),
     );
     expect(readFileSync(join(state, "crashes.log"), "utf8")).toMatch(
       /skein 1\.2\.3\nError: first\n +at [^]*skein 1\.2\.3\nError: second\n/,
@@ -20,6 +20,6 @@ test("the stack is added to the report, and the person is told where it is", () 
   }
 });
 
-test("one that can't be written is told, too", () => {
-  expect(saveCrashReport("odd", { state: "/dev/null/state", version: "1" }).hint).toMatch(/^and its report could not be kept: /);
+test("a crash report that can't be written is reported, too", () => {
+  expect(saveCrashReport("odd", { state: "/dev/null/state", version: "1" }).hint).toMatch(/^its report could not be saved: /);
 });

@@ -1,4 +1,4 @@
-// What is kept of a fault that nobody foresaw, for whoever looks into it: the stack, on disk, not on the person's screen.
+// Saves the stack of an unexpected error to a file, for developers. The user only gets a short message.
 import { appendFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { Fault, messageOf } from "../../protocol/api/error.ts";
@@ -11,8 +11,8 @@ export function saveCrashReport(error: unknown, { state, version }: Pick<Command
   try {
     mkdirSync(state, { recursive: true, mode: 0o700 });
     appendFileSync(file, `${new Date().toISOString()} skein ${version}\n${stack}\n\n`, { mode: 0o600 });
-  } catch (unwritable) {
-    return new Fault("internal", message, { hint: `and its report could not be kept: ${messageOf(unwritable)}`, cause: error });
+  } catch (writeError) {
+    return new Fault("internal", message, { hint: `its report could not be saved: ${messageOf(writeError)}`, cause: error });
   }
-  return new Fault("internal", message, { hint: `the whole report is at the end of ${file}`, cause: error });
+  return new Fault("internal", message, { hint: `the full report is at the end of ${file}`, cause: error });
 }

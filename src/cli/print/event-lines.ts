@@ -1,4 +1,5 @@
-// What is told of a run besides the answer, line by line, the same in every place where people read it.
+// Renders everything about a run but its answer as lines. All printers for people share these lines.
+import { costText } from "../../protocol/tree/usage-text.ts";
 import { printableLabel } from "./session-label.ts";
 import { formatDuration } from "../../kit/text/duration.ts";
 import { pluralize, oneLine, shortCount } from "../../kit/text/cut-text.ts";
@@ -10,25 +11,25 @@ import { stripControls, type Style } from "../terminal/style.ts";
 
 export type LineStyle = { style: Style; columns: number };
 
-/** A model must not move the cursor or repaint the terminal. */
+/** Output of a model must not move the cursor or repaint the terminal. */
 // oxlint-disable-next-line no-control-regex
 export const controlCharacters = /[\x00-\x08\x0b-\x1f\x7f\x80-\x9f]/g;
 
 export function startLine(event: Extract<Event, { type: "turn.started" }>): string {
   const { turn, session } = event;
-  const walls = turn.enforced?.tier === "none" && turn.policy.name !== "full" ? " (not enforced)" : "";
+  const enforcement = turn.enforced?.tier === "none" && turn.policy.name !== "full" ? " (not enforced)" : "";
   const model = turn.model === null ? "" : ` · ${turn.model}`;
-  return `${turn.agent}${model} · policy ${turn.policy.name}${walls} · session ${printableLabel(session)}`;
+  return `${turn.agent}${model} · policy ${turn.policy.name}${enforcement} · session ${printableLabel(session)}`;
 }
 
 export function callLine(name: string, input: Record<string, unknown>, { style, columns }: LineStyle): string {
   return `${style.cyan("•")} ${style.bold(stripControls(name))} ${oneLine(mainArgument(input), Math.max(20, columns - name.length - 4))}`;
 }
 
-/** A result in a line, and what an edit changed below it. */
-export function resultLines(part: ResultPart, look: LineStyle): string[] {
-  const line = resultLine(part, look);
-  return part.display?.includes("\n") === true ? [line, diffLines(part.display, look.style)] : [line];
+/** The result in one line, followed by the diff of an edit. */
+export function resultLines(part: ResultPart, lineStyle: LineStyle): string[] {
+  const line = resultLine(part, lineStyle);
+  return part.display?.includes("\n") === true ? [line, diffLines(part.display, lineStyle.style)] : [line];
 }
 
 function resultLine(part: ResultPart, { style, columns }: LineStyle): string {
@@ -38,29 +39,29 @@ function resultLine(part: ResultPart, { style, columns }: LineStyle): string {
   return part.isError ? `  ${style.red(`✗ ${text}`)}${style.dim(more)}` : style.dim(`  ${text}${more}`);
 }
 
-const mostDiffLines = 16;
+const maxDiffLines = 16;
 
-/** What an edit changed, without the file's name, which stands above. */
+/** Omits the file's name, which is in the line of the call. */
 function diffLines(diff: string, style: Style): string {
   const lines = diff
     .trimEnd()
     .split("\n")
     .filter((line) => !/^(---|\+\+\+) /.test(line));
-  const shown = lines.slice(0, mostDiffLines).map((line) => {
+  const painted = lines.slice(0, maxDiffLines).map((line) => {
     const text = `    ${line.replace(controlCharacters, "")}`;
     return line.startsWith("+") ? style.green(text) : line.startsWith("-") ? style.red(text) : style.dim(text);
   });
-  if (lines.length > mostDiffLines) shown.push(style.dim(`    (+${pluralize(lines.length - mostDiffLines, "line")})`));
-  return shown.join("\n");
+  if (lines.length > maxDiffLines) painted.push(style.dim(`    (+${pluralize(lines.length - maxDiffLines, "line")})`));
+  return painted.join("\n");
 }
 
-/** Events that are told in the same words wherever a turn is followed; none for all others. */
+/** Lines for events that all printers render alike. Returns [] for other events. */
 export function noticeLines(event: Event, { style, columns }: LineStyle): string[] {
   switch (event.type) {
     case "tool.denied":
       return [style.dim(`  ${stripControls(event.text)}`)];
     case "model.retried": {
-      const when = `trying again in ${formatDuration(event.waitMs)} (attempt ${event.attempt + 1})`;
+      const when = `retrying in ${formatDuration(event.waitMs)} (attempt ${event.attempt + 1})`;
       return [style.yellow(`  ${stripControls(event.error.message)}; ${when}`)];
     }
     case "warning.raised":
@@ -68,50 +69,50 @@ export function noticeLines(event: Event, { style, columns }: LineStyle): string
     case "turn.paused":
       return [style.yellow(`  paused · skein resume ${shortId(event.sessionId)}`)];
     case "turn.resumed":
-      return [style.yellow("  goes on")];
+      return [style.yellow("  resumed")];
     case "session.spawned": {
       const head = `  ↳ session ${shortId(event.session)} · ${stripControls(event.agent)} · `;
       return [style.dim(`${head}${oneLine(event.task, Math.max(20, columns - head.length))}`)];
     }
     case "ask.closed":
-      return [style.dim(`  ${closing(event.ask)}`)];
+      return [style.dim(`  ${closedAskText(event.ask)}`)];
     default:
       return [];
   }
 }
 
-/** What happened to a team, in a line; nothing for any other node. */
+/** One line for a team event. Returns [] for other nodes. */
 export function teamLines(node: Pick<Node, "note" | "parts">, { style, columns }: LineStyle): string[] {
   if (node.note?.about !== "team") return [];
   const { event } = node.note.happened;
-  const text = event === "checkpoint" ? `phase ${node.note.happened.phase + 1} is over` : textOf(node);
+  const text = event === "checkpoint" ? `phase ${node.note.happened.phase + 1} has ended` : textOf(node);
   const paint = event === "agent_failed" || event === "session_failed" ? style.red : event === "checkpoint" ? style.bold : style.dim;
   return [paint(`  ${oneLine(stripControls(text), Math.max(20, columns - 4))}`)];
 }
 
 export function askLines({ id, question, options, expiresAt }: Ask, { style }: LineStyle, answers: "typed" | "elsewhere"): string[] {
   const limit = expiresAt === null ? "" : ` (waits ${formatDuration(Math.max(0, expiresAt - Date.now()))})`;
-  const way =
+  const instruction =
     answers === "typed" ? "the next line is the answer" : `skein answer ${shortId(id)} <${options.length > 0 ? "number or text" : "text"}>`;
   return [
     `${style.yellow("?")} ${style.bold(stripControls(question))}`,
-    ...options.map((option, at) => `    ${at + 1}  ${stripControls(option)}`),
-    style.dim(`  ${way}${limit}`),
+    ...options.map((option, index) => `    ${index + 1}  ${stripControls(option)}`),
+    style.dim(`  ${instruction}${limit}`),
   ];
 }
 
-function closing({ outcome, answer }: Ask): string {
+function closedAskText({ outcome, answer }: Ask): string {
   if (outcome === "answered") return `answered: ${stripControls(answer ?? "")}`;
-  return outcome === "expired" ? "nobody has answered in time" : "went on without an answer";
+  return outcome === "expired" ? "not answered in time" : "continued without an answer";
 }
 
-/** What came to wait for the agent since, and what it was given. */
+/** One line per message that left the queue, and per message that is new in it. */
 export function queueLines(before: readonly QueuedInput[], now: readonly QueuedInput[], { style, columns }: LineStyle): string[] {
-  const without = (all: readonly QueuedInput[], others: readonly QueuedInput[]) =>
-    all.filter(({ id }) => others.every((other) => other.id !== id));
-  const told = (what: string) => (input: QueuedInput) =>
-    style.dim(`  ${what}: ${oneLine(input.text, Math.max(20, columns - what.length - 4))}`);
-  return [...without(before, now).map(told("given to the agent")), ...without(now, before).map(told("waits for the agent's next step"))];
+  const missingIn = (others: readonly QueuedInput[]) => (input: QueuedInput) => others.every(({ id }) => id !== input.id);
+  const line = (state: string) => (input: QueuedInput) =>
+    style.dim(`  ${state}: ${oneLine(input.text, Math.max(20, columns - state.length - 4))}`);
+  const delivered = before.filter(missingIn(now)).map(line("given to the agent"));
+  return [...delivered, ...now.filter(missingIn(before)).map(line("waits for the agent's next step"))];
 }
 
 export function errorLines(result: Pick<ResultRecord, "status" | "error">, style: Style): string[] {
@@ -124,7 +125,6 @@ export function errorLines(result: Pick<ResultRecord, "status" | "error">, style
 export function summaryLine(result: ResultRecord): string {
   const { usage } = result;
   const cached = usage.cache_read > 0 ? ` (${shortCount(usage.cache_read)} cached)` : "";
-  const cost = result.cost_usd === null ? "cost unknown" : `$${result.cost_usd.toFixed(4)}`;
   const tokens = `in ${shortCount(usage.input + usage.cache_read + usage.cache_write)}${cached} out ${shortCount(usage.output)}`;
-  return `${result.status} · ${pluralize(result.steps, "step")} · ${tokens} · ${cost} · ${formatDuration(result.duration_ms)} · session ${shortId(result.session_id)}`;
+  return `${result.status} · ${pluralize(result.steps, "step")} · ${tokens} · ${costText(result.cost_usd)} · ${formatDuration(result.duration_ms)} · session ${shortId(result.session_id)}`;
 }

@@ -1,4 +1,4 @@
-// Following a feed in which one turn, several, or none comes to its end.
+// Tests feeds in which one turn, several or none end.
 import { expect, test } from "bun:test";
 import type { Event } from "../../protocol/tree/event.ts";
 import type { ResultRecord } from "../../protocol/json/records.ts";
@@ -18,29 +18,29 @@ async function* feed(events: Event[], failure?: Error): AsyncGenerator<Event> {
   if (failure !== undefined) throw failure;
 }
 
-function remembering() {
+function recordingPrinter() {
   const finished: ResultRecord[] = [];
   let events = 0;
   return { finished, count: () => events, printer: { event: () => events++, finish: (result: ResultRecord) => finished.push(result) } };
 }
 
-test("of a turn and the one that a late message had, the last result is printed, once", async () => {
-  const { finished, count, printer } = remembering();
+test("only the result of the last turn is printed, once", async () => {
+  const { finished, count, printer } = recordingPrinter();
   const result = await followTurn(feed([ended("dead"), started("a"), ended("a"), started("b"), ended("b")]), printer);
   expect(result.result).toBe("answer of b");
   expect(finished).toEqual([result]);
   expect(count()).toBe(5);
 });
 
-test("what fails after a turn does not take its answer away", async () => {
-  const { finished, printer } = remembering();
+test("a failure after a turn does not suppress its answer", async () => {
+  const { finished, printer } = recordingPrinter();
   const failure = new Error("the copy could not be written");
   await expect(followTurn(feed([started("a"), ended("a")], failure), printer)).rejects.toBe(failure);
   expect(finished.map((each) => each.result)).toEqual(["answer of a"]);
 });
 
-test("a feed without an ended turn is a fault of ours, and nothing is printed as a result", async () => {
-  const { finished, printer } = remembering();
+test("a feed without an ended turn is an internal fault, and no result is printed", async () => {
+  const { finished, printer } = recordingPrinter();
   await expect(followTurn(feed([ended("dead"), started("a")]), printer)).rejects.toMatchObject({ code: "internal" });
   expect(finished).toEqual([]);
 });

@@ -4,16 +4,16 @@ import { stripControls, showsUnicode, styleOf } from "../terminal/style.ts";
 import { fit, tableText } from "../terminal/table.ts";
 
 describe("style", () => {
-  test("paints only where the screen wants colours", () => {
+  test("text is painted only on a screen with colours", () => {
     expect(styleOf({ color: true }).red("x")).toBe("\x1b[31mx\x1b[39m");
     expect(styleOf({ color: false }).red("x")).toBe("x");
   });
 
-  test("text from elsewhere can't steer the terminal", () => {
+  test("stripControls removes escape sequences and control characters", () => {
     expect(stripControls("a\x1b[2J\x1b]0;title\x07b\r\nc\x00\x9b31md\u202Ee")).toBe("ab cde");
   });
 
-  test("the locale decides about marks", () => {
+  test("Unicode marks are used only with a UTF-8 locale", () => {
     expect(showsUnicode({ LANG: "en_US.UTF-8" })).toBe(true);
     expect(showsUnicode({ LC_ALL: "C", LANG: "en_US.UTF-8" })).toBe(false);
     expect(showsUnicode({ LC_ALL: "", LC_CTYPE: "C.utf8" })).toBe(true);
@@ -22,7 +22,7 @@ describe("style", () => {
 });
 
 describe("table", () => {
-  test("aligns by what is seen, not by bytes or colours", () => {
+  test("a table aligns columns by display width", () => {
     const rows = [
       ["a", "1", "x"],
       ["日本", "200", "\x1b[31mred\x1b[39m"],
@@ -32,13 +32,13 @@ describe("table", () => {
     );
   });
 
-  test("cuts the last column to the width, with an ellipsis", () => {
+  test("a table cuts the last column to the width, with an ellipsis", () => {
     expect(tableText([["key", "a long text that goes on"]], { columns: [{}, {}], width: 20 })).toBe("key  a long text th…\n");
     expect(fit("日本語", 4)).toBe("日…");
     expect(fit("short", 5)).toBe("short");
   });
 
-  test("of nothing is nothing", () => {
+  test("a table without rows is empty", () => {
     expect(tableText([], { columns: [{ title: "A" }] })).toBe("");
   });
 });

@@ -1,4 +1,4 @@
-// How a turn is shown: one printer per output format, each fed with the events and, at the end, the result.
+// The interface of printers, one per output format. A printer gets every event and, at the end, the result.
 import type { Event } from "../../protocol/tree/event.ts";
 import type { ResultRecord } from "../../protocol/json/records.ts";
 import type { CommandContext } from "../parse/command.ts";
@@ -15,8 +15,8 @@ export type Printer = {
 export type PrintOptions = {
   stream: boolean;
   tools: string[];
-  /** A turn of a conversation: who takes it is told once, and being stopped is no error. */
-  talk?: "first" | "next";
+  /** Set for a turn of a conversation. Only the first prints the agent, and a cancelled turn is not an error. */
+  conversation?: "first" | "next";
 };
 
 export async function printerFor(format: OutputFormat, ctx: CommandContext, options: PrintOptions): Promise<Printer> {
@@ -34,7 +34,7 @@ export async function printerFor(format: OutputFormat, ctx: CommandContext, opti
   }
 }
 
-/** Where stdout has no record for a warning, a person still sees it. */
+/** Prints warnings to stderr for formats whose stdout has no record for them. */
 export function printWarning(ctx: CommandContext, event: Event): void {
   if (event.type === "warning.raised") ctx.err.write(`skein: ${stripControls(event.message)}\n`);
 }

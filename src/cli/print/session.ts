@@ -1,5 +1,5 @@
-// A session as people read it afterwards or from beside it: what was stored and what streams, on one screen. What was
-// streamed is not repeated when it is stored, and what was missed of a stream is made up for.
+// Prints a session for `attach` and `logs`: stored nodes and streaming text on one screen.
+// Streamed text is not repeated when its node is stored, and text missing from the stream is added then.
 import { cutText } from "../../kit/text/cut-text.ts";
 import type { QueuedInput } from "../../protocol/api/control.ts";
 import type { Event } from "../../protocol/tree/event.ts";
@@ -23,93 +23,93 @@ import {
 } from "./event-lines.ts";
 
 export type SessionPrinterOptions = {
-  /** Whether an answer is shown while it comes, or when it is whole. */
+  /** True prints an answer while it streams; false prints it when it is complete. */
   stream: boolean;
   answers: "typed" | "elsewhere";
 };
 
 export function sessionPrinter(screen: TextOutput, { stream, answers }: SessionPrinterOptions): (event: Event) => void {
   const style = styleOf(screen);
-  const look = () => ({ style, columns: screen.columns });
-  const flow = answerFlow(screen);
-  const say = (...lines: string[]) => flow.say(...lines);
+  const lineStyle = () => ({ style, columns: screen.columns });
+  const writer = createAnswerWriter(screen);
+  const printLines = (...lines: string[]) => writer.printLines(...lines);
   const calls = new Set<string>();
   let queue: QueuedInput[] = [];
 
-  function call(id: string, name: string, input: Record<string, unknown>): void {
-    if (!calls.has(id)) say(callLine(name, input, look()));
+  function printCall(id: string, name: string, input: Record<string, unknown>): void {
+    if (!calls.has(id)) printLines(callLine(name, input, lineStyle()));
     calls.add(id);
   }
-  function node(added: Node): void {
-    if (added.author === "agent") {
-      flow.answer(textOf(added));
-      flow.endAnswer();
-      for (const { id, name, input } of callsOf(added)) call(id, name, input);
+  function printNode(node: Node): void {
+    if (node.author === "agent") {
+      writer.setAnswer(textOf(node));
+      writer.endAnswer();
+      for (const { id, name, input } of callsOf(node)) printCall(id, name, input);
     }
-    say(...saidLines(added, look()), ...added.parts.flatMap((part) => partLines(part, look())));
+    printLines(...messageLines(node, lineStyle()), ...node.parts.flatMap((part) => partLines(part, lineStyle())));
   }
-  function ended(event: Extract<Event, { type: "turn.ended" }>): void {
+  function printEnd(event: Extract<Event, { type: "turn.ended" }>): void {
     const result = resultRecord(event.turn, event.session, { ...event, answer: "" });
-    flow.endAnswer();
+    writer.endAnswer();
     calls.clear();
-    say(...errorLines(result, style), style.dim(summaryLine(result)));
+    printLines(...errorLines(result, style), style.dim(summaryLine(result)));
   }
-  function queued(now: QueuedInput[]): void {
-    say(...queueLines(queue, now, look()));
+  function printQueue(now: QueuedInput[]): void {
+    printLines(...queueLines(queue, now, lineStyle()));
     queue = now;
   }
 
   return (event) => {
     switch (event.type) {
       case "turn.started":
-        return say(style.dim(startLine(event)));
+        return printLines(style.dim(startLine(event)));
       case "node.added":
-        return node(event.node);
+        return printNode(event.node);
       case "text.delta":
-        return stream ? flow.delta(event.text) : undefined;
+        return stream ? writer.append(event.text) : undefined;
       case "draft.shown":
-        return stream && event.key === "text" ? flow.answer(event.text) : undefined;
+        return stream && event.key === "text" ? writer.setAnswer(event.text) : undefined;
       case "tool.started":
-        return call(event.call, event.name, event.input);
+        return printCall(event.call, event.name, event.input);
       case "ask.opened":
-        return say(...askLines(event.ask, look(), answers));
+        return printLines(...askLines(event.ask, lineStyle(), answers));
       case "queue.changed":
-        return queued(event.queue);
+        return printQueue(event.queue);
       case "turn.ended":
-        return ended(event);
+        return printEnd(event);
       default:
-        return say(...noticeLines(event, look()));
+        return printLines(...noticeLines(event, lineStyle()));
     }
   };
 }
 
-/** An answer that grows, and lines between, each on a line of its own. */
-function answerFlow(screen: TextOutput) {
+/** Writes an answer piece by piece, and other lines between the pieces, each on its own line. */
+function createAnswerWriter(screen: TextOutput) {
   let streamed = "";
-  let midLine = false;
+  let isMidLine = false;
   function endLine(): void {
-    if (midLine) screen.write("\n");
-    midLine = false;
+    if (isMidLine) screen.write("\n");
+    isMidLine = false;
   }
-  function delta(text: string): void {
+  function append(text: string): void {
     if (text === "") return;
     streamed += text;
     screen.write(screen.isTty ? text.replace(controlCharacters, "") : text);
-    midLine = !text.endsWith("\n");
+    isMidLine = !text.endsWith("\n");
   }
   return {
-    say(...lines: string[]): void {
+    printLines(...lines: string[]): void {
       if (lines.length === 0) return;
       endLine();
       screen.write(`${lines.join("\n")}\n`);
     },
-    delta,
-    /** The answer as far as it is known; what is on the screen already is not written again. */
-    answer(whole: string): void {
-      if (whole.startsWith(streamed)) return delta(whole.slice(streamed.length));
+    append,
+    /** Sets the answer so far. Text that is already on the screen is not written again. */
+    setAnswer(text: string): void {
+      if (text.startsWith(streamed)) return append(text.slice(streamed.length));
       endLine();
       streamed = "";
-      delta(whole);
+      append(text);
     },
     endAnswer(): void {
       endLine();
@@ -122,30 +122,30 @@ const promptBytes = 4096;
 const noteBytes = 400;
 const excerptBytes = 200;
 
-/** What was said by anyone but the agent. */
-function saidLines(node: Node, { style }: LineStyle): string[] {
+/** The text of a user message or a note. Returns [] for nodes of agents and tools. */
+function messageLines(node: Node, { style }: LineStyle): string[] {
   const text = textOf(node).trimEnd();
   if (text === "" || node.author === "agent" || node.author === "tool") return [];
-  if (node.author === "note") return [style.dim(`  ${stripControls(aboutNote(node))}: ${stripControls(head(text, noteBytes))}`)];
+  if (node.author === "note") return [style.dim(`  ${stripControls(noteTitle(node))}: ${stripControls(head(text, noteBytes))}`)];
   const lines = cutText(text, promptBytes, { keep: "both" }).text.split("\n");
-  return lines.map((line, at) => style.bold(`${at === 0 ? ">" : " "} ${line.replace(controlCharacters, "")}`));
+  return lines.map((line, index) => style.bold(`${index === 0 ? ">" : " "} ${line.replace(controlCharacters, "")}`));
 }
 
-function aboutNote({ note }: Node): string {
+function noteTitle({ note }: Node): string {
   return note?.about === "group" ? speakerLabel(note.said) : (note?.about ?? "note");
 }
 
-function partLines(part: Part, look: LineStyle): string[] {
-  if (part.kind === "result") return resultLines(part, look);
-  if (part.kind === "image") return [look.style.dim(`  [image ${stripControls(part.mime)}]`)];
+function partLines(part: Part, lineStyle: LineStyle): string[] {
+  if (part.kind === "result") return resultLines(part, lineStyle);
+  if (part.kind === "image") return [lineStyle.style.dim(`  [image ${stripControls(part.mime)}]`)];
   if (part.kind !== "handle") return [];
   return [
-    callLine(part.handle.source, { command: aboutHandle(part.handle) }, look),
-    look.style.dim(`  ${stripControls(head(part.excerpt, excerptBytes))}`),
+    callLine(part.handle.source, { command: handleTitle(part.handle) }, lineStyle),
+    lineStyle.style.dim(`  ${stripControls(head(part.excerpt, excerptBytes))}`),
   ];
 }
 
-function aboutHandle({ identifier, metadata }: Handle): string {
+function handleTitle({ identifier, metadata }: Handle): string {
   return typeof metadata.command === "string" ? metadata.command : identifier;
 }
 

@@ -1,5 +1,5 @@
-// For people who listen: whole lines, each with its kind in words, nothing drawn, nothing written over. All of it goes to
-// stdout, in its order.
+// Prints a turn for screen readers: complete lines that start with their kind in words. Nothing is drawn or overwritten.
+// All output goes to stdout, in order.
 import { formatDuration } from "../../kit/text/duration.ts";
 import { pluralize, oneLine } from "../../kit/text/cut-text.ts";
 import type { Ask, QueuedInput } from "../../protocol/api/control.ts";
@@ -11,45 +11,45 @@ import { stripControls } from "../terminal/style.ts";
 import { controlCharacters } from "./event-lines.ts";
 import type { Printer, PrintOptions } from "./printer.ts";
 
-export function screenReaderPrinter(ctx: Pick<CommandContext, "out">, options: Pick<PrintOptions, "talk">): Printer {
-  const say = (...lines: string[]) => lines.forEach((line) => ctx.out.write(`${line}\n`));
+export function screenReaderPrinter(ctx: Pick<CommandContext, "out">, options: Pick<PrintOptions, "conversation">): Printer {
+  const printLines = (...lines: string[]) => lines.forEach((line) => ctx.out.write(`${line}\n`));
   let turn: string | null = null;
   let queue: readonly QueuedInput[] = [];
-  function queued(now: readonly QueuedInput[]): void {
+  function printQueue(now: readonly QueuedInput[]): void {
     const added = now.filter(({ id }) => queue.every((other) => other.id !== id));
     queue = now;
-    say(...added.map(({ text }) => `Queued: ${stripControls(text)}`));
+    printLines(...added.map(({ text }) => `Queued: ${stripControls(text)}`));
   }
   function event(event: Event): void {
-    if (event.type === "ask.opened") return say(...questionLines(event.ask));
-    if (event.type === "turn.started" && (turn !== null || options.talk === "next")) turn = event.turnId;
+    if (event.type === "ask.opened") return printLines(...questionLines(event.ask));
+    if (event.type === "turn.started" && (turn !== null || options.conversation === "next")) turn = event.turnId;
     else if (event.type === "turn.started") {
       turn = event.turnId;
-      return say(
-        `Turn begins: ${stripControls(event.turn.agent)}${event.turn.model === null ? "" : `, ${stripControls(event.turn.model)}`}.`,
+      return printLines(
+        `Turn started: ${stripControls(event.turn.agent)}${event.turn.model === null ? "" : `, ${stripControls(event.turn.model)}`}.`,
       );
     }
     if (event.turnId !== turn) return;
-    if (event.type === "queue.changed") return queued(event.queue);
-    say(...spokenLines(event));
+    if (event.type === "queue.changed") return printQueue(event.queue);
+    printLines(...spokenLines(event));
   }
   function finish(result: ResultRecord): void {
     if (result.error !== undefined && result.status !== "cancelled") {
       const { message, hint } = result.error;
-      say(`Error: ${stripControls(message)}`, ...(hint === undefined ? [] : [`Hint: ${stripControls(hint)}`]));
+      printLines(`Error: ${stripControls(message)}`, ...(hint === undefined ? [] : [`Hint: ${stripControls(hint)}`]));
     }
     const cost = result.cost_usd === null ? "cost unknown" : `${result.cost_usd.toFixed(4)} dollars`;
-    say(`Turn ended: ${result.status}, ${pluralize(result.steps, "step")}, ${cost}, ${formatDuration(result.duration_ms)}.`);
+    printLines(`Turn ended: ${result.status}, ${pluralize(result.steps, "step")}, ${cost}, ${formatDuration(result.duration_ms)}.`);
   }
   return { event, finish };
 }
 
 export function questionLines({ question, options }: Pick<Ask, "question" | "options">): string[] {
-  const given = options.map((option, at) => `Option ${at + 1}: ${stripControls(option)}`);
+  const optionLines = options.map((option, index) => `Option ${index + 1}: ${stripControls(option)}`);
   return [
     `Question: ${stripControls(question)}`,
-    ...given,
-    given.length > 0 ? "Type the number of an option, or an answer." : "Type the answer.",
+    ...optionLines,
+    optionLines.length > 0 ? "Type the number of an option, or an answer." : "Type the answer.",
   ];
 }
 
@@ -66,9 +66,9 @@ function spokenLines(event: Event): string[] {
     case "warning.raised":
       return [`Warning: ${stripControls(event.message)}`];
     case "turn.paused":
-      return [`Paused. skein resume ${shortId(event.sessionId)} goes on.`];
+      return [`Paused. Resume with: skein resume ${shortId(event.sessionId)}`];
     case "turn.resumed":
-      return ["Goes on."];
+      return ["Resumed."];
     case "session.spawned":
       return [`Sub-session of ${stripControls(event.agent)}: ${oneLine(event.task, 300)}`];
     default:
@@ -76,18 +76,18 @@ function spokenLines(event: Event): string[] {
   }
 }
 
-/** What the agent wrote, and what came of its calls; its own line says whose it is. */
+/** The text and results of a node. Each text starts with its author. */
 export function nodeLines(node: Node): string[] {
   return node.parts.flatMap((part) => {
     if (part.kind === "result") return resultLine(part);
     if (part.kind !== "text" || part.text.trim() === "") return [];
-    const who = node.author === "user" ? "You" : node.author === "agent" ? "Assistant" : "Note";
-    return `${who}: ${part.text.trim().replace(controlCharacters, "")}`;
+    const author = node.author === "user" ? "You" : node.author === "agent" ? "Assistant" : "Note";
+    return `${author}: ${part.text.trim().replace(controlCharacters, "")}`;
   });
 }
 
 function resultLine({ name, text, isError }: ResultPart): string {
   const lines = text.trimEnd().split("\n");
-  const told = oneLine((isError ? lines.at(-1) : lines[0]) ?? "", 300);
-  return `Result of ${stripControls(name)}, ${isError ? "failed" : "fine"}, ${pluralize(lines.length, "line")}: ${told}`;
+  const excerpt = oneLine((isError ? lines.at(-1) : lines[0]) ?? "", 300);
+  return `Result of ${stripControls(name)}, ${isError ? "failed" : "ok"}, ${pluralize(lines.length, "line")}: ${excerpt}`;
 }

@@ -1,4 +1,4 @@
-// The lines Claude Code made common: system/init, assistant, user, result. Ours rides under `skein`.
+// Prints the line format of Claude Code: system/init, assistant, user, result. skein's own fields are under `skein`.
 import type { Event } from "../../protocol/tree/event.ts";
 import type { Node, Part, ResultPart } from "../../protocol/tree/node.ts";
 import type { ResultRecord } from "../../protocol/json/records.ts";

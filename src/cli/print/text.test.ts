@@ -1,4 +1,4 @@
-// The printer for people, on screens that only remember.
+// Tests the text printer on recording screens.
 import { expect, test } from "bun:test";
 import type { Event } from "../../protocol/tree/event.ts";
 import type { ResultRecord } from "../../protocol/json/records.ts";
@@ -23,27 +23,31 @@ const result: ResultRecord = {
   enforced: null,
 };
 
-test("what a server says of an error can't steer the terminal", () => {
-  let shown = "";
+test("an error message from a server is printed without control characters", () => {
+  let output = "";
   const screen = { isTty: true, columns: 80, color: false };
   const ctx = {
     out: { ...screen, write: () => {} },
-    err: { ...screen, write: (text: string) => (shown += text) },
+    err: { ...screen, write: (text: string) => (output += text) },
   } as unknown as CommandContext;
   textPrinter(ctx, { stream: true, tools: [] }).finish({
     ...result,
     error: { kind: "broken", message: "no\x1b[2J\nway", hint: "try \x1b]0;x\x07again" },
   });
-  expect(shown).toStartWith("skein: broken: no way\n       try again\n");
+  expect(output).toStartWith("skein: broken: no way\n       try again\n");
 });
 
-test("what was not allowed is one line beside the answer", () => {
-  const shown: [string, string][] = [];
+test("a denied action is one line on stderr", () => {
+  const writes: [string, string][] = [];
   const screen = { isTty: true, columns: 80, color: false };
-  const to = (name: string) => ({ ...screen, write: (text: string) => shown.push([name, text]) });
-  const printer = textPrinter({ out: to("out"), err: to("err") } as unknown as CommandContext, { stream: true, tools: [], talk: "next" });
+  const screenNamed = (name: string) => ({ ...screen, write: (text: string) => writes.push([name, text]) });
+  const printer = textPrinter({ out: screenNamed("out"), err: screenNamed("err") } as unknown as CommandContext, {
+    stream: true,
+    tools: [],
+    conversation: "next",
+  });
   const head = { seq: 1, n: 1, sessionId: "s", turnId: "t", at: 0 };
   printer.event({ ...head, type: "turn.started" } as unknown as Event);
   printer.event({ ...head, type: "tool.denied", call: "c", what: "net", text: "network is\x1b[2J off" });
-  expect(shown).toEqual([["err", "  network is off\n"]]);
+  expect(writes).toEqual([["err", "  network is off\n"]]);
 });

@@ -1,5 +1,5 @@
-// For people: the answer on stdout, everything about the run on stderr. On a terminal the answer streams;
-// into a pipe only the final answer goes, whole.
+// Prints the answer to stdout and everything else to stderr. On a terminal the answer streams;
+// a pipe gets only the complete final answer.
 import type { QueuedInput } from "../../protocol/api/control.ts";
 import type { Event } from "../../protocol/tree/event.ts";
 import type { Node, ResultPart } from "../../protocol/tree/node.ts";
@@ -20,81 +20,81 @@ import {
 } from "./event-lines.ts";
 import type { Printer, PrintOptions } from "./printer.ts";
 
-/** Of a line in a file, where nothing is to fit. */
-const mostColumns = 400;
+/** Line width if stderr is not a terminal. */
+const fileColumns = 400;
 
 export function textPrinter(ctx: CommandContext, options: PrintOptions): Printer {
   const style = styleOf(ctx.err);
-  const look = () => ({ style, columns: ctx.err.columns });
+  const lineStyle = () => ({ style, columns: ctx.err.columns });
   const isLive = ctx.out.isTty && options.stream;
-  let midLine = false;
-  let shown = false;
+  let isMidLine = false;
+  let hasAnswer = false;
   let turn: string | null = null;
   let queue: QueuedInput[] = [];
-  /** Of this turn and of those below it, with the calls that asked. */
+  /** Questions of this turn and its sub-sessions, with the tool call of each. */
   const asks = new Map<string, string | null>();
 
-  /** Lines about the run, on lines of their own even when the answer is streaming. */
-  function say(...lines: string[]): void {
-    if (midLine && lines.length > 0) ctx.out.write("\n");
-    if (lines.length > 0) midLine = false;
+  /** Starts a new line first if the answer is streaming. */
+  function printLines(...lines: string[]): void {
+    if (isMidLine && lines.length > 0) ctx.out.write("\n");
+    if (lines.length > 0) isMidLine = false;
     for (const line of lines) ctx.err.write(`${line}\n`);
   }
-  function answer(text: string): void {
+  function printAnswer(text: string): void {
     ctx.out.write(ctx.out.isTty ? text.replace(controlCharacters, "") : text);
-    midLine = !text.endsWith("\n");
-    shown = true;
+    isMidLine = !text.endsWith("\n");
+    hasAnswer = true;
   }
-  function began(event: Extract<Event, { type: "turn.started" }>): void {
-    // A message that came late has a turn of its own; whose it is was told with the first.
-    if (turn === null && options.talk !== "next") say(style.dim(startLine(event)));
+  function startTurn(event: Extract<Event, { type: "turn.started" }>): void {
+    // A late message starts another turn; the agent was already printed with the first one.
+    if (turn === null && options.conversation !== "next") printLines(style.dim(startLine(event)));
     turn = event.turnId;
-    shown = false;
+    hasAnswer = false;
   }
-  function queued(now: QueuedInput[]): void {
-    say(...queueLines(queue, now, look()));
+  function printQueue(now: QueuedInput[]): void {
+    printLines(...queueLines(queue, now, lineStyle()));
     queue = now;
   }
 
-  function asked({ ask, turnId }: Extract<Event, { type: "ask.opened" }>): void {
+  function printAsk({ ask, turnId }: Extract<Event, { type: "ask.opened" }>): void {
     asks.set(ask.id, turnId === turn ? ask.call : null);
-    say(...askLines(ask, look(), options.talk === undefined ? "elsewhere" : "typed"));
+    printLines(...askLines(ask, lineStyle(), options.conversation === undefined ? "elsewhere" : "typed"));
   }
-  /** What became of a question was told when it was closed. */
-  function results(node: Node): ResultPart[] {
+  /** Omits results of questions: the outcome was printed when the question was closed. */
+  function resultsOf(node: Node): ResultPart[] {
     const answered = new Set(asks.values());
     return node.parts.filter((part) => part.kind === "result").filter(({ call }) => !answered.has(call));
   }
 
   function event(event: Event): void {
-    if (event.type === "turn.started") return began(event);
-    if (event.type === "queue.changed") return queued(event.queue);
-    if (event.type === "ask.opened") return asked(event);
-    if (event.type === "ask.closed") return say(...(asks.has(event.ask.id) ? noticeLines(event, look()) : []));
+    if (event.type === "turn.started") return startTurn(event);
+    if (event.type === "queue.changed") return printQueue(event.queue);
+    if (event.type === "ask.opened") return printAsk(event);
+    if (event.type === "ask.closed") return printLines(...(asks.has(event.ask.id) ? noticeLines(event, lineStyle()) : []));
     if (event.turnId !== turn) return;
     switch (event.type) {
       case "text.delta":
-        return isLive ? answer(event.text) : undefined;
+        return isLive ? printAnswer(event.text) : undefined;
       case "tool.started":
-        // A question is shown when it is asked.
-        return event.name === "ask_user" ? undefined : say(callLine(event.name, event.input, look()));
+        // A question is printed when it is opened.
+        return event.name === "ask_user" ? undefined : printLines(callLine(event.name, event.input, lineStyle()));
       case "node.added":
-        return say(
-          ...teamLines(event.node, { style, columns: ctx.err.isTty ? ctx.err.columns : mostColumns }),
-          ...results(event.node).flatMap((part) => resultLines(part, look())),
+        return printLines(
+          ...teamLines(event.node, { style, columns: ctx.err.isTty ? ctx.err.columns : fileColumns }),
+          ...resultsOf(event.node).flatMap((part) => resultLines(part, lineStyle())),
         );
       default:
-        return say(...noticeLines(event, look()));
+        return printLines(...noticeLines(event, lineStyle()));
     }
   }
 
   function finish(result: ResultRecord): void {
-    if (!(isLive && shown) && result.result !== "") answer(result.result);
-    if (midLine) ctx.out.write("\n");
-    midLine = false;
-    const isExpected = options.talk !== undefined && result.status === "cancelled";
-    if (!isExpected) say(...errorLines(result, style));
-    say(style.dim(summaryLine(result)));
+    if (!(isLive && hasAnswer) && result.result !== "") printAnswer(result.result);
+    if (isMidLine) ctx.out.write("\n");
+    isMidLine = false;
+    const isExpected = options.conversation !== undefined && result.status === "cancelled";
+    if (!isExpected) printLines(...errorLines(result, style));
+    printLines(style.dim(summaryLine(result)));
   }
 
   return { event, finish };

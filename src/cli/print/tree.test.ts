@@ -1,4 +1,4 @@
-// The drawing of a tree: a fork after a tool call, a second beginning, and a narrow screen.
+// Tests the drawing of a tree.
 import { expect, test } from "bun:test";
 import type { TreeView } from "../../protocol/api/api.ts";
 import type { Node, Part } from "../../protocol/tree/node.ts";
@@ -20,13 +20,13 @@ const line = [node("u1", null, "user", text("list")), node("c1", "u1", "agent", 
 const answer = node("a1", "t1", "agent", text("I found one."));
 const view = (nodes: Node[], ...sessions: Session[]): TreeView => ({ nodes, sessions, turns: [] });
 
-test("a straight line stays straight, with a call and its result in one line", () => {
+test("a tree without branches is not indented, and a call is in one line with its result", () => {
   expect(treeText(view([...line, answer], session("main", "a1")), screen)).toBe(
     "000000u1 ○ list\n000000t1 ▸ [bash: ls src/*.py]\n000000a1 ● I found one. [main]",
   );
 });
 
-test("branches go to the right, below the node they part from, and the place one is at is marked", () => {
+test("branches are indented below their fork, and the current position is marked", () => {
   const nodes = [
     ...line,
     answer,
@@ -41,19 +41,19 @@ test("branches go to the right, below the node they part from, and the place one
   ).toEqual(["000000a1 ● I found one.", "000000u2 ├─○ two", "000000a2 │ ● 2 [main]", "000000u3 └─○ three [fork] ← here"]);
 });
 
-test("two beginnings are branches of the root", () => {
+test("two first messages are branches of the root", () => {
   const drawn = treeText(view([node("u1", null, "user", text("one")), node("u2", null, "user", text("two"))]), screen);
   expect(drawn.split("\n").map((row) => row.trim())).toEqual(["(root)", "000000u1 ├─○ one", "000000u2 └─○ two"]);
 });
 
-test("a call that was not answered, failed, or where a session rests is told", () => {
+test("a call is drawn if it has no result, failed, or is the tip of a session", () => {
   expect(treeText(view(line.slice(0, 2)), screen)).toContain("000000c1 ● → bash ls src/*.py");
   expect(treeText(view(line, session("main", "c1")), screen)).toContain("[main]");
   const failed = node("t1", "c1", "tool", { ...result, isError: true, text: "no such file" });
   expect(treeText(view([...line.slice(0, 2), failed]), screen)).toContain("[bash: ls src/*.py] ✗ no such file");
 });
 
-test("no line is wider than the screen, and nothing in it steers the terminal", () => {
+test("no line of a tree is wider than the screen or has control characters", () => {
   const long = node("u1", null, "user", text(`\x1b[2J${"日本語 ".repeat(60)}`));
   const drawn = treeText(view([long], session("main", "u1")), { ...screen, columns: 60 });
   expect(Bun.stringWidth(drawn)).toBeLessThanOrEqual(60);

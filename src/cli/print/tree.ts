@@ -1,5 +1,4 @@
-// A tree for people: one line per node, a call folded into its result, a straight line stays straight, branches go to
-// the right, sessions are labels on their tips.
+// Draws a tree: one line per node, a call folded into its result, branches indented, sessions as labels on their tips.
 import { nodeSummary } from "../../protocol/tree/node-summary.ts";
 import { printableLabel } from "./session-label.ts";
 import { oneLine } from "../../kit/text/cut-text.ts";
@@ -10,49 +9,49 @@ import type { TextOutput } from "../parse/command.ts";
 import { stripControls, styleOf } from "../terminal/style.ts";
 import { fit } from "../terminal/table.ts";
 
-/** `here` is the session whose tip is marked as where one is. */
+/** `here` is the id of the session whose tip is marked as the current position. */
 export function treeText(view: TreeView, screen: TextOutput, here: string | null = null): string {
   const style = styleOf(screen);
   const children = Map.groupBy(view.nodes, (node) => node.parent);
   const labels = Map.groupBy(view.sessions, (session) => session.tip);
   const lines: string[] = [];
 
-  function write(shown: Node, lead: string, calls: readonly CallPart[]): void {
-    const isAnswered = !isOnlyCalls(shown) && (children.get(shown.id) ?? []).some((child) => child.author === "tool");
-    const node = isAnswered ? { ...shown, parts: shown.parts.filter((part) => part.kind !== "call") } : shown;
+  function writeNode(stored: Node, lead: string, calls: readonly CallPart[]): void {
+    const isAnswered = !isOnlyCalls(stored) && (children.get(stored.id) ?? []).some((child) => child.author === "tool");
+    const node = isAnswered ? { ...stored, parts: stored.parts.filter((part) => part.kind !== "call") } : stored;
     const label = (labels.get(node.id) ?? []).map((session) => labelOf(session, here)).join(" ");
-    const room = screen.columns - 9 - lead.length - 2 - (label === "" ? 0 : Bun.stringWidth(label) + 1);
-    const text = fit(oneLine(stripControls(folded(node, calls)), 400), Math.max(16, room));
+    const width = screen.columns - 9 - lead.length - 2 - (label === "" ? 0 : Bun.stringWidth(label) + 1);
+    const text = fit(oneLine(stripControls(foldedText(node, calls)), 400), Math.max(16, width));
     const painted = node.author === "user" ? style.bold(text) : node.author === "tool" ? style.dim(text) : text;
     lines.push(`${style.dim(`${shortId(node.id)} ${lead}`)}${nodeMarker(node)} ${painted}${label === "" ? "" : ` ${style.green(label)}`}`);
   }
-  /** `lead` stands before the first line of a branch, `below` before all others. */
-  function draw(first: Node, lead: string, below: string, above: readonly CallPart[]): void {
-    let calls = above;
-    let before = lead;
+  /** `lead` is written before the first line of a branch, `indent` before all others. */
+  function drawBranch(first: Node, { lead, indent }: { lead: string; indent: string }, parentCalls: readonly CallPart[]): void {
+    let calls = parentCalls;
+    let prefix = lead;
     for (let node: Node | undefined = first; node !== undefined;) {
       const next: Node[] = children.get(node.id) ?? [];
       if (node.author === "agent") calls = callsOf(node);
       const isFolded = isOnlyCalls(node) && next.length === 1 && next[0]?.author === "tool" && !labels.has(node.id);
       if (!isFolded) {
-        write(node, before, calls);
-        before = below;
+        writeNode(node, prefix, calls);
+        prefix = indent;
       }
-      if (next.length > 1) return fan(next, below, calls);
+      if (next.length > 1) return drawBranches(next, indent, calls);
       node = next[0];
     }
   }
-  function fan(branches: readonly Node[], below: string, calls: readonly CallPart[]): void {
-    for (const [at, branch] of branches.entries()) {
-      const isLast = at === branches.length - 1;
-      draw(branch, `${below}${isLast ? "└─" : "├─"}`, `${below}${isLast ? "  " : "│ "}`, calls);
+  function drawBranches(branches: readonly Node[], indent: string, calls: readonly CallPart[]): void {
+    for (const [index, branch] of branches.entries()) {
+      const isLast = index === branches.length - 1;
+      drawBranch(branch, { lead: `${indent}${isLast ? "└─" : "├─"}`, indent: `${indent}${isLast ? "  " : "│ "}` }, calls);
     }
   }
   const roots = children.get(null) ?? [];
   if (roots.length > 1) {
     lines.push(style.dim(`${" ".repeat(8)} (root)`));
-    fan(roots, "", []);
-  } else for (const root of roots) draw(root, "", "", []);
+    drawBranches(roots, "", []);
+  } else for (const root of roots) drawBranch(root, { lead: "", indent: "" }, []);
   return lines.join("\n");
 }
 
@@ -70,16 +69,16 @@ function isOnlyCalls(node: Node): boolean {
   );
 }
 
-/** A result is told with the call it answers. */
-function folded(node: Node, calls: readonly CallPart[]): string {
+/** The results of a tool node, each with the argument of its call. */
+function foldedText(node: Node, calls: readonly CallPart[]): string {
   if (node.author !== "tool") return nodeSummary(node);
-  const words = node.parts.map((part) => {
+  const texts = node.parts.map((part) => {
     if (part.kind !== "result") return "";
     const call = calls.find((candidate) => candidate.id === part.call);
-    const about = call === undefined ? part.text : mainArgument(call.input);
-    return `[${part.name}: ${about}]${part.isError ? ` ✗ ${part.text}` : ""}`;
+    const argument = call === undefined ? part.text : mainArgument(call.input);
+    return `[${part.name}: ${argument}]${part.isError ? ` ✗ ${part.text}` : ""}`;
   });
-  return words.join("  ");
+  return texts.join("  ");
 }
 
 export function nodeMarker(node: Node): string {

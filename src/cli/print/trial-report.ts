@@ -1,4 +1,4 @@
-// What `skein doctor --agents` shows: one row for each installed agent, one column for each point of the contract.
+// The report of `skein doctor --agents`: one row per installed agent, one column per trial check.
 import { trialCheckNames, type AgentsReport, type AgentTrial, type TrialCheck, type TrialCheckName } from "../../protocol/api/agents.ts";
 import { stripControls, type Style } from "../terminal/style.ts";
 import { tableText } from "../terminal/table.ts";
@@ -28,7 +28,7 @@ export function agentsReportText(report: AgentsReport, style: Style, unicode: bo
         .map(cell)
         .join(""),
     ),
-    seconds(trial.durationMs),
+    secondsText(trial.durationMs),
   ]);
   const columns = [
     { title: "AGENT" },
@@ -37,28 +37,28 @@ export function agentsReportText(report: AgentsReport, style: Style, unicode: bo
     { title: "TIME", align: "right" as const },
   ];
   const problems = report.agents.flatMap((trial) => problemLines(trial, style));
-  const absent = report.notInstalled.map(({ agent, hint }) =>
+  const notInstalled = report.notInstalled.map(({ agent, hint }) =>
     style.dim(`${stripControls(agent)} is not installed: ${stripControls(hint)}`),
   );
-  const below = [...problems, ...absent].map((line) => `${line}\n`).join("");
-  return `${tableText(rows, { columns, paintTitle: style.dim })}${below === "" || rows.length === 0 ? below : `\n${below}`}\n${verdict(report, style)}\n`;
+  const remarks = [...problems, ...notInstalled].map((line) => `${line}\n`).join("");
+  return `${tableText(rows, { columns, paintTitle: style.dim })}${remarks === "" || rows.length === 0 ? remarks : `\n${remarks}`}\n${verdictText(report, style)}\n`;
 }
 
 function problemLines(trial: AgentTrial, style: Style): string[] {
   const failed = trial.checks.filter(({ outcome }) => outcome === "failed");
   return failed.map(({ name, detail }) => {
-    const instead = name === "resume" || name === "fork" ? "; it is told the earlier conversation instead" : "";
+    const instead = name === "resume" || name === "fork" ? "; it gets the conversation so far instead" : "";
     return `${style.red(`${stripControls(trial.agent)}, ${titles[name].toLowerCase()}:`)} ${stripControls(detail ?? "")}${instead}`;
   });
 }
 
-function verdict({ agents }: AgentsReport, style: Style): string {
-  if (agents.length === 0) return "no agent is installed besides the native one";
+function verdictText({ agents }: AgentsReport, style: Style): string {
+  if (agents.length === 0) return "only the native agent is installed";
   const broken = agents.filter((trial) => !trial.works).map((trial) => stripControls(trial.agent));
   if (broken.length === 0) return `${style.green("all work")}: ${agents.map((trial) => stripControls(trial.agent)).join(", ")}`;
   return `${style.red("broken")}: ${broken.join(", ")}`;
 }
 
-function seconds(ms: number): string {
+function secondsText(ms: number): string {
   return `${(ms / 1000).toFixed(1)} s`;
 }

@@ -104,8 +104,8 @@ async function sendMessage(repl: Repl, input: Input, text: string): Promise<numb
   const stop = (): void => void api.turn.cancel({ session: session.id });
   const conversation = repl.announced ? "next" : "first";
   const plainPrinter = repl.isSpoken
-    ? screenReaderPrinter(ctx, { talk: conversation })
-    : textPrinter(ctx, { stream: true, tools: [], talk: conversation });
+    ? screenReaderPrinter(ctx, { conversation })
+    : textPrinter(ctx, { stream: true, tools: [], conversation });
   const answeringPrinter =
     input.answers === null ? null : createAnsweringPrinter(plainPrinter, { api, ctx, input: input.answers, isCommand: isSlash, stop });
   try {

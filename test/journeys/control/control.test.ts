@@ -242,7 +242,7 @@ describe("in a terminal", () => {
       await attached.until("paused · skein resume");
       expect((await skein.run(["ps"])).out).toMatch(/work +paused /);
       attached.type("/resume\r");
-      await attached.until("goes on");
+      await attached.until("resumed");
       attached.type("/cancel\r");
       await attached.until(/cancelled · 1 step/);
       expect(await attached.exited).toBe(130);

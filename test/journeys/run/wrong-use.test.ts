@@ -242,7 +242,7 @@ describe("commands", () => {
     [["report", "status"], /report status needs a text/],
     [["mcp", "--toolset", "tema"], /did you mean "team"/],
     [["team", "status", "--names"], /--names does not go with team status/],
-    [["roles", "show", "qa", "--names"], /--names goes with the list/],
+    [["roles", "show", "qa", "--names"], /--names works only with the list/],
     [["team", "statsu"], /did you mean "skein team status"/],
     [["team", "run"], /team run needs an objective/],
     [["team", "run", "x", "--strategy", "sequental"], /did you mean "sequential"/],

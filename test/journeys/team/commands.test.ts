@@ -58,7 +58,7 @@ test("a team is watched, written to, stopped, resumed, merged and cleaned away",
 
   expect((await team("stop")).out).toContain("stopped team crew");
   expect(await running.exited).toBe(130);
-  expect(await lines).toMatch(/phase 1 is over[^]*person to engineer[^]*cancelled/);
+  expect(await lines).toMatch(/phase 1 has ended[^]*person to engineer[^]*cancelled/);
   const stopped = await json(records.teamStatus, "status", "crew");
   expect(stopped).toMatchObject({ state: "failed", run: { state: "ended", status: "cancelled" } });
   expect((await team("message", "--to", "engineer", "go on now")).err).toContain("when the team goes on: skein team resume crew");

@@ -38,7 +38,7 @@ describe("agents", () => {
   ];
   const api = { agents: { list: async () => list } };
 
-  test("shows who is ready, and in one line each what the others lack", async () => {
+  test("agents marks the ready agents, and prints one line for what each other one is missing", async () => {
     const { out, err, code } = await run(agents, [], { api });
     expect({ err, code }).toEqual({ err: "", code: 0 });
     expect(out).toBe(`   AGENT   VERSION  CREDENTIAL               CAN                         TRIED
@@ -52,7 +52,7 @@ pi: not installed; npm install -g pi
 `);
   });
 
-  test("says what is to be known of a sign-in", async () => {
+  test("agents prints notes about a sign-in", async () => {
     const credentials = [{ vendor: "openai", kind: "sign-in" as const, source: "~/.codex/auth.json", note: "one turn at a time" }];
     const signedIn = {
       agents: { list: async () => [row("codex", { credentials }), row("pi", { credentials, installed: false, missing: "not installed" })] },
@@ -61,7 +61,7 @@ pi: not installed; npm install -g pi
     expect(out).toEndWith("\n\ncodex: its own sign-in; one turn at a time\npi: not installed\n");
   });
 
-  test("prints records that keep to their schema, and no escape sequence of a path", async () => {
+  test("agents --json prints records of the schema, and no output contains escape sequences", async () => {
     const { json } = await run(agents, ["--json"], { api });
     const rows = json() as unknown[];
     expect(rows.map((each) => agent.parse(each).name)).toEqual(["native", "claude", "codex", "pi"]);
@@ -98,7 +98,7 @@ describe("doctor --agents", () => {
   };
   const apiWith = (report: AgentsReport) => ({ doctor: { tryAgents: async () => report } });
 
-  test("shows a table, what failed, what is not there, and ends with 1 when one is broken", async () => {
+  test("doctor --agents prints a table, failures and missing agents, and exits with 1 if an agent is broken", async () => {
     const { out, err, code } = await run(doctor, ["--agents"], { api: apiWith(broken) });
     expect({ err, code }).toEqual({ err: "", code: 1 });
     expect(out).toBe(`AGENT   VERSION  TOOLS  MODEL  RESUME  FORK  KEY  LIMIT  KILL    TIME
@@ -107,7 +107,7 @@ gemini  2.0.0    ✓      ✓      ✓       –     ✓    ✓      ✓     61.
 pi      2.0.0    ✓      ✓      ✓       ✗     ✓    ✓      ✓      1.2 s
 codex   unknown  ✗      ·      ·       ·     ·    ·      ·      1.2 s
 
-pi, fork: the fork is the original session; it is told the earlier conversation instead
+pi, fork: the fork is the original session; it gets the conversation so far instead
 codex, tools: garbage
 opencode is not installed: npm install -g opencode-ai
 
@@ -117,17 +117,17 @@ broken: codex
     expect(plainLocale.out).toContain("codex   unknown  x      .      .       .     .    .      .      1.2 s");
   });
 
-  test("says that all is well, and what nobody has installed", async () => {
-    const well = { ok: true, agents: broken.agents.slice(0, 2), notInstalled: [] };
-    const { out, code } = await run(doctor, ["--agents"], { api: apiWith(well) });
+  test("doctor --agents says that all agents work, or that none is installed", async () => {
+    const working = { ok: true, agents: broken.agents.slice(0, 2), notInstalled: [] };
+    const { out, code } = await run(doctor, ["--agents"], { api: apiWith(working) });
     expect({ code, last: out.trim().split("\n").at(-1) }).toEqual({ code: 0, last: "all work: claude, gemini" });
-    const nobody = { ok: true, agents: [], notInstalled: broken.notInstalled };
-    expect((await run(doctor, ["--agents"], { api: apiWith(nobody) })).out).toBe(
-      "opencode is not installed: npm install -g opencode-ai\n\nno agent is installed besides the native one\n",
+    const noAgents = { ok: true, agents: [], notInstalled: broken.notInstalled };
+    expect((await run(doctor, ["--agents"], { api: apiWith(noAgents) })).out).toBe(
+      "opencode is not installed: npm install -g opencode-ai\n\nonly the native agent is installed\n",
     );
   });
 
-  test("prints a record that keeps to its schema, and its progress only on a terminal", async () => {
+  test("doctor --agents --json prints a record of the schema, and progress only on a terminal", async () => {
     const { json, code } = await run(doctor, ["--agents", "--json"], { api: apiWith(broken) });
     expect(code).toBe(1);
     expect(agentsReport.parse(json()).not_installed).toEqual([{ agent: "opencode", hint: "npm install -g opencode-ai" }]);
@@ -142,9 +142,9 @@ broken: codex
         },
       },
     };
-    const shown = await run(doctor, ["--agents", "--json"], slow);
-    expect(shown.err).toContain("1 of 3 tried, 0 s ... pi: fork");
-    expect(shown.err).toEndWith("\r\x1b[K");
-    expect(shown.out).toBe(JSON.stringify(shown.json(), null, 2) + "\n");
+    const outcome = await run(doctor, ["--agents", "--json"], slow);
+    expect(outcome.err).toContain("1 of 3 tried, 0 s ... pi: fork");
+    expect(outcome.err).toEndWith("\r\x1b[K");
+    expect(outcome.out).toBe(JSON.stringify(outcome.json(), null, 2) + "\n");
   });
 });

@@ -1,4 +1,4 @@
-// skein agents: who can take a turn here, with which credential, and what is missing.
+// skein agents: lists the agents, their credentials, and what each is missing to take a turn.
 import type { AgentCredential, AgentInfo } from "../../../protocol/api/agents.ts";
 import { jsonFlag } from "../../parse/args.ts";
 import type { Args, Command, CommandContext } from "../../parse/command.ts";
@@ -13,41 +13,41 @@ export const agents: Command = {
   usage: "[--json]",
   positionals: { min: 0, max: 0 },
   flags: [jsonFlag],
-  notes: `CREDENTIAL is what a turn would use, by name and never by value: a key, else
-the agent's own sign-in. CAN says what the agent does by itself: resume or fork a
-session of its own, take an effort (-m model:high) and a role. \`skein doctor
---agents\` tries the agents out, offline; what it finds is shown here and used.`,
+  notes: `CREDENTIAL is the name of the key that a turn would use, else of the agent's own
+sign-in. Its value is never shown. CAN lists the agent's abilities: resume or fork
+its own session, take an effort (-m model:high) and a role. \`skein doctor --agents\`
+tries the agents offline; its results are shown here and used.`,
   run: runAgents,
 };
 
 async function runAgents(args: Args, ctx: CommandContext): Promise<number> {
   const api = await ctx.api();
-  const rows = await whileWaiting(ctx, "looking at the agents", () => api.agents.list());
+  const list = await whileWaiting(ctx, "checking the agents", () => api.agents.list());
   if (args.flags["json"]) {
-    ctx.out.write(jsonText(rows));
+    ctx.out.write(jsonText(list));
     return 0;
   }
   const style = styleOf(ctx.out);
   const marks = showsUnicode(ctx.env) ? { ready: "✓", not: "✗", absent: "○" } : { ready: "+", not: "x", absent: "-" };
-  const mark = (row: AgentInfo) =>
-    row.missing === null ? style.green(marks.ready) : row.installed ? style.yellow(marks.not) : style.dim(marks.absent);
+  const mark = (agent: AgentInfo) =>
+    agent.missing === null ? style.green(marks.ready) : agent.installed ? style.yellow(marks.not) : style.dim(marks.absent);
   ctx.out.write(
     tableText(
-      rows.map((row) => [mark(row), ...cells(row, style)]),
+      list.map((agent) => [mark(agent), ...cells(agent, style)]),
       { columns, paintTitle: style.dim },
     ),
   );
-  const below = rows.flatMap((row) => (row.missing === null ? noteTexts(row, style) : [missingText(row, style)]));
-  if (below.length > 0) ctx.out.write(`\n${below.join("")}`);
+  const remarks = list.flatMap((agent) => (agent.missing === null ? noteTexts(agent, style) : [missingText(agent, style)]));
+  if (remarks.length > 0) ctx.out.write(`\n${remarks.join("")}`);
   return 0;
 }
 
 const columns = [{}, { title: "AGENT" }, { title: "VERSION" }, { title: "CREDENTIAL" }, { title: "CAN" }, { title: "TRIED" }];
 
-function cells(row: AgentInfo, style: Style): string[] {
-  const paint = row.installed ? (text: string) => text : style.dim;
-  const version = row.installed ? (row.version ?? "unknown") : "-";
-  return [row.name, version, keyText(row.credentials), abilityText(row), triedText(row)].map((text) => paint(stripControls(text)));
+function cells(agent: AgentInfo, style: Style): string[] {
+  const paint = agent.installed ? (text: string) => text : style.dim;
+  const version = agent.installed ? (agent.version ?? "unknown") : "-";
+  return [agent.name, version, keyText(agent.credentials), abilityText(agent), triedText(agent)].map((text) => paint(stripControls(text)));
 }
 
 function keyText(credentials: AgentCredential[]): string {
@@ -68,7 +68,7 @@ function triedText({ tried }: AgentInfo): string {
   return `${tried.works ? "works" : "broken"}, ${new Date(tried.at).toISOString().slice(0, 10)}`;
 }
 
-/** What is to be known of a credential that is there. */
+/** Notes about the sign-ins that a turn would use. */
 function noteTexts({ name, installed, credentials }: AgentInfo, style: Style): string[] {
   const notes = new Set(credentials.flatMap(({ kind, note }) => (kind === "sign-in" && note !== null && installed ? [note] : [])));
   return [...notes].map((note) => `${stripControls(name)}: ${style.dim(stripControls(`its own sign-in; ${note}`))}\n`);

@@ -1,4 +1,4 @@
-// skein completions: the script that teaches a shell our commands and flags.
+// skein completions: prints a script that completes commands and flags in a shell.
 import { jsonFlag } from "../../parse/args.ts";
 import type { Args, Command, CommandContext } from "../../parse/command.ts";
 import { completionScript, shells, type Shell } from "../../parse/completions.ts";

@@ -1,4 +1,4 @@
-// skein config: what is set, by whom, and where to change it.
+// skein config: lists settings with their origin, and changes them.
 import { Fault } from "../../../protocol/api/error.ts";
 import type { Api, ConfigEntry } from "../../../protocol/api/api.ts";
 import { nearestWord } from "../../../kit/text/nearest-word.ts";
@@ -15,8 +15,8 @@ export const config: Command = {
   positionals: { min: 0, max: 3 },
   verbs: ["get", "set", "path", "schema"],
   flags: [{ name: "project", summary: "change the project's file instead of your own" }, jsonFlag],
-  notes: `Without a verb, every key is listed with its value and where it comes from.
-The value null takes a key out of the file.
+  notes: `Without a verb, config lists every key with its value and origin.
+The value null removes a key from the file.
 
 Examples:
   skein config set model anthropic/claude-sonnet-4-5
@@ -25,22 +25,22 @@ Examples:
   run: runConfig,
 };
 
-type Verb = { words: number; text: (api: Api, args: Args, ctx: CommandContext) => Promise<string>; isLenient?: boolean };
+type Verb = { positionals: number; text: (api: Api, args: Args, ctx: CommandContext) => Promise<string>; isLenient?: boolean };
 
 const verbs: Record<string, Verb> = {
-  list: { words: 0, text: list },
-  get: { words: 2, text: get },
-  set: { words: 3, text: set, isLenient: true },
-  path: { words: 1, text: path, isLenient: true },
-  schema: { words: 1, text: schema, isLenient: true },
+  list: { positionals: 0, text: list },
+  get: { positionals: 2, text: get },
+  set: { positionals: 3, text: set, isLenient: true },
+  path: { positionals: 1, text: path, isLenient: true },
+  schema: { positionals: 1, text: schema, isLenient: true },
 };
 
 async function runConfig(args: Args, ctx: CommandContext): Promise<number> {
   const name = args.positionals[0] ?? "list";
   const verb = verbs[name] as Verb;
-  if (args.positionals.length < verb.words)
+  if (args.positionals.length < verb.positionals)
     throw new Fault("usage", `config ${name} needs ${name === "set" ? "a key and a value" : "a key"}`, { hint: usageLine(config) });
-  const extra = args.positionals[verb.words];
+  const extra = args.positionals[verb.positionals];
   if (extra !== undefined) throw new Fault("usage", `config ${name}: "${extra}" is too much`, { hint: usageLine(config) });
   if (args.flags["project"] && name !== "set") throw new Fault("usage", "--project goes with config set", { hint: usageLine(config) });
   ctx.out.write(await verb.text(await ctx.api({ lenient: verb.isLenient ?? false }), args, ctx));
@@ -48,30 +48,30 @@ async function runConfig(args: Args, ctx: CommandContext): Promise<number> {
 }
 
 async function list(api: Api, args: Args, ctx: CommandContext): Promise<string> {
-  const rows = await api.config.show();
-  if (args.flags["json"]) return jsonText(rows);
+  const entries = await api.config.show();
+  if (args.flags["json"]) return jsonText(entries);
   const style = styleOf(ctx.out);
-  const cells = rows.map((row) => [row.key, shown(row) === "" ? style.dim("-") : shown(row), style.dim(stripControls(row.origin))]);
+  const cells = entries.map((entry) => [entry.key, valueText(entry) || style.dim("-"), style.dim(stripControls(entry.origin))]);
   return tableText(cells, { columns: [{ title: "KEY" }, { title: "VALUE" }, { title: "ORIGIN" }], paintTitle: style.dim });
 }
 
-/** One key, or all below a prefix: `config get providers.acme`. */
+/** Prints one key, or all keys below a prefix: `config get providers.acme`. */
 async function get(api: Api, args: Args): Promise<string> {
   const key = args.positionals[1] as string;
-  const rows = await api.config.show();
-  const found = rows.filter((row) => row.key === key || row.key.startsWith(`${key}.`));
-  const [first] = found;
+  const entries = await api.config.show();
+  const matches = entries.filter((entry) => entry.key === key || entry.key.startsWith(`${key}.`));
+  const [first] = matches;
   if (first === undefined) {
     const near = nearestWord(
       key,
-      rows.map((row) => row.key),
+      entries.map((entry) => entry.key),
     );
     throw new Fault("usage", `nothing is set for "${key}"`, {
       hint: near === null ? "`skein config` lists every key" : `did you mean "${near}"?`,
     });
   }
-  if (args.flags["json"]) return jsonText(first.key === key ? first : found);
-  return first.key === key ? `${shown(first)}\n` : found.map((row) => `${row.key} ${shown(row)}\n`).join("");
+  if (args.flags["json"]) return jsonText(first.key === key ? first : matches);
+  return first.key === key ? `${valueText(first)}\n` : matches.map((entry) => `${entry.key} ${valueText(entry)}\n`).join("");
 }
 
 async function set(api: Api, args: Args): Promise<string> {
@@ -100,8 +100,8 @@ async function schema(api: Api): Promise<string> {
   return `${JSON.stringify(await api.config.schema(), null, 2)}\n`;
 }
 
-function shown(row: ConfigEntry): string {
-  const value = row.written ?? row.value;
+function valueText(entry: ConfigEntry): string {
+  const value = entry.written ?? entry.value;
   if (value === null || (Array.isArray(value) && value.length === 0)) return "";
   return stripControls(typeof value === "string" ? value : JSON.stringify(value));
 }

@@ -1,4 +1,4 @@
-// skein doctor: what works on this machine, what does not, and what to do about it.
+// skein doctor: checks this machine, and prints what to do about each problem.
 import type { DoctorCheck } from "../../../protocol/api/api.ts";
 import type { TrialProgress } from "../../../protocol/api/agents.ts";
 import { exitCodes } from "../../../protocol/api/error.ts";
@@ -11,18 +11,18 @@ import { stripControls, showsUnicode, styleOf, type Style } from "../../terminal
 
 export const doctor: Command = {
   name: "doctor",
-  summary: "check this machine, and say what to do next",
+  summary: "check this machine, and show what to do next",
   usage: "[--agents] [--json]",
   positionals: { min: 0, max: 0 },
-  flags: [{ name: "agents", summary: "try every installed agent, offline, instead" }, jsonFlag],
-  notes: `Exit code 0 when everything that is needed works, else 1.
+  flags: [{ name: "agents", summary: "try every installed agent offline instead" }, jsonFlag],
+  notes: `The exit code is 0 if everything necessary works, else 1.
 
 --agents runs each agent's own program against a scripted model on this machine,
-with a temporary home and no real key: a tool call that must be seen on disk, the
-model that was named, its own sessions resumed and forked, a bad key, a rate
-limit, and a stop in the middle of a call that must leave nothing running. What it
-finds is kept for that version and used; \`skein agents\` shows it. Exit code 1 when
-an installed agent is broken.`,
+with a temporary home and no real key. It checks a tool call that must change a
+file, the choice of the model, resume and fork of the agent's own sessions, a bad
+key, a rate limit, and a stop during a call that must leave no process behind. The
+result is stored for that version and used; \`skein agents\` shows it. The exit code
+is 1 if an installed agent is broken.`,
   run: runDoctor,
 };
 
@@ -37,7 +37,7 @@ async function runDoctor(args: Args, ctx: CommandContext): Promise<number> {
   const style = styleOf(ctx.out);
   const marks = showsUnicode(ctx.env) ? { good: "✓", bad: "✗", minor: "○" } : { good: "+", bad: "x", minor: "-" };
   const width = Math.max(0, ...report.checks.map((check) => check.name.length));
-  for (const check of report.checks) ctx.out.write(checkText(check, width, style, marks));
+  for (const check of report.checks) ctx.out.write(checkText(check, { width, style, marks }));
   const next = report.checks.find((check) => !check.ok && !check.optional)?.hint?.split("\n")[0];
   if (report.ok) ctx.out.write(`\n${style.green("ready")}: try skein run "explain what this project does", or skein demo\n`);
   else ctx.out.write(`\n${style.red("not ready")}${next === undefined ? "" : `: ${stripControls(next)}`}\n`);
@@ -56,7 +56,7 @@ async function runTrials(args: Args, ctx: CommandContext): Promise<number> {
   const startedAt = Date.now();
   let latest: TrialProgress | null = null;
   const show = () => line.show(latest === null ? "starting ..." : progressText(latest, Date.now() - startedAt));
-  const ticking = setInterval(show, 1_000);
+  const ticker = setInterval(show, 1_000);
   show();
   try {
     const report = await api.doctor.tryAgents({
@@ -73,7 +73,7 @@ async function runTrials(args: Args, ctx: CommandContext): Promise<number> {
     if (stop.signal.aborted) return code;
     throw error;
   } finally {
-    clearInterval(ticking);
+    clearInterval(ticker);
     line.clear();
   }
 }
@@ -82,9 +82,11 @@ function progressText({ agent, check, done, of }: TrialProgress, ms: number): st
   return `${done} of ${of} tried, ${Math.round(ms / 1000)} s ... ${agent}: ${check ?? "done"}`;
 }
 
-function checkText(check: DoctorCheck, width: number, style: Style, marks: { good: string; bad: string; minor: string }): string {
+type CheckLayout = { width: number; style: Style; marks: { good: string; bad: string; minor: string } };
+
+function checkText(check: DoctorCheck, { width, style, marks }: CheckLayout): string {
   const mark = check.ok ? style.green(marks.good) : check.optional ? style.yellow(marks.minor) : style.red(marks.bad);
   const hints = check.ok || check.hint === undefined ? [] : check.hint.split("\n");
-  const below = hints.map((line) => `${" ".repeat(width + 4)}${style.dim(stripControls(line))}\n`).join("");
-  return `${mark} ${check.name.padEnd(width)}  ${stripControls(check.detail)}\n${below}`;
+  const hintLines = hints.map((line) => `${" ".repeat(width + 4)}${style.dim(stripControls(line))}\n`).join("");
+  return `${mark} ${check.name.padEnd(width)}  ${stripControls(check.detail)}\n${hintLines}`;
 }

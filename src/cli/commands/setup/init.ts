@@ -1,4 +1,4 @@
-// skein init: the files of a project, each only if it is not there. Overwrites nothing.
+// skein init: creates the files of a project that are missing. Overwrites nothing.
 import { lstatSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Fault, messageOf } from "../../../protocol/api/error.ts";
@@ -13,41 +13,41 @@ export const init: Command = {
   usage: "[--json]",
   positionals: { min: 0, max: 0 },
   flags: [jsonFlag],
-  notes: `Makes .skein/config.jsonc with its schema, .skein/.gitignore, and AGENTS.md if
-there is neither AGENTS.md nor CLAUDE.md. Files that exist are left alone.`,
+  notes: `Creates .skein/config.jsonc with its schema, .skein/.gitignore, and AGENTS.md if
+there is neither AGENTS.md nor CLAUDE.md. Existing files are not changed.`,
   run: runInit,
 };
 
-type Done = { path: string; made: boolean };
+type FileResult = { path: string; made: boolean };
 
 async function runInit(args: Args, ctx: CommandContext): Promise<number> {
   const api = await ctx.api();
   const schema = `${JSON.stringify(await api.config.schema(), null, 2)}\n`;
   const directory = join(ctx.project, ".skein");
-  makeDirectory(directory);
-  const done: Done[] = [
-    makeFile(join(directory, "config.jsonc"), configStarter),
-    makeFile(join(directory, "config.schema.json"), schema),
-    makeFile(join(directory, ".gitignore"), ignored),
+  createDirectory(directory);
+  const results: FileResult[] = [
+    createFile(join(directory, "config.jsonc"), configStarter),
+    createFile(join(directory, "config.schema.json"), schema),
+    createFile(join(directory, ".gitignore"), ignored),
   ];
   const hasContext = ["AGENTS.md", "CLAUDE.md"].some((name) => exists(join(ctx.project, name)));
-  if (!hasContext) done.push(makeFile(join(ctx.project, "AGENTS.md"), agentsStarter));
-  report(done, args, ctx);
+  if (!hasContext) results.push(createFile(join(ctx.project, "AGENTS.md"), agentsStarter));
+  printResults(results, args, ctx);
   return 0;
 }
 
-function report(done: Done[], args: Args, ctx: CommandContext): void {
+function printResults(results: FileResult[], args: Args, ctx: CommandContext): void {
   if (args.flags["json"]) {
-    ctx.out.write(jsonText({ project: ctx.project, files: done }));
+    ctx.out.write(jsonText({ project: ctx.project, files: results }));
     return;
   }
   const style = styleOf(ctx.out);
-  for (const { path, made } of done) ctx.out.write(made ? `${style.green("made")}    ${path}\n` : `${style.dim("exists")}  ${path}\n`);
-  if (!done.some(({ made }) => made)) ctx.out.write("nothing to do: everything was there\n");
+  for (const { path, made } of results) ctx.out.write(made ? `${style.green("created")} ${path}\n` : `${style.dim("exists")}  ${path}\n`);
+  if (!results.some(({ made }) => made)) ctx.out.write("nothing to do: all files exist\n");
 }
 
-/** A link in place of the directory could lead anywhere, so it is refused. */
-function makeDirectory(path: string): void {
+/** Refuses a symbolic link, because it could lead out of the project. */
+function createDirectory(path: string): void {
   const stat = lstatSync(path, { throwIfNoEntry: false });
   if (stat && !stat.isDirectory())
     throw new Fault("file-unwritable", `${path} is not a directory`, { hint: "move it away, then run `skein init` again" });
@@ -55,11 +55,11 @@ function makeDirectory(path: string): void {
   try {
     mkdirSync(path);
   } catch (error) {
-    throw new Fault("file-unwritable", `can't make ${path}: ${messageOf(error)}`, { cause: error });
+    throw new Fault("file-unwritable", `can't create ${path}: ${messageOf(error)}`, { cause: error });
   }
 }
 
-function makeFile(path: string, text: string): Done {
+function createFile(path: string, text: string): FileResult {
   try {
     writeFileSync(path, text, { flag: "wx" });
     return { path, made: true };

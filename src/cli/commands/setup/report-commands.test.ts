@@ -26,7 +26,7 @@ describe("models", () => {
   ];
   const api = { models: { list: async () => list } };
 
-  test("lists the default first, then those that are ready, and counts the others", async () => {
+  test("models lists the default first, then ready models, and counts the others", async () => {
     const { out, err } = await run(models, [], { api });
     expect(out).toBe(`   MODEL   READY  WINDOW     IN     OUT
 *  c/best  yes        1M      -       -
@@ -41,15 +41,15 @@ describe("models", () => {
     ]);
   });
 
-  test("says what to do when none is ready", async () => {
+  test("models says what to do if no model is ready", async () => {
     const { out, err } = await run(models, [], { api: { models: { list: async () => [row("a/no", {})] } } });
     expect(out).toContain("a/no");
-    expect(err).toBe("no model is ready: `skein auth status` says which key to set\n");
+    expect(err).toBe("no model is ready: `skein auth status` shows which key to set\n");
   });
 });
 
 describe("skills", () => {
-  test("lists skills and problems without letting them steer the terminal", async () => {
+  test("skills lists skills and problems without their control characters", async () => {
     const list: SkillList = {
       skills: [
         { name: "a", description: "does\x1b[2J a", path: "/s/a/SKILL.md", scope: "project", trusted: false },
@@ -64,7 +64,7 @@ describe("skills", () => {
     expect((await run(skills, ["--json"], { api })).json()).toEqual(list);
   });
 
-  test("says where to put one when there is none", async () => {
+  test("skills says where to add one if there is none", async () => {
     expect((await run(skills, [], { api: { skills: { list: async () => ({ skills: [], problems: [] }) } } })).out).toStartWith(
       "no skills here",
     );
@@ -77,7 +77,7 @@ describe("usage", () => {
     { key: "2026-01-02", turns: 1, usage: { input: 1, output: 1, cacheRead: 1, cacheWrite: 1 }, costUsd: 2, unpriced: 1 },
   ];
 
-  test("adds up, and marks what has no price", async () => {
+  test("usage sums all entries, and marks unknown prices", async () => {
     const { out } = await run(usage, [], { api: { usage: { report: async () => rows } } });
     expect(out).toBe(`DAY         TURNS  INPUT  OUTPUT  CACHE READ  CACHE WRITE     COST
 2026-01-01      2  1,000      20           3            4  $0.1234
@@ -86,18 +86,18 @@ total           3  1,001      21           4            5   $2.12+
 `);
   });
 
-  test("asks for this project, for all of them, or by another key", async () => {
-    const asked: unknown[] = [];
+  test("usage reports this project or all projects, by any key", async () => {
+    const requests: unknown[] = [];
     const report: Api["usage"]["report"] = async (params) => {
-      asked.push(params);
+      requests.push(params);
       return [];
     };
     const setup = { api: { usage: { report } } };
-    expect((await run(usage, [], setup)).out).toContain("--all-projects shows the rest");
+    expect((await run(usage, [], setup)).out).toContain("--all-projects shows all");
     expect((await run(usage, ["--all-projects", "--by", "model"], setup)).out).toBe("nothing was spent yet\n");
     await run(usage, ["--by", "project"], setup);
     expect((await run(usage, ["--json"], setup)).out).toBe("[]\n");
-    expect(asked.slice(0, 3)).toEqual([
+    expect(requests.slice(0, 3)).toEqual([
       { by: "day", project: "/work/project" },
       { by: "model", project: null },
       { by: "project", project: null },
@@ -106,7 +106,7 @@ total           3  1,001      21           4            5   $2.12+
   });
 });
 
-test("auth status shows where a key comes from and what is missing", async () => {
+test("auth status shows the source of a key, and how to set a missing one", async () => {
   const rows = [
     { vendor: "openai", ready: false, source: null, baseUrl: "https://o", hint: "set OPENAI_API_KEY" },
     { vendor: "anthropic", ready: true, source: "ANTHROPIC_API_KEY", baseUrl: "https://a", hint: "" },
@@ -130,7 +130,7 @@ test("auth status shows where a key comes from and what is missing", async () =>
 describe("verify", () => {
   const report: VerifyReport = { sessions: 1, nodes: 1200, turns: 3, handles: 0, transcripts: 1, problems: [] };
 
-  test("is quiet about a whole store, and shows progress only on a terminal", async () => {
+  test("verify prints one line for an intact store, and progress only on a terminal", async () => {
     const api = { store: { verify: async ({ onProgress }: { onProgress?: (checked: number) => void }) => (onProgress?.(1000), report) } };
     expect(await run(verify, [], { api })).toMatchObject({
       code: 0,
@@ -140,7 +140,7 @@ describe("verify", () => {
     expect((await run(verify, [], { api, tty: true })).err).toBe("\r1,000 checked\r\x1b[K");
   });
 
-  test("lists problems and exits with 1", async () => {
+  test("verify lists problems and exits with 1", async () => {
     const broken = { ...report, problems: [{ kind: "node-lost", subject: "abc", message: "its parent is missing" }] };
     const api = { store: { verify: async () => broken } };
     const result = await run(verify, [], { api });
@@ -161,7 +161,7 @@ describe("doctor", () => {
     ],
   };
 
-  test("marks each check, and ends with the next step", async () => {
+  test("doctor marks each check, and prints the next step last", async () => {
     const result = await run(doctor, [], { api: { doctor: { check: async () => report } } });
     expect(result.code).toBe(1);
     expect(result.out).toBe(`✓ runtime  1.4
@@ -175,7 +175,7 @@ not ready: set a key:
 `);
   });
 
-  test("is ASCII without a UTF-8 locale, JSON when asked, and 0 when all is well", async () => {
+  test("doctor prints ASCII without a UTF-8 locale, JSON with --json, and exits with 0 without problems", async () => {
     const api = { doctor: { check: async () => ({ ok: true, checks: report.checks.slice(0, 2) }) } };
     const ascii = await run(doctor, [], { api, env: { LANG: "C", LC_ALL: "POSIX" } });
     expect(ascii.code).toBe(0);

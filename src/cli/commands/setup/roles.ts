@@ -1,4 +1,4 @@
-// skein roles: what an agent can be here, where that comes from, and what is wrong with the rest.
+// skein roles: lists the roles, their origin, and problems in role files.
 import { Fault } from "../../../protocol/api/error.ts";
 import { roleRecord } from "../../../protocol/json/records.ts";
 import { promptTokens, type Role, type RoleList } from "../../../protocol/api/role.ts";
@@ -12,10 +12,10 @@ export const roles: Command = {
   summary: "list the roles that an agent can have here, or show one",
   usage: "[show <name>] [--names] [--json]",
   positionals: { min: 0, max: 2 },
-  flags: [{ name: "names", summary: "only names, one to a line: what the shell completes" }, jsonFlag],
-  notes: `A role is a prompt, and ceilings on tools, policy, time and memory; it adds no rights.
-PROMPT is about how many tokens it adds to every request. docs/ROLES.md explains how to
-write one. Problems are listed on stderr.
+  flags: [{ name: "names", summary: "print only names, one per line (for shell completion)" }, jsonFlag],
+  notes: `A role is a prompt with limits on tools, policy, time and memory; it adds no rights.
+PROMPT is the estimated number of tokens it adds to every request. docs/ROLES.md
+explains how to write one. Problems are listed on stderr.
 
 Examples:
   skein run --role codereviewer "look at the last commit"
@@ -27,24 +27,25 @@ async function runRoles({ positionals: [verb, name], flags }: Args, ctx: Command
   if (verb !== undefined && verb !== "show")
     throw new Fault("usage", `\`skein roles\` knows show, not "${verb}"`, { hint: `skein roles show ${verb}` });
   if (verb === "show" && name === undefined) throw new Fault("usage", "`skein roles show` needs the name of a role");
-  if (verb === "show" && flags["names"]) throw new Fault("usage", "--names goes with the list of roles, not with one");
+  if (verb === "show" && flags["names"]) throw new Fault("usage", "--names works only with the list of roles");
   const api = await ctx.api();
-  if (name !== undefined) return show(await api.roles.find({ name, directory: ctx.cwd }), flags["json"] === true, ctx);
-  const found = await api.roles.list({ directory: ctx.cwd });
-  if (flags["names"]) for (const role of found.roles) ctx.out.write(`${stripControls(role.name)}\n`);
-  else if (flags["json"]) ctx.out.write(json({ ...found, roles: found.roles.map(roleRecord) }));
-  else list(found, ctx);
+  if (name !== undefined) return printRole(await api.roles.find({ name, directory: ctx.cwd }), flags["json"] === true, ctx);
+  const list = await api.roles.list({ directory: ctx.cwd });
+  if (flags["names"]) for (const role of list.roles) ctx.out.write(`${stripControls(role.name)}\n`);
+  else if (flags["json"]) ctx.out.write(json({ ...list, roles: list.roles.map(roleRecord) }));
+  else printRoles(list, ctx);
   return 0;
 }
 
-function list({ roles: found, problems }: RoleList, ctx: CommandContext): void {
+function printRoles({ roles: list, problems }: RoleList, ctx: CommandContext): void {
   const style = styleOf(ctx.out);
   const width = ctx.out.isTty ? { width: ctx.out.columns } : {};
-  ctx.out.write(tableText(found.map(cells), { columns, paintTitle: style.dim, ...width }));
-  const warn = styleOf(ctx.err);
-  for (const { path, message } of problems) ctx.err.write(`${warn.yellow("problem:")} ${stripControls(path)}: ${stripControls(message)}\n`);
-  for (const role of found.filter(({ ignored }) => ignored.length > 0))
-    ctx.err.write(`${warn.yellow("ignored:")} ${stripControls(ignoredText(role))}\n`);
+  ctx.out.write(tableText(list.map(cells), { columns, paintTitle: style.dim, ...width }));
+  const errStyle = styleOf(ctx.err);
+  for (const { path, message } of problems)
+    ctx.err.write(`${errStyle.yellow("problem:")} ${stripControls(path)}: ${stripControls(message)}\n`);
+  for (const role of list.filter(({ ignored }) => ignored.length > 0))
+    ctx.err.write(`${errStyle.yellow("ignored:")} ${stripControls(ignoredText(role))}\n`);
 }
 
 const columns = [
@@ -72,7 +73,7 @@ function cells(role: Role): string[] {
   return texts.map(stripControls);
 }
 
-function show(role: Role, asJson: boolean, ctx: CommandContext): number {
+function printRole(role: Role, asJson: boolean, ctx: CommandContext): number {
   ctx.out.write(asJson ? json(roleRecord(role)) : roleText(role, styleOf(ctx.out)));
   return 0;
 }
@@ -84,7 +85,7 @@ function roleText(role: Role, style: Style): string {
     ["model", role.model ?? "as the turn"],
     ["tools", toolsText(role, ", ")],
     ["policy", policyText(role)],
-    ["time", `${timeText(role.timeoutMs)}${role.idleMs === null ? "" : `, ${timeText(role.idleMs)} without a sign of life`}`],
+    ["time", `${timeText(role.timeoutMs)}${role.idleMs === null ? "" : `, ${timeText(role.idleMs)} without output`}`],
     ["memory", `${role.maxMemoryMb} MB in a team`],
     ["can", role.capabilities.join(", ")],
     ["reads", role.reads.join(", ")],
@@ -99,21 +100,21 @@ function roleText(role: Role, style: Style): string {
   return `${style.bold(stripControls(role.name))}  ${stripControls(role.description)}\n${lines.join("")}${role.prompt === "" ? "" : `\n${stripControls(role.prompt)}\n`}`;
 }
 
-function toolsText({ tools }: Role, between: string): string {
-  return tools === null ? "as the turn" : tools.length === 0 ? "none" : tools.join(between);
+function toolsText({ tools }: Role, separator: string): string {
+  return tools === null ? "as the turn" : tools.length === 0 ? "none" : tools.join(separator);
 }
 
 function policyText({ policy, net }: Role): string {
   return `${policy ?? "as the turn"}${net === null ? "" : `, net ${net}`}`;
 }
 
-/** As one writes it in a file. */
+/** In the notation of a role file. */
 function timeText(ms: number): string {
   return ms % 60_000 === 0 ? `${ms / 60_000}m` : `${ms / 1000}s`;
 }
 
 function ignoredText({ name, ignored }: Role): string {
-  return `${name}: ${ignored.join(", ")}; \`skein trust\` lets the project say so`;
+  return `${name}: ${ignored.join(", ")}; \`skein trust\` allows them`;
 }
 
 function json(record: unknown): string {

@@ -1,4 +1,4 @@
-// skein skills: what the agent may read up on here, and what is wrong with the rest.
+// skein skills: lists the skills for the agent, and problems in skill files.
 import { jsonFlag } from "../../parse/args.ts";
 import type { Args, Command, CommandContext } from "../../parse/command.ts";
 import { jsonText } from "../../print/json.ts";
@@ -11,7 +11,7 @@ export const skills: Command = {
   usage: "[--json]",
   positionals: { min: 0, max: 0 },
   flags: [jsonFlag],
-  notes: `docs/SKILLS.md explains how to write one. Problems are listed on stderr.`,
+  notes: "docs/SKILLS.md explains how to write one. Problems are listed on stderr.",
   run: runSkills,
 };
 
@@ -29,9 +29,9 @@ async function runSkills(args: Args, ctx: CommandContext): Promise<number> {
     ctx.out.write(`${style.bold(stripControls(skill.name))} ${style.dim(`(${marks})`)}\n`);
     ctx.out.write(`  ${fit(stripControls(skill.description), width - 2)}\n  ${style.dim(stripControls(skill.path))}\n`);
   }
-  if (list.skills.length === 0) ctx.out.write("no skills here: put one into .skein/skills/<name>/SKILL.md\n");
-  const warn = styleOf(ctx.err);
+  if (list.skills.length === 0) ctx.out.write("no skills here: add one as .skein/skills/<name>/SKILL.md\n");
+  const errStyle = styleOf(ctx.err);
   for (const problem of list.problems)
-    ctx.err.write(`${warn.yellow("problem:")} ${stripControls(problem.path)}: ${stripControls(problem.message)}\n`);
+    ctx.err.write(`${errStyle.yellow("problem:")} ${stripControls(problem.path)}: ${stripControls(problem.message)}\n`);
   return 0;
 }

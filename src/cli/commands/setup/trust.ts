@@ -1,4 +1,4 @@
-// skein trust: let a project's own files widen what skein does, as long as they stay as they are now.
+// skein trust: lets a project's own files extend skein's permissions, until one of them changes.
 import { statSync } from "node:fs";
 import { absolutePath } from "../../../kit/files/absolute-path.ts";
 import { Fault } from "../../../protocol/api/error.ts";
@@ -12,10 +12,10 @@ export const trust: Command = {
   summary: "accept a project's config, roles and agents as they are now",
   usage: "[directory] [--show | --revoke] [--json]",
   positionals: { min: 0, max: 1 },
-  flags: [{ name: "show", summary: "only say whether it is trusted" }, { name: "revoke", summary: "take trust back" }, jsonFlag],
-  notes: `Until then a project may only narrow: its base URLs, keys, commands, wider
-policies, network and write paths are ignored. Any change to these files takes
-trust away again.`,
+  flags: [{ name: "show", summary: "only show whether it is trusted" }, { name: "revoke", summary: "revoke the trust" }, jsonFlag],
+  notes: `A project that is not trusted may only restrict: its base URLs, keys, commands,
+wider policies, network and write paths are ignored. Any change to these files
+revokes the trust.`,
   run: runTrust,
 };
 
@@ -24,18 +24,18 @@ async function runTrust(args: Args, ctx: CommandContext): Promise<number> {
     throw new Fault("usage", "--show and --revoke exclude each other", { hint: usageLine(trust) });
   const directory = args.positionals[0] === undefined ? ctx.project : directoryFrom(args.positionals[0], ctx);
   const api = await ctx.api();
-  const ask = args.flags["show"] ? api.trust.show : args.flags["revoke"] ? api.trust.revoke : api.trust.grant;
-  const state = await ask({ directory });
+  const request = args.flags["show"] ? api.trust.show : args.flags["revoke"] ? api.trust.revoke : api.trust.grant;
+  const state = await request({ directory });
   if (args.flags["json"]) {
     ctx.out.write(jsonText(state));
     return 0;
   }
   const style = styleOf(ctx.out);
-  const place = stripControls(state.directory);
-  if (state.files.length === 0) ctx.out.write(`${place}: nothing in this project needs trust\n`);
+  const label = stripControls(state.directory);
+  if (state.files.length === 0) ctx.out.write(`${label}: nothing in this project needs trust\n`);
   else
     ctx.out.write(
-      `${place} is ${state.trusted ? style.green("trusted") : style.yellow("not trusted")}${state.trusted ? "" : because(state.reason)}\n`,
+      `${label} is ${state.trusted ? style.green("trusted") : style.yellow("not trusted")}${state.trusted ? "" : reasonText(state.reason)}\n`,
     );
   for (const file of state.files) ctx.out.write(`  ${stripControls(file)}\n`);
   return 0;
@@ -47,7 +47,7 @@ function directoryFrom(text: string, ctx: CommandContext): string {
   return directory;
 }
 
-function because(reason: string | undefined): string {
+function reasonText(reason: string | undefined): string {
   return reason === undefined ? "" : ` (${stripControls(reason)})`;
 }
 

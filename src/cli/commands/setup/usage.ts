@@ -1,5 +1,7 @@
-// skein usage: tokens and money, by day, agent, model or project.
+// skein usage: sums tokens and cost by day, agent, model or project.
+import { costText } from "../../../protocol/tree/usage-text.ts";
 import type { UsageKey, UsageEntry } from "../../../protocol/api/api.ts";
+import { groupDigits } from "../../../kit/text/cut-text.ts";
 import { addUsage, zeroUsage } from "../../../protocol/tree/usage.ts";
 import { jsonFlag } from "../../parse/args.ts";
 import type { Args, Command, CommandContext } from "../../parse/command.ts";
@@ -11,15 +13,15 @@ const keys = ["day", "agent", "model", "project"] as const satisfies readonly Us
 
 export const usage: Command = {
   name: "usage",
-  summary: "tokens and money spent",
+  summary: "show tokens and money spent",
   usage: "[--by day|agent|model|project] [--all-projects] [--json]",
   positionals: { min: 0, max: 0 },
   flags: [
-    { name: "by", value: "what", choices: keys, summary: "one line for each of these (default day)" },
-    { name: "all-projects", summary: "not only this project" },
+    { name: "by", value: "what", choices: keys, summary: "the unit of one line (default day)" },
+    { name: "all-projects", summary: "include all projects, not only this one" },
     jsonFlag,
   ],
-  notes: `A + after an amount says that some turns had no known price.`,
+  notes: "A + after an amount means that the price of some turns is unknown.",
   run: runUsage,
 };
 
@@ -27,18 +29,18 @@ async function runUsage(args: Args, ctx: CommandContext): Promise<number> {
   const by = (args.flags["by"] ?? "day") as UsageKey;
   const everywhere = args.flags["all-projects"] === true || by === "project";
   const api = await ctx.api();
-  const rows = await api.usage.report({ by, project: everywhere ? null : ctx.project });
+  const entries = await api.usage.report({ by, project: everywhere ? null : ctx.project });
   if (args.flags["json"]) {
-    ctx.out.write(jsonText(rows));
+    ctx.out.write(jsonText(entries));
     return 0;
   }
-  if (rows.length === 0) {
-    ctx.out.write(everywhere ? "nothing was spent yet\n" : "nothing was spent in this project yet (--all-projects shows the rest)\n");
+  if (entries.length === 0) {
+    ctx.out.write(everywhere ? "nothing was spent yet\n" : "nothing was spent in this project yet (--all-projects shows all)\n");
     return 0;
   }
   const style = styleOf(ctx.out);
-  const lines = rows.map(cells);
-  if (rows.length > 1) lines.push(cells(total(rows)).map(style.bold));
+  const lines = entries.map(cells);
+  if (entries.length > 1) lines.push(cells(sumEntries(entries)).map(style.bold));
   const right = (title: string) => ({ title, align: "right" as const });
   const columns = [
     { title: by.toUpperCase() },
@@ -53,21 +55,21 @@ async function runUsage(args: Args, ctx: CommandContext): Promise<number> {
   return 0;
 }
 
-function total(rows: readonly UsageEntry[]): UsageEntry {
-  return rows.reduce(
-    (sum, row) => ({
+function sumEntries(entries: readonly UsageEntry[]): UsageEntry {
+  return entries.reduce(
+    (sum, entry) => ({
       ...sum,
-      turns: sum.turns + row.turns,
-      usage: addUsage(sum.usage, row.usage),
-      costUsd: sum.costUsd + row.costUsd,
-      unpriced: sum.unpriced + row.unpriced,
+      turns: sum.turns + entry.turns,
+      usage: addUsage(sum.usage, entry.usage),
+      costUsd: sum.costUsd + entry.costUsd,
+      unpriced: sum.unpriced + entry.unpriced,
     }),
     { key: "total", turns: 0, usage: zeroUsage, costUsd: 0, unpriced: 0 },
   );
 }
 
-function cells(row: UsageEntry): string[] {
-  const { input, output, cacheRead, cacheWrite } = row.usage;
-  const cost = `$${row.costUsd.toFixed(row.costUsd > 0 && row.costUsd < 1 ? 4 : 2)}${row.unpriced > 0 ? "+" : ""}`;
-  return [stripControls(row.key), ...[row.turns, input, output, cacheRead, cacheWrite].map((count) => count.toLocaleString("en-US")), cost];
+function cells({ key, turns, usage, costUsd, unpriced }: UsageEntry): string[] {
+  const counts = [turns, usage.input, usage.output, usage.cacheRead, usage.cacheWrite].map(groupDigits);
+  const cost = costText(costUsd, { digits: costUsd > 0 && costUsd < 1 ? 4 : 2 });
+  return [stripControls(key), ...counts, `${cost}${unpriced > 0 ? "+" : ""}`];
 }

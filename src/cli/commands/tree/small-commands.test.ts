@@ -18,7 +18,7 @@ describe("config", () => {
   ];
   const api = { config: { show: async () => rows } };
 
-  test("lists every key with value and origin", async () => {
+  test("config lists every key with value and origin", async () => {
     const { out } = await run(config, [], { api });
     expect(out).toBe(`KEY                     VALUE               ORIGIN
 model                   a/b                 $SKEIN_MODEL
@@ -36,7 +36,7 @@ providers.acme.headers  {"X-Team":"(set)"}  /c.jsonc
     ]);
   });
 
-  test("get prints one value, or all below a prefix", async () => {
+  test("config get prints one value, or all values below a prefix", async () => {
     expect((await run(config, ["get", "timeout"], { api })).out).toBe("2h\n");
     expect((await run(config, ["get", "allow_write"], { api })).out).toBe("\n");
     expect((await run(config, ["get", "providers.acme"], { api })).out).toBe(
@@ -50,23 +50,23 @@ providers.acme.headers  {"X-Team":"(set)"}  /c.jsonc
     });
   });
 
-  test("set goes to the user's file or the project's", async () => {
-    const asked: unknown[] = [];
+  test("config set changes the user's file, or the project's", async () => {
+    const requests: unknown[] = [];
     const set: Api["config"]["set"] = async (params) => {
-      asked.push(params);
+      requests.push(params);
       return { path: `/${params.scope}.jsonc` };
     };
     expect((await run(config, ["set", "model", "x/y"], { api: { config: { set } } })).out).toBe("model is set in /user.jsonc\n");
     expect((await run(config, ["set", "model", "null", "--project"], { api: { config: { set } } })).out).toBe(
       "model is no longer set in /project.jsonc\n",
     );
-    expect(asked).toEqual([
+    expect(requests).toEqual([
       { key: "model", value: "x/y", scope: "user" },
       { key: "model", value: "null", scope: "project" },
     ]);
   });
 
-  test("path and schema", async () => {
+  test("config path prints the paths, and config schema the schema", async () => {
     const paths = { user: "/u", project: "/p", config: "/c", data: "/d", state: "/s", cache: "/k" };
     const setup = { api: { config: { paths: async () => paths, schema: async () => ({ camelCase: { maxItems: 1 } }) } } };
     expect((await run(config, ["path"], setup)).out).toContain("user config     /u\n");
@@ -81,34 +81,34 @@ providers.acme.headers  {"X-Team":"(set)"}  /c.jsonc
     [["path", "x"], 'config path: "x" is too much'],
     [["--project"], "--project goes with config set"],
     [["unset", "x"], 'config knows get, set, path, schema, not "unset"'],
-  ])("%j is refused", async (argv, message) => {
+  ])("config %j is refused", async (argv, message) => {
     await expect(run(config, argv, { api })).rejects.toMatchObject({ code: "usage", message });
   });
 });
 
 describe("trust", () => {
-  const asked: unknown[] = [];
-  const answer =
+  const requests: unknown[] = [];
+  const respond =
     (verb: string, state: Partial<TrustState>) =>
     async ({ directory }: { directory: string }): Promise<TrustState> => {
-      asked.push([verb, directory]);
+      requests.push([verb, directory]);
       return { directory, trusted: false, files: [".skein/config.jsonc"], ...state };
     };
   const api = {
     trust: {
-      show: answer("show", { reason: "not trusted yet" }),
-      grant: answer("grant", { trusted: true }),
-      revoke: answer("revoke", { reason: "not trusted yet" }),
+      show: respond("show", { reason: "not trusted yet" }),
+      grant: respond("grant", { trusted: true }),
+      revoke: respond("revoke", { reason: "not trusted yet" }),
     },
   };
 
-  test("grants, shows and revokes, for the project or a directory by any spelling", async () => {
+  test("trust grants, shows and revokes, for the project or a directory in any spelling", async () => {
     mkdirSync(join(root, "home", "x"), { recursive: true });
     const setup = { api, cwd: join(root, "home"), project: "/work/project", env: { HOME: join(root, "home") } };
     expect((await run(trust, [], setup)).out).toBe("/work/project is trusted\n  .skein/config.jsonc\n");
     expect((await run(trust, ["--show"], setup)).out).toBe("/work/project is not trusted (not trusted yet)\n  .skein/config.jsonc\n");
     for (const spelling of ["x", "./x/", "~/x", join(root, "home", "x")]) await run(trust, ["--revoke", spelling], setup);
-    expect(asked).toEqual([
+    expect(requests).toEqual([
       ["grant", "/work/project"],
       ["show", "/work/project"],
       ...Array.from({ length: 4 }, () => ["revoke", join(root, "home", "x")]),
@@ -120,8 +120,8 @@ describe("trust", () => {
     });
   });
 
-  test("says when there is nothing to trust, and refuses what can't be", async () => {
-    expect((await run(trust, [], { api: { trust: { grant: answer("grant", { files: [] }) } } })).out).toBe(
+  test("trust says when nothing needs trust, and refuses a missing directory and two verbs", async () => {
+    expect((await run(trust, [], { api: { trust: { grant: respond("grant", { files: [] }) } } })).out).toBe(
       "/work/project: nothing in this project needs trust\n",
     );
     await expect(run(trust, ["gone"], { cwd: root })).rejects.toMatchObject({
@@ -139,32 +139,32 @@ describe("init", () => {
     return join(root, name);
   };
 
-  test("makes the files once and says so, then leaves them alone", async () => {
+  test("init creates the files once, and does not change existing files", async () => {
     const at = project("init");
     const first = await run(init, [], { api, project: at });
     expect(first.out.split("\n").filter(Boolean)).toEqual(
-      [".skein/config.jsonc", ".skein/config.schema.json", ".skein/.gitignore", "AGENTS.md"].map((name) => `made    ${join(at, name)}`),
+      [".skein/config.jsonc", ".skein/config.schema.json", ".skein/.gitignore", "AGENTS.md"].map((name) => `created ${join(at, name)}`),
     );
     expect(Bun.JSONC.parse(readFileSync(join(at, ".skein/config.jsonc"), "utf8"))).toEqual({ $schema: "./config.schema.json" });
     expect(readFileSync(join(at, ".skein/.gitignore"), "utf8")).toContain("sessions/\n");
     writeFileSync(join(at, ".skein/config.jsonc"), '{ "model": "mine" }');
     writeFileSync(join(at, "AGENTS.md"), "mine");
     const second = await run(init, [], { api, project: at });
-    expect(second.out).toEndWith("nothing to do: everything was there\n");
+    expect(second.out).toEndWith("nothing to do: all files exist\n");
     expect(readFileSync(join(at, ".skein/config.jsonc"), "utf8")).toBe('{ "model": "mine" }');
     expect(readFileSync(join(at, "AGENTS.md"), "utf8")).toBe("mine");
     const files = (await run(init, ["--json"], { api, project: at })).json();
     expect(files).toMatchObject({ project: at, files: [{ path: join(at, ".skein/config.jsonc"), made: false }, {}, {}] });
   });
 
-  test("does not put an AGENTS.md in front of a CLAUDE.md", async () => {
+  test("init creates no AGENTS.md beside a CLAUDE.md", async () => {
     const at = project("claude");
     writeFileSync(join(at, "CLAUDE.md"), "");
     await run(init, [], { api, project: at });
     expect(readdirSync(at).sort()).toEqual([".skein", "CLAUDE.md"]);
   });
 
-  test("follows no link out of the project", async () => {
+  test("init follows no link out of the project", async () => {
     const at = project("linked");
     const outside = project("outside");
     symlinkSync(outside, join(at, ".skein"));
@@ -180,12 +180,12 @@ describe("init", () => {
     expect(lstatSync(join(other, "AGENTS.md")).isSymbolicLink()).toBe(true);
   });
 
-  test("says when the project can't be written", async () => {
+  test("init fails with a clear error if the project can't be written", async () => {
     await expect(run(init, [], { api, project: "/proc/self/fdinfo" })).rejects.toMatchObject({ code: "file-unwritable" });
   });
 });
 
-test("completions prints a script for the shell that was asked for", async () => {
+test("completions prints the script of the given shell", async () => {
   expect((await run(completions, ["bash"])).out).toContain("complete -o filenames -F _skein skein");
   expect((await run(completions, ["fish", "--json"])).json()).toMatchObject({ shell: "fish" });
   await expect(run(completions, ["pwsh"])).rejects.toMatchObject({
