@@ -189,7 +189,7 @@ describe.each(agents)("%s", (agent) => {
       answer: said,
       nodes: "user: what was it? fake:good",
     });
-    expect(second.warnings.join()).toMatch(/fresh one with a brief/);
+    expect(second.warnings.join()).toMatch(/starts a new one with a brief/);
     const starts = skein.started();
     expect(starts.map(({ how }) => how)).toEqual(["new", "resume", "new"]);
     expect(["remember the heron", said, "what was it?"].map((words) => starts[2]!.told.includes(words))).toEqual([true, true, true]);

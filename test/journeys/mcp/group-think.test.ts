@@ -17,7 +17,7 @@ const looker = "my-looker";
 
 /** Looks, tries to write, and never agrees. Its last argument is what it was told. */
 const lookerScript = `for P in "$@"; do :; done
-case "$P" in *"Judge the deliverable"*) echo "DISAGREE: notes.txt says $(cat notes.txt)" ;;
+case "$P" in *"Check the deliverable"*) echo "DISAGREE: notes.txt says $(cat notes.txt)" ;;
 *) echo "notes.txt says $(cat notes.txt)"; if touch written 2>/dev/null; then echo "and I could write"; fi ;; esac`;
 
 /** By who is asked and for what; the rest of the prompt is what others said. */
@@ -31,7 +31,7 @@ function scripted(reply: Reply): (request: { position: { prompt: string } }) => 
     const task = prompt.slice(prompt.lastIndexOf("\n# Your "));
     const phase = task.includes("Your turn")
       ? "discussion"
-      : task.includes("Judge")
+      : task.includes("Check the deliverable")
         ? "validation"
         : task.includes("Improve")
           ? "refinement"
@@ -173,7 +173,7 @@ test("killed in the middle of a round, the truth is told, and it goes on after w
   server.setScript(scripted(usual));
   const second = await talk.call("group_think", input());
   expect(second.output).toMatchObject({ status: "ok", deliverable: `synthesis by ${gpt}`, rounds: { discussion: 2, validation: 1 } });
-  expect(tasks(server)).toEqual(["# Your turn: round 2", "# Your task\\nWrite", "# Your task\\nJudge", "# Your task\\nJudge"]);
+  expect(tasks(server)).toEqual(["# Your turn: round 2", "# Your task\\nWrite", "# Your task\\nCheck", "# Your task\\nCheck"]);
   const shown = (await skein.run(["show", "queue"])).out;
   expect(shown.split("# Objective")).toHaveLength(2);
   expect((await skein.run(["verify"])).code).toBe(0);

@@ -22,7 +22,7 @@ afterAll(() => server.stop());
 
 function scriptFor(told: string): Script {
   const who = /You are (\S+)\. These participants/.exec(told)?.[1] ?? "nobody";
-  if (told.includes("Judge the deliverable")) return { steps: [], final: who === "codex" ? "DISAGREE: codex wants a queue" : "AGREE" };
+  if (told.includes("Check the deliverable")) return { steps: [], final: who === "codex" ? "DISAGREE: codex wants a queue" : "AGREE" };
   if (who === model) return { steps: [], final: told.includes("# Your turn") ? "I have no tools." : "Use what notes.txt names." };
   const look = "cat notes.txt; touch written && echo could-write";
   return { steps: [{ calls: [{ input: { command: look } }] }], final: `${who} has looked` };
