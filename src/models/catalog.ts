@@ -1,25 +1,25 @@
-// What models cost and how much they hold, from a table that tools/prices.ts makes. Load it only when it is asked:
-// it is not on the road to the first request. An unknown model has no price: never a guess.
+// Prices and context windows of models, from a table that tools/prices.ts generates. An unknown model has no price.
+// Import it lazily: the table must not be loaded before the first model request.
 import type { ModelInfo } from "../protocol/api/api.ts";
 import type { Usage } from "../protocol/tree/usage.ts";
 import data from "./catalog-data.json";
 
-/** Dollars for a million tokens; a list is the first price, then from how many tokens of input each next one counts. */
+/** Dollars per million tokens. A list is [price, input tokens, price above them, ...]. */
 export type Rate = number | number[] | null;
 /** Input, output, cache read, cache write. */
 export type Rates = [Rate, Rate, Rate, Rate];
-/** `between` is a time of day in UTC. The last entry that applies counts; one without a time always does. */
+/** `between` is a time of day in UTC. The last entry that applies counts. An entry without a time always applies. */
 export type DatedRates = { rates: Rates; from?: string; between?: [string, string] };
 export type Matcher = string | string[];
-/** Without matchers it is only the id that fits. */
+/** Without matchers only the exact id matches. */
 export type CatalogEntry = [id: string, match: Matcher[], window: number | null, ...prices: (Rates | DatedRates)[]];
 export type CatalogData = Record<string, CatalogEntry[]>;
 
 const catalog = data as unknown as CatalogData;
 
 export async function priceOf(vendor: string, model: string, usage: Usage, at: number = Date.now()): Promise<number | null> {
-  const row = rowOf(vendor, model);
-  const rates = row && ratesAt(row, at);
+  const entry = cachedEntry(vendor, model);
+  const rates = entry && ratesAt(entry, at);
   if (!rates) return null;
   const [input, output, read, write] = rates;
   const prompt = usage.input + usage.cacheRead + usage.cacheWrite;
@@ -32,17 +32,17 @@ export async function priceOf(vendor: string, model: string, usage: Usage, at: n
 }
 
 export async function contextWindowOf(vendor: string, model: string): Promise<number | null> {
-  return rowOf(vendor, model)?.[2] ?? null;
+  return cachedEntry(vendor, model)?.[2] ?? null;
 }
 
 export async function listModels(at: number = Date.now()): Promise<Omit<ModelInfo, "ready" | "isDefault">[]> {
-  return Object.entries(catalog).flatMap(([vendor, rows]) =>
-    rows.map((row) => {
-      const rates = ratesAt(row, at);
+  return Object.entries(catalog).flatMap(([vendor, entries]) =>
+    entries.map((entry) => {
+      const rates = ratesAt(entry, at);
       return {
-        name: `${vendor}/${row[0]}`,
+        name: `${vendor}/${entry[0]}`,
         vendor,
-        contextWindow: row[2],
+        contextWindow: entry[2],
         inputPrice: rates ? tierOf(rates[0], 0) : null,
         outputPrice: rates ? tierOf(rates[1], 0) : null,
       };
@@ -50,16 +50,16 @@ export async function listModels(at: number = Date.now()): Promise<Omit<ModelInf
   );
 }
 
-const found = new Map<string, CatalogEntry | undefined>();
+const cache = new Map<string, CatalogEntry | undefined>();
 
-/** Asked at every step, for the same few models. */
-function rowOf(vendor: string, model: string): CatalogEntry | undefined {
+/** Cached, because every step of a turn looks up the same few models. */
+function cachedEntry(vendor: string, model: string): CatalogEntry | undefined {
   const key = `${vendor}/${model}`;
-  if (!found.has(key)) found.set(key, findRow(vendor, model.toLowerCase()));
-  return found.get(key);
+  if (!cache.has(key)) cache.set(key, findEntry(vendor, model.toLowerCase()));
+  return cache.get(key);
 }
 
-function findRow(vendor: string, name: string): CatalogEntry | undefined {
+function findEntry(vendor: string, name: string): CatalogEntry | undefined {
   return catalog[vendor]?.find(([id, match]) => (match.length === 0 ? id === name : match.some((matcher) => matchesName(matcher, name))));
 }
 
@@ -80,15 +80,15 @@ export function matchesName(matcher: Matcher, name: string): boolean {
   }
 }
 
-function ratesAt(row: CatalogEntry, at: number): Rates | undefined {
-  const [, , , ...prices] = row;
+function ratesAt(entry: CatalogEntry, at: number): Rates | undefined {
+  const [, , , ...prices] = entry;
   const [date = "", time = ""] = new Date(at).toISOString().split("T");
-  const found = prices.findLast((entry) => {
-    if (Array.isArray(entry)) return true;
-    if (entry.from !== undefined) return entry.from <= date;
-    return entry.between === undefined || isBetween(time.slice(0, 8), entry.between[0].slice(0, 8), entry.between[1].slice(0, 8));
+  const current = prices.findLast((price) => {
+    if (Array.isArray(price)) return true;
+    if (price.from !== undefined) return price.from <= date;
+    return price.between === undefined || isBetween(time.slice(0, 8), price.between[0].slice(0, 8), price.between[1].slice(0, 8));
   });
-  return Array.isArray(found) ? found : found?.rates;
+  return Array.isArray(current) ? current : current?.rates;
 }
 
 function isBetween(time: string, start: string, end: string): boolean {
@@ -99,6 +99,6 @@ function tierOf(rate: Rate, prompt: number): number {
   if (rate === null) return 0;
   if (typeof rate === "number") return rate;
   let price = rate[0] ?? 0;
-  for (let at = 1; at + 1 < rate.length; at += 2) if (prompt > (rate[at] ?? 0)) price = rate[at + 1] ?? price;
+  for (let index = 1; index + 1 < rate.length; index += 2) if (prompt > (rate[index] ?? 0)) price = rate[index + 1] ?? price;
   return price;
 }

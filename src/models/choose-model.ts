@@ -1,4 +1,4 @@
-// From what a person named, or did not name, to the model that will be asked. Checks that it can be asked.
+// Resolves a model name, or its absence, to the model of a request. Throws a Fault if that model can't be used.
 import { Fault } from "../protocol/api/error.ts";
 import type { Endpoint } from "./model.ts";
 import {
@@ -20,32 +20,32 @@ export type ChooseModelOptions = {
 
 export type ChosenModel = { model: string; because: string | null };
 
-/** `vendor/id[:effort]`, a vendor alone, or nothing. */
-export async function chooseModel(name: string | null, from: ChooseModelOptions): Promise<ChosenModel> {
-  const wanted = name ?? from.configured;
-  if (wanted === null) return chooseDefault(from);
-  const vendor = findVendor(wanted);
-  if (vendor !== undefined) return { model: await vendorDefault(vendor.name, from), because: null };
-  const parsed = parseModelName(wanted);
+/** `name` is `vendor/id[:effort]`, a vendor alone, or null for the configured model or a default. */
+export async function chooseModel(name: string | null, options: ChooseModelOptions): Promise<ChosenModel> {
+  const requested = name ?? options.configured;
+  if (requested === null) return chooseDefault(options);
+  const vendor = findVendor(requested);
+  if (vendor !== undefined) return { model: await vendorDefault(vendor.name, options), because: null };
+  const parsed = parseModelName(requested);
   if (parsed.vendor !== "replay")
-    checkOffline(endpointFor(parsed.vendor, { env: from.env, config: from.providers[parsed.vendor] }), from.env);
+    checkOffline(endpointFor(parsed.vendor, { env: options.env, config: options.providers[parsed.vendor] }), options.env);
   return { model: `${parsed.vendor}/${parsed.model}${parsed.effort === null ? "" : `:${parsed.effort}`}`, because: null };
 }
 
-async function chooseDefault(from: ChooseModelOptions): Promise<ChosenModel> {
-  const keyed = pickDefaultModel({ env: from.env, ollamaModels: [] });
-  if (keyed !== null) {
-    await chooseModel(keyed.model, from);
-    return keyed;
+async function chooseDefault(options: ChooseModelOptions): Promise<ChosenModel> {
+  const withKey = pickDefaultModel({ env: options.env, ollamaModels: [] });
+  if (withKey !== null) {
+    await chooseModel(withKey.model, options);
+    return withKey;
   }
   for (const vendor of vendors) {
-    if (vendor.defaultModel !== "" && from.providers[vendor.name]?.apiKey) {
+    if (vendor.defaultModel !== "" && options.providers[vendor.name]?.apiKey) {
       return { model: `${vendor.name}/${vendor.defaultModel}`, because: `providers.${vendor.name}.api_key is set` };
     }
   }
-  const local = pickDefaultModel({ env: {}, ollamaModels: await ollamaModels(from) });
+  const local = pickDefaultModel({ env: {}, ollamaModels: await ollamaModels(options) });
   if (local !== null) return local;
-  throw new Fault("auth", "no model can be asked: there is no key and no local server", {
+  throw new Fault("auth", "no model can be used: there is no key and no local server", {
     hint: [
       "set one of these and run again, or start Ollama here (`ollama serve`):",
       ...vendors
@@ -56,13 +56,13 @@ async function chooseDefault(from: ChooseModelOptions): Promise<ChosenModel> {
   });
 }
 
-async function vendorDefault(vendor: string, from: ChooseModelOptions): Promise<string> {
-  const row = findVendor(vendor);
-  checkOffline(endpointFor(vendor, { env: from.env, config: from.providers[vendor] }), from.env);
-  if (row?.defaultModel) return `${vendor}/${row.defaultModel}`;
-  const [first] = vendor === "ollama" ? await ollamaModels(from) : [];
+async function vendorDefault(vendor: string, options: ChooseModelOptions): Promise<string> {
+  const entry = findVendor(vendor);
+  checkOffline(endpointFor(vendor, { env: options.env, config: options.providers[vendor] }), options.env);
+  if (entry?.defaultModel) return `${vendor}/${entry.defaultModel}`;
+  const [first] = vendor === "ollama" ? await ollamaModels(options) : [];
   if (first !== undefined) return `${vendor}/${first}`;
-  throw new Fault("usage", `${vendor} has no default model`, { hint: `name one: -m ${vendor}/<id>` });
+  throw new Fault("usage", `${vendor} has no default model`, { hint: `choose one: -m ${vendor}/<id>` });
 }
 
 function checkOffline(endpoint: Endpoint, env: Environment): void {
@@ -73,6 +73,6 @@ function checkOffline(endpoint: Endpoint, env: Environment): void {
   });
 }
 
-async function ollamaModels(from: ChooseModelOptions): Promise<string[]> {
-  return localModels(endpointFor("ollama", { env: from.env, config: from.providers["ollama"] }).baseUrl);
+async function ollamaModels(options: ChooseModelOptions): Promise<string[]> {
+  return localModels(endpointFor("ollama", { env: options.env, config: options.providers["ollama"] }).baseUrl);
 }

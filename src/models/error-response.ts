@@ -1,31 +1,31 @@
-// What a server said instead of a stream: an error body of any shape and size, and how long it asks us to wait.
+// Reads the error response of a server: a body of any shape and size, and the wait that it requests.
 import type { VendorError } from "./model.ts";
 import { isRecord } from "../kit/text/json.ts";
 import { type Json, listAt, objectAt, textAt } from "./wire/json.ts";
 
-const bodyBound = 64 * 1024;
-// Taking tags out of what only looks like a page takes time with the square of its length.
-const markupBound = 8 * 1024;
+const maxBodyLength = 64 * 1024;
+// Removing tags from text that only looks like a page takes quadratic time.
+const maxMarkupLength = 8 * 1024;
 
 export async function readVendorError(response: Response): Promise<VendorError> {
   const text = await boundedText(response);
-  const found = describe(text);
-  const wait = retryAfter(response.headers, Date.now()) ?? found.retryAfterMs;
+  const error = parseError(text);
+  const wait = retryAfter(response.headers, Date.now()) ?? error.retryAfterMs;
   return {
-    status: response.status === 200 ? found.status : response.status,
-    code: found.code,
-    message: found.message || response.statusText,
+    status: response.status === 200 ? error.status : response.status,
+    code: error.code,
+    message: error.message || response.statusText,
     ...(wait !== undefined && { retryAfterMs: wait }),
   };
 }
 
-/** Ends the body as soon as it is over the bound; what came before a broken connection is enough. */
+/** Stops reading at the limit. Returns the text so far if the connection breaks. */
 async function boundedText(response: Response): Promise<string> {
   const reader = response.body?.getReader();
   const decoder = new TextDecoder();
   let text = "";
   try {
-    while (reader && text.length < bodyBound) {
+    while (reader && text.length < maxBodyLength) {
       const { value, done } = await reader.read();
       if (done) break;
       text += decoder.decode(value, { stream: true });
@@ -37,11 +37,11 @@ async function boundedText(response: Response): Promise<string> {
   return text;
 }
 
-function describe(text: string): VendorError {
-  const body = unwrap(text);
+function parseError(text: string): VendorError {
+  const body = parseObject(text);
   if (!body) {
     const isMarkup = text.trimStart().startsWith("<");
-    const plain = isMarkup ? text.slice(0, markupBound).replace(/<(script|style)[\s\S]*?<\/\1>|<[^>]*>/gi, " ") : text;
+    const plain = isMarkup ? text.slice(0, maxMarkupLength).replace(/<(script|style)[\s\S]*?<\/\1>|<[^>]*>/gi, " ") : text;
     return { status: null, code: "", message: plain.trim().slice(0, 2000) };
   }
   const error = objectAt(body, "error") ?? body;
@@ -53,11 +53,11 @@ function describe(text: string): VendorError {
     status: status >= 400 && status < 600 ? status : null,
     code: codeOf(error),
     message: (raw === "" ? message : `${message}: ${raw}`).slice(0, 2000),
-    ...delayIn(error),
+    ...retryDelayOf(error),
   };
 }
 
-function unwrap(text: string): Json | null {
+function parseObject(text: string): Json | null {
   try {
     const value: unknown = JSON.parse(text);
     const first: unknown = Array.isArray(value) ? value[0] : value;
@@ -76,7 +76,7 @@ function codeOf(error: Json): string {
 }
 
 /** Google puts the wait into the body: `{"retryDelay": "34s"}`. */
-function delayIn(error: Json): { retryAfterMs?: number } {
+function retryDelayOf(error: Json): { retryAfterMs?: number } {
   const delay = listAt(error, "details")
     .map((detail) => textAt(detail, "retryDelay"))
     .find((word) => word !== "");

@@ -1,12 +1,12 @@
-// Every way a request can fail, in the words of the turn: one table from what vendors and networks say to a kind,
-// a hint and whether trying again can help. A message is one bounded line and never holds a key.
+// Classifies failures of requests: one table maps errors of vendors and networks to a kind, a hint and a retry rule.
+// A message is one line of at most 300 characters and never contains a key.
 import { messageOf, type TurnError, type TurnStatus } from "../protocol/api/error.ts";
 import type { Endpoint, VendorError } from "./model.ts";
 import { keyHint, findVendor, stripUrlSecrets } from "./vendors.ts";
 
 export type Failure = {
   error: TurnError;
-  /** "once" for what a second try either mends or never will. */
+  /** "once" for a failure that either passes at the second try or never. */
   retry: "never" | "once" | "backoff";
   retryAfterMs?: number;
 };
@@ -26,7 +26,7 @@ const serverFailed = (): string => "the vendor's server failed; try again later 
 const noCredit = ({ endpoint }: RequestTarget): string =>
   `the ${endpoint.vendor} account has no credit or quota left: see its billing page`;
 
-/** The first rule that fits decides: one of its statuses, its codes or its words. */
+/** The first rule counts that matches by one of its statuses, its codes or its words. */
 const rules: Rule[] = [
   {
     statuses: [401, 403],
@@ -40,7 +40,7 @@ const rules: Rule[] = [
     statuses: [407],
     kind: "network",
     retry: "never",
-    hint: () => "the proxy wants a login: check HTTPS_PROXY and HTTP_PROXY",
+    hint: () => "the proxy requires a login: check HTTPS_PROXY and HTTP_PROXY",
   },
   {
     statuses: [402],
@@ -103,7 +103,8 @@ const rules: Rule[] = [
     statuses: [301, 302, 303, 307, 308],
     kind: "broken",
     retry: "never",
-    hint: ({ endpoint }) => `${stripUrlSecrets(endpoint.baseUrl)} redirects elsewhere; keys are not sent on: check the base URL`,
+    hint: ({ endpoint }) =>
+      `${stripUrlSecrets(endpoint.baseUrl)} redirects to another address, and keys are not sent there: check the base URL`,
   },
 ];
 
@@ -111,15 +112,15 @@ export function classify(problem: VendorError, target: RequestTarget): Failure {
   const { status, code, message } = problem;
   const rule =
     rules.find(
-      (row) =>
-        (status !== null && row.statuses?.includes(status)) ||
-        (code !== "" && row.codes?.test(code)) ||
-        (row.words?.test(message) && (status === null || status < 500)),
+      (candidate) =>
+        (status !== null && candidate.statuses?.includes(status)) ||
+        (code !== "" && candidate.codes?.test(code)) ||
+        (candidate.words?.test(message) && (status === null || status < 500)),
     ) ?? (status !== null && status >= 500 ? { kind: "overloaded" as const, retry: "backoff" as const, hint: serverFailed } : undefined);
-  const said = message === "" ? code || "no message" : message;
-  const where = status === null ? target.endpoint.vendor : `${target.endpoint.vendor} answered ${status}`;
+  const text = message === "" ? code || "no message" : message;
+  const prefix = status === null ? target.endpoint.vendor : `${target.endpoint.vendor} answered ${status}`;
   return {
-    error: fault(rule?.kind ?? "broken", `${where}: ${said}`, target, rule?.hint?.(target)),
+    error: fault(rule?.kind ?? "broken", `${prefix}: ${text}`, target, rule?.hint?.(target)),
     retry: rule?.retry ?? "never",
     retryAfterMs: problem.retryAfterMs,
   };
@@ -132,33 +133,33 @@ function authHint({ endpoint }: RequestTarget): string {
 }
 
 function missingHint({ endpoint, model }: RequestTarget): string {
-  if (endpoint.vendor === "ollama") return `\`ollama pull ${model}\` gets it; \`skein models\` lists what is there`;
+  if (endpoint.vendor === "ollama") return `install it with \`ollama pull ${model}\`; \`skein models\` lists the installed models`;
   return "`skein models` lists the models; check the base URL if one is set";
 }
 
-/** The connection could not be made, or broke. */
+/** The connection failed or was lost. */
 export function networkFailure(cause: unknown, target: RequestTarget): Failure {
   const code = typeof cause === "object" && cause !== null && "code" in cause ? String(cause.code) : "";
   const url = stripUrlSecrets(target.endpoint.baseUrl);
   const isTls = /CERT|SSL|TLS|SELF_SIGNED|UNABLE_TO_VERIFY|SIGNATURE/i.test(code);
-  const local = findVendor(target.endpoint.vendor)?.isLocal
+  const advice = findVendor(target.endpoint.vendor)?.isLocal
     ? `is ${target.endpoint.vendor} running?`
     : "check the connection and the proxy";
   const hint = isTls
     ? `the certificate of ${url} is not trusted; NODE_EXTRA_CA_CERTS can name another authority`
-    : `no answer from ${url}: ${local}`;
-  const said = messageOf(cause).replace(/\s*For more information, pass `verbose: true`.*$/s, "");
-  return { error: fault("network", `${target.endpoint.vendor}: ${said}`, target, hint), retry: isTls ? "never" : "backoff" };
+    : `no answer from ${url}: ${advice}`;
+  const reason = messageOf(cause).replace(/\s*For more information, pass `verbose: true`.*$/s, "");
+  return { error: fault("network", `${target.endpoint.vendor}: ${reason}`, target, hint), retry: isTls ? "never" : "backoff" };
 }
 
 export function droppedFailure(target: RequestTarget): Failure {
-  const hint = `the connection to ${stripUrlSecrets(target.endpoint.baseUrl)} was lost; ask it to go on`;
+  const hint = `the connection to ${stripUrlSecrets(target.endpoint.baseUrl)} was lost; ask the model to continue`;
   return { error: fault("network", `${target.endpoint.vendor}: the answer stopped before its end`, target, hint), retry: "backoff" };
 }
 
 export function stalledFailure(idleMs: number, target: RequestTarget): Failure {
-  const message = `${target.endpoint.vendor}: nothing came for ${secondsOf(idleMs)}`;
-  return { error: fault("stalled", message, target, "the server holds the connection but sends nothing; try again"), retry: "once" };
+  const message = `${target.endpoint.vendor}: no data for ${secondsOf(idleMs)}`;
+  return { error: fault("stalled", message, target, "the server keeps the connection open but sends nothing; try again"), retry: "once" };
 }
 
 export function cancelledFailure(): Failure {
@@ -167,16 +168,19 @@ export function cancelledFailure(): Failure {
 
 export function emptyFailure(target: RequestTarget): Failure {
   const message = `${target.endpoint.vendor}: empty answer from ${target.model}`;
-  return { error: fault("broken", message, target, "the model said nothing; try again or use another model"), retry: "once" };
+  return {
+    error: fault("broken", message, target, "the model returned no text and no call; try again or use another model"),
+    retry: "once",
+  };
 }
 
 export function brokenFailure(message: string, target: RequestTarget, hint?: string): Failure {
   return { error: fault("broken", `${target.endpoint.vendor}: ${message}`, target, hint), retry: "never" };
 }
 
-/** The same failure, for a server that wants us to wait longer than we may. */
-export function retryTooLate(failure: Failure, askedMs: number): TurnError {
-  return { ...failure.error, hint: `the server asked to wait ${secondsOf(askedMs)}; try again then or use another model` };
+/** The same failure, with a hint that the server requested a longer wait than allowed. */
+export function retryTooLate(failure: Failure, retryAfterMs: number): TurnError {
+  return { ...failure.error, hint: `the server asked to wait ${secondsOf(retryAfterMs)}; try again then or use another model` };
 }
 
 function secondsOf(ms: number): string {
@@ -189,13 +193,13 @@ function fault(kind: TurnStatus, message: string, target: RequestTarget, hint?: 
   return { kind, message: clean, ...(hint && { hint: redact(hint, target.endpoint) }) };
 }
 
-const keyShapes = /\b(sk|gsk|xai|pk|rk)[-_][\w*.-]{6,}|\bAIza[\w-]{20,}|\bBearer\s+\S+/g;
+const keyPatterns = /\b(sk|gsk|xai|pk|rk)[-_][\w*.-]{6,}|\bAIza[\w-]{20,}|\bBearer\s+\S+/g;
 
 function redact(text: string, endpoint: Endpoint): string {
   const secrets = [endpoint.apiKey, ...Object.values(endpoint.headers)].filter((secret) => secret.length >= 4);
   let clean = text;
   for (const secret of secrets) clean = clean.replaceAll(secret, "[key]").replaceAll(encodeURIComponent(secret), "[key]");
-  return clean.replace(keyShapes, "[key]");
+  return clean.replace(keyPatterns, "[key]");
 }
 
 function boundLine(text: string): string {

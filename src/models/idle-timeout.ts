@@ -1,5 +1,5 @@
-// Ends a request when its owner does, or when nothing came for too long. Time counts only while we wait for bytes, and
-// while the gate is open.
+// Aborts a request when its owner aborts, or when the server is silent for too long.
+// Time counts only while skein waits for bytes and the pause gate is open.
 import { type Clock, systemClock } from "../kit/flow/clock.ts";
 import { countdown } from "../kit/flow/countdown.ts";
 import type { PauseGate } from "../kit/flow/pause-gate.ts";
@@ -26,8 +26,8 @@ export class IdleTimeout {
     return this.#controller.signal;
   }
 
-  /** Waits for a step of the request, but no longer than the bound, and not past the owner's end. */
-  async over<T>(step: Promise<T>): Promise<T> {
+  /** Waits for a step of the request. Rejects when the limit is reached or the owner aborts. */
+  async limit<T>(step: Promise<T>): Promise<T> {
     const { promise, reject } = Promise.withResolvers<never>();
     const onAbort = (): void => reject(this.signal.reason);
     if (this.signal.aborted) onAbort();

@@ -1,5 +1,5 @@
-// One request to one model: what goes in, what comes back. Never throws for what a server or a network does:
-// a failure is the last event of the stream.
+// The types of one request to one model and of its answer. An error of a server or of the network is never thrown:
+// it is the last event of the stream.
 import type { TurnError } from "../protocol/api/error.ts";
 import type { Part } from "../protocol/tree/node.ts";
 import type { ToolDefinition } from "../protocol/api/ports.ts";
@@ -10,17 +10,17 @@ export type { WireName };
 
 export type Effort = "low" | "medium" | "high" | "xhigh";
 
-/** Parts in the shape of the tree; consecutive messages of one role are allowed. Results have the role "tool". */
+/** Parts as in the tree. Consecutive messages of one role are allowed. Results have the role "tool". */
 export type Message = { role: "user" | "assistant" | "tool"; parts: Part[] };
 
 export type ModelRequest = {
-  /** The vendor's own id, without vendor and effort. */
+  /** The vendor's id of the model, without vendor and effort. */
   model: string;
   effort: Effort | null;
   system: string;
   tools: ToolDefinition[];
   messages: Message[];
-  /** Same for every request of a session, for vendors that route by it to a warm cache. */
+  /** The same for every request of a session: some vendors route by it to a warm cache. */
   cacheKey: string;
   maxOutputTokens: number | null;
 };
@@ -30,15 +30,15 @@ export type StopReason = "end" | "calls" | "length" | "refused";
 export type ModelEvent =
   | { type: "text.delta"; text: string }
   | { type: "thinking.delta"; text: string }
-  /** A tool call was announced; its arguments are whole only in `done`. */
+  /** A tool call was announced. Its arguments are complete only in `done`. */
   | { type: "call.started"; call: string; name: string }
-  /** Before it is tried again: `attempt` 1 is the first retry. Nothing of the answer was shown before. */
+  /** The request will be sent again after `waitMs`; `attempt` 1 is the first retry. No delta came before it. */
   | { type: "retry"; attempt: number; waitMs: number; error: TurnError }
   | { type: "done"; parts: Part[]; usage: Usage; stop: StopReason }
-  /** What had arrived by then is kept. */
+  /** `parts` and `usage` are those that had arrived before the failure. */
   | { type: "failed"; error: TurnError; parts: Part[]; usage: Usage };
 
-/** Where requests go and with what; made from the vendor table, the environment and the config by `house`. */
+/** Where requests are sent, and with which key. `endpointFor` makes it of the vendor table, environment and configuration. */
 export type Endpoint = {
   vendor: string;
   wire: WireName;
@@ -48,22 +48,22 @@ export type Endpoint = {
   headers: Record<string, string>;
 };
 
-/** A wire: how a request is written and how a stream is read. Pure; the network is elsewhere. */
+/** A vendor's API: writes requests and reads streams. Pure functions; stream.ts uses the network. */
 export type Wire = {
   name: WireName;
   request: (request: ModelRequest, endpoint: Endpoint) => { url: string; headers: Record<string, string>; body: string };
-  /** One reader per response. */
+  /** Creates the reader of one response. */
   reader: (model: string) => WireReader;
 };
 
 export type WireReader = {
-  /** One server-sent event; returns what it means. A "failed" is the last. */
+  /** Reads one server-sent event. A returned "failed" is the last event. */
   push: (event: ServerEvent) => WireEvent[];
-  /** After the last byte: the message, or null when the stream stopped before its end. */
+  /** Call it after the last byte. Null if the stream stopped before its end. */
   finish: () => { parts: Part[]; usage: Usage; stop: StopReason } | null;
-  /** What has arrived so far; a call is left out until its arguments are whole. */
+  /** The parts so far, without a call whose arguments are incomplete. */
   partial: () => { parts: Part[]; usage: Usage };
-  /** Whether the vendor's own last event was seen: no need to wait for the connection to close. */
+  /** Whether the vendor's last event has arrived. The connection need not close then. */
   ended: () => boolean;
 };
 
@@ -73,12 +73,12 @@ export type WireEvent =
   | Extract<ModelEvent, { type: "text.delta" | "thinking.delta" | "call.started" }>
   | { type: "failed"; problem: VendorError };
 
-/** What a vendor said went wrong, before it is classified: in an error response or in mid-stream. */
+/** An error of a vendor before it is classified, from an error response or from a stream. */
 export type VendorError = {
   status: number | null;
-  /** The vendor's own word: `overloaded_error`, `insufficient_quota`, `RESOURCE_EXHAUSTED`. */
+  /** The vendor's error code: `overloaded_error`, `insufficient_quota`, `RESOURCE_EXHAUSTED`. */
   code: string;
   message: string;
-  /** How long the server asked us to wait. */
+  /** The wait that the server requested. */
   retryAfterMs?: number;
 };

@@ -87,11 +87,11 @@ describe("a replayed model", () => {
     writeFileSync(path, JSON.stringify(script));
     expect(doneOf(await play(1, path)).parts).toEqual([{ kind: "text", text: "Done 🧶." }]);
     const wrong: [string, string][] = [
-      ["{", "is no JSON"],
+      ["{", "is not JSON"],
       ["[]", "no list of steps"],
-      ['{"steps":[1]}', "step 1 is no object"],
+      ['{"steps":[1]}', "step 1 is not an object"],
       ['{"steps":[{},{"txt":"x"}]}', 'step 2 has an unknown key "txt"'],
-      ['{"steps":[{"text":1}]}', "step 1 has a text that is no text"],
+      ['{"steps":[{"text":1}]}', "step 1 has a text that is not a string"],
       ['{"steps":[{"calls":[{}]}]}', "step 1 has calls without a name"],
       ['{"steps":[{"error":{"kind":"odd","message":"x"}}]}', "step 1 has an error without a known kind"],
     ];

@@ -1,5 +1,5 @@
-// A model that plays a script: for tests, demos and re-running what was recorded. Touches no network.
-// Stateless: how many answers the request already holds says which step comes next.
+// A model that replays a script, for tests and demos. Uses no network.
+// Stateless: the number of answers in the request selects the step.
 import { readFileSync } from "node:fs";
 import { Fault, messageOf, type TurnError, turnStatuses } from "../protocol/api/error.ts";
 import type { Part } from "../protocol/tree/node.ts";
@@ -14,10 +14,10 @@ export type ReplayStep = {
   thinking?: string;
   text?: string;
   calls?: { name: string; input?: Record<string, unknown> }[];
-  /** Before the first word. */
+  /** Wait before the first word. */
   delayMs?: number;
   usage?: Partial<Usage>;
-  /** Instead of the end of the answer. */
+  /** The answer ends with this error. */
   error?: TurnError;
 };
 
@@ -26,19 +26,19 @@ export async function* replayModel(
   request: ModelRequest,
   options: { signal: AbortSignal },
 ): AsyncGenerator<ModelEvent, void> {
-  const at = request.messages.filter((message) => message.role === "assistant").length;
+  const index = request.messages.filter((message) => message.role === "assistant").length;
   let step: ReplayStep | undefined;
   try {
-    step = (typeof script === "string" ? loadScript(script) : script).steps[at];
+    step = (typeof script === "string" ? loadScript(script) : script).steps[index];
   } catch (error) {
     return yield failed({ kind: "broken", message: messageOf(error) });
   }
-  if (!step) return yield failed({ kind: "broken", message: `the script ends before step ${at + 1}`, hint: "add a step to it" });
+  if (!step) return yield failed({ kind: "broken", message: `the script ends before step ${index + 1}`, hint: "add a step to it" });
   const parts: Part[] = [];
-  for (const event of await eventsOf(step, at, options.signal)) {
+  for (const event of await eventsOf(step, index, options.signal)) {
     await Promise.resolve();
     if (options.signal.aborted) break;
-    keep(parts, event, step, at);
+    addEvent(parts, event, step, index);
     yield event;
   }
   const usage = { ...zeroUsage, ...step.usage };
@@ -50,12 +50,12 @@ export async function* replayModel(
 
 type Delta = Extract<ModelEvent, { type: "text.delta" | "thinking.delta" | "call.started" }>;
 
-async function eventsOf(step: ReplayStep, at: number, signal: AbortSignal): Promise<Delta[]> {
+async function eventsOf(step: ReplayStep, stepIndex: number, signal: AbortSignal): Promise<Delta[]> {
   if (step.delayMs) await sleep(step.delayMs, signal);
   return [
     ...wordsOf(step.thinking).map((text): Delta => ({ type: "thinking.delta", text })),
     ...wordsOf(step.text).map((text): Delta => ({ type: "text.delta", text })),
-    ...(step.calls ?? []).map(({ name }, index): Delta => ({ type: "call.started", call: callId(at, index), name })),
+    ...(step.calls ?? []).map(({ name }, index): Delta => ({ type: "call.started", call: callId(stepIndex, index), name })),
   ];
 }
 
@@ -63,15 +63,15 @@ function wordsOf(text: string = ""): string[] {
   return text.match(/\s*\S+\s*?(?=\s|$)|\s+$/g) ?? (text === "" ? [] : [text]);
 }
 
-function callId(at: number, index: number): string {
-  return `replay_${at + 1}_${index + 1}`;
+function callId(stepIndex: number, index: number): string {
+  return `replay_${stepIndex + 1}_${index + 1}`;
 }
 
-/** What was yielded is what the answer holds, also when it is cut. */
-function keep(parts: Part[], event: Delta, step: ReplayStep, at: number): void {
+/** Adds a yielded event to the answer, so that an aborted answer has exactly the yielded events. */
+function addEvent(parts: Part[], event: Delta, step: ReplayStep, stepIndex: number): void {
   if (event.type === "call.started") {
     const index = parts.filter((part) => part.kind === "call").length;
-    parts.push({ kind: "call", id: callId(at, index), name: event.name, input: step.calls?.[index]?.input ?? {} });
+    parts.push({ kind: "call", id: callId(stepIndex, index), name: event.name, input: step.calls?.[index]?.input ?? {} });
     return;
   }
   const kind = event.type === "text.delta" ? "text" : "thinking";
@@ -84,7 +84,7 @@ function failed(error: TurnError, parts: Part[] = [], usage: Usage = zeroUsage):
   return { type: "failed", error, parts, usage };
 }
 
-/** Reads and checks a script; a fault says what is wrong with it. */
+/** Reads and checks a script. Throws a Fault that says what is wrong. */
 export function loadScript(path: string): ReplayScript {
   let text: string;
   try {
@@ -96,17 +96,17 @@ export function loadScript(path: string): ReplayScript {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new Fault("config", `the replay script ${path} is no JSON`, { hint: messageOf(error), cause: error });
+    throw new Fault("config", `the replay script ${path} is not JSON`, { hint: messageOf(error), cause: error });
   }
   const problem = problemIn(value);
-  if (problem) throw new Fault("config", `the replay script ${path}: ${problem}`, { hint: 'it is {"steps": [{"text": "..."}, ...]}' });
+  if (problem) throw new Fault("config", `the replay script ${path}: ${problem}`, { hint: 'write {"steps": [{"text": "..."}, ...]}' });
   return value as ReplayScript;
 }
 
 function problemIn(value: unknown): string | null {
   if (!isRecord(value) || !Array.isArray(value.steps)) return "it has no list of steps";
   for (const [index, step] of (value.steps as unknown[]).entries()) {
-    const problem = isRecord(step) ? problemInStep(step) : "is no object";
+    const problem = isRecord(step) ? problemInStep(step) : "is not an object";
     if (problem) return `step ${index + 1} ${problem}`;
   }
   return null;
@@ -117,9 +117,9 @@ const stepKeys = ["thinking", "text", "calls", "delayMs", "usage", "error"];
 function problemInStep(step: Json): string | null {
   const unknown = Object.keys(step).find((key) => !stepKeys.includes(key));
   if (unknown) return `has an unknown key "${unknown}"`;
-  for (const key of ["thinking", "text"]) if (key in step && typeof step[key] !== "string") return `has a ${key} that is no text`;
-  if ("delayMs" in step && typeof step.delayMs !== "number") return "has a delayMs that is no number";
-  if ("usage" in step && !isRecord(step.usage)) return "has a usage that is no object";
+  for (const key of ["thinking", "text"]) if (key in step && typeof step[key] !== "string") return `has a ${key} that is not a string`;
+  if ("delayMs" in step && typeof step.delayMs !== "number") return "has a delayMs that is not a number";
+  if ("usage" in step && !isRecord(step.usage)) return "has a usage that is not an object";
   const calls = step.calls ?? [];
   const isCall = (call: unknown): boolean => isRecord(call) && typeof call.name === "string" && isRecord(call.input ?? {});
   if (!Array.isArray(calls) || !calls.every(isCall)) return "has calls without a name and an input";

@@ -1,14 +1,14 @@
-// Server-sent events out of bytes as they arrive. Knows nothing of vendors, and never holds more than the bound.
+// Parses server-sent events from bytes as they arrive. Contains nothing of a vendor. Memory is bounded.
 import type { ServerEvent } from "./model.ts";
 
-const defaultBound = 64 * 1024 * 1024;
+const defaultMaxLength = 64 * 1024 * 1024;
 
 export class SseParser {
-  /** A line or an event grew past the bound; nothing more is read. */
+  /** A line or an event is longer than the limit. Nothing more is read. */
   overflowed = false;
-  readonly #bound: number;
+  readonly #maxLength: number;
   readonly #decoder = new TextDecoder();
-  // The unfinished line is kept in pieces: joining it anew at every chunk would be quadratic.
+  // The unfinished line is stored in pieces: joining it at every chunk would take quadratic time.
   #pieces: string[] = [];
   #pending = 0;
   #skipLineFeed = false;
@@ -16,19 +16,19 @@ export class SseParser {
   #data: string[] = [];
   #dataLength = 0;
 
-  constructor(bound: number = defaultBound) {
-    this.#bound = bound;
+  constructor(maxLength: number = defaultMaxLength) {
+    this.#maxLength = maxLength;
   }
 
   push(chunk: Uint8Array): ServerEvent[] {
     return this.#read(this.#decoder.decode(chunk, { stream: true }));
   }
 
-  /** After the last byte: also an event whose closing blank line never came. */
+  /** Call it after the last byte. Also returns an event whose closing blank line is missing. */
   end(): ServerEvent[] {
     const events = this.#read(this.#decoder.decode());
     if (this.overflowed) return events;
-    if (this.#pending > 0) this.#takeLine("", events);
+    if (this.#pending > 0) this.#readLine("", events);
     this.#dispatch(events);
     return events;
   }
@@ -43,7 +43,7 @@ export class SseParser {
     while (!this.overflowed && (lineFeed !== -1 || carriage !== -1)) {
       const isCarriage = carriage !== -1 && (lineFeed === -1 || carriage < lineFeed);
       const stop = isCarriage ? carriage : lineFeed;
-      this.#takeLine(text.slice(start, stop), events);
+      this.#readLine(text.slice(start, stop), events);
       start = stop + 1;
       if (isCarriage) {
         if (lineFeed === start) start += 1;
@@ -52,17 +52,17 @@ export class SseParser {
       }
       if (lineFeed !== -1 && lineFeed < start) lineFeed = text.indexOf("\n", start);
     }
-    if (start < text.length) this.#keep(text.slice(start));
+    if (start < text.length) this.#addPending(text.slice(start));
     return events;
   }
 
-  #keep(rest: string): void {
-    this.#pending += rest.length;
-    if (this.#pending + this.#dataLength > this.#bound) return this.#overflow();
-    this.#pieces.push(rest);
+  #addPending(text: string): void {
+    this.#pending += text.length;
+    if (this.#pending + this.#dataLength > this.#maxLength) return this.#overflow();
+    this.#pieces.push(text);
   }
 
-  #takeLine(ending: string, events: ServerEvent[]): void {
+  #readLine(ending: string, events: ServerEvent[]): void {
     let line = ending;
     if (this.#pending > 0) {
       line = this.#pieces.join("") + ending;
@@ -77,7 +77,7 @@ export class SseParser {
     if (field === "event") this.#name = value;
     if (field !== "data") return;
     this.#dataLength += value.length;
-    if (this.#dataLength > this.#bound) return this.#overflow();
+    if (this.#dataLength > this.#maxLength) return this.#overflow();
     this.#data.push(value);
   }
 

@@ -1,5 +1,5 @@
-// One request to one model over the network: sends it, streams the answer, waits out what can be waited out.
-// Never throws; the last event is `done` or `failed`. What a wire or a vendor means is decided elsewhere.
+// Sends one request to one model, streams the answer, and retries errors that can pass.
+// Never throws: the last event is `done` or `failed`. Contains nothing of a wire or a vendor.
 import type { Clock } from "../kit/flow/clock.ts";
 import type { PauseGate } from "../kit/flow/pause-gate.ts";
 import { messageOf } from "../protocol/api/error.ts";
@@ -24,10 +24,10 @@ import { SseParser } from "./sse.ts";
 
 export type StreamOptions = {
   signal: AbortSignal;
-  /** Null waits for a silent server as long as it takes. */
+  /** Null waits for a silent server without a limit. */
   idleMs: number | null;
   retry: { attempts: number; maxWaitMs: number };
-  /** Nothing is sent while it is shut. */
+  /** No request is sent while the gate is paused. */
   gate?: PauseGate;
   /** Time of `idleMs`; the system clock unless a test sets another. */
   clock?: Clock;
@@ -48,53 +48,53 @@ type Attempt = { failure: Failure; parts: Done["parts"]; usage: Done["usage"]; h
 
 export async function* streamModel(request: ModelRequest, endpoint: Endpoint, options: StreamOptions): AsyncGenerator<ModelEvent, void> {
   const target: RequestTarget = { endpoint, model: request.model };
-  const patience: RetryBudget = { left: options.retry.maxWaitMs, retries: 0, onceUsed: false };
+  const budget: RetryBudget = { remainingMs: options.retry.maxWaitMs, retries: 0, onceUsed: false };
   for (;;) {
     const outcome = yield* tryOnce(request, target, options);
     if ("type" in outcome) return yield outcome;
     const { failure, parts, usage, hadContent } = outcome;
-    const waitMs = hadContent ? "no" : nextWait(failure, patience, options.retry.attempts);
+    const waitMs = hadContent ? "no" : nextWait(failure, budget, options.retry.attempts);
     if (typeof waitMs !== "number") {
-      const asked = failure.retryAfterMs ?? 0;
-      return yield { type: "failed", error: waitMs === "too-long" ? retryTooLate(failure, asked) : failure.error, parts, usage };
+      const error = waitMs === "too-long" ? retryTooLate(failure, failure.retryAfterMs ?? 0) : failure.error;
+      return yield { type: "failed", error, parts, usage };
     }
-    patience.left -= waitMs;
-    patience.retries += 1;
-    yield { type: "retry", attempt: patience.retries, waitMs, error: failure.error };
+    budget.remainingMs -= waitMs;
+    budget.retries += 1;
+    yield { type: "retry", attempt: budget.retries, waitMs, error: failure.error };
     await sleep(waitMs, options.signal);
     if (options.signal.aborted) return yield { type: "failed", error: cancelledFailure().error, parts: [], usage: zeroUsage };
   }
 }
 
-type RetryBudget = { left: number; retries: number; onceUsed: boolean };
+type RetryBudget = { remainingMs: number; retries: number; onceUsed: boolean };
 
-function nextWait(failure: Failure, patience: RetryBudget, attempts: number): number | "no" | "too-long" {
-  if (failure.retry === "never" || patience.retries + 1 >= attempts) return "no";
+function nextWait(failure: Failure, budget: RetryBudget, attempts: number): number | "no" | "too-long" {
+  if (failure.retry === "never" || budget.retries + 1 >= attempts) return "no";
   if (failure.retry === "once") {
-    if (patience.onceUsed) return "no";
-    patience.onceUsed = true;
+    if (budget.onceUsed) return "no";
+    budget.onceUsed = true;
   }
-  const growing = Math.min(8000, 500 * 2 ** patience.retries);
-  const wait = Math.round(failure.retryAfterMs ?? growing * (1 - Math.random() / 2));
-  if (wait <= patience.left) return wait;
+  const backoffMs = Math.min(8000, 500 * 2 ** budget.retries);
+  const wait = Math.round(failure.retryAfterMs ?? backoffMs * (1 - Math.random() / 2));
+  if (wait <= budget.remainingMs) return wait;
   return failure.retryAfterMs === undefined ? "no" : "too-long";
 }
 
-/** One attempt. Its end is returned, so that the caller can decide whether there will be another. */
+/** One attempt. Returns its end, so that the caller can decide about another attempt. */
 async function* tryOnce(request: ModelRequest, target: RequestTarget, options: StreamOptions): AsyncGenerator<Delta, Done | Attempt> {
   await options.gate?.whenOpen();
-  const watch = new IdleTimeout(options.signal, options);
+  const timeout = new IdleTimeout(options.signal, options);
   let reader: WireReader | null = null;
   let hadContent = false;
   const fail = (failure: Failure): Attempt => ({ failure, hadContent, ...(reader?.partial() ?? { parts: [], usage: zeroUsage }) });
   try {
     const wire = await (options.loadWire ?? loadWire)(target.endpoint.wire);
-    const response = await watch.over(send(wire, request, target, options, watch.signal));
-    const refusal = await watch.over(refusalIn(response, target));
+    const response = await timeout.limit(send({ wire, request, target, fetch: options.fetch ?? fetch, signal: timeout.signal }));
+    const refusal = await timeout.limit(readRefusal(response, target));
     if (refusal) return fail(refusal);
     reader = wire.reader(request.model);
-    for await (const events of read(response, reader, watch)) {
-      if (events.overflowed) return fail(brokenFailure("sent a line past the bound of 64 MB", target));
+    for await (const events of read(response, reader, timeout)) {
+      if (events.overflowed) return fail(brokenFailure("sent a line above the limit of 64 MB", target));
       for (const event of events.list) {
         if (event.type === "failed") return fail(classify(event.problem, target));
         hadContent = true;
@@ -108,14 +108,14 @@ async function* tryOnce(request: ModelRequest, target: RequestTarget, options: S
     return { type: "done", ...message };
   } catch (error) {
     if (options.signal.aborted) return fail(cancelledFailure());
-    // Some servers end the answer and never the connection, or break it off: what was said is whole all the same.
+    // Some servers never close the connection after the answer, or reset it. The answer is complete all the same.
     const message = hadContent ? reader?.finish() : null;
     if (message) return { type: "done", ...message };
-    if (watch.hasFired) return fail(stalledFailure(options.idleMs ?? 0, target));
-    // What the network did carries a code; anything else is a fault of ours or of a wire.
+    if (timeout.hasFired) return fail(stalledFailure(options.idleMs ?? 0, target));
+    // Errors of the network have a code. Any other error is a bug of skein or of a wire.
     return fail(error instanceof Error && "code" in error ? networkFailure(error, target) : brokenFailure(messageOf(error), target));
   } finally {
-    watch.stop();
+    timeout.stop();
   }
 }
 
@@ -123,9 +123,17 @@ export function loadWire(name: WireName): Promise<Wire> {
   return wires[name]();
 }
 
-function send(wire: Wire, request: ModelRequest, target: RequestTarget, options: StreamOptions, signal: AbortSignal): Promise<Response> {
+type SendOptions = {
+  wire: Wire;
+  request: ModelRequest;
+  target: RequestTarget;
+  fetch: NonNullable<StreamOptions["fetch"]>;
+  signal: AbortSignal;
+};
+
+function send({ wire, request, target, fetch: fetchUrl, signal }: SendOptions): Promise<Response> {
   const { url, headers, body } = wire.request(request, target.endpoint);
-  return (options.fetch ?? fetch)(url, {
+  return fetchUrl(url, {
     method: "POST",
     headers: {
       "content-type": "application/json",
@@ -141,8 +149,8 @@ function send(wire: Wire, request: ModelRequest, target: RequestTarget, options:
   });
 }
 
-/** An answer that is no stream: an error, or a page that some other server sent. */
-async function refusalIn(response: Response, target: RequestTarget): Promise<Failure | null> {
+/** The failure of an answer that is not a stream: an error, or a page of another server. Null for a stream. */
+async function readRefusal(response: Response, target: RequestTarget): Promise<Failure | null> {
   const type = response.headers.get("content-type") ?? "";
   if (response.ok && !/^(application\/json|text\/html)/.test(type)) return null;
   const problem = await readVendorError(response);
@@ -156,17 +164,17 @@ async function refusalIn(response: Response, target: RequestTarget): Promise<Fai
 type BodyReader = Pick<ReadableStreamDefaultReader<Uint8Array>, "read" | "cancel">;
 type Batch = { list: WireEvent[]; overflowed: boolean };
 
-/** The deltas of one network chunk go out as one: readers are spared what the network already joined. */
-async function* read(response: Response, reader: WireReader, watch: IdleTimeout): AsyncGenerator<Batch, void> {
+/** Joins the deltas of one network chunk, so that watchers get fewer events. */
+async function* read(response: Response, reader: WireReader, timeout: IdleTimeout): AsyncGenerator<Batch, void> {
   const body = response.body?.getReader();
   if (!body) return;
   const parser = new SseParser();
   let isOpen = true;
   try {
     while (isOpen) {
-      const { value, done } = await watch.over(body.read());
+      const { value, done } = await timeout.limit(body.read());
       isOpen = !done;
-      const events = value ? parser.push(value) : parser.end().filter(isWhole);
+      const events = value ? parser.push(value) : parser.end().filter(isComplete);
       const list = joinDeltas(events.flatMap((event) => reader.push(event)));
       if (list.length > 0 || parser.overflowed || reader.ended()) yield { list, overflowed: parser.overflowed };
     }
@@ -175,8 +183,8 @@ async function* read(response: Response, reader: WireReader, watch: IdleTimeout)
   }
 }
 
-/** A last event that was cut by the connection's end says nothing. */
-function isWhole(event: ServerEvent): boolean {
+/** False for a last event that the end of the connection cut. */
+function isComplete(event: ServerEvent): boolean {
   if (event.data === "[DONE]") return true;
   try {
     JSON.parse(event.data);
@@ -198,14 +206,14 @@ function joinDeltas(events: WireEvent[]): WireEvent[] {
   return joined;
 }
 
-/** After the vendor's last event the connection is read to its end, so that the next request can use it again. */
-async function drain(body: BodyReader, isWorthIt: boolean): Promise<void> {
-  const giveUp = setTimeout(() => void body.cancel().catch(() => {}), isWorthIt ? 1000 : 0);
+/** Reads the connection to its end after the vendor's last event, so that the next request can reuse it. */
+async function drain(body: BodyReader, isReusable: boolean): Promise<void> {
+  const timer = setTimeout(() => void body.cancel().catch(() => {}), isReusable ? 1000 : 0);
   try {
     while (!(await body.read()).done);
   } catch {
     return;
   } finally {
-    clearTimeout(giveUp);
+    clearTimeout(timer);
   }
 }

@@ -1,5 +1,5 @@
-// The table of vendors, and how a model name, the environment and the config become an endpoint.
-// Values come in as parameters: nothing here reads the environment or a file.
+// The table of vendors. Turns a model name, the environment and the configuration into an endpoint.
+// Gets the environment as a parameter: must not read it, nor any file. A new vendor is one entry of `vendors`.
 import type { VendorAuth } from "../protocol/api/api.ts";
 import { Fault } from "../protocol/api/error.ts";
 import type { Effort, Endpoint, WireName } from "./model.ts";
@@ -8,22 +8,22 @@ export type Vendor = {
   name: string;
   wire: WireName;
   baseUrl: string;
-  /** Empty when only the config can move it. */
+  /** Empty if only the configuration can change the base URL. */
   baseUrlVariable: string;
-  /** The first one that is set is used. */
+  /** The first variable that is set is used. */
   keyVariables: { name: string; bearer?: true }[];
   keyUrl: string;
-  /** A server on this machine, which needs no key. */
+  /** A server on this machine. It needs no key. */
   isLocal: boolean;
-  /** Empty when it depends on what was pulled or loaded. */
+  /** Empty if it depends on the models that are installed. */
   defaultModel: string;
-  /** Ids that need no vendor before them. */
+  /** Model ids that need no vendor prefix. */
   ids: RegExp | null;
 };
 
 const chat = { wire: "openai-chat", baseUrlVariable: "", isLocal: false, ids: null } as const;
 
-/** In the order in which a default is looked for. */
+/** In the order in which a default model is searched. */
 export const vendors: readonly Vendor[] = [
   {
     name: "anthropic",
@@ -142,42 +142,42 @@ export function findVendor(name: string): Vendor | undefined {
   return vendors.find((vendor) => vendor.name === name);
 }
 
-/** `vendor/id[:effort]`; an id may hold slashes and colons, so only an effort word after the last colon is one. */
+/** Parses `vendor/id[:effort]`. An id may contain slashes and colons: only an effort word after the last colon counts. */
 export function parseModelName(text: string): ModelName {
   const name = text.trim();
   const slash = name.indexOf("/");
   const isBare = slash === -1;
-  const vendor = isBare ? vendors.find((row) => row.ids?.test(name))?.name : name.slice(0, slash);
-  const rest = isBare ? name : name.slice(slash + 1);
-  if (!vendor || !/^[a-z][\w.-]*$/i.test(vendor) || rest === "") {
-    throw new Fault("usage", `"${name}" is no model name`, {
+  const vendor = isBare ? vendors.find(({ ids }) => ids?.test(name))?.name : name.slice(0, slash);
+  const id = isBare ? name : name.slice(slash + 1);
+  if (!vendor || !/^[a-z][\w.-]*$/i.test(vendor) || id === "") {
+    throw new Fault("usage", `"${name}" is not a model name`, {
       hint: "write vendor/id, as in anthropic/claude-opus-5-5 or ollama/qwen3:8b; `skein models` lists them",
     });
   }
-  if (vendor === "replay") return { vendor, model: rest, effort: null };
-  const colon = rest.lastIndexOf(":");
-  const effort = efforts.find((word) => word === rest.slice(colon + 1));
-  if (colon < 1 || !effort) return { vendor, model: rest, effort: null };
-  return { vendor, model: rest.slice(0, colon), effort };
+  if (vendor === "replay") return { vendor, model: id, effort: null };
+  const colon = id.lastIndexOf(":");
+  const effort = efforts.find((word) => word === id.slice(colon + 1));
+  if (colon < 1 || !effort) return { vendor, model: id, effort: null };
+  return { vendor, model: id.slice(0, colon), effort };
 }
 
-/** Where requests to a vendor go and with which key; throws a fault that says what is missing. */
-export function endpointFor(name: string, given: VendorSource): Endpoint {
+/** The base URL, key and headers for requests to a vendor. Throws a Fault that says what is missing. */
+export function endpointFor(name: string, source: VendorSource): Endpoint {
   const vendor = findVendor(name);
-  const config = given.config ?? {};
+  const config = source.config ?? {};
   const wire = config.wire ?? vendor?.wire ?? "openai-chat";
-  const baseUrl = baseUrlFor(name, given);
+  const baseUrl = baseUrlFor(name, source);
   if (baseUrl === "") {
-    throw new Fault("config", `no vendor "${name}"`, {
-      hint: `known are ${vendors.map((row) => row.name).join(", ")} and replay; any other needs a base URL in the config`,
+    throw new Fault("config", `there is no vendor "${name}"`, {
+      hint: `use ${vendors.map((known) => known.name).join(", ")} or replay; any other vendor needs a base URL in the config`,
     });
   }
   if (!URL.canParse(baseUrl) || !/^https?:/.test(baseUrl)) {
-    throw new Fault("config", `the base URL of ${name} is no http(s) URL: ${stripUrlSecrets(baseUrl)}`, {
+    throw new Fault("config", `the base URL of ${name} is not an http(s) URL: ${stripUrlSecrets(baseUrl)}`, {
       hint: vendor?.baseUrlVariable ? `check ${vendor.baseUrlVariable} and the config` : "check the config",
     });
   }
-  const credential = credentialFor(name, given);
+  const credential = credentialFor(name, source);
   if (!credential && vendor && !vendor.isLocal) {
     throw new Fault("auth", `no key for ${name}`, { hint: keyHint(vendor) });
   }
@@ -194,19 +194,19 @@ export function keyHint(vendor: Vendor): string {
   return `set ${vendor.keyVariables[0]?.name ?? "a key in the config"}; get one at ${vendor.keyUrl}`;
 }
 
-function baseUrlFor(name: string, given: VendorSource): string {
+function baseUrlFor(name: string, source: VendorSource): string {
   const vendor = findVendor(name);
-  const fromEnv = vendor?.baseUrlVariable ? given.env[vendor.baseUrlVariable] : undefined;
+  const fromEnv = vendor?.baseUrlVariable ? source.env[vendor.baseUrlVariable] : undefined;
   if (fromEnv && name === "ollama") return ollamaUrl(fromEnv);
-  return (fromEnv || given.config?.baseUrl || vendor?.baseUrl || "").trim();
+  return (fromEnv || source.config?.baseUrl || vendor?.baseUrl || "").trim();
 }
 
-/** OLLAMA_HOST is a bind address: `:11434`, `0.0.0.0`, `box:80` and whole URLs are all usual. */
+/** OLLAMA_HOST is a bind address: `:11434`, `0.0.0.0`, `box:80` and full URLs are all common. */
 function ollamaUrl(host: string): string {
   const text = host.trim().replace(/\/+$/, "");
-  const whole = /^https?:\/\//.test(text) ? text : `http://${text.startsWith(":") ? `127.0.0.1${text}` : text}`;
-  if (!URL.canParse(whole)) return text;
-  const url = new URL(whole);
+  const fullUrl = /^https?:\/\//.test(text) ? text : `http://${text.startsWith(":") ? `127.0.0.1${text}` : text}`;
+  if (!URL.canParse(fullUrl)) return text;
+  const url = new URL(fullUrl);
   if (url.hostname === "0.0.0.0" || url.hostname === "[::]") url.hostname = "127.0.0.1";
   if (url.port === "" && !/^https?:\/\//.test(text)) url.port = "11434";
   return `${url.origin}${url.pathname.replace(/\/+$/, "").replace(/\/v1$/, "")}/v1`;
@@ -219,41 +219,47 @@ export function stripUrlSecrets(url: string): string {
     .slice(0, 100);
 }
 
-/** The environment wins over the config, as everywhere. */
-function credentialFor(name: string, given: VendorSource): { key: string; source: string; isBearer: boolean } | null {
+/** The environment takes precedence over the configuration. */
+function credentialFor(name: string, source: VendorSource): { key: string; source: string; isBearer: boolean } | null {
   for (const variable of findVendor(name)?.keyVariables ?? []) {
-    const key = given.env[variable.name]?.trim();
+    const key = source.env[variable.name]?.trim();
     if (key) return { key, source: variable.name, isBearer: variable.bearer === true };
   }
-  const key = given.config?.apiKey?.trim();
+  const key = source.config?.apiKey?.trim();
   return key ? { key, source: `providers.${name}.api_key`, isBearer: false } : null;
 }
 
-/** Which credential would be used, never its value. */
-export function vendorAuth(name: string, given: VendorSource): VendorAuth {
+/** The source of the credential that would be used, never its value. */
+export function vendorAuth(name: string, source: VendorSource): VendorAuth {
   const vendor = findVendor(name);
-  const credential = credentialFor(name, given);
-  const isOpen = vendor ? vendor.isLocal : true;
+  const credential = credentialFor(name, source);
+  const needsNoKey = vendor ? vendor.isLocal : true;
   return {
     vendor: name,
-    ready: credential !== null || isOpen,
+    ready: credential !== null || needsNoKey,
     source: credential?.source ?? null,
-    baseUrl: stripUrlSecrets(baseUrlFor(name, given)),
+    baseUrl: stripUrlSecrets(baseUrlFor(name, source)),
     hint: credential ? "" : vendor?.isLocal ? `runs on this machine; see ${vendor.keyUrl}` : vendor ? keyHint(vendor) : "",
   };
 }
 
-/** The model when none was named: the first vendor with a key, else what Ollama has. */
-export function pickDefaultModel(given: { env: Environment; ollamaModels: string[] }): { model: string; because: string } | null {
+/** The default model: that of the first vendor with a key, else a model of Ollama. */
+export function pickDefaultModel({
+  env,
+  ollamaModels,
+}: {
+  env: Environment;
+  ollamaModels: string[];
+}): { model: string; because: string } | null {
   for (const vendor of vendors) {
-    const credential = vendor.defaultModel === "" ? null : credentialFor(vendor.name, { env: given.env });
+    const credential = vendor.defaultModel === "" ? null : credentialFor(vendor.name, { env });
     if (credential) return { model: `${vendor.name}/${vendor.defaultModel}`, because: `${credential.source} is set` };
   }
-  const local = given.ollamaModels.find((model) => !/embed/.test(model));
+  const local = ollamaModels.find((model) => !/embed/.test(model));
   return local ? { model: `ollama/${local}`, because: "Ollama is running on this machine" } : null;
 }
 
-/** What Ollama has pulled, the latest first; nothing when it isn't there. */
+/** The models that Ollama has installed, latest first. Empty if it does not answer in time. */
 export async function localModels(baseUrl: string, timeoutMs: number = 300): Promise<string[]> {
   try {
     const url = `${baseUrl.replace(/\/+$/, "").replace(/\/v1$/, "")}/api/tags`;

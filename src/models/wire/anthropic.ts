@@ -1,4 +1,4 @@
-// The Anthropic Messages wire: breakpoints for the prompt cache, signed thinking, streamed tool input.
+// The Anthropic Messages wire: cache breakpoints, signed thinking, streamed tool input.
 import type { Part, ResultPart } from "../../protocol/tree/node.ts";
 import { zeroUsage, type Usage } from "../../protocol/tree/usage.ts";
 import type { Effort, Endpoint, ModelRequest, ServerEvent, StopReason, Wire, WireEvent, WireReader } from "../model.ts";
@@ -35,7 +35,7 @@ function writeRequest(request: ModelRequest, endpoint: Endpoint): ReturnType<Wir
   };
 }
 
-/** The API wants a number; older families refuse a bigger one than they can write. */
+/** The API requires a limit. Older model families refuse one above their own. */
 function outputLimit(model: string): number {
   if (/^claude-(2|instant|3-(opus|sonnet|haiku))/.test(model)) return 4096;
   if (model.startsWith("claude-3-5")) return 8192;
@@ -44,22 +44,23 @@ function outputLimit(model: string): number {
 
 const budgets: Record<Effort, number> = { low: 2048, medium: 8192, high: 16_384, xhigh: 30_000 };
 
-/** Current models think adaptively by effort; up to 4.5 they take a budget, and before 3.7 they don't think. */
+/** Current models take an effort, models up to 4.5 a token budget, and models before 3.7 do not think. */
 function thinkingFor({ model, effort }: ModelRequest, maxTokens: number, sides: MessageSide[]): Json {
   if (effort === null || /^claude-(2|instant|3-(5|opus|sonnet|haiku))/.test(model)) return {};
   const takesBudget = /^claude-3-7|^claude-(opus|sonnet|haiku)-4(-[0-5])?(-\d{8}|-latest)?$/.test(model);
   if (takesBudget) {
     const budget = Math.min(budgets[effort], maxTokens - 1024);
-    return budget < 1024 || !mayThinkOn(sides) ? {} : { thinking: { type: "enabled", budget_tokens: budget } };
+    return budget < 1024 || !canThink(sides) ? {} : { thinking: { type: "enabled", budget_tokens: budget } };
   }
-  const known = effort === "xhigh" && /-4-6/.test(model) ? "high" : effort;
-  return { thinking: { type: "adaptive", display: "summarized" }, output_config: { effort: known } };
+  const supported = effort === "xhigh" && /-4-6/.test(model) ? "high" : effort;
+  return { thinking: { type: "adaptive", display: "summarized" }, output_config: { effort: supported } };
 }
 
-/** With a budget, an answer that goes on after results must have begun with thinking; another model's may not have. */
-function mayThinkOn(sides: MessageSide[]): boolean {
-  const [spoken, heard] = sides.slice(-2);
-  return heard?.role !== "user" || heard.results.length === 0 || spoken?.role !== "assistant" || spoken.parts[0]?.kind === "thinking";
+/** With a budget, an answer that continues after results must begin with thinking. One of another model may not. */
+function canThink(sides: MessageSide[]): boolean {
+  const [answer, results] = sides.slice(-2);
+  if (results?.role !== "user" || results.results.length === 0) return true;
+  return answer?.role !== "assistant" || answer.parts[0]?.kind === "thinking";
 }
 
 function writeTools(request: ModelRequest): Json[] {
@@ -75,9 +76,9 @@ function writeTools(request: ModelRequest): Json[] {
 
 function writeMessages(sides: MessageSide[]): Json[] {
   const messages = sides.map((side) =>
-    side.role === "assistant" ? { role: "assistant", content: side.parts.map(writeSpoken) } : { role: "user", content: writeHeard(side) },
+    side.role === "assistant" ? { role: "assistant", content: side.parts.map(writeAssistant) } : { role: "user", content: writeUser(side) },
   );
-  // The end that moves, and the end of the request before: there the longest cached prefix is looked up.
+  // One breakpoint at the end, and one at the end of the previous request: the vendor looks up its cached prefix there.
   for (const message of messages.filter(({ role }) => role === "user").slice(-2)) {
     const block = message.content.at(-1);
     if (block) block.cache_control = breakpoint;
@@ -85,7 +86,7 @@ function writeMessages(sides: MessageSide[]): Json[] {
   return messages;
 }
 
-function writeSpoken(part: Extract<MessageSide, { role: "assistant" }>["parts"][number]): Json {
+function writeAssistant(part: Extract<MessageSide, { role: "assistant" }>["parts"][number]): Json {
   if (part.kind === "text") return { type: "text", text: part.text };
   if (part.kind === "call") return { type: "tool_use", id: callId(part.id), name: part.name, input: part.input };
   const data = opaqueOf(part);
@@ -93,7 +94,7 @@ function writeSpoken(part: Extract<MessageSide, { role: "assistant" }>["parts"][
   return { type: "thinking", thinking: part.text, signature: data?.signature };
 }
 
-function writeHeard(side: Extract<MessageSide, { role: "user" }>): Json[] {
+function writeUser(side: Extract<MessageSide, { role: "user" }>): Json[] {
   const content = side.content.map((part) => (part.kind === "text" ? { type: "text", text: part.text } : writeImage(part)));
   return [...side.results.map(writeResult), ...content];
 }
@@ -118,7 +119,7 @@ function callId(id: string): string {
   return fitCallId(id, /^[a-zA-Z0-9_-]+$/, 64);
 }
 
-type Block = { type: string; id: string; name: string; text: string; signature: string; whole: boolean };
+type Block = { type: string; id: string; name: string; text: string; signature: string; isComplete: boolean };
 
 const stops: Record<string, StopReason> = {
   max_tokens: "length",
@@ -147,7 +148,7 @@ class AnthropicReader implements WireReader {
       case "content_block_start":
         return this.#start(numberAt(data, "index") ?? 0, objectAt(data, "content_block"));
       case "content_block_delta":
-        return this.#grow(numberAt(data, "index") ?? 0, objectAt(data, "delta"));
+        return this.#addDelta(numberAt(data, "index") ?? 0, objectAt(data, "delta"));
       case "content_block_stop":
         this.#close(numberAt(data, "index") ?? 0);
         return [];
@@ -174,8 +175,8 @@ class AnthropicReader implements WireReader {
   }
 
   partial(): { parts: Part[]; usage: Usage } {
-    const kept = [...this.#blocks.values()].filter((block) => block.whole || block.type !== "tool_use");
-    return { parts: this.#parts(kept), usage: this.#usage };
+    const blocks = [...this.#blocks.values()].filter((block) => block.isComplete || block.type !== "tool_use");
+    return { parts: this.#parts(blocks), usage: this.#usage };
   }
 
   ended(): boolean {
@@ -184,7 +185,7 @@ class AnthropicReader implements WireReader {
 
   #start(index: number, content: Json | undefined): WireEvent[] {
     const type = textAt(content, "type");
-    const block: Block = { type, id: textAt(content, "id"), name: textAt(content, "name"), text: "", signature: "", whole: false };
+    const block: Block = { type, id: textAt(content, "id"), name: textAt(content, "name"), text: "", signature: "", isComplete: false };
     this.#blocks.set(index, block);
     if (type === "tool_use") {
       const input = objectAt(content, "input");
@@ -194,17 +195,17 @@ class AnthropicReader implements WireReader {
     if (type === "redacted_thinking") block.signature = textAt(content, "data");
     if (type === "thinking") block.signature = textAt(content, "signature");
     const text = type === "thinking" ? textAt(content, "thinking") : type === "text" ? textAt(content, "text") : "";
-    return text === "" ? [] : this.#add(block, text);
+    return text === "" ? [] : this.#addText(block, text);
   }
 
-  #grow(index: number, delta: Json | undefined): WireEvent[] {
+  #addDelta(index: number, delta: Json | undefined): WireEvent[] {
     const block = this.#blocks.get(index);
     if (!block) return [];
     switch (textAt(delta, "type")) {
       case "text_delta":
-        return this.#add(block, textAt(delta, "text"));
+        return this.#addText(block, textAt(delta, "text"));
       case "thinking_delta":
-        return this.#add(block, textAt(delta, "thinking"));
+        return this.#addText(block, textAt(delta, "thinking"));
       case "input_json_delta":
         block.text += textAt(delta, "partial_json");
         return [];
@@ -216,7 +217,7 @@ class AnthropicReader implements WireReader {
     }
   }
 
-  #add(block: Block, text: string): WireEvent[] {
+  #addText(block: Block, text: string): WireEvent[] {
     if (text === "") return [];
     block.text += text;
     return [{ type: block.type === "thinking" ? "thinking.delta" : "text.delta", text }];
@@ -224,10 +225,10 @@ class AnthropicReader implements WireReader {
 
   #close(index: number): void {
     const block = this.#blocks.get(index);
-    if (block) block.whole = true;
+    if (block) block.isComplete = true;
   }
 
-  /** Counts are cumulative, and a later event may leave some out. */
+  /** Counts are cumulative. A later event may omit some of them. */
   #count(usage: Json | undefined): void {
     this.#usage = {
       input: numberAt(usage, "input_tokens") ?? this.#usage.input,
@@ -241,14 +242,14 @@ class AnthropicReader implements WireReader {
     return blocks.flatMap((block): Part[] => {
       if (block.type === "tool_use") return [parseCall(block.id, block.name, block.text)];
       if (block.type === "text") return block.text === "" ? [] : [{ kind: "text", text: block.text }];
-      if (block.type === "redacted_thinking") return [{ kind: "thinking", text: "", opaque: this.#sign({ redacted: block.signature }) }];
+      if (block.type === "redacted_thinking") return [{ kind: "thinking", text: "", opaque: this.#opaque({ redacted: block.signature }) }];
       if (block.type !== "thinking") return [];
-      if (block.signature !== "") return [{ kind: "thinking", text: block.text, opaque: this.#sign({ signature: block.signature }) }];
+      if (block.signature !== "") return [{ kind: "thinking", text: block.text, opaque: this.#opaque({ signature: block.signature }) }];
       return block.text === "" ? [] : [{ kind: "thinking", text: block.text }];
     });
   }
 
-  #sign(data: Json): { wire: string; model: string; data: Json } {
+  #opaque(data: Json): { wire: string; model: string; data: Json } {
     return { wire: "anthropic", model: this.#model, data };
   }
 }

@@ -1,4 +1,4 @@
-// The Gemini wire: parts carry thought signatures that must come back in the very part they came in.
+// The Gemini wire. Parts have thought signatures, which must be sent back in the same part.
 import type { CallPart, Part, ResultPart } from "../../protocol/tree/node.ts";
 import { zeroUsage, type Usage } from "../../protocol/tree/usage.ts";
 import type { Effort, Endpoint, ModelRequest, VendorError, ServerEvent, StopReason, Wire, WireEvent, WireReader } from "../model.ts";
@@ -11,7 +11,7 @@ export const gemini: Wire = {
   reader: (model) => new GeminiReader(model),
 };
 
-/** What the vendor documents for calls that another model made: a place without a signature is refused. */
+/** The documented signature for calls of another model. A call without a signature is refused. */
 const foreignSignature = "skip_thought_signature_validator";
 
 function writeRequest(request: ModelRequest, endpoint: Endpoint): ReturnType<Wire["request"]> {
@@ -43,12 +43,12 @@ function writeRequest(request: ModelRequest, endpoint: Endpoint): ReturnType<Wir
 
 const budgets: Record<Effort, number> = { low: 2048, medium: 8192, high: 24_576, xhigh: 24_576 };
 
-/** Levels since the third generation, token budgets in 2.5; the models before do not think. */
+/** The third generation takes levels and 2.5 takes token budgets. Older models do not think. */
 function thinkingFor(model: string, effort: Effort): Json | null {
   if (/gemma|gemini-(1|2\.0)/.test(model)) return null;
   if (/gemini-2/.test(model)) return { includeThoughts: true, thinkingBudget: budgets[effort] };
-  const twoLevels = /gemini-3-pro/.test(model);
-  const level = effort === "low" ? "LOW" : effort === "medium" && !twoLevels ? "MEDIUM" : "HIGH";
+  const hasTwoLevels = /gemini-3-pro/.test(model);
+  const level = effort === "low" ? "LOW" : effort === "medium" && !hasTwoLevels ? "MEDIUM" : "HIGH";
   return { includeThoughts: true, thinkingLevel: level };
 }
 
@@ -57,41 +57,41 @@ function isThirdGeneration(model: string): boolean {
 }
 
 function writeContents(request: ModelRequest): Json[] {
-  const signs = isThirdGeneration(request.model);
-  // Ids that this vendor gave are named in the results; ours would mean nothing to it.
+  const isThird = isThirdGeneration(request.model);
+  // Only ids of this vendor are sent back in results. It can't resolve ids that skein made.
   const ids = new Set<string>();
   return groupBySide(request, "gemini").flatMap((side): Json[] => {
-    if (side.role === "user") return writeHeard(side, ids, signs);
+    if (side.role === "user") return writeUser(side, ids, isThird);
     for (const part of side.parts) if (part.kind === "call" && opaqueOf(part)?.id === true) ids.add(part.id);
-    return [{ role: "model", parts: writeSpoken(side, ids, signs) }];
+    return [{ role: "model", parts: writeAssistant(side, ids, isThird) }];
   });
 }
 
-function writeSpoken(side: Extract<MessageSide, { role: "assistant" }>, ids: Set<string>, signs: boolean): Json[] {
-  const first = side.parts.find((part) => part.kind === "call");
+function writeAssistant(side: Extract<MessageSide, { role: "assistant" }>, ids: Set<string>, isThird: boolean): Json[] {
+  const firstCall = side.parts.find((part) => part.kind === "call");
   return side.parts.map((part) => {
-    const own = textAt(opaqueOf(part), "signature");
-    const signature = own !== "" ? { thoughtSignature: own } : {};
+    const stored = textAt(opaqueOf(part), "signature");
+    const signature = stored !== "" ? { thoughtSignature: stored } : {};
     if (part.kind === "thinking") return { text: part.text, thought: true, ...signature };
     if (part.kind === "text") return { text: part.text, ...signature };
-    const needed = own === "" && signs && part === first ? { thoughtSignature: foreignSignature } : signature;
+    const callSignature = stored === "" && isThird && part === firstCall ? { thoughtSignature: foreignSignature } : signature;
     const call = { ...(ids.has(part.id) && { id: part.id }), name: part.name, args: part.input };
-    return { functionCall: call, ...needed };
+    return { functionCall: call, ...callSignature };
   });
 }
 
-function writeHeard(side: Extract<MessageSide, { role: "user" }>, ids: Set<string>, signs: boolean): Json[] {
+function writeUser(side: Extract<MessageSide, { role: "user" }>, ids: Set<string>, isThird: boolean): Json[] {
   const contents: Json[] = [];
-  const results = side.results.map((result) => ({ functionResponse: writeResult(result, ids, signs) }));
+  const results = side.results.map((result) => ({ functionResponse: writeResult(result, ids, isThird) }));
   if (results.length > 0) contents.push({ role: "user", parts: results });
-  const shown = signs ? [] : side.results.flatMap((result) => result.images ?? []).map(writeImage);
-  const said = side.content.map((part) => (part.kind === "text" ? { text: part.text } : writeImage(part)));
-  if (shown.length + said.length > 0) contents.push({ role: "user", parts: [...shown, ...said] });
+  const images = isThird ? [] : side.results.flatMap((result) => result.images ?? []).map(writeImage);
+  const content = side.content.map((part) => (part.kind === "text" ? { text: part.text } : writeImage(part)));
+  if (images.length + content.length > 0) contents.push({ role: "user", parts: [...images, ...content] });
   return contents;
 }
 
-function writeResult(result: ResultPart, ids: Set<string>, signs: boolean): Json {
-  const images = signs ? (result.images ?? []) : [];
+function writeResult(result: ResultPart, ids: Set<string>, isThird: boolean): Json {
+  const images = isThird ? (result.images ?? []) : [];
   return {
     ...(ids.has(result.call) && { id: result.call }),
     name: result.name,
@@ -137,7 +137,7 @@ class GeminiReader implements WireReader {
     this.#count(objectAt(data, "usageMetadata"));
     if (textAt(objectAt(data, "promptFeedback"), "blockReason") !== "") this.#stop = "refused";
     const candidate = listAt(data, "candidates")[0];
-    const events = listAt(objectAt(candidate, "content"), "parts").flatMap((part) => this.#take(part));
+    const events = listAt(objectAt(candidate, "content"), "parts").flatMap((part) => this.#addPart(part));
     const reason = textAt(candidate, "finishReason");
     if (reason === "") return events;
     const stop = stops[reason];
@@ -159,42 +159,42 @@ class GeminiReader implements WireReader {
     return { parts: this.#parts, usage: this.#usage };
   }
 
-  /** The last chunk looks like any other: the connection's end is the sign. */
+  /** The last chunk has no mark. Only the end of the connection ends the answer. */
   ended(): boolean {
     return false;
   }
 
-  #take(part: Json): WireEvent[] {
+  #addPart(part: Json): WireEvent[] {
     const signature = textAt(part, "thoughtSignature");
     const call = objectAt(part, "functionCall");
-    if (call) return this.#call(call, signature);
+    if (call) return this.#addCall(call, signature);
     const kind = part.thought === true ? "thinking" : "text";
     const text = textAt(part, "text");
     const last = this.#parts.at(-1);
     if (last?.kind === kind) {
       last.text += text;
-      if (signature !== "") last.opaque = this.#own({ signature });
+      if (signature !== "") last.opaque = this.#opaque({ signature });
     } else if (text !== "" || signature !== "") {
-      this.#parts.push({ kind, text, ...(signature !== "" && { opaque: this.#own({ signature }) }) });
+      this.#parts.push({ kind, text, ...(signature !== "" && { opaque: this.#opaque({ signature }) }) });
     }
     return text === "" ? [] : [{ type: kind === "thinking" ? "thinking.delta" : "text.delta", text }];
   }
 
-  #call(call: Json, signature: string): WireEvent[] {
-    const given = textAt(call, "id");
-    const data = { ...(signature !== "" && { signature }), ...(given !== "" && { id: true }) };
+  #addCall(call: Json, signature: string): WireEvent[] {
+    const vendorId = textAt(call, "id");
+    const data = { ...(signature !== "" && { signature }), ...(vendorId !== "" && { id: true }) };
     const part: CallPart = {
       kind: "call",
-      id: given || makeCallId(),
+      id: vendorId || makeCallId(),
       name: textAt(call, "name"),
       input: objectAt(call, "args") ?? {},
-      ...(Object.keys(data).length > 0 && { opaque: this.#own(data) }),
+      ...(Object.keys(data).length > 0 && { opaque: this.#opaque(data) }),
     };
     this.#parts.push(part);
     return [{ type: "call.started", call: part.id, name: part.name }];
   }
 
-  /** Each chunk has the counts so far; thoughts are paid as output. */
+  /** Each chunk has the counts so far. Thoughts are billed as output. */
   #count(usage: Json | undefined): void {
     if (!usage) return;
     const cacheRead = numberAt(usage, "cachedContentTokenCount") ?? 0;
@@ -207,7 +207,7 @@ class GeminiReader implements WireReader {
     };
   }
 
-  #own(data: Json): { wire: string; model: string; data: Json } {
+  #opaque(data: Json): { wire: string; model: string; data: Json } {
     return { wire: "gemini", model: this.#model, data };
   }
 }

@@ -1,4 +1,4 @@
-// Reads a Chat Completions stream, with what vendors leave out, repeat or call otherwise.
+// Reads a Chat Completions stream. Accepts fields that vendors omit, repeat or name differently.
 import type { Part } from "../../protocol/tree/node.ts";
 import { zeroUsage, type Usage } from "../../protocol/tree/usage.ts";
 import type { VendorError, ServerEvent, StopReason, WireEvent, WireReader } from "../model.ts";
@@ -20,7 +20,7 @@ export class ChatReader implements WireReader {
   #usage: Usage = zeroUsage;
   #stop: StopReason | null = null;
   #refused = false;
-  #done = false;
+  #ended = false;
 
   constructor(model: string) {
     this.#model = model;
@@ -28,7 +28,7 @@ export class ChatReader implements WireReader {
 
   push(event: ServerEvent): WireEvent[] {
     if (event.data === "[DONE]") {
-      this.#done = true;
+      this.#ended = true;
       return [];
     }
     const data = parseJson(event.data);
@@ -38,7 +38,7 @@ export class ChatReader implements WireReader {
     this.#count(objectAt(data, "usage") ?? objectAt(objectAt(data, "x_groq"), "usage"));
     const choice = listAt(data, "choices")[0];
     if (!choice) return [];
-    const events = this.#grow(objectAt(choice, "delta") ?? objectAt(choice, "message"));
+    const events = this.#addDelta(objectAt(choice, "delta") ?? objectAt(choice, "message"));
     const reason = textAt(choice, "finish_reason");
     if (reason === "error" || reason === "insufficient_system_resource") {
       events.push({
@@ -50,60 +50,60 @@ export class ChatReader implements WireReader {
   }
 
   finish(): ReturnType<WireReader["finish"]> {
-    if (this.#stop === null && !this.#done) return null;
+    if (this.#stop === null && !this.#ended) return null;
     const parts = this.#parts(this.#calls);
     const stop = this.#refused ? "refused" : (this.#stop ?? "end");
     return { parts, usage: this.#usage, stop: stopReasonFor(stop, parts) };
   }
 
-  /** The wire does not say when a call is whole: all are when the finish reason came, and before the next began. */
+  /** A call is complete when the next call starts or the finish reason arrives. The wire has no other mark. */
   partial(): { parts: Part[]; usage: Usage } {
-    const whole = this.#stop === null ? this.#calls.slice(0, -1) : this.#calls;
-    return { parts: this.#parts(whole), usage: this.#usage };
+    const complete = this.#stop === null ? this.#calls.slice(0, -1) : this.#calls;
+    return { parts: this.#parts(complete), usage: this.#usage };
   }
 
   ended(): boolean {
-    return this.#done;
+    return this.#ended;
   }
 
-  #grow(delta: Json | undefined): WireEvent[] {
+  #addDelta(delta: Json | undefined): WireEvent[] {
     if (!delta) return [];
     const events: WireEvent[] = [];
-    this.#think(delta, events);
-    if (Array.isArray(delta.content)) this.#pieces(listAt(delta, "content"), events);
-    else this.#say(textAt(delta, "content"), events);
+    this.#addThinking(delta, events);
+    if (Array.isArray(delta.content)) this.#addPieces(listAt(delta, "content"), events);
+    else this.#addText(textAt(delta, "content"), events);
     const refusal = textAt(delta, "refusal");
     if (refusal !== "") this.#refused = true;
-    this.#say(refusal, events);
-    for (const call of listAt(delta, "tool_calls")) this.#call(call, events);
+    this.#addText(refusal, events);
+    for (const call of listAt(delta, "tool_calls")) this.#addCall(call, events);
     return events;
   }
 
-  #think(delta: Json, events: WireEvent[]): void {
+  #addThinking(delta: Json, events: WireEvent[]): void {
     const content = textAt(delta, "reasoning_content");
     if (content !== "") this.#hasReasoningContent = true;
     const thought = content || textAt(delta, "reasoning");
-    for (const detail of listAt(delta, "reasoning_details")) this.#detail(detail);
+    for (const detail of listAt(delta, "reasoning_details")) this.#addDetail(detail);
     if (thought === "") return;
     this.#thinking += thought;
     events.push({ type: "thinking.delta", text: thought });
   }
 
-  /** Reasoning details come in pieces that belong together by index and type, and must go back whole. */
-  #detail(detail: Json): void {
+  /** Reasoning details arrive in pieces of one index and type. They must be sent back joined. */
+  #addDetail(detail: Json): void {
     const last = this.#details.at(-1);
     if (!last || last.type !== detail.type || last.index !== detail.index) {
       this.#details.push({ ...detail });
       return;
     }
     for (const [key, value] of Object.entries(detail)) {
-      const grows = key === "text" || key === "summary" || key === "data";
-      if (grows && typeof value === "string") last[key] = textAt(last, key) + value;
+      const isText = key === "text" || key === "summary" || key === "data";
+      if (isText && typeof value === "string") last[key] = textAt(last, key) + value;
       else if (value !== null && value !== undefined) last[key] = value;
     }
   }
 
-  #pieces(pieces: Json[], events: WireEvent[]): void {
+  #addPieces(pieces: Json[], events: WireEvent[]): void {
     for (const piece of pieces) {
       if (piece.type === "thinking") {
         const thought = listAt(piece, "thinking")
@@ -111,39 +111,39 @@ export class ChatReader implements WireReader {
           .join("");
         this.#thinking += thought;
         if (thought !== "") events.push({ type: "thinking.delta", text: thought });
-      } else this.#say(textAt(piece, "text"), events);
+      } else this.#addText(textAt(piece, "text"), events);
     }
   }
 
-  #say(text: string, events: WireEvent[]): void {
+  #addText(text: string, events: WireEvent[]): void {
     if (text === "") return;
     this.#text += text;
     events.push({ type: "text.delta", text });
   }
 
-  #call(piece: Json, events: WireEvent[]): void {
+  #addCall(piece: Json, events: WireEvent[]): void {
     const key = numberAt(piece, "index") ?? null;
     const id = textAt(piece, "id");
-    const of = objectAt(piece, "function");
-    const given = of?.arguments;
-    const text = typeof given === "string" ? given : isRecord(given) ? JSON.stringify(given) : "";
-    const known = this.#known(key, id, textAt(of, "name"));
-    if (known) {
-      known.text += text;
-      known.name ||= textAt(of, "name");
+    const name = textAt(objectAt(piece, "function"), "name");
+    const args = objectAt(piece, "function")?.arguments;
+    const text = typeof args === "string" ? args : isRecord(args) ? JSON.stringify(args) : "";
+    const open = this.#findCall(key, id, name);
+    if (open) {
+      open.text += text;
+      open.name ||= name;
       return;
     }
-    const call: Call = { key, id: id || makeCallId(), name: textAt(of, "name"), text };
+    const call: Call = { key, id: id || makeCallId(), name, text };
     this.#calls.push(call);
     events.push({ type: "call.started", call: call.id, name: call.name });
   }
 
-  #known(key: number | null, id: string, name: string): Call | undefined {
+  #findCall(key: number | null, id: string, name: string): Call | undefined {
     const last = this.#calls.at(-1);
-    // Without index and id, a name after arguments that are whole begins the next call.
+    // Without index and id, a name after complete arguments starts the next call.
     if (key === null && id === "") return last && name !== "" && parseJson(last.text) ? undefined : last;
     if (key === null) return this.#calls.find((call) => call.id === id);
-    // Some servers give every parallel call the index 0, each with an id of its own.
+    // Some servers give every parallel call the index 0 and its own id.
     return this.#calls.findLast((call) => call.key === key && (id === "" || call.id === id));
   }
 
@@ -153,11 +153,11 @@ export class ChatReader implements WireReader {
     const details = objectAt(usage, "prompt_tokens_details");
     const cacheRead = numberAt(details, "cached_tokens") ?? numberAt(usage, "prompt_cache_hit_tokens") ?? 0;
     const cacheWrite = numberAt(details, "cache_write_tokens") ?? 0;
-    // Some count reasoning beside the completion, and only the total has both.
-    const beside = (numberAt(usage, "total_tokens") ?? 0) - prompt;
+    // Some vendors count reasoning separately from the completion. Only the total has both.
+    const outputOfTotal = (numberAt(usage, "total_tokens") ?? 0) - prompt;
     this.#usage = {
       input: Math.max(0, prompt - cacheRead - cacheWrite),
-      output: Math.max(numberAt(usage, "completion_tokens") ?? 0, beside),
+      output: Math.max(numberAt(usage, "completion_tokens") ?? 0, outputOfTotal),
       cacheRead,
       cacheWrite,
     };

@@ -1,4 +1,4 @@
-// The Chat Completions wire that many vendors and local servers speak, with the dialects of those we know.
+// The Chat Completions wire of many vendors and local servers, with the dialects of some vendors.
 import type { Effort, Endpoint, ModelRequest, Wire } from "../model.ts";
 import { ChatReader } from "./openai-chat-reader.ts";
 import type { Json } from "./json.ts";
@@ -13,7 +13,7 @@ export const openaiChat: Wire = {
 type Dialect = {
   effort: (effort: Effort) => Json;
   limit: "max_tokens" | "max_completion_tokens";
-  /** Whether usage must be asked for; some refuse to be. */
+  /** Whether the request must ask for usage. Some vendors refuse such a request. */
   asksUsage: boolean;
   callId: (id: string) => string;
 };
@@ -56,7 +56,7 @@ function writeRequest(request: ModelRequest, endpoint: Endpoint): ReturnType<Wir
     messages: [
       ...system,
       ...groupBySide(request, "openai-chat").flatMap((side) =>
-        side.role === "assistant" ? [writeSpoken(side, dialect)] : writeHeard(side, dialect),
+        side.role === "assistant" ? [writeAssistant(side, dialect)] : writeUser(side, dialect),
       ),
     ],
   };
@@ -67,13 +67,13 @@ function writeRequest(request: ModelRequest, endpoint: Endpoint): ReturnType<Wir
   };
 }
 
-function writeSpoken(side: Extract<MessageSide, { role: "assistant" }>, dialect: Dialect): Json {
+function writeAssistant(side: Extract<MessageSide, { role: "assistant" }>, dialect: Dialect): Json {
   const text = side.parts.flatMap((part) => (part.kind === "text" ? [part.text] : [])).join("\n\n");
   const thoughts = side.parts.filter((part) => part.kind === "thinking");
   const calls = side.parts.filter((part) => part.kind === "call");
   const details = thoughts.flatMap((part) => {
-    const found = opaqueOf(part)?.reasoning_details;
-    return Array.isArray(found) ? (found as unknown[]) : [];
+    const list = opaqueOf(part)?.reasoning_details;
+    return Array.isArray(list) ? (list as unknown[]) : [];
   });
   const content = thoughts.flatMap((part) => (opaqueOf(part)?.field === "reasoning_content" ? [part.text] : []));
   return {
@@ -91,18 +91,18 @@ function writeSpoken(side: Extract<MessageSide, { role: "assistant" }>, dialect:
   };
 }
 
-/** A tool message holds text only: its images follow in a message of the user, after all results. */
-function writeHeard(side: Extract<MessageSide, { role: "user" }>, dialect: Dialect): Json[] {
+/** A tool message has only text. Its images follow in a user message after all results. */
+function writeUser(side: Extract<MessageSide, { role: "user" }>, dialect: Dialect): Json[] {
   const messages: Json[] = side.results.map((result) => ({
     role: "tool",
     tool_call_id: dialect.callId(result.call),
     content: result.text === "" && result.images?.length ? "(image below)" : result.text,
   }));
-  const shown = side.results.flatMap((result) => result.images ?? []).map(writeImage);
-  const content = [...shown, ...side.content.map((part) => (part.kind === "text" ? { type: "text", text: part.text } : writeImage(part)))];
-  const words = side.content.flatMap((part) => (part.kind === "text" ? [part.text] : []));
-  if (content.length > words.length) messages.push({ role: "user", content });
-  else if (words.length > 0) messages.push({ role: "user", content: words.join("\n\n") });
+  const images = side.results.flatMap((result) => result.images ?? []).map(writeImage);
+  const content = [...images, ...side.content.map((part) => (part.kind === "text" ? { type: "text", text: part.text } : writeImage(part)))];
+  const texts = side.content.flatMap((part) => (part.kind === "text" ? [part.text] : []));
+  if (content.length > texts.length) messages.push({ role: "user", content });
+  else if (texts.length > 0) messages.push({ role: "user", content: texts.join("\n\n") });
   return messages;
 }
 

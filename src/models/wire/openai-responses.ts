@@ -1,4 +1,4 @@
-// The OpenAI Responses wire: nothing is stored at the vendor, reasoning travels encrypted with the request.
+// The OpenAI Responses wire. The vendor stores nothing; encrypted reasoning is sent with each request.
 import type { Part, ResultPart } from "../../protocol/tree/node.ts";
 import { zeroUsage, type Usage } from "../../protocol/tree/usage.ts";
 import type { Endpoint, ModelRequest, VendorError, ServerEvent, StopReason, Wire, WireEvent, WireReader } from "../model.ts";
@@ -13,18 +13,18 @@ export const openaiResponses: Wire = {
 };
 
 function writeRequest(request: ModelRequest, endpoint: Endpoint): ReturnType<Wire["request"]> {
-  const reasons = !/^(ft:)?(gpt-[34]|chatgpt-4)|-chat(-latest)?$/.test(request.model);
+  const canReason = !/^(ft:)?(gpt-[34]|chatgpt-4)|-chat(-latest)?$/.test(request.model);
   const body = {
     model: request.model,
     stream: true,
     store: false,
-    ...(reasons && { include: ["reasoning.encrypted_content"] }),
-    ...(reasons && request.effort && { reasoning: { effort: request.effort, summary: "auto" } }),
+    ...(canReason && { include: ["reasoning.encrypted_content"] }),
+    ...(canReason && request.effort && { reasoning: { effort: request.effort, summary: "auto" } }),
     ...(request.maxOutputTokens !== null && { max_output_tokens: request.maxOutputTokens }),
     prompt_cache_key: request.cacheKey,
     ...(request.tools.length > 0 && { tools: request.tools.map((tool) => ({ type: "function", ...tool, strict: false })) }),
     ...(request.system !== "" && { instructions: request.system }),
-    input: groupBySide(request, "openai-responses").flatMap((side) => (side.role === "assistant" ? writeSpoken(side) : writeHeard(side))),
+    input: groupBySide(request, "openai-responses").flatMap((side) => (side.role === "assistant" ? writeAssistant(side) : writeUser(side))),
   };
   return {
     url: `${endpoint.baseUrl.replace(/\/+$/, "")}/responses`,
@@ -33,7 +33,7 @@ function writeRequest(request: ModelRequest, endpoint: Endpoint): ReturnType<Wir
   };
 }
 
-function writeSpoken(side: Extract<MessageSide, { role: "assistant" }>): Json[] {
+function writeAssistant(side: Extract<MessageSide, { role: "assistant" }>): Json[] {
   return side.parts.map((part) => {
     if (part.kind === "thinking") return { type: "reasoning", ...opaqueOf(part) };
     if (part.kind === "call") {
@@ -43,7 +43,7 @@ function writeSpoken(side: Extract<MessageSide, { role: "assistant" }>): Json[] 
   });
 }
 
-function writeHeard(side: Extract<MessageSide, { role: "user" }>): Json[] {
+function writeUser(side: Extract<MessageSide, { role: "user" }>): Json[] {
   const items: Json[] = side.results.map(writeResult);
   const content = side.content.map((part) =>
     part.kind === "text" ? { type: "input_text", text: part.text } : { type: "input_image", image_url: imageUrl(part) },
@@ -64,7 +64,7 @@ function callId(id: string): string {
   return fitCallId(id, /^[a-zA-Z0-9_-]+$/, 64);
 }
 
-type Item = { type: string; id: string; name: string; text: string; whole: boolean; final: Json | null };
+type Item = { type: string; id: string; name: string; text: string; isComplete: boolean; final: Json | null };
 
 class ResponsesReader implements WireReader {
   readonly #model: string;
@@ -86,12 +86,12 @@ class ResponsesReader implements WireReader {
         return this.#start(numberAt(data, "output_index") ?? 0, objectAt(data, "item"));
       case "response.output_text.delta":
       case "response.refusal.delta":
-        return grow(item, "text.delta", textAt(data, "delta"));
+        return addDelta(item, "text.delta", textAt(data, "delta"));
       case "response.reasoning_summary_text.delta":
       case "response.reasoning_text.delta":
-        return grow(item, "thinking.delta", textAt(data, "delta"));
+        return addDelta(item, "thinking.delta", textAt(data, "delta"));
       case "response.reasoning_summary_part.added":
-        return item && item.text !== "" ? grow(item, "thinking.delta", "\n\n") : [];
+        return item && item.text !== "" ? addDelta(item, "thinking.delta", "\n\n") : [];
       case "response.function_call_arguments.delta":
         if (item) item.text += textAt(data, "delta");
         return [];
@@ -116,8 +116,8 @@ class ResponsesReader implements WireReader {
   }
 
   partial(): { parts: Part[]; usage: Usage } {
-    const kept = [...this.#items.values()].filter((item) => item.whole || item.type !== "function_call");
-    return { parts: this.#parts(kept), usage: this.#usage };
+    const items = [...this.#items.values()].filter((item) => item.isComplete || item.type !== "function_call");
+    return { parts: this.#parts(items), usage: this.#usage };
   }
 
   ended(): boolean {
@@ -126,26 +126,26 @@ class ResponsesReader implements WireReader {
 
   #start(index: number, content: Json | undefined): WireEvent[] {
     const type = textAt(content, "type");
-    const item: Item = { type, id: textAt(content, "call_id"), name: textAt(content, "name"), text: "", whole: false, final: null };
+    const item: Item = { type, id: textAt(content, "call_id"), name: textAt(content, "name"), text: "", isComplete: false, final: null };
     this.#items.set(index, item);
     return type === "function_call" ? [{ type: "call.started", call: item.id, name: item.name }] : [];
   }
 
-  /** The finished item is the truth; its deltas only came early. */
+  /** The finished item is authoritative. It replaces the text of its deltas. */
   #close(index: number, content: Json | undefined): WireEvent[] {
     if (!content) return [];
     const events = this.#items.has(index) ? [] : this.#start(index, content);
     const item = this.#items.get(index)!;
-    item.whole = true;
+    item.isComplete = true;
     item.final = content;
-    const said = item.text;
-    if (item.type === "function_call") item.text = textAt(content, "arguments") || said;
+    const streamed = item.text;
+    if (item.type === "function_call") item.text = textAt(content, "arguments") || streamed;
     if (item.type === "message") {
       const text = listAt(content, "content")
         .map((piece) => textAt(piece, "text") || textAt(piece, "refusal"))
         .join("");
-      if (said === "" && text !== "") events.push({ type: "text.delta", text });
-      item.text = text || said;
+      if (streamed === "" && text !== "") events.push({ type: "text.delta", text });
+      item.text = text || streamed;
     }
     return events;
   }
@@ -175,23 +175,23 @@ class ResponsesReader implements WireReader {
       if (item.type === "function_call") return [parseCall(item.id, item.name, item.text)];
       if (item.type === "message") {
         const phase = textAt(item.final ?? {}, "phase");
-        const opaque = phase === "" ? {} : { opaque: this.#own({ phase }) };
+        const opaque = phase === "" ? {} : { opaque: this.#opaque({ phase }) };
         return item.text === "" ? [] : [{ kind: "text", text: item.text, ...opaque }];
       }
       if (item.type !== "reasoning") return [];
       const encrypted = textAt(item.final ?? {}, "encrypted_content");
       if (encrypted === "") return item.text === "" ? [] : [{ kind: "thinking", text: item.text }];
       const data = { id: textAt(item.final ?? {}, "id"), summary: summaryOf(item.final), encrypted_content: encrypted };
-      return [{ kind: "thinking", text: item.text, opaque: this.#own(data) }];
+      return [{ kind: "thinking", text: item.text, opaque: this.#opaque(data) }];
     });
   }
 
-  #own(data: Json): { wire: string; model: string; data: Json } {
+  #opaque(data: Json): { wire: string; model: string; data: Json } {
     return { wire: "openai-responses", model: this.#model, data };
   }
 }
 
-function grow(item: Item | undefined, type: "text.delta" | "thinking.delta", text: string): WireEvent[] {
+function addDelta(item: Item | undefined, type: "text.delta" | "thinking.delta", text: string): WireEvent[] {
   if (!item || text === "") return [];
   item.text += text;
   return [{ type, text }];

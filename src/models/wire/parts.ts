@@ -1,4 +1,4 @@
-// What the wires have in common: how parts of the tree become what a vendor takes, and back. No wire's own words.
+// Conversions that all wires share, between parts of the tree and messages of a vendor. Contains nothing of one wire.
 import type {
   CallPart,
   HandlePart,
@@ -14,50 +14,56 @@ import type { ModelRequest, VendorError, StopReason, WireName } from "../model.t
 import { isRecord } from "../../kit/text/json.ts";
 import { type Json, parseJson } from "./json.ts";
 
-/** Consecutive messages of one side as one, since most vendors want the sides to take turns. */
+/** Consecutive messages of one side, joined: most vendors require that the sides alternate. */
 export type MessageSide =
   | { role: "assistant"; parts: (TextPart | ThinkingPart | CallPart)[] }
   | { role: "user"; results: ResultPart[]; content: (TextPart | ImagePart)[] };
 
-/** The sides in turn. What can't be sent is left out: text without a word in it, and thinking that led to nothing. */
+/** The alternating sides. Leaves out parts that vendors refuse: blank text, and thinking without text or a call after it. */
 export function groupBySide(request: ModelRequest, wire: WireName): MessageSide[] {
   const sides: MessageSide[] = [];
   for (const message of request.messages) {
     if (message.role === "assistant") {
-      const parts = spokenParts(message.parts, wire, request.model);
+      const parts = assistantParts(message.parts, wire, request.model);
       const last = sides.at(-1);
       if (last?.role === "assistant") last.parts.push(...parts);
       else if (parts.length > 0) sides.push({ role: "assistant", parts });
       continue;
     }
     const last = sides.at(-1);
-    const heard = last?.role === "user" ? last : { role: "user" as const, results: [], content: [] };
-    addToUserSide(heard, message.parts);
-    if (heard !== last && heard.results.length + heard.content.length > 0) sides.push(heard);
+    const side = last?.role === "user" ? last : { role: "user" as const, results: [], content: [] };
+    addToUserSide(side, message.parts);
+    if (side !== last && side.results.length + side.content.length > 0) sides.push(side);
   }
   return sides;
 }
 
-function spokenParts(parts: Part[], wire: WireName, model: string): (TextPart | ThinkingPart | CallPart)[] {
-  const spoken: (TextPart | ThinkingPart | CallPart)[] = [];
+function assistantParts(parts: Part[], wire: WireName, model: string): (TextPart | ThinkingPart | CallPart)[] {
+  const result: (TextPart | ThinkingPart | CallPart)[] = [];
   for (const part of parts) {
     if (part.kind === "call")
-      spoken.push({ ...part, name: fitName(part.name), input: wellFormedInput(part.input), opaque: ownOpaque(part.opaque, wire, model) });
-    if (part.kind === "handle") spoken.push(textOfHandle(part));
+      result.push({
+        ...part,
+        name: fitName(part.name),
+        input: wellFormedInput(part.input),
+        opaque: matchingOpaque(part.opaque, wire, model),
+      });
+    if (part.kind === "handle") result.push(handleText(part));
     if (part.kind === "text") {
-      const opaque = ownOpaque(part.opaque, wire, model);
-      if (hasWords(part.text) || opaque) spoken.push({ kind: "text", text: wellFormed(part.text), opaque });
+      const opaque = matchingOpaque(part.opaque, wire, model);
+      if (hasWords(part.text) || opaque) result.push({ kind: "text", text: wellFormed(part.text), opaque });
     }
     if (part.kind === "thinking") {
-      const opaque = ownOpaque(part.opaque, wire, model);
-      if (opaque) spoken.push({ ...part, opaque });
+      const opaque = matchingOpaque(part.opaque, wire, model);
+      if (opaque) result.push({ ...part, opaque });
     }
   }
-  const end = spoken.findLastIndex((part) => part.kind !== "thinking");
-  return spoken.slice(0, end + 1);
+  const end = result.findLastIndex((part) => part.kind !== "thinking");
+  return result.slice(0, end + 1);
 }
 
-function ownOpaque(opaque: Opaque | undefined, wire: WireName, model: string): Opaque | undefined {
+/** Opaque data is sent back only to the wire and model that it came from. */
+function matchingOpaque(opaque: Opaque | undefined, wire: WireName, model: string): Opaque | undefined {
   return opaque?.wire === wire && opaque.model === model ? opaque : undefined;
 }
 
@@ -65,12 +71,12 @@ function addToUserSide(side: Extract<MessageSide, { role: "user" }>, parts: Part
   for (const part of parts) {
     if (part.kind === "result") side.results.push({ ...part, name: fitName(part.name), text: wellFormed(part.text) });
     if (part.kind === "image") side.content.push(part);
-    if (part.kind === "handle") side.content.push(textOfHandle(part));
+    if (part.kind === "handle") side.content.push(handleText(part));
     if (part.kind === "text" && hasWords(part.text)) side.content.push({ kind: "text", text: wellFormed(part.text) });
   }
 }
 
-function textOfHandle(part: HandlePart): TextPart {
+function handleText(part: HandlePart): TextPart {
   return { kind: "text", text: wellFormed(part.excerpt) || `[${part.handle.source} ${part.handle.identifier}]` };
 }
 
@@ -78,12 +84,12 @@ function hasWords(text: string): boolean {
   return /\S/.test(text);
 }
 
-/** A tool that a model made up may have a name that no vendor takes back. */
+/** A model can invent a tool name that vendors refuse in a later request. */
 function fitName(name: string): string {
   return name.replace(/[^\w-]/g, "_").slice(0, 64) || "unknown";
 }
 
-/** A lone surrogate is no Unicode, and a request that has one is refused. */
+/** Vendors refuse a request with a lone surrogate. */
 function wellFormed(text: string): string {
   return text.isWellFormed() ? text : text.toWellFormed();
 }
@@ -104,7 +110,7 @@ export function imageUrl(image: ImageData): string {
   return `data:${image.mime};base64,${image.base64}`;
 }
 
-/** Arguments as they were streamed; what is no JSON object is kept beside an empty input. */
+/** Parses streamed arguments. Text that is no JSON object becomes `malformed`, with an empty input. */
 export function parseCall(id: string, name: string, raw: string): CallPart {
   const text = raw.trim();
   if (text === "") return { kind: "call", id, name, input: {} };
@@ -116,7 +122,7 @@ export function makeCallId(): string {
   return `call_${crypto.randomUUID().replaceAll("-", "").slice(0, 24)}`;
 }
 
-/** An id another vendor made, in a form this one takes; the same one always becomes the same. */
+/** Converts an id of another vendor to an allowed form. The same id always has the same result. */
 export function fitCallId(id: string, allowed: RegExp, length: number): string {
   if (allowed.test(id) && id.length <= length) return id;
   return Bun.hash(id).toString(36).padStart(9, "0").slice(-Math.min(length, 9));
@@ -126,4 +132,4 @@ export function stopReasonFor(stop: StopReason, parts: Part[]): StopReason {
   return stop === "end" && parts.some((part) => part.kind === "call") ? "calls" : stop;
 }
 
-export const notJson: VendorError = { status: null, code: "invalid-json", message: "the answer had an event that is no JSON" };
+export const notJson: VendorError = { status: null, code: "invalid-json", message: "the answer had an event that is not JSON" };
