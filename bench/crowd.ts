@@ -2,7 +2,8 @@
 // run has ended, how many lasting events each of the readers was told.
 import { connect } from "node:net";
 import { connectApi } from "../src/hub/api-client.ts";
-import { createApp, createProcessContext } from "../src/app/create-app.ts";
+import { createApp } from "../src/app/create-app.ts";
+import { createProcessContext } from "../src/app/process-context.ts";
 import { protocolVersion } from "../src/protocol/api/control.ts";
 import { version } from "../src/version.ts";
 

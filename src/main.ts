@@ -1,18 +1,15 @@
-// argv → door. The only file that ends the process; a door is loaded only when it is asked for.
-// Re-executed with a marker it is the executor, what puts up walls around it, or what counts tokens, and then nothing
-// else is loaded.
+// Parses argv and runs a front end. This is the only file that ends the process.
+// skein starts itself again with a marker as executor, launcher or token counter; then nothing else is loaded.
 import { writeSync } from "node:fs";
 import type { AppOverrides } from "./cli/parse/command.ts";
-import type { ProcessContext } from "./app/create-app.ts";
+import type { ProcessContext } from "./app/process-context.ts";
 import type { Api } from "./protocol/api/api.ts";
 import type { EnclosingSession } from "./protocol/api/policy.ts";
 import { createProcessSocket } from "./process-socket.ts";
 
 if (process.argv[2] === "__executor") {
-  const bounds = process.argv[3] === undefined ? null : JSON.parse(process.argv[3]);
-  void import("./executor/server.ts")
-    .then(({ serveExecutor }) => serveExecutor({ env: process.env, sandbox: bounds }))
-    .then(() => process.exit(0));
+  const sandbox = process.argv[3] === undefined ? null : JSON.parse(process.argv[3]);
+  void import("./executor/server.ts").then(({ serveExecutor }) => serveExecutor({ env: process.env, sandbox })).then(() => process.exit(0));
 } else if (process.argv[2] === "__count") {
   void import("./files/project/count-process.ts").then(({ countFromStdin }) => countFromStdin()).then(() => process.exit(0));
 } else if (process.argv[2] === "__launch") {
@@ -22,57 +19,56 @@ if (process.argv[2] === "__executor") {
   });
 } else {
   void main(process.argv.slice(2))
-    .catch(tell)
+    .catch(reportError)
     .then((code) => process.exit(code));
 }
 
 async function main(argv: string[]): Promise<number> {
-  const [
-    { currentDirectory, createCommandContext: realDoor },
-    { runCli },
-    { warningText },
-    { version },
-    { findEnclosingSession: sessionAround },
-  ] = await Promise.all([
-    import("./cli/terminal/command-context.ts"),
-    import("./cli/cli.ts"),
-    import("./cli/print/print-fault.ts"),
-    import("./version.ts"),
-    import("./sandbox/enclosing-session.ts"),
-  ]);
+  const [{ currentDirectory, createCommandContext }, { runCli }, { warningText }, { version }, { findEnclosingSession }] =
+    await Promise.all([
+      import("./cli/terminal/command-context.ts"),
+      import("./cli/cli.ts"),
+      import("./cli/print/print-fault.ts"),
+      import("./version.ts"),
+      import("./sandbox/enclosing-session.ts"),
+    ]);
   const { findPaths, findProject } = await import("./config/paths.ts");
   const cwd = currentDirectory();
   const { home, state } = findPaths(process.env, cwd);
-  const houses = new Set<Api>();
+  const openApis = new Set<Api>();
   const startedAt = Date.now();
-  const warn = (message: string): void => door.err.write(warningText(message));
-  const reach = createProcessSocket({ stateDir: state, version, startedAt, createApi: () => build({ lenient: true }), warn });
-  let estate: ProcessContext | null = null;
-  let inside: EnclosingSession | null | undefined;
-  const around = () => (inside === undefined ? (inside = sessionAround(process.env)) : inside);
+  const warn = (message: string): void => ctx.err.write(warningText(message));
+  const socket = createProcessSocket({ stateDir: state, version, startedAt, createApi: () => openApi({ lenient: true }), warn });
+  let processContext: ProcessContext | null = null;
+  let enclosing: EnclosingSession | null | undefined;
+  const enclosingSession = () => (enclosing === undefined ? (enclosing = findEnclosingSession(process.env)) : enclosing);
 
-  const build = async (wish: AppOverrides): Promise<Api> => {
-    const { createApp: buildHouse, createProcessContext: newEstate } = await import("./app/create-app.ts");
-    estate ??= newEstate({ ...reach, startedAt, enclosingSession: around });
-    // Inside a session our own configuration is hidden; that no turn is started there is to be said first.
-    const isInside = around()?.nesting === false;
-    const api = buildHouse({
-      env: wish.env ?? process.env,
-      cwd: wish.cwd ?? cwd,
+  const openApi = async (overrides: AppOverrides): Promise<Api> => {
+    const [{ createApp }, { createProcessContext }] = await Promise.all([
+      import("./app/create-app.ts"),
+      import("./app/process-context.ts"),
+    ]);
+    processContext ??= createProcessContext({ ...socket, startedAt, enclosingSession });
+    // Inside a session our configuration is hidden. The user must first read that no turn can start there.
+    const isInside = enclosingSession()?.nesting === false;
+    const api = createApp({
+      env: overrides.env ?? process.env,
+      cwd: overrides.cwd ?? cwd,
       startedIn: cwd,
-      lenient: wish.lenient ?? isInside,
-      ephemeral: wish.ephemeral ?? false,
-      trust: wish.trust ?? null,
+      lenient: overrides.lenient ?? isInside,
+      ephemeral: overrides.ephemeral ?? false,
+      trust: overrides.trust ?? null,
       selfCommand: selfCommand(),
       version,
-      processContext: estate,
+      processContext,
       warn,
     });
-    const kept: Api = { ...api, close: (how) => api.close(how).finally(() => houses.delete(kept)) };
-    houses.add(kept);
-    return kept;
+    const openedApi: Api = { ...api, close: (how) => api.close(how).finally(() => openApis.delete(openedApi)) };
+    openApis.add(openedApi);
+    return openedApi;
   };
-  const door = realDoor({
+
+  const ctx = createCommandContext({
     version,
     cwd,
     home,
@@ -80,25 +76,25 @@ async function main(argv: string[]): Promise<number> {
     projectOf: (directory) => findProject(directory, home),
     state,
     selfCommand: selfCommand(),
-    enclosingSession: around,
-    exit: (code) => process.exit(code),
+    enclosingSession,
     externalAgentNames: async () => (await import("./app/agents/external-agents.ts")).externalAgentNames,
-    api: build,
+    exit: (code) => process.exit(code),
+    api: openApi,
   });
-  const code = await runCli(argv, door);
-  // Whoever watches from elsewhere is let go while the store can still be read; it knows the rest.
-  await reach.close();
-  await Promise.all([...houses].map((house) => house.close()));
+  const code = await runCli(argv, ctx);
+  // Watchers in other processes are disconnected first: they read the rest from the store.
+  await socket.close();
+  await Promise.all([...openApis].map((api) => api.close()));
   return code;
 }
 
-/** What went wrong outside of any command. */
-async function tell(error: unknown): Promise<number> {
-  const { printFault: tellFault } = await import("./cli/print/print-fault.ts");
-  return tellFault(error, { env: process.env, write: (text) => writeSync(2, text) });
+/** Prints an error that no command has caught. */
+async function reportError(error: unknown): Promise<number> {
+  const { printFault } = await import("./cli/print/print-fault.ts");
+  return printFault(error, { env: process.env, write: (text) => writeSync(2, text) });
 }
 
-/** How this program starts itself again. An untrusted directory's bunfig.toml, .env and tsconfig.json must not be loaded. */
+/** The command that starts this program again. It must not load bunfig.toml, .env or tsconfig.json of an untrusted directory. */
 function selfCommand(): string[] {
   if (Bun.isStandaloneExecutable) return [process.execPath];
   return [process.execPath, "--config=/dev/null", "--no-env-file", "--tsconfig-override=/dev/null", Bun.main];

@@ -2,7 +2,7 @@
 // on its way, and the client that talks to others'. Nothing of that is loaded before.
 import { join } from "node:path";
 import type { Listener } from "./hub/connection.ts";
-import type { ProcessContext } from "./app/create-app.ts";
+import type { ProcessContext } from "./app/process-context.ts";
 import type { Api } from "./protocol/api/api.ts";
 
 export type ProcessSocket = Pick<ProcessContext, "address" | "connect"> & { close: () => Promise<void> };

@@ -1,4 +1,4 @@
-// The version of the package, once.
+// The version from package.json.
 import { version as packageVersion } from "../package.json";
 
 export const version: string = packageVersion;

@@ -1,7 +1,7 @@
 // The Api rows that belong to no session, put together from the rooms that know the answers.
 import { findProject } from "../config/paths.ts";
 import { settingsOf } from "../config/values.ts";
-import type { AppContext } from "./create-app.ts";
+import type { AppContext } from "./app-context.ts";
 import type { Api, VendorAuth, ModelInfo } from "../protocol/api/api.ts";
 import type { Store } from "../store/store.ts";
 import type { CreateTrialApp } from "./agents/try-agents.ts";

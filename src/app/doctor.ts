@@ -1,5 +1,5 @@
 // What `skein doctor` says about this machine, for what exists so far.
-import type { AppContext } from "./create-app.ts";
+import type { AppContext } from "./app-context.ts";
 import { findProgram } from "../agents/external/process/program.ts";
 import type { AgentConfig } from "../protocol/api/agents.ts";
 import { recipeEntry } from "../agents/external/configured/recipe.ts";

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { AppContext } from "./create-app.ts";
+import type { AppContext } from "./app-context.ts";
 import { createFileFinder } from "./find-files.ts";
 
 test("finds what .gitignore leaves, relative to where one is, in a project with a repository and without one", async () => {

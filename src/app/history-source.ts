@@ -1,5 +1,5 @@
 // What the engine is given to tell of a project's past: commits, a way to take secrets out, a conversation as data.
-import type { AppContext } from "./create-app.ts";
+import type { AppContext } from "./app-context.ts";
 import type { HistorySource } from "../engine/engine.ts";
 import { redactor, envSecrets } from "../kit/text/redact.ts";
 import { searchPath } from "./search-path.ts";

@@ -1,7 +1,7 @@
 // The roles of a directory: which files count there, and whether its project is trusted.
 import { findProject } from "../config/paths.ts";
 import { trustState } from "../config/trust.ts";
-import type { AppContext } from "./create-app.ts";
+import type { AppContext } from "./app-context.ts";
 import type { RoleList } from "../protocol/api/role.ts";
 import { scanRoles } from "../roles/scan-roles.ts";
 

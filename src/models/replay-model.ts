@@ -128,3 +128,16 @@ function problemInStep(step: Json): string | null {
     isRecord(step.error) && typeof step.error.message === "string" && turnStatuses.some((kind) => kind === (step.error as Json).kind);
   return isError ? null : "has an error without a known kind and a message";
 }
+
+/** Binds a script as a model: it costs nothing and has no context window. */
+export function bindReplay(path: string) {
+  type UnboundRequest = Omit<ModelRequest, "model" | "effort">;
+  const script = loadScript(path);
+  return {
+    name: `replay/${path}`,
+    stream: (request: UnboundRequest, signal: AbortSignal) => replayModel(script, { ...request, model: path, effort: null }, { signal }),
+    body: async (request: UnboundRequest) => JSON.stringify(request),
+    price: async () => 0,
+    window: async () => null,
+  };
+}

@@ -3,7 +3,7 @@
 import type { Clock } from "../kit/flow/clock.ts";
 import type { PauseGate } from "../kit/flow/pause-gate.ts";
 import { messageOf } from "../protocol/api/error.ts";
-import { zeroUsage } from "../protocol/tree/usage.ts";
+import { zeroUsage, type Usage } from "../protocol/tree/usage.ts";
 import { readVendorError } from "./error-response.ts";
 import {
   brokenFailure,
@@ -21,6 +21,7 @@ import { IdleTimeout } from "./idle-timeout.ts";
 import type { Endpoint, ModelEvent, ModelRequest, ServerEvent, Wire, WireEvent, WireName, WireReader } from "./model.ts";
 import { sleep } from "../kit/flow/sleep.ts";
 import { SseParser } from "./sse.ts";
+import { endpointFor, parseModelName, type VendorConfig } from "./vendors.ts";
 
 export type StreamOptions = {
   signal: AbortSignal;
@@ -41,6 +42,34 @@ const wires: Record<WireName, () => Promise<Wire>> = {
   "openai-chat": async () => (await import("./wire/openai-chat.ts")).openaiChat,
   gemini: async () => (await import("./wire/gemini.ts")).gemini,
 };
+
+export type BindOptions = {
+  env: Record<string, string | undefined>;
+  providers: Readonly<Record<string, VendorConfig>>;
+  /** Null uses the default. */
+  idleMs: number | null;
+};
+
+type UnboundRequest = Omit<ModelRequest, "model" | "effort">;
+
+const retryLimits = { attempts: 4, maxWaitMs: 60_000 };
+const defaultIdleMs = 600_000;
+
+/** Binds a model's name to its endpoint, key, prices and context window. */
+export async function bindModel(name: string, { env, providers, idleMs }: BindOptions) {
+  const { vendor, model, effort } = parseModelName(name);
+  if (vendor === "replay") return (await import("./replay-model.ts")).bindReplay(model);
+  const config = providers[vendor];
+  const endpoint = endpointFor(vendor, { env, config });
+  return {
+    name: `${vendor}/${model}`,
+    stream: (request: UnboundRequest, signal: AbortSignal, gate: PauseGate) =>
+      streamModel({ ...request, model, effort }, endpoint, { signal, gate, idleMs: idleMs ?? defaultIdleMs, retry: retryLimits }),
+    body: async (request: UnboundRequest) => (await loadWire(endpoint.wire)).request({ ...request, model, effort }, endpoint).body,
+    price: async (usage: Usage) => (await import("./catalog.ts")).priceOf(vendor, model, usage),
+    window: async () => config?.contextWindow ?? (await import("./catalog.ts")).contextWindowOf(vendor, model),
+  };
+}
 
 type Done = Extract<ModelEvent, { type: "done" }>;
 type Delta = Exclude<WireEvent, { type: "failed" }>;

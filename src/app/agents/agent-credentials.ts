@@ -2,7 +2,7 @@
 import { vendorsOf } from "../../agents/external/adapters/multi-vendor.ts";
 import { type CredentialSources, describeCredential } from "../../agents/external/credentials/find-credential.ts";
 import { loadAdapters } from "../../agents/external/adapters/index.ts";
-import type { AppContext } from "../create-app.ts";
+import type { AppContext } from "../app-context.ts";
 import { findVendor } from "../../models/vendors.ts";
 import type { VendorAuth, AgentAuth } from "../../protocol/api/api.ts";
 

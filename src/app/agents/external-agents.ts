@@ -5,7 +5,7 @@ import type { ExternalAgentDeps } from "../../agents/external/turn/external-agen
 import { type AgentEntry, externalAgents, findExternalAgent } from "../../agents/external/adapters/index.ts";
 import { findProgram, readProgram } from "../../agents/external/process/program.ts";
 import { recipeEntry } from "../../agents/external/configured/recipe.ts";
-import type { AppContext } from "../create-app.ts";
+import type { AppContext } from "../app-context.ts";
 import type { Endpoint } from "../../models/model.ts";
 import { endpointFor } from "../../models/vendors.ts";
 import { messageOf } from "../../protocol/api/error.ts";

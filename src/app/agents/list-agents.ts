@@ -5,7 +5,7 @@ import { vendorsOf } from "../../agents/external/adapters/multi-vendor.ts";
 import { type Credential, describeCredential } from "../../agents/external/credentials/find-credential.ts";
 import { type AgentEntry, externalAgents } from "../../agents/external/adapters/index.ts";
 import { askVersion, findProgram, type Program, readProgram } from "../../agents/external/process/program.ts";
-import type { AppContext } from "../create-app.ts";
+import type { AppContext } from "../app-context.ts";
 import { chooseModel } from "../../models/choose-model.ts";
 import type { AgentCredential, AgentInfo } from "../../protocol/api/agents.ts";
 import type { VendorAuth } from "../../protocol/api/api.ts";

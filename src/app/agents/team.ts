@@ -1,40 +1,28 @@
-// The agent that has a team work, with the roles and the worktrees of this house; both are loaded with the first team.
+// Creates the agent `team` with the roles and worktrees of this app. Both are loaded with the first team.
 import { chooseAgent } from "../../agents/external/adapters/choose-agent.ts";
 import { teamAgent } from "../../agents/team/team-agent.ts";
-import type { ExecutorProvider } from "../executors/executors.ts";
-import { configuredEntries } from "./external-agents.ts";
-import type { AppContext } from "../create-app.ts";
+import { lazy } from "../../kit/flow/lazy.ts";
 import type { Agent, TeamDirectories, Worktrees } from "../../protocol/api/ports.ts";
+import type { AppContext } from "../app-context.ts";
+import type { ExecutorProvider } from "../executors/executors.ts";
 import { searchPath } from "../search-path.ts";
+import { configuredEntries } from "./external-agents.ts";
 import { createTeamDirectories } from "./team-directories.ts";
 
-/** The agent, and what others can do with what it leaves. */
-export function createTeam(ctx: AppContext, { enforced }: Pick<ExecutorProvider, "enforced">): { agent: Agent; places: TeamDirectories } {
-  const workspaces = workspacesOf(ctx);
-  const named = () => ({ agents: configuredEntries(ctx).map(({ name }) => name), vendors: Object.keys(ctx.providers) });
+export function createTeam(
+  ctx: AppContext,
+  { enforced }: Pick<ExecutorProvider, "enforced">,
+): { agent: Agent; directories: TeamDirectories } {
+  const path = searchPath(ctx.env);
+  const worktrees = lazy<Worktrees>(async () => (await import("../../files/worktrees.ts")).createWorktrees(path));
+  const candidates = () => ({ agents: configuredEntries(ctx).map(({ name }) => name), vendors: Object.keys(ctx.providers) });
   const agent = teamAgent({
     roles: async (project) => (await import("../load-roles.ts")).loadRoles(ctx, project).roles,
-    workspaces,
+    workspaces: worktrees,
     selfCommand: ctx.selfCommand,
-    path: searchPath(ctx.env),
+    path,
     enforced,
-    requireAgent: (name, model) => void chooseAgent(name, model, named()),
+    requireAgent: (name, model) => void chooseAgent(name, model, candidates()),
   });
-  return { agent, places: createTeamDirectories(workspaces) };
-}
-
-function workspacesOf({ env }: AppContext): Worktrees {
-  let opened: Promise<Worktrees> | null = null;
-  const open = () =>
-    (opened ??= import("../../files/worktrees.ts").then(({ createWorktrees: openWorkspaces }) => openWorkspaces(searchPath(env))));
-  return {
-    base: async (...given) => (await open()).base(...given),
-    open: async (...given) => (await open()).open(...given),
-    commit: async (...given) => (await open()).commit(...given),
-    join: async (...given) => (await open()).join(...given),
-    changes: async (...given) => (await open()).changes(...given),
-    patch: async (...given) => (await open()).patch(...given),
-    planMerge: async (...given) => (await open()).planMerge(...given),
-    merge: async (...given) => (await open()).merge(...given),
-  };
+  return { agent, directories: createTeamDirectories(worktrees) };
 }

@@ -10,7 +10,7 @@ import type { Adapter } from "../../agents/external/adapters/adapter.ts";
 import { type AgentEntry, externalAgents } from "../../agents/external/adapters/index.ts";
 import { findProgram, type Program, readProgram } from "../../agents/external/process/program.ts";
 import { toolEnvironment } from "../../executor/environment.ts";
-import type { AppContext } from "../create-app.ts";
+import type { AppContext } from "../app-context.ts";
 import { createSlots, type Slots } from "../../kit/flow/slots.ts";
 import type { AgentsReport, AgentTrial, TrialCheck, TrialCheckName } from "../../protocol/api/agents.ts";
 import type { Api, TryAgentsParams } from "../../protocol/api/api.ts";

@@ -1,51 +1,49 @@
-// The executors of a house, by what they are for. Those of sessions in which nothing runs are kept for the next turn, but
-// only the latest: a client of the hub that stays would otherwise gather a process for every session it has ever used.
+// The executors of an app by their key. An executor stays for the next turn of its session. Of the idle ones only the
+// latest stay: a long client of the hub would else collect a process for every session it has ever used.
+import { lazy } from "../../kit/flow/lazy.ts";
 import type { Executor } from "../../protocol/api/ports.ts";
 
-const mostIdle = 8;
+const maxIdle = 8;
 
 export type ExecutorPool = {
-  /** `root` is the topmost session that it works for. */
+  /** `root` is the topmost session that the executor works for. */
   get: (key: string, root: string, start: () => Executor) => Executor;
   close: () => Promise<void>;
 };
 
 export function createExecutorPool(isBusy: (root: string) => boolean): ExecutorPool {
-  const kept = new Map<string, { root: string; executor: Executor }>();
-  const leaving = new Map<string, Promise<void>>();
+  const open = new Map<string, { root: string; executor: Executor }>();
+  const closing = new Map<string, Promise<void>>();
 
-  const leave = (key: string, executor: Executor): void => {
-    kept.delete(key);
-    const gone = executor.close().finally(() => leaving.get(key) === gone && leaving.delete(key));
-    gone.catch(() => {}); // whoever closes the house is told
-    leaving.set(key, gone);
+  const startClosing = (key: string, executor: Executor): void => {
+    open.delete(key);
+    const closed = executor.close().finally(() => closing.get(key) === closed && closing.delete(key));
+    closed.catch(() => {}); // `close` of the pool rejects with it
+    closing.set(key, closed);
   };
-  const leaveIdle = (): void => {
-    const idle = [...kept].filter(([, { root }]) => !isBusy(root));
-    for (const [key, { executor }] of idle.slice(0, -mostIdle)) leave(key, executor);
+  const closeIdle = (): void => {
+    const idle = [...open].filter(([, { root }]) => !isBusy(root));
+    for (const [key, { executor }] of idle.slice(0, -maxIdle)) startClosing(key, executor);
   };
   return {
     get(key, root, start) {
-      const known = kept.get(key)?.executor;
-      const before = leaving.get(key);
-      const executor = known ?? (before === undefined ? start() : startedAfter(before, start));
-      kept.delete(key);
-      kept.set(key, { root, executor }); // the latest stands last
-      if (known === undefined) leaveIdle();
+      const existing = open.get(key)?.executor;
+      const previous = closing.get(key);
+      const executor = existing ?? (previous === undefined ? start() : startAfter(previous, start));
+      open.delete(key);
+      open.set(key, { root, executor }); // a Map is in order of insertion: the latest is last
+      if (existing === undefined) closeIdle();
       return executor;
     },
     close: async () => {
-      await Promise.all([...leaving.values(), ...[...kept.values()].map(({ executor }) => executor.close())]);
+      await Promise.all([...closing.values(), ...[...open.values()].map(({ executor }) => executor.close())]);
     },
   };
 }
 
-/** Two that are for the same can't stand side by side: they would share their copies of files. */
-function startedAfter(before: Promise<void>, start: () => Executor): Executor {
-  const started = before.then(start, start);
-  started.catch(() => {}); // whoever calls a tool is told
-  return {
-    callTool: async (...call) => (await started).callTool(...call),
-    close: async () => (await started).close(),
-  };
+/** Waits until the previous executor has closed. Both would use the same overlay directory. */
+function startAfter(previous: Promise<void>, start: () => Executor): Executor {
+  const started = previous.then(start, start);
+  started.catch(() => {}); // the caller of a tool gets the error
+  return lazy(() => started);
 }

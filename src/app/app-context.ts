@@ -1,0 +1,55 @@
+// The surroundings of one app: its options, and the paths, project and configuration that follow from them.
+import { join } from "node:path";
+import { loadConfig, type Config, type LoadOptions } from "../config/load.ts";
+import { findPaths, findProject, type Paths } from "../config/paths.ts";
+import { trustState } from "../config/trust.ts";
+import type { VendorConfig } from "../models/vendors.ts";
+import type { ProcessContext } from "./process-context.ts";
+
+export type AppOptions = {
+  env: Record<string, string | undefined>;
+  cwd: string;
+  /** Relative paths in the environment start here. */
+  startedIn: string;
+  ephemeral: boolean;
+  /** Set by --trust and --no-trust; null reads the stored decision. */
+  trust: boolean | null;
+  /** Uses the defaults if the configuration is broken. For commands that report or repair it. */
+  lenient: boolean;
+  /** The command that starts this program again. */
+  selfCommand: string[];
+  version: string;
+  processContext: ProcessContext;
+  warn: (message: string) => void;
+};
+
+export type AppContext = AppOptions & {
+  paths: Paths;
+  project: string;
+  config: Config;
+  isTrusted: () => boolean;
+  providers: Record<string, VendorConfig>;
+};
+
+export function createAppContext(options: AppOptions): AppContext {
+  const paths = findPaths(options.env, options.startedIn);
+  const project = findProject(options.cwd, paths.home);
+  const isTrusted = () => options.trust ?? trustState(paths, project).trusted;
+  const config = loadConfigOrDefaults(options, { project, env: options.env, paths, trusted: isTrusted });
+  const providers = Object.fromEntries(Object.entries(config.values.providers).map(([name, provider]) => [name, withoutNulls(provider)]));
+  return { ...options, paths, project, config, isTrusted, providers };
+}
+
+function loadConfigOrDefaults({ lenient }: AppOptions, options: LoadOptions): Config {
+  try {
+    return loadConfig(options);
+  } catch (error) {
+    if (!lenient) throw error;
+    const missing = join(options.paths.state, "no-such-directory");
+    return loadConfig({ ...options, env: {}, project: missing, paths: { ...options.paths, userConfig: join(missing, "config.jsonc") } });
+  }
+}
+
+function withoutNulls(provider: Config["values"]["providers"][string]): VendorConfig {
+  return Object.fromEntries(Object.entries(provider).filter(([, value]) => value !== null));
+}
