@@ -65,7 +65,7 @@ class ClientConnection {
   over(connection: Connection): FrameHandler {
     const rpc = new Rpc({
       send: (frame) => void connection.send(frame),
-      onNotice: (method, params) => this.#noticed(method, params),
+      onNotification: (method, params) => this.#noticed(method, params),
       cancel: { method: "hub.cancel", field: "id" },
       maxFrame: connectionLimits.frameBytes,
     });

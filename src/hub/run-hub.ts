@@ -2,6 +2,7 @@
 // stop. Turns that run then may finish for a while; the rest is stopped and recorded as that.
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
+import { pollUntil } from "../kit/flow/sleep.ts";
 import { processStartTime } from "../kit/process/processes.ts";
 import type { MethodName } from "../protocol/api/methods.ts";
 import type { Api } from "../protocol/api/api.ts";
@@ -156,13 +157,4 @@ async function endTurns(api: Api, finishMs: number): Promise<void> {
     await Promise.allSettled(ours.map(({ session }) => api.turn.cancel({ session: session.id })));
     return isQuiet();
   });
-}
-
-async function pollUntil<T>(limitMs: number, get: () => Promise<T | null>): Promise<T | null> {
-  const giveUpAt = performance.now() + limitMs;
-  for (;;) {
-    const got = await get();
-    if (got !== null || performance.now() >= giveUpAt) return got;
-    await Bun.sleep(50);
-  }
 }

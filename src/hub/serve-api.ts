@@ -63,8 +63,8 @@ class ServedConnection {
     this.#rpc = new Rpc({
       send: (frame) => this.#sent(connection.send(frame)),
       onRequest: (method, params, signal) => this.#answer(method, params, signal),
-      onNotice: (method, params) => this.#noticed(method, params),
-      room: () => this.#room,
+      onNotification: (method, params) => this.#noticed(method, params),
+      whenWritable: () => this.#room,
       cancel: { method: "hub.cancel", field: "id" },
       maxFrame: connectionLimits.frameBytes,
       maxRunning: patience.requests,
@@ -132,7 +132,7 @@ class ServedConnection {
     if (this.#feeds.isFull) return badRequest(rpcCodes.tooMany, "too many feeds at once", "close one with feed.close");
     const events = act(full) as AsyncIterable<Event>;
     const { id, begin } = this.#feeds.add(row === "turn.watch" ? events : withoutBackpressure(events), this.#hello.window);
-    return { ok: true, result: { feed: id }, sent: begin, unsent: () => this.#feeds.close(id) };
+    return { ok: true, result: { feed: id }, onSent: begin, onUnsent: () => this.#feeds.close(id) };
   }
 
   #greet(params: unknown): RpcReply {

@@ -233,7 +233,7 @@ describe("a reader that stands still", () => {
     const text = "x".repeat(10_000);
     for (let seq = 1; seq <= 5000; seq += 1) {
       stored.push(durableEvent(seq, text));
-      tail.push(stored.at(-1)!, "kept");
+      tail.push(stored.at(-1)!, "required");
       for (let n = 0; n < 20; n += 1) tail.push(transientEvent(seq, n, text), "lossy");
       if (seq % 100 === 0) await Bun.sleep(0);
     }

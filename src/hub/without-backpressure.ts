@@ -3,7 +3,7 @@
 import { createLossyQueue } from "../kit/flow/lossy-queue.ts";
 import type { Event } from "../protocol/tree/event.ts";
 
-const bounds = { lossy: 1000, kept: Infinity };
+const bounds = { lossy: 1000, required: Infinity };
 
 export function withoutBackpressure(events: AsyncIterable<Event>): AsyncIterable<Event> {
   const source = events[Symbol.asyncIterator]();
@@ -13,7 +13,7 @@ export function withoutBackpressure(events: AsyncIterable<Event>): AsyncIterable
   const drain = async (): Promise<void> => {
     try {
       for (let next = await source.next(); !next.done; next = await source.next()) {
-        tail.push(next.value, "n" in next.value ? "lossy" : "kept");
+        tail.push(next.value, "n" in next.value ? "lossy" : "required");
       }
     } catch (error) {
       failure.error = error;

@@ -43,7 +43,7 @@ test("a name that only ends like the variable is none", async () => {
 test("a command that has left parents and environment behind is known by its limit", async () => {
   if (process.platform !== "linux") return;
   const libc = await loadLibc();
-  const { started, sign } = libc!.withRlimitTag(7, () => Bun.spawn(asked));
+  const { result: started, tag: sign } = libc!.withRlimitTag(7, () => Bun.spawn(asked));
   expect(sign).not.toBe(null);
   expect(JSON.parse(await new Response(started.stdout).text())).toEqual({ session: null, nesting: false });
 });

@@ -3,6 +3,7 @@
 import type { KillReport } from "../../protocol/api/api.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import { shortId } from "../../protocol/tree/node.ts";
+import { pollUntil } from "../../kit/flow/sleep.ts";
 import { wake } from "../../kit/process/freeze.ts";
 import { descendantsOf, processStartTime } from "../../kit/process/processes.ts";
 import type { ActiveHolder, Store } from "../../store/store.ts";
@@ -40,7 +41,7 @@ export async function killTurn(
 async function turnHolder(store: Store, session: string, limits: KillTimeouts): Promise<ActiveHolder | null> {
   const hasTurn = async () => (await store.openTurns(session)).length > 0;
   const holder = await store.holder(session);
-  if (holder === null || (await within(limits.startingMs, hasTurn))) return holder;
+  if (holder === null || (await pollUntil(limits.startingMs, hasTurn))) return holder;
   const still = await store.holder(session);
   if (still === null) return null;
   throw new Fault("session-busy", `process ${still.namedPid} works on this session, but runs no turn in it`, {
@@ -55,7 +56,7 @@ async function stoppedThere(deps: EngineDeps, session: string, holder: ActiveHol
     const api = await deps.connect(holder.socket);
     try {
       await withTimeout(api.turn.cancel({ session }), holder, session, limits.askedMs);
-      return await within(limits.askedMs, async () => (await (await deps.store()).holder(session)) === null);
+      return await pollUntil(limits.askedMs, async () => (await (await deps.store()).holder(session)) === null);
     } finally {
       await api.close();
     }
@@ -81,7 +82,7 @@ function notAlone({ namedPid }: ActiveHolder, others: string[]): Fault {
 async function cancelled(deps: EngineDeps, session: string, limits: KillTimeouts): Promise<void> {
   const store = await deps.store();
   deps.running.stop(session);
-  if (await within(limits.askedMs, async () => (await store.holder(session)) === null)) return;
+  if (await pollUntil(limits.askedMs, async () => (await store.holder(session)) === null)) return;
   throw new Fault("session-busy", "the turn was told to stop and still runs");
 }
 
@@ -94,13 +95,13 @@ async function ended({ pid, namedPid, started }: ActiveHolder, session: string, 
   const isGone = async () => processStartTime(pid) !== started;
   if (limits.askedMs > 0) {
     send(pid, "SIGTERM");
-    if (await within(limits.askedMs, isGone)) return;
+    if (await pollUntil(limits.askedMs, isGone)) return;
   }
   const below = descendantsOf(pid).map((child) => ({ child, began: processStartTime(child) }));
   send(pid, "SIGKILL");
   // Its executor notices and ends all it has started; what does not notice is ended here.
   const left = () => below.filter(({ child, began }) => began !== null && processStartTime(child) === began);
-  if (await within(limits.killedMs, async () => (await isGone()) && left().length === 0)) return;
+  if (await pollUntil(limits.killedMs, async () => (await isGone()) && left().length === 0)) return;
   for (const { child } of left()) send(child, "SIGKILL");
   if (await isGone()) return;
   throw new Fault("session-busy", `process ${pid} was killed and is still there`, { hint: "it may be waiting for a device" });
@@ -112,15 +113,6 @@ function send(pid: number, name: "SIGTERM" | "SIGKILL"): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EPERM") return; // it has ended
     throw new Fault("session-busy", `process ${pid}, which runs this session, belongs to another user`, { cause: error });
-  }
-}
-
-async function within(limitMs: number, isTrue: () => Promise<boolean>): Promise<boolean> {
-  const giveUpAt = performance.now() + limitMs;
-  for (let waitMs = 2; ; waitMs = Math.min(waitMs * 2, 50)) {
-    if (await isTrue()) return true;
-    if (performance.now() >= giveUpAt) return false;
-    await Bun.sleep(waitMs);
   }
 }
 

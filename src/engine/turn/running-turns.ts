@@ -22,7 +22,7 @@ export type RunningTurn = {
   asking: Map<string, (answer: string) => void>;
 };
 
-const watching = { lossy: 1000, kept: 4000, everyMs: 20 };
+const watching = { lossy: 1000, required: 4000, everyMs: 20 };
 
 export class RunningTurns {
   readonly #turns = new Map<string, RunningTurn>();
@@ -79,7 +79,7 @@ export class RunningTurns {
   }
 
   publish(event: Event): void {
-    for (const tail of this.#watchers.get(event.sessionId) ?? []) tail.push(event, "n" in event ? "lossy" : "kept");
+    for (const tail of this.#watchers.get(event.sessionId) ?? []) tail.push(event, "n" in event ? "lossy" : "required");
   }
 
   /** What happens in a session from now on, as far as it happens here. */

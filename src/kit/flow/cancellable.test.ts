@@ -1,13 +1,12 @@
-// Leaving an iterable that has nothing to say.
 import { expect, test } from "bun:test";
 import { cancellable } from "./cancellable.ts";
 
-test("whoever waits for the next item is let go, and what was begun is cleaned up", async () => {
+test("a reader that leaves while it waits gets the end, and the generator cleans up", async () => {
   let isClean = false;
-  const items = cancellable(async function* (left) {
+  const items = cancellable(async function* (signal) {
     try {
       yield 1;
-      await new Promise((resolve) => left.addEventListener("abort", resolve));
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
     } finally {
       isClean = true;
     }
@@ -19,7 +18,7 @@ test("whoever waits for the next item is let go, and what was begun is cleaned u
   expect(isClean).toBe(true);
 });
 
-test("each reader has its own", async () => {
+test("each reader gets its own items", async () => {
   const items = cancellable(async function* () {
     yield* [1, 2, 3];
   });

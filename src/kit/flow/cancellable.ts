@@ -1,15 +1,16 @@
-// An async iterable whose reader can leave while it waits for the next item. A generator alone would hear of that only
-// when it has one.
+// An async iterable whose reader can leave while it waits for the next item. A plain generator would notice that only
+// after its next item.
 
-export function cancellable<T>(make: (left: AbortSignal) => AsyncGenerator<T>): AsyncIterable<T> {
+/** `createItems` gets a signal that aborts when the reader leaves. It is called once for each reader. */
+export function cancellable<T>(createItems: (signal: AbortSignal) => AsyncGenerator<T>): AsyncIterable<T> {
   return {
     [Symbol.asyncIterator]() {
-      const leaving = new AbortController();
-      const items = make(leaving.signal);
+      const controller = new AbortController();
+      const items = createItems(controller.signal);
       return {
         next: () => items.next(),
         return() {
-          leaving.abort();
+          controller.abort();
           return items.return(undefined);
         },
       };

@@ -7,7 +7,7 @@ async function collect<T>(feed: AsyncIterable<T>): Promise<T[]> {
   return items;
 }
 
-test("items of parallel producers come out in the order they were pushed", async () => {
+test("items of parallel producers are read in the order of their push", async () => {
   const feed = createFeed<string>();
   const producer = async (name: string) => {
     for (let count = 0; count < 3; count += 1) {
@@ -19,7 +19,7 @@ test("items of parallel producers come out in the order they were pushed", async
   expect(await collect(feed)).toEqual(["a0", "b0", "a1", "b1", "a2", "b2"]);
 });
 
-test("what was pushed before the end is read after it", async () => {
+test("items pushed before the end are read after it", async () => {
   const feed = createFeed<number>();
   feed.push(1);
   feed.push(2);
@@ -32,13 +32,13 @@ test("a failure reaches the reader after the items before it", async () => {
   const feed = createFeed<number>();
   feed.push(1);
   feed.fail(new Error("broken"));
-  const seen: number[] = [];
+  const items: number[] = [];
   const reading = (async () => {
-    for await (const item of feed) seen.push(item);
+    for await (const item of feed) items.push(item);
   })();
   expect(reading).rejects.toThrow("broken");
   await reading.catch(() => undefined);
-  expect(seen).toEqual([1]);
+  expect(items).toEqual([1]);
 });
 
 test("a reader that leaves stops the feed from growing", async () => {

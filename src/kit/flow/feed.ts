@@ -1,28 +1,28 @@
-// A queue between one or more producers and one reader: parallel things merge into one async iterable.
-// It holds whatever is pushed; whoever pushes bounds it.
+// A queue between one or more producers and one reader, as one async iterable.
+// It is unbounded: the producers must limit what they push.
 
 export type Feed<T> = AsyncIterable<T> & {
   push: (item: T) => void;
   end: () => void;
-  /** The reader gets what was pushed before, then this error. */
+  /** The reader first gets the items pushed before, then this error. */
   fail: (error: unknown) => void;
 };
 
-type Ending = { error?: unknown; isFailure: boolean };
+type FeedEnd = { error?: unknown; isFailure: boolean };
 
 export function createFeed<T>(): Feed<T> {
   let items: T[] = [];
   let next = 0;
-  let ending: Ending | null = null;
+  let end: FeedEnd | null = null;
   let wake: (() => void) | null = null;
 
-  const awaken = (): void => {
+  const wakeReader = (): void => {
     wake?.();
     wake = null;
   };
-  const finish = (how: Ending): void => {
-    ending ??= how;
-    awaken();
+  const finish = (how: FeedEnd): void => {
+    end ??= how;
+    wakeReader();
   };
 
   async function* read(): AsyncGenerator<T> {
@@ -33,21 +33,21 @@ export function createFeed<T>(): Feed<T> {
         }
         items = [];
         next = 0;
-        if (ending?.isFailure) throw ending.error;
-        if (ending) return;
+        if (end?.isFailure) throw end.error;
+        if (end) return;
         await new Promise<void>((resolve) => (wake = resolve));
       }
     } finally {
-      ending ??= { isFailure: false };
+      end ??= { isFailure: false };
       items = [];
     }
   }
 
   return {
     push: (item) => {
-      if (ending) return;
+      if (end) return;
       items.push(item);
-      awaken();
+      wakeReader();
     },
     end: () => finish({ isFailure: false }),
     fail: (error) => finish({ isFailure: true, error }),

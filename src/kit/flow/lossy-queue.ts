@@ -1,28 +1,28 @@
-// A bounded queue between one that must never wait and one reader that may be slow. What may be lost is dropped first;
-// when the rest piles up too, the queue is emptied and the reader is told to look for itself.
+// A bounded queue between a producer that must not wait and one slow reader. Lossy items are dropped first.
+// If required items exceed their limit too, the queue is emptied and the reader must read the state anew.
 
 export type LossyQueue<T> = {
-  push: (item: T, worth: "kept" | "lossy") => void;
+  push: (item: T, importance: "required" | "lossy") => void;
   end: () => void;
-  /** What came since, in order. Empty and not lagging: it has ended. */
+  /** Resolves with the items since the last call, in order. No items and `lags: false` mean that the queue has ended. */
   next: () => Promise<{ items: T[]; lags: boolean }>;
-  /** Something came, or it has ended; it is still there to be taken. */
+  /** Resolves when there are items or the queue has ended. Takes no item. */
   arrived: () => Promise<void>;
 };
 
-/** `everyMs`: what comes quickly is given in one piece after that time, so that many readers cost little. */
-export type LossyQueueLimits = { lossy: number; kept: number; everyMs?: number };
+/** Items are delivered at most once per `everyMs`, so that many readers cost little. */
+export type LossyQueueLimits = { lossy: number; required: number; everyMs?: number };
 
-const usual: LossyQueueLimits = { lossy: 1000, kept: 4000 };
+const defaultLimits: LossyQueueLimits = { lossy: 1000, required: 4000 };
 
-export function createLossyQueue<T>(limits: LossyQueueLimits = usual): LossyQueue<T> {
+export function createLossyQueue<T>(limits: LossyQueueLimits = defaultLimits): LossyQueue<T> {
   const { everyMs = 0 } = limits;
-  let takenAt = -everyMs;
+  let deliveredAt = -everyMs;
   let items: T[] = [];
   let lags = false;
   let hasEnded = false;
   let wake: (() => void) | null = null;
-  const awaken = (): void => {
+  const wakeReader = (): void => {
     wake?.();
     wake = null;
   };
@@ -30,29 +30,29 @@ export function createLossyQueue<T>(limits: LossyQueueLimits = usual): LossyQueu
     while (items.length === 0 && !lags && !hasEnded) await new Promise<void>((resolve) => (wake = resolve));
   };
   return {
-    push(item, worth) {
+    push(item, importance) {
       if (hasEnded || lags) return;
-      if (worth === "lossy" && items.length >= limits.lossy) return;
-      if (items.length >= limits.kept) {
+      if (importance === "lossy" && items.length >= limits.lossy) return;
+      if (items.length >= limits.required) {
         items = [];
         lags = true;
       } else items.push(item);
-      awaken();
+      wakeReader();
     },
     end() {
       hasEnded = true;
-      awaken();
+      wakeReader();
     },
     arrived,
     async next() {
       await arrived();
-      const early = takenAt + everyMs - performance.now();
-      if (early > 0 && !lags && !hasEnded) await Bun.sleep(early);
-      takenAt = performance.now();
-      const taken = { items, lags };
+      const waitMs = deliveredAt + everyMs - performance.now();
+      if (waitMs > 0 && !lags && !hasEnded) await Bun.sleep(waitMs);
+      deliveredAt = performance.now();
+      const delivery = { items, lags };
       items = [];
       lags = false;
-      return taken;
+      return delivery;
     },
   };
 }

@@ -1,12 +1,12 @@
 import { expect, test } from "bun:test";
 import { PauseGate, createGateBehind } from "./pause-gate.ts";
 
-function counted() {
+function createPausable() {
   const calls: string[] = [];
-  return { calls, part: { pause: () => void calls.push("stop"), resume: () => void calls.push("go") } };
+  return { calls, pausable: { pause: () => void calls.push("pause"), resume: () => void calls.push("resume") } };
 }
 
-/** What has been let through by the time all that can run has run. */
+/** Whether the gate lets a waiter pass. */
 async function isPassed(pauseGate: PauseGate): Promise<boolean> {
   let passed = false;
   void Promise.resolve(pauseGate.whenOpen()).then(() => (passed = true));
@@ -14,7 +14,7 @@ async function isPassed(pauseGate: PauseGate): Promise<boolean> {
   return passed;
 }
 
-test("an open gate keeps nobody waiting, a shut one everybody until it opens", async () => {
+test("an open gate does not wait, and a paused one waits until it is resumed", async () => {
   const gate = new PauseGate();
   expect(gate.whenOpen()).toBeNull();
   gate.pause();
@@ -25,7 +25,7 @@ test("an open gate keeps nobody waiting, a shut one everybody until it opens", a
   expect([gate.isPaused, gate.whenOpen()]).toEqual([false, null]);
 });
 
-test("who waits is not let through by a gate that was shut again meanwhile", async () => {
+test("a waiter stays if the gate is paused again before it continues", async () => {
   const gate = new PauseGate();
   gate.pause();
   let passed = false;
@@ -39,53 +39,53 @@ test("who waits is not let through by a gate that was shut again meanwhile", asy
   expect(passed).toBe(true);
 });
 
-test("what is behind it stops and goes once, however often it is shut and opened", () => {
+test("added pausables are paused and resumed once, however often the gate is", () => {
   const gate = new PauseGate();
-  const { calls, part } = counted();
-  gate.add(part);
+  const { calls, pausable } = createPausable();
+  gate.add(pausable);
   gate.resume();
   gate.pause();
   gate.pause();
   gate.resume();
   gate.resume();
-  expect(calls).toEqual(["stop", "go"]);
+  expect(calls).toEqual(["pause", "resume"]);
 });
 
-test("what comes to a shut gate stands still at once, and what left is not told", () => {
+test("a pausable added to a paused gate is paused at once, and a removed one is not resumed", () => {
   const gate = new PauseGate();
-  const [early, late] = [counted(), counted()];
-  const leave = gate.add(early.part);
+  const [early, late] = [createPausable(), createPausable()];
+  const remove = gate.add(early.pausable);
   gate.pause();
-  leave();
-  gate.add(late.part);
+  remove();
+  gate.add(late.pausable);
   gate.resume();
-  expect([early.calls, late.calls]).toEqual([["stop"], ["stop", "go"]]);
+  expect([early.calls, late.calls]).toEqual([["pause"], ["pause", "resume"]]);
 });
 
-test("a gate behind another is shut with it, and stays shut when it was shut for itself", () => {
+test("a gate behind another is paused with it, and stays paused if it was paused itself", () => {
   const outer = new PauseGate();
-  const inner = createGateBehind((part) => outer.add(part));
+  const inner = createGateBehind((pausable) => outer.add(pausable));
   outer.pause();
   expect(inner.isPaused).toBe(true);
   outer.resume();
   expect(inner.isPaused).toBe(false);
 
-  const alone = {};
-  inner.pause(alone);
+  const holder = {};
+  inner.pause(holder);
   outer.pause();
   outer.resume();
   expect(inner.isPaused).toBe(true);
-  inner.resume(alone);
+  inner.resume(holder);
   expect(inner.isPaused).toBe(false);
 });
 
-test("a released gate opens for everybody and can't be shut again", async () => {
+test("a released gate opens and can't be paused again", async () => {
   const gate = new PauseGate();
-  const { calls, part } = counted();
-  gate.add(part);
+  const { calls, pausable } = createPausable();
+  gate.add(pausable);
   gate.pause();
   gate.pause({});
   gate.release();
   gate.pause();
-  expect([gate.isPaused, calls]).toEqual([false, ["stop", "go"]]);
+  expect([gate.isPaused, calls]).toEqual([false, ["pause", "resume"]]);
 });

@@ -1,28 +1,28 @@
-// A gate that work passes while nobody holds it shut. Shut, it also makes everything that was put behind it stand still.
+// A gate that work passes unless it is paused. Pausing also pauses everything that was added to it.
 
-/** Both are called any number of times and never throw. */
+/** Both may be called any number of times and must not throw. */
 export type Pausable = { pause: () => void; resume: () => void };
 
 export class PauseGate {
-  readonly #parts = new Set<Pausable>();
+  readonly #pausables = new Set<Pausable>();
   readonly #holders = new Set<object>();
-  /** How often it has been shut so far. */
+  /** Number of pauses so far. */
   pauseCount = 0;
-  #shut: PromiseWithResolvers<void> | null = null;
+  #paused: PromiseWithResolvers<void> | null = null;
   #isReleased = false;
 
   get isPaused(): boolean {
-    return this.#shut !== null;
+    return this.#paused !== null;
   }
 
-  /** It stays shut until everyone who shut it has opened it. */
+  /** Stays paused until every holder that paused it has resumed it. */
   pause(holder: object = this): void {
     if (this.#isReleased) return;
     this.#holders.add(holder);
-    if (this.#shut !== null) return;
-    this.#shut = Promise.withResolvers();
+    if (this.#paused !== null) return;
+    this.#paused = Promise.withResolvers();
     this.pauseCount += 1;
-    for (const part of this.#parts) part.pause();
+    for (const pausable of this.#pausables) pausable.pause();
   }
 
   resume(holder: object = this): void {
@@ -30,40 +30,41 @@ export class PauseGate {
     if (this.#holders.size === 0) this.#open();
   }
 
-  /** Open for good, whoever held it: what stands still could not be ended in order. */
+  /** Resumes for good. A turn that is being stopped must run to clean up. */
   release(): void {
     this.#isReleased = true;
     this.#holders.clear();
     this.#open();
   }
 
-  /** What comes while the gate is shut stands still at once. What is given back takes it away again. */
-  add(part: Pausable): () => void {
-    this.#parts.add(part);
-    if (this.isPaused) part.pause();
-    return () => this.#parts.delete(part);
+  /** Pauses it at once if the gate is paused. Returns a function that removes it. */
+  add(pausable: Pausable): () => void {
+    this.#pausables.add(pausable);
+    if (this.isPaused) pausable.pause();
+    return () => this.#pausables.delete(pausable);
   }
 
-  /** Null when nothing has to be waited for. */
+  /** Null if the gate is open. */
   whenOpen(): Promise<void> | null {
-    return this.#shut === null ? null : this.#whenOpen();
+    return this.#paused === null ? null : this.#whenOpen();
   }
 
   async #whenOpen(): Promise<void> {
-    while (this.#shut !== null) await this.#shut.promise;
+    // The gate may be paused again before this continues.
+    while (this.#paused !== null) await this.#paused.promise;
   }
 
   #open(): void {
-    const shut = this.#shut;
-    if (shut === null) return;
-    this.#shut = null;
-    for (const part of this.#parts) part.resume();
-    shut.resolve();
+    const paused = this.#paused;
+    if (paused === null) return;
+    this.#paused = null;
+    for (const pausable of this.#pausables) pausable.resume();
+    paused.resolve();
   }
 }
 
-/** A gate that is shut while the one that `add` puts it behind is. */
-export function createGateBehind(add: (part: Pausable) => unknown): PauseGate {
+/** Returns a gate that is paused while the gate behind `add` is. */
+export function createGateBehind(add: (pausable: Pausable) => unknown): PauseGate {
   const gate = new PauseGate();
   add({ pause: () => gate.pause(), resume: () => gate.resume() });
   return gate;

@@ -1,8 +1,8 @@
-// Two ends of a connection, and what each does with what the other sends.
+// Two ends of a connection, and how each handles the messages of the other.
 import { describe, expect, test } from "bun:test";
 import { noMethod, Rpc, rpcCodes, rpcFailure, type RpcOptions } from "./rpc.ts";
 
-/** Two ends that hear each other at once, and all that was sent. */
+/** Two connected ends, and all frames that were sent. */
 function pair(left: Partial<RpcOptions> = {}, right: Partial<RpcOptions> = {}): { left: Rpc; right: Rpc; sent: string[] } {
   const sent: string[] = [];
   const ends: { left: Rpc; right: Rpc } = {
@@ -13,7 +13,7 @@ function pair(left: Partial<RpcOptions> = {}, right: Partial<RpcOptions> = {}): 
 }
 
 describe("requests", () => {
-  test("go either way and get their own answers, in whatever order", async () => {
+  test("requests go in both directions and get their own answers, in any order", async () => {
     const slow = Promise.withResolvers<void>();
     const answer: RpcOptions["onRequest"] = async (method, params) => {
       if (method === "slow") await slow.promise;
@@ -27,7 +27,7 @@ describe("requests", () => {
     expect(await first).toEqual({ ok: true, result: ["slow", 1] });
   });
 
-  test("that nobody serves, that fail and that throw are answered as failures", async () => {
+  test("requests that are unknown, fail or throw are answered with an error", async () => {
     const { left, right } = pair(
       {},
       {
@@ -43,7 +43,7 @@ describe("requests", () => {
     expect(await left.request("throws", {})).toEqual(rpcFailure(rpcCodes.internal, "it broke"));
   });
 
-  test("settle when the connection is closed, and are not sent after it", async () => {
+  test("pending requests fail when the connection is closed, and later ones are not sent", async () => {
     const rpc = new Rpc({ send: () => {} });
     const waiting = rpc.request("one", {});
     rpc.close("it is gone");
@@ -52,7 +52,7 @@ describe("requests", () => {
     expect([rpc.notify("three", {}), rpc.receive('{"jsonrpc":"2.0","method":"x"}')]).toEqual([false, false]);
   });
 
-  test("beyond the most that may run at once are refused", async () => {
+  test("requests above the limit of running requests are refused", async () => {
     const never = Promise.withResolvers<never>();
     const { left } = pair({}, { maxRunning: 1, onRequest: () => never.promise });
     void left.request("one", {});
@@ -61,7 +61,7 @@ describe("requests", () => {
 });
 
 describe("cancellation", () => {
-  test("settles the request here and stops the work there, whose answer is not sent twice", async () => {
+  test("a cancelled request settles here, stops the work there and gets no second answer", async () => {
     const cancel = { method: "$/cancel", field: "id" };
     const stopped = Promise.withResolvers<string>();
     const onRequest: RpcOptions["onRequest"] = (_, __, signal) =>
@@ -85,27 +85,27 @@ describe("cancellation", () => {
     ]);
   });
 
-  test("after the work was done and before its answer could be sent has what was opened for it closed", async () => {
+  test("onUnsent is called if a request is cancelled before its answer is sent", async () => {
     const cancel = { method: "$/cancel", field: "id" };
-    const room = Promise.withResolvers<void>();
+    const space = Promise.withResolvers<void>();
     let wait: Promise<void> | null = null;
     const log: string[] = [];
     const onRequest: RpcOptions["onRequest"] = () => {
-      wait = room.promise.then(() => void (wait = null));
-      return { ok: true, result: { feed: 1 }, sent: () => log.push("sent"), unsent: () => log.push("unsent") };
+      wait = space.promise.then(() => void (wait = null));
+      return { ok: true, result: { feed: 1 }, onSent: () => log.push("sent"), onUnsent: () => log.push("unsent") };
     };
-    const { left } = pair({ cancel }, { cancel, onRequest, room: () => wait });
+    const { left } = pair({ cancel }, { cancel, onRequest, whenWritable: () => wait });
     const stop = new AbortController();
     const waiting = left.request("watch", {}, stop.signal);
     await Promise.resolve();
     stop.abort();
-    room.resolve();
+    space.resolve();
     expect(await waiting).toEqual(rpcFailure(rpcCodes.cancelled, "cancelled"));
     expect(await left.request("watch", {})).toMatchObject({ ok: true });
     expect(log).toEqual(["unsent", "sent"]);
   });
 
-  test("before it is sent sends nothing", async () => {
+  test("a request with an aborted signal is not sent", async () => {
     const { left, sent } = pair();
     expect(await left.request("work", {}, AbortSignal.abort())).toMatchObject({ ok: false });
     expect(sent).toEqual([]);
@@ -114,27 +114,27 @@ describe("cancellation", () => {
 
 describe("frames", () => {
   test.each([
-    ["no JSON", "{", rpcCodes.parse],
+    ["not JSON", "{", rpcCodes.parse],
     ["a batch", "[]", rpcCodes.invalid],
     ["a number", "7", rpcCodes.invalid],
     ["neither a request nor an answer", '{"id":1}', rpcCodes.invalid],
-    ["an id that is none", '{"id":{},"method":"x"}', rpcCodes.invalid],
+    ["a message with an invalid id", '{"id":{},"method":"x"}', rpcCodes.invalid],
     ["too large", JSON.stringify({ method: "x".repeat(200) }), rpcCodes.tooLarge],
-  ])("%s is refused", (_, frame, code) => {
+  ])("a frame is refused if it is %s", (_, frame, code) => {
     const sent: string[] = [];
     const rpc = new Rpc({ send: (text) => sent.push(text), maxFrame: 150 });
     expect(rpc.receive(frame)).toBe(false);
     expect(sent.map((text) => JSON.parse(text) as unknown)).toMatchObject([{ id: null, error: { code } }]);
   });
 
-  test("that would be too large are not sent, and whoever asked is told", async () => {
+  test("frames that are too large are not sent, and the caller gets an error", async () => {
     const { left } = pair({ maxFrame: 120 }, { maxFrame: 120, onRequest: () => ({ ok: true, result: "y".repeat(200) }) });
     expect(await left.request("x".repeat(200), {})).toMatchObject({ ok: false, error: { code: rpcCodes.tooLarge } });
     expect(await left.request("small", {})).toMatchObject({ ok: false, error: { code: rpcCodes.tooLarge } });
     expect(left.notify("x".repeat(200), {})).toBe(false);
   });
 
-  test("an answer to nothing is passed over, an odd error is still one", async () => {
+  test("an answer without a request is ignored, and an error of unusual form stays an error", async () => {
     const { left } = pair();
     expect(left.receive('{"jsonrpc":"2.0","id":99,"result":1}')).toBe(true);
     const rpc = new Rpc({ send: () => {} });
@@ -143,10 +143,10 @@ describe("frames", () => {
     expect(await waiting).toEqual(rpcFailure(rpcCodes.internal, "broken"));
   });
 
-  test("notices reach whoever listens", () => {
-    const seen: unknown[] = [];
-    const { left } = pair({}, { onNotice: (method, params) => seen.push([method, params]) });
+  test("notifications are passed to the listener", () => {
+    const notifications: unknown[] = [];
+    const { left } = pair({}, { onNotification: (method, params) => notifications.push([method, params]) });
     left.notify("hello", { a: 1 });
-    expect(seen).toEqual([["hello", { a: 1 }]]);
+    expect(notifications).toEqual([["hello", { a: 1 }]]);
   });
 });

@@ -1,26 +1,27 @@
-// JSON-RPC 2.0 between two equals: requests and notices either way, cancellation, one message per frame. Knows no
-// transport and no protocol on top of it; frames are whole texts, and too large ones are refused. Nothing here throws.
+// JSON-RPC 2.0 between two peers: requests and notifications in both directions, cancellation, one message per frame.
+// Independent of transport and protocol. Frames over the size limit are refused. Nothing here throws.
+import { isRecord, type Json } from "../text/json.ts";
 
 export type RpcError = { code: number; message: string; data?: unknown };
 /**
- * `sent` is called when the answer is on its way: what belongs after it can follow. `unsent` is called instead when the
- * request was taken back by then: what was opened for it can be closed.
+ * `onSent` is called after the answer was sent, so that messages can follow it.
+ * `onUnsent` is called instead if the request was cancelled, so that opened resources can be closed.
  */
-export type RpcReply = { ok: true; result: unknown; sent?: () => void; unsent?: () => void } | { ok: false; error: RpcError };
+export type RpcReply = { ok: true; result: unknown; onSent?: () => void; onUnsent?: () => void } | { ok: false; error: RpcError };
 
 export type RpcOptions = {
-  /** One frame; how frames are told apart is the transport's. */
+  /** Sends one frame. The transport separates frames. */
   send: (frame: string) => void;
-  /** What the other side asks. Without it every request is answered with "method not found". */
+  /** Answers requests of the other side. Without it every request gets "method not found". */
   onRequest?: (method: string, params: unknown, signal: AbortSignal) => RpcReply | Promise<RpcReply>;
-  onNotice?: (method: string, params: unknown) => void;
-  /** Answers wait for it, one by one, and count as running meanwhile. Null: there is room. */
-  room?: () => Promise<void> | null;
-  /** The notice that takes a request back, and the field that names it; protocols differ in both. */
+  onNotification?: (method: string, params: unknown) => void;
+  /** Null if the connection can take more. Each answer waits for it and counts as running until then. */
+  whenWritable?: () => Promise<void> | null;
+  /** The notification that cancels a request, and its field with the request id. Protocols differ in both. */
   cancel?: { method: string; field: string };
-  /** In characters, either way. */
+  /** In characters, for both directions. */
   maxFrame?: number;
-  /** Requests of the other side that may run at once. */
+  /** Limit of requests of the other side that run at once. */
   maxRunning?: number;
 };
 
@@ -41,7 +42,6 @@ export function rpcFailure(code: number, message: string, data?: unknown): RpcRe
 }
 
 type Id = string | number;
-type Message = Record<string, unknown>;
 
 export class Rpc {
   readonly #options: RpcOptions;
@@ -56,7 +56,7 @@ export class Rpc {
     this.#maxFrame = options.maxFrame ?? 16 << 20;
   }
 
-  /** Settles in any case: with the answer, when it is taken back, and when the connection is closed. */
+  /** Never rejects. Resolves with the answer, or with an error if it is cancelled or the connection is closed. */
   request(method: string, params: unknown, signal?: AbortSignal): Promise<RpcReply> {
     if (this.#closed !== null) return Promise.resolve(rpcFailure(rpcCodes.closed, this.#closed));
     if (signal?.aborted) return Promise.resolve(cancelled);
@@ -76,40 +76,40 @@ export class Rpc {
     });
   }
 
-  /** False when it could not be sent. */
+  /** False if it could not be sent. */
   notify(method: string, params: unknown): boolean {
     return this.#closed === null && this.#send({ method, params });
   }
 
-  /** The same with params that are JSON already. */
+  /** Like `notify`, with params that are already JSON text. */
   notifyText(method: string, params: string): boolean {
     return this.#closed === null && this.#sendFrame(`{"jsonrpc":"2.0","method":${JSON.stringify(method)},"params":${params}}`);
   }
 
-  /** False when the frame is no message; the other side is told so where that is the custom. */
+  /** False if the frame is not a message. The other side gets an error. */
   receive(frame: string): boolean {
     if (this.#closed !== null) return false;
     if (frame.length > this.#maxFrame) return this.#refuse(rpcCodes.tooLarge, "the message is too large");
     const message = parse(frame);
-    if (message === null) return this.#refuse(rpcCodes.parse, "this is no JSON");
-    if (!isObject(message)) return this.#refuse(rpcCodes.invalid, "this is no message; batches are not taken");
+    if (message === null) return this.#refuse(rpcCodes.parse, "the frame is not JSON");
+    if (!isRecord(message)) return this.#refuse(rpcCodes.invalid, "the frame is not a message; batches are not supported");
     const { id, method } = message;
     if (typeof method === "string") {
-      if (id === undefined) this.#noticed(method, message["params"]);
+      if (id === undefined) this.#handleNotification(method, message["params"]);
       else if (isId(id)) void this.#answer(id, method, message["params"]);
-      else return this.#refuse(rpcCodes.invalid, "an id is a text or a number");
+      else return this.#refuse(rpcCodes.invalid, "an id must be a string or a number");
       return true;
     }
-    if (!isId(id) || !("result" in message || "error" in message)) return this.#refuse(rpcCodes.invalid, "this is no message");
-    this.#settle(id, replyIn(message));
+    if (!isId(id) || !("result" in message || "error" in message)) return this.#refuse(rpcCodes.invalid, "the frame is not a message");
+    this.#settle(id, parseReply(message));
     return true;
   }
 
-  /** Whoever waits is told why, and whoever works for the other side is stopped. */
+  /** Fails pending requests with `why` and aborts the requests that run here. */
   close(why: string): void {
     this.#closed ??= why;
     for (const id of this.#waiting.keys()) this.#settle(id, rpcFailure(rpcCodes.closed, this.#closed));
-    for (const stop of this.#running.values()) stop.abort();
+    for (const controller of this.#running.values()) controller.abort();
     this.#running.clear();
   }
 
@@ -119,27 +119,27 @@ export class Rpc {
     resolve?.(reply);
   }
 
-  #noticed(method: string, params: unknown): void {
-    const { cancel, onNotice } = this.#options;
+  #handleNotification(method: string, params: unknown): void {
+    const { cancel, onNotification: onNotice } = this.#options;
     if (method !== cancel?.method) return onNotice?.(method, params);
-    const id = isObject(params) ? params[cancel.field] : undefined;
+    const id = isRecord(params) ? params[cancel.field] : undefined;
     if (isId(id)) this.#running.get(id)?.abort();
   }
 
   async #answer(id: Id, method: string, params: unknown): Promise<void> {
-    const { onRequest, room = () => null, maxRunning = 256 } = this.#options;
+    const { onRequest, whenWritable: room = () => null, maxRunning = 256 } = this.#options;
     if (this.#running.has(id)) return this.#reply(id, rpcFailure(rpcCodes.invalid, "a request with this id is running"));
     if (this.#running.size >= maxRunning) return this.#reply(id, rpcFailure(rpcCodes.tooMany, "too many requests at once"));
     if (onRequest === undefined) return this.#reply(id, noMethod(method));
-    const stop = new AbortController();
-    this.#running.set(id, stop);
-    const reply = await answered(() => onRequest(method, params, stop.signal));
+    const controller = new AbortController();
+    this.#running.set(id, controller);
+    const reply = await runHandler(() => onRequest(method, params, controller.signal));
     for (let wait = room(); wait !== null; wait = room()) await wait;
     if (!this.#running.delete(id)) return;
-    this.#reply(id, stop.signal.aborted ? cancelled : reply);
+    this.#reply(id, controller.signal.aborted ? cancelled : reply);
     if (!reply.ok) return;
-    if (stop.signal.aborted) reply.unsent?.();
-    else reply.sent?.();
+    if (controller.signal.aborted) reply.onUnsent?.();
+    else reply.onSent?.();
   }
 
   #reply(id: Id | null, reply: RpcReply): void {
@@ -152,7 +152,7 @@ export class Rpc {
     return false;
   }
 
-  #send(message: Message): boolean {
+  #send(message: Json): boolean {
     return this.#sendFrame(JSON.stringify({ jsonrpc: "2.0", ...message }));
   }
 
@@ -169,7 +169,7 @@ export function noMethod(method: string): RpcReply {
 
 const cancelled = rpcFailure(rpcCodes.cancelled, "cancelled");
 
-async function answered(act: () => RpcReply | Promise<RpcReply>): Promise<RpcReply> {
+async function runHandler(act: () => RpcReply | Promise<RpcReply>): Promise<RpcReply> {
   try {
     return await act();
   } catch (error) {
@@ -177,12 +177,12 @@ async function answered(act: () => RpcReply | Promise<RpcReply>): Promise<RpcRep
   }
 }
 
-function replyIn(message: Message): RpcReply {
+function parseReply(message: Json): RpcReply {
   const { error } = message;
   if (!("error" in message) || error === null) return { ok: true, result: message["result"] };
-  if (!isObject(error)) return rpcFailure(rpcCodes.internal, typeof error === "string" ? error : JSON.stringify(error));
+  if (!isRecord(error)) return rpcFailure(rpcCodes.internal, typeof error === "string" ? error : JSON.stringify(error));
   const { code, message: text, data } = error;
-  return rpcFailure(typeof code === "number" ? code : rpcCodes.internal, typeof text === "string" ? text : "it gave no reason", data);
+  return rpcFailure(typeof code === "number" ? code : rpcCodes.internal, typeof text === "string" ? text : "no reason given", data);
 }
 
 function parse(frame: string): unknown {
@@ -191,10 +191,6 @@ function parse(frame: string): unknown {
   } catch {
     return null;
   }
-}
-
-function isObject(value: unknown): value is Message {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isId(value: unknown): value is Id {

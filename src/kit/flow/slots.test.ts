@@ -3,46 +3,46 @@ import { createSlots } from "./slots.ts";
 
 const never = new AbortController().signal;
 
-test("no more than the bound run at once, and the rest follow in order", async () => {
+test("at most the limit runs at once, and the rest follows in order", async () => {
   const slots = createSlots(2);
   const order: number[] = [];
-  let now = 0;
-  let most = 0;
+  let running = 0;
+  let maxRunning = 0;
   await Promise.all(
     [0, 1, 2, 3, 4].map(async (number) => {
-      const giveBack = await slots.take(never);
+      const release = await slots.take(never);
       order.push(number);
-      most = Math.max(most, ++now);
+      maxRunning = Math.max(maxRunning, ++running);
       await Promise.resolve();
-      now -= 1;
-      giveBack();
-      giveBack();
+      running -= 1;
+      release();
+      release();
     }),
   );
   expect(order).toEqual([0, 1, 2, 3, 4]);
-  expect(most).toBe(2);
+  expect(maxRunning).toBe(2);
 });
 
-test("one that waits can leave, and its place is not lost", async () => {
+test("a waiter that aborts leaves the queue, and its slot is not lost", async () => {
   const slots = createSlots(1);
-  const giveBack = await slots.take(never);
+  const release = await slots.take(never);
   const leaving = new AbortController();
-  const left = slots.take(leaving.signal).catch((reason: unknown) => reason);
+  const aborted = slots.take(leaving.signal).catch((reason: unknown) => reason);
   const next = slots.take(never);
   leaving.abort("gone");
-  expect(await left).toBe("gone");
-  giveBack();
+  expect(await aborted).toBe("gone");
+  release();
   (await next)();
   (await slots.take(never))();
 });
 
-test("what weighs more waits until enough is free, and nobody overtakes it", async () => {
+test("a heavy waiter waits until enough is free, and no later one overtakes it", async () => {
   const slots = createSlots(10);
   const { signal } = new AbortController();
   const order: string[] = [];
   const first = await slots.take(signal, 6);
-  const big = slots.take(signal, 99).then((back) => (order.push("big"), back));
-  const small = slots.take(signal, 1).then((back) => (order.push("small"), back));
+  const big = slots.take(signal, 99).then((release) => (order.push("big"), release));
+  const small = slots.take(signal, 1).then((release) => (order.push("small"), release));
   await Bun.sleep(0);
   expect(order).toEqual([]);
   first();

@@ -1,47 +1,49 @@
-// A bound on how much runs at once; the rest waits in the order it came.
+// Limits how much work runs at the same time. The rest waits in the order of arrival.
 
 export type Slots = {
   /**
-   * Resolves with the function that gives it back. What weighs more than there is takes all. Rejects with the signal's
-   * reason when it aborts first.
+   * Resolves with a function that releases the slots. A weight above the total takes all slots.
+   * Rejects with the signal's reason if it aborts first.
    */
   take: (signal: AbortSignal, weight?: number) => Promise<() => void>;
 };
 
+type Waiter = { weight: number; enter: () => void };
+
 export function createSlots(count: number): Slots {
   let free = count;
-  const waiting: { weight: number; enter: () => void }[] = [];
+  const waiters: Waiter[] = [];
 
-  const taken = (weight: number): (() => void) => {
-    let isGiven = false;
+  const occupy = (weight: number): (() => void) => {
+    let isReleased = false;
     free -= weight;
     return () => {
-      if (isGiven) return;
-      isGiven = true;
+      if (isReleased) return;
+      isReleased = true;
       free += weight;
-      for (let next = waiting[0]; next !== undefined && next.weight <= free; next = waiting[0]) {
-        waiting.shift();
+      for (let next = waiters[0]; next !== undefined && next.weight <= free; next = waiters[0]) {
+        waiters.shift();
         next.enter();
       }
     };
   };
 
   return {
-    take: (signal, wanted = 1) =>
+    take: (signal, requestedWeight = 1) =>
       new Promise((resolve, reject) => {
         if (signal.aborted) return reject(signal.reason);
-        const weight = Math.min(wanted, count);
-        if (waiting.length === 0 && weight <= free) return resolve(taken(weight));
+        const weight = Math.min(requestedWeight, count);
+        if (waiters.length === 0 && weight <= free) return resolve(occupy(weight));
         const leave = (): void => {
-          waiting.splice(waiting.indexOf(place), 1);
+          waiters.splice(waiters.indexOf(waiter), 1);
           reject(signal.reason);
         };
         const enter = (): void => {
           signal.removeEventListener("abort", leave);
-          resolve(taken(weight));
+          resolve(occupy(weight));
         };
-        const place = { weight, enter };
-        waiting.push(place);
+        const waiter: Waiter = { weight, enter };
+        waiters.push(waiter);
         signal.addEventListener("abort", leave, { once: true });
       }),
   };

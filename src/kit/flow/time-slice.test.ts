@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { runInSlices } from "./time-slice.ts";
 
-test("what is due comes between two pieces, and the work ends with its result", async () => {
+test("due callbacks run between two slices, and the result of the work is returned", async () => {
   const order: string[] = [];
   setImmediate(() => order.push("due"));
   function* work(): Generator<undefined, string> {

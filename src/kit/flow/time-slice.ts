@@ -1,6 +1,6 @@
-// Work that takes longer than anyone should wait, as a generator that rests after every piece.
+// Runs long synchronous work in slices, so that timers and other events run in between.
 
-/** Whatever else is due comes between two pieces. */
+/** `work` yields after each slice. Resolves with its return value. */
 export async function runInSlices<T>(work: Generator<undefined, T>): Promise<T> {
   for (;;) {
     const { done, value } = work.next();

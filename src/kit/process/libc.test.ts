@@ -9,9 +9,9 @@ test.if(process.platform === "linux")("what is started with a sign carries it, a
   const start = () => Bun.spawnSync(["env", "-i", "setsid", "cat", "/proc/self/limits"]).stdout.toString();
   const first = libc?.withRlimitTag(1, start);
   const second = libc?.withRlimitTag(2, start);
-  expect(first?.sign).toBe(rlimitTags.end - 2);
-  expect(limitOf(first?.started ?? "")).toBe(String(first?.sign));
-  expect(limitOf(second?.started ?? "")).toBe(String(rlimitTags.end - 3));
+  expect(first?.tag).toBe(rlimitTags.end - 2);
+  expect(limitOf(first?.result ?? "")).toBe(String(first?.tag));
+  expect(limitOf(second?.result ?? "")).toBe(String(rlimitTags.end - 3));
   expect(() => libc?.withRlimitTag(3, () => JSON.parse("no"))).toThrow();
   expect(limitOf(readFileSync("/proc/self/limits", "utf8"))).toBe(before);
 });

@@ -10,7 +10,7 @@ export type Libc = {
    * Calls `start` while the soft limit of message queues, which programs leave alone, has a value that belongs to this
    * number: whatever it starts inherits the value, and so does all that comes from it. Null where that can't be.
    */
-  withRlimitTag: <T>(number: number, start: () => T) => { started: T; sign: number | null };
+  withRlimitTag: <T>(number: number, start: () => T) => { result: T; tag: number | null };
   /** Takes a dead child off the table. */
   reap: (pid: number) => void;
   /** Whether the open file is ours alone from now on, until it is closed or this process ends. */
@@ -74,9 +74,9 @@ async function open(): Promise<Libc | null> {
           const limit = (soft: bigint) => linux?.prlimit(0, messageQueueLimit, ptr(new BigUint64Array([soft, old[1]!])), null) === 0;
           const isKnown = linux?.prlimit(0, messageQueueLimit, null, ptr(old)) === 0 && old[1]! >= BigInt(rlimitTags.end);
           const sign = rlimitTags.end - 1 - (number % (rlimitTags.end - rlimitTags.start));
-          if (!isKnown || !limit(BigInt(sign))) return { started: start(), sign: null };
+          if (!isKnown || !limit(BigInt(sign))) return { result: start(), tag: null };
           try {
-            return { started: start(), sign };
+            return { result: start(), tag: sign };
           } finally {
             limit(old[0]!);
           }

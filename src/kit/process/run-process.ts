@@ -39,7 +39,10 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessEnd> {
   await request.gate?.whenOpen();
   if (request.signal.aborted) return notStarted();
   starts += 1;
-  const { started: child, sign } = libc?.withRlimitTag(starts, () => start(request, libc)) ?? { started: start(request, null), sign: null };
+  const { result: child, tag: sign } = libc?.withRlimitTag(starts, () => start(request, libc)) ?? {
+    result: start(request, null),
+    tag: null,
+  };
   running.add(child.process.pid);
   const output = new OutputReader(child.output, request.onOutput, child.release, request.gate);
 

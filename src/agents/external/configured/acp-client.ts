@@ -48,7 +48,7 @@ class AcpDialogue {
     this.#out = out;
     this.#rpc = new Rpc({
       send: (frame) => out.write(`${frame}\n`),
-      onNotice: (method, params) => this.#noticed(method, params),
+      onNotification: (method, params) => this.#noticed(method, params),
       onRequest: (method, params) => this.#asked(method, params),
     });
     void this.#converse().then((stop) => this.#finish(stop));

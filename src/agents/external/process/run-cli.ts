@@ -58,7 +58,7 @@ export async function runCli(run: RunCliOptions): Promise<CliExit> {
   await run.gate?.whenOpen();
   const startedAt = performance.now();
   const mark = callTag(newExecutorTag(), 1);
-  const child = run.libc?.withRlimitTag(0, () => start(run, mark.env)).started ?? start(run, mark.env);
+  const child = run.libc?.withRlimitTag(0, () => start(run, mark.env)).result ?? start(run, mark.env);
   const family: ProcessFamily = { root: child.pid, envTag: mark.entry };
   const stop = () => void endFamily(family, graceMs);
   let frozen: number[] = [];
