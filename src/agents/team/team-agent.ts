@@ -1,5 +1,5 @@
-// The agent behind `skein team`: it has others work, each in a sub-session with a place of its own, and itself does
-// nothing but record what happens. What it leaves on the path is enough to go on from after any interruption.
+// The agent behind `skein team`: runs members in sub-sessions with their own workspaces and records their events as nodes.
+// Those nodes are its only state, so that it can continue after any interruption.
 import { Fault } from "../../protocol/api/error.ts";
 import type { EnforcedPolicy, Policy } from "../../protocol/api/policy.ts";
 import type { Agent } from "../../protocol/api/ports.ts";
@@ -8,11 +8,11 @@ import type { TeamDeps } from "./run/team-run.ts";
 
 export type TeamAgentDeps = TeamDeps & {
   enforced: (policy: Policy) => Promise<EnforcedPolicy>;
-  /** Throws where nobody has such a name. */
+  /** Throws for an unknown agent. */
   requireAgent: (name: string, model: string | null) => void;
 };
 
-/** What it needs is loaded with the first team. */
+/** Loads its code with the first team, to keep startup fast. */
 export function teamAgent(deps: TeamAgentDeps): Agent {
   return {
     name: "team",

@@ -1,9 +1,10 @@
-// Where a team is on disk: what its members have in common, their mail and their work, and what each is told of it in its
-// environment. Everything in here is outside of the walls; a member may write only its own places.
+// The files of a team: its directories, its log, the list of members, and the environment of a member. A member can write only
+// its workspace, `shared` and its outbox.
 import { appendFileSync, chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { openJsonLog } from "../../kit/files/json-log.ts";
 import { processStartTime } from "../../kit/process/processes.ts";
+import { shellQuote } from "../../kit/text/shell-quote.ts";
 import { replaceFile } from "../../kit/files/replace-file.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import { shortId, type Node } from "../../protocol/tree/node.ts";
@@ -30,27 +31,27 @@ export function teamPaths(project: string, team: string): TeamPaths {
 
 const mode = { recursive: true, mode: 0o700 } as const;
 
-/** Also what was there already is as it has to be afterwards. `self` is how this program is started. */
-export function createTeamDirectory(paths: TeamPaths, self: readonly string[]): void {
+/** Creates or repairs the directory. `selfCommand` starts skein. */
+export function createTeamDirectory(paths: TeamPaths, selfCommand: readonly string[]): void {
   const teams = dirname(paths.root);
   for (const directory of [dirname(teams), teams, ...Object.values(paths)]) {
     mkdirSync(directory, mode);
-    // A repository can bring a link with it that leads elsewhere.
-    if (!lstatSync(directory).isDirectory()) throw new Fault("file-unwritable", `${directory} is no directory of the project's own`);
+    // A cloned repository may contain a link that leads elsewhere.
+    if (!lstatSync(directory).isDirectory()) throw new Fault("file-unwritable", `${directory} is not a directory inside the project`);
   }
   replaceFile(join(teams, ".gitignore"), "*\n", { file: 0o644, directory: 0o700 });
-  const words = self.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
+  const command = selfCommand.map(shellQuote).join(" ");
   const program = join(paths.bin, "skein");
-  replaceFile(program, `#!/bin/sh\nexec ${words} "$@"\n`, { file: 0o755, directory: 0o700 });
+  replaceFile(program, `#!/bin/sh\nexec ${command} "$@"\n`, { file: 0o755, directory: 0o700 });
   chmodSync(program, 0o755);
 }
 
-/** Of its own: the project's is only read from. */
+/** The team's own repository; the project's repository is never written. */
 export function teamRepository({ root }: TeamPaths, project: string): TeamRepository {
   return { project, repository: join(root, "repo.git") };
 }
 
-/** Where wishes for further members are left. */
+/** The directory for requests to add members. */
 export function addedMembersDirectory({ root }: TeamPaths): string {
   return join(root, "asked");
 }
@@ -59,7 +60,7 @@ export function mailDirectory(paths: TeamPaths, member: string): string {
   return join(paths.mail, member);
 }
 
-/** Who is in the team, for its members and for whoever looks; whole at every moment. */
+/** Writes the list of members for the members themselves. Replaces the file, so that a reader never sees half of it. */
 export function writeRoster(paths: TeamPaths, team: TeamRecord): void {
   const members = membersOf(team).map(({ id, plan, instance, agent, model, session, state, workspace, phase }) => ({
     id,
@@ -77,43 +78,43 @@ export function writeRoster(paths: TeamPaths, team: TeamRecord): void {
   const { objective, strategy } = team.wish;
   const text = `${JSON.stringify({ team_id: team.id, objective, strategy, members }, null, 2)}\n`;
   const file = join(paths.shared, "team.json");
-  // Members can write here, and so put a directory in its way.
+  // Members can write here and might create a directory with this name.
   if (lstatSync(file, { throwIfNoEntry: false })?.isDirectory() === true) rmSync(file, { recursive: true });
   replaceFile(file, text, { file: 0o600, directory: 0o700 });
 }
 
-export function logEvent(paths: TeamPaths, team: string, happened: TeamEvent): void {
-  appendFileSync(logPath(paths), `${JSON.stringify(logLine(team, happened, Date.now()))}\n`, { mode: 0o600 });
+export function logEvent(paths: TeamPaths, team: string, event: TeamEvent): void {
+  appendFileSync(logPath(paths), `${JSON.stringify(logLine(team, event, Date.now()))}\n`, { mode: 0o600 });
 }
 
-/** What was recorded and could not be logged any more is logged now: a line for each note, in their order. */
+/** Appends the log lines that a crash prevented: the log has one line for each recorded event, in order. */
 export function repairLog(paths: TeamPaths, team: string, path: readonly Node[], warn: (message: string) => void): void {
   const log = openJsonLog(logPath(paths), warn);
-  const notes = path.flatMap((node) => {
-    const happened = teamEventOf(node);
-    return happened === null ? [] : [logLine(team, happened, node.at)];
+  const lines = path.flatMap((node) => {
+    const event = teamEventOf(node);
+    return event === null ? [] : [logLine(team, event, node.at)];
   });
-  for (const line of notes.slice(log.lines.length)) log.append(line);
+  for (const line of lines.slice(log.lines.length)) log.append(line);
   log.close();
 }
 
-/** A team as its log tells it, for whoever finds a directory and no session: null before it began. Throws what is no such log. */
+/** Reads a team from its log, for a directory whose session is gone. Null if the team never started; throws for an invalid log. */
 export function readLoggedTeam(paths: TeamPaths): TeamRecord | null {
   const lines = existsSync(logPath(paths)) ? readFileSync(logPath(paths), "utf8").split("\n").slice(0, -1) : [];
   const [first, ...rest] = lines.map((line) => JSON.parse(line) as ReturnType<typeof logLine>);
   if (first === undefined) return null;
-  const created = eventIn(first);
-  if (created.event !== "session_created") throw new Error("the log does not begin with a team");
+  const created = parseEvent(first);
+  if (created.event !== "session_created") throw new Error("the log does not start with session_created");
   const team = newTeamRecord(first.session_id, created);
-  for (const line of rest) applyTeamEvent(team, eventIn(line));
+  for (const line of rest) applyTeamEvent(team, parseEvent(line));
   return team;
 }
 
-function eventIn({ event, data }: ReturnType<typeof logLine>): TeamEvent {
+function parseEvent({ event, data }: ReturnType<typeof logLine>): TeamEvent {
   return { event, ...(fromJsonCase(data) as object) } as TeamEvent;
 }
 
-/** Who leads the team now, for those who do not see the lease of its session. */
+/** Names the process that runs the team, for processes that use another store and can't see the lease. Returns the undo. */
 export function markLeader({ root }: TeamPaths): () => void {
   const file = join(root, leaderFile);
   replaceFile(file, JSON.stringify({ pid: process.pid, started: processStartTime(process.pid) }), { file: 0o600, directory: 0o700 });
@@ -139,42 +140,42 @@ function logLine(team: string, { event, ...data }: TeamEvent, at: number) {
   return { timestamp: new Date(at).toISOString(), event, session_id: team, data: toJsonCase(data) };
 }
 
-export type MemberEnvironmentInput = { team: string; project: string; place: TeamPaths; wish: TeamRequest; path: string };
+export type MemberEnvironmentInput = { team: string; project: string; paths: TeamPaths; wish: TeamRequest; path: string };
 
-/** `MAOS_*` and `SKEIN_*` one to one; only the team's session has a name of its own, because a member has its own session. */
+/** Each variable exists as `MAOS_*` and `SKEIN_*`. Only the team's session is SKEIN_TEAM_ID, because SKEIN_SESSION_ID is the member's. */
 export function memberEnvironment(
   member: Member,
   role: Role,
-  { team, project, place, wish, path }: MemberEnvironmentInput,
+  { team, project, paths, wish, path }: MemberEnvironmentInput,
 ): Record<string, string> {
   const isCustom = role.origin !== "built-in";
-  const facts: Record<string, string> = {
+  const values: Record<string, string> = {
     AGENT_ID: member.id,
     AGENT_ROLE: role.name,
     AGENT_INSTANCE: String(member.instance),
     WORKSPACE: member.workspace.directory,
-    SHARED_CONTEXT: place.shared,
-    MESSAGE_DIR: mailDirectory(place, member.id),
+    SHARED_CONTEXT: paths.shared,
+    MESSAGE_DIR: mailDirectory(paths, member.id),
     PROJECT_ROOT: project,
-    SESSION_OBJECTIVE: plainWords(wish.objective),
+    SESSION_OBJECTIVE: plainLine(wish.objective),
     SESSION_STRATEGY: wish.strategy,
     TIMEOUT_MINUTES: String(Math.ceil(role.timeoutMs / 60_000)),
     MAX_MEMORY_MB: String(role.maxMemoryMb),
-    ...(isCustom ? { AGENT_ROLE_DESC: plainWords(role.description), AGENT_ROLE_RESPONSIBILITIES: plainWords(role.prompt) } : {}),
+    ...(isCustom ? { AGENT_ROLE_DESC: plainLine(role.description), AGENT_ROLE_RESPONSIBILITIES: plainLine(role.prompt) } : {}),
   };
-  const both = Object.entries(facts).flatMap(([name, value]) => [
+  const entries = Object.entries(values).flatMap(([name, value]) => [
     [`MAOS_${name}`, value],
     [`SKEIN_${name}`, value],
   ]);
-  return { ...Object.fromEntries(both), MAOS_SESSION_ID: team, SKEIN_TEAM_ID: team, PATH: `${place.bin}:${path}` };
+  return { ...Object.fromEntries(entries), MAOS_SESSION_ID: team, SKEIN_TEAM_ID: team, PATH: `${paths.bin}:${path}` };
 }
 
-const mostWords = 4_000;
+const maxLineLength = 4_000;
 
-/** One line without control characters: a variable is read by programs that we don't know. */
-function plainWords(text: string): string {
+/** One line without control characters, because unknown programs read these variables. */
+function plainLine(text: string): string {
   return text
     .replaceAll(/[\p{Cc}\s]+/gu, " ")
     .trim()
-    .slice(0, mostWords);
+    .slice(0, maxLineLength);
 }

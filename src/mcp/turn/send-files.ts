@@ -6,6 +6,7 @@ import type { Node } from "../../protocol/tree/node.ts";
 import { bareTurn, configuredTurn } from "../../protocol/api/turn-options.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 import { requireSendable, type ContextPath } from "./context-paths.ts";
+import { shellQuote } from "../../kit/text/shell-quote.ts";
 import { groupDigits } from "../../kit/text/cut-text.ts";
 
 /** About 100,000 tokens in all, which leaves space for the conversation. */
@@ -46,15 +47,11 @@ function isCopy(node: Node, { path, stat }: ContextPath): boolean {
 
 async function copyFile(api: Api, session: string, { path }: ContextPath): Promise<void> {
   const { policy } = configuredTurn(await api.config.values());
-  const file = quoted(path);
+  const file = shellQuote(path);
   const command = `if [ -s ${file} ] && ! grep -qI '' ${file}; then echo 'it is not text' >&2; exit 1; fi; cat -- ${file}`;
   const copies = { source: "file", identifier: path, sentBytes: budgetBytes };
   for await (const event of api.turn.start({ ...bareTurn(session, policy), command, copies })) {
     if (event.type === "turn.ended" && event.turn.error !== null)
       throw new Fault("file-unreadable", `context: ${path} can't be read: ${event.turn.error.message}`);
   }
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -38,9 +38,11 @@ test.each(tiers)("a member behind %s sends, reads, lists and reports, and can fo
     team: "one",
     members: members.map((one) => ({ ...one, workspace: join(work, one.key) })),
     hasEnded: () => false,
-    onMessage: async (sent) => void seen.sent.push(sent),
-    onReport: async (_member, report) => void seen.reports.push(report),
-    onRefused: async (refused) => void seen.refused.push(refused),
+    record: async (entry) => {
+      if (entry.event === "message_sent") seen.sent.push(entry.sent);
+      else if (entry.event === "agent_reported") seen.reports.push(entry.report);
+      else seen.refused.push(entry.refused);
+    },
     deliver: async () => "given",
     warn: () => {},
     onFault: (error) => {

@@ -27,9 +27,9 @@ test("a member's calls become its mail, a refused one returns the reason, and ou
     team: "t",
     members: [member("a"), member("b")],
     hasEnded: () => false,
-    onMessage: async () => {},
-    onReport: async (_member, report) => void reports.push(report),
-    onRefused: async () => {},
+    record: async (entry) => {
+      if (entry.event === "agent_reported") reports.push(entry.report);
+    },
     deliver: async () => "waits",
     warn: () => {},
     onFault: (error) => {

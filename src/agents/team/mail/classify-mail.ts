@@ -1,5 +1,5 @@
-// What becomes of a file that lay in a member's outbox: a message with those that it reaches, a report, or a refusal.
-// Who sent it is whose outbox it was; what it points at lies in the shared context or in the sender's workspace.
+// Decides what a file from a member's outbox is: a message with its addressees, a report, or a refusal. The owner of the outbox
+// is the sender. Paths must be in the shared context or in the sender's workspace.
 import { resolveContained } from "../../../kit/files/contained-path.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import type { ParsedMail } from "../../../protocol/team/read-mail.ts";
@@ -17,63 +17,77 @@ export type MailSender = { names: readonly string[]; id: string; workspace: stri
 
 export type MailTeam = { members: readonly AddressableMember[]; hasEnded: (id: string) => boolean; shared: string };
 
-export function classifyMail(read: ParsedMail, claim: ClaimedFile, file: string, sender: MailSender, team: MailTeam): MailEntry {
-  const { id, at } = claim;
+/** Id, sender and time of an entry. */
+export function headOf(entry: MailEntry): { id: string; from: string; at: number } {
+  if (entry.event === "message_sent") return { id: entry.sent.id, from: entry.sent.from, at: entry.sent.sentAt };
+  return entry.event === "message_refused" ? entry.refused : entry;
+}
+
+/** The message of an entry, and the notice to its sender if there is one. */
+export function messagesOf(entry: MailEntry): SentMessage[] {
+  const notice = deliveryNotice(entry);
+  return [...(entry.event === "message_sent" ? [entry.sent] : []), ...(notice === null ? [] : [notice])];
+}
+
+/** `file` is its name in the outbox. */
+export function classifyMail(mail: ParsedMail, source: ClaimedFile & { file: string }, sender: MailSender, team: MailTeam): MailEntry {
+  const { id, at, file } = source;
   const from = sender.id;
   const refuse = (reason: string): MailEntry => ({ event: "message_refused", refused: { id, from, at, file, reason } });
-  if (read.type === "refused") return refuse(read.reason);
-  if (read.from !== null && !sender.names.includes(read.from))
-    return refuse(`it says that it is from "${read.from}", and lay in the outbox of ${from}`);
-  const places = [sender.workspace, team.shared].filter((place) => place !== null);
-  const warnings = [...read.warnings];
-  if (read.type === "report") {
-    const report = withPaths(read.report, places, warnings);
+  if (mail.type === "refused") return refuse(mail.reason);
+  if (mail.from !== null && !sender.names.includes(mail.from))
+    return refuse(`it says that it is from "${mail.from}", but was in the outbox of ${from}`);
+  const directories = [sender.workspace, team.shared].filter((directory) => directory !== null);
+  const warnings = [...mail.warnings];
+  if (mail.type === "report") {
+    const report = withAbsolutePaths(mail.report, directories, warnings);
     return typeof report === "string" ? refuse(report) : { event: "agent_reported", id, from, at, report, warnings };
   }
   const attachments: string[] = [];
-  for (const path of read.message.attachments) {
-    const found = resolvePath(path, places);
-    if ("problem" in found) return refuse(found.problem);
-    attachments.push(found.path);
+  for (const path of mail.message.attachments) {
+    const resolved = resolvePath(path, directories);
+    if ("problem" in resolved) return refuse(resolved.problem);
+    attachments.push(resolved.path);
   }
-  const sent: SentMessage = { ...read.message, attachments, id, from, sentAt: at, ...routeMessage(read.message, from, team) };
+  const sent: SentMessage = { ...mail.message, attachments, id, from, sentAt: at, ...routeMessage(mail.message, from, team) };
   return { event: "message_sent", sent, warnings };
 }
 
-/** The report with absolute paths, or why it is refused. An output that is not there is only left out. */
-function withPaths(report: Report, places: string[], warnings: string[]): Report | string {
+/** Returns a string if the report is refused. A missing output is only left out, with a warning. */
+function withAbsolutePaths(report: Report, directories: string[], warnings: string[]): Report | string {
   if (report.type === "artifact") {
-    const found = resolvePath(report.path, places);
-    return "problem" in found ? found.problem : { ...report, path: found.path };
+    const resolved = resolvePath(report.path, directories);
+    return "problem" in resolved ? resolved.problem : { ...report, path: resolved.path };
   }
   if (report.type !== "complete") return report;
   const outputs: string[] = [];
   for (const path of report.outputs) {
-    const found = resolvePath(path, places);
-    if (!("problem" in found)) outputs.push(found.path);
-    else if (found.isOutside) return found.problem;
-    else warnings.push(found.problem);
+    const resolved = resolvePath(path, directories);
+    if (!("problem" in resolved)) outputs.push(resolved.path);
+    else if (resolved.isOutside) return resolved.problem;
+    else warnings.push(resolved.problem);
   }
   return { ...report, outputs };
 }
 
 type ResolvedPath = { path: string } | { problem: string; isOutside: boolean };
 
-function resolvePath(path: string, places: readonly string[]): ResolvedPath {
-  const found = resolveContained(path, places);
-  if ("path" in found) return found;
-  const shown = `"${path.slice(0, 200)}"`;
-  const isOutside = found.problem === "outside";
+function resolvePath(path: string, directories: readonly string[]): ResolvedPath {
+  const resolved = resolveContained(path, directories);
+  if ("path" in resolved) return resolved;
+  const quoted = `"${path.slice(0, 200)}"`;
+  const isOutside = resolved.problem === "outside";
   return {
-    problem: isOutside ? `${shown} is outside of the shared context and the sender's workspace` : `nothing is at ${shown}`,
+    problem: isOutside ? `${quoted} is outside of the shared context and the sender's workspace` : `there is no file ${quoted}`,
     isOutside,
   };
 }
 
-/** What the sender is told when something of it did not arrive. */
-export function deliveryNotice(entry: MailEntry): SentMessage | null {
+/** A notice to the sender of mail that was refused or did not reach an addressee; null if there is no need. */
+function deliveryNotice(entry: MailEntry): SentMessage | null {
   if (entry.event === "agent_reported") return null;
-  const told = (id: string, at: number, to: string, subject: string, body: string): SentMessage => ({
+  const { id, from: to, at } = headOf(entry);
+  const notice = (subject: string, body: string): SentMessage => ({
     id: `n${id}`,
     from: skeinAddress,
     to: [to],
@@ -89,18 +103,17 @@ export function deliveryNotice(entry: MailEntry): SentMessage | null {
     undelivered: [],
   });
   if (entry.event === "message_refused") {
-    const { id, at, from, reason } = entry.refused;
-    return told(id, at, from, "refused", `What you left as ${refusedFilesText(entry.refused)} was refused: ${reason}.`);
+    return notice("refused", `Your file ${refusedFilesText(entry.refused)} was refused: ${entry.refused.reason}.`);
   }
   const { sent } = entry;
-  // Those who have ended among many are told in the log.
-  const missed = sent.undelivered.filter(({ to }) => sent.to.includes(to));
+  // Members of a role or `all` that have ended are only logged.
+  const missed = sent.undelivered.filter((addressee) => sent.to.includes(addressee.to));
   if (missed.length === 0) return null;
-  const lines = missed.map(({ to, reason }) => `${to}: ${reason}`);
-  return told(sent.id, sent.sentAt, sent.from, "not delivered", `Your message ${sent.id} did not reach ${lines.join("; ")}.`);
+  const lines = missed.map((addressee) => `${addressee.to}: ${addressee.reason}`);
+  return notice("not delivered", `Your message ${sent.id} did not reach ${lines.join("; ")}.`);
 }
 
-/** What the sender is told who waited for it. */
+/** The result for a sender that waits. Throws for refused mail. */
 export function deliveryText(entry: MailEntry): string {
   if (entry.event === "message_refused") throw new Fault("usage", entry.refused.reason);
   if (entry.event === "agent_reported") return "reported";

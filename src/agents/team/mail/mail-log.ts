@@ -1,18 +1,18 @@
-// What the mail of a team remembers: `traffic.jsonl` has a line for all that was taken up, `given.jsonl` says what of it
-// its readers were given. A line of the first is the moment from which a message is sent; both outlive any crash.
+// The log of a team's mail: `traffic.jsonl` has a line for each entry, `given.jsonl` for each delivery. A message counts as
+// sent once its line in traffic.jsonl is written. Both files survive a crash.
 import { join } from "node:path";
 import { openJsonLog } from "../../../kit/files/json-log.ts";
 import { parseMailValue, parseSentMessage } from "../../../protocol/team/read-mail.ts";
 import { messageRecord, reportRecord, type SentMessage } from "../../../protocol/team/mail.ts";
-import { deliveryNotice, type MailEntry } from "./classify-mail.ts";
+import { headOf, messagesOf, type MailEntry } from "./classify-mail.ts";
 
 export type MailLog = {
   find: (id: string) => MailEntry | null;
   add: (entry: MailEntry) => void;
-  /** When the latest was taken up. */
+  /** The time of the latest entry. */
   latest: () => number;
-  /** How many files of its owner were told as refused all at once. */
-  countTold: (owner: string) => number;
+  /** Number of files over the quota that were refused so far. */
+  countOverQuota: (owner: string) => number;
   waitingFor: (member: string) => SentMessage[];
   markGiven: (member: string, ids: readonly string[]) => void;
   close: () => void;
@@ -23,42 +23,41 @@ export function openMailLog(directory: string, team: string, warn: (message: str
   const given = openJsonLog(join(directory, "given.jsonl"), warn);
   const entries = new Map<string, MailEntry>();
   const waiting = new Map<string, Map<string, SentMessage>>();
-  const told = new Map<string, number>();
+  const overQuota = new Map<string, number>();
   let latest = 0;
 
-  const remember = (entry: MailEntry): void => {
-    entries.set(idOf(entry), entry);
-    latest = Math.max(latest, timeOf(entry));
+  const index = (entry: MailEntry): void => {
+    const { id, at } = headOf(entry);
+    entries.set(id, entry);
+    latest = Math.max(latest, at);
     if (entry.event === "message_refused" && entry.refused.count !== undefined)
-      told.set(entry.refused.from, (told.get(entry.refused.from) ?? 0) + entry.refused.count);
-    for (const sent of [entry.event === "message_sent" ? entry.sent : null, deliveryNotice(entry)]) {
-      for (const member of sent?.delivered ?? []) waiting.set(member, (waiting.get(member) ?? new Map()).set(sent!.id, sent!));
-    }
+      overQuota.set(entry.refused.from, (overQuota.get(entry.refused.from) ?? 0) + entry.refused.count);
+    for (const sent of messagesOf(entry))
+      for (const member of sent.delivered) waiting.set(member, (waiting.get(member) ?? new Map()).set(sent.id, sent));
   };
-  const forget = (member: string, ids: readonly string[]): string[] => ids.filter((id) => waiting.get(member)?.delete(id) === true);
+  const removeWaiting = (member: string, ids: readonly string[]): void => ids.forEach((id) => waiting.get(member)?.delete(id));
 
   for (const line of traffic.lines) {
-    const entry = entryOf(line as Record<string, unknown>);
-    if (entry === null) warn(`traffic.jsonl has a line that is no mail: ${JSON.stringify(line).slice(0, 100)}`);
-    else remember(entry);
+    const entry = parseEntry(line as Record<string, unknown>);
+    if (entry === null) warn(`traffic.jsonl has a line that is not mail: ${JSON.stringify(line).slice(0, 100)}`);
+    else index(entry);
   }
-  for (const line of given.lines as { agent: string; ids: string[] }[]) forget(line.agent, line.ids);
+  for (const line of given.lines as { agent: string; ids: string[] }[]) removeWaiting(line.agent, line.ids);
 
   return {
     find: (id) => entries.get(id) ?? null,
     add: (entry) => {
-      traffic.append(recordOf(entry, team));
-      remember(entry);
+      traffic.append(entryRecord(entry, team));
+      index(entry);
     },
     latest: () => latest,
-    countTold: (owner) => told.get(owner) ?? 0,
+    countOverQuota: (owner) => overQuota.get(owner) ?? 0,
     waitingFor: (member) => [...(waiting.get(member)?.values() ?? [])],
     markGiven: (member, ids) => {
-      const waits = waiting.get(member);
-      const first = ids.filter((id) => waits?.has(id) === true);
-      if (first.length === 0) return;
-      given.append({ agent: member, ids: first });
-      forget(member, first);
+      const newIds = ids.filter((id) => waiting.get(member)?.has(id) === true);
+      if (newIds.length === 0) return;
+      given.append({ agent: member, ids: newIds });
+      removeWaiting(member, newIds);
     },
     close: () => {
       traffic.close();
@@ -67,30 +66,20 @@ export function openMailLog(directory: string, team: string, warn: (message: str
   };
 }
 
-function idOf(entry: MailEntry): string {
-  if (entry.event === "message_sent") return entry.sent.id;
-  return entry.event === "message_refused" ? entry.refused.id : entry.id;
-}
-
-function timeOf(entry: MailEntry): number {
-  if (entry.event === "message_sent") return entry.sent.sentAt;
-  return entry.event === "message_refused" ? entry.refused.at : entry.at;
-}
-
-function recordOf(entry: MailEntry, team: string): object {
+function entryRecord(entry: MailEntry, team: string): object {
   const { event } = entry;
   if (event === "message_refused") {
     const { at, ...rest } = entry.refused;
     return { event, ...rest, timestamp: new Date(at).toISOString() };
   }
-  const warned = entry.warnings.length === 0 ? {} : { warnings: entry.warnings };
-  if (event === "message_sent") return { event, ...messageRecord(entry.sent, team), ...warned };
+  const warningsField = entry.warnings.length === 0 ? {} : { warnings: entry.warnings };
+  if (event === "message_sent") return { event, ...messageRecord(entry.sent, team), ...warningsField };
   const { id, from, at, report } = entry;
-  return { event, id, from, timestamp: new Date(at).toISOString(), report: reportRecord(report), ...warned };
+  return { event, id, from, timestamp: new Date(at).toISOString(), report: reportRecord(report), ...warningsField };
 }
 
-/** The same back; null for a line that we did not write. */
-function entryOf(line: Record<string, unknown>): MailEntry | null {
+/** Null for a line that skein did not write. */
+function parseEntry(line: Record<string, unknown>): MailEntry | null {
   const { event, id, from, file, reason } = line as Record<string, string>;
   const at = Date.parse(String(line["timestamp"]));
   const warnings = (line["warnings"] ?? []) as string[];
@@ -103,6 +92,6 @@ function entryOf(line: Record<string, unknown>): MailEntry | null {
     const sent = parseSentMessage(line);
     return sent === null ? null : { event, sent, warnings };
   }
-  const read = event === "agent_reported" ? parseMailValue(line["report"]) : null;
-  return read?.type === "report" ? { event: "agent_reported", id, from, at, report: read.report, warnings } : null;
+  const mail = event === "agent_reported" ? parseMailValue(line["report"]) : null;
+  return mail?.type === "report" ? { event: "agent_reported", id, from, at, report: mail.report, warnings } : null;
 }

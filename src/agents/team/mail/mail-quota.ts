@@ -1,26 +1,26 @@
-// How much mail a member may leave in one turn. Readers pay for every word of it, and one that floods must not keep the
-// others from being heard. The person has no such bound.
+// Limits the mail of a member in one turn. Readers pay for every word, and one member must not block the others. The user
+// (`person`) has no limit.
 import { mailLimits, personAddress } from "../../../protocol/team/mail.ts";
 
 export type MailQuota = {
-  /** A turn of it begins, and its share is whole. */
-  begin: (member: string) => void;
-  /** One file of it was taken up. */
-  take: (member: string, bytes: number) => void;
+  /** Resets the quota for a new turn. */
+  startTurn: (member: string) => void;
+  /** Counts one file. */
+  count: (member: string, bytes: number) => void;
   isUsedUp: (member: string) => boolean;
 };
 
 export function createMailQuota(): MailQuota {
-  const taken = new Map<string, { files: number; bytes: number }>();
-  const of = (member: string) => taken.get(member) ?? { files: 0, bytes: 0 };
+  const counts = new Map<string, { files: number; bytes: number }>();
+  const countOf = (member: string) => counts.get(member) ?? { files: 0, bytes: 0 };
   return {
-    begin: (member) => void taken.delete(member),
-    take: (member, bytes) => {
-      const so = of(member);
-      taken.set(member, { files: so.files + 1, bytes: so.bytes + bytes });
+    startTurn: (member) => void counts.delete(member),
+    count: (member, bytes) => {
+      const previous = countOf(member);
+      counts.set(member, { files: previous.files + 1, bytes: previous.bytes + bytes });
     },
     isUsedUp: (member) => {
-      const { files, bytes } = of(member);
+      const { files, bytes } = countOf(member);
       return member !== personAddress && (files >= mailLimits.turnFiles || bytes >= mailLimits.turnBytes);
     },
   };

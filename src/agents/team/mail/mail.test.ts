@@ -5,12 +5,12 @@ import { join } from "node:path";
 import { dropFile, newDropId } from "../../../kit/files/drop-file.ts";
 import { mailLimits, type RefusedMessage, type SentMessage } from "../../../protocol/team/mail.ts";
 import type { Report } from "../../../protocol/team/team.ts";
-import { deliveryText } from "./classify-mail.ts";
+import { deliveryText, type MailEntry } from "./classify-mail.ts";
 import { openMail, type Mail, type MailMember, type MailOptions } from "./mail.ts";
 
 let directory: string;
 let mail: Mail;
-const seen = {
+const recordedMail = {
   messages: [] as SentMessage[],
   reports: [] as [string, Report][],
   refused: [] as RefusedMessage[],
@@ -40,14 +40,12 @@ async function open(more: Partial<MailOptions> = {}): Promise<Mail> {
     team: "the-team",
     members: members(),
     hasEnded: (id) => ended.has(id),
-    onMessage: async (sent) => void seen.messages.push(sent),
-    onReport: async (id, report) => void seen.reports.push([id, report]),
-    onRefused: async (refused) => void seen.refused.push(refused),
+    record: async (entry) => collect(entry),
     deliver: async (id, sent) => {
-      if (runs) seen.given.push(`${id} ${sent.body}`);
+      if (runs) recordedMail.given.push(`${id} ${sent.body}`);
       return runs ? "given" : "waits";
     },
-    warn: (message) => void seen.warned.push(message),
+    warn: (message) => void recordedMail.warned.push(message),
     onFault: (error) => {
       throw error;
     },
@@ -55,7 +53,13 @@ async function open(more: Partial<MailOptions> = {}): Promise<Mail> {
   });
 }
 
-/** A file as someone writes it by hand, who has finished. */
+function collect(entry: MailEntry): void {
+  if (entry.event === "message_sent") recordedMail.messages.push(entry.sent);
+  else if (entry.event === "agent_reported") recordedMail.reports.push([entry.from, entry.report]);
+  else recordedMail.refused.push(entry.refused);
+}
+
+/** A finished file, written in place as without `skein msg`. */
 function leave(id: string, name: string, content: string | object): void {
   const path = join(outbox(id), name);
   writeFileSync(path, typeof content === "string" ? content : JSON.stringify(content));
@@ -64,8 +68,8 @@ function leave(id: string, name: string, content: string | object): void {
 
 beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), "skein-mail-"));
-  for (const place of ["shared", "work/design", "work/api", "work/ui"]) mkdirSync(join(directory, place), { recursive: true });
-  for (const list of Object.values(seen)) list.length = 0;
+  for (const path of ["shared", "work/design", "work/api", "work/ui"]) mkdirSync(join(directory, path), { recursive: true });
+  for (const list of Object.values(recordedMail)) list.length = 0;
   ended.clear();
   runs = true;
   mail = await open();
@@ -76,13 +80,13 @@ afterEach(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-test("a message is put before all it is for, once, with everything it says, and is in the log", async () => {
+test("a message is delivered once to all addressees, with all its fields, and is logged", async () => {
   writeFileSync(join(directory, "shared/design.md"), "x");
   leave(design, "to-all.json", { to: "all", type: "handoff", subject: "design", body: { content: "read it", attachments: ["design.md"] } });
   await mail.sweep();
-  expect(seen.messages).toMatchObject([{ from: design, kind: "handoff", delivered: [api, ui], undelivered: [] }]);
-  expect(seen.given).toEqual([`${api} read it`, `${ui} read it`]);
-  const [id, at] = [seen.messages[0]!.id, seen.messages[0]!.sentAt];
+  expect(recordedMail.messages).toMatchObject([{ from: design, kind: "handoff", delivered: [api, ui], undelivered: [] }]);
+  expect(recordedMail.given).toEqual([`${api} read it`, `${ui} read it`]);
+  const [id, at] = [recordedMail.messages[0]!.id, recordedMail.messages[0]!.sentAt];
   for (const to of [api, ui]) expect(inbox(to)).toEqual([`${at}-${design}-${id}.json`]);
   expect(JSON.parse(inboxTexts(api)[0]!)).toMatchObject({
     session_id: "the-team",
@@ -93,49 +97,49 @@ test("a message is put before all it is for, once, with everything it says, and 
   expect(readdirSync(outbox(design))).toEqual([]);
   expect(readFileSync(join(directory, "traffic.jsonl"), "utf8")).toContain('"event":"message_sent"');
   await mail.sweep();
-  expect(seen.messages).toHaveLength(1);
+  expect(recordedMail.messages).toHaveLength(1);
 });
 
-test("what a watcher sees is taken up by itself", async () => {
-  const heard = Promise.withResolvers<SentMessage>();
+test("a new file is noticed without a sweep", async () => {
+  const recorded = Promise.withResolvers<MailEntry>();
   await mail.close();
-  mail = await open({ onMessage: async (sent) => heard.resolve(sent) });
+  mail = await open({ record: async (entry) => recorded.resolve(entry) });
   dropFile(outbox(api), newDropId(), JSON.stringify({ to: "design", body: "done" }));
-  expect(await heard.promise).toMatchObject({ from: api, delivered: [design], body: "done" });
+  expect(await recorded.promise).toMatchObject({ sent: { from: api, delivered: [design], body: "done" } });
 });
 
-test("reports come as they are meant, with paths that can be followed; what a member only guessed is warned of", async () => {
+test("reports have absolute paths, and invalid fields cause warnings", async () => {
   writeFileSync(join(directory, "work/api/main.ts"), "x");
   leave(api, "1", { type: "status", message: "half", progress: 7 });
   leave(api, "2", { type: "artifact", path: "main.ts", description: "the program" });
   leave(api, "3", { type: "complete", result: "success", summary: "done", outputs: ["main.ts", "never-written.ts"] });
   await mail.sweep();
   const main = expect.stringMatching(/^\/.*work\/api\/main\.ts$/);
-  expect(seen.reports).toEqual([
+  expect(recordedMail.reports).toEqual([
     [api, { type: "status", message: "half", progress: null }],
     [api, { type: "artifact", path: main, description: "the program" }],
     [api, { type: "complete", result: "success", summary: "done", outputs: [main] }],
   ]);
-  expect(seen.warned).toEqual([expect.stringContaining("progress"), expect.stringContaining("never-written.ts")]);
+  expect(recordedMail.warned).toEqual([expect.stringContaining("progress"), expect.stringContaining("never-written.ts")]);
 });
 
-describe("refused, kept, and told to the sender and the team:", () => {
+describe("refused mail", () => {
   const hostile: Record<string, [(at: string) => void, RegExp]> = {
     "no JSON": [() => leave(api, "x", "{"), /not JSON/],
     "no text": [() => leave(api, "x", Buffer.from([0x22, 0xff]).toString("latin1")), /not JSON|not UTF-8|can't be read/],
     "too deep": [() => leave(api, "x", "[".repeat(100)), /nested deeper/],
     "a file that is too large": [() => leave(api, "x", " ".repeat(mailLimits.fileBytes + 1)), /more than 524288 bytes/],
     "a body that is too large": [() => leave(api, "x", { to: "all", body: "x".repeat(mailLimits.bodyBytes + 1) }), /65537 bytes/],
-    "another's name": [() => leave(api, "x", { from: design, to: "all", body: "obey" }), /says that it is from .* lay in the outbox of/],
+    "another's name": [() => leave(api, "x", { from: design, to: "all", body: "obey" }), /says that it is from .* was in the outbox of/],
     "the person's name": [() => leave(api, "x", { from: "person", to: "all", body: "obey" }), /says that it is from "person"/],
     "a link": [(at) => symlinkSync("/etc/passwd", at), /symbolic link/],
     "a link to a message of another": [(at) => symlinkSync(join(directory, "traffic.jsonl"), at), /symbolic link/],
-    "a pipe": [(at) => void Bun.spawnSync(["mkfifo", at]), /no regular file/],
-    "a directory": [(at) => mkdirSync(at), /no regular file/],
+    "a pipe": [(at) => void Bun.spawnSync(["mkfifo", at]), /not a regular file/],
+    "a directory": [(at) => mkdirSync(at), /not a regular file/],
     "an attachment outside": [() => leave(api, "x", { to: "all", body: "x", attachments: ["/etc/passwd"] }), /is outside/],
     "an attachment above": [() => leave(api, "x", { to: "all", body: "x", attachments: ["../../traffic.jsonl"] }), /is outside/],
     "an attachment of another": [() => leave(api, "x", { to: "all", body: "x", attachments: [join(directory, "work/ui")] }), /is outside/],
-    "an attachment that is not there": [() => leave(api, "x", { to: "all", body: "x", attachments: ["none"] }), /nothing is at "none"/],
+    "an attachment that is not there": [() => leave(api, "x", { to: "all", body: "x", attachments: ["none"] }), /there is no file "none"/],
     "an attachment by a link": [
       () => {
         symlinkSync("/etc", join(directory, "work/api/etc"));
@@ -150,25 +154,25 @@ describe("refused, kept, and told to the sender and the team:", () => {
     ],
     "an address that is a path": [() => leave(api, "x", { to: ["../../shared"], body: 5 }), /"body" must be text/],
   };
-  test.each(Object.entries(hostile))("%s", async (_title, [act, says]) => {
+  test.each(Object.entries(hostile))("%s is refused, kept, and reported to the sender and the team", async (_title, [act, message]) => {
     act(join(outbox(api), "x"));
     await mail.drain(api);
-    expect(seen.refused).toEqual([
-      { id: expect.any(String), at: expect.any(Number), from: api, file: "x", reason: expect.stringMatching(says) },
+    expect(recordedMail.refused).toEqual([
+      { id: expect.any(String), at: expect.any(Number), from: api, file: "x", reason: expect.stringMatching(message) },
     ]);
-    expect(seen.messages).toEqual([]);
+    expect(recordedMail.messages).toEqual([]);
     expect(readdirSync(outbox(api))).toEqual([]);
     expect(readdirSync(join(directory, "mail", api, "refused"))).toHaveLength(1);
     expect(JSON.parse(inboxTexts(api)[0]!)).toMatchObject({ from: "skein", type: "alert", subject: "refused" });
-    expect(seen.given).toHaveLength(1);
+    expect(recordedMail.given).toHaveLength(1);
     expect([...inbox(design), ...inbox(ui)]).toEqual([]);
     expect(existsSync(join(directory, "shared", "x"))).toBe(false);
   });
 
-  test("what can't be moved is refused where it is, once, and holds up nothing", async () => {
+  test("a file that can't be moved is refused once in the outbox, and blocks no other", async () => {
     const path = join(outbox(api), "locked");
     mkdirSync(path, { mode: 0 });
-    // What stops root is not on every file system; there it is moved, and refused for what it is.
+    // Not every file system can stop root. Without that the directory is moved, and refused because it is no file.
     const lock = (how: string) => process.getuid?.() === 0 && Bun.spawnSync(["chattr", how, path], { stderr: "ignore" });
     lock("+i");
     leave(api, "z", { to: "design", body: "after it" });
@@ -176,26 +180,26 @@ describe("refused, kept, and told to the sender and the team:", () => {
     await mail.close();
     mail = await open();
     lock("-i");
-    expect(seen.refused).toHaveLength(1);
-    expect(seen.messages).toMatchObject([{ body: "after it" }]);
+    expect(recordedMail.refused).toHaveLength(1);
+    expect(recordedMail.messages).toMatchObject([{ body: "after it" }]);
   });
 });
 
-test("what is still being written by hand is left alone until it rests, unless its writer has ended", async () => {
+test("a file that is still being written is read later, or when its writer has ended", async () => {
   writeFileSync(join(outbox(api), "slow.json"), '{"to":"all",');
   const soon = Date.now() / 1000 + 60;
   utimesSync(join(outbox(api), "slow.json"), soon, soon);
   leave(api, "later.json", { to: "design", body: "later" });
   writeFileSync(join(outbox(api), ".hidden"), "{");
   await mail.sweep();
-  expect(seen.messages).toMatchObject([{ body: "later" }]);
-  expect(seen.refused).toEqual([]);
+  expect(recordedMail.messages).toMatchObject([{ body: "later" }]);
+  expect(recordedMail.refused).toEqual([]);
   await mail.drain(api);
-  expect(seen.refused).toMatchObject([{ file: "slow.json" }]);
+  expect(recordedMail.refused).toMatchObject([{ file: "slow.json" }]);
   expect(readdirSync(outbox(api))).toEqual([".hidden"]);
 });
 
-test("who waits is given everything in order once it runs, and never again", async () => {
+test("a member that starts later gets all its mail once, in order", async () => {
   runs = false;
   for (const [n, from] of [api, design, api].entries()) await mail.post(from, { to: "ui", body: String(n) });
   expect(mail.waitingFor(ui).map(({ body }) => body)).toEqual(["0", "1", "2"]);
@@ -206,25 +210,25 @@ test("who waits is given everything in order once it runs, and never again", asy
   runs = true;
   await mail.sweep();
   await mail.sweep();
-  expect(seen.given).toEqual([`${ui} 1`, `${ui} 2`]);
+  expect(recordedMail.given).toEqual([`${ui} 1`, `${ui} 2`]);
   expect(mail.waitingFor(ui)).toEqual([]);
 });
 
-test("nobody reached is told to the sender at once, or in its inbox when it wrote by hand", async () => {
+test("the sender of an undeliverable message gets an error, or a notice if it wrote a file", async () => {
   expect(mail.post(api, { to: "nobody", body: "x" })).rejects.toThrow('"nobody": nobody answers to it; the members are design, api, ui');
-  expect(mail.post(api, { to: "all", body: "x", from: ui })).rejects.toThrow("lay in the outbox of");
+  expect(mail.post(api, { to: "all", body: "x", from: ui })).rejects.toThrow("was in the outbox of");
   ended.add(ui);
   leave(api, "x", { to: ["ui", "design"], body: "x" });
   await mail.sweep();
-  expect(seen.messages).toMatchObject([{ delivered: [design], undelivered: [{ to: "ui", reason: "it has ended" }] }]);
-  expect(seen.given.at(-1)).toContain("did not reach ui: it has ended");
+  expect(recordedMail.messages).toMatchObject([{ delivered: [design], undelivered: [{ to: "ui", reason: "it has ended" }] }]);
+  expect(recordedMail.given.at(-1)).toContain("did not reach ui: it has ended");
   expect(deliveryText(await mail.post(design, { to: "all", body: "y" }))).toMatch(
     /^message [0-9a-f]{12} sent to agent_engineer_1_00000001; not to agent_engineer_2_00000002: it has ended$/,
   );
   expect(deliveryText(await mail.post(design, { type: "status", text: "y" }))).toBe("reported");
 });
 
-test("the person writes like a member, can be answered, and is not among all", async () => {
+test("the user can write and be answered, and is not included in `all`", async () => {
   const entry = await mail.post("person", { to: "design", body: "faster" });
   expect(entry).toMatchObject({ sent: { from: "person", delivered: [design] } });
   await mail.post(design, { to: "person", body: "yes" });
@@ -232,7 +236,7 @@ test("the person writes like a member, can be answered, and is not among all", a
   expect(inboxTexts("person")).toEqual([expect.stringContaining('"yes"')]);
 });
 
-test("a name that was used before is a message of its own; so is the same name of two senders", async () => {
+test("a file name that is used again is a new message, also of another sender", async () => {
   const id = newDropId();
   const name = `1700000000000-0000-${id}.json`;
   leave(api, name, { to: "design", body: "1" });
@@ -240,57 +244,61 @@ test("a name that was used before is a message of its own; so is the same name o
   await mail.sweep();
   leave(api, name, { to: "design", body: "3" });
   await mail.sweep();
-  expect(seen.messages.map(({ body }) => body)).toEqual(["1", "2", "3"]);
-  expect(new Set(seen.messages.map((sent) => sent.id)).size).toBe(3);
-  expect(seen.messages[0]!.id).toBe(id);
+  expect(recordedMail.messages.map(({ body }) => body)).toEqual(["1", "2", "3"]);
+  expect(new Set(recordedMail.messages.map((sent) => sent.id)).size).toBe(3);
+  expect(recordedMail.messages[0]!.id).toBe(id);
 });
 
-test("when the team can't record a message it stays taken up, and is the first when it can again", async () => {
+test("a message that can't be recorded stays claimed and comes first later", async () => {
   await mail.close();
   let isFull = true;
   mail = await open({
-    onMessage: async (sent) => {
-      if (isFull) throw new Error("no room");
-      seen.messages.push(sent);
+    record: async (entry) => {
+      if (isFull) throw new Error("disk full");
+      collect(entry);
     },
     onFault: () => {},
   });
   leave(api, "1", { to: "design", body: "1" });
   leave(api, "2", { to: "design", body: "2" });
-  expect(mail.sweep()).rejects.toThrow("no room");
+  expect(mail.sweep()).rejects.toThrow("disk full");
   await Bun.sleep(0);
   await mail.sweep().catch(() => {});
-  expect(seen.given).toEqual([]);
+  expect(recordedMail.given).toEqual([]);
   isFull = false;
   await mail.sweep();
-  expect(seen.messages.map(({ body }) => body)).toEqual(["1", "2"]);
-  expect(seen.given).toEqual([`${design} 1`, `${design} 2`]);
+  expect(recordedMail.messages.map(({ body }) => body)).toEqual(["1", "2"]);
+  expect(recordedMail.given).toEqual([`${design} 1`, `${design} 2`]);
 });
 
-test("a log with a torn end is mended, and a line that is no mail is told and left", async () => {
+test("a log with a torn end is repaired, and a foreign line is kept with a warning", async () => {
   await mail.post(api, { to: "design", body: "1" });
   await mail.close();
   const path = join(directory, "traffic.jsonl");
   writeFileSync(path, `{"event":"other"}\n${readFileSync(path, "utf8")}{"event":"message_s`);
   mail = await open();
-  expect(seen.warned).toEqual([expect.stringContaining("no mail")]);
+  expect(recordedMail.warned).toEqual([expect.stringContaining("is not mail")]);
   await mail.post(api, { to: "design", body: "2" });
   const events = readFileSync(path, "utf8")
     .trimEnd()
     .split("\n")
     .map((line) => (JSON.parse(line) as { event: string }).event);
   expect(events).toEqual(["other", "message_sent", "message_sent"]);
-  expect(seen.messages.map(({ body }) => body)).toEqual(["1", "2"]);
+  expect(recordedMail.messages.map(({ body }) => body)).toEqual(["1", "2"]);
 });
 
-test("who floods is stopped at its share of a turn and told why; the others' mail goes on, and the rest is counted when it ends", async () => {
+test("a member over its quota is stopped with a reason, others are not delayed, and the remaining files are counted at its end", async () => {
   const refusedFiles = () => readdirSync(join(directory, "mail", api, "refused")).length;
-  mail.begin(api);
+  mail.startTurn(api);
   for (let n = 0; n < 260; n++) leave(api, `m${String(n).padStart(4, "0")}`, { to: "ui", body: `flood ${n}` });
   leave(design, "one", { to: "ui", body: "heard" });
   while (!existsSync(join(directory, "mail", api, "shut"))) await mail.sweep();
-  const heard = seen.given.indexOf(`${ui} heard`);
-  expect([heard >= 0 && heard < mailLimits.turnFiles, seen.messages.length, refusedFiles()]).toEqual([true, mailLimits.turnFiles + 1, 1]);
+  const position = recordedMail.given.indexOf(`${ui} heard`);
+  expect([position >= 0 && position < mailLimits.turnFiles, recordedMail.messages.length, refusedFiles()]).toEqual([
+    true,
+    mailLimits.turnFiles + 1,
+    1,
+  ]);
   expect(JSON.parse(inboxTexts(api)[0]!)).toMatchObject({
     subject: "refused",
     body: { content: expect.stringMatching(/m0200 .* in this turn/) },
@@ -298,26 +306,26 @@ test("who floods is stopped at its share of a turn and told why; the others' mai
   const size = readdirSync(outbox(api)).length;
   await expect(mail.post(api, { to: "ui", body: "one more" })).rejects.toThrow("more is not taken up");
   await mail.sweep();
-  expect([readdirSync(outbox(api)).length, seen.messages.length]).toEqual([size, mailLimits.turnFiles + 1]);
+  expect([readdirSync(outbox(api)).length, recordedMail.messages.length]).toEqual([size, mailLimits.turnFiles + 1]);
   await mail.drain(api);
-  expect(seen.refused).toMatchObject([
+  expect(recordedMail.refused).toMatchObject([
     { from: api, file: "m0200", reason: expect.stringContaining("200 messages") },
     { from: api, file: "m0201", count: 59 },
   ]);
   expect([readdirSync(outbox(api)), refusedFiles()]).toEqual([[], 60]);
-  // A crash between moving and telling: the number is told once, whoever goes on.
+  // After a crash between moving and recording, the number is still recorded once.
   await mail.close();
   mail = await open();
   await mail.drain(api);
-  expect(seen.refused).toHaveLength(2);
-  mail.begin(api);
+  expect(recordedMail.refused).toHaveLength(2);
+  mail.startTurn(api);
   expect(deliveryText(await mail.post(api, { to: "ui", body: "again" }))).toContain("sent to");
   for (let n = 0; n < 5; n++) leave(api, `large${n}`, { to: "ui", body: "x".repeat(mailLimits.bodyBytes) });
   await mail.drain(api);
-  expect(seen.refused.slice(2)).toMatchObject([{ file: "large4" }]);
+  expect(recordedMail.refused.slice(2)).toMatchObject([{ file: "large4" }]);
 });
 
-test("a message that its writer takes away again is told as not taken up", async () => {
+test("posting a message whose file the writer deletes fails", async () => {
   const outcome = mail.post(api, { to: "ui", body: "never mind" });
   for (const name of readdirSync(outbox(api))) rmSync(join(outbox(api), name));
   await expect(outcome).rejects.toThrow("not taken up");

@@ -1,6 +1,5 @@
-// The mail of a team: takes up what its members leave in their outboxes, one file at a time, and puts it before those
-// it is for. Every step can be done again: after a crash, opening it goes on exactly where it was. One process at a time,
-// which the lease of the team's session sees to.
+// The mail of a team: reads files from the members' outboxes one by one and delivers them. Every step can be repeated, so that
+// after a crash it continues exactly where it was. Only one process runs it, which the lease of the team's session ensures.
 import { watch, type FSWatcher } from "node:fs";
 import { join } from "node:path";
 import { dropFile, newDropId } from "../../../kit/files/drop-file.ts";
@@ -8,12 +7,11 @@ import { Fault } from "../../../protocol/api/error.ts";
 import { parseMailText, parseMailValue } from "../../../protocol/team/read-mail.ts";
 import type { AddressableMember } from "../../../protocol/team/address.ts";
 import { messageRecord, quotaExceededText, personAddress, type RefusedMessage, type SentMessage } from "../../../protocol/team/mail.ts";
-import type { Report } from "../../../protocol/team/team.ts";
-import { classifyMail, deliveryNotice, type MailEntry, type MailSender } from "./classify-mail.ts";
+import { classifyMail, headOf, messagesOf, type MailEntry, type MailSender } from "./classify-mail.ts";
 import {
   claimFile,
   listClaims,
-  countRefused,
+  countOverQuota,
   dropClaim,
   listOutbox,
   openMailbox,
@@ -22,7 +20,7 @@ import {
   reopenOutbox,
   stableMailId,
   moveToRefused,
-  refuseRest,
+  refuseFiles,
   closeOutbox,
   unmovableClaim,
   unmovableKey,
@@ -35,46 +33,45 @@ import { createMailQuota } from "./mail-quota.ts";
 
 export type MailMember = AddressableMember & { workspace: string };
 
-/** All are awaited, and may be called again with the same id after a crash. */
+/** All callbacks are awaited. After a crash they may be called again with the same id. */
 export type MailOptions = {
-  /** The team's. Only skein writes there, but for `shared` and each member's outbox and workspace. */
+  /** The team's directory. Members can write only `shared` and their own outbox and workspace. */
   directory: string;
   /** The id of the team's session. */
   team: string;
   members: readonly MailMember[];
   hasEnded: (member: string) => boolean;
-  onMessage: (sent: SentMessage) => Promise<void>;
-  onReport: (member: string, report: Report, id: string) => Promise<void>;
-  onRefused: (refused: RefusedMessage) => Promise<void>;
-  /** Puts a message before a member that runs. What `waits` is offered again, until it is given by this or by `markGiven`. */
+  /** Records the entry on the team's session. Must ignore an id that is already recorded. */
+  record: (entry: MailEntry) => Promise<void>;
+  /** Sends a message to a running member. A message that `waits` is offered again until it is given here or by `markGiven`. */
   deliver: (member: string, sent: SentMessage) => Promise<"given" | "waits">;
   warn: (message: string) => void;
-  /** One of the above failed; what it was about is tried again. */
+  /** Called when a callback failed. The mail tries again later. */
   onFault: (error: unknown) => void;
 };
 
 export type Mail = {
   add: (member: MailMember) => void;
-  /** A turn of it begins: what it may leave is counted from here. */
-  begin: (member: string) => void;
-  /** Takes up all that lies there by now. */
+  /** Starts a turn of the member: resets its quota. */
+  startTurn: (member: string) => void;
+  /** Reads all files that are in the outboxes now. */
   sweep: () => Promise<void>;
-  /** All that a member left which has ended, also what it did not finish writing. */
+  /** Reads all files of a member that has ended, also unfinished ones. */
   drain: (member: string) => Promise<void>;
-  /** A message or report of a member (or `person`), as JSON; settles when it is taken up. Throws what would be refused. */
+  /** Posts a message or report of a member (or `person`). Resolves when it is recorded; throws if it is refused. */
   post: (from: string, value: Record<string, unknown>) => Promise<MailEntry>;
-  /** What a member was sent and not given yet, in order; to be marked as given once that is recorded. */
+  /** Messages that the member has not got yet, in order. Call `markGiven` once their delivery is recorded. */
   waitingFor: (member: string) => SentMessage[];
   markGiven: (member: string, ids: readonly string[]) => void;
   close: () => Promise<void>;
 };
 
 const sweepMs = 500;
-/** Of one outbox before it is the others' turn. */
-const atOnce = 64;
+/** Files that are read from one outbox before the next outbox. */
+const batchSize = 64;
 
 export async function openMail(options: MailOptions): Promise<Mail> {
-  const mail = new Router(options);
+  const mail = new TeamMail(options);
   try {
     await mail.sweep();
   } catch (error) {
@@ -85,25 +82,27 @@ export async function openMail(options: MailOptions): Promise<Mail> {
   return mail;
 }
 
-class Router implements Mail {
-  readonly #parts: MailOptions;
+class TeamMail implements Mail {
+  readonly #options: MailOptions;
   readonly #log: ReturnType<typeof openMailLog>;
   readonly #members = new Map<string, MailMember>();
   readonly #boxes = new Map<string, Mailbox>();
   readonly #watchers = new Map<string, FSWatcher>();
-  readonly #shares = createMailQuota();
-  /** Whose outbox is not looked into before its next turn: its share is used up. */
-  readonly #shut = new Set<string>();
-  /** Whose outbox is taken as it is. */
+  readonly #quota = createMailQuota();
+  /** Members whose quota is used up. Their outbox is closed until their next turn. */
+  readonly #closed = new Set<string>();
+  /** Members that have ended. Even their unfinished files are read. */
   readonly #ended = new Set<string>();
-  readonly #stuck = new Set<string>();
+  /** Files that can't be moved and are already refused. */
+  readonly #unmovable = new Set<string>();
+  /** The time of the latest claim. Each claim gets a later time, so that their order is fixed. */
   #clock: number;
   #timer: Timer | null = null;
   #current: Promise<void> = Promise.resolve();
   #queued: Promise<void> | null = null;
 
   constructor(options: MailOptions) {
-    this.#parts = options;
+    this.#options = options;
     this.#log = openMailLog(options.directory, options.team, options.warn);
     this.#open(personAddress);
     for (const member of options.members) this.add(member);
@@ -117,22 +116,22 @@ class Router implements Mail {
   }
 
   #open(owner: string): void {
-    const box = openMailbox(this.#parts.directory, owner);
+    const box = openMailbox(this.#options.directory, owner);
     reopenOutbox(box);
     this.#boxes.set(owner, box);
     if (this.#timer !== null) this.#watchBox(box);
   }
 
-  begin(member: string): void {
-    this.#shares.begin(member);
-    if (!this.#shut.delete(member)) return;
+  startTurn(member: string): void {
+    this.#quota.startTurn(member);
+    if (!this.#closed.delete(member)) return;
     const box = this.#box(member);
     reopenOutbox(box);
     if (this.#timer !== null) this.#watchBox(box);
   }
 
   watch(): void {
-    this.#timer = setInterval(() => this.#look(), sweepMs);
+    this.#timer = setInterval(() => this.#sweepInBackground(), sweepMs);
     for (const box of this.#boxes.values()) this.#watchBox(box);
   }
 
@@ -140,18 +139,18 @@ class Router implements Mail {
     try {
       this.#watchers.set(
         box.owner,
-        watch(box.outbox, () => this.#look()).on("error", () => {}),
+        watch(box.outbox, () => this.#sweepInBackground()).on("error", () => {}),
       );
     } catch {
-      // The machine watches no more directories: the timer looks there too.
+      // The system's limit of watches is reached. The timer still reads the outbox.
     }
   }
 
-  #look(): void {
-    this.sweep().catch(this.#parts.onFault);
+  #sweepInBackground(): void {
+    this.sweep().catch(this.#options.onFault);
   }
 
-  /** A pass that begins after this call; those who ask at the same time share it. */
+  /** Runs a pass that starts after this call. Concurrent callers share it. */
   sweep(): Promise<void> {
     this.#queued ??= (async () => {
       await this.#current.catch(() => {});
@@ -163,92 +162,90 @@ class Router implements Mail {
   }
 
   async #pass(): Promise<void> {
-    for (const box of this.#boxes.values()) for (const claimed of listClaims(box)) await this.#finish(box, claimed, claimed.id);
-    let isMore = false;
+    for (const box of this.#boxes.values()) for (const claim of listClaims(box)) await this.#process(box, claim, claim.id);
+    let hasMore = false;
     for (const box of this.#boxes.values()) {
-      const left = this.#leftIn(box);
-      for (const one of left.slice(0, atOnce)) if (!this.#shut.has(box.owner)) await this.#takeUp(box, one);
-      isMore ||= left.length > atOnce && !this.#shut.has(box.owner);
+      const files = this.#filesIn(box);
+      for (const file of files.slice(0, batchSize)) if (!this.#closed.has(box.owner)) await this.#claim(box, file);
+      hasMore ||= files.length > batchSize && !this.#closed.has(box.owner);
     }
-    for (const member of this.#members.keys()) await this.#offer(member);
-    if (isMore && this.#timer !== null) this.#look();
+    for (const member of this.#members.keys()) await this.#deliverTo(member);
+    if (hasMore && this.#timer !== null) this.#sweepInBackground();
   }
 
-  #leftIn(box: Mailbox): OutboxFile[] {
-    if (this.#shut.has(box.owner)) return [];
-    return listOutbox(box, { evenFresh: this.#ended.has(box.owner) }).filter((left) => !this.#stuck.has(unmovableKey(box, left)));
+  #filesIn(box: Mailbox): OutboxFile[] {
+    if (this.#closed.has(box.owner)) return [];
+    return listOutbox(box, { evenFresh: this.#ended.has(box.owner) }).filter((file) => !this.#unmovable.has(unmovableKey(box, file)));
   }
 
-  async #takeUp(box: Mailbox, left: OutboxFile): Promise<void> {
-    const own = left.id !== null && this.#log.find(left.id) === null ? left.id : newDropId();
+  async #claim(box: Mailbox, file: OutboxFile): Promise<void> {
+    const id = file.id !== null && this.#log.find(file.id) === null ? file.id : newDropId();
     this.#clock = Math.max(Date.now(), this.#clock + 1);
-    const claimed = { at: this.#clock, id: own };
-    const outcome = claimFile(box, left, claimed);
+    const claim = { at: this.#clock, id };
+    const outcome = claimFile(box, file, claim);
     if (outcome === "gone") return;
-    if (this.#shares.isUsedUp(box.owner)) this.#shutOut(box);
-    if (outcome === "taken") await this.#finish(box, claimed, left.name.toString("utf8"));
-    else await this.#refuseInPlace(box, left, outcome.problem);
+    if (this.#quota.isUsedUp(box.owner)) this.#closeBox(box);
+    if (outcome === "claimed") await this.#process(box, claim, file.name.toString("utf8"));
+    else await this.#refuseInPlace(box, file, outcome.problem);
   }
 
-  #shutOut(box: Mailbox): void {
-    this.#shut.add(box.owner);
+  #closeBox(box: Mailbox): void {
+    this.#closed.add(box.owner);
     closeOutbox(box);
     this.#watchers.get(box.owner)?.close();
     this.#watchers.delete(box.owner);
   }
 
-  /** What can't even be moved stays where it is, and is told once. */
-  async #refuseInPlace(box: Mailbox, left: OutboxFile, reason: string): Promise<void> {
-    this.#stuck.add(unmovableKey(box, left));
-    this.#shares.take(box.owner, 0);
-    await this.#refuse({ ...unmovableClaim(box, left), from: box.owner, file: left.name.toString("utf8"), reason });
+  /** A file that can't be moved stays in the outbox and is refused once. */
+  async #refuseInPlace(box: Mailbox, file: OutboxFile, reason: string): Promise<void> {
+    this.#unmovable.add(unmovableKey(box, file));
+    this.#quota.count(box.owner, 0);
+    await this.#refuse({ ...unmovableClaim(box, file), from: box.owner, file: file.name.toString("utf8"), reason });
   }
 
-  /** What can't be told by a claim of its own. */
+  /** Refuses files without a claim. Logs last, because no claim would repeat the other steps after a crash. */
   async #refuse(refused: RefusedMessage): Promise<void> {
     if (this.#log.find(refused.id) !== null) return;
     const entry: MailEntry = { event: "message_refused", refused };
-    this.#putInInboxes(entry);
-    await this.#tell(entry);
+    this.#writeToInboxes(entry);
+    await this.#record(entry);
     this.#log.add(entry);
   }
 
-  /** From what was taken up to where it belongs. Once the log has it, what it says and whom it reaches is settled. */
-  async #finish(box: Mailbox, claimed: ClaimedFile, file: string): Promise<void> {
-    let entry = this.#log.find(claimed.id);
+  /** Classifies and delivers a claimed file. Once it is in the log, its content and its addressees are final. */
+  async #process(box: Mailbox, claim: ClaimedFile, file: string): Promise<void> {
+    let entry = this.#log.find(claim.id);
     if (entry === null) {
-      const read = this.#shut.has(box.owner) ? { problem: quotaExceededText } : readClaim(box, claimed);
-      const mail = "problem" in read ? ({ type: "refused", reason: read.problem } as const) : parseMailText(read.text);
-      this.#shares.take(box.owner, "problem" in read ? 0 : Buffer.byteLength(read.text));
-      entry = classifyMail(mail, claimed, file, this.#sender(box.owner), this.#team());
+      const content = this.#closed.has(box.owner) ? { problem: quotaExceededText } : readClaim(box, claim);
+      const mail = "problem" in content ? ({ type: "refused", reason: content.problem } as const) : parseMailText(content.text);
+      this.#quota.count(box.owner, "problem" in content ? 0 : Buffer.byteLength(content.text));
+      entry = classifyMail(mail, { ...claim, file }, this.#sender(box.owner), this.#team());
       this.#log.add(entry);
     }
-    this.#putInInboxes(entry);
-    await this.#tell(entry);
-    if (entry.event === "message_refused") moveToRefused(box, claimed);
-    else dropClaim(box, claimed);
+    this.#writeToInboxes(entry);
+    await this.#record(entry);
+    if (entry.event === "message_refused") moveToRefused(box, claim);
+    else dropClaim(box, claim);
   }
 
-  #putInInboxes(entry: MailEntry): void {
-    for (const sent of [entry.event === "message_sent" ? entry.sent : null, deliveryNotice(entry)]) {
-      if (sent === null) continue;
-      const text = `${JSON.stringify(messageRecord(sent, this.#parts.team), null, 2)}\n`;
+  #writeToInboxes(entry: MailEntry): void {
+    for (const sent of messagesOf(entry)) {
+      const text = `${JSON.stringify(messageRecord(sent, this.#options.team), null, 2)}\n`;
       for (const to of sent.delivered) writeToInbox(this.#box(to), `${sent.sentAt}-${sent.from}-${sent.id}.json`, text);
     }
   }
 
-  async #tell(entry: MailEntry): Promise<void> {
-    if (entry.event === "message_refused") return this.#parts.onRefused(entry.refused);
-    const [from, id] = entry.event === "message_sent" ? [entry.sent.from, entry.sent.id] : [entry.from, entry.id];
-    for (const warning of entry.warnings) this.#parts.warn(`mail ${id} from ${from}: ${warning}`);
-    if (entry.event === "message_sent") await this.#parts.onMessage(entry.sent);
-    else await this.#parts.onReport(from, entry.report, id);
+  async #record(entry: MailEntry): Promise<void> {
+    const { id, from } = headOf(entry);
+    for (const warning of entry.event === "message_refused" ? [] : entry.warnings)
+      this.#options.warn(`mail ${id} from ${from}: ${warning}`);
+    await this.#options.record(entry);
   }
 
-  /** In order: what waits holds up what came after it. */
-  async #offer(member: string): Promise<void> {
+  /** Delivers in order: a message that waits holds up later ones. */
+  async #deliverTo(member: string): Promise<void> {
     for (const sent of this.#log.waitingFor(member)) {
-      if (this.#parts.hasEnded(member) || (await this.#parts.deliver(member, sent)) === "waits") return;
+      if (this.#options.hasEnded(member) || (await this.#options.deliver(member, sent)) === "waits") return;
       this.#log.markGiven(member, [sent.id]);
     }
   }
@@ -257,23 +254,23 @@ class Router implements Mail {
     this.#ended.add(member);
     try {
       do await this.sweep();
-      while (this.#leftIn(this.#box(member)).length > 0);
-      await this.#setRestAside(this.#box(member));
+      while (this.#filesIn(this.#box(member)).length > 0);
+      await this.#refuseOverQuota(this.#box(member));
     } finally {
       this.#ended.delete(member);
     }
   }
 
-  /** What came after its share was used up is told in one: first moved, then counted, so that a crash changes no number. */
-  async #setRestAside(box: Mailbox): Promise<void> {
-    const rest = this.#shut.has(box.owner) ? listOutbox(box, { evenFresh: true }) : [];
-    refuseRest(box, rest, this.#clock);
-    const all = countRefused(box);
-    const count = all - this.#log.countTold(box.owner);
+  /** Refuses all files over the quota in one entry. Moves them before it counts them, so that a crash does not change the number. */
+  async #refuseOverQuota(box: Mailbox): Promise<void> {
+    const files = this.#closed.has(box.owner) ? listOutbox(box, { evenFresh: true }) : [];
+    refuseFiles(box, files, this.#clock);
+    const total = countOverQuota(box);
+    const count = total - this.#log.countOverQuota(box.owner);
     if (count === 0) return;
-    const file = rest[0]?.name.toString("utf8") ?? "what it left before";
+    const file = files[0]?.name.toString("utf8") ?? "earlier files";
     await this.#refuse({
-      id: stableMailId(`${box.owner} ${all}`),
+      id: stableMailId(`${box.owner} ${total}`),
       from: box.owner,
       at: this.#clock,
       file,
@@ -283,19 +280,19 @@ class Router implements Mail {
   }
 
   async post(from: string, value: Record<string, unknown>): Promise<MailEntry> {
-    const claimed = { at: Date.now(), id: newDropId() };
-    const entry = classifyMail(parseMailValue(value), claimed, claimed.id, this.#sender(from), this.#team());
+    const id = newDropId();
+    const entry = classifyMail(parseMailValue(value), { at: Date.now(), id, file: id }, this.#sender(from), this.#team());
     if (entry.event === "message_refused") throw new Fault("usage", entry.refused.reason);
-    const [missed] = entry.event === "message_sent" && entry.sent.delivered.length === 0 ? entry.sent.undelivered : [];
-    if (missed !== undefined) throw new Fault("usage", `"${missed.to}": ${missed.reason}; the members are ${this.#names()}`);
-    if (this.#shut.has(from)) throw new Fault("usage", quotaExceededText);
-    dropFile(this.#box(from).outbox, claimed.id, JSON.stringify(value));
+    const [undelivered] = entry.event === "message_sent" && entry.sent.delivered.length === 0 ? entry.sent.undelivered : [];
+    if (undelivered !== undefined) throw new Fault("usage", `"${undelivered.to}": ${undelivered.reason}; the members are ${this.#names()}`);
+    if (this.#closed.has(from)) throw new Fault("usage", quotaExceededText);
+    dropFile(this.#box(from).outbox, id, JSON.stringify(value));
     for (;;) {
       await this.sweep();
-      const found = this.#log.find(claimed.id);
-      if (found !== null) return found;
-      // Its writer can take it away again, or use up its share with others.
-      if (!this.#leftIn(this.#box(from)).some(({ id }) => id === claimed.id)) throw new Fault("usage", "it was not taken up");
+      const recorded = this.#log.find(id);
+      if (recorded !== null) return recorded;
+      // The member can delete the file, or use up its quota with other files.
+      if (!this.#filesIn(this.#box(from)).some((file) => file.id === id)) throw new Fault("usage", "it was not taken up");
     }
   }
 
@@ -317,7 +314,7 @@ class Router implements Mail {
 
   #box(owner: string): Mailbox {
     const box = this.#boxes.get(owner);
-    if (box === undefined) throw new Fault("internal", `there is no mail of "${owner}"`);
+    if (box === undefined) throw new Fault("internal", `"${owner}" has no mailbox`);
     return box;
   }
 
@@ -327,7 +324,7 @@ class Router implements Mail {
   }
 
   #team() {
-    const { directory, hasEnded } = this.#parts;
+    const { directory, hasEnded } = this.#options;
     return { members: [...this.#members.values()], hasEnded, shared: join(directory, "shared") };
   }
 

@@ -1,5 +1,5 @@
-// The directories of a team's mail, and the only place that touches its files. A member can write nothing but its
-// outbox; what is taken up from there is moved first to where only skein writes, and nothing in it is followed.
+// The directories of a team's mail. Only this file touches the files in them. A member can write only its outbox. skein first
+// moves a file to `taken`, where only skein writes, and never follows links.
 import {
   closeSync,
   constants,
@@ -19,47 +19,47 @@ import { dropIdOf, newDropId } from "../../../kit/files/drop-file.ts";
 import { Fault, messageOf } from "../../../protocol/api/error.ts";
 import { mailLimits, quotaExceededText, closedFileName } from "../../../protocol/team/mail.ts";
 
-/** `shut` is a file: as long as it is there, nothing more is taken up. */
+/** `shut` is a file that exists while the outbox is closed. */
 export type Mailbox = { owner: string; outbox: string; inbox: string; taken: string; refused: string; shut: string };
 
-/** A file of an outbox. Its name is in the bytes that it has on disk. */
+/** A file of an outbox. The name is kept as bytes, because it may not be UTF-8. */
 export type OutboxFile = { name: Buffer; id: string | null };
 
-/** What was taken up: its place among all that was, and its id. */
+/** A file that was moved to `taken`. Its time `at` is unique and gives the order. */
 export type ClaimedFile = { at: number; id: string };
 
-/** How long a file that was not left whole by a rename must have rested. */
+/** A file that was written in place counts as complete after this time without a change. */
 const settleMs = 300;
 
 export function openMailbox(directory: string, owner: string): Mailbox {
-  if (!/^\w[\w.-]*$/.test(owner)) throw new Fault("internal", `"${owner}" is no name for a directory`);
-  const place = join(directory, "mail", owner);
+  if (!/^\w[\w.-]*$/.test(owner)) throw new Fault("internal", `"${owner}" is not a name of a directory`);
+  const root = join(directory, "mail", owner);
   const box = {
     owner,
-    outbox: join(place, "outbox"),
-    inbox: join(place, "inbox", owner),
-    taken: join(place, "taken"),
-    refused: join(place, "refused"),
-    shut: join(place, closedFileName),
+    outbox: join(root, "outbox"),
+    inbox: join(root, "inbox", owner),
+    taken: join(root, "taken"),
+    refused: join(root, "refused"),
+    shut: join(root, closedFileName),
   };
   for (const path of [box.outbox, box.inbox, box.taken, box.refused]) {
     mkdirSync(path, { recursive: true, mode: 0o700 });
-    if (!lstatSync(path).isDirectory()) throw new Fault("file-unwritable", `${path} is no directory`);
+    if (!lstatSync(path).isDirectory()) throw new Fault("file-unwritable", `${path} is not a directory`);
   }
   return box;
 }
 
-/** In the order of their names, without what may still be written. */
+/** Sorted by name. Without `evenFresh`, files that may still be written are left out. */
 export function listOutbox(box: Mailbox, { evenFresh }: { evenFresh: boolean }): OutboxFile[] {
   const names = (readdirSync(box.outbox, { encoding: "buffer" }) as Buffer[])
     .filter((name) => name[0] !== 0x2e)
     .toSorted((a, b) => a.compare(b));
-  const left = names.map((name) => ({ name, id: dropIdOf(name.toString("latin1")) }));
-  return left.filter((one) => evenFresh || one.id !== null || !isFresh(box, one));
+  const files = names.map((name) => ({ name, id: dropIdOf(name.toString("latin1")) }));
+  return files.filter((file) => evenFresh || file.id !== null || !isFresh(box, file));
 }
 
-function isFresh(box: Mailbox, left: OutboxFile): boolean {
-  const stat = lstatSync(pathOf(box, left), { throwIfNoEntry: false });
+function isFresh(box: Mailbox, file: OutboxFile): boolean {
+  const stat = lstatSync(pathOf(box, file), { throwIfNoEntry: false });
   return stat !== undefined && Date.now() - stat.mtimeMs < settleMs;
 }
 
@@ -67,13 +67,13 @@ function pathOf(box: Mailbox, { name }: OutboxFile): Buffer {
   return Buffer.concat([Buffer.from(`${box.outbox}/`), name]);
 }
 
-/** One rename: whoever comes after a crash finds it either there or here. What can't be moved is told. */
-export function claimFile(box: Mailbox, left: OutboxFile, as: ClaimedFile): "taken" | "gone" | { problem: string } {
+/** One rename, so that after a crash the file is in exactly one of the two directories. */
+export function claimFile(box: Mailbox, file: OutboxFile, claim: ClaimedFile): "claimed" | "gone" | { problem: string } {
   try {
-    renameSync(pathOf(box, left), claimPath(box, as));
-    return "taken";
+    renameSync(pathOf(box, file), claimPath(box, claim));
+    return "claimed";
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "ENOENT" ? "gone" : { problem: `it can't be taken up: ${messageOf(error)}` };
+    return (error as NodeJS.ErrnoException).code === "ENOENT" ? "gone" : { problem: `it can't be moved: ${messageOf(error)}` };
   }
 }
 
@@ -81,17 +81,17 @@ export function unmovableKey(box: Mailbox, { name }: OutboxFile): string {
   return `${box.owner}/${name.toString("latin1")}`;
 }
 
-export function unmovableClaim(box: Mailbox, left: OutboxFile): ClaimedFile {
-  const at = Math.floor(lstatSync(pathOf(box, left), { throwIfNoEntry: false })?.ctimeMs ?? 0);
-  return { at, id: stableMailId(`${unmovableKey(box, left)} ${at}`) };
+export function unmovableClaim(box: Mailbox, file: OutboxFile): ClaimedFile {
+  const at = Math.floor(lstatSync(pathOf(box, file), { throwIfNoEntry: false })?.ctimeMs ?? 0);
+  return { at, id: stableMailId(`${unmovableKey(box, file)} ${at}`) };
 }
 
-/** The same each time that the same thing is found. */
-export function stableMailId(of: string): string {
-  return Bun.hash(of).toString(16).padStart(16, "0").slice(-12);
+/** The same id for the same text. */
+export function stableMailId(text: string): string {
+  return Bun.hash(text).toString(16).padStart(16, "0").slice(-12);
 }
 
-/** What was taken up and not finished, in its order. */
+/** Files that were claimed and not finished, in order. */
 export function listClaims(box: Mailbox): ClaimedFile[] {
   const names = readdirSync(box.taken).toSorted();
   return names.flatMap((name) => {
@@ -100,13 +100,13 @@ export function listClaims(box: Mailbox): ClaimedFile[] {
   });
 }
 
-/** The text of it, read once: the sender may still hold the file open. */
-export function readClaim(box: Mailbox, claimed: ClaimedFile): { text: string } | { problem: string } {
+/** Reads the file once: the sender may still have it open for writing. */
+export function readClaim(box: Mailbox, claim: ClaimedFile): { text: string } | { problem: string } {
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
   let fd: number | null = null;
   try {
-    fd = openSync(claimPath(box, claimed), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-    if (!fstatSync(fd).isFile()) return { problem: "it is no regular file" };
+    fd = openSync(claimPath(box, claim), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    if (!fstatSync(fd).isFile()) return { problem: "it is not a regular file" };
     const bytes = Buffer.alloc(mailLimits.fileBytes + 1);
     let length = 0;
     for (let read = 1; read > 0 && length < bytes.length; length += read) read = readSync(fd, bytes, length, bytes.length - length, null);
@@ -120,17 +120,17 @@ export function readClaim(box: Mailbox, claimed: ClaimedFile): { text: string } 
   }
 }
 
-export function dropClaim(box: Mailbox, claimed: ClaimedFile): void {
-  rmSync(claimPath(box, claimed), { force: true });
+export function dropClaim(box: Mailbox, claim: ClaimedFile): void {
+  rmSync(claimPath(box, claim), { force: true });
 }
 
-/** Kept for a person to look at. */
-export function moveToRefused(box: Mailbox, claimed: ClaimedFile): void {
-  if (lstatSync(claimPath(box, claimed), { throwIfNoEntry: false }) === undefined) return;
-  renameSync(claimPath(box, claimed), join(box.refused, claimName(claimed)));
+/** Keeps the file for the user. */
+export function moveToRefused(box: Mailbox, claim: ClaimedFile): void {
+  if (lstatSync(claimPath(box, claim), { throwIfNoEntry: false }) === undefined) return;
+  renameSync(claimPath(box, claim), join(box.refused, claimName(claim)));
 }
 
-/** For the verbs inside, which then refuse at once what would only lie there. */
+/** Tells `skein msg` and `skein report` to refuse at once. */
 export function closeOutbox(box: Mailbox): void {
   writeFileSync(box.shut, quotaExceededText, { mode: 0o600 });
 }
@@ -139,25 +139,25 @@ export function reopenOutbox(box: Mailbox): void {
   rmSync(box.shut, { force: true });
 }
 
-/** What lies in the outbox of one that has ended is kept with the rest that was refused. What can't be moved stays. */
-export function refuseRest(box: Mailbox, rest: readonly OutboxFile[], at: number): void {
-  for (const left of rest) {
+/** Moves files over the quota to `refused`. */
+export function refuseFiles(box: Mailbox, files: readonly OutboxFile[], at: number): void {
+  for (const file of files) {
     try {
-      renameSync(pathOf(box, left), join(box.refused, `${over}${claimName({ at, id: newDropId() })}`));
+      renameSync(pathOf(box, file), join(box.refused, `${overQuotaPrefix}${claimName({ at, id: newDropId() })}`));
     } catch {
-      // It is as little taken up there.
+      // A file that can't be moved stays in the outbox, which is closed.
     }
   }
 }
 
-/** How many were set aside so, ever. */
-export function countRefused(box: Mailbox): number {
-  return readdirSync(box.refused).filter((name) => name.startsWith(over)).length;
+/** Number of files over the quota so far. */
+export function countOverQuota(box: Mailbox): number {
+  return readdirSync(box.refused).filter((name) => name.startsWith(overQuotaPrefix)).length;
 }
 
-const over = "over-";
+const overQuotaPrefix = "over-";
 
-/** Written once, whole. */
+/** Writes the file atomically, unless it exists. */
 export function writeToInbox(box: Mailbox, name: string, text: string): void {
   const path = join(box.inbox, name);
   if (existsSync(path)) return;
@@ -166,8 +166,8 @@ export function writeToInbox(box: Mailbox, name: string, text: string): void {
   renameSync(temporary, path);
 }
 
-function claimPath(box: Mailbox, claimed: ClaimedFile): string {
-  return join(box.taken, claimName(claimed));
+function claimPath(box: Mailbox, claim: ClaimedFile): string {
+  return join(box.taken, claimName(claim));
 }
 
 function claimName({ at, id }: ClaimedFile): string {

@@ -1,4 +1,4 @@
-// Members that someone asked for besides the plan: left as files, taken up between two phases, each once.
+// Members that were requested in addition to the plan. Each request is a file; the team reads them between two phases.
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { messageOf } from "../../../protocol/api/error.ts";
@@ -7,24 +7,23 @@ import { membersOf, type MemberPlan, type PhasePlan, type TeamRecord } from "../
 import type { TeamRun } from "./team-run.ts";
 import { addedMembersDirectory, type TeamPaths } from "../team-paths.ts";
 
-/** Whether someone waits to be taken up. */
 export function hasAddedMembers(paths: TeamPaths): boolean {
-  return filesIn(paths).length > 0;
+  return requestFiles(paths).length > 0;
 }
 
-/** A phase of all that were asked for by now, or null. Its files are to be dropped once it is recorded. */
+/** One phase with all requested members; null if there is none. Call `drop` to delete the files once the phase is recorded. */
 export function takeAddedMembers(run: Pick<TeamRun, "paths" | "record" | "roles" | "emit">): { plan: PhasePlan; drop: () => void } | null {
-  const { paths: place, record, roles, emit: pass } = run;
-  const files = filesIn(place);
+  const { paths, record, roles, emit } = run;
+  const files = requestFiles(paths);
   const drop = () => files.forEach((file) => rmSync(file, { force: true }));
   const members: MemberPlan[] = [];
   for (const file of files) {
-    const member = memberIn(file);
-    const fitting = { roles: roles.map(({ name }) => name), limits: record.wish.limits, members: known(record) };
-    const problems = "problems" in member ? member.problems : findPlanProblems([phaseOf([...members, member])], fitting);
-    // What was recorded before a crash is a member by now.
-    if ("key" in member && fitting.members.some(({ key }) => key === member.key)) continue;
-    if (problems.length > 0) pass({ type: "warning.raised", message: `a member that was asked for can't be: ${problems.join("; ")}` });
+    const member = readMember(file);
+    const constraints = { roles: roles.map(({ name }) => name), limits: record.wish.limits, members: existingMembers(record) };
+    const problems = "problems" in member ? member.problems : findPlanProblems([phaseOf([...members, member])], constraints);
+    // A crash after recording and before `drop` leaves the file of an existing member.
+    if ("key" in member && constraints.members.some(({ key }) => key === member.key)) continue;
+    if (problems.length > 0) emit({ type: "warning.raised", message: `a requested member can't be added: ${problems.join("; ")}` });
     else members.push(member as MemberPlan);
   }
   if (members.length > 0) return { plan: phaseOf(members), drop };
@@ -33,14 +32,14 @@ export function takeAddedMembers(run: Pick<TeamRun, "paths" | "record" | "roles"
 }
 
 function phaseOf(members: MemberPlan[]): PhasePlan {
-  return { name: `asked for: ${members.map(({ key }) => key).join(", ")}`, goal: "", members };
+  return { name: `added: ${members.map(({ key }) => key).join(", ")}`, goal: "", members };
 }
 
-function known(record: TeamRecord): { key: string; role: string }[] {
+function existingMembers(record: TeamRecord): { key: string; role: string }[] {
   return membersOf(record).map(({ plan: { key, role } }) => ({ key, role }));
 }
 
-function memberIn(file: string): MemberPlan | { problems: string[] } {
+function readMember(file: string): MemberPlan | { problems: string[] } {
   try {
     return parseMember(JSON.parse(readFileSync(file, "utf8")));
   } catch (error) {
@@ -48,7 +47,7 @@ function memberIn(file: string): MemberPlan | { problems: string[] } {
   }
 }
 
-function filesIn(paths: TeamPaths): string[] {
+function requestFiles(paths: TeamPaths): string[] {
   const directory = addedMembersDirectory(paths);
   try {
     const names = readdirSync(directory).filter((name) => name.endsWith(".json") && !name.startsWith("."));

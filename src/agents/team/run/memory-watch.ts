@@ -1,17 +1,17 @@
-// Whether the members that run are well: looked at every few seconds, by the processes that carry their name. One that
-// uses more memory than its role may is stopped; silence and death are told by the turns themselves.
+// Stops members that use more memory than their role allows. Finds the processes of a member by a variable in their
+// environment. Does not check for silence or crashes: the turns do.
 import { familiesByVariable } from "../../../kit/process/processes.ts";
 import { residentBytes } from "../../../kit/process/memory-use.ts";
 
-export type WatchedMember = { id: string; maxMemoryMb: number; stop: (why: string) => void };
+export type WatchedMember = { id: string; maxMemoryMb: number; stop: (reason: string) => void };
 
 export type MemoryWatch = { watch: (member: WatchedMember) => () => void; close: () => void };
 
 export const memoryCheckMs = 5_000;
 
-export function startMemoryWatch(everyMs: number = memoryCheckMs): MemoryWatch {
+export function startMemoryWatch(intervalMs: number = memoryCheckMs): MemoryWatch {
   const watched = new Map<string, WatchedMember>();
-  const timer = setInterval(() => look(watched), everyMs);
+  const timer = setInterval(() => checkMemory(watched), intervalMs);
   timer.unref();
   return {
     watch: (member) => {
@@ -22,7 +22,7 @@ export function startMemoryWatch(everyMs: number = memoryCheckMs): MemoryWatch {
   };
 }
 
-function look(watched: ReadonlyMap<string, WatchedMember>): void {
+function checkMemory(watched: ReadonlyMap<string, WatchedMember>): void {
   if (watched.size === 0) return;
   for (const [id, pids] of familiesByVariable("SKEIN_AGENT_ID")) {
     const member = watched.get(id);

@@ -1,33 +1,32 @@
-// A team's work is brought into the project's files, because a person or a planner decided so. What was changed there
-// since is kept; where that can't be, nothing is touched.
+// Merges a team's work into the project's files. Keeps changes that were made there since; on a conflict it changes nothing.
 import { joinedCommit } from "../../../protocol/team/team.ts";
 import type { TurnEnd } from "../../../protocol/tree/turn.ts";
 import { recordTeamEvent, type TeamRun } from "./team-run.ts";
 
 export async function mergeWork(
-  run: Pick<TeamRun, "parts" | "context" | "record" | "paths" | "repository" | "add" | "emit">,
+  run: Pick<TeamRun, "deps" | "context" | "record" | "paths" | "repository" | "add" | "emit">,
 ): Promise<TurnEnd> {
-  const { parts, context, record, repository } = run;
-  const work = joinedCommit(record);
-  if (work === null || record.base === null || work === record.base) return problem("the team has made nothing that could be brought in");
+  const { deps, context, record, repository } = run;
+  const commit = joinedCommit(record);
+  if (commit === null || record.base === null || commit === record.base) return refused("the team has no work to merge");
   await context.keepFiles();
-  const plan = await parts.workspaces.planMerge(repository, record.base, work);
+  const plan = await deps.workspaces.planMerge(repository, record.base, commit);
   if (plan.conflicts.length > 0)
-    return problem(
-      `the work conflicts with what was changed in the project since: ${plan.conflicts.join(", ")}`,
-      `its commit is ${work} in ${repository.repository}`,
+    return refused(
+      `the work conflicts with later changes in the project: ${plan.conflicts.join(", ")}`,
+      `its commit is ${commit} in ${repository.repository}`,
     );
-  await parts.workspaces.merge(repository, plan);
+  await deps.workspaces.merge(repository, plan);
   const { changes } = plan;
-  await recordTeamEvent(run, { event: "work_merged", commit: work, changes }, `its work is in the project: ${changes.length} files`);
+  await recordTeamEvent(run, { event: "work_merged", commit, changes }, `its work is in the project: ${changes.length} files`);
   const text =
     changes.length === 0
-      ? "The project has all of it already."
+      ? "The project already has all of it."
       : changes.map(({ path, kind, added, removed }) => `${kind} ${path} +${added} -${removed}`).join("\n");
   await run.add({ author: "agent", parts: [{ kind: "text", text }] });
   return { status: "ok" };
 }
 
-function problem(message: string, hint?: string): TurnEnd {
+function refused(message: string, hint?: string): TurnEnd {
   return { status: "refused", error: { kind: "refused", message, ...(hint === undefined ? {} : { hint }) } };
 }

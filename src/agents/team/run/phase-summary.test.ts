@@ -11,27 +11,27 @@ const team = sampleTeam([
 const member = { ...membersOf(team)[0]!, state: "completed" as const, ended: sampleResult, changed: ["a.js", "b.js"], isKept: true };
 const outcome: PhaseOutcome = { plan, members: [member], conflicts: [], messages: 0 };
 
-test("a phase in words: what was reported counts more than the last words", () => {
+test("a summary prefers a member's report to its last answer", () => {
   expect(phaseSummary(outcome)).toBe("## build: make it\n\n### agent_engineer_1_0123abcd (builder): completed\ndone\nChanged: a.js, b.js");
   const reports = [{ id: "r", report: { type: "complete" as const, result: "success" as const, summary: "All of it.", outputs: [] } }];
   const artifacts = [{ id: "a", path: "/s/design.md", description: "the design" }];
-  const told = phaseSummary({ ...outcome, members: [{ ...member, reports, artifacts, changed: [] }], messages: 1 });
-  expect(told).toBe(
+  const text = phaseSummary({ ...outcome, members: [{ ...member, reports, artifacts, changed: [] }], messages: 1 });
+  expect(text).toBe(
     "## build: make it\n\n### agent_engineer_1_0123abcd (builder): completed\nAll of it.\nArtifacts: /s/design.md (the design)\n\n1 message among them.",
   );
 });
 
-test("what went wrong is in it, and it stays within its bound", () => {
+test("a summary has failures and conflicts, and is at most 8,000 bytes", () => {
   const failed = {
     ...member,
     state: "failed" as const,
     isKept: false,
     ended: null,
-    changed: Array.from({ length: 23 }, (_, at) => `f${at}`),
+    changed: Array.from({ length: 23 }, (_, index) => `f${index}`),
   };
   const conflicts = [{ agent: "x", paths: ["a.js"] }];
   const text = phaseSummary({ ...outcome, members: [failed], conflicts });
-  expect(text).toContain("(builder): failed: it did not begin\n");
+  expect(text).toContain("(builder): failed: it did not start\n");
   expect(text).toMatch(/\nChanged, but not in the result: f0, .* f19 and 3 more\n/);
   expect(text).toContain("Not joined: the work of x conflicts in a.js.");
   const long = { ...member, ended: { ...sampleResult, answer: "word ".repeat(5_000) } };

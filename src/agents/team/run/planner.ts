@@ -1,5 +1,5 @@
-// The planner: is shown what really came out, and says what the next one or two phases are, as JSON of a fixed shape. What
-// does not fit is sent back once with the reasons, then refused; nothing is guessed.
+// Asks the planner for the next one or two phases as JSON, and shows it the results so far. An invalid plan is sent back once
+// with the problems, then refused.
 import { cutText } from "../../../kit/text/cut-text.ts";
 import { messageOf, type TurnError } from "../../../protocol/api/error.ts";
 import { rolePrompt } from "../../../protocol/api/role.ts";
@@ -9,34 +9,34 @@ import { stripFence } from "../../native/answer-schema.ts";
 import { memberRole, toTurnError, type TeamRun } from "./team-run.ts";
 import { quoteBlock } from "./member-prompt.ts";
 
-const doneBytes = 12_000;
+const maxDoneBytes = 12_000;
 
 export type PlannerAnswer = PlannedPhases | { error: TurnError };
 
 export async function planNext(run: TeamRun): Promise<PlannerAnswer> {
   const session = Bun.randomUUIDv7();
-  const first = await ask(run, session, planningTask(run));
+  const first = await askPlanner(run, session, planningTask(run));
   if ("error" in first) return first;
-  const wrong = problemsIn(run, first);
-  if (wrong.length === 0) return first as PlannedPhases;
-  const second = await ask(
+  const problems = problemsIn(run, first);
+  if (problems.length === 0) return first as PlannedPhases;
+  const second = await askPlanner(
     run,
     session,
-    `Your plan can't be used:\n${bulleted(wrong)}\nAnswer with the whole plan again, corrected, as JSON only.`,
+    `Your plan can't be used:\n${bulletList(problems)}\nAnswer with the whole plan again, corrected, as JSON only.`,
   );
   if ("error" in second) return second;
-  const still = problemsIn(run, second);
-  if (still.length === 0) return second as PlannedPhases;
-  return { error: { kind: "broken", message: `the planner's plan can't be used: ${still.join("; ")}` } };
+  const remaining = problemsIn(run, second);
+  if (remaining.length === 0) return second as PlannedPhases;
+  return { error: { kind: "broken", message: `the planner's plan can't be used: ${remaining.join("; ")}` } };
 }
 
-type Answered = PlannedPhases | { problems: string[] } | { error: TurnError };
+type ParsedAnswer = PlannedPhases | { problems: string[] } | { error: TurnError };
 
-async function ask(run: TeamRun, session: string, task: string): Promise<Answered> {
+async function askPlanner(run: TeamRun, session: string, task: string): Promise<ParsedAnswer> {
   const { context, record } = run;
   const role = memberRole(run, { role: "planner", description: null });
   const { agent, model } = record.wish.planner;
-  const asked = context.delegate({
+  const asking = context.delegate({
     task,
     title: `plan: ${record.wish.objective}`,
     call: `planner ${record.phases.length + 1}`,
@@ -50,17 +50,17 @@ async function ask(run: TeamRun, session: string, task: string): Promise<Answere
     signal: run.signal,
     onEvent: () => {},
   });
-  const result = await asked.catch((error: unknown) => ({ error: toTurnError(error), status: null }));
+  const result = await asking.catch((error: unknown) => ({ error: toTurnError(error), status: null }));
   if (result.status === null) return { error: result.error };
   if (result.status !== "ok") return { error: result.error ?? { kind: result.status, message: `the planner ended as ${result.status}` } };
   try {
     return parsePlannedPhases(JSON.parse(stripFence(result.answer)));
   } catch (error) {
-    return { problems: [`it is no JSON: ${messageOf(error)}`] };
+    return { problems: [`it is not JSON: ${messageOf(error)}`] };
   }
 }
 
-function problemsIn({ roles, record }: TeamRun, answer: Exclude<Answered, { error: TurnError }>): string[] {
+function problemsIn({ roles, record }: TeamRun, answer: Exclude<ParsedAnswer, { error: TurnError }>): string[] {
   if ("problems" in answer) return answer.problems;
   const members = membersOf(record).map(({ plan }) => ({ key: plan.key, role: plan.role }));
   return findPlanProblems(answer.phases, { roles: roles.map(({ name }) => name), limits: record.wish.limits, members });
@@ -69,28 +69,28 @@ function problemsIn({ roles, record }: TeamRun, answer: Exclude<Answered, { erro
 function planningTask({ record, roles }: TeamRun): string {
   const { cast, limits, objective } = record.wish;
   const done = record.phases.flatMap(({ summary }) => (summary === null ? [] : [summary]));
-  const used = membersOf(record).length;
+  const memberCount = membersOf(record).length;
   return [
     `Plan the next work of a team on this objective:\n\n${objective}`,
     done.length === 0
-      ? "Nothing was done yet. Look at the project first."
-      : `# What was done, and what came of it\n${quoteBlock("account", cutText(done.join("\n\n"), doneBytes, { keep: "both" }).text)}`,
+      ? "Nothing is done yet. Look at the project first."
+      : `# Work so far\n${quoteBlock("account", cutText(done.join("\n\n"), maxDoneBytes, { keep: "both" }).text)}`,
     ...(record.ahead.length === 0
       ? []
-      : [`# What you thought would come next\n${record.ahead.map(({ name, goal }) => `- ${name}: ${goal}`).join("\n")}`]),
+      : [`# Your earlier plan for the next phases\n${record.ahead.map(({ name, goal }) => `- ${name}: ${goal}`).join("\n")}`]),
     `# Roles\n${roles.map(({ name, description }) => `- ${name}: ${description}`).join("\n")}`,
     ...(cast.length === 0
       ? []
       : [`Use only: ${cast.map(({ role, agent }) => (agent === null ? role : `${role} by agent ${agent}`)).join(", ")}.`]),
-    `At most ${limits.maxAgents - used} more members, ${limits.maxPerRole} of one role.`,
+    `At most ${limits.maxAgents - memberCount} more members, ${limits.maxPerRole} of one role.`,
     rules,
   ].join("\n\n");
 }
 
 const rules = `# Answer
 JSON only: {"done": false, "reason": "...", "phases": [{"name", "goal", "members": [{"key", "role", "task", "agent"?, "suffix"?, "must_read"?: [paths], "validation"?: [{"kind": "file", "path"} or {"kind": "command", "command"}], "depends_on"?: [keys], "workspace"?: "worktree"|"project"|"plain"}]}]}
-One phase, or two when the second does not depend on what the first finds out. Members of a phase work at the same time unless depends_on says otherwise. A task names what to do, what to read (must_read: files in the shared context or the repository) and how it is known to be done (validation). Say {"done": true, "reason": "...", "phases": []} when the objective is met.`;
+One phase, or two if the second does not depend on findings of the first. Members of a phase work at the same time unless depends_on says otherwise. A task names what to do, what to read (must_read: files in the shared context or the repository) and how to check that it is done (validation). Say {"done": true, "reason": "...", "phases": []} when the objective is met.`;
 
-function bulleted(lines: readonly string[]): string {
+function bulletList(lines: readonly string[]): string {
   return lines.map((line) => `- ${line}`).join("\n");
 }

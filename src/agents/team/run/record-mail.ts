@@ -1,45 +1,28 @@
-// What becomes of a team's mail: taken up once, it is recorded once; what a member is sent while it runs is put before it
-// at its next step.
+// Connects the mail of a team to its session: records each entry once, and delivers messages to running members.
 import { messageOf } from "../../../protocol/api/error.ts";
 import { messageText, refusedFilesText } from "../../../protocol/team/mail.ts";
-import { membersOf, type Report } from "../../../protocol/team/team.ts";
-import { recordTeamEvent, toMailMember, type TeamRun } from "./team-run.ts";
+import { membersOf, type Report, type TeamRecord } from "../../../protocol/team/team.ts";
+import { headOf, type MailEntry } from "../mail/classify-mail.ts";
 import type { MailOptions } from "../mail/mail.ts";
+import { recordTeamEvent, toMailMember, type TeamRun } from "./team-run.ts";
 
 export function createMailOptions(run: Omit<TeamRun, "mail">): MailOptions {
-  const { record, paths: place, context } = run;
+  const { record, paths, context } = run;
   const memberOf = (id: string) => membersOf(record).find((member) => member.id === id);
   return {
-    directory: place.root,
+    directory: paths.root,
     team: record.id,
     members: membersOf(record).map(toMailMember),
     hasEnded: (id) => ["completed", "failed"].includes(memberOf(id)?.state ?? "failed"),
-    onMessage: async (message) => {
-      if (record.messages.some(({ id }) => id === message.id)) return;
-      const text = `${message.from} to ${message.to.join(", ")}: ${message.subject}\n${message.body}`;
-      await recordTeamEvent(run, { event: "message_sent", message }, text);
-    },
-    onReport: async (agent, report, id) => {
-      const member = memberOf(agent);
-      if (member === undefined || [...member.reports, ...member.artifacts].some((known) => known.id === id)) return;
-      if (report.type !== "artifact")
-        return recordTeamEvent(run, { event: "agent_reported", agent, id, report }, `${agent}: ${reportText(report)}`);
-      const { path, description } = report;
-      await recordTeamEvent(run, { event: "artifact_created", agent, id, path, description }, `${agent} made ${path}: ${description}`);
-    },
-    onRefused: async (refused) => {
-      if (record.refused.some(({ id }) => id === refused.id)) return;
-      await recordTeamEvent(
-        run,
-        { event: "message_refused", refused },
-        `mail of ${refused.from} was refused (${refusedFilesText(refused)}): ${refused.reason}`,
-      );
+    record: async (entry) => {
+      // After a crash the mail offers entries again that are already on the session.
+      if (!isRecorded(record, headOf(entry).id)) await recordEntry(run, entry);
     },
     deliver: async (id, message) => {
       const session = memberOf(id)?.session;
-      const isTold =
+      const isSent =
         session !== undefined && (await context.sendMessage(session, { id: `${message.id} ${id}`, text: messageText(message) }));
-      return isTold ? "given" : "waits";
+      return isSent ? "given" : "waits";
     },
     warn: (message) => run.emit({ type: "warning.raised", message }),
     onFault: (error) => {
@@ -47,6 +30,35 @@ export function createMailOptions(run: Omit<TeamRun, "mail">): MailOptions {
       run.stopAll();
     },
   };
+}
+
+function isRecorded(record: TeamRecord, id: string): boolean {
+  const reports = membersOf(record).flatMap((member) => [...member.reports, ...member.artifacts]);
+  return [...record.messages, ...record.refused, ...reports].some((entry) => entry.id === id);
+}
+
+async function recordEntry(run: Omit<TeamRun, "mail">, entry: MailEntry): Promise<void> {
+  switch (entry.event) {
+    case "message_sent": {
+      const message = entry.sent;
+      const text = `${message.from} to ${message.to.join(", ")}: ${message.subject}\n${message.body}`;
+      return recordTeamEvent(run, { event: "message_sent", message }, text);
+    }
+    case "message_refused": {
+      const { refused } = entry;
+      const text = `mail of ${refused.from} was refused (${refusedFilesText(refused)}): ${refused.reason}`;
+      return recordTeamEvent(run, { event: "message_refused", refused }, text);
+    }
+    case "agent_reported": {
+      const { id, from: agent, report } = entry;
+      // Only members report; a report of the user has no member to belong to.
+      if (!membersOf(run.record).some((member) => member.id === agent)) return;
+      if (report.type !== "artifact")
+        return recordTeamEvent(run, { event: "agent_reported", agent, id, report }, `${agent}: ${reportText(report)}`);
+      const { path, description } = report;
+      return recordTeamEvent(run, { event: "artifact_created", agent, id, path, description }, `${agent} made ${path}: ${description}`);
+    }
+  }
 }
 
 function reportText(report: Exclude<Report, { type: "artifact" }>): string {

@@ -1,4 +1,5 @@
-// A team at work: what every step of it needs. Whatever happens is recorded first, then known, then told on disk.
+// The state of a running team, and the only function that records its events: first as a node, then in the record, then in the
+// files.
 import type { Slots } from "../../../kit/flow/slots.ts";
 import { Fault, messageOf, turnStatuses, type TurnError } from "../../../protocol/api/error.ts";
 import type { TransientEventBody } from "../../../protocol/tree/event.ts";
@@ -15,15 +16,15 @@ import { logEvent, writeRoster, type TeamPaths } from "../team-paths.ts";
 export type TeamDeps = {
   roles: (project: string) => Promise<readonly Role[]>;
   workspaces: Worktrees;
-  /** How this program is started, for its verbs inside the walls. */
+  /** The command that starts skein, for `skein msg` and `skein report` in the sandbox. */
   selfCommand: readonly string[];
-  /** Where programs are found; members see their team's own first. */
+  /** PATH of the members, after the team's bin directory. */
   path: string;
 };
 
 export type TeamRun = {
-  parts: TeamDeps;
-  /** Those of the registry, as they were when the turn began. */
+  deps: TeamDeps;
+  /** The roles of the project when the turn started. */
   roles: readonly Role[];
   input: TurnInput;
   context: TurnContext;
@@ -33,12 +34,12 @@ export type TeamRun = {
   repository: TeamRepository;
   add: (node: NewNode) => Promise<unknown>;
   emit: (event: TransientEventBody) => void;
-  /** By megabytes; null without a limit. */
+  /** Slots of one megabyte each; null without a limit. */
   memory: Slots | null;
-  health: MemoryWatch;
-  /** What stops the whole team: set once, looked at before anything begins. */
+  memoryWatch: MemoryWatch;
+  /** Stops the whole team. Set once; checked before each new step. */
   halt: TurnEnd | null;
-  /** Aborted with the turn, and when the team itself can't go on. */
+  /** Aborted with the turn, and when the team itself fails. */
   signal: AbortSignal;
   stopAll: () => void;
 };
@@ -47,41 +48,40 @@ export const cancelledEnd: TurnEnd = { status: "cancelled", error: { kind: "canc
 
 export async function recordTeamEvent(
   run: Pick<TeamRun, "add" | "emit" | "record" | "paths">,
-  happened: TeamEvent,
+  event: TeamEvent,
   text: string,
 ): Promise<void> {
-  await run.add({ author: "note", note: { about: "team", happened }, parts: [{ kind: "text", text }] });
-  applyTeamEvent(run.record, happened);
-  logEvent(run.paths, run.record.id, happened);
-  if (onRoster.has(happened.event)) tryWriteRoster(run);
+  await run.add({ author: "note", note: { about: "team", happened: event }, parts: [{ kind: "text", text }] });
+  applyTeamEvent(run.record, event);
+  logEvent(run.paths, run.record.id, event);
+  if (rosterEvents.has(event.event)) tryWriteRoster(run);
 }
 
-/** What changes who is in the team, and how each stands. */
-const onRoster: ReadonlySet<TeamEvent["event"]> = new Set(["agent_spawned", "agent_started", "agent_completed", "agent_failed"]);
+/** Events that change the list of members or a member's state. */
+const rosterEvents: ReadonlySet<TeamEvent["event"]> = new Set(["agent_spawned", "agent_started", "agent_completed", "agent_failed"]);
 
-/** Nothing is decided by it, and it lies where members can write: one that is in its way does not stop the others. */
-export function tryWriteRoster({ emit: pass, paths: place, record }: Pick<TeamRun, "emit" | "paths" | "record">): void {
+/** Warns if the file can't be written: members can write there and block it, and skein never reads it. */
+export function tryWriteRoster({ emit, paths, record }: Pick<TeamRun, "emit" | "paths" | "record">): void {
   try {
-    writeRoster(place, record);
+    writeRoster(paths, record);
   } catch (error) {
-    pass({ type: "warning.raised", message: `team.json can't be written: ${messageOf(error)}` });
+    emit({ type: "warning.raised", message: `team.json can't be written: ${messageOf(error)}` });
   }
 }
 
-/** Why a sub-session could not even begin: a limit that was reached, or what its own kind of failure is. */
+/** The error of a sub-session that could not start: the limit that was reached, or the Fault by its code. */
 export function toTurnError(error: unknown): TurnError {
-  const over = (error instanceof Fault ? error.cause : null) as TurnError | null | undefined;
-  if (over && turnStatuses.includes(over.kind)) return over;
+  const cause = (error instanceof Fault ? error.cause : null) as TurnError | null | undefined;
+  if (cause && turnStatuses.includes(cause.kind)) return cause;
   const kind = turnStatuses.find((status) => error instanceof Fault && status === error.code) ?? "broken";
   return { kind, message: messageOf(error) };
 }
 
-/** As the mail knows it. */
 export function toMailMember({ id, plan: { key, role, suffix }, instance, workspace }: Member): MailMember {
   return { id, key, role, suffix, instance, workspace: workspace.directory };
 }
 
-/** One that the registry does not know is what its plan says of it. */
+/** An unknown role is made from the description in the plan. */
 export function memberRole(
   { roles }: Pick<TeamRun, "roles">,
   plan: Pick<MemberPlan, "role" | "description" | "timeoutMs" | "maxMemoryMb">,
@@ -90,12 +90,12 @@ export function memberRole(
   return { ...role, timeoutMs: plan.timeoutMs ?? role.timeoutMs, maxMemoryMb: plan.maxMemoryMb ?? role.maxMemoryMb };
 }
 
-/** The commit that the work of a phase begins from: what the one before left. Null where there is no repository. */
-export function phaseBase({ phases, base }: TeamRecord, at: number): string | null {
-  return phases.slice(0, at).findLast(({ commit }) => commit !== null)?.commit ?? base;
+/** The commit that a phase starts from: the result of the last phase that has one. Null without a repository. */
+export function phaseBase({ phases, base }: TeamRecord, index: number): string | null {
+  return phases.slice(0, index).findLast(({ commit }) => commit !== null)?.commit ?? base;
 }
 
-/** Whether what someone in this role does in its workspace is part of the result. */
+/** True if changes of this role in its workspace are part of the result. */
 export function changesProject({ policy, writes }: Role): boolean {
   if (policy === "readonly" || policy === "plan") return false;
   return writes.length === 0 || writes.some((path) => path.startsWith("$SKEIN_WORKSPACE"));
