@@ -23,7 +23,7 @@ const usages = [
 ];
 
 describe("the catalog", () => {
-  test("our price is the price list's own for every model we know, by usage and date", async () => {
+  test("our price equals that of the price list for every model, usage and date", async () => {
     let compared = 0;
     for (const [vendor, source] of Object.entries(sources)) {
       for (const { id } of findProvider({ providerId: source })?.models ?? []) {
@@ -49,11 +49,11 @@ describe("the catalog", () => {
     expect(compared).toBeGreaterThan(1500);
   });
 
-  test("the table is what the tool makes of the installed price list", () => {
+  test("the stored table equals the output of tools/prices.ts", () => {
     expect(data as unknown).toEqual(JSON.parse(JSON.stringify(reducePrices())));
   });
 
-  test("dated ids, aliases and capitals find their model", async () => {
+  test("dated ids, aliases and capital letters find their model", async () => {
     const usage = usages[0]!;
     expect(await priceOf("anthropic", "claude-opus-5-5-20261001", usage)).toBeCloseTo(0.014, 9);
     expect(await priceOf("openai", "GPT-6-Sol", usage)).toBeCloseTo(0.007, 9);
@@ -73,12 +73,12 @@ describe("the catalog", () => {
     }
   });
 
-  test("every default model of a vendor that is asked for money is in the table", async () => {
+  test("every default model of a vendor with prices is in the table", async () => {
     const names = (await listModels()).map(({ name }) => name);
     for (const vendor of vendors) if (!vendor.isLocal) expect(names).toContain(`${vendor.name}/${vendor.defaultModel}`);
   });
 
-  test("the list names each model once, with its prices", async () => {
+  test("the list has each model once, with its prices", async () => {
     const rows = await listModels(moments[0]!.getTime());
     expect(new Set(rows.map(({ name }) => name)).size).toBe(rows.length);
     expect(rows.find(({ name }) => name === "anthropic/claude-opus-5-5")).toEqual({

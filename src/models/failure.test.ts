@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { failedOf, ours, recorded, serve, streamOf } from "../../test/fixtures/streams/serve.ts";
 import { error, good, soon, types, vendor } from "../../test/fixtures/streams/vendor.ts";
 
-describe("a failure has its kind, a hint and the right number of tries", () => {
+describe("failures of requests", () => {
   const table: [string, () => Response, string, number, RegExp][] = [
     ["401", () => error(401, "authentication_error", "invalid x-api-key"), "auth", 1, /ANTHROPIC_API_KEY.*https:/],
     ["403", () => error(403, "permission_error", "no"), "auth", 1, /ANTHROPIC_API_KEY/],
@@ -129,7 +129,7 @@ describe("a failure has its kind, a hint and the right number of tries", () => {
       /base URL/,
     ],
     [
-      "an event that is no JSON",
+      "an event that is not JSON",
       () => new Response("data: {oops\n\ndata: {}\n\n", { headers: { "content-type": "text/event-stream" } }),
       "broken",
       2,
@@ -149,7 +149,7 @@ describe("a failure has its kind, a hint and the right number of tries", () => {
     });
   }
 
-  test("an empty answer is asked for once more and is then broken", async () => {
+  test("an empty answer is requested once more and is then broken", async () => {
     const { server, endpoint } = vendor(() => streamOf(recorded("anthropic", "empty")));
     const events = await ours({}, endpoint);
     expect(types(events)).toEqual(["retry", "failed"]);
@@ -157,7 +157,7 @@ describe("a failure has its kind, a hint and the right number of tries", () => {
     expect(server.asked).toHaveLength(2);
   });
 
-  test("a server that isn't there is a network failure that names the base URL", async () => {
+  test("a missing server is a network failure that names the base URL", async () => {
     const server = serve(good);
     await server.stop();
     const events = await ours(
@@ -171,7 +171,7 @@ describe("a failure has its kind, a hint and the right number of tries", () => {
     expect(failedOf(events).error.hint).toContain("is ollama running?");
   });
 
-  test("a name that no one knows is a network failure", async () => {
+  test("an unknown host name is a network failure", async () => {
     const events = await ours(
       {},
       { wire: "anthropic", vendor: "anthropic", baseUrl: "http://no-such-host.invalid" },

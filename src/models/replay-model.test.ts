@@ -47,8 +47,8 @@ async function play(
   return events;
 }
 
-describe("a replayed model", () => {
-  test("streams a step word by word and ends with all of it", async () => {
+describe("replayModel", () => {
+  test("a step is streamed word by word and ends with the whole answer", async () => {
     const events = await play(0);
     const done = doneOf(events);
     expect(joined(events, "thinking.delta")).toBe("Let me  look.");
@@ -67,22 +67,22 @@ describe("a replayed model", () => {
     });
   });
 
-  test("chooses the step by the answers in the request, so that asking twice is the same", async () => {
+  test("the step is chosen by the answers in the request, so that a repeated request has the same answer", async () => {
     expect(await play(1)).toEqual(await play(1));
     expect(doneOf(await play(1))).toMatchObject({ stop: "end", parts: [{ kind: "text", text: "Done 🧶." }] });
   });
 
-  test("fails where its script says so, and past its end", async () => {
+  test("a replay fails where its script says so, and after its last step", async () => {
     expect(failedOf(await play(2))).toMatchObject({ error: { kind: "overloaded", message: "busy" }, parts: [{ text: "Half" }] });
     expect(failedOf(await play(9)).error).toMatchObject({ kind: "broken", message: "the script ends before step 10" });
   });
 
-  test("stops when it is stopped, also while it waits", async () => {
+  test("an aborted replay stops, also while it waits", async () => {
     expect(failedOf(await play(3, script, AbortSignal.timeout(5))).error.kind).toBe("cancelled");
     expect(failedOf(await play(1, script, AbortSignal.abort())).error.kind).toBe("cancelled");
   });
 
-  test("reads its script from a file, and says what is wrong with one", async () => {
+  test("a script is read from a file, and its first error is reported", async () => {
     const path = join(directory, "script.json");
     writeFileSync(path, JSON.stringify(script));
     expect(doneOf(await play(1, path)).parts).toEqual([{ kind: "text", text: "Done 🧶." }]);

@@ -8,7 +8,7 @@ function parse(text: string, size = Number.POSITIVE_INFINITY): ServerEvent[] {
   const parser = new SseParser();
   const bytes = encoder.encode(text);
   const events: ServerEvent[] = [];
-  for (let at = 0; at < bytes.length; at += size) events.push(...parser.push(bytes.subarray(at, at + size)));
+  for (let start = 0; start < bytes.length; start += size) events.push(...parser.push(bytes.subarray(start, start + size)));
   return [...events, ...parser.end()];
 }
 
@@ -45,20 +45,20 @@ describe("the parser of server-sent events", () => {
     });
   }
 
-  test("mixed line ends in one stream are understood", () => {
+  test("mixed line ends in one stream are read", () => {
     expect(parse("data: a\r\ndata: b\rdata: c\n\r\ndata: d\r\r", 1)).toEqual([
       { event: "", data: "a\nb\nc" },
       { event: "", data: "d" },
     ]);
   });
 
-  test("invalid UTF-8 becomes replacement characters and nothing is thrown", () => {
+  test("invalid UTF-8 becomes replacement characters", () => {
     const parser = new SseParser();
     const events = parser.push(new Uint8Array([...encoder.encode("data: a"), 0xff, 0xfe, ...encoder.encode("b\n\n")]));
     expect(events).toEqual([{ event: "", data: "a\uFFFD\uFFFDb" }]);
   });
 
-  test("a line past the bound is a state, not a crash, and frees what it held", () => {
+  test("a line above the limit sets `overflowed` and frees its memory", () => {
     const parser = new SseParser(100);
     expect(parser.push(encoder.encode("data: ok\n\n"))).toHaveLength(1);
     for (let i = 0; i < 10; i += 1) expect(parser.push(encoder.encode("x".repeat(30)))).toEqual([]);
@@ -67,7 +67,7 @@ describe("the parser of server-sent events", () => {
     expect(parser.end()).toEqual([]);
   });
 
-  test("an event of endless data lines is bounded too", () => {
+  test("an event with endless data lines sets `overflowed` too", () => {
     const parser = new SseParser(100);
     for (let i = 0; i < 20; i += 1) parser.push(encoder.encode("data: 0123456789\n"));
     expect(parser.overflowed).toBe(true);

@@ -6,8 +6,8 @@ import { retryAfter } from "./error-response.ts";
 import type { ModelEvent } from "./model.ts";
 import { streamModel } from "./stream.ts";
 
-describe("what can be waited out is waited out", () => {
-  test("an overload that passes is a retry event and then the answer", async () => {
+describe("retries", () => {
+  test("an overload that passes gives retry events and then the answer", async () => {
     const { endpoint } = vendor((_, count) => (count < 3 ? error(529, "overloaded_error", "Overloaded") : good()));
     const events = await ours({}, endpoint);
     expect(types(events)).toEqual(["retry", "retry", "done"]);
@@ -16,7 +16,7 @@ describe("what can be waited out is waited out", () => {
     expect(joined(events, "text.delta")).toContain("Hello");
   });
 
-  test("without a word from the server the wait is half a second, with jitter", async () => {
+  test("without retry-after the first wait is 250 to 500 ms", async () => {
     const { endpoint } = vendor((_, count) => (count === 1 ? error(500, "api_error", "x", {}) : good()));
     const events = await ours({}, endpoint);
     const wait = events[0]?.type === "retry" ? events[0].waitMs : 0;
@@ -24,20 +24,20 @@ describe("what can be waited out is waited out", () => {
     expect(wait).toBeLessThanOrEqual(500);
   });
 
-  test("a server that asks for more than we may wait fails, and says how long it asked for", async () => {
+  test("a retry-after above the limit fails at once, with the requested time in the hint", async () => {
     const { server, endpoint } = vendor(() => error(429, "rate_limit_error", "slow", { "retry-after": "3600" }));
     const failed = failedOf(await ours({}, endpoint));
     expect(failed.error).toMatchObject({ kind: "rate-limited", hint: expect.stringContaining("60 min") as never });
     expect(server.asked).toHaveLength(1);
   });
 
-  test("a server that says not to come again is obeyed", async () => {
+  test("x-should-retry: false prevents a retry", async () => {
     const { server, endpoint } = vendor(() => error(529, "overloaded_error", "x", { ...soon, "x-should-retry": "false" }));
     await ours({}, endpoint);
     expect(server.asked).toHaveLength(1);
   });
 
-  test("seconds, dates and milliseconds are understood", () => {
+  test("retry-after is read as seconds, as a date and as milliseconds", () => {
     const now = Date.parse("2026-11-16T12:00:00Z");
     const table: [Record<string, string>, number | undefined][] = [
       [{ "retry-after": "2" }, 2000],
@@ -51,13 +51,13 @@ describe("what can be waited out is waited out", () => {
     for (const [headers, expected] of table) expect(retryAfter(new Headers(headers), now)).toBe(expected);
   });
 
-  test("Google's wait in the body is honoured", async () => {
+  test("retryDelay in the body of Google is read", async () => {
     const body = { error: { code: 429, status: "RESOURCE_EXHAUSTED", message: "quota", details: [{ retryDelay: "7200s" }] } };
     const { endpoint } = vendor(() => Response.json(body, { status: 429 }));
     expect(failedOf(await ours({}, endpoint)).error.hint).toContain("120 min");
   });
 
-  test("an answer that ends before any content is asked for again", async () => {
+  test("an answer that ends before any content is requested again", async () => {
     const start = recorded("anthropic", "text").slice(0, 600);
     const { endpoint } = vendor((_, count) =>
       count === 1 ? streamOf(start.slice(0, new TextDecoder().decode(start).indexOf("event: content_block_delta"))) : good(),
@@ -68,14 +68,14 @@ describe("what can be waited out is waited out", () => {
   });
 });
 
-describe("an answer that breaks", () => {
+describe("broken answers", () => {
   const half = (): Uint8Array<ArrayBuffer> => {
     const bytes = recorded("anthropic", "text");
     const text = new TextDecoder().decode(bytes);
     return new TextEncoder().encode(text.slice(0, text.lastIndexOf("event: content_block_delta")));
   };
 
-  test("after content was shown fails as network and keeps what arrived", async () => {
+  test("an answer that ends after content fails as network and keeps its parts", async () => {
     const { server, endpoint } = vendor(() => streamOf(half()));
     const failed = failedOf(await ours({}, endpoint));
     expect(failed.error.kind).toBe("network");
@@ -84,7 +84,7 @@ describe("an answer that breaks", () => {
     expect(server.asked).toHaveLength(1);
   });
 
-  test("by a connection that is reset fails the same way", async () => {
+  test("an answer whose connection is reset fails as network and keeps its parts", async () => {
     const listener = Bun.listen({
       hostname: "127.0.0.1",
       port: 0,
@@ -107,7 +107,7 @@ describe("an answer that breaks", () => {
     }
   });
 
-  test("by silence is stalled: once more if nothing was shown, else at once", async () => {
+  test("a silent server is stalled: retried once before any content, not retried after it", async () => {
     const nothing = vendor(() => silentAfter(new Uint8Array(0)));
     const events = await ours({}, nothing.endpoint, { idleMs: 30 });
     expect(types(events)).toEqual(["retry", "failed"]);
@@ -119,7 +119,7 @@ describe("an answer that breaks", () => {
     expect(some.server.asked).toHaveLength(1);
   });
 
-  test("only after its last word is whole: the server went silent, or the connection broke", async () => {
+  test("an answer is complete if the server is silent or the connection breaks after its finish reason", async () => {
     const text = new TextDecoder().decode(recorded("openai-chat", "text")).replace(/data: \[DONE\]\s*$/, "");
     const silent = vendor(() => silentAfter(new TextEncoder().encode(text)), "openai-chat");
     const done = doneOf(await ours({}, silent.endpoint, { idleMs: 1_000 }));
@@ -145,7 +145,7 @@ describe("an answer that breaks", () => {
     }
   });
 
-  test("is not stalled by an idle limit longer than a timer can wait", async () => {
+  test("an idle limit above the maximum of a timer does not fire early", async () => {
     const { endpoint } = vendor(async () => {
       await Bun.sleep(30);
       return good();
@@ -153,13 +153,13 @@ describe("an answer that breaks", () => {
     expect(doneOf(await ours({}, endpoint, { idleMs: 40 * 86_400_000 })).stop).toBe("end");
   });
 
-  test("by a server that never answers at all is stalled", async () => {
+  test("a server that never answers is stalled", async () => {
     const { endpoint } = vendor(() => new Promise<Response>(() => {}));
     const failed = failedOf(await ours({}, endpoint, { idleMs: 30, retry: { attempts: 1, maxWaitMs: 0 } }));
     expect(failed.error.kind).toBe("stalled");
   });
 
-  test("does not count the time in which the reader was busy", async () => {
+  test("the idle limit does not count the time in which the consumer is busy", async () => {
     const { endpoint } = vendor(() => streamOf(recorded("anthropic", "text"), 40));
     const request = { model: "m", effort: null, system: "", tools: [], messages: [], cacheKey: "", maxOutputTokens: null };
     const events: ModelEvent[] = [];
@@ -176,23 +176,23 @@ describe("an answer that breaks", () => {
   });
 });
 
-describe("a request that is stopped", () => {
-  test("before it began asks no one", async () => {
+describe("aborted requests", () => {
+  test("a request that is aborted before its start is not sent", async () => {
     const { server, endpoint } = vendor(good);
     const failed = failedOf(await ours({}, endpoint, { signal: AbortSignal.abort() }));
     expect(failed.error.kind).toBe("cancelled");
     expect(server.asked).toHaveLength(0);
   });
 
-  test("in mid-answer keeps what arrived and lets the server go", async () => {
-    let left = false;
+  test("a request that is aborted during the answer keeps its parts and closes the connection", async () => {
+    let isClosed = false;
     const owner = new AbortController();
     const text = new TextDecoder().decode(recorded("anthropic", "text"));
     const { endpoint } = vendor(() => {
       const body = new ReadableStream<Uint8Array>({
         start: (controller) => controller.enqueue(new TextEncoder().encode(text.slice(0, text.indexOf("event: content_block_stop")))),
         cancel: () => {
-          left = true;
+          isClosed = true;
         },
       });
       return new Response(body, { headers: { "content-type": "text/event-stream" } });
@@ -204,11 +204,11 @@ describe("a request that is stopped", () => {
       owner.abort();
     }
     expect(failedOf(events)).toMatchObject({ error: { kind: "cancelled" }, parts: [{ kind: "text" }] });
-    for (let i = 0; i < 100 && !left; i += 1) await Bun.sleep(5);
-    expect(left).toBe(true);
+    for (let i = 0; i < 100 && !isClosed; i += 1) await Bun.sleep(5);
+    expect(isClosed).toBe(true);
   });
 
-  test("while it waits for the next try ends at once", async () => {
+  test("a request that is aborted while it waits for a retry ends at once", async () => {
     const owner = new AbortController();
     const { endpoint } = vendor(() => error(429, "rate_limit_error", "slow", { "retry-after": "30" }));
     const request = { model: "m", effort: null, system: "", tools: [], messages: [], cacheKey: "", maxOutputTokens: null };
@@ -222,7 +222,7 @@ describe("a request that is stopped", () => {
   });
 });
 
-describe("a key", () => {
+describe("secrecy of keys", () => {
   const leaks: [string, () => Response][] = [
     ["an error body", () => error(400, "invalid_request_error", `bad header x-api-key: ${key}`)],
     ["an error page", () => new Response(`<p>x-api-key=${encodeURIComponent(key)}</p>`, { status: 400 })],
@@ -235,20 +235,20 @@ describe("a key", () => {
         }),
     ],
   ];
-  for (const [where, answer] of leaks) {
-    test(`that a vendor repeats in ${where} is never told on`, async () => {
+  for (const [place, answer] of leaks) {
+    test(`a key that a vendor repeats in ${place} is never shown`, async () => {
       const { endpoint } = vendor(answer);
       const events = await ours({}, endpoint);
-      const said = JSON.stringify(events);
-      expect(said).not.toContain("recognisable");
-      expect(said).not.toContain("sk-other");
+      const text = JSON.stringify(events);
+      expect(text).not.toContain("recognisable");
+      expect(text).not.toContain("sk-other");
       expect(failedOf(events).error.message).toContain("[key]");
       expect(failedOf(events).error.message).not.toContain("\n");
       expect(failedOf(events).error.message.length).toBeLessThanOrEqual(300);
     });
   }
 
-  test("is sent in the vendor's header and nowhere else", async () => {
+  test("a key is sent in the vendor's header and nowhere else", async () => {
     const { server, endpoint } = vendor(good);
     await ours({}, endpoint);
     expect(server.asked[0]?.headers.get("x-api-key")).toBe(key);
@@ -258,19 +258,19 @@ describe("a key", () => {
 });
 
 describe("the stream", () => {
-  test("is the same however the network cuts it", async () => {
+  test("a stream has the same parts for every chunk size", async () => {
     for (const size of [1, 3, 64, 100_000]) {
       const { endpoint } = vendor(() => streamOf(recorded("anthropic", "text"), size));
       expect(doneOf(await ours({}, endpoint)).parts).toEqual([{ kind: "text", text: "Hello, wörld 🧶!\nSecond line." }]);
     }
   });
 
-  test("ends with the vendor's last event, not with the connection", async () => {
+  test("a stream ends with the vendor's last event, not with the connection", async () => {
     const { endpoint } = vendor(() => silentAfter(recorded("anthropic", "text")));
     expect(doneOf(await ours({}, endpoint, { idleMs: null })).stop).toBe("end");
   });
 
-  test("uses one connection for one request after the other", async () => {
+  test("consecutive requests use one connection", async () => {
     const ports = new Set<number | undefined>();
     const server = Bun.serve({
       port: 0,
@@ -288,17 +288,17 @@ describe("the stream", () => {
     expect(ports.size).toBe(1);
   });
 
-  test("never throws, whatever its parts do", async () => {
-    const wrongs = [
+  test("a stream never throws, even if its wire or fetch fails", async () => {
+    const failures = [
       { loadWire: () => Promise.reject(new Error("no wire")) },
       { fetch: () => Promise.reject(new TypeError("what")) },
       { fetch: () => Promise.resolve(new Response(null)) },
     ];
-    for (const wrong of wrongs) {
+    for (const failure of failures) {
       const events = await ours(
         {},
         { wire: "anthropic", baseUrl: "http://127.0.0.1:1" },
-        { ...wrong, retry: { attempts: 1, maxWaitMs: 0 } },
+        { ...failure, retry: { attempts: 1, maxWaitMs: 0 } },
       );
       expect(lastOf(events)).toMatchObject({ type: "failed" });
     }

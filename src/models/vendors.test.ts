@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { Fault } from "../protocol/api/error.ts";
 import { vendorAuth, endpointFor, localModels, parseModelName, pickDefaultModel, vendors, type VendorSource } from "./vendors.ts";
 
-describe("a model's name", () => {
+describe("parseModelName", () => {
   const table: [string, [string, string, string | null]][] = [
     ["anthropic/claude-opus-5-5", ["anthropic", "claude-opus-5-5", null]],
     ["anthropic/claude-opus-5-5:high", ["anthropic", "claude-opus-5-5", "high"]],
@@ -20,11 +20,11 @@ describe("a model's name", () => {
     ["grok-4.6", ["xai", "grok-4.6", null]],
     [" openai/gpt-6-sol ", ["openai", "gpt-6-sol", null]],
   ];
-  test("is taken apart at its first slash and its last known effort", () => {
+  test("a model name is split at its first slash and before a known effort", () => {
     for (const [text, [vendor, model, effort]] of table) expect(parseModelName(text)).toEqual({ vendor, model, effort } as never);
   });
 
-  test("that is none is a fault that shows how one looks", () => {
+  test("a wrong model name throws a fault that shows the format", () => {
     for (const text of ["", "llama3", "/x", "openai/", "a b/c", "42/x"]) {
       expect(() => parseModelName(text)).toThrow(Fault);
       try {
@@ -36,18 +36,18 @@ describe("a model's name", () => {
   });
 });
 
-describe("an endpoint", () => {
-  const faultOf = (name: string, given: VendorSource): Fault => {
+describe("endpointFor", () => {
+  const faultOf = (name: string, source: VendorSource): Fault => {
     try {
-      endpointFor(name, given);
+      endpointFor(name, source);
     } catch (error) {
       if (error instanceof Fault) return error;
     }
     throw new Error("no fault");
   };
 
-  test("without a key says which variable, and where to get one", () => {
-    for (const vendor of vendors.filter((row) => !row.isLocal)) {
+  test("a missing key is reported with its variable and the page to get one", () => {
+    for (const vendor of vendors.filter(({ isLocal }) => !isLocal)) {
       const fault = faultOf(vendor.name, { env: { [vendor.keyVariables[0]!.name]: " " } });
       expect(fault).toMatchObject({ code: "auth", message: `no key for ${vendor.name}` });
       expect(fault.hint).toContain(vendor.keyVariables[0]!.name);
@@ -55,7 +55,7 @@ describe("an endpoint", () => {
     }
   });
 
-  test("takes the key and the base URL from the environment before the config", () => {
+  test("key and base URL of the environment come before those of the config", () => {
     const env = { OPENAI_API_KEY: "env", OPENAI_BASE_URL: "http://env/v1" };
     const config = { apiKey: "config", baseUrl: "http://config/v1", headers: { "X-Team": "t" } };
     expect(endpointFor("openai", { env, config })).toEqual({
@@ -69,7 +69,7 @@ describe("an endpoint", () => {
     expect(endpointFor("openai", { env: {}, config: { ...config, wire: "openai-chat" } }).wire).toBe("openai-chat");
   });
 
-  test("of Anthropic takes a token as bearer when there is no key", () => {
+  test("Anthropic's auth token is sent as bearer if there is no key", () => {
     expect(endpointFor("anthropic", { env: { ANTHROPIC_AUTH_TOKEN: "t" } }).headers).toEqual({ authorization: "Bearer t" });
     expect(endpointFor("anthropic", { env: { ANTHROPIC_AUTH_TOKEN: "t", ANTHROPIC_API_KEY: "k" } })).toMatchObject({
       apiKey: "k",
@@ -77,12 +77,12 @@ describe("an endpoint", () => {
     });
   });
 
-  test("of Gemini takes either of Google's variables", () => {
+  test("the key of Gemini is read from either of Google's variables", () => {
     expect(endpointFor("gemini", { env: { GOOGLE_API_KEY: "g" } }).apiKey).toBe("g");
     expect(endpointFor("gemini", { env: { GOOGLE_API_KEY: "g", GEMINI_API_KEY: "m" } }).apiKey).toBe("m");
   });
 
-  test("of Ollama understands every form of OLLAMA_HOST", () => {
+  test("every form of OLLAMA_HOST is read", () => {
     const hosts: [string | undefined, string][] = [
       [undefined, "http://127.0.0.1:11434/v1"],
       ["", "http://127.0.0.1:11434/v1"],
@@ -97,7 +97,7 @@ describe("an endpoint", () => {
     for (const [host, url] of hosts) expect(endpointFor("ollama", { env: { OLLAMA_HOST: host } }).baseUrl).toBe(url);
   });
 
-  test("of another vendor comes from the config, and without one is a fault", () => {
+  test("an unknown vendor needs a base URL in the config", () => {
     expect(endpointFor("acme", { env: {}, config: { baseUrl: "https://acme.example/v1" } })).toEqual({
       vendor: "acme",
       wire: "openai-chat",
@@ -111,9 +111,9 @@ describe("an endpoint", () => {
     expect(bad.message).not.toContain("secret");
   });
 
-  test("can be shown without its key", () => {
-    const row = vendorAuth("openai", { env: { OPENAI_API_KEY: "sk-secret", OPENAI_BASE_URL: "https://u:sk-secret@x/v1?key=sk-secret" } });
-    expect(row).toEqual({ vendor: "openai", ready: true, source: "OPENAI_API_KEY", baseUrl: "https://x/v1", hint: "" });
+  test("vendorAuth never contains a key", () => {
+    const auth = vendorAuth("openai", { env: { OPENAI_API_KEY: "sk-secret", OPENAI_BASE_URL: "https://u:sk-secret@x/v1?key=sk-secret" } });
+    expect(auth).toEqual({ vendor: "openai", ready: true, source: "OPENAI_API_KEY", baseUrl: "https://x/v1", hint: "" });
     expect(vendorAuth("openai", { env: { OPENAI_BASE_URL: "https://u:sec@ret@x/v1" } }).baseUrl).toBe("https://x/v1");
     expect(vendorAuth("openai", { env: {} })).toMatchObject({
       ready: false,
@@ -125,8 +125,8 @@ describe("an endpoint", () => {
   });
 });
 
-describe("the default model", () => {
-  test("is that of the first vendor with a key, else one that Ollama has, else none", () => {
+describe("pickDefaultModel", () => {
+  test("the default model is that of the first vendor with a key, else one of Ollama, else null", () => {
     expect(pickDefaultModel({ env: { ANTHROPIC_API_KEY: "a", OPENAI_API_KEY: "o" }, ollamaModels: [] })).toEqual({
       model: "anthropic/claude-opus-5-5",
       because: "ANTHROPIC_API_KEY is set",
@@ -140,8 +140,8 @@ describe("the default model", () => {
   });
 });
 
-describe("local models", () => {
-  test("are those that Ollama names; a server that is none has none", async () => {
+describe("localModels", () => {
+  test("local models are those of Ollama, and none if the server is not Ollama", async () => {
     const server = Bun.serve({
       port: 0,
       hostname: "127.0.0.1",

@@ -36,9 +36,9 @@ const request = (change: Partial<ModelRequest> = {}) => {
 type Written = Record<string, unknown> & { messages: { role: string; content: unknown[] }[] };
 const bodyOf = (change: Partial<ModelRequest>) => JSON.parse(request(change).body) as Written;
 
-describe("the Anthropic wire reads what the vendor's SDK reads", () => {
+describe("reading the Anthropic wire", () => {
   for (const name of ["text", "thinking", "parallel-calls", "cache-usage", "refusal"]) {
-    test(`in the recording "${name}": text, thinking, calls and usage`, async () => {
+    test(`the recording "${name}" is read as by the vendor's SDK: text, thinking, calls and usage`, async () => {
       const { events, done, theirs } = await both(name);
       const text = theirs.content.flatMap((block) => (block.type === "text" ? [block.text] : []));
       const thinking = theirs.content.flatMap((block) => (block.type === "thinking" ? [block.thinking] : []));
@@ -59,7 +59,7 @@ describe("the Anthropic wire reads what the vendor's SDK reads", () => {
     });
   }
 
-  test("cache tokens of the recording arrive as cache tokens", async () => {
+  test("cache tokens of a recording are counted as cache tokens", async () => {
     const { done } = await both("cache-usage");
     expect(done.usage).toEqual({ input: 12, output: 7, cacheRead: 2100, cacheWrite: 340 });
   });
@@ -72,7 +72,7 @@ describe("the Anthropic wire reads what the vendor's SDK reads", () => {
     expect(other[1]?.content).toEqual([{ type: "text", text: "4" }]);
   });
 
-  test("a refusal, a full length and malformed arguments have their own ends", async () => {
+  test("a refusal ends as refused, and a full length as length; malformed arguments are kept", async () => {
     fixture = "refusal";
     expect(doneOf(await ours({}, endpoint)).stop).toBe("refused");
     fixture = "length";
@@ -88,7 +88,7 @@ describe("the Anthropic wire reads what the vendor's SDK reads", () => {
     ]);
   });
 
-  test("an error in mid-stream fails with its kind and what had arrived", async () => {
+  test("an error in the stream fails with its kind and keeps the parts so far", async () => {
     fixture = "error-mid-stream";
     const failed = failedOf(await ours({}, endpoint));
     expect(failed.error.kind).toBe("overloaded");
@@ -97,7 +97,7 @@ describe("the Anthropic wire reads what the vendor's SDK reads", () => {
   });
 });
 
-describe("the Anthropic wire writes requests", () => {
+describe("requests of the Anthropic wire", () => {
   const call = (id: string) => ({ kind: "call" as const, id, name: "bash", input: { command: id } });
   const result = (id: string, text: string) => ({ kind: "result" as const, call: id, name: "bash", text, isError: false });
   const history: ModelRequest["messages"] = [
@@ -109,7 +109,7 @@ describe("the Anthropic wire writes requests", () => {
     { role: "tool", parts: [result("c3", "r3")] },
   ];
 
-  test("with four breakpoints: tools, system, the end of the history and the end before it", () => {
+  test("a request has four breakpoints: tools, system, the last and the previous end of the history", () => {
     const { text } = { text: request({ messages: history }).body };
     expect(text.split('"cache_control":{"type":"ephemeral"}')).toHaveLength(5);
     const body = bodyOf({ messages: history }) as unknown as {
@@ -128,20 +128,20 @@ describe("the Anthropic wire writes requests", () => {
     ]);
   });
 
-  // A breakpoint is a note to the cache, not part of what is cached: it moves with the end of the history. So the bytes
-  // before the messages never change, and without the markers the earlier request is a prefix of the later one.
-  test("so that an earlier request is a prefix of a later one but for the moving breakpoints", () => {
+  // A breakpoint is not part of the cached text: it moves with the end of the history. The bytes before the messages
+  // never change, and without the breakpoints the earlier request is a prefix of the later one.
+  test("an earlier request is a prefix of a later one, except for the moving breakpoints", () => {
     const bodies = [1, 4, 6].map((length) => request({ messages: history.slice(0, length) }).body);
     const heads = bodies.map((body) => body.slice(0, body.indexOf('"messages":[')));
     expect(new Set(heads).size).toBe(1);
     const plain = bodies.map((body) => body.replaceAll(',"cache_control":{"type":"ephemeral"}', "").slice(0, -2));
     expect(plain[1]?.startsWith(plain[0]!)).toBe(true);
     expect(plain[2]?.startsWith(plain[1]!)).toBe(true);
-    // Where the last request ended, this one still has its breakpoint: there the cache is read.
+    // The later request still has a breakpoint where the earlier one ended: the vendor reads its cache there.
     expect(bodies[1]?.startsWith(bodies[0]!.slice(0, -2))).toBe(true);
   });
 
-  test("with images of the user and of results where the vendor wants them", () => {
+  test("images of prompts and results are sent in the vendor's format", () => {
     const image = { mime: "image/png", base64: "AAAA" };
     const block = { type: "image", source: { type: "base64", media_type: "image/png", data: "AAAA" } };
     const { messages } = bodyOf({
@@ -165,7 +165,7 @@ describe("the Anthropic wire writes requests", () => {
     });
   });
 
-  test("with handles as their excerpt, malformed calls as empty ones, and ids the vendor takes", () => {
+  test("handles are sent as their excerpt, malformed calls with an empty input, and ids in an allowed form", () => {
     const { messages } = bodyOf({
       messages: [
         {
@@ -185,7 +185,7 @@ describe("the Anthropic wire writes requests", () => {
     expect(messages[2]?.content[0]).toMatchObject({ is_error: true });
   });
 
-  test("without empty text, and without thinking that led to nothing", () => {
+  test("empty text, and thinking without text or a call after it, are not sent", () => {
     const opaque = { wire: "anthropic", model: "claude-opus-5-5", data: { signature: "s" } };
     const { messages } = bodyOf({
       messages: [
@@ -204,7 +204,7 @@ describe("the Anthropic wire writes requests", () => {
     expect(messages[0]?.content).toHaveLength(2);
   });
 
-  test("without text that is only white space, in an answer, a prompt or beside the image of a result", () => {
+  test("blank text is not sent, in an answer, a prompt or beside the image of a result", () => {
     const { messages } = bodyOf({
       messages: [
         asking("a"),
@@ -225,7 +225,7 @@ describe("the Anthropic wire writes requests", () => {
     expect(messages[2]?.content[0]?.content.map(({ type }) => type)).toEqual(["image"]);
   });
 
-  test("with names the vendor takes, and without half characters in what a call was given", () => {
+  test("tool names are sent in an allowed form, and lone surrogates of inputs are replaced", () => {
     const { body } = request({
       messages: [
         asking("a"),
@@ -247,7 +247,7 @@ describe("the Anthropic wire writes requests", () => {
     expect(body).not.toMatch(/\\ud[89a-f]/i);
   });
 
-  test("without a thinking budget while an answer goes on that did not begin with thinking", () => {
+  test("no thinking budget is sent while an answer continues that did not begin with thinking", () => {
     const model = "claude-opus-4-1";
     const call = { kind: "call" as const, id: "c", name: "bash", input: {} };
     const thinking = { kind: "thinking" as const, text: "hm", opaque: { wire: "anthropic", model, data: { signature: "s" } } };
@@ -266,7 +266,7 @@ describe("the Anthropic wire writes requests", () => {
     ["claude-sonnet-4-5", 32_000],
     ["claude-opus-5-5", 32_000],
   ];
-  test("with an output limit by family, unless one was given", () => {
+  test("the output limit depends on the model family, unless one is given", () => {
     for (const [model, limit] of limits) expect(bodyOf({ model }).max_tokens).toBe(limit);
     expect(bodyOf({ maxOutputTokens: 77 }).max_tokens).toBe(77);
   });
@@ -279,7 +279,7 @@ describe("the Anthropic wire writes requests", () => {
     ["claude-opus-4-20250514", "medium", { type: "enabled", budget_tokens: 8192 }, undefined],
     ["claude-3-5-haiku-latest", "high", undefined, undefined],
   ];
-  test("with an effort in the way each generation takes it", () => {
+  test("an effort is sent in the form of each model generation", () => {
     for (const [model, effort, thinking, config] of efforts) {
       const body = bodyOf({ model, effort });
       expect(body.thinking).toEqual(thinking);
@@ -287,7 +287,7 @@ describe("the Anthropic wire writes requests", () => {
     }
   });
 
-  test("to the vendor's path, with a key or a bearer token, never both", () => {
+  test("a request goes to the vendor's path with a key or a bearer token, never both", () => {
     for (const baseUrl of ["http://x", "http://x/", "http://x/v1", "http://x/v1/"]) {
       const full = { model: "m", effort: null, system: "", tools: [], messages: [], cacheKey: "", maxOutputTokens: null };
       expect(anthropic.request(full, { ...endpoint, baseUrl, headers: {} }).url).toBe("http://x/v1/messages");

@@ -41,9 +41,9 @@ const write = (change: Partial<ModelRequest> = {}, baseUrl = "http://x") => {
 type Written = { contents: { role: string; parts: Record<string, unknown>[] }[]; generationConfig?: unknown } & Record<string, unknown>;
 const bodyOf = (change: Partial<ModelRequest>) => JSON.parse(write(change).body) as Written;
 
-describe("the Gemini wire reads what the vendor's SDK reads", () => {
+describe("reading the Gemini wire", () => {
   for (const name of ["text", "thinking", "parallel-calls", "cache-usage", "refusal"]) {
-    test(`in the recording "${name}": text, thinking, calls and usage`, async () => {
+    test(`the recording "${name}" is read as by the vendor's SDK: text, thinking, calls and usage`, async () => {
       const { events, done, parts, usage } = await both(name);
       const text = (isThought: boolean) =>
         parts
@@ -65,7 +65,7 @@ describe("the Gemini wire reads what the vendor's SDK reads", () => {
     });
   }
 
-  test("ids of the vendor are kept, and calls without one get their own", async () => {
+  test("ids of the vendor are kept, and calls without an id get one", async () => {
     const { done } = await both("parallel-calls");
     const ids = callsOf(done).map(({ id }) => id);
     expect(ids[0]).toBe("fc-1");
@@ -73,7 +73,7 @@ describe("the Gemini wire reads what the vendor's SDK reads", () => {
     expect(done.stop).toBe("calls");
   });
 
-  test("a safety block, a blocked prompt and a full length have their own ends", async () => {
+  test("a safety block and a blocked prompt end as refused, and a full length as length", async () => {
     fixture = "refusal";
     expect(doneOf(await ours({ model }, endpoint)).stop).toBe("refused");
     fixture = "blocked-prompt";
@@ -82,7 +82,7 @@ describe("the Gemini wire reads what the vendor's SDK reads", () => {
     expect(doneOf(await ours({ model }, endpoint)).stop).toBe("length");
   });
 
-  test("an error chunk fails with its kind; a malformed call is tried once more and is then broken", async () => {
+  test("an error chunk fails with its kind; a malformed call is retried once and is then broken", async () => {
     fixture = "error-mid-stream";
     const failed = failedOf(await ours({ model }, endpoint));
     expect(failed.error.kind).toBe("overloaded");
@@ -95,8 +95,8 @@ describe("the Gemini wire reads what the vendor's SDK reads", () => {
   });
 });
 
-describe("the Gemini wire writes requests", () => {
-  test("in which signatures and ids go back in the part they came in, to the same model only", async () => {
+describe("requests of the Gemini wire", () => {
+  test("signatures and ids are sent back in their part, to the same model only", async () => {
     const { done } = await both("parallel-calls");
     const results = callsOf(done).map(({ id, name }) => ({
       kind: "result" as const,
@@ -133,7 +133,7 @@ describe("the Gemini wire writes requests", () => {
     expect(bodyOf({ messages, model: "gemini-2.5-pro" }).contents[1]?.parts[1]).not.toHaveProperty("thoughtSignature");
   });
 
-  test("in which a signature that came after the text goes back with the text", async () => {
+  test("a signature that came after the text is sent back with the text", async () => {
     const { done } = await both("thinking");
     const body = bodyOf({ messages: [asking("2+2"), { role: "assistant", parts: done.parts }] });
     expect(body.contents[1]?.parts).toEqual([{ text: "4", thoughtSignature: "CiIBVKhc7vB+vaaq6rA" }]);
@@ -155,7 +155,7 @@ describe("the Gemini wire writes requests", () => {
     asking("sure?"),
   ];
 
-  test("with images in the result since the third generation, and after it before", () => {
+  test("images are in the result since the third generation, and after it in older models", () => {
     const image = { inlineData: { mimeType: "image/png", data: "BBBB" } };
     expect(bodyOf({ messages: history }).contents[0]?.parts[0]).toEqual({ inlineData: { mimeType: "image/png", data: "AAAA" } });
     expect(bodyOf({ messages: history }).contents[2]?.parts[0]).toEqual({
@@ -166,13 +166,13 @@ describe("the Gemini wire writes requests", () => {
     expect(older[3]?.parts).toEqual([image, { text: "sure?" }]);
   });
 
-  test("so that an earlier request is a prefix of a later one, byte for byte", () => {
+  test("an earlier request is a prefix of a later one, byte for byte", () => {
     const bodies = [1, 3, 4].map((length) => write({ messages: history.slice(0, length) }).body.slice(0, -2));
     expect(bodies[1]?.startsWith(bodies[0]!)).toBe(true);
     expect(bodies[2]?.startsWith(bodies[1]!)).toBe(true);
   });
 
-  test("with an effort as level or budget, by generation", () => {
+  test("an effort is sent as level or budget, by generation", () => {
     const configs: [string, ModelRequest["effort"], unknown][] = [
       [model, null, undefined],
       [model, "medium", { thinkingConfig: { includeThoughts: true, thinkingLevel: "MEDIUM" } }],
@@ -184,7 +184,7 @@ describe("the Gemini wire writes requests", () => {
     for (const [name, effort, expected] of configs) expect(bodyOf({ model: name, effort }).generationConfig).toEqual(expected);
   });
 
-  test("to the vendor's path", () => {
+  test("the URL has the vendor's path", () => {
     const path = "/v1beta/models/gemini-3.8-flash:streamGenerateContent?alt=sse";
     for (const baseUrl of ["http://x", "http://x/", "http://x/v1beta"]) expect(write({}, baseUrl).url).toBe(`http://x${path}`);
   });

@@ -32,9 +32,9 @@ const write = (change: Partial<ModelRequest> = {}, vendor = "acme") => {
 type Written = { messages: Record<string, unknown>[] } & Record<string, unknown>;
 const bodyOf = (change: Partial<ModelRequest>, vendor?: string) => JSON.parse(write(change, vendor)) as Written;
 
-describe("the Chat Completions wire reads what the vendor's SDK reads", () => {
+describe("reading the Chat Completions wire", () => {
   for (const name of ["text", "thinking", "parallel-calls", "cache-usage", "refusal"]) {
-    test(`in the recording "${name}": text, calls and usage`, async () => {
+    test(`the recording "${name}" is read as by the vendor's SDK: text, calls and usage`, async () => {
       const { events, done } = await read(name);
       const client = new OpenAI({ baseURL: server.url, apiKey: "k", maxRetries: 0 });
       const theirs = await client.chat.completions
@@ -58,7 +58,7 @@ describe("the Chat Completions wire reads what the vendor's SDK reads", () => {
     });
   }
 
-  test("reasoning is thinking, and goes back to vendors that want it", async () => {
+  test("reasoning becomes thinking, and is sent back to vendors that use it", async () => {
     const { events, done } = await read("thinking");
     expect(joined(events, "thinking.delta")).toBe("Two and two.");
     const messages: ModelRequest["messages"] = [asking("2+2"), { role: "assistant", parts: done.parts }, asking("sure?")];
@@ -66,7 +66,7 @@ describe("the Chat Completions wire reads what the vendor's SDK reads", () => {
     expect(bodyOf({ messages, model: "other" }).messages[2]).toEqual({ role: "assistant", content: "4" });
   });
 
-  test("OpenRouter's comments are skipped and its reasoning details go back whole", async () => {
+  test("OpenRouter's comments are skipped and its reasoning details are sent back joined", async () => {
     const { events, done } = await read("openrouter");
     expect(joined(events, "thinking.delta")).toBe("Hm, ok");
     const body = bodyOf({ messages: [asking("a"), { role: "assistant", parts: done.parts }] });
@@ -84,14 +84,14 @@ describe("the Chat Completions wire reads what the vendor's SDK reads", () => {
     expect(done.usage).toEqual({ input: 20, output: 8, cacheRead: 0, cacheWrite: 0 });
   });
 
-  test("a local server without ids, indexes, a right reason and an end mark is understood", async () => {
+  test("a stream without ids, indexes, finish reason and end mark is read", async () => {
     const { done } = await read("local-server");
     expect(done.stop).toBe("calls");
     expect(callsOf(done)[0]).toMatchObject({ name: "bash", input: { command: "ls" } });
     expect(callsOf(done)[0]?.id).toMatch(/^call_\w{24}$/);
   });
 
-  test("calls without index and id are kept apart by their names", () => {
+  test("calls without index and id are separated by their names", () => {
     const reader = openaiChat.reader("m");
     const push = (call: object) =>
       reader.push({ event: "", data: JSON.stringify({ choices: [{ delta: { tool_calls: [{ function: call }] } }] }) });
@@ -107,14 +107,14 @@ describe("the Chat Completions wire reads what the vendor's SDK reads", () => {
     expect(calls[0]?.id).not.toBe(calls[1]?.id);
   });
 
-  test("refusals, filters, a full length and malformed arguments have their own ends", async () => {
+  test("refusals and filters end as refused, and a full length as length; malformed arguments are kept", async () => {
     expect((await read("refusal")).done.stop).toBe("refused");
     expect((await read("content-filter")).done.stop).toBe("refused");
     expect((await read("length")).done.stop).toBe("length");
     expect(callsOf((await read("malformed-arguments")).done)[0]).toMatchObject({ input: {}, malformed: '{"command": ls}' });
   });
 
-  test("an error chunk fails with its kind and what had arrived", async () => {
+  test("an error chunk fails with its kind and keeps the parts so far", async () => {
     fixture = "error-mid-stream";
     const failed = failedOf(await ours({}, endpoint));
     expect(failed.error.kind).toBe("overloaded");
@@ -122,7 +122,7 @@ describe("the Chat Completions wire reads what the vendor's SDK reads", () => {
   });
 });
 
-describe("the Chat Completions wire writes requests", () => {
+describe("requests of the Chat Completions wire", () => {
   const history: ModelRequest["messages"] = [
     {
       role: "user",
@@ -147,7 +147,7 @@ describe("the Chat Completions wire writes requests", () => {
     asking("sure?"),
   ];
 
-  test("with the images of results in a message of the user after all results", () => {
+  test("the images of results are in a user message after all results", () => {
     expect(bodyOf({ messages: history }).messages).toEqual([
       { role: "system", content: "You are brief." },
       {
@@ -173,13 +173,13 @@ describe("the Chat Completions wire writes requests", () => {
     ]);
   });
 
-  test("so that an earlier request is a prefix of a later one, byte for byte", () => {
+  test("an earlier request is a prefix of a later one, byte for byte", () => {
     const bodies = [1, 4, 6].map((length) => write({ messages: history.slice(0, length) }).slice(0, -2));
     expect(bodies[1]?.startsWith(bodies[0]!)).toBe(true);
     expect(bodies[2]?.startsWith(bodies[1]!)).toBe(true);
   });
 
-  test("in the dialect of each vendor", () => {
+  test("each vendor gets its own dialect", () => {
     const change = { effort: "xhigh" as const, maxOutputTokens: 9 };
     expect(bodyOf(change)).toMatchObject({ reasoning_effort: "xhigh", max_tokens: 9, stream_options: { include_usage: true } });
     expect(bodyOf(change, "openai")).toMatchObject({ reasoning_effort: "xhigh", max_completion_tokens: 9 });

@@ -40,9 +40,9 @@ const write = (change: Partial<ModelRequest> = {}) => {
 type Written = { input: Record<string, unknown>[] } & Record<string, unknown>;
 const bodyOf = (change: Partial<ModelRequest>) => JSON.parse(write(change)) as Written;
 
-describe("the Responses wire reads what the vendor's SDK reads", () => {
+describe("reading the Responses wire", () => {
   for (const name of ["text", "thinking", "parallel-calls", "cache-usage"]) {
-    test(`in the recording "${name}": text, thinking, calls and usage`, async () => {
+    test(`the recording "${name}" is read as by the vendor's SDK: text, thinking, calls and usage`, async () => {
       const { events, done, theirs } = await both(name);
       const calls = theirs.output.flatMap((item) =>
         item.type === "function_call" ? [{ id: item.call_id, name: item.name, input: JSON.parse(item.arguments) as unknown }] : [],
@@ -65,12 +65,12 @@ describe("the Responses wire reads what the vendor's SDK reads", () => {
     });
   }
 
-  test("cached tokens are taken out of the input", async () => {
+  test("cached tokens are not counted as input", async () => {
     const { done } = await both("cache-usage");
     expect(done.usage).toEqual({ input: 148, output: 9, cacheRead: 2048, cacheWrite: 256 });
   });
 
-  test("a refusal is shown and ends as refused; a full length as length; bad arguments are kept", async () => {
+  test("a refusal is text and ends as refused, a full length ends as length, and bad arguments are kept", async () => {
     fixture = "refusal";
     const refused = await ours({}, endpoint);
     expect(doneOf(refused).stop).toBe("refused");
@@ -91,8 +91,8 @@ describe("the Responses wire reads what the vendor's SDK reads", () => {
   });
 });
 
-describe("the Responses wire writes requests", () => {
-  test("that are not stored, ask for encrypted reasoning and are routed by the session", () => {
+describe("requests of the Responses wire", () => {
+  test("a request is not stored, asks for encrypted reasoning and has the session as cache key", () => {
     const body = bodyOf({ effort: "xhigh", maxOutputTokens: 99 });
     expect(body).toMatchObject({
       store: false,
@@ -109,7 +109,7 @@ describe("the Responses wire writes requests", () => {
     expect(bodyOf({})).not.toHaveProperty("reasoning");
   });
 
-  test("in which reasoning goes back to the model that made it, whole and only if something followed", async () => {
+  test("reasoning is sent back complete, to its own model, and only if text or a call followed", async () => {
     const { done, theirs } = await both("thinking");
     const messages: ModelRequest["messages"] = [asking("2+2"), { role: "assistant", parts: done.parts }, asking("sure?")];
     const reasoning = theirs.output[0] as { id: string; summary: unknown; encrypted_content: string };
@@ -155,7 +155,7 @@ describe("the Responses wire writes requests", () => {
     asking("sure?"),
   ];
 
-  test("with images of the user and of results, and malformed calls as empty ones", () => {
+  test("images of prompts and results are sent, and malformed calls with an empty input", () => {
     expect(bodyOf({ messages: history }).input).toEqual([
       {
         role: "user",
@@ -180,7 +180,7 @@ describe("the Responses wire writes requests", () => {
     ]);
   });
 
-  test("so that an earlier request is a prefix of a later one, byte for byte", () => {
+  test("an earlier request is a prefix of a later one, byte for byte", () => {
     const bodies = [1, 3, 5].map((length) => write({ messages: history.slice(0, length) }).slice(0, -2));
     expect(bodies[1]?.startsWith(bodies[0]!)).toBe(true);
     expect(bodies[2]?.startsWith(bodies[1]!)).toBe(true);
