@@ -147,7 +147,7 @@ describe("an agent that speaks ACP", () => {
 
   test("is allowed what it asks for, and that is in the tree", async () => {
     expect((await ask("my-acp", "please permit", ["--session", "asking"])).result).toBe("answered yes");
-    expect((await skein.run(["show", "asking", "--json"])).out).toContain("asked for permission: touch made; allowed");
+    expect((await skein.run(["show", "asking", "--json"])).out).toContain("permission requested: touch made; allowed");
   });
 
   test.each([

@@ -228,11 +228,11 @@ describe("a model", () => {
       { "session/new": () => ({ sessionId: "s-1", models }), "session/set_model": failing(-32602, "unknown model") },
       { model: "m-3" },
     );
-    expect(refused.events.at(-1)).toMatchObject({ type: "failed", message: "it does not take the model m-3: unknown model" });
+    expect(refused.events.at(-1)).toMatchObject({ type: "failed", message: "it does not accept the model m-3: unknown model" });
     const untold = await play({}, { model: "m-3" });
-    expect(untold.events.at(-1)).toMatchObject({ type: "failed", message: "it has no way to be told a model" });
+    expect(untold.events.at(-1)).toMatchObject({ type: "failed", message: "it has no option for a model" });
     const unknown = await play({ "session/new": () => ({ sessionId: "s-1", configOptions: [option] }) }, { model: "m-3" });
-    expect(unknown.events.at(-1)).toMatchObject({ type: "failed", message: "it does not know the model m-3" });
+    expect(unknown.events.at(-1)).toMatchObject({ type: "failed", message: "it has no model m-3" });
     for (const played of [refused, untold, unknown]) expect(played.asked.map(({ method }) => method)).not.toContain("session/prompt");
   });
 });

@@ -1,6 +1,7 @@
-// What an ACP agent reports of its turn (`session/update`): text, thinking, calls and their results, its plan. A call
-// becomes known bit by bit; its message is told when one of its calls has ended or the next message begins.
-import { isJson, type Json, listAt, objectAt, textAt } from "../../../models/wire/json.ts";
+// Reads the updates of an ACP agent (`session/update`): text, thinking, calls with results, and its plan. The data of a
+// call comes in pieces, so a message is complete when one of its calls has ended or the next message begins.
+import { isRecord, type Json } from "../../../kit/text/json.ts";
+import { listAt, objectAt, textAt } from "../../../models/wire/json.ts";
 import type { CallPart, ImageData, Part } from "../../../protocol/tree/node.ts";
 import type { CliEvent } from "../adapters/adapter.ts";
 
@@ -11,9 +12,9 @@ export class AcpUpdates {
   #message = "";
   #text = "";
   #thinking = "";
-  /** Of the message that is being said. */
+  /** Calls of the current message. */
   #calls: Call[] = [];
-  /** Of messages that were told, until their results are. */
+  /** Calls of earlier messages that have no result yet. */
   readonly #open = new Map<string, Call>();
 
   read(update: Json): CliEvent[] {
@@ -32,14 +33,14 @@ export class AcpUpdates {
     }
   }
 
-  /** A call that needs a permission may be told by its question first. The decision stands beside the call. */
+  /** Records a permission request beside its call. The request may be the first mention of the call. */
   permission(call: Json, isAllowed: boolean): CliEvent[] {
-    const known = this.#known(call);
-    const text = `asked for permission: ${known.title || known.name}; ${isAllowed ? "allowed, it is behind the walls of this turn" : "not allowed"}`;
-    return [...this.flush(), { type: "below", call: known.id, event: { type: "answer", parts: [{ kind: "text", text }] } }];
+    const { id, title, name } = this.#update(call);
+    const text = `permission requested: ${title || name}; ${isAllowed ? "allowed, because the turn is sandboxed" : "not allowed"}`;
+    return [...this.flush(), { type: "below", call: id, event: { type: "answer", parts: [{ kind: "text", text }] } }];
   }
 
-  /** The message so far, as one answer. */
+  /** Ends the current message and returns it as one answer. */
   flush(): CliEvent[] {
     const parts: Part[] = [
       ...(this.#thinking === "" ? [] : [{ kind: "thinking" as const, text: this.#thinking }]),
@@ -67,20 +68,20 @@ export class AcpUpdates {
   }
 
   #call(update: Json): CliEvent[] {
-    const call = this.#known(update);
+    const call = this.#update(update);
     const status = textAt(update, "status");
     if (status !== "completed" && status !== "failed") return [];
-    const told = this.#open.has(call.id) ? [] : this.flush();
+    const answer = this.#open.has(call.id) ? [] : this.flush();
     this.#open.delete(call.id);
-    return [...told, resultOf(call, status === "failed")];
+    return [...answer, resultOf(call, status === "failed")];
   }
 
-  /** The call as it is known by now. */
-  #known(update: Json): Call {
+  /** Adds the data of an update to its call. */
+  #update(update: Json): Call {
     const id = textAt(update, "toolCallId");
-    const known = this.#calls.find((call) => call.id === id) ?? this.#open.get(id);
-    const call = known ?? { id, name: nameOf(update), title: "", input: {}, content: [], output: undefined };
-    if (known === undefined) this.#calls.push(call);
+    const existing = this.#calls.find((call) => call.id === id) ?? this.#open.get(id);
+    const call = existing ?? { id, name: nameOf(update), title: "", input: {}, content: [], output: undefined };
+    if (existing === undefined) this.#calls.push(call);
     call.title = textAt(update, "title") || call.title;
     call.input = objectAt(update, "rawInput") ?? call.input;
     if (Array.isArray(update["content"])) call.content = listAt(update, "content");
@@ -88,7 +89,7 @@ export class AcpUpdates {
     return call;
   }
 
-  /** Kept with its thinking: it is no message, and another agent has plans of its own. */
+  /** Stored as thinking: a plan is no message, and another agent makes its own plan. */
   #plan(entries: Json[]): CliEvent[] {
     const marks: Record<string, string> = { completed: "x", in_progress: "-" };
     const lines = entries.map((entry) => `[${marks[textAt(entry, "status")] ?? " "}] ${textAt(entry, "content")}`);
@@ -99,22 +100,22 @@ export class AcpUpdates {
   }
 }
 
-/** The first title is often the tool's own name; otherwise there is only its kind. */
+/** The first title is often the tool's name. Otherwise the kind of the tool is used. */
 function nameOf(update: Json): string {
   const title = textAt(update, "title");
   return /^[\w.-]+$/.test(title) ? title : textAt(update, "kind") || "tool";
 }
 
 function callPart({ id, name, title, input }: Call): CallPart {
-  const known = Object.keys(input).length > 0 || title === "" || title === name ? input : { title };
-  return { kind: "call", id, name, input: known };
+  const hasInput = Object.keys(input).length > 0 || title === "" || title === name;
+  return { kind: "call", id, name, input: hasInput ? input : { title } };
 }
 
 function resultOf({ id, name, content, output }: Call, isError: boolean): CliEvent {
   const text =
     content
       .map(contentText)
-      .filter((each) => each !== "")
+      .filter((line) => line !== "")
       .join("\n") || outputText(output);
   const images = content.flatMap(imageIn);
   return { type: "result", call: id, name, text, isError, ...(images.length === 0 ? {} : { images }) };
@@ -127,7 +128,7 @@ function contentText(item: Json): string {
 
 function outputText(output: unknown): string {
   if (typeof output === "string") return output;
-  if (!isJson(output)) return output === undefined || output === null ? "" : JSON.stringify(output);
+  if (!isRecord(output)) return output === undefined || output === null ? "" : JSON.stringify(output);
   return textAt(output, "output") || textAt(output, "error") || JSON.stringify(output);
 }
 

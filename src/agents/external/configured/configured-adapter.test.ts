@@ -46,14 +46,14 @@ function env(changes: Partial<AgentConfig>, more: Partial<CliLaunch> = {}): Reco
 
 describe("what is written of an agent", () => {
   test.each([
-    ["claude", {}, "agents.claude: claude is an agent that skein brings along"],
-    ["native", {}, "agents.native: native is an agent"],
+    ["claude", {}, "agents.claude: claude is a built-in agent"],
+    ["native", {}, "agents.native: native is a built-in agent"],
     ["openai", {}, "agents.openai: openai is a vendor of models"],
-    ["mine", { command: null }, "agents.mine.command: there is none"],
+    ["mine", { command: null }, "agents.mine.command: it is missing"],
     ["mine", { command: "./mine" }, "agents.mine.command: ./mine is a relative path"],
-    ["mine", { resumeArgs: ["-c"] }, "agents.mine.resume_args: they hold no {session}"],
-    ["mine", { resumeArgs: ["{session}"] }, "agents.mine.resume_args: an agent that prints text can't say"],
-    ["mine", { output: "acp", resumeArgs: ["{session}"] }, "agents.mine.resume_args: an ACP agent has no use"],
+    ["mine", { resumeArgs: ["-c"] }, "agents.mine.resume_args: they have no {session}"],
+    ["mine", { resumeArgs: ["{session}"] }, "agents.mine.resume_args: an agent that prints text can't report"],
+    ["mine", { output: "acp", resumeArgs: ["{session}"] }, "agents.mine.resume_args: an ACP agent does not use"],
   ] as [string, Partial<AgentConfig>, string][])("%s with %j is a fault that names the key", (name, changes, says) => {
     const act = () => recipeEntry(name, { ...recipe, ...changes });
     expect(act).toThrow(says);
@@ -143,8 +143,8 @@ describe("a model", () => {
     configuredAdapter("mine", { ...recipe, ...changes }).check?.({ ...turn, model });
 
   test("that it can't be told is refused, and so is an effort", () => {
-    expect(check({}, "anthropic/claude-x")).toThrow("mine can't be told a model: its args hold no {model}");
-    expect(check({ args: ["{model}"] }, "anthropic/claude-x:high")).toThrow("can't be told an effort");
+    expect(check({}, "anthropic/claude-x")).toThrow("mine takes no model: its args have no {model}");
+    expect(check({ args: ["{model}"] }, "anthropic/claude-x:high")).toThrow("takes no effort");
     expect(check({}, null)).not.toThrow();
     expect(check({ args: ["{model}", "{effort}"] }, "anthropic/claude-x:high")).not.toThrow();
     expect(check({ output: "acp" }, "anthropic/claude-x")).not.toThrow();

@@ -1,5 +1,5 @@
-// An adapter made from the configuration: any program that takes a prompt and prints an answer, or speaks ACP. Nothing
-// is known of it but what the user wrote, so it gets a home of its own and no credential that was not named.
+// Makes an adapter from the configuration, for any program that prints an answer or uses ACP. skein knows only its
+// recipe, so the program gets its own home directory and only the credentials that the recipe names.
 import { parseModelName } from "../../../models/vendors.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import type { TurnCheckInput } from "../../../protocol/api/ports.ts";
@@ -29,32 +29,32 @@ export function configuredAdapter(name: string, recipe: AgentConfig): Adapter {
     versionOf: (output) => /\d+\.\d+\.\d+\S*/.exec(output)?.[0] ?? null,
     files: () => ({ "home/.keep": "" }),
     env: (launch) => envOf(recipe, launch),
-    args: (launch) => argsOf(recipe, withPlaces(launch)),
+    args: (launch) => argsOf(recipe, withDirectories(launch)),
     forbiddenArgs: [],
     check: (turn) => check(name, recipe, turn),
-    stdin: (launch) => (isAcp ? null : promptOnStdin(withPlaces(launch))),
+    stdin: (launch) => (isAcp ? null : promptOnStdin(withDirectories(launch))),
     reader: (start) => readerOf(recipe, start),
-    // Of these only the exit says whether the turn is over.
+    // These programs print no last event.
     endsByExit: recipe.output === "text" || recipe.output === "json",
-    ...(isAcp ? { openDialogue: (launch, out) => createAcpDialogue(untold(recipe, withPlaces(launch)), out) } : {}),
-    isSessionLost: isAcp ? isAcpSessionLost : (message) => lostWords.test(message),
+    ...(isAcp ? { openDialogue: (launch, out) => createAcpDialogue(withoutArguments(recipe, withDirectories(launch)), out) } : {}),
+    isSessionLost: isAcp ? isAcpSessionLost : (message) => sessionLostPattern.test(message),
     failureOf: (message) => matchFailure(message),
     transcript: () => "home/**/*",
   };
 }
 
-/** In the words that most programs would use for it. */
-const lostWords =
+/** Matches the wording of most programs. */
+const sessionLostPattern =
   /(session|conversation|thread|chat)\b.{0,80}(not found|unknown|no longer|does(n't| not) exist|invalid|expired)|(no|unknown|invalid|find|load|resume) .{0,20}(session|conversation|thread|chat)\b/i;
 
-/** It has no flag for directories that skein knows of. */
-function withPlaces(launch: CliLaunch): CliLaunch {
-  const places = instructionsOf({ ...launch, role: null });
-  return places === "" ? launch : { ...launch, prompt: `${places}\n\n${launch.prompt}` };
+/** Names the additional directories in the prompt, because skein knows no flag for them. */
+function withDirectories(launch: CliLaunch): CliLaunch {
+  const directories = instructionsOf({ ...launch, role: null });
+  return directories === "" ? launch : { ...launch, prompt: `${directories}\n\n${launch.prompt}` };
 }
 
-/** Without what its arguments have told it already. */
-function untold({ args }: AgentConfig, launch: CliLaunch): CliLaunch {
+/** Removes model and effort if the program gets them as arguments. */
+function withoutArguments({ args }: AgentConfig, launch: CliLaunch): CliLaunch {
   return {
     ...launch,
     model: hasPlaceholder(args, "model") ? null : launch.model,
@@ -64,13 +64,13 @@ function untold({ args }: AgentConfig, launch: CliLaunch): CliLaunch {
 
 function check(name: string, { args, resumeArgs, output }: AgentConfig, { model }: TurnCheckInput): void {
   if (model === null || output === "acp") return;
-  const isIn = (placeholder: string) => hasPlaceholder([...args, ...(resumeArgs ?? [])], placeholder);
-  if (!isIn("model")) throw new Fault("usage", `${name} can't be told a model: its args hold no {model}`, { hint: "leave -m out" });
-  if (parseModelName(model).effort !== null && !isIn("effort"))
-    throw new Fault("usage", `${name} can't be told an effort: its args hold no {effort}`, { hint: "name the model without it" });
+  const hasArg = (placeholder: string) => hasPlaceholder([...args, ...(resumeArgs ?? [])], placeholder);
+  if (!hasArg("model")) throw new Fault("usage", `${name} takes no model: its args have no {model}`, { hint: "leave -m out" });
+  if (parseModelName(model).effort !== null && !hasArg("effort"))
+    throw new Fault("usage", `${name} takes no effort: its args have no {effort}`, { hint: "name the model without it" });
 }
 
-type Values = Record<"prompt" | "model" | "vendor" | "effort" | "session" | "directory" | "config", string | null>;
+type PlaceholderValues = Record<"prompt" | "model" | "vendor" | "effort" | "session" | "directory" | "config", string | null>;
 
 function argsOf({ args, resumeArgs, output }: AgentConfig, launch: CliLaunch): string[] {
   const template = launch.start.how !== "new" && resumeArgs !== null ? resumeArgs : args;
@@ -80,26 +80,26 @@ function argsOf({ args, resumeArgs, output }: AgentConfig, launch: CliLaunch): s
   return [...filled, ...launch.extraArgs, ...(prompt === null ? [] : [prompt])];
 }
 
-/** What begins with a dash would be a flag. */
+/** A prompt with a leading dash would be a flag. */
 function promptArgument(prompt: string): string {
   return prompt.startsWith("-") ? ` ${prompt}` : prompt;
 }
 
-function valuesOf(launch: CliLaunch, prompt: string | null): Values {
+function valuesOf(launch: CliLaunch, prompt: string | null): PlaceholderValues {
   const { model, vendor = null, effort, directory } = launch;
   return { prompt, model, vendor, effort, session: launch.start.id, directory, config: launch.configDir };
 }
 
 const placeholder = /\{(prompt|model|vendor|effort|session|directory|config)\}/g;
 
-/** An argument without its value is left out; where it is the value of a flag, so is the flag. */
-function fill(template: readonly string[], values: Values): string[] {
+/** Leaves out an argument whose value is missing, and the flag before it. */
+function fill(template: readonly string[], values: PlaceholderValues): string[] {
   const filled: string[] = [];
   for (const arg of template) {
-    const names = [...arg.matchAll(placeholder)].map((match) => match[1] as keyof Values);
+    const names = [...arg.matchAll(placeholder)].map((match) => match[1] as keyof PlaceholderValues);
     const missing = names.filter((name) => values[name] === null);
-    if (missing.length === 0) filled.push(arg.replaceAll(placeholder, (_, name: keyof Values) => values[name] ?? ""));
-    // A long prompt stands on stdin: its flag may be what makes the program read it.
+    if (missing.length === 0) filled.push(arg.replaceAll(placeholder, (_, name: keyof PlaceholderValues) => values[name] ?? ""));
+    // A long prompt goes to stdin. Its flag stays: it may be what makes the program read stdin.
     else if (!missing.includes("prompt") && /^\{\w+\}$/.test(arg) && /^--?[a-z][^=]*$/i.test(filled.at(-1) ?? "")) filled.pop();
   }
   return filled;
@@ -108,7 +108,7 @@ function fill(template: readonly string[], values: Values): string[] {
 function envOf(recipe: AgentConfig, launch: CliLaunch): Record<string, string> {
   const home = `${launch.configDir}/home`;
   const values = valuesOf(launch, null);
-  const own = Object.entries(recipe.env).map(([name, text]) => [name, fill([text], values)[0] ?? ""] as const);
+  const recipeEnv = Object.entries(recipe.env).map(([name, text]) => [name, fill([text], values)[0] ?? ""] as const);
   return {
     HOME: home,
     XDG_CONFIG_HOME: `${home}/.config`,
@@ -117,11 +117,11 @@ function envOf(recipe: AgentConfig, launch: CliLaunch): Record<string, string> {
     XDG_CACHE_HOME: `${home}/.cache`,
     NO_COLOR: "1",
     ...gatewayEnv(launch.endpoint),
-    ...Object.fromEntries(own),
+    ...Object.fromEntries(recipeEnv),
   };
 }
 
-/** For the vendors that can be asked, under the names that most programs know. */
+/** The gateway's address and token in the variables that most programs read, for each available vendor. */
 function gatewayEnv(endpoint: CliLaunch["endpoint"]): Record<string, string> {
   if (endpoint === null) return {};
   const { url, token, wires = [] } = endpoint;
@@ -134,13 +134,13 @@ function gatewayEnv(endpoint: CliLaunch["endpoint"]): Record<string, string> {
 }
 
 function readerOf({ output, args, resumeArgs }: AgentConfig, start: CliLaunch["start"] | undefined): CliReader {
-  const ours = resumeArgs !== null && hasPlaceholder(args, "session") ? (start?.id ?? null) : null;
-  if (output === "json") return jsonReader(ours);
-  return output === "text" ? textReader(ours) : nameless(claudeReader());
+  const chosenId = resumeArgs !== null && hasPlaceholder(args, "session") ? (start?.id ?? null) : null;
+  if (output === "json") return jsonReader(chosenId);
+  return output === "text" ? textReader(chosenId) : withoutModels(claudeReader());
 }
 
-/** Whose model it says it is can't be known. */
-function nameless(reader: CliReader): CliReader {
+/** Drops the model that the program reports, because its vendor is unknown. */
+function withoutModels(reader: CliReader): CliReader {
   const strip = (events: CliEvent[]) => events.map(withoutModel);
   return { line: (text) => strip(reader.line(text)), end: () => strip(reader.end()) };
 }

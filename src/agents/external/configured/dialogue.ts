@@ -1,47 +1,50 @@
-// The two-way side of a run: what is said to a program while it runs, and how such a talk ends. Beside run-cli.ts, which
-// contains, logs and ends it like any other.
+// Connects a dialogue to the stdin of a running CLI, and decides when the CLI must end. run-cli.ts starts, logs and ends
+// the process itself.
 import type { Adapter, CliLaunch, CliReader } from "../adapters/adapter.ts";
 import type { CliStdin } from "../process/run-cli.ts";
 
 export type RunningDialogue = {
   reader: CliReader;
-  stdin: (input: CliStdin) => void;
-  /** When the program itself is to be ended. */
+  /** Called once, with the stdin of the started process. */
+  stdin: (stdin: CliStdin) => void;
+  /** Aborted when the process must be ended. */
   signal: AbortSignal;
 };
 
-/** For it to stop by itself, and to leave once there is nothing more to say. */
+/** Time to stop after a cancel request. */
 const cancelMs = 2_000;
-const leaveMs = 1_000;
+/** Time to exit after stdin was closed. */
+const exitMs = 1_000;
 
-/** Null for an adapter that is not talked to. */
+/** Returns null for an adapter without a dialogue. */
 export function startDialogue(adapter: Adapter, launch: CliLaunch, signal: AbortSignal): RunningDialogue | null {
   if (adapter.openDialogue === undefined) return null;
   const ending = new AbortController();
-  const later = (ms: number) => void setTimeout(() => ending.abort(), ms).unref();
-  const said: string[] = [];
-  let input: CliStdin | null = null;
-  let isOver = false;
-  const talk = adapter.openDialogue(launch, {
-    write: (text) => void (input === null ? said.push(text) : input.write(text)),
+  const endAfter = (ms: number) => void setTimeout(() => ending.abort(), ms).unref();
+  /** Text that is written before the process has started. */
+  const pending: string[] = [];
+  let stdin: CliStdin | null = null;
+  let hasEnded = false;
+  const dialogue = adapter.openDialogue(launch, {
+    write: (text) => void (stdin === null ? pending.push(text) : stdin.write(text)),
     end: () => {
-      isOver = true;
-      input?.end();
-      later(leaveMs);
+      hasEnded = true;
+      stdin?.end();
+      endAfter(exitMs);
     },
   });
   const stop = () => {
-    talk.cancel();
-    later(cancelMs);
+    dialogue.cancel();
+    endAfter(cancelMs);
   };
   signal.addEventListener("abort", stop, { once: true });
   if (signal.aborted) stop();
   return {
-    reader: talk,
+    reader: dialogue,
     stdin: (opened) => {
-      input = opened;
-      for (const text of said.splice(0)) opened.write(text);
-      if (isOver) opened.end();
+      stdin = opened;
+      for (const text of pending.splice(0)) opened.write(text);
+      if (hasEnded) opened.end();
     },
     signal: ending.signal,
   };

@@ -1,5 +1,5 @@
-// Files in an agent's own configuration directory. The agent can write there, so nothing in it is followed: a link that
-// it left would lead our reading and writing out of its walls.
+// Reads and writes files in a CLI's configuration directory. The CLI can write there too, so no link is followed: it
+// could lead skein to files outside of the CLI's sandbox.
 import {
   closeSync,
   constants,
@@ -17,7 +17,7 @@ import {
 } from "node:fs";
 import type { Adapter, CliLaunch } from "../adapters/adapter.ts";
 
-/** Makes the directory and what must stand in it before the agent starts. */
+/** Creates the directory and the files that the CLI needs at its start. */
 export function prepareConfigDir(adapter: Pick<Adapter, "files" | "transcript" | "repairTranscript">, launch: CliLaunch): void {
   const { configDir, directory, start } = launch;
   mkdirSync(configDir, { recursive: true, mode: 0o700 });
@@ -25,41 +25,41 @@ export function prepareConfigDir(adapter: Pick<Adapter, "files" | "transcript" |
   if (adapter.repairTranscript === undefined || start.how === "new") return;
   for (const path of new Bun.Glob(adapter.transcript(start.id, directory)).scanSync({ cwd: configDir, dot: true })) {
     const text = readConfigFile(configDir, path);
-    const mended = text === null ? null : adapter.repairTranscript(text);
-    if (mended !== null && mended !== text) writeConfigFile(configDir, path, mended);
+    const repaired = text === null ? null : adapter.repairTranscript(text);
+    if (repaired !== null && repaired !== text) writeConfigFile(configDir, path, repaired);
   }
 }
 
-/** The path is relative to the directory, which must exist. Whatever stands in its way, but for a directory, goes. */
+/** `path` is relative to the directory, which must exist. Replaces files and links on the path, but no directory. */
 export function writeConfigFile(directory: string, path: string, text: string): void {
-  within(directory, path, makeFolder, (file) => {
+  withFile(directory, path, makeDirectory, (file) => {
     const fresh = `${file}.${crypto.randomUUID()}`;
     writeFileSync(fresh, text, { mode: 0o600, flag: "wx" });
     renameSync(fresh, file);
   });
 }
 
-/** A file of the person's is used where it lies: a link to it, or, with null, nothing of what an earlier turn had linked. */
+/** Links a file of the user into the directory. With null it removes the link of an earlier turn. */
 export function linkConfigFile(directory: string, path: string, target: string | null): void {
-  within(directory, path, makeFolder, (link) => {
+  withFile(directory, path, makeDirectory, (link) => {
     if (target !== null && lstatSync(link, { throwIfNoEntry: false })?.isSymbolicLink() && readlinkSync(link) === target) return;
     rmSync(link, { force: true, recursive: true });
     if (target !== null) symlinkSync(target, link);
   });
 }
 
-const mostBytes = 64 << 20;
+const maxFileBytes = 64 << 20;
 
-/** Null when there is no such file, or none that could be read whole. */
+/** Returns null if the file is missing, is no regular file, or is larger than 64 MB. */
 export function readConfigFile(directory: string, path: string): string | null {
   try {
-    return within(directory, path, openFolder, (file) => {
-      const opened = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    return withFile(directory, path, openDirectory, (file) => {
+      const fd = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
       try {
-        const found = fstatSync(opened);
-        return found.isFile() && found.size <= mostBytes ? readFileSync(opened, "utf8") : null;
+        const stat = fstatSync(fd);
+        return stat.isFile() && stat.size <= maxFileBytes ? readFileSync(fd, "utf8") : null;
       } finally {
-        closeSync(opened);
+        closeSync(fd);
       }
     });
   } catch {
@@ -67,42 +67,42 @@ export function readConfigFile(directory: string, path: string): string | null {
   }
 }
 
-/** Goes down by directories that are held open, so that none can be exchanged for a link meanwhile. */
-function within<T>(directory: string, path: string, open: (folder: string) => number, act: (file: string) => T): T {
+/** Opens each directory on the path in turn, so that none can be replaced by a link meanwhile. */
+function withFile<T>(directory: string, path: string, open: (directory: string) => number, act: (file: string) => T): T {
   const names = path.split("/");
   const last = names.pop() ?? "";
-  let place = directory;
-  let folder = openFolder(place);
+  let current = directory;
+  let fd = openDirectory(current);
   try {
     for (const name of names) {
-      const next = open(`${held(folder, place)}/${name}`);
-      closeSync(folder);
-      folder = next;
-      place = `${place}/${name}`;
+      const next = open(`${pathOf(fd, current)}/${name}`);
+      closeSync(fd);
+      fd = next;
+      current = `${current}/${name}`;
     }
-    return act(`${held(folder, place)}/${last}`);
+    return act(`${pathOf(fd, current)}/${last}`);
   } finally {
-    closeSync(folder);
+    closeSync(fd);
   }
 }
 
-/** Only Linux can name what stands in an open directory. */
-function held(folder: number, place: string): string {
-  return process.platform === "linux" ? `/proc/self/fd/${folder}` : place;
+/** Only Linux has paths through an open directory. */
+function pathOf(fd: number, directory: string): string {
+  return process.platform === "linux" ? `/proc/self/fd/${fd}` : directory;
 }
 
-function openFolder(path: string): number {
+function openDirectory(path: string): number {
   return openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
 }
 
-function makeFolder(path: string): number {
+function makeDirectory(path: string): number {
   try {
-    return openFolder(path);
+    return openDirectory(path);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== "ENOENT" && code !== "ENOTDIR" && code !== "ELOOP") throw error;
     if (code !== "ENOENT") unlinkSync(path);
     mkdirSync(path, { mode: 0o700 });
-    return openFolder(path);
+    return openDirectory(path);
   }
 }

@@ -1,5 +1,5 @@
-// Runs one CLI to its end: no stdin but what it is given, stdout as lines of bounded length, stderr's end, both kept raw
-// in files, and nothing of it left when it has ended or is stopped. It knows no CLI and nothing of the tree.
+// Runs one CLI until it exits: passes stdout on as lines, keeps the end of stderr, logs both, and ends every process that
+// the CLI started. Contains nothing about a particular CLI or the tree.
 import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { callTag, newExecutorTag } from "../../../executor/call-tag.ts";
@@ -13,28 +13,28 @@ import { endFamily, type ProcessFamily, familyMembers } from "../../../kit/proce
 import { messageOf } from "../../../protocol/api/error.ts";
 
 export type RunCliOptions = {
-  /** With the words before it that put it behind walls. */
+  /** Includes the launcher of the sandbox. */
   command: string[];
   cwd: string;
   env: Record<string, string>;
-  /** What it reads before the end of its input; null is nothing. Whoever talks to it is given the open end. */
-  stdin: string | null | ((input: CliStdin) => void);
-  /** A file that it gets as its number 3. */
+  /** A text for stdin; null for an empty stdin. A function is called once with the open stdin. */
+  stdin: string | null | ((stdin: CliStdin) => void);
+  /** A file descriptor that the CLI gets as number 3. `started` is called after the spawn. */
   passed: { file: number; started: () => void } | null;
   signal: AbortSignal;
-  /** Shut while it is to stand still with all it has started. */
+  /** While the gate is paused, the CLI and all its processes are stopped. */
   gate?: PauseGate;
-  /** By which whoever comes from it has the limit that says so, though parents and environment are gone. */
+  /** Sets a marker rlimit, so that descendants are found even without parent and environment. Null sets none. */
   libc: Libc | null;
-  /** `<path>.stdout.log` and `<path>.stderr.log` are appended to; null keeps none. */
+  /** Output is appended to `<path>.stdout.log` and `<path>.stderr.log`; null writes no logs. */
   logs: string | null;
-  /** Reading waits until it has been dealt with. */
+  /** Called for every line of stdout. Reading waits until it resolves; a rejection stops the CLI. */
   onLine: (line: string, isCut: boolean) => Promise<void> | void;
-  /** Anything printed is a sign of life. */
+  /** Called for every chunk of stdout and stderr. */
   onOutput: () => void;
 };
 
-/** Never fails: what is said to one that has gone is not heard. */
+/** Must not throw: text for a process that has exited is dropped. */
 export type CliStdin = { write: (text: string) => void; end: () => void };
 
 export type CliExit = {
@@ -43,23 +43,22 @@ export type CliExit = {
   stderr: string;
   lines: number;
   bytes: number;
-  /** From the start to the first line. */
+  /** Time from the start to the first line. */
   firstLineMs: number | null;
-  durationMs: number;
 };
 
-const longestLine = 16 << 20;
+const maxLineBytes = 16 << 20;
 const graceMs = 2_000;
-/** For what was printed before it was stopped; without a stop it takes as long as it takes. */
-const restMs = 10_000;
+/** Time to read the remaining output of a stopped CLI. Without a stop there is no limit. */
+const remainderMs = 10_000;
 
-/** Rejects when it can't be started, and when a line can't be dealt with: what was not recorded must not go on. */
+/** Rejects when the CLI can't be started, and when `onLine` rejects: a CLI whose output can't be stored must not continue. */
 export async function runCli(run: RunCliOptions): Promise<CliExit> {
   await run.gate?.whenOpen();
   const startedAt = performance.now();
-  const mark = callTag(newExecutorTag(), 1);
-  const child = run.libc?.withRlimitTag(0, () => start(run, mark.env)).result ?? start(run, mark.env);
-  const family: ProcessFamily = { root: child.pid, envTag: mark.entry };
+  const tag = callTag(newExecutorTag(), 1);
+  const child = run.libc?.withRlimitTag(0, () => spawn(run, tag.env)).result ?? spawn(run, tag.env);
+  const family: ProcessFamily = { root: child.pid, envTag: tag.entry };
   const stop = () => void endFamily(family, graceMs);
   let frozen: number[] = [];
   const leaveGate = run.gate?.add({
@@ -68,19 +67,19 @@ export async function runCli(run: RunCliOptions): Promise<CliExit> {
     },
     resume: () => thaw(frozen.splice(0)),
   });
-  const printed = new StdoutLines(run, startedAt, stop);
+  const lines = new StdoutLines(run, startedAt, stop);
   const stderr = new Excerpt(2 << 10, 14 << 10);
   const logs = { stdout: openLog(run.logs, "stdout"), stderr: openLog(run.logs, "stderr") };
-  const taken = (log: number | null, take: (chunk: Uint8Array) => Promise<void> | void) => (chunk: Uint8Array) => {
+  const handleChunk = (log: number | null, handle: (chunk: Uint8Array) => Promise<void> | void) => (chunk: Uint8Array) => {
     run.onOutput();
-    if (log !== null) keep(log, chunk);
-    return take(chunk);
+    if (log !== null) writeLog(log, chunk);
+    return handle(chunk);
   };
   const outputs = [
-    new OutputReader(child.stdout, taken(logs.stdout, printed.take), () => {}, run.gate),
+    new OutputReader(child.stdout, handleChunk(logs.stdout, lines.push), () => {}, run.gate),
     new OutputReader(
       child.stderr,
-      taken(logs.stderr, (chunk) => stderr.push(chunk)),
+      handleChunk(logs.stderr, (chunk) => stderr.push(chunk)),
       () => {},
       run.gate,
     ),
@@ -90,57 +89,56 @@ export async function runCli(run: RunCliOptions): Promise<CliExit> {
   if (run.signal.aborted) stop();
   await child.exited;
   leaveGate?.();
-  // Whoever it left behind would hold its streams open.
+  // Processes that it left running would keep its streams open.
   await endFamily(family, 0);
-  await Promise.all(outputs.map((output) => output.rest(run.signal.aborted ? restMs : Infinity)));
+  await Promise.all(outputs.map((output) => output.rest(run.signal.aborted ? remainderMs : Infinity)));
   for (const output of outputs) output.letGo();
   run.signal.removeEventListener("abort", stop);
   for (const log of Object.values(logs)) if (log !== null) closeSync(log);
-  await printed.end();
+  await lines.end();
   return {
     exitCode: child.signalCode === null ? child.exitCode : null,
     signal: child.signalCode === null ? null : String(child.signalCode),
     stderr: stderr.text().text,
-    lines: printed.lines,
+    lines: lines.count,
     bytes: outputs[0].bytes,
-    firstLineMs: printed.firstLineMs,
-    durationMs: performance.now() - startedAt,
+    firstLineMs: lines.firstLineMs,
   };
 }
 
-/** Its own session and group, and a mark in the environment by which those are found who leave both. */
-function start(run: RunCliOptions, mark: Record<string, string>) {
+/** Starts the CLI in its own session. The tag in the environment finds descendants that leave the session. */
+function spawn(run: RunCliOptions, tag: Record<string, string>) {
   const input = run.stdin === null ? "ignore" : typeof run.stdin === "string" ? new Blob([run.stdin]) : "pipe";
   const stdio = [input, "pipe", "pipe", ...(run.passed === null ? [] : [run.passed.file])] as [typeof input, "pipe", "pipe"];
-  const child = Bun.spawn(run.command, { cwd: run.cwd, env: { ...run.env, ...mark }, stdio, detached: true });
+  const child = Bun.spawn(run.command, { cwd: run.cwd, env: { ...run.env, ...tag }, stdio, detached: true });
   run.passed?.started();
-  if (typeof run.stdin === "function") run.stdin(inputOf(child.stdin as Bun.FileSink));
+  if (typeof run.stdin === "function") run.stdin(createStdin(child.stdin as Bun.FileSink));
   return child;
 }
 
-function inputOf(sink: Bun.FileSink): CliStdin {
-  const quietly = async (act: () => unknown): Promise<void> => {
+function createStdin(sink: Bun.FileSink): CliStdin {
+  const ignoreErrors = async (act: () => unknown): Promise<void> => {
     try {
       await act();
     } catch {
-      // It has gone; its exit says so.
+      // The process has exited, which its exit status reports.
     }
   };
   return {
-    write: (text) => void quietly(() => (sink.write(text), sink.flush())),
-    end: () => void quietly(() => sink.end()),
+    write: (text) => void ignoreErrors(() => (sink.write(text), sink.flush())),
+    end: () => void ignoreErrors(() => sink.end()),
   };
 }
 
-/** The lines of its stdout, told one after the other. The first that can't be dealt with is the last. */
+/** Passes lines to `onLine` one after the other, until one is rejected. */
 class StdoutLines {
-  lines = 0;
+  count = 0;
   firstLineMs: number | null = null;
   readonly #run: RunCliOptions;
   readonly #startedAt: number;
   readonly #stop: () => void;
-  readonly #splitter = new LineSplitter(longestLine);
-  #problem: { error: unknown } | null = null;
+  readonly #splitter = new LineSplitter(maxLineBytes);
+  #failure: { error: unknown } | null = null;
 
   constructor(run: RunCliOptions, startedAt: number, stop: () => void) {
     this.#run = run;
@@ -148,37 +146,37 @@ class StdoutLines {
     this.#stop = stop;
   }
 
-  take = async (chunk: Uint8Array): Promise<void> => {
-    for (const line of this.#splitter.push(chunk)) await this.#tell(line);
+  push = async (chunk: Uint8Array): Promise<void> => {
+    for (const line of this.#splitter.push(chunk)) await this.#handle(line);
   };
 
   async end(): Promise<void> {
     const last = this.#splitter.end();
-    if (last !== null) await this.#tell(last);
-    if (this.#problem === null) return;
-    const { error } = this.#problem;
+    if (last !== null) await this.#handle(last);
+    if (this.#failure === null) return;
+    const { error } = this.#failure;
     throw error instanceof Error ? error : new Error(messageOf(error));
   }
 
-  async #tell(line: SplitLine): Promise<void> {
-    if (this.#problem !== null) return;
+  async #handle(line: SplitLine): Promise<void> {
+    if (this.#failure !== null) return;
     this.firstLineMs ??= performance.now() - this.#startedAt;
-    this.lines += 1;
+    this.count += 1;
     try {
       await this.#run.onLine(line.text, line.cutBytes > 0);
     } catch (error) {
-      this.#problem = { error };
+      this.#failure = { error };
       this.#stop();
     }
   }
 }
 
-/** A full disk must not end the turn: the events are what counts. */
-function keep(log: number, chunk: Uint8Array): void {
+/** A full disk must not end the turn, which depends only on the events. */
+function writeLog(log: number, chunk: Uint8Array): void {
   try {
     writeSync(log, chunk);
   } catch {
-    // Told by whoever writes the transcript, which lies beside it.
+    // Writing the transcript beside it fails too, and reports it.
   }
 }
 

@@ -1,6 +1,7 @@
-// What Claude Code prints, line by line or as one JSON value: its messages, results, retries and how it says it ended.
-// A message comes block by block and its usage last; sub-agents speak on the same stream under the call that began them.
-import { isJson, type Json, listAt, numberAt, objectAt, textAt } from "../../../../models/wire/json.ts";
+// Reads the output of Claude Code: JSON lines, or one JSON value. A message comes block by block, and its usage last.
+// Sub-agents print on the same stream; their entries name the call that started them (`parent_tool_use_id`).
+import { isRecord, type Json } from "../../../../kit/text/json.ts";
+import { listAt, numberAt, objectAt, textAt } from "../../../../models/wire/json.ts";
 import type { TurnStatus } from "../../../../protocol/api/error.ts";
 import type { CallPart, ImageData, Part } from "../../../../protocol/tree/node.ts";
 import { addUsage, zeroUsage, type Usage } from "../../../../protocol/tree/usage.ts";
@@ -12,25 +13,26 @@ type Message = {
   id: string;
   model: string;
   parts: Part[];
-  /** As the message began, and whole; null until its end has told it. */
-  begun: Usage;
+  /** Usage at the start of the message. */
+  initialUsage: Usage;
+  /** Final usage; null until the end of the message. */
   usage: Usage | null;
-  /** Its end will be told; results that come before it wait. */
+  /** True if an event will mark the end. Results that come earlier wait in `pending`. */
   isStreamed: boolean;
-  waiting: CliEvent[];
+  pending: CliEvent[];
 };
 
 type State = {
   session: string;
   hasModel: boolean;
   hasAnswer: boolean;
-  /** By the call above them; "" is Claude itself. */
+  /** Open messages by the call that started the sub-agent; "" is Claude itself. */
   open: Map<string, Message>;
-  /** Names of tools by the call above and their own. */
+  /** Names of tools by the parent call and their own. */
   names: Map<string, string>;
   isRefused: boolean;
-  /** What it said in place of an answer, should no result follow. */
-  trouble: { message: string; kind?: TurnStatus } | null;
+  /** An error message that came instead of an answer. It counts if no `result` follows. */
+  error: { message: string; kind?: TurnStatus } | null;
 };
 
 export function claudeReader(): CliReader {
@@ -41,28 +43,28 @@ export function claudeReader(): CliReader {
     open: new Map(),
     names: new Map(),
     isRefused: false,
-    trouble: null,
+    error: null,
   };
   return {
     line: (text) => {
       const value = parseJsonLine(text);
-      if (Array.isArray(value)) return value.filter(isJson).flatMap((entry) => readEntry(state, entry));
-      return isJson(value) && textAt(value, "type") !== "" ? readEntry(state, value) : garbageEvent(text);
+      if (Array.isArray(value)) return value.filter(isRecord).flatMap((entry) => readEntry(state, entry));
+      return isRecord(value) && textAt(value, "type") !== "" ? readEntry(state, value) : garbageEvent(text);
     },
-    end: () => [...closeAll(state), ...(state.trouble === null ? [] : [{ type: "failed" as const, ...state.trouble }])],
+    end: () => [...closeAll(state), ...(state.error === null ? [] : [{ type: "failed" as const, ...state.error }])],
   };
 }
 
 function readEntry(state: State, entry: Json): CliEvent[] {
   const session = sessionOf(state, entry);
-  const above = textAt(entry, "parent_tool_use_id");
+  const parentCall = textAt(entry, "parent_tool_use_id");
   switch (entry["type"]) {
     case "stream_event":
-      return [...session, ...readStream(state, above, objectAt(entry, "event"))];
+      return [...session, ...readStream(state, parentCall, objectAt(entry, "event"))];
     case "assistant":
-      return [...session, ...readAssistant(state, above, entry)];
+      return [...session, ...readAssistant(state, parentCall, entry)];
     case "user":
-      return [...session, ...readUser(state, above, objectAt(entry, "message"))];
+      return [...session, ...readUser(state, parentCall, objectAt(entry, "message"))];
     case "result":
       return [...session, ...readResult(state, entry)];
     default:
@@ -80,65 +82,65 @@ function sessionOf(state: State, entry: Json): CliEvent[] {
   return [{ type: "session", id, ...(isInit && model !== "" ? { model } : {}), ...(version === "" ? {} : { version }) }];
 }
 
-function readStream(state: State, above: string, event: Json | undefined): CliEvent[] {
-  const open = state.open.get(above);
+function readStream(state: State, parentCall: string, event: Json | undefined): CliEvent[] {
+  const open = state.open.get(parentCall);
   switch (event?.["type"]) {
     case "message_start": {
-      const closed = close(state, above);
+      const closed = close(state, parentCall);
       const message = objectAt(event, "message");
-      state.open.set(above, { ...startOf(message), isStreamed: true });
+      state.open.set(parentCall, { ...newMessage(message), isStreamed: true });
       return closed;
     }
     case "content_block_delta": {
       const delta = objectAt(event, "delta");
       const [text, thinking] = [textAt(delta, "text"), textAt(delta, "thinking")];
-      if (text !== "") return wrap(above, [{ type: "text.delta", text }]);
-      return thinking === "" ? [] : wrap(above, [{ type: "thinking.delta", text: thinking }]);
+      if (text !== "") return wrap(parentCall, [{ type: "text.delta", text }]);
+      return thinking === "" ? [] : wrap(parentCall, [{ type: "thinking.delta", text: thinking }]);
     }
     case "message_delta":
       state.isRefused = textAt(objectAt(event, "delta"), "stop_reason") === "refusal";
-      if (open !== undefined) open.usage = usageOf(objectAt(event, "usage"), open.begun);
+      if (open !== undefined) open.usage = usageOf(objectAt(event, "usage"), open.initialUsage);
       return [];
     case "message_stop":
-      return close(state, above);
+      return close(state, parentCall);
     default:
       return [];
   }
 }
 
-/** One block of a message, or what Claude Code itself says in place of one when a request has failed. */
-function readAssistant(state: State, above: string, entry: Json): CliEvent[] {
+/** Reads one block of a message, or an error message of Claude Code itself after a failed request. */
+function readAssistant(state: State, parentCall: string, entry: Json): CliEvent[] {
   const message = objectAt(entry, "message");
   if (textAt(message, "model") === "<synthetic>" || entry["is_api_error_message"] === true) {
     if (entry["is_api_error_message"] !== true) return [];
-    const said = textOf(contentParts(message?.["content"]));
-    const trouble = { message: said, ...kindOf(entry, said) };
-    if (above !== "") return wrap(above, [{ type: "failed", ...trouble }]);
-    state.trouble = trouble;
+    const text = textOf(contentParts(message?.["content"]));
+    const error = { message: text, ...kindOf(entry, text) };
+    if (parentCall !== "") return wrap(parentCall, [{ type: "failed", ...error }]);
+    state.error = error;
     return [];
   }
-  const known = state.open.get(above);
-  const isSame = known !== undefined && known.id === textAt(message, "id");
-  const closed = isSame ? [] : close(state, above);
-  const open = isSame ? known : startOf(message);
-  state.open.set(above, open);
+  const current = state.open.get(parentCall);
+  const isSame = current !== undefined && current.id === textAt(message, "id");
+  const closed = isSame ? [] : close(state, parentCall);
+  const open = isSame ? current : newMessage(message);
+  state.open.set(parentCall, open);
   const parts = listAt(message, "content").flatMap(partOf);
-  for (const part of parts) if (part.kind === "call") state.names.set(`${above} ${part.id}`, part.name);
+  for (const part of parts) if (part.kind === "call") state.names.set(`${parentCall} ${part.id}`, part.name);
   open.parts.push(...parts);
   return closed;
 }
 
-/** A block carries the usage of the message's beginning, unless the message came whole. */
-function startOf(message: Json | undefined): Message {
-  const begun = usageOf(objectAt(message, "usage"), zeroUsage);
+/** The usage of a block is the one at the start of the message, unless the message came as a whole. */
+function newMessage(message: Json | undefined): Message {
+  const initialUsage = usageOf(objectAt(message, "usage"), zeroUsage);
   return {
     id: textAt(message, "id"),
     model: textAt(message, "model"),
     parts: [],
-    begun,
-    usage: textAt(message, "stop_reason") === "" ? null : begun,
+    initialUsage,
+    usage: textAt(message, "stop_reason") === "" ? null : initialUsage,
     isStreamed: false,
-    waiting: [],
+    pending: [],
   };
 }
 
@@ -158,29 +160,29 @@ function partOf(block: Json): Part[] {
 function callOf(block: Json): CallPart {
   const input = objectAt(block, "input") ?? {};
   const raw = objectAt(input, "__unparsedToolInput");
-  const named = { kind: "call" as const, id: textAt(block, "id"), name: textAt(block, "name") };
-  return raw === undefined ? { ...named, input } : { ...named, input: {}, malformed: textAt(raw, "raw") };
+  const call = { kind: "call" as const, id: textAt(block, "id"), name: textAt(block, "name") };
+  return raw === undefined ? { ...call, input } : { ...call, input: {}, malformed: textAt(raw, "raw") };
 }
 
-function readUser(state: State, above: string, message: Json | undefined): CliEvent[] {
+function readUser(state: State, parentCall: string, message: Json | undefined): CliEvent[] {
   const results = listAt(message, "content").filter((block) => block["type"] === "tool_result");
   if (results.length === 0) return [];
-  const below = results.flatMap((block) => close(state, textAt(block, "tool_use_id") || "?"));
+  const subAgents = results.flatMap((block) => close(state, textAt(block, "tool_use_id") || "?"));
   const events = wrap(
-    above,
-    results.map((block) => resultOf(state, above, block)),
+    parentCall,
+    results.map((block) => resultOf(state, parentCall, block)),
   );
-  const open = state.open.get(above);
+  const open = state.open.get(parentCall);
   if (open?.isStreamed === true) {
-    open.waiting.push(...below, ...events);
+    open.pending.push(...subAgents, ...events);
     return [];
   }
-  return [...below, ...close(state, above), ...events];
+  return [...subAgents, ...close(state, parentCall), ...events];
 }
 
-function resultOf(state: State, above: string, block: Json): CliEvent {
+function resultOf(state: State, parentCall: string, block: Json): CliEvent {
   const call = textAt(block, "tool_use_id");
-  const key = `${above} ${call}`;
+  const key = `${parentCall} ${call}`;
   const parts = contentParts(block["content"]);
   const images = parts.flatMap((part): ImageData[] => (part.kind === "image" ? [{ mime: part.mime, base64: part.base64 }] : []));
   const name = state.names.get(key) ?? "unknown";
@@ -189,25 +191,25 @@ function resultOf(state: State, above: string, block: Json): CliEvent {
   return { type: "result", call, name, text: textOf(parts), isError, ...(images.length === 0 ? {} : { images }) };
 }
 
-/** The answer that is complete now, and the results that waited for it. */
-function close(state: State, above: string): CliEvent[] {
-  const message = state.open.get(above);
-  state.open.delete(above);
+/** Ends the current message. Returns its answer, and the results that waited for it. */
+function close(state: State, parentCall: string): CliEvent[] {
+  const message = state.open.get(parentCall);
+  state.open.delete(parentCall);
   if (message === undefined) return [];
-  if (message.parts.length === 0) return message.waiting;
-  if (above === "") state.hasAnswer = true;
+  if (message.parts.length === 0) return message.pending;
+  if (parentCall === "") state.hasAnswer = true;
   const { parts, model, usage } = message;
   const answer: CliEvent = { type: "answer", parts, ...(usage === null ? {} : { usage }), ...(model === "" ? {} : { model }) };
-  return [...wrap(above, [answer]), ...message.waiting];
+  return [...wrap(parentCall, [answer]), ...message.pending];
 }
 
-/** Sub-agents first: their calls are answered above them. */
+/** Sub-agents first: the result of their call comes after their messages. */
 function closeAll(state: State): CliEvent[] {
-  return [...state.open.keys()].sort((a, b) => b.length - a.length).flatMap((above) => close(state, above));
+  return [...state.open.keys()].sort((a, b) => b.length - a.length).flatMap((parentCall) => close(state, parentCall));
 }
 
-function wrap(above: string, events: CliEvent[]): CliEvent[] {
-  return above === "" ? events : events.map((event) => ({ type: "below", call: above, event }));
+function wrap(parentCall: string, events: CliEvent[]): CliEvent[] {
+  return parentCall === "" ? events : events.map((event) => ({ type: "below", call: parentCall, event }));
 }
 
 function readResult(state: State, entry: Json): CliEvent[] {
@@ -215,36 +217,36 @@ function readResult(state: State, entry: Json): CliEvent[] {
   const text = textAt(entry, "result");
   const isError = entry["is_error"] === true || textAt(entry, "subtype").startsWith("error");
   const isRefused = state.isRefused || entry["stop_reason"] === "refusal";
-  // Its `--output-format json` has no messages: then this is the answer.
+  // With `--output-format json` there are no messages, and this text is the answer.
   if (!isError && !state.hasAnswer && text !== "") events.push({ type: "answer", parts: [{ kind: "text", text }] });
   events.push(...totalOf(entry));
-  state.trouble = null;
+  state.error = null;
   if (!isError && !isRefused) return [...events, { type: "done", isError: false, answer: text }];
-  const said = text || listOf(entry["errors"]).join("\n") || (isRefused ? "the model refused" : textAt(entry, "subtype"));
-  events.push({ type: "failed", message: said, ...(isRefused ? { kind: "refused" } : kindOf(entry, said)) });
-  return [...events, { type: "done", isError: true, message: said }];
+  const message = text || listOf(entry["errors"]).join("\n") || (isRefused ? "the model refused" : textAt(entry, "subtype"));
+  events.push({ type: "failed", message, ...(isRefused ? { kind: "refused" } : kindOf(entry, message)) });
+  return [...events, { type: "done", isError: true, message }];
 }
 
 /**
- * `usage` leaves sub-agents out; `modelUsage` and the cost have them, but after a resume they count the whole session,
- * which only versions that also tell the difference do.
+ * `usage` excludes sub-agents; `modelUsage` and the cost include them. In newer versions those count the whole session
+ * after a resume, and `model_usage_since_last_result` has the difference.
  */
 function totalOf(entry: Json): CliEvent[] {
   const models = objectAt(entry, "model_usage_since_last_result") ?? objectAt(entry, "modelUsage") ?? {};
-  const rows = Object.values(models).filter(isJson);
-  if (rows.length === 0) return [];
-  const usage = rows.map(modelUsage).reduce(addUsage, zeroUsage);
-  const costUsd = rows.reduce((sum, row) => sum + (numberAt(row, "costUSD") ?? 0), 0);
+  const counts = Object.values(models).filter(isRecord);
+  if (counts.length === 0) return [];
+  const usage = counts.map(modelUsage).reduce(addUsage, zeroUsage);
+  const costUsd = counts.reduce((sum, count) => sum + (numberAt(count, "costUSD") ?? 0), 0);
   const raw = { usage: entry["usage"], modelUsage: entry["modelUsage"], model_usage_since_last_result: models };
   return [{ type: "usage", usage, isThreadTotal: false, costUsd, raw }];
 }
 
-function modelUsage(row: Json): Usage {
+function modelUsage(count: Json): Usage {
   return {
-    input: numberAt(row, "inputTokens") ?? 0,
-    output: numberAt(row, "outputTokens") ?? 0,
-    cacheRead: numberAt(row, "cacheReadInputTokens") ?? 0,
-    cacheWrite: numberAt(row, "cacheCreationInputTokens") ?? 0,
+    input: numberAt(count, "inputTokens") ?? 0,
+    output: numberAt(count, "outputTokens") ?? 0,
+    cacheRead: numberAt(count, "cacheReadInputTokens") ?? 0,
+    cacheWrite: numberAt(count, "cacheCreationInputTokens") ?? 0,
   };
 }
 
@@ -257,11 +259,11 @@ function usageOf(usage: Json | undefined, before: Usage): Usage {
   };
 }
 
-/** An error says "success" in its subtype; what it was stands in other fields. Nothing when they don't tell. */
-function kindOf(entry: Json, said: string): { kind?: TurnStatus } {
+/** Classifies an error by its other fields, because its subtype may be "success". Empty if unknown. */
+function kindOf(entry: Json, message: string): { kind?: TurnStatus } {
   const status = numberAt(entry, "api_error_status");
-  if (entry["terminal_reason"] === "prompt_too_long" || said.startsWith("Prompt is too long")) return { kind: "too-long" };
-  if (said === "Credit balance is too low") return { kind: "rate-limited" };
+  if (entry["terminal_reason"] === "prompt_too_long" || message.startsWith("Prompt is too long")) return { kind: "too-long" };
+  if (message === "Credit balance is too low") return { kind: "rate-limited" };
   if (entry["api_error"] === "connection_failed") return { kind: "network" };
   if (/^error_max_(turns|budget_usd)$/.test(textAt(entry, "subtype"))) return { kind: "budget" };
   if (status === undefined) return {};
@@ -271,10 +273,10 @@ function kindOf(entry: Json, said: string): { kind?: TurnStatus } {
 const statuses: Record<number, TurnStatus> = { 401: "auth", 403: "auth", 413: "too-long", 429: "rate-limited" };
 
 function retryOf(entry: Json): string {
-  const [attempt, most] = [numberAt(entry, "attempt") ?? 0, numberAt(entry, "max_retries") ?? 0];
+  const [attempt, maxAttempts] = [numberAt(entry, "attempt") ?? 0, numberAt(entry, "max_retries") ?? 0];
   const status = numberAt(entry, "error_status");
   const seconds = ((numberAt(entry, "retry_delay_ms") ?? 0) / 1000).toFixed(1);
-  return `${textAt(entry, "error") || "unknown"}${status === undefined ? "" : ` (${status})`}: try ${attempt} of ${most} in ${seconds} s`;
+  return `${textAt(entry, "error") || "unknown"}${status === undefined ? "" : ` (${status})`}: try ${attempt} of ${maxAttempts} in ${seconds} s`;
 }
 
 function textOf(parts: Part[]): string {

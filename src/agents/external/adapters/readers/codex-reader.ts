@@ -1,6 +1,7 @@
-// What Codex prints with `exec --json`. It tells items, not messages: what stands between two rounds of results is one
-// answer. Items of a resumed thread may begin with earlier turns: only those after the last start of a turn count.
-import { isJson, type Json, listAt, numberAt, objectAt, textAt } from "../../../../models/wire/json.ts";
+// Reads the output of `codex exec --json`. It prints items, not messages: the items between two results are one answer.
+// A resumed thread may begin with items of earlier turns; only those after the last start of a turn count.
+import { isRecord, type Json } from "../../../../kit/text/json.ts";
+import { listAt, numberAt, objectAt, textAt } from "../../../../models/wire/json.ts";
 import type { CallPart, Part } from "../../../../protocol/tree/node.ts";
 import type { Usage } from "../../../../protocol/tree/usage.ts";
 import type { CliEvent, CliLaunch, CliReader } from "../adapter.ts";
@@ -8,32 +9,32 @@ import { plainMessage } from "../failure-patterns.ts";
 import { garbageEvent, parseJsonLine } from "./json-line.ts";
 
 type State = {
-  /** Its ids begin anew with every run: what makes them differ. */
-  mark: string;
-  /** Of the answer that is not complete. */
+  /** Makes ids unique: Codex counts from zero in every run. */
+  suffix: string;
+  /** Parts of the current answer. */
   parts: Part[];
-  /** Names of tools by call that runs. */
+  /** Names of the running tools by call. */
   running: Map<string, string>;
   answer: string;
-  lists: number;
-  /** What was said and may still be of an earlier turn; null once it is known to be of this one. */
-  held: CliEvent[] | null;
-  trouble: string;
+  todoCount: number;
+  /** Events that may belong to an earlier turn; null once the current turn is certain. */
+  pending: CliEvent[] | null;
+  error: string;
 };
 
-export function codexReader(start?: CliLaunch["start"], mark = crypto.randomUUID().slice(-8)): CliReader {
+export function codexReader(start?: CliLaunch["start"], suffix = crypto.randomUUID().slice(-8)): CliReader {
   const mayRepeat = start !== undefined && start.how !== "new";
-  const state: State = { mark, parts: [], running: new Map(), answer: "", lists: 0, held: mayRepeat ? [] : null, trouble: "" };
+  const state: State = { suffix, parts: [], running: new Map(), answer: "", todoCount: 0, pending: mayRepeat ? [] : null, error: "" };
   return {
     line: (text) => {
       const value = parseJsonLine(text);
-      return isJson(value) && textAt(value, "type") !== "" ? readEntry(state, value) : garbageEvent(text);
+      return isRecord(value) && textAt(value, "type") !== "" ? readEntry(state, value) : garbageEvent(text);
     },
-    // An earlier turn is repeated in one go; only a turn that waits for its model leaves a pause.
+    // Earlier turns are repeated without a pause. A pause means that the current turn waits for its model.
     quiet: () => [...release(state), ...(state.running.size > 0 ? close(state) : [])],
     end: () => {
       const events = [...release(state), ...close(state)];
-      return state.trouble === "" ? events : [...events, { type: "failed", message: plainMessage(state.trouble) }];
+      return state.error === "" ? events : [...events, { type: "failed", message: plainMessage(state.error) }];
     },
   };
 }
@@ -47,15 +48,15 @@ function readEntry(state: State, entry: Json): CliEvent[] {
       return beginTurn(state);
     case "item.started":
     case "item.updated":
-      return tell(state, item === undefined ? [] : readStarted(state, item));
+      return queue(state, item === undefined ? [] : readStarted(state, item));
     case "item.completed":
-      return tell(state, item === undefined ? [] : readCompleted(state, item));
+      return queue(state, item === undefined ? [] : readCompleted(state, item));
     case "turn.completed":
-      return tell(state, [...close(state), ...totalOf(objectAt(entry, "usage")), { type: "done", isError: false, answer: state.answer }]);
+      return queue(state, [...close(state), ...totalOf(objectAt(entry, "usage")), { type: "done", isError: false, answer: state.answer }]);
     case "turn.failed":
-      return tell(state, readFailed(state, textAt(objectAt(entry, "error"), "message") || state.trouble));
+      return queue(state, readFailed(state, textAt(objectAt(entry, "error"), "message") || state.error));
     case "error":
-      return tell(state, readError(state, textAt(entry, "message")));
+      return queue(state, readError(state, textAt(entry, "message")));
     default:
       return [];
   }
@@ -65,38 +66,38 @@ function beginTurn(state: State): CliEvent[] {
   state.parts = [];
   state.running.clear();
   state.answer = "";
-  state.trouble = "";
-  if (state.held !== null) state.held = [];
+  state.error = "";
+  if (state.pending !== null) state.pending = [];
   return [];
 }
 
-function tell(state: State, events: CliEvent[]): CliEvent[] {
-  if (state.held === null) return events;
-  state.held.push(...events);
+function queue(state: State, events: CliEvent[]): CliEvent[] {
+  if (state.pending === null) return events;
+  state.pending.push(...events);
   return [];
 }
 
 function release(state: State): CliEvent[] {
-  const events = state.held ?? [];
-  state.held = null;
+  const events = state.pending ?? [];
+  state.pending = null;
   return events;
 }
 
-/** A call that runs; calls of one answer may follow, so that the answer waits for a result or a pause. */
+/** Adds a running call to the current answer. More calls may follow, so the answer waits for a result or a pause. */
 function readStarted(state: State, item: Json): CliEvent[] {
   const id = idOf(state, item);
-  if (item["type"] === "todo_list") return readList(state, item);
-  if (isSaid(item) || state.running.has(id)) return [];
+  if (item["type"] === "todo_list") return readTodoList(state, item);
+  if (isText(item) || state.running.has(id)) return [];
   const call = callOf(id, item);
   state.parts.push(call);
   state.running.set(id, call.name);
   return [];
 }
 
-/** One item for the whole turn, told again at every change: each is a call that is done. */
-function readList(state: State, item: Json): CliEvent[] {
-  state.lists += 1;
-  const [call, name] = [`${idOf(state, item)}-${state.lists}`, "todo_list"];
+/** Codex prints its one list again at every change. Each time becomes a finished call. */
+function readTodoList(state: State, item: Json): CliEvent[] {
+  state.todoCount += 1;
+  const [call, name] = [`${idOf(state, item)}-${state.todoCount}`, "todo_list"];
   state.parts.push({ kind: "call", id: call, name, input: { items: listAt(item, "items") } });
   return [...close(state), { type: "result", call, name, text: "noted", isError: false }];
 }
@@ -126,8 +127,8 @@ function readCompleted(state: State, item: Json): CliEvent[] {
   }
 }
 
-/** A warning (`error` is one, as an item) is none of the answer. */
-function isSaid(item: Json): boolean {
+/** True for items that are no call. An `error` item is a warning and not part of the answer. */
+function isText(item: Json): boolean {
   return ["agent_message", "reasoning", "error"].includes(textAt(item, "type"));
 }
 
@@ -138,7 +139,7 @@ function close(state: State): CliEvent[] {
 }
 
 function idOf(state: State, item: Json): string {
-  return `${textAt(item, "id")}-${state.mark}`;
+  return `${textAt(item, "id")}-${state.suffix}`;
 }
 
 function callOf(id: string, item: Json): CallPart {
@@ -163,7 +164,7 @@ function outcomeOf(item: Json): { text: string; isError: boolean } {
   switch (item["type"]) {
     case "command_execution": {
       const output = textAt(item, "aggregated_output");
-      return { text: code === undefined || code === 0 ? output : joined(output, `exit code ${code}`), isError };
+      return { text: code === undefined || code === 0 ? output : appendLine(output, `exit code ${code}`), isError };
     }
     case "file_change":
       return {
@@ -173,32 +174,32 @@ function outcomeOf(item: Json): { text: string; isError: boolean } {
         isError,
       };
     case "mcp_tool_call": {
-      const said = listAt(objectAt(item, "result"), "content").map((block) => textAt(block, "text"));
-      return { text: textAt(objectAt(item, "error"), "message") || said.filter((text) => text !== "").join("\n"), isError };
+      const texts = listAt(objectAt(item, "result"), "content").map((block) => textAt(block, "text"));
+      return { text: textAt(objectAt(item, "error"), "message") || texts.filter((text) => text !== "").join("\n"), isError };
     }
     default:
       return { text: textAt(item, "result"), isError };
   }
 }
 
-function joined(output: string, last: string): string {
-  return output === "" || output.endsWith("\n") ? output + last : `${output}\n${last}`;
+function appendLine(output: string, line: string): string {
+  return output === "" || output.endsWith("\n") ? output + line : `${output}\n${line}`;
 }
 
-/** Notices of another try come under the same name as what ends the turn. */
+/** `error` entries are both retries and the error that ends the turn. */
 function readError(state: State, message: string): CliEvent[] {
   if (/^Reconnecting\b/.test(message)) return [{ type: "retry", message }];
-  state.trouble = message;
+  state.error = message;
   return [];
 }
 
-function readFailed(state: State, said: string): CliEvent[] {
-  const message = plainMessage(said);
-  state.trouble = "";
+function readFailed(state: State, error: string): CliEvent[] {
+  const message = plainMessage(error);
+  state.error = "";
   return [...close(state), { type: "failed", message }, { type: "done", isError: true, message }];
 }
 
-/** The sum over the thread, before a fork included; the input contains what was cached. */
+/** Codex reports the total of the thread, including turns before a fork. Its input includes cached tokens. */
 function totalOf(raw: Json | undefined): CliEvent[] {
   if (raw === undefined) return [];
   const cacheRead = numberAt(raw, "cached_input_tokens") ?? 0;

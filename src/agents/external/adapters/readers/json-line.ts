@@ -1,8 +1,8 @@
-// One line of a CLI that prints JSON: what is in it, or that it is none. Never throws, keeps nothing.
+// Parses one line of a CLI that prints JSON. Never throws, and has no state.
 import { cutText } from "../../../../kit/text/cut-text.ts";
 import type { CliEvent } from "../adapter.ts";
 
-/** Undefined when it is no JSON, as when it was cut. */
+/** Returns undefined for text that is not JSON, such as a shortened line. */
 export function parseJsonLine(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -11,9 +11,9 @@ export function parseJsonLine(text: string): unknown {
   }
 }
 
-const garbageBytes = 2000;
+const maxGarbageBytes = 2000;
 
-/** Only its beginning: whoever wants it whole has the log. */
+/** Keeps the beginning of the line. The log has it in full. */
 export function garbageEvent(text: string): CliEvent[] {
-  return text.trim() === "" ? [] : [{ type: "garbage", text: cutText(text, garbageBytes, { keep: "head" }).text }];
+  return text.trim() === "" ? [] : [{ type: "garbage", text: cutText(text, maxGarbageBytes, { keep: "head" }).text }];
 }

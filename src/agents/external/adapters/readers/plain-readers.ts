@@ -1,18 +1,19 @@
-// Readers for programs that print no events: the answer itself, or one JSON value that holds it. Whether it is an
-// answer is for the exit to say.
+// Readers for programs that print no events, but the answer itself or one JSON value that contains it. The exit code
+// decides whether the turn succeeded.
 import { stripAnsi } from "../../../../kit/text/ansi.ts";
 import { Excerpt } from "../../../../kit/text/excerpt.ts";
-import { isJson, type Json, textAt } from "../../../../models/wire/json.ts";
+import { isRecord, type Json } from "../../../../kit/text/json.ts";
+import { textAt } from "../../../../models/wire/json.ts";
 import type { CliEvent, CliReader } from "../adapter.ts";
 import { garbageEvent, parseJsonLine } from "./json-line.ts";
 
-/** Half of it is the head, half the tail. */
-const longestAnswer = 1 << 20;
-const longestJson = 16 << 20;
+/** Of a longer answer, the first and the last half are kept. */
+const maxAnswerBytes = 1 << 20;
+const maxJsonChars = 16 << 20;
 
-/** `session` is the id that it was given, told when it first says something. */
+/** `session` is the id that skein chose. It is reported with the first line of output. */
 export function textReader(session: string | null): CliReader {
-  const said = new Excerpt(longestAnswer / 2, longestAnswer / 2);
+  const answer = new Excerpt(maxAnswerBytes / 2, maxAnswerBytes / 2);
   const encoder = new TextEncoder();
   let isFirst = true;
   return {
@@ -21,11 +22,11 @@ export function textReader(session: string | null): CliReader {
       const text = `${stripAnsi(line)}\n`;
       const before = isFirst ? sessionEvent(session) : [];
       isFirst = false;
-      said.push(encoder.encode(text));
-      // Whoever watches has seen enough by then.
-      return said.bytes > longestAnswer ? before : [...before, { type: "text.delta", text }];
+      answer.push(encoder.encode(text));
+      // Nothing more is shown of an answer that is too long.
+      return answer.bytes > maxAnswerBytes ? before : [...before, { type: "text.delta", text }];
     },
-    end: () => answer(said.text().text.trim()),
+    end: () => answerEvent(answer.text().text.trim()),
   };
 }
 
@@ -35,47 +36,47 @@ export function jsonReader(session: string | null): CliReader {
   return {
     line: (line) => {
       size += line.length;
-      if (size > longestJson) return garbageEvent(line);
+      if (size > maxJsonChars) return garbageEvent(line);
       lines.push(line);
       return [];
     },
     end: () => {
-      const value = valueIn(lines);
+      const value = parseValue(lines);
       return value === undefined ? lines.flatMap(garbageEvent) : readValue(value, session);
     },
   };
 }
 
-/** All of it, or what follows notices, or the last line. */
-function valueIn(lines: string[]): unknown {
-  const whole = parseJsonLine(lines.join("\n"));
-  if (isValue(whole)) return whole;
+/** Parses all lines as one value, else the lines after leading notices, else the last line. */
+function parseValue(lines: string[]): unknown {
+  const all = parseJsonLine(lines.join("\n"));
+  if (isValue(all)) return all;
   const start = lines.findIndex((line) => /^\s*[[{]/.test(line));
-  const rest = start === -1 ? undefined : parseJsonLine(lines.slice(start).join("\n"));
-  if (isValue(rest)) return rest;
+  const tail = start === -1 ? undefined : parseJsonLine(lines.slice(start).join("\n"));
+  if (isValue(tail)) return tail;
   const last = parseJsonLine(lines.findLast((line) => line.trim() !== "") ?? "");
   return isValue(last) ? last : undefined;
 }
 
 function isValue(value: unknown): value is Json | unknown[] {
-  return isJson(value) || Array.isArray(value);
+  return isRecord(value) || Array.isArray(value);
 }
 
 function readValue(value: unknown, session: string | null): CliEvent[] {
-  const objects = (Array.isArray(value) ? value : [value]).filter(isJson);
-  const id = objects.map(sessionIn).findLast((each) => each !== "") || session;
-  const text = objects.map(answerIn).findLast((each) => each !== "") ?? "";
-  const failure = objects.map(failureIn).findLast((each) => each !== "");
+  const objects = (Array.isArray(value) ? value : [value]).filter(isRecord);
+  const id = objects.map(sessionIn).findLast((text) => text !== "") || session;
+  const text = objects.map(answerIn).findLast((answer) => answer !== "") ?? "";
+  const failure = objects.map(failureIn).findLast((message) => message !== "");
   if (failure !== undefined)
-    return [...sessionEvent(id), ...answer(text), { type: "failed", message: failure === "true" ? text : failure }];
-  return [...sessionEvent(id), ...answer(text)];
+    return [...sessionEvent(id), ...answerEvent(text), { type: "failed", message: failure === "true" ? text : failure }];
+  return [...sessionEvent(id), ...answerEvent(text)];
 }
 
 function sessionEvent(id: string | null): CliEvent[] {
   return id === null ? [] : [{ type: "session", id }];
 }
 
-function answer(text: string): CliEvent[] {
+function answerEvent(text: string): CliEvent[] {
   return text === "" ? [] : [{ type: "answer", parts: [{ kind: "text", text }] }];
 }
 
@@ -94,14 +95,14 @@ function answerIn(value: unknown): string {
       .map(answerIn)
       .filter((text) => text !== "")
       .join("\n");
-  if (!isJson(value)) return "";
+  if (!isRecord(value)) return "";
   return answerKeys.map((key) => answerIn(value[key])).find((text) => text !== "") ?? "";
 }
 
-/** "true" when the answer itself is the message. */
+/** Returns "true" if the answer itself is the error message, and "" without an error. */
 function failureIn(value: Json): string {
   const { error } = value;
   if (typeof error === "string" && error !== "") return error;
-  if (isJson(error)) return textAt(error, "message") || JSON.stringify(error);
+  if (isRecord(error)) return textAt(error, "message") || JSON.stringify(error);
   return value["is_error"] === true || error === true ? "true" : "";
 }
