@@ -6,12 +6,11 @@ import { join } from "node:path";
 import { startModelServer } from "../scripted-model/model-server.ts";
 import { createApp } from "./create-app.ts";
 import { createProcessContext } from "./process-context.ts";
-import type { Api, TreeView } from "../protocol/api/api.ts";
-import { apiMethods, type MethodName } from "../protocol/api/methods.ts";
+import { isFeed, type Api, type MethodName, type TreeView } from "../protocol/api/api.ts";
 import type { Event } from "../protocol/tree/event.ts";
 import { eventRecord, nodeRecord, sessionRecord, turnRecord } from "../protocol/json/records.ts";
-import { checkParams } from "../protocol/schema/api.ts";
-import { methodSummaries } from "../protocol/schema/method-summaries.ts";
+import { checkParams, methodNames } from "../protocol/schema/check-params.ts";
+import { methods } from "../protocol/schema/methods/index.ts";
 import type { Session } from "../protocol/tree/turn.ts";
 import { fromJsonCase, toJsonCase } from "../protocol/json/json-case.ts";
 
@@ -67,12 +66,15 @@ async function ask(row: MethodName, params: Record<string, unknown>): Promise<un
   if (!checked.ok) throw new Error(checked.message);
   const [noun, verb] = row.split(".") as [keyof Api, string];
   const given = (api[noun] as unknown as Record<string, (params: unknown) => unknown>)[verb]!(checked.params);
-  const answer = (apiMethods[row] === "feed" ? await Array.fromAsync(given as AsyncIterable<Event>) : await given) ?? null;
+  const answer = (isFeed(row) ? await Array.fromAsync(given as AsyncIterable<Event>) : await given) ?? null;
   expect(fromJsonCase(sent(answer))).toEqual(answer);
-  const known: readonly string[] | undefined = methodSummaries[row].fields;
-  const items = (Array.isArray(answer) ? answer : [answer]).map((item) => sent(item));
-  if (known !== undefined)
-    for (const item of items) expect(Object.keys(item as object).filter((field) => !known.includes(field))).toEqual([]);
+  const { result } = methods[row];
+  const isVoid = result.safeParse(undefined).success;
+  for (const item of isFeed(row) ? (answer as Event[]) : isVoid ? [] : [answer]) {
+    const parsed = result.safeParse(sent(item));
+    expect([row, parsed.error?.issues]).toEqual([row, undefined]);
+    expect(parsed.data as unknown).toEqual(item);
+  }
   asked.add(row);
   return answer;
 }
@@ -158,5 +160,5 @@ test("every answer of a real house survives the wire", { timeout: 60_000 }, asyn
     await ask(row, { directory: project });
   const plain = ["agents.list", "models.list", "auth.status", "doctor.check", "health.check"] as const;
   for (const row of [...plain, "config.show", "config.values", "config.paths", "config.schema"] as const) await ask(row, {});
-  expect((Object.keys(apiMethods) as MethodName[]).filter((row) => !asked.has(row)).toSorted()).toEqual(elsewhere.toSorted());
+  expect(methodNames.filter((row) => !asked.has(row)).toSorted()).toEqual(elsewhere.toSorted());
 });

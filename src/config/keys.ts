@@ -1,7 +1,7 @@
 // Every configuration key, once. Parsing, `ConfigValues`, `Settings`, `skein config`, the JSON schema and
 // docs/CONFIG.md come from this table. It holds data only; load.ts reads files and variables.
 import { wireNames } from "../protocol/api/wire-name.ts";
-import { notifyModes } from "../protocol/api/api.ts";
+import { notifyModes } from "../protocol/api/settings.ts";
 import { policyNames, sandboxModes, toolLevels } from "../protocol/api/policy.ts";
 
 export type KeyType =

@@ -2,8 +2,7 @@
 // stops nothing over there. Loads no schemas.
 import { isRecord } from "../kit/text/json.ts";
 import { Rpc, rpcCodes, type RpcReply } from "../kit/flow/rpc.ts";
-import { apiMethods, type MethodName } from "../protocol/api/methods.ts";
-import type { Api } from "../protocol/api/api.ts";
+import { isFeed, type Api, type MethodName } from "../protocol/api/api.ts";
 import { protocolVersion } from "../protocol/api/control.ts";
 import { Fault } from "../protocol/api/error.ts";
 import { fromJsonCase, toMethodName, toJsonCase } from "../protocol/json/json-case.ts";
@@ -85,24 +84,23 @@ class ClientConnection {
     return resultOf(await this.#rpc!.request(method, params, signal));
   }
 
+  /** An Api that sends every method to the other process. It needs no list of methods, so that no schema is loaded. */
   api(): Api {
-    const nouns: Record<string, Record<string, unknown>> = {};
-    for (const [row, kind] of Object.entries(apiMethods) as [MethodName, "call" | "feed"][]) {
-      const [noun, verb] = row.split(".") as [string, string];
-      (nouns[noun] ??= {})[verb] =
-        kind === "call" ? (params?: Params) => this.#row(row, params) : (params: Params) => this.#feed(row, params);
-    }
     const close = async (): Promise<void> => this.#connection?.close("done");
-    return { ...nouns, close } as unknown as Api;
+    return lazyFields((noun) => (noun === "close" ? close : lazyFields((verb) => this.#method(`${noun}.${verb}` as MethodName)))) as Api;
   }
 
-  async #row(row: MethodName, { signal, onProgress: _, ...params }: Params = {}): Promise<unknown> {
-    return fromJsonCase(await this.call(toMethodName(row), toJsonCase(params), signal));
+  #method(method: MethodName): unknown {
+    return isFeed(method) ? (params: Params) => this.#feed(method, params) : (params?: Params) => this.#call(method, params);
+  }
+
+  async #call(method: MethodName, { signal, onProgress: _, ...params }: Params = {}): Promise<unknown> {
+    return fromJsonCase(await this.call(toMethodName(method), toJsonCase(params), signal));
   }
 
   /** Asked for at once, as if it were here: a turn runs whether or not it is watched. */
-  #feed(row: MethodName, params: Params): AsyncIterable<unknown> {
-    const id = this.call(toMethodName(row), toJsonCase(params)).then((result) => (result as { feed: number }).feed);
+  #feed(method: MethodName, params: Params): AsyncIterable<unknown> {
+    const id = this.call(toMethodName(method), toJsonCase(params)).then((result) => (result as { feed: number }).feed);
     const opened = id.then((feed) => this.#feedOf(feed));
     opened.catch(() => {});
     return {
@@ -135,6 +133,21 @@ class ClientConnection {
     // Whoever was answered has it by now, or gets it in this turn of the loop.
     setTimeout(() => this.#feeds.delete(id));
   }
+}
+
+/** An object whose fields are made when they are first read. It has no `then`, so that it can be awaited. */
+function lazyFields(create: (name: string) => unknown): object {
+  const fields = new Map<string, unknown>();
+  return new Proxy(
+    {},
+    {
+      get: (_, name) => {
+        if (typeof name !== "string" || name === "then" || name === "toJSON") return undefined;
+        if (!fields.has(name)) fields.set(name, create(name));
+        return fields.get(name);
+      },
+    },
+  );
 }
 
 /** What is called over there can't call back; only a signal is heard. */

@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { pollUntil } from "../kit/flow/sleep.ts";
 import { processStartTime } from "../kit/process/processes.ts";
-import type { MethodName } from "../protocol/api/methods.ts";
+import type { MethodName } from "../protocol/api/api.ts";
 import type { Api } from "../protocol/api/api.ts";
 import { protocolVersion } from "../protocol/api/control.ts";
 import { Fault, messageOf } from "../protocol/api/error.ts";

@@ -1,6 +1,6 @@
 // An Api over real sockets, both transports: the same answers, faults and feeds as if it were here.
 import { describe, expect, test } from "bun:test";
-import { apiMethods } from "../protocol/api/methods.ts";
+import { methodNames } from "../protocol/schema/check-params.ts";
 import type { Session } from "../protocol/tree/turn.ts";
 import { Fault } from "../protocol/api/error.ts";
 import { durableEvent, startTestServer, transports, type PartialApi } from "./fixtures/test-server.ts";
@@ -58,13 +58,13 @@ describe.each(transports)("over %s", (transport) => {
     await api.close();
   });
 
-  test("every row is mirrored, and no other", async () => {
+  test("the client has every method of the table", async () => {
     using hub = startTestServer(transport, {});
     const { api } = await hub.connect();
-    const { close, ...nouns } = api;
-    const rows = Object.entries(nouns).flatMap(([noun, verbs]) => Object.keys(verbs).map((verb) => `${noun}.${verb}`));
-    expect(rows.sort()).toEqual(Object.keys(apiMethods).sort());
-    await close();
+    const nouns = api as unknown as Record<string, Record<string, unknown>>;
+    const functions = methodNames.map((name) => name.split(".") as [string, string]).map(([noun, verb]) => nouns[noun]?.[verb]);
+    expect(functions.filter((each) => typeof each !== "function")).toEqual([]);
+    await api.close();
   });
 
   test("a feed is told item by item, in order, and ends", async () => {

@@ -4,12 +4,11 @@ import { isRecord } from "../kit/text/json.ts";
 import { isAbsolute } from "node:path";
 import { nearestWord } from "../kit/text/nearest-word.ts";
 import { Rpc, rpcCodes, type RpcReply } from "../kit/flow/rpc.ts";
-import { apiMethods, type MethodName } from "../protocol/api/methods.ts";
-import type { Api } from "../protocol/api/api.ts";
+import { isFeed, type Api, type MethodName } from "../protocol/api/api.ts";
 import { protocolVersion } from "../protocol/api/control.ts";
 import { Fault } from "../protocol/api/error.ts";
 import type { Event } from "../protocol/tree/event.ts";
-import { findMethod, toMethodName, toJsonCase } from "../protocol/json/json-case.ts";
+import { toJsonCase, toMethodName } from "../protocol/json/json-case.ts";
 import { connectionLimits, type Connection, type FrameHandler } from "./connection.ts";
 import { badRequest, faultReply } from "./rpc-faults.ts";
 import { Feeds } from "./feeds.ts";
@@ -35,7 +34,7 @@ export type ServeOptions = {
   /** Methods beside the Api. */
   extraMethods?: Record<string, (params: Record<string, unknown>) => unknown>;
   /** A reason not to begin this now, or not to begin at all. */
-  refuse?: (row: MethodName | "hub.hello") => Fault | null;
+  refuse?: (method: MethodName | "hub.hello") => Fault | null;
 };
 
 /** Calls that can be stopped half-way. */
@@ -115,23 +114,23 @@ class ServedConnection {
       if (!isRecord(params)) return badRequest(rpcCodes.badParams, "params are an object with named fields");
       return { ok: true, result: await own[method]!(params) };
     }
-    const row = findMethod(method);
-    if (row === null) return unknownMethod(method, Object.keys(own));
-    const { checkParams } = await import("../protocol/schema/api.ts");
-    const checked = checkParams(row, params, nearestWord);
+    const { checkParams, findMethod, methodNames } = await import("../protocol/schema/check-params.ts");
+    const name = findMethod(method);
+    if (name === null) return unknownMethod(method, [...methodNames.map(toMethodName), "hub.hello", ...Object.keys(own)]);
+    const checked = checkParams(name, params, nearestWord);
     if (!checked.ok) return badRequest(rpcCodes.badParams, checked.message);
-    const refused = refuse?.(row);
+    const refused = refuse?.(name);
     if (refused) return faultReply(refused);
     const api = await this.#api(this.#hello);
-    const { hasConfiguredDefaults: isSettled, fillDefaults: settleParams } = await import("../protocol/schema/default-params.ts");
-    const full = isSettled(row) ? settleParams(row, checked.params, params, await api.config.values()) : checked.params;
+    const { hasConfiguredDefaults, fillDefaults } = await import("../protocol/schema/default-params.ts");
+    const full = hasConfiguredDefaults(name) ? fillDefaults(name, checked.params, params, await api.config.values()) : checked.params;
     // From here on nothing is waited for: a feed must not be opened for someone who has left.
     if (signal.aborted) return badRequest(rpcCodes.cancelled, "cancelled");
-    const act = methodOf(api, row);
-    if (apiMethods[row] === "call") return { ok: true, result: toJsonCase(await act(stoppable.has(row) ? { ...full, signal } : full)) };
+    const act = methodOf(api, name);
+    if (!isFeed(name)) return { ok: true, result: toJsonCase(await act(stoppable.has(name) ? { ...full, signal } : full)) };
     if (this.#feeds.isFull) return badRequest(rpcCodes.tooMany, "too many feeds at once", "close one with feed.close");
     const events = act(full) as AsyncIterable<Event>;
-    const { id, begin } = this.#feeds.add(row === "turn.watch" ? events : withoutBackpressure(events), this.#hello.window);
+    const { id, begin } = this.#feeds.add(name === "turn.watch" ? events : withoutBackpressure(events), this.#hello.window);
     return { ok: true, result: { feed: id }, onSent: begin, onUnsent: () => this.#feeds.close(id) };
   }
 
@@ -167,8 +166,8 @@ class ServedConnection {
   }
 }
 
-function methodOf(api: Api, row: MethodName): (params: unknown) => unknown {
-  const [noun, verb] = row.split(".") as [keyof Api, string];
+function methodOf(api: Api, name: MethodName): (params: unknown) => unknown {
+  const [noun, verb] = name.split(".") as [keyof Api, string];
   return (api[noun] as unknown as Record<string, (params: unknown) => unknown>)[verb]!;
 }
 
@@ -200,8 +199,7 @@ function otherVersion(theirs: number, version: string): Fault {
   return new Fault("protocol-mismatch", message, { hint });
 }
 
-function unknownMethod(method: string, own: string[]): RpcReply {
-  const names = [...(Object.keys(apiMethods) as MethodName[]).map(toMethodName), "hub.hello", ...own];
+function unknownMethod(method: string, names: string[]): RpcReply {
   const noun = method.slice(0, method.indexOf(".") + 1);
   const near = nearestWord(method, names);
   const beside = names.filter((name) => noun !== "" && name.startsWith(noun));

@@ -5,16 +5,17 @@ import { readFileSync } from "node:fs";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { z } from "zod";
 import { startModelServer } from "../../src/scripted-model/model-server.ts";
-import { apiMethods, type MethodName } from "../../src/protocol/api/methods.ts";
-import { methodParamSchemas } from "../../src/protocol/schema/api.ts";
-import { findMethod, toMethodName } from "../../src/protocol/json/json-case.ts";
+import { isFeed, type MethodName } from "../../src/protocol/api/api.ts";
+import { findMethod, methodNames } from "../../src/protocol/schema/check-params.ts";
+import { methods } from "../../src/protocol/schema/methods/index.ts";
+import { toMethodName } from "../../src/protocol/json/json-case.ts";
 import { startHub, connectToHub, type Answer, type Item, type HubClient } from "../support/hub-client.ts";
 import { temporaryHome, vendorEnv, wireModels } from "../support/temporary-home.ts";
 import { randomOf, invalidParams, validParams, type Json, type Random } from "../support/invalid-params.ts";
 
 const seed = Number(process.env["SKEIN_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
 console.log(`seed ${seed}`);
-const rows = Object.keys(apiMethods) as MethodName[];
+const rows = methodNames;
 const transports = ["web", "unix"] as const;
 
 const server = startModelServer({ steps: [{ calls: [{ input: { command: "seq 20000" } }] }], final: "done" });
@@ -51,7 +52,7 @@ const reading = rows.filter((row) =>
 );
 
 function schemaOf(row: MethodName): Json {
-  return z.toJSONSchema(methodParamSchemas[row], { io: "input", unrepresentable: "any" }) as Json;
+  return z.toJSONSchema(methods[row].params, { io: "input", unrepresentable: "any" }) as Json;
 }
 
 const ajv = new Ajv2020({ strict: false, validateFormats: false });
@@ -70,7 +71,7 @@ async function survives(talk: HubClient, method: string, params: unknown): Promi
     const { code, message, data } = answer.error;
     const isKnown = [-32600, -32601, -32602, -32000].includes(code) && data?.code !== "internal";
     expect(isKnown && message !== "" && !message.includes("\n") ? "" : `${method} ${sent}: ${JSON.stringify(answer.error)}`).toBe("");
-  } else if (apiMethods[findMethod(method)!] === "feed") talk.notify("feed.close", { feed: (answer.result as { feed: number }).feed });
+  } else if (isFeed(findMethod(method)!)) talk.notify("feed.close", { feed: (answer.result as { feed: number }).feed });
   return answer;
 }
 
@@ -112,7 +113,7 @@ describe.each(transports)("over %s", (transport) => {
       for (let round = 0; round < 10; round++) {
         const params = validParams(schemaOf(row), random, strangers);
         const method = toMethodName(row);
-        if (apiMethods[row] === "feed") {
+        if (isFeed(row)) {
           const { items, error } = await talks[transport].follow(method, params);
           expect({ method, items, code: error?.code, isOurs: error?.data?.code === "internal" }).toEqual({
             method,

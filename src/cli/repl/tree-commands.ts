@@ -1,4 +1,5 @@
 // The slash commands that show the tree, move in it, or add to it. None of them changes files.
+import type { Api } from "../../protocol/api/api.ts";
 import { extname } from "node:path";
 import { oneLine, pluralize } from "../../kit/text/cut-text.ts";
 import type { ContextView, TreeView } from "../../protocol/api/api.ts";
@@ -89,6 +90,12 @@ export async function graft(repl: Repl, argument: string): Promise<void> {
 
 const exportFormats: Record<string, string> = { ".md": "md", ".html": "html", ".json": "json", ".jsonl": "jsonl" };
 
+/** The same Api with another `session.tree`. The Api of another process has no fields to copy, so it is the prototype. */
+function withTree(api: Api, tree: Api["session"]["tree"]): Api {
+  const session = Object.assign(Object.create(api.session) as Api["session"], { tree });
+  return Object.assign(Object.create(api) as Api, { session });
+}
+
 /** Runs `skein export` on an Api that shows it only the current branch. */
 export async function exportBranch(repl: Repl, file: string): Promise<void> {
   const { api, ctx, session } = repl;
@@ -97,7 +104,7 @@ export async function exportBranch(repl: Repl, file: string): Promise<void> {
   const branchContext: CommandContext = {
     ...ctx,
     cwd: repl.directory,
-    api: async () => ({ ...api, session: { ...api.session, tree: () => readBranch(repl, session.id) } }),
+    api: async () => withTree(api, () => readBranch(repl, session.id)),
   };
   const format = exportFormats[extname(file).toLowerCase()] ?? "text";
   await exportCommand.run({ positionals: [session.id], flags: { format, ...(file === "" ? {} : { output: file }) } }, branchContext);

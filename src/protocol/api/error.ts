@@ -1,4 +1,5 @@
 // What can go wrong, in two families: how a turn ended (a value), and a fault (the one error class).
+import type { TurnError } from "../schema/tree.ts";
 
 export const turnStatuses = [
   "ok",
@@ -21,13 +22,7 @@ export const turnStatuses = [
 
 export type TurnStatus = (typeof turnStatuses)[number];
 
-export type TurnError = {
-  kind: TurnStatus;
-  message: string;
-  hint?: string;
-  /** Which budget was crossed. */
-  limit?: "money" | "tokens" | "steps" | "children";
-};
+export type { TurnError };
 
 const limitFlags: Record<NonNullable<TurnError["limit"]>, string> = {
   money: "--max-budget-usd",

@@ -1,6 +1,8 @@
 // What a turn may read, write, run and reach: what was asked, and what was really enforced.
 import { executorToolNames, readonlyToolNames } from "./tool-table.ts";
 
+export type { EnforcedPolicy } from "../schema/tree.ts";
+
 export const policyNames = ["workspace", "readonly", "plan", "full"] as const;
 export type PolicyName = (typeof policyNames)[number];
 
@@ -18,17 +20,6 @@ export type Policy = {
 };
 
 export const defaultPolicy: Policy = { name: "workspace", sandbox: "auto", net: "off", allowWrite: [], addDirs: [] };
-
-export type EnforcedPolicy = {
-  policy: PolicyName;
-  tier: "namespaces" | "landlock" | "seatbelt" | "none";
-  fs: boolean;
-  net: "off" | "gateway" | "vendor" | "on";
-  secrets: boolean;
-  processes: boolean;
-  /** What was asked for and is not held by the kernel here. */
-  missing: string[];
-};
 
 /** By which a process inside a session can be told: the topmost session of the run, and whether it may start skein again. */
 export type SessionTag = { session: string; nesting: boolean };

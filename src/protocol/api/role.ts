@@ -1,39 +1,11 @@
 // Roles: what someone is to be in a turn. A prompt, and ceilings on tools, policy, time and memory; never more than the
 // turn itself was allowed.
+import type { Role } from "../schema/setup.ts";
 import { toolsByLevel, policyNames, toolLevels, type Policy, type PolicyName } from "./policy.ts";
 import type { TurnOptions } from "./turn-options.ts";
 
-export type Role = {
-  name: string;
-  /** One line, for whoever chooses. */
-  description: string;
-  /** Added to the system prompt; empty adds nothing. */
-  prompt: string;
-  capabilities: readonly string[];
-  /** In a team: what to look at before the work, and where its results go. Paths begin with a `$SKEIN_` variable. */
-  reads: readonly string[];
-  writes: readonly string[];
-  /** Who takes the turn where nobody was named; null leaves it to the turn. */
-  agent: string | null;
-  model: string | null;
-  /** The only tools it may have; null are those of the turn. Another agent's command line has its own. */
-  tools: readonly string[] | null;
-  /** The most it may do; null is what the turn may. */
-  policy: PolicyName | null;
-  net: "on" | "off" | null;
-  timeoutMs: number;
-  idleMs: number | null;
-  maxMemoryMb: number;
-  origin: "built-in" | "user" | "project";
-  /** Its file; null when it is built in. */
-  path: string | null;
-  /** The role of the same name that it makes special: the path of its file, or `built-in`. */
-  specialises: string | null;
-  /** What was inferred or left out, and why. */
-  notes: readonly string[];
-  /** What an untrusted project asked for and does not get. */
-  ignored: readonly string[];
-};
+export type { Role };
+export type { RoleList } from "../schema/setup.ts";
 
 /** What a role decides about a turn, unless whoever starts the turn has. */
 export const roleFields = ["tools", "policy", "sandbox", "net", "time"] as const;
@@ -46,8 +18,6 @@ export type RoleRequest = {
   /** A name that nobody knows is told to the agent as it is, instead of being a fault. */
   orText?: boolean;
 };
-
-export type RoleList = { roles: Role[]; problems: { path: string; message: string }[] };
 
 /** Measured on the roles that are built in, which have 4.3 to 4.9 characters for a token. */
 const charactersPerToken = 4.5;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { apiMethods, type MethodName } from "../api/methods.ts";
+import { findMethod, methodNames } from "../schema/check-params.ts";
 import type { Ask } from "../api/control.ts";
 import type { Event, DurableEventBody, TransientEventBody } from "../tree/event.ts";
 import type { Node, Note, Part } from "../tree/node.ts";
@@ -7,7 +7,7 @@ import { defaultPolicy } from "../api/policy.ts";
 import { askRecord, eventRecord, nodeRecord, sessionRecord, turnRecord, turnInfoRecord } from "./records.ts";
 import { comparisonRecord, foundNodeRecord, type BranchComparison, type FoundNode } from "../tree/views.ts";
 import type { Session, Turn } from "../tree/turn.ts";
-import { fromJsonCase, findMethod, toMethodName, toJsonCase } from "./json-case.ts";
+import { fromJsonCase, toMethodName, toJsonCase } from "./json-case.ts";
 
 const at = Date.UTC(2026, 10, 16, 1, 2, 3, 456);
 const usage = { input: 1, output: 2, cacheRead: 3, cacheWrite: 4 };
@@ -257,7 +257,7 @@ describe("times", () => {
 });
 
 test("a row has one name on the wire, and no other name is a row", () => {
-  for (const row of Object.keys(apiMethods) as MethodName[]) {
+  for (const row of methodNames) {
     expect(toMethodName(row)).toMatch(/^[a-z]+\.[a-z_]+$/);
     expect(findMethod(toMethodName(row))).toBe(row);
   }

@@ -1,7 +1,8 @@
 // The Api's values as they leave the process, snake_case with ISO times, and exactly back. Nodes, sessions, turns, asks
 // and events have the fields of their records (records.ts) and more. What others have named stays as it is.
 import { isRecord } from "../../kit/text/json.ts";
-import { apiMethods, type MethodName } from "../api/methods.ts";
+import { camelCase, renamedFields, snakeCase } from "./field-names.ts";
+import type { MethodName } from "../api/api.ts";
 
 type Fields = Record<string, unknown>;
 
@@ -9,12 +10,12 @@ type Fields = Record<string, unknown>;
 const othersNames = new Set(["input", "metadata", "opaque", "answerSchema", "parameters", "value", "written", "env"]);
 
 /** What a record calls otherwise, by two fields that tell which thing it is. */
-const node = thing(["author", "parts"], { parent: "parentId", tree: "treeId", session: "sessionId", turn: "turnId" });
-const session = thing(["tip", "createdAt"], { tree: "treeId", parentSession: "parentSessionId", transcript: "transcriptPath" });
-const turn = thing(["steps", "policy"], { session: "sessionId" });
-const ask = thing(["question", "openedAt"], { session: "sessionId", turn: "turnId" });
-const spawned = thing(["sessionId", "task"], { session: "spawnedSessionId" });
-const place = thing(["session", "node"], { session: "sessionId", node: "nodeId" });
+const node = thing(["author", "parts"], renamedFields.node);
+const session = thing(["tip", "createdAt"], renamedFields.session);
+const turn = thing(["steps", "policy"], renamedFields.turn);
+const ask = thing(["question", "openedAt"], renamedFields.ask);
+const spawned = thing(["sessionId", "task"], renamedFields.spawned);
+const place = thing(["session", "node"], renamedFields.position);
 
 /** The key decides for a place: `{session, node}` alone may as well be what a method is asked. */
 const places = new Set(["forkedFrom", "graftedFrom"]);
@@ -28,20 +29,8 @@ export function fromJsonCase(value: unknown): unknown {
 }
 
 /** `node.addSession` is `node.add_session` there. */
-export function toMethodName(row: MethodName): string {
-  return snakeCase(row);
-}
-
-export function findMethod(name: string): MethodName | null {
-  return rows.get(name) ?? null;
-}
-
-export function snakeCase(name: string): string {
-  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-}
-
-export function camelCase(name: string): string {
-  return name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+export function toMethodName(method: MethodName): string {
+  return snakeCase(method);
 }
 
 const wireName = remembered(snakeCase);
@@ -58,8 +47,6 @@ function remembered(change: (name: string) => string): (name: string) => string 
     return changed;
   };
 }
-
-const rows = new Map((Object.keys(apiMethods) as MethodName[]).map((row) => [toMethodName(row), row]));
 
 function leaving(value: unknown, key: string): unknown {
   if (typeof value !== "object" || value === null) return typeof value === "number" && isTime(key) ? isoOf(value) : value;

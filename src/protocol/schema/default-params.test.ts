@@ -1,12 +1,11 @@
 import { expect, test } from "bun:test";
 import type { Settings } from "../api/api.ts";
-import type { MethodName } from "../api/methods.ts";
+import type { MethodName } from "../api/api.ts";
 import { headlessLimits } from "../api/turn-options.ts";
 import { defaultSettings as usual } from "../fixtures/default-settings.ts";
-import { snakeCase } from "../json/json-case.ts";
-import { checkParams } from "./api.ts";
-import { configuredFields } from "./method-summaries.ts";
-import { fillDefaults } from "./default-params.ts";
+import { snakeCase } from "../json/field-names.ts";
+import { checkParams } from "./check-params.ts";
+import { configuredFields, fillDefaults } from "./default-params.ts";
 
 /** Nothing in it is what it is without a configuration. */
 const configured: Settings = {

@@ -1,50 +1,55 @@
-// What a client leaves out of a turn or of a session is what is configured where it works, as for a run that nobody
-// watches. What it says counts.
-import { isRecord } from "../../kit/text/json.ts";
-import type { Settings } from "../api/api.ts";
-import type { MethodName } from "../api/methods.ts";
-import { configuredPolicy, configuredTurn } from "../api/turn-options.ts";
-import { snakeCase } from "../json/json-case.ts";
-import { namedParams, type MethodParams } from "./api.ts";
+// Fills in the configured values for params that a client leaves out, as for a run without a user at the terminal.
+// Params that the client sends take precedence.
+import { isRecord, type Json } from "../../kit/text/json.ts";
+import type { MethodName, MethodParams } from "../api/api.ts";
+import type { Settings } from "../api/settings.ts";
+import { configuredPolicy, configuredTurn, turnConfigKeys } from "../api/turn-options.ts";
+import { snakeCase } from "../json/field-names.ts";
+import { namedParams } from "./check-params.ts";
 
-type Fields = Record<string, unknown>;
-type DefaultsFor = (settings: Settings, said: GivenFields) => Fields;
-/** What decides about what else is usual. */
-type GivenFields = { toolLevel?: Settings["toolLevel"]; policy?: Settings["policy"] };
+type DefaultsFor = (settings: Settings, sent: SentOptions) => Json;
+/** Sent params on which other defaults depend. */
+type SentOptions = { toolLevel?: Settings["toolLevel"]; policy?: Settings["policy"] };
 
-const turn: DefaultsFor = (settings, said) => {
-  const policy = configuredPolicy({ ...settings, toolLevel: said.toolLevel ?? settings.toolLevel }, said.policy);
+const turnDefaults: DefaultsFor = (settings, sent) => {
+  const policy = configuredPolicy({ ...settings, toolLevel: sent.toolLevel ?? settings.toolLevel }, sent.policy);
   return { ...configuredTurn(settings), policy };
 };
 
-const rows: { readonly [Row in MethodName]?: DefaultsFor } = {
+const defaults: { readonly [Name in MethodName]?: DefaultsFor } = {
   "session.open": ({ agent, toolLevel }) => ({ agent, toolLevel }),
-  "turn.start": turn,
-  "turn.check": (settings, said) => ({ ...turn(settings, said), agent: settings.agent }),
-  "bash.execute": (settings, said) => ({ policy: configuredPolicy(settings, said.policy) }),
+  "turn.start": turnDefaults,
+  "turn.check": (settings, sent) => ({ ...turnDefaults(settings, sent), agent: settings.agent }),
+  "bash.execute": (settings, sent) => ({ policy: configuredPolicy(settings, sent.policy) }),
 };
 
-export function hasConfiguredDefaults(row: MethodName): boolean {
-  return rows[row] !== undefined;
+/** Params with a configured default, and their keys in docs/CONFIG.md. */
+export const configuredFields: { readonly [Name in MethodName]?: Readonly<Record<string, string>> } = {
+  "session.open": { agent: "agent", tool_level: "tool_level" },
+  "turn.start": turnConfigKeys(),
+};
+
+export function hasConfiguredDefaults(method: MethodName): boolean {
+  return defaults[method] !== undefined;
 }
 
-/** `params` as they were checked, `given` as they came. */
-export function fillDefaults<Row extends MethodName>(
-  row: Row,
-  params: MethodParams<Row>,
-  given: unknown,
+/** `params` are the checked params, `sent` are the params as the client sent them. */
+export function fillDefaults<Name extends MethodName>(
+  method: Name,
+  params: MethodParams<Name>,
+  sent: unknown,
   settings: Settings,
-): MethodParams<Row> {
-  const named = namedParams(row, given) as Fields & { tool_level?: GivenFields["toolLevel"]; policy?: { name?: GivenFields["policy"] } };
-  const said = { ...(named.tool_level && { toolLevel: named.tool_level }), ...(named.policy?.name && { policy: named.policy.name }) };
-  return filled(params as Fields, named, rows[row]?.(settings, said) ?? {}) as MethodParams<Row>;
+): MethodParams<Name> {
+  const named = namedParams(method, sent) as Json & { tool_level?: SentOptions["toolLevel"]; policy?: { name?: SentOptions["policy"] } };
+  const options = { ...(named.tool_level && { toolLevel: named.tool_level }), ...(named.policy?.name && { policy: named.policy.name }) };
+  return fillMissing(params as Json, named, defaults[method]?.(settings, options) ?? {}) as MethodParams<Name>;
 }
 
-function filled(params: Fields, given: Fields, usual: Fields): Fields {
-  const missing = Object.entries(usual).flatMap(([name, value]) => {
-    const said = given[snakeCase(name)];
-    if (said === undefined) return [[name, value] as const];
-    return isRecord(said) && isRecord(value) ? [[name, filled(params[name] as Fields, said, value)] as const] : [];
+function fillMissing(params: Json, sent: Json, values: Json): Json {
+  const missing = Object.entries(values).flatMap(([name, value]) => {
+    const sentValue = sent[snakeCase(name)];
+    if (sentValue === undefined) return [[name, value] as const];
+    return isRecord(sentValue) && isRecord(value) ? [[name, fillMissing(params[name] as Json, sentValue, value)] as const] : [];
   });
   return { ...params, ...Object.fromEntries(missing) };
 }

@@ -1,29 +1,49 @@
-// What the params of a method are made of: bounded texts, paths, counts, times. Fields are snake_case outside and
-// camelCase inside; what is not known is refused.
+// Building blocks of schemas: objects whose JSON fields are snake_case, and bounded texts, paths, counts and times.
 import { z } from "zod";
 import { policyNames, sandboxModes, toolLevels, defaultPolicy } from "../api/policy.ts";
-import { camelCase } from "../json/json-case.ts";
+import { camelCase, snakeCase } from "../json/field-names.ts";
 
 /** For tables outside of this folder, which must not import zod. */
 export type Zod = typeof z;
 export type FieldSchema<Value> = z.ZodType<Value>;
+export type OutputOf<Schema extends z.ZodType> = z.output<Schema>;
 
 type CamelName<Name extends string> = Name extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelName<Tail>>}` : Name;
-type Camel<Shape> = { [Name in keyof Shape as CamelName<Name & string>]: Shape[Name] };
+type SnakeName<Name extends string> = Name extends `${infer First}${infer Rest}`
+  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${SnakeName<Rest>}`
+  : "";
+type Renames = Readonly<Record<string, string>>;
+type JsonName<Name, Renamed extends Renames> = SnakeName<(Name extends keyof Renamed ? Renamed[Name] : Name) & string>;
+type JsonShape<Shape, Renamed extends Renames> = { [Name in keyof Shape as JsonName<Name, Renamed>]: Shape[Name] };
+type CamelFields<Value> = { [Name in keyof Value as CamelName<Name & string>]: Value[Name] };
 
-export function fields<Shape extends z.ZodRawShape>(shape: Shape) {
+/**
+ * An object. Its input is JSON with snake_case names, its output has the names of `shape` in camelCase.
+ * Unknown fields are refused. `renamed` maps a field to its JSON name where that is another word.
+ */
+export function fields<Shape extends z.ZodRawShape, const Renamed extends Renames = {}>(shape: Shape, renamed?: Renamed) {
+  const names = new Map(Object.keys(shape).map((name) => [snakeCase(renamed?.[name] ?? name), name]));
+  const json = Object.fromEntries([...names].map(([jsonName, name]) => [jsonName, shape[name]]));
   return z
-    .strictObject(shape)
+    .strictObject(json as JsonShape<Shape, Renamed>)
     .transform(
-      (value) => Object.fromEntries(Object.entries(value).map(([name, field]) => [camelCase(name), field])) as Camel<typeof value>,
+      (value) =>
+        Object.fromEntries(Object.entries(value).map(([name, field]) => [camelCase(names.get(name) ?? name), field])) as CamelFields<
+          z.output<z.ZodObject<Shape>>
+        >,
     );
 }
 
-const line = (most: number) =>
+/** A field that the hub sends and the command line does not print. The schema accepts JSON without it. */
+export function hubOnly<Schema extends z.ZodType>(schema: Schema): Schema {
+  return schema.optional().meta({ hubOnly: true }) as unknown as Schema;
+}
+
+const line = (maxLength: number) =>
   z
     .string()
     .min(1)
-    .max(most)
+    .max(maxLength)
     .regex(/^[^\0]*$/, "must not hold a null byte");
 
 /** A session, node, ask, handle, agent or model: an id, the tail of one or a name. */
@@ -65,7 +85,7 @@ export const policy = fields({
 });
 
 export const image = fields({
-  mime: z.enum(["image/png", "image/jpeg", "image/gif", "image/webp"]),
+  mime: z.enum(["image/png", "image/jpeg", "image/gif", "image/webp"]) as z.ZodType<string>,
   base64: z.base64({ error: "must be base64" }).max(7_000_000),
 });
 

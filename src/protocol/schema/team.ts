@@ -1,55 +1,251 @@
-// What a team is asked, and the plans that a planner, a file or a client of the hub makes for it.
+// Schemas of a team: its task, plans, members, mail and the events that its session stores.
 import { z } from "zod";
+import { turnStatuses } from "../api/error.ts";
+import { messageKinds, priorities } from "../team/mail.ts";
 import { strategies, defaultTeamLimits, workspaceKinds } from "../team/team.ts";
 import * as is from "./fields.ts";
 
+const count = z.number().int().nonnegative();
+const texts = z.array(z.string());
+
+/** `file`: exists and is not empty, in the shared context or the workspace. `command`: exits with 0 in the workspace. */
+const validationCheck = z.discriminatedUnion("kind", [
+  is.fields({ kind: z.literal("file"), path: is.name }),
+  is.fields({ kind: z.literal("command"), command: is.command }),
+]);
+export type ValidationCheck = z.output<typeof validationCheck>;
+
 export const memberPlan = is.fields({
-  key: is.name,
+  key: is.name.describe("unique in the team; other members depend on it by this name"),
   role: is.name,
-  description: is.textOrNull,
+  description: is.textOrNull.describe("what the role is and does; needed for an unknown role"),
   agent: is.nameOrNull,
   model: is.nameOrNull,
   suffix: is.nameOrNull,
   task: is.text.min(1),
-  must_read: is.textList.default([]),
-  validation: z
-    .array(
-      z.discriminatedUnion("kind", [
-        is.fields({ kind: z.literal("file"), path: is.name }),
-        is.fields({ kind: z.literal("command"), command: is.command }),
-      ]),
-    )
-    .max(50)
-    .default([]),
-  depends_on: is.textList.default([]),
-  workspace: z.enum(workspaceKinds).nullable().default(null),
-  timeout_ms: z.number().int().min(1).optional(),
-  max_memory_mb: z.number().int().min(1).optional(),
+  mustRead: is.textList.default([]).describe("paths in the shared context or the workspace; part of its prompt"),
+  validation: z.array(validationCheck).max(50).default([]),
+  dependsOn: is.textList.default([]).describe("keys of members that must complete first"),
+  workspace: z.enum(workspaceKinds).nullable().default(null).describe("null: the team's"),
+  timeoutMs: z.number().int().min(1).optional(),
+  maxMemoryMb: z.number().int().min(1).optional(),
 });
+export type MemberPlan = z.output<typeof memberPlan>;
 
-const phasePlan = is.fields({ name: is.name, goal: is.text.default(""), members: z.array(memberPlan).min(1).max(500) });
+export const phasePlan = is.fields({ name: is.name, goal: is.text.default(""), members: z.array(memberPlan).min(1).max(500) });
+export type PhasePlan = z.output<typeof phasePlan>;
 
-const teamWish = is.fields({
+const teamLimits = is.fields({
+  maxAgents: z.number().int().min(1).max(1_000).default(defaultTeamLimits.maxAgents),
+  maxPerRole: z.number().int().min(1).max(1_000).default(defaultTeamLimits.maxPerRole),
+  maxMemoryMb: z.number().int().min(64).nullable().default(defaultTeamLimits.maxMemoryMb),
+});
+export type TeamLimits = z.output<typeof teamLimits>;
+
+/** A role and its agent; null is the session's agent. */
+const roleAssignment = is.fields({ role: is.name, agent: is.nameOrNull });
+export type RoleAssignment = z.output<typeof roleAssignment>;
+
+const teamRequest = is.fields({
   objective: is.text.min(1),
   strategy: z.enum(strategies).default("adaptive"),
+  /** Null: a planner plans one or two phases at a time. */
   phases: z.array(phasePlan).min(1).max(100).nullable().default(null),
   workspace: z.enum(workspaceKinds).default("worktree"),
-  limits: is
-    .fields({
-      max_agents: z.number().int().min(1).max(1_000).default(defaultTeamLimits.maxAgents),
-      max_per_role: z.number().int().min(1).max(1_000).default(defaultTeamLimits.maxPerRole),
-      max_memory_mb: z.number().int().min(64).nullable().default(defaultTeamLimits.maxMemoryMb),
-    })
-    .prefault({}),
-  cast: z
-    .array(is.fields({ role: is.name, agent: is.nameOrNull }))
-    .max(500)
-    .default([]),
+  limits: teamLimits.prefault({}),
+  /** The roles a planner may choose from; empty: any. */
+  cast: z.array(roleAssignment).max(500).default([]),
+  /** Null: the session's agent and model. */
   planner: is.fields({ agent: is.nameOrNull, model: is.nameOrNull }).prefault({}),
 });
+export type TeamRequest = z.output<typeof teamRequest>;
 
+/** The work of a turn of the agent `team`: start, continue after an interruption or a failure, or merge the work. */
 export const teamTask = z.discriminatedUnion("work", [
-  is.fields({ work: z.literal("run"), wish: teamWish }),
+  is.fields({ work: z.literal("run"), wish: teamRequest }),
   is.fields({ work: z.literal("resume") }),
   is.fields({ work: z.literal("merge") }),
 ]);
+export type TeamTask = z.output<typeof teamTask>;
+
+const workspace = is.fields({ kind: z.enum(workspaceKinds), directory: z.string(), branch: z.string().nullable() });
+
+/** The id is `agent_<role>[_<suffix>]_<instance>_<8 hex>`: a name that no code may take apart. */
+const member = is.fields({
+  id: z.string(),
+  plan: memberPlan,
+  phase: count,
+  instance: count,
+  session: z.string(),
+  /** Null is the team's agent and model. */
+  agent: z.string().nullable(),
+  model: z.string().nullable(),
+  workspace,
+});
+export type Member = z.output<typeof member>;
+
+const outgoing = {
+  to: texts,
+  kind: z.enum(messageKinds),
+  priority: z.enum(priorities),
+  subject: z.string(),
+  body: z.string(),
+  attachments: texts,
+  /** The id of the message that this one answers. */
+  replyTo: z.string().nullable(),
+  requiresResponse: z.boolean(),
+};
+const outgoingMessage = is.fields(outgoing);
+export type OutgoingMessage = z.output<typeof outgoingMessage>;
+
+/** A message that skein has taken from an outbox. The outbox decides the sender, not the content. */
+const sentMessage = is.fields({
+  ...outgoing,
+  id: z.string(),
+  from: z.string(),
+  sentAt: is.time,
+  delivered: texts,
+  /** Members that have ended, and addresses without a member. */
+  undelivered: z.array(is.fields({ to: z.string(), reason: z.string() })),
+});
+export type SentMessage = z.output<typeof sentMessage>;
+
+/** A file in an outbox that was not accepted. With `count` it stands for so many files. */
+const refusedMessage = is.fields({
+  id: z.string(),
+  from: z.string(),
+  at: is.time,
+  file: z.string(),
+  reason: z.string(),
+  count: count.optional(),
+});
+export type RefusedMessage = z.output<typeof refusedMessage>;
+
+const statusReport = is.fields({ type: z.literal("status"), message: z.string(), progress: z.number().nullable() });
+const dependencyReport = is.fields({ type: z.literal("dependency"), waitingFor: z.string(), reason: z.string() });
+const completeReport = is.fields({
+  type: z.literal("complete"),
+  result: z.enum(["success", "failure"]),
+  summary: z.string(),
+  outputs: texts,
+});
+const artifact = { path: z.string(), description: z.string() };
+const artifactReport = is.fields({ type: z.literal("artifact"), ...artifact });
+const storedReport = z.discriminatedUnion("type", [statusReport, dependencyReport, completeReport]);
+/** A member's report, from a tool call or from `skein report`; never read out of prose. */
+export type Report = z.output<typeof storedReport> | z.output<typeof artifactReport>;
+
+export const fileChange = is.fields({
+  path: z.string().describe("relative to the project"),
+  kind: z.enum(["added", "modified", "deleted"]),
+  added: count.describe("lines; 0 for a binary file"),
+  removed: count,
+  binary: z.literal(true).optional(),
+  big: z.literal(true).optional().describe("too big to store: only its hash is recorded, and it can't be restored"),
+});
+export type FileChange = z.output<typeof fileChange>;
+
+const memberResultFields = {
+  status: z.enum(turnStatuses),
+  error: z.string().nullable(),
+  /** The end of its last message. */
+  answer: z.string(),
+  /** The commit of its work; null if nothing changed or there is no repository. */
+  commit: z.string().nullable(),
+  unmet: texts.describe("validation checks that failed"),
+  costUsd: z.number().nullable(),
+};
+const memberResult = is.fields(memberResultFields);
+/** A member's record also has the fields of the event that brought the result. */
+const recordedResult = is.fields({
+  ...memberResultFields,
+  event: z.enum(["agent_completed", "agent_failed"]).optional(),
+  agent: z.string().optional(),
+  attempt: count.optional(),
+  restarts: z.boolean().optional(),
+}) as unknown as typeof memberResult;
+export type MemberResult = z.output<typeof memberResult>;
+
+const conflict = is.fields({ agent: z.string(), paths: texts });
+export type Conflict = z.output<typeof conflict>;
+
+const agent = z.string();
+const teamEnds = [
+  is.fields({ event: z.literal("session_completed"), summary: z.string() }),
+  is.fields({ event: z.literal("session_failed"), reason: z.string() }),
+] as const;
+
+/** An event of a team, by the names of its log. The node has the time. */
+export const teamEvent = z.discriminatedUnion("event", [
+  is.fields({ event: z.literal("session_created"), directory: z.string(), base: z.string().nullable(), wish: teamRequest }),
+  is.fields({
+    event: z.literal("phase_planned"),
+    phase: count,
+    plan: phasePlan,
+    ahead: z.array(phasePlan),
+    reason: z.string(),
+    /** Set for a phase that was requested besides the plan. */
+    isAsked: z.literal(true).optional(),
+  }),
+  is.fields({ event: z.literal("agent_spawned"), member }),
+  is.fields({ event: z.literal("agent_started"), agent, attempt: count, given: texts }),
+  is.fields({ event: z.literal("agent_reported"), agent, id: z.string(), report: storedReport }),
+  is.fields({ event: z.literal("artifact_created"), agent, id: z.string(), ...artifact }),
+  is.fields({ event: z.literal("message_sent"), message: sentMessage }),
+  is.fields({ event: z.literal("message_refused"), refused: refusedMessage }),
+  is.fields({ event: z.literal("agent_completed"), agent, attempt: count, ...memberResultFields }),
+  is.fields({ event: z.literal("agent_failed"), agent, attempt: count, restarts: z.boolean(), ...memberResultFields }),
+  /** The end of a phase: the joined work, and a bounded summary for later members. */
+  is.fields({
+    event: z.literal("checkpoint"),
+    phase: count,
+    name: z.string(),
+    commit: z.string().nullable(),
+    conflicts: z.array(conflict),
+    summary: z.string(),
+  }),
+  ...teamEnds,
+  /** The team's work is in the project's files. */
+  is.fields({ event: z.literal("work_merged"), commit: z.string(), changes: z.array(fileChange) }),
+]);
+export type TeamEvent = z.output<typeof teamEvent>;
+
+/** The state of a team, read from the path of its session. */
+export const teamRecord = is.fields({
+  id: z.string(),
+  wish: teamRequest,
+  directory: z.string(),
+  /** The commit that the work starts from; null without a repository. */
+  base: z.string().nullable(),
+  phases: z.array(
+    is.fields({
+      plan: phasePlan,
+      isAsked: z.boolean(),
+      members: z.array(
+        is.fields({
+          ...{ id: z.string(), plan: memberPlan, phase: count, instance: count, session: z.string() },
+          ...{ agent: z.string().nullable(), model: z.string().nullable(), workspace },
+          state: z.enum(["waiting", "running", "completed", "failed"]),
+          attempts: count,
+          /** Ids of messages that were part of its prompts. */
+          given: texts,
+          ended: recordedResult.nullable(),
+          reports: z.array(is.fields({ id: z.string(), report: storedReport })),
+          artifacts: z.array(is.fields({ id: z.string(), ...artifact })),
+        }),
+      ),
+      isOver: z.boolean(),
+      commit: z.string().nullable(),
+      conflicts: z.array(conflict),
+      summary: z.string().nullable(),
+    }),
+  ),
+  ahead: z.array(phasePlan),
+  messages: z.array(sentMessage),
+  refused: z.array(refusedMessage),
+  end: z.discriminatedUnion("event", teamEnds).nullable(),
+  /** The commit that was merged into the project last. */
+  merged: z.string().nullable(),
+});
+export type TeamRecord = z.output<typeof teamRecord>;
+export type MemberRecord = TeamRecord["phases"][number]["members"][number];

@@ -1,6 +1,7 @@
 // A group's work on one objective: what is asked, what each participant said, and what follows from all of it. A pure
 // reading of the session's nodes, so that whoever goes on and whoever shows the result see the same.
 import type { TurnStatus } from "../api/error.ts";
+import type { StatementInfo } from "../schema/tree.ts";
 import { textOf, type Node } from "../tree/node.ts";
 
 export type GroupTask = {
@@ -26,20 +27,7 @@ export type GroupPhase = (typeof groupPhases)[number];
 /** How a participant was heard: a turn can end well and say nothing. */
 export type ParticipantStatus = TurnStatus | "empty";
 
-/** Who said something, or failed to, and where in the group's work. The text of the node is what was said. */
-export type StatementInfo = {
-  /** The node that says what was asked. */
-  asked: string;
-  phase: GroupPhase;
-  round: number;
-  who: string;
-  status: ParticipantStatus;
-  /** How often it was asked, and the sub-session of the last time; null where none could begin. */
-  tries: number;
-  sessionId: string | null;
-  /** Of all tries; null where no price is known. */
-  costUsd: number | null;
-};
+export type { StatementInfo };
 
 export type Statement = StatementInfo & { text: string };
 

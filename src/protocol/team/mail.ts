@@ -1,5 +1,7 @@
 // Messages among the members of a team: as a sender writes them, as they were taken up, and as they lie in files.
-import type { Report } from "./team.ts";
+import type { RefusedMessage, Report, SentMessage } from "../schema/team.ts";
+
+export type { OutgoingMessage, RefusedMessage, SentMessage } from "../schema/team.ts";
 
 export const messageKinds = [
   "request",
@@ -18,33 +20,6 @@ export type MessageKind = (typeof messageKinds)[number];
 
 export const priorities = ["low", "normal", "high", "urgent"] as const;
 export type Priority = (typeof priorities)[number];
-
-/** What a sender writes. To whom: a member's id or key, a role, a pattern with `*`, or `all`. */
-export type OutgoingMessage = {
-  to: string[];
-  kind: MessageKind;
-  priority: Priority;
-  subject: string;
-  body: string;
-  attachments: string[];
-  /** The id of the message that this one answers. */
-  replyTo: string | null;
-  requiresResponse: boolean;
-};
-
-/** A message that was taken up: who sent it is where it lay, never what it says. */
-export type SentMessage = OutgoingMessage & {
-  id: string;
-  from: string;
-  sentAt: number;
-  /** Members that it was put before. */
-  delivered: string[];
-  /** Members that had ended, or addressees that nobody answers to. */
-  undelivered: { to: string; reason: string }[];
-};
-
-/** What was not taken up, and why. `file` is what it was called in the outbox; with `count` it is the first of so many. */
-export type RefusedMessage = { id: string; from: string; at: number; file: string; reason: string; count?: number };
 
 /** Of one message; `turnFiles` and `turnBytes` of all that a member leaves in one turn. */
 export const mailLimits = {

@@ -1,118 +1,24 @@
 // Teams as they are shown: in a row, in full, and what bringing one's work in would change. Pure readings of what is stored.
+import type { Api, MethodParams } from "../api/api.ts";
 import type { TurnInfo, TurnState } from "../api/control.ts";
-import type { TurnError, TurnStatus } from "../api/error.ts";
-import type { FileChange } from "../tree/file-changes.ts";
-import type { MessageKind, Priority } from "./mail.ts";
-import {
-  membersOf,
-  failureReason,
-  joinedCommit,
-  type MemberPlan,
-  type MemberRecord,
-  type Strategy,
-  type TeamRecord,
-  type TeamState,
-} from "./team.ts";
-import type { Session } from "../tree/turn.ts";
-import type { Spent } from "../tree/usage.ts";
+import type { MergeState, TeamInfo, TeamState } from "../schema/team-views.ts";
+import { failureReason, joinedCommit, membersOf, type MemberRecord, type TeamRecord } from "./team.ts";
 
-/** The rows of the Api. Teams are turns of the agent `team`: these look at one, and say something to it. */
-export type TeamApi = {
-  /** The latest first; null is all projects. */
-  list: (params: { project: string | null; limit: number }) => Promise<TeamInfo[]>;
-  show: (params: { session: string }) => Promise<TeamView>;
-  /** What bringing its work into the project would change now. */
-  diff: (params: { session: string }) => Promise<TeamDiff>;
-  /** From the person to members; taken up at once while it is at work, else when it goes on. */
-  message: (params: TeamMessageParams) => Promise<TeamMessageResult>;
-  /** One more member, in a phase of its own after those that are planned; what rests takes it up when it is resumed. */
-  add: (params: TeamAddParams) => Promise<TeamAddResult>;
-  /** Takes directories away with all that is in them; conversations stay. */
-  clean: (params: TeamCleanParams) => Promise<TeamCleanResult>;
-};
+export type {
+  MemberStats,
+  MergeState,
+  TeamAddResult,
+  TeamCleanResult,
+  TeamDiff,
+  TeamInfo,
+  TeamMessageResult,
+  TeamView,
+} from "../schema/team-views.ts";
 
-/** Whether its work is in the project: there is none, it is not, it is. */
-export type MergeState = "nothing" | "open" | "done";
-
-export type TeamInfo = {
-  session: Session;
-  state: TeamState;
-  objective: string;
-  strategy: Strategy;
-  phases: number;
-  members: { total: number; running: number; completed: number; failed: number };
-  messages: number;
-  spent: Spent;
-  /** When its latest turn began and ended. */
-  startedAt: number;
-  endedAt: number | null;
-  merge: MergeState;
-  /** False when its directory was cleaned away: it can't go on, and its work can't be brought in. */
-  isKept: boolean;
-};
-
-export type TeamView = {
-  session: Session;
-  state: TeamState;
-  team: TeamRecord;
-  /** Its latest turn, which may have been one that only brought work in. */
-  run: {
-    state: TurnState;
-    pid: number | null;
-    startedAt: number;
-    endedAt: number | null;
-    status: TurnStatus | null;
-    error: TurnError | null;
-  };
-  /** Of all its turns, and of every sub-session. */
-  spent: Spent;
-  /** What each member used, with all below it. */
-  members: MemberStats[];
-  merge: MergeState;
-  isKept: boolean;
-};
-
-/** Times are of its own session: null before it begins, and while it has not ended. */
-export type MemberStats = {
-  id: string;
-  spent: Spent;
-  steps: number;
-  startedAt: number | null;
-  endedAt: number | null;
-  asks: { id: string; question: string }[];
-};
-
-/** What bringing it into the project would change now; with conflicts nothing can be brought in. */
-export type TeamDiff = { session: string; base: string; work: string; conflicts: string[]; changes: FileChange[]; patch: string };
-
-export type TeamMessageParams = {
-  session: string;
-  to: string[];
-  kind: MessageKind;
-  priority: Priority;
-  subject: string;
-  body: string;
-  replyTo: string | null;
-  requiresResponse: boolean;
-};
-
-/** `when`: the team takes it up now, or once it is resumed. */
-export type TeamMessageResult = { id: string; reaches: string[]; misses: { to: string; reason: string }[]; when: "now" | "resumed" };
-
-export type TeamAddParams = { session: string; member: MemberPlan };
-
-/** `when`: after the phases that are planned already, or once it is resumed. */
-export type TeamAddResult = { key: string; when: "next" | "resumed" };
-
-export type TeamCleanParams = { session: string | null; project: string | null; olderThanMs: number; dryRun: boolean; force: boolean };
-
-export type TeamCleanResult = {
-  dryRun: boolean;
-  /** `isPurged`: its session is gone, and its id may be only the end of one. */
-  teams: { id: string; name: string | null; directory: string; isPurged: boolean }[];
-  skipped: { id: string; name: string | null; reason: string }[];
-  problems: string[];
-};
+export type TeamApi = Api["team"];
+export type TeamMessageParams = MethodParams<"team.message">;
+export type TeamAddParams = MethodParams<"team.add">;
+export type TeamCleanParams = MethodParams<"team.clean">;
 
 /** What it is at now. `row` is its latest turn. */
 export function teamState(team: TeamRecord, row: Pick<TurnInfo, "state">): TeamState {

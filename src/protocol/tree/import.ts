@@ -4,10 +4,10 @@ import type { Handle } from "./handle.ts";
 import type { NewNode } from "./node.ts";
 import type { Session, Turn } from "./turn.ts";
 
+export type { ImportReport } from "../schema/results.ts";
+
 export const importFormats = ["skein", "claude", "codex", "gemini", "pi"] as const;
 export type ImportFormat = (typeof importFormats)[number];
-
-export type ImportSource = { path: string } | { text: string };
 
 export type ImportedTree = {
   format: ImportFormat;
@@ -59,12 +59,4 @@ export type ImportedNode = NewNode & {
   outputs?: { handle: Handle; call: string; bytes: Uint8Array }[];
 };
 
-export type ImportReport = {
-  session: Session;
-  format: ImportFormat;
-  nodes: { added: number; known: number };
-  turns: number;
-  branches: number;
-  unreadable: number;
-  torn: boolean;
-};
+export type ImportSource = { path: string } | { text: string };

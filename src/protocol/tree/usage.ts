@@ -1,14 +1,8 @@
 // Tokens and money. `input` never contains the cached tokens: the four counts add up to what was processed.
 
-export type Usage = {
-  input: number;
-  output: number;
-  cacheRead: number;
-  cacheWrite: number;
-};
+import type { Spent, Usage } from "../schema/tree.ts";
 
-/** The cost is null when some request had no known price. */
-export type Spent = { usage: Usage; costUsd: number | null };
+export type { Spent, Usage };
 
 export const zeroUsage: Usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
 

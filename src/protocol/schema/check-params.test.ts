@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
-import { apiMethods, type MethodName } from "../api/methods.ts";
+import type { MethodName } from "../api/api.ts";
 import { defaultPolicy } from "../api/policy.ts";
 import { bareTurn } from "../api/turn-options.ts";
-import { findMethod, toJsonCase } from "../json/json-case.ts";
-import { checkParams } from "./api.ts";
+import { toJsonCase } from "../json/json-case.ts";
+import { checkParams, findMethod, methodNames } from "./check-params.ts";
 
 const sameStart = (typed: string, known: Iterable<string>) => [...known].find((word) => word.startsWith(typed.slice(0, 3))) ?? null;
 
@@ -129,7 +129,7 @@ test("what is wrong is said in one line that names the field", () => {
 
 test("a problem is one line, whatever is sent to whichever method", () => {
   const values = [null, true, -1, 1e300, "", "\u0000", "x\ny", [], [[[]]], {}, { a: { b: null } }, "x".repeat(2_000)];
-  for (const row of Object.keys(apiMethods) as MethodName[])
+  for (const row of methodNames)
     for (const field of [...fieldsOf(row), "nobody"])
       for (const value of values) {
         const checked = checkParams(row, { [field]: value });

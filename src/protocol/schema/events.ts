@@ -1,0 +1,76 @@
+// Schemas of events and of what they carry. Durable events are stored before they are shown and advance `seq`.
+// Transient events carry an increment; a slow reader may miss some.
+import { z } from "zod";
+import { denialKinds } from "../api/policy.ts";
+import { renamedFields } from "../json/field-names.ts";
+import { fields, hubOnly } from "./fields.ts";
+import { ask, count, id, node, queuedInput, session, spent, time, turn, turnError } from "./tree.ts";
+
+/** The budget that is left; null where there is no such limit. */
+export const remainingBudget = fields({
+  tokens: count.nullable(),
+  costUsd: z.number().nullable(),
+  children: count.nullable(),
+});
+export type RemainingBudget = z.output<typeof remainingBudget>;
+
+const durable = { seq: count.describe("number of the durable event in its session"), sessionId: id, turnId: id, at: time };
+const transient = { ...durable, n: count.describe("number of the transient event after `seq`") };
+const betweenTurns = { ...durable, turnId: z.union([id, z.literal("")]).describe("empty between turns") };
+const call = z.string();
+
+const durableEvent = z.discriminatedUnion("type", [
+  fields({ type: z.literal("turn.started"), ...durable, turn, session }),
+  fields({ type: z.literal("node.added"), ...betweenTurns, node }),
+  fields({ type: z.literal("ask.opened"), ...durable, ask }),
+  fields({ type: z.literal("ask.closed"), ...durable, ask }),
+  fields({
+    type: z.literal("queue.changed"),
+    ...betweenTurns,
+    queue: z.array(queuedInput).describe("all messages that wait for the agent"),
+  }),
+  /** Only the live event of an ended turn has the answer, the usage of sub-sessions and the budget that is left. */
+  fields({
+    type: z.literal("turn.ended"),
+    ...durable,
+    turn,
+    session,
+    answer: hubOnly(z.string().optional()),
+    below: hubOnly(spent.optional()),
+    left: hubOnly(remainingBudget.optional()),
+  }),
+]);
+
+const transientEvent = z.discriminatedUnion("type", [
+  fields({ type: z.literal("text.delta"), ...transient, text: z.string() }),
+  fields({ type: z.literal("thinking.delta"), ...transient, text: z.string() }),
+  fields({ type: z.literal("call.started"), ...transient, call, name: z.string() }),
+  fields({ type: z.literal("tool.started"), ...transient, call, name: z.string(), input: z.record(z.string(), z.unknown()) }),
+  fields({ type: z.literal("tool.output"), ...transient, call, text: z.string() }),
+  fields({
+    type: z.literal("tool.denied"),
+    ...transient,
+    call,
+    what: z.enum(denialKinds).describe("what the policy, a limit or the guard refused"),
+    text: z.string().describe("the text that the model gets, too"),
+  }),
+  fields({ type: z.literal("model.retried"), ...transient, attempt: count, waitMs: count, error: turnError }),
+  fields({ type: z.literal("warning.raised"), ...transient, message: z.string() }),
+  fields({ type: z.literal("turn.paused"), ...transient }),
+  fields({ type: z.literal("turn.resumed"), ...transient }),
+  /** A sub-session has started under a call. Its own events are watched by its id. */
+  fields(
+    { type: z.literal("session.spawned"), ...transient, call, session: id, agent: z.string(), task: z.string() },
+    renamedFields.spawned,
+  ),
+  fields({
+    type: z.literal("draft.shown"),
+    ...transient,
+    key: z.string().describe('"text", "thinking" or a call'),
+    text: z.string().describe("the streamed text so far, sent once to a watcher that joins late"),
+  }),
+]);
+
+export const event = z.union([durableEvent, transientEvent]);
+export type DurableEvent = z.output<typeof durableEvent>;
+export type TransientEvent = z.output<typeof transientEvent>;

@@ -1,0 +1,93 @@
+// Methods on agents, models, roles, the configuration and the store.
+import { z } from "zod";
+import * as is from "../fields.ts";
+import { health, usageEntry, verifyReport } from "../results.ts";
+import {
+  agentInfo,
+  agentsReport,
+  configEntry,
+  configPaths,
+  doctorReport,
+  modelInfo,
+  role,
+  roleList,
+  settings,
+  skillList,
+  trustState,
+  vendorAuth,
+} from "../setup.ts";
+import { inDirectory, optionalFlag, type Method } from "./method.ts";
+
+export const setupMethods = {
+  "agents.list": { params: is.fields({}), result: z.array(agentInfo), summary: "Lists the agents that can take a turn here." },
+  "models.list": { params: is.fields({}), result: z.array(modelInfo), summary: "Lists the known models, and whether they can be used." },
+  "auth.status": {
+    params: is.fields({}),
+    result: z.array(vendorAuth),
+    summary: "Returns the source of each vendor's key, never the key.",
+  },
+  "skills.list": {
+    params: is.fields(inDirectory),
+    result: skillList,
+    summary: "Lists the skills of a directory, and files that are not valid skills.",
+  },
+  "roles.list": {
+    params: is.fields(inDirectory),
+    result: roleList,
+    summary: "Lists the roles for a turn in a directory, and files that are not valid roles.",
+  },
+  "roles.find": {
+    params: is.fields({ name: is.name, ...inDirectory }),
+    result: role,
+    summary: "Finds a role by its name. The error for an unknown name suggests the nearest one.",
+  },
+  "config.show": {
+    params: is.fields({}),
+    result: z.array(configEntry),
+    summary: "Returns every config key, its value and its origin. Of a secret it only says whether it is set.",
+  },
+  "config.values": {
+    params: is.fields({}),
+    result: settings,
+    summary: "Returns the configured values by their keys of [CONFIG.md](CONFIG.md), times in milliseconds.",
+  },
+  "config.set": {
+    params: is.fields({ key: is.name, value: is.text, scope: z.enum(["user", "project"]).default("user") }),
+    result: is.fields({ path: z.string() }),
+    summary: "Changes a config file and preserves its comments.",
+  },
+  "config.paths": { params: is.fields({}), result: configPaths, summary: "Returns skein's directories and files." },
+  "config.schema": {
+    params: is.fields({}),
+    result: z.record(z.string(), z.unknown()),
+    summary: "Returns the JSON schema of a config file.",
+  },
+  "trust.show": {
+    params: is.fields(inDirectory),
+    result: trustState,
+    summary: "Returns whether the project's own files may widen permissions.",
+  },
+  "trust.grant": { params: is.fields(inDirectory), result: trustState, summary: "Trusts the project's files." },
+  "trust.revoke": { params: is.fields(inDirectory), result: trustState, summary: "Withdraws the trust." },
+  "usage.report": {
+    params: is.fields({ by: z.enum(["day", "agent", "model", "project"]).default("day"), project: is.pathOrNull }),
+    result: z.array(usageEntry),
+    summary: "Sums usage and cost of all turns.",
+  },
+  "store.verify": {
+    params: is.fields({ repair: optionalFlag }),
+    result: verifyReport,
+    summary: "Checks everything that is stored. With `repair` it first repairs what can be repaired.",
+  },
+  "doctor.check": { params: is.fields({}), result: doctorReport, summary: "Checks what works on this machine." },
+  "doctor.tryAgents": {
+    params: is.fields({}),
+    result: agentsReport,
+    summary: "Tries every installed agent against a scripted model. It takes minutes and can be cancelled.",
+  },
+  "health.check": {
+    params: is.fields({}),
+    result: health,
+    summary: "Returns the state of this process: version, start time and number of running turns.",
+  },
+} satisfies Record<string, Method>;

@@ -1,0 +1,202 @@
+// Schemas of documents that only the command line prints: results of runs, transcripts, exports, the hub's state.
+// Fields are only ever added.
+import { z } from "zod";
+import { toolLevels } from "../api/policy.ts";
+import { renamedFields } from "../json/field-names.ts";
+import { fields } from "./fields.ts";
+import { diffFields, restoreFields, turnInfo } from "./results.ts";
+import { askFields, cost, count, enforcedPolicy, handle, id, sessionFields, status, time, turnError, turnFields, usage } from "./tree.ts";
+
+const textOrNull = z.string().nullable();
+
+export const result = fields({
+  type: z.literal("result"),
+  status,
+  result: z.string().describe("the final answer"),
+  sessionId: id,
+  turnId: id,
+  nodeId: id.nullable(),
+  parentSessionId: id.nullable(),
+  agent: z.string(),
+  model: textOrNull,
+  usage: usage.describe("with its sub-sessions"),
+  costUsd: cost.describe("with its sub-sessions; null if a price is unknown"),
+  steps: count,
+  durationMs: count,
+  transcriptPath: textOrNull,
+  enforced: enforcedPolicy.nullable(),
+  budget: fields({ tokensLeft: count.optional(), usdLeft: z.number().optional(), childrenLeft: count.optional() })
+    .optional()
+    .describe("the budget left for the turn and its sub-sessions, of limited values only"),
+  error: turnError.optional(),
+}).meta({ id: "Result" });
+/** The result as it is printed. */
+export type ResultRecord = z.input<typeof result>;
+
+const claudeUsage = z.strictObject({
+  input_tokens: count,
+  output_tokens: count,
+  cache_read_input_tokens: count,
+  cache_creation_input_tokens: count,
+});
+const block = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("text"), text: z.string() }),
+  z.strictObject({ type: z.literal("thinking"), thinking: z.string() }),
+  z.strictObject({ type: z.literal("tool_use"), id: z.string(), name: z.string(), input: z.record(z.string(), z.unknown()) }),
+  z.strictObject({ type: z.literal("tool_result"), tool_use_id: z.string(), content: z.string(), is_error: z.boolean() }),
+]);
+
+export const streamLine = z.discriminatedUnion("type", [
+  z.strictObject({
+    type: z.literal("system"),
+    subtype: z.literal("init"),
+    cwd: z.string(),
+    session_id: id,
+    tools: z.array(z.string()),
+    mcp_servers: z.array(z.never()),
+    model: textOrNull,
+    permissionMode: z.string(),
+    apiKeySource: z.string(),
+    skein: z.strictObject({ version: z.string(), turn_id: id, agent: z.string(), transcript_path: textOrNull }),
+  }),
+  z.strictObject({
+    type: z.literal("assistant"),
+    message: z.strictObject({
+      id,
+      type: z.literal("message"),
+      role: z.literal("assistant"),
+      model: textOrNull,
+      content: z.array(block),
+      stop_reason: z.null(),
+      usage: claudeUsage,
+    }),
+    parent_tool_use_id: textOrNull,
+    session_id: id,
+  }),
+  z.strictObject({
+    type: z.literal("user"),
+    message: z.strictObject({ role: z.literal("user"), content: z.array(block) }),
+    parent_tool_use_id: textOrNull,
+    session_id: id,
+  }),
+  z.strictObject({
+    type: z.literal("result"),
+    subtype: z.enum(["success", "error_max_turns", "error_max_budget_usd", "error_during_execution"]),
+    is_error: z.boolean(),
+    result: z.string(),
+    num_turns: count,
+    duration_ms: count,
+    total_cost_usd: z.number(),
+    usage: claudeUsage,
+    session_id: id,
+    skein: result,
+  }),
+]);
+
+export const openAsk = fields({ ...askFields, waiting: z.boolean().describe("a turn is paused until it is answered") }, renamedFields.ask);
+
+export const detachedTurn = fields({
+  sessionId: id,
+  turnId: id,
+  hub: fields({ pid: count, version: z.string() }).describe("the process that runs the turn"),
+});
+
+const patch = diffFields.patch.optional().describe("unified diff, at most 16 MB; not with --stat");
+export const printedDiff = fields({ ...diffFields, patch });
+export const printedRestore = fields({ ...restoreFields, patch, restored: z.boolean() });
+
+const forkedFrom = fields({ sessionId: id, nodeId: id });
+
+const headerFields = {
+  sessionId: id,
+  startedAt: time,
+  agent: z.string(),
+  provider: z.string(),
+  model: textOrNull,
+  task: textOrNull,
+  parentSessionId: id.nullable(),
+  isSubSession: z.boolean(),
+  toolLevel: z.enum(toolLevels),
+  forkedFrom: forkedFrom.optional(),
+};
+export const transcriptHeader = fields(headerFields);
+export type TranscriptHeader = z.input<typeof transcriptHeader>;
+
+const lineFields = {
+  id,
+  part: count,
+  parentId: id.nullable(),
+  timestamp: time,
+  role: z.enum(["user", "assistant", "thinking", "tool_call", "tool_result", "note"]),
+  content: z.string(),
+  toolName: z.string().optional(),
+  toolId: z.string().optional(),
+  isError: z.boolean().optional(),
+  tokenUsage: usage.optional(),
+  handle: handle.optional(),
+};
+export const transcriptLine = fields(lineFields);
+
+const storedNote = z.record(z.string(), z.unknown()).optional();
+
+export const exportHeader = fields({
+  ...headerFields,
+  tree: fields({
+    id,
+    sessions: z.array(
+      fields(
+        { ...sessionFields, forkedFrom: forkedFrom.nullable(), plan: z.string().optional().describe("the plan that the session executes") },
+        renamedFields.session,
+      ),
+    ),
+    turns: z.array(fields({ ...turnFields, policy: z.record(z.string(), z.unknown()) }, renamedFields.turn)),
+  }).describe("every session and turn of the tree"),
+});
+
+export const exportLine = fields({
+  ...lineFields,
+  note: storedNote,
+  node: fields({
+    author: z.enum(["user", "agent", "tool", "note"]),
+    sessionId: id,
+    turnId: id.nullable(),
+    note: storedNote,
+    model: z.string().optional(),
+    costUsd: z.number().nullable().optional(),
+  })
+    .optional()
+    .describe("on the first line of a node"),
+  data: z
+    .record(z.string(), z.unknown())
+    .nullable()
+    .optional()
+    .describe("the stored part, if the other fields can't hold all of it; its `text` is `content` if it is missing"),
+  output: fields({ bytes: count, cutBytes: count, text: z.string().optional(), base64: z.string().optional() })
+    .optional()
+    .describe("the full output of the handle"),
+});
+
+const hubState = {
+  url: z.string().describe("of the WebSocket"),
+  socket: z.string().describe("path of the unix socket"),
+  pid: count,
+  version: z.string(),
+  protocol: count,
+  startedAt: time,
+  tokenFile: z.string().describe("holds the token for the WebSocket"),
+};
+
+export const hubStarted = fields({
+  outcome: z.enum(["started", "running"]).describe("`running`: it ran before"),
+  ...hubState,
+});
+
+export const hubStatus = z.discriminatedUnion("status", [
+  fields({ status: z.literal("running"), ...hubState, uptimeMs: count, turns: z.array(turnInfo).describe("turns that run in it") }),
+  fields({ status: z.literal("not-running") }),
+]);
+
+export const hubStopped = fields({
+  outcome: z.enum(["not-running", "stopped", "killed"]).describe("`killed`: it did not stop; the next hub records its turns"),
+  pid: count.nullable(),
+});

@@ -1,0 +1,217 @@
+// Schemas of agents, models, roles, skills and the configuration. Their types are inferred from here.
+import { z } from "zod";
+import { trialCheckNames } from "../api/agents.ts";
+import { policyNames, sandboxModes, toolLevels } from "../api/policy.ts";
+import { notifyModes } from "../api/settings.ts";
+import { fields } from "./fields.ts";
+import { count, time } from "./tree.ts";
+
+const texts = z.array(z.string());
+const readonlyTexts = texts.readonly();
+const problems = z.array(fields({ path: z.string(), message: z.string() }));
+const textOrNull = z.string().nullable();
+
+// --- agents ---------------------------------------------------------------------------------------------
+
+const agentCredential = fields({
+  vendor: z.string(),
+  kind: z.enum(["key", "sign-in", "none"]).describe("a CLI's own sign-in is used if there is no key"),
+  source: textOrNull.describe("a variable, a config key or a file; never a value"),
+  note: textOrNull.describe("a remark, such as the expiry"),
+});
+export type AgentCredential = z.output<typeof agentCredential>;
+
+const agentCapabilities = fields({
+  resume: z.boolean().describe("continues its own session; without it, it gets the conversation so far"),
+  fork: z.boolean(),
+  efforts: texts.describe("empty if it takes no effort"),
+  role: z.enum(["own", "prompt"]).describe("`own`: by an option of its own; `prompt`: at the start of the prompt"),
+});
+export type AgentCapabilities = z.output<typeof agentCapabilities>;
+
+const trialSummary = fields({ at: time, works: z.boolean(), reason: textOrNull });
+export type TrialSummary = z.output<typeof trialSummary>;
+
+export const agentInfo = fields({
+  name: z.string(),
+  kind: z.enum(["native", "cli", "configured"]).describe("`configured`: added by the configuration"),
+  installed: z.boolean(),
+  path: textOrNull.describe("its program; null for the native agent and for a missing program"),
+  version: textOrNull,
+  vendors: texts.describe("vendors whose models it uses"),
+  credentials: z.array(agentCredential).describe("the credential of a turn, for each vendor; one of them is enough"),
+  can: agentCapabilities,
+  tried: trialSummary.nullable().describe("the latest result of `doctor --agents` for this program"),
+  missing: textOrNull.describe("why it can't take a turn"),
+  hint: textOrNull,
+});
+export type AgentInfo = z.output<typeof agentInfo>;
+
+const trialCheck = fields({
+  name: z.enum(trialCheckNames),
+  outcome: z
+    .enum(["ok", "failed", "none", "untried"])
+    .describe("`none`: the agent does not claim it; `untried`: skipped after an earlier failure"),
+  detail: textOrNull.describe("evidence of a failure"),
+  durationMs: count,
+}).meta({ id: "Trial check" });
+export type TrialCheck = z.output<typeof trialCheck>;
+
+const agentTrial = fields({
+  agent: z.string(),
+  path: z.string(),
+  version: textOrNull,
+  works: z.boolean().describe("also true without `resume` and `fork`: it then gets the conversation so far"),
+  reason: textOrNull.describe("why it does not work"),
+  checks: z.array(trialCheck).describe("always in the same order"),
+  durationMs: count,
+}).meta({ id: "Agent trial" });
+export type AgentTrial = z.output<typeof agentTrial>;
+
+export const agentsReport = fields({
+  ok: z.boolean().describe("false if an installed agent is broken"),
+  agents: z.array(agentTrial),
+  notInstalled: z.array(fields({ agent: z.string(), hint: z.string() })),
+});
+export type AgentsReport = z.output<typeof agentsReport>;
+
+// --- roles and skills -----------------------------------------------------------------------------------
+
+const roleFields = {
+  name: z.string(),
+  description: z.string().describe("one line"),
+  prompt: z.string().describe("added to the system prompt"),
+  capabilities: readonlyTexts,
+  reads: readonlyTexts.describe("in a team: paths to read first; each starts with a `$SKEIN_` variable"),
+  writes: readonlyTexts.describe("in a team: paths of its results"),
+  agent: textOrNull.describe("the agent if the turn names none"),
+  model: textOrNull,
+  tools: readonlyTexts.nullable().describe("the only tools it may have; null: those of the turn"),
+  policy: z.enum(policyNames).nullable().describe("the widest policy it may have; null: that of the turn"),
+  net: z.enum(["on", "off"]).nullable(),
+  timeoutMs: count,
+  idleMs: count.nullable(),
+  maxMemoryMb: count,
+  origin: z.enum(["built-in", "user", "project"]),
+  path: textOrNull.describe("its file; null if it is built in"),
+  specialises: textOrNull.describe("the file of the role that it replaces, or `built-in`"),
+  notes: readonlyTexts.describe("inferred and ignored parts of its file"),
+  ignored: readonlyTexts.describe("requests of an untrusted project that are not granted"),
+};
+export const role = fields(roleFields);
+export type Role = z.output<typeof role>;
+
+export const roleList = fields({ roles: z.array(role), problems: problems.describe("files that are not roles, and the reason") });
+export type RoleList = z.output<typeof roleList>;
+
+/** A role as the command line prints it. */
+export const printedRole = fields({ ...roleFields, promptTokens: count.describe("an estimate") }).meta({ id: "Role" });
+export const printedRoles = fields({
+  roles: z.array(printedRole),
+  problems: problems.describe("files that are not roles, and the reason"),
+});
+
+const skillInfo = fields({
+  name: z.string(),
+  description: z.string(),
+  path: z.string(),
+  scope: z.enum(["project", "user"]),
+  trusted: z.boolean(),
+  hidden: z.boolean().optional().describe("for users only: the model's catalog leaves it out"),
+});
+export type SkillInfo = z.output<typeof skillInfo>;
+
+export const skillList = fields({ skills: z.array(skillInfo), problems });
+export type SkillList = z.output<typeof skillList>;
+
+// --- models ---------------------------------------------------------------------------------------------
+
+export const modelInfo = fields({
+  name: z.string(),
+  vendor: z.string(),
+  ready: z.boolean().describe("whether there is a key or a server for it"),
+  isDefault: z.boolean(),
+  contextWindow: count.nullable(),
+  inputPrice: z.number().nullable().describe("dollars for a million tokens"),
+  outputPrice: z.number().nullable(),
+});
+export type ModelInfo = z.output<typeof modelInfo>;
+
+/** An agent's own credential for a vendor. */
+const agentAuth = fields({ agent: z.string(), kind: z.enum(["key", "sign-in"]), source: z.string(), note: z.string() });
+export type AgentAuth = z.output<typeof agentAuth>;
+
+export const vendorAuth = fields({
+  vendor: z.string(),
+  ready: z.boolean(),
+  source: textOrNull.describe("the variable or config key; never its value"),
+  baseUrl: z.string(),
+  hint: z.string(),
+  agents: z.array(agentAuth).optional().describe("agents with their own credential for this vendor"),
+});
+export type VendorAuth = z.output<typeof vendorAuth>;
+
+// --- configuration --------------------------------------------------------------------------------------
+
+/** The resolved configuration: times in milliseconds, paths absolute. Null: the front end decides. */
+export const settings = fields({
+  model: textOrNull,
+  agent: z.string(),
+  toolLevel: z.enum(toolLevels),
+  policy: z.enum(policyNames),
+  sandbox: z.enum(sandboxModes).nullable(),
+  net: z.enum(["on", "off"]),
+  allowWrite: readonlyTexts,
+  maxSteps: count.nullable(),
+  maxTokens: count.nullable(),
+  maxBudgetUsd: z.number().nullable(),
+  maxChildren: count.nullable(),
+  timeoutMs: count.nullable(),
+  idleMs: count.nullable(),
+  askTimeoutMs: count,
+  contextFiles: z.boolean(),
+  purgeAfterMs: count.nullable(),
+  keys: z.record(z.string(), z.string()).readonly().describe("keys of the screen and their commands"),
+  notify: z.enum(notifyModes),
+  screenReader: z.boolean(),
+});
+export type Settings = z.output<typeof settings>;
+
+export const configEntry = fields({
+  key: z.string(),
+  value: z.unknown().describe("times in ms, absolute paths; of a secret only whether it is set"),
+  written: z.unknown().optional().describe('the text in the file, if it differs: "2h"'),
+  origin: z.string(),
+  description: z.string(),
+});
+export type ConfigEntry = z.output<typeof configEntry>;
+
+export const configPaths = fields({
+  user: z.string(),
+  project: z.string(),
+  data: z.string(),
+  state: z.string(),
+  cache: z.string(),
+  config: z.string(),
+});
+export type ConfigPaths = z.output<typeof configPaths>;
+
+export const trustState = fields({
+  directory: z.string(),
+  trusted: z.boolean(),
+  files: texts.describe("files that could widen permissions, relative to the directory"),
+  reason: z.string().optional(),
+});
+export type TrustState = z.output<typeof trustState>;
+
+const doctorCheck = fields({
+  name: z.string(),
+  ok: z.boolean(),
+  optional: z.boolean().describe("a failure only matters for some uses"),
+  detail: z.string(),
+  hint: z.string().optional(),
+});
+export type DoctorCheck = z.output<typeof doctorCheck>;
+
+export const doctorReport = fields({ checks: z.array(doctorCheck), ok: z.boolean() });
+export type DoctorReport = z.output<typeof doctorReport>;

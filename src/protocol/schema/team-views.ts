@@ -1,0 +1,232 @@
+// Schemas of teams as the Api returns them, as `team` commands print them, and of their mail.
+import { z } from "zod";
+import { messageKinds, priorities } from "../team/mail.ts";
+import { strategies, workspaceKinds } from "../team/team.ts";
+import { fields } from "./fields.ts";
+import { fileChange, teamRecord } from "./team.ts";
+import { cost, count, session, spent, status, time, turnError, turnState, usage } from "./tree.ts";
+
+const texts = z.array(z.string());
+const textOrNull = z.string().nullable();
+
+export const teamState = z.enum(["planning", "running", "paused", "interrupted", "completed", "failed"]);
+export type TeamState = z.output<typeof teamState>;
+const mergeState = z.enum(["nothing", "open", "done"]).describe("whether its work is in the project; `nothing`: there is none");
+export type MergeState = z.output<typeof mergeState>;
+const isKept = z.boolean().describe("false if its directory was removed: it can't be resumed or merged");
+const memberCounts = fields({ total: count, running: count, completed: count, failed: count });
+const run = fields({
+  state: turnState,
+  pid: count.nullable(),
+  startedAt: time,
+  endedAt: time.nullable(),
+  status: status.nullable(),
+  error: turnError.nullable(),
+}).describe("its latest turn");
+
+// --- results of the Api ---------------------------------------------------------------------------------
+
+export const teamInfo = fields({
+  session,
+  state: teamState,
+  objective: z.string(),
+  strategy: z.enum(strategies),
+  phases: count,
+  members: memberCounts,
+  messages: count,
+  spent,
+  startedAt: time.describe("of its latest turn"),
+  endedAt: time.nullable(),
+  merge: mergeState,
+  isKept,
+});
+export type TeamInfo = z.output<typeof teamInfo>;
+
+/** Usage of a member and its sub-sessions. Times are null before it starts and while it runs. */
+const memberStats = fields({
+  id: z.string(),
+  spent,
+  steps: count,
+  startedAt: time.nullable(),
+  endedAt: time.nullable(),
+  asks: z.array(fields({ id: z.string(), question: z.string() })),
+});
+export type MemberStats = z.output<typeof memberStats>;
+
+export const teamView = fields({
+  session,
+  state: teamState,
+  team: teamRecord,
+  run,
+  spent: spent.describe("of all its turns and sub-sessions"),
+  members: z.array(memberStats),
+  merge: mergeState,
+  isKept,
+});
+export type TeamView = z.output<typeof teamView>;
+
+const diffFields = {
+  session: z.string(),
+  base: z.string().describe("the commit that its work started from"),
+  work: z.string().describe("the commit of its work"),
+  conflicts: texts.describe("paths; with any of them nothing is merged"),
+  changes: z.array(fileChange),
+  patch: z.string(),
+};
+/** What a merge into the project would change now. */
+export const teamDiff = fields(diffFields);
+export type TeamDiff = z.output<typeof teamDiff>;
+
+export const teamMessageResult = fields({
+  id: z.string().describe("of the message"),
+  reaches: texts.describe("ids of members"),
+  misses: z.array(fields({ to: z.string(), reason: z.string() })),
+  when: z.enum(["now", "resumed"]).describe("`resumed`: the team is idle and reads it when it is resumed"),
+});
+export type TeamMessageResult = z.output<typeof teamMessageResult>;
+
+export const teamAddResult = fields({
+  key: z.string(),
+  when: z.enum(["next", "resumed"]).describe("`next`: after the phases that are planned"),
+});
+export type TeamAddResult = z.output<typeof teamAddResult>;
+
+export const teamCleanResult = fields({
+  dryRun: z.boolean(),
+  teams: z.array(
+    fields({
+      id: z.string(),
+      name: textOrNull,
+      directory: z.string(),
+      isPurged: z.boolean().describe("its session was purged; the id may be only the end of one"),
+    }),
+  ),
+  skipped: z.array(fields({ id: z.string(), name: textOrNull, reason: z.string() })),
+  problems: texts,
+});
+export type TeamCleanResult = z.output<typeof teamCleanResult>;
+
+// --- documents of the command line ----------------------------------------------------------------------
+
+const aboutTeam = {
+  sessionId: z.string(),
+  name: textOrNull,
+  project: z.string(),
+  state: teamState,
+  objective: z.string(),
+  strategy: z.enum(strategies),
+};
+
+export const printedTeam = fields({
+  ...aboutTeam,
+  phases: count,
+  members: memberCounts,
+  messages: count,
+  usage,
+  costUsd: cost,
+  startedAt: time.describe("of its latest turn"),
+  endedAt: time.nullable(),
+  merge: mergeState,
+  isKept,
+});
+export type PrintedTeam = z.output<typeof printedTeam>;
+
+/** A message in an inbox, and a line of the log of all mail. */
+export const mailMessage = fields({
+  id: z.string().describe("of the message"),
+  from: z.string().describe("a member's id, `person` or `skein`"),
+  to: texts.describe("the addresses of the sender"),
+  sessionId: z.string().describe("of the team"),
+  timestamp: z.string().describe("ISO 8601, UTC, milliseconds"),
+  type: z.enum(messageKinds),
+  subject: z.string(),
+  body: fields({ content: z.string(), attachments: texts }),
+  metadata: z.strictObject({
+    priority: z.enum(priorities),
+    requires_response: z.boolean(),
+    correlation_id: textOrNull.describe("the id of the message that it answers"),
+  }),
+  delivered: texts.describe("ids of the members that got it"),
+  undelivered: z.array(fields({ to: z.string(), reason: z.string() })),
+}).meta({ id: "Mail message" });
+export type MailMessage = z.output<typeof mailMessage>;
+
+const printedMember = fields({
+  id: z.string().describe("a name that no program may take apart"),
+  key: z.string().describe("its name in the plan"),
+  role: z.string(),
+  agent: textOrNull.describe("null: the team's agent"),
+  model: textOrNull,
+  task: z.string(),
+  dependsOn: texts,
+  state: z.enum(["waiting", "running", "completed", "failed"]),
+  tries: count,
+  sessionId: z.string(),
+  workspace: fields({ kind: z.enum(workspaceKinds), directory: z.string(), branch: textOrNull }),
+  last: z.string().describe("its last report, or how it ended"),
+  artifacts: z.array(fields({ path: z.string(), description: z.string() })),
+  ended: fields({
+    status,
+    error: textOrNull,
+    unmet: texts.describe("validation checks that failed"),
+    commit: textOrNull,
+    answer: z.string(),
+  }).nullable(),
+  asks: z.array(fields({ id: z.string(), question: z.string() })),
+  steps: count,
+  usage,
+  costUsd: cost,
+  startedAt: time.nullable(),
+  endedAt: time.nullable(),
+}).meta({ id: "Team member" });
+export type PrintedMember = z.output<typeof printedMember>;
+
+export const teamStatus = fields({
+  ...aboutTeam,
+  limits: fields({ maxAgents: count, maxPerRole: count, maxMemoryMb: count.nullable() }),
+  directory: z.string(),
+  isKept,
+  run,
+  phases: z.array(
+    fields({
+      number: count,
+      name: z.string(),
+      goal: z.string(),
+      isOver: z.boolean(),
+      isAsked: z.boolean().describe("requested besides the plan"),
+      commit: textOrNull.describe("all work up to here, joined"),
+      conflicts: z.array(fields({ agent: z.string(), paths: texts })),
+      summary: textOrNull,
+      members: z.array(printedMember),
+    }),
+  ),
+  messageCount: count,
+  messages: z.array(mailMessage).describe("the latest; all with --messages"),
+  refused: z.array(fields({ id: z.string(), from: z.string(), at: time, file: z.string(), count, reason: z.string() })),
+  usage,
+  costUsd: cost,
+  merge: mergeState,
+});
+export type TeamStatus = z.output<typeof teamStatus>;
+
+export const teamMerge = fields({ ...diffFields, merged: z.boolean() });
+
+export const mailPosted = fields({ id: z.string().describe("of the message or report") });
+
+export const mailList = fields({
+  agent: z.string().describe("the member that asks"),
+  members: z.array(
+    z.object({ id: z.string(), key: z.string(), role: z.string(), agent: z.string().optional(), state: z.string().optional() }),
+  ),
+  messages: z.array(
+    fields({
+      id: z.string(),
+      from: z.string(),
+      type: z.enum(messageKinds),
+      priority: z.enum(priorities),
+      subject: z.string(),
+      timestamp: z.string(),
+      isRead: z.boolean(),
+    }),
+  ),
+});

@@ -1,0 +1,269 @@
+// Schemas of the tree: nodes, sessions, turns and questions. Their types are inferred from here.
+import { z } from "zod";
+import { turnStatuses } from "../api/error.ts";
+import { policyNames, toolLevels } from "../api/policy.ts";
+import { renamedFields } from "../json/field-names.ts";
+import { groupPhases } from "../team/group.ts";
+import { fields, hubOnly, policy, time as anyTime } from "./fields.ts";
+import { teamEvent } from "./team.ts";
+
+export const id = z
+  .string()
+  .regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
+  .describe("UUIDv7");
+export const time = anyTime;
+export const count = z.number().int().nonnegative();
+export const cost = z.number().nullable().describe("null if a price is unknown");
+export const status = z.enum(turnStatuses);
+
+/** `input` excludes cached tokens: the four counts add up to all processed tokens. */
+export const usage = fields({ input: count, output: count, cacheRead: count, cacheWrite: count }).meta({ id: "Usage" });
+export type Usage = z.output<typeof usage>;
+
+/** The cost is null if the price of a request is unknown. */
+export const spent = fields({ usage, costUsd: cost });
+export type Spent = z.output<typeof spent>;
+
+export const turnError = fields({
+  kind: status,
+  message: z.string(),
+  hint: z.string().optional(),
+  limit: z.enum(["money", "tokens", "steps", "children"]).optional().describe("the budget that is used up"),
+}).meta({ id: "Error" });
+export type TurnError = z.output<typeof turnError>;
+
+export const enforcedPolicy = fields({
+  policy: z.enum(policyNames),
+  tier: z.enum(["namespaces", "landlock", "seatbelt", "none"]),
+  fs: z.boolean(),
+  net: z.enum(["off", "gateway", "vendor", "on"]),
+  secrets: z.boolean(),
+  processes: z.boolean(),
+  missing: z.array(z.string()).describe("rules of the policy that the kernel does not enforce here"),
+}).meta({ id: "Enforced policy" });
+export type EnforcedPolicy = z.output<typeof enforcedPolicy>;
+
+const metadata = z.looseObject({
+  command: z.string().optional(),
+  exitCode: z.number().nullable().optional(),
+  durationMs: z.number().optional(),
+  /** Size of the full data, and of the stored part if the data was over the limit. */
+  bytes: z.number().optional(),
+  keptBytes: z.number().optional(),
+  sha256: z.string().optional(),
+});
+export type HandleMetadata = z.output<typeof metadata>;
+
+export const handle = fields({
+  source: z.string().describe("`bash`, `file`, `http`, `postgres`, `session` or another"),
+  sourceVersion: z.string(),
+  identifier: z.string().describe("`<session>/<n>` for bash; a path, URL, query or session id for the others"),
+  metadata,
+}).meta({ id: "Handle" });
+export type Handle = z.output<typeof handle>;
+
+/** Vendor data that is sent back unchanged, and only to the wire and model that made it. */
+const opaque = hubOnly(z.strictObject({ wire: z.string(), model: z.string(), data: z.unknown() }).optional());
+export type Opaque = { wire: string; model: string; data: unknown };
+
+const imageFields = { mime: z.string(), base64: z.string() };
+const imageData = fields(imageFields);
+export type ImageData = z.output<typeof imageData>;
+
+const textPart = fields({ kind: z.literal("text"), text: z.string(), opaque });
+const thinkingPart = fields({ kind: z.literal("thinking"), text: z.string(), opaque });
+const callPart = fields({
+  kind: z.literal("call"),
+  id: z.string(),
+  name: z.string(),
+  input: z.record(z.string(), z.unknown()),
+  malformed: z.string().optional().describe("what the model sent if it is not a JSON object; `input` is then empty"),
+  opaque,
+});
+const resultPart = fields({
+  kind: z.literal("result"),
+  call: z.string(),
+  name: z.string(),
+  text: z.string(),
+  isError: z.boolean(),
+  images: z.array(imageData).optional(),
+  handle: handle.optional().describe("the full output, if `text` is an excerpt"),
+  display: z.string().optional().describe("shown to the user and not sent to the model: a unified diff, for example"),
+});
+const imagePart = fields({ kind: z.literal("image"), ...imageFields });
+const handlePart = fields({ kind: z.literal("handle"), handle, excerpt: z.string() });
+export const part = z
+  .discriminatedUnion("kind", [textPart, thinkingPart, callPart, resultPart, imagePart, handlePart])
+  .meta({ id: "Part" });
+export type TextPart = z.output<typeof textPart>;
+export type ThinkingPart = z.output<typeof thinkingPart>;
+export type CallPart = z.output<typeof callPart>;
+export type ResultPart = z.output<typeof resultPart>;
+export type ImagePart = z.output<typeof imagePart>;
+export type HandlePart = z.output<typeof handlePart>;
+export type Part = z.output<typeof part>;
+
+/** What a participant of a group said, or why it failed. The node's text is the statement. */
+const statementInfo = fields({
+  asked: id.describe("the node with the prompt"),
+  phase: z.enum(groupPhases),
+  round: count,
+  who: z.string(),
+  status: z.enum([...turnStatuses, "empty"]).describe("`empty`: the turn ended well without a text"),
+  tries: count,
+  sessionId: id.nullable().describe("of the last try; null if none could start"),
+  costUsd: cost.describe("of all tries"),
+});
+export type StatementInfo = z.output<typeof statementInfo>;
+
+const position = fields({ session: id, node: id }, renamedFields.position);
+
+/** Details of a note. User, agent and tool nodes have none. */
+export type Note =
+  | { about: "compaction"; keptFrom: string | null }
+  | { about: "interruption" }
+  | { about: "correction" }
+  /** Output of a sub-agent of an external CLI, under the call that started it. Shown, never sent to a model. */
+  | { about: "below"; call: string }
+  /** A participant's statement in a group. Shown, never sent; only the group's answer is sent. */
+  | { about: "group"; said: StatementInfo }
+  /** An event of a team. Shown, never sent. */
+  | { about: "team"; happened: z.output<typeof teamEvent> }
+  | { about: "graft"; from: { session: string; node: string } };
+
+const flatNode = fields(
+  {
+    id,
+    parent: id.nullable(),
+    tree: id,
+    session: id,
+    turn: id.nullable(),
+    author: z.enum(["user", "agent", "tool", "note"]),
+    at: time,
+    parts: z.array(part),
+    note: z.enum(["compaction", "interruption", "correction", "below", "group", "team", "graft"]).optional(),
+    keptFrom: hubOnly(id.nullable().optional()),
+    belowCall: hubOnly(z.string().optional()),
+    said: statementInfo.optional().describe("the statement of a group's participant"),
+    happened: teamEvent.optional().describe("an event of a team, by the names of its log"),
+    graftedFrom: position.optional(),
+    model: z.string().optional().describe("`vendor/id` of an agent node"),
+    usage: usage.optional(),
+    costUsd: z.number().nullable().optional(),
+  },
+  renamedFields.node,
+);
+
+/** A node is immutable. In JSON the details of its note are fields of the node. */
+export const node = flatNode.transform(foldNote).meta({ id: "Node" });
+export type Node = z.output<typeof node>;
+export type Author = Node["author"];
+
+/** A node as an agent makes it. The engine adds id, parent, tree, session, turn and time. */
+export type NewNode = Omit<Node, "id" | "parent" | "tree" | "session" | "turn" | "at">;
+
+function foldNote({ note, keptFrom, belowCall, said, happened, graftedFrom, ...rest }: z.output<typeof flatNode>) {
+  if (note === undefined) return rest as typeof rest & { note?: Note };
+  const details = {
+    ...(keptFrom === undefined ? {} : { keptFrom }),
+    ...(belowCall === undefined ? {} : { call: belowCall }),
+    ...(said === undefined ? {} : { said }),
+    ...(happened === undefined ? {} : { happened }),
+    ...(graftedFrom === undefined ? {} : { from: graftedFrom }),
+  };
+  return { ...rest, note: { about: note, ...details } as Note };
+}
+
+/** Origin of imported data; such a session of another program is never resumed. */
+const source = fields({
+  agent: z.string().describe("the program that wrote the transcript"),
+  nativeId: z.string(),
+  path: z.string().nullable().describe("null if it was piped in"),
+  sha256: z.string(),
+  tip: hubOnly(id.nullable()).describe("the session's tip after the latest import"),
+});
+export type Source = z.output<typeof source>;
+
+export const sessionFields = {
+  id,
+  name: z.string().nullable(),
+  tree: id,
+  tip: id.nullable().describe("the session's current node; null before the first message"),
+  agent: z.string(),
+  model: z.string().nullable(),
+  directory: z.string().describe("where its tools work; absolute"),
+  project: z.string().describe("the project of the directory; absolute"),
+  task: z.string().nullable(),
+  toolLevel: z.enum(toolLevels),
+  parentSession: id.nullable(),
+  forkedFrom: hubOnly(position.nullable()),
+  transcript: z.string().nullable(),
+  plan: hubOnly(z.string().optional()).describe("the plan that it executes: the end of its system prompt"),
+  createdAt: time,
+  updatedAt: time,
+  archivedAt: time.nullable(),
+  source: source.optional().describe("the origin of an imported session"),
+};
+export const session = fields(sessionFields, renamedFields.session).meta({ id: "Session" });
+export type Session = z.output<typeof session>;
+
+/** The program of an external agent that took a turn. */
+const cli = fields({
+  version: z.string().nullable(),
+  argv: z.array(z.string()).describe("without prompt, role and credentials"),
+  started: z.enum(["new", "resume", "fork"]).describe("whether it continued one of its own sessions"),
+  exitCode: count.nullable(),
+  signal: z.string().nullable(),
+  bytes: count.describe("bytes printed on stdout"),
+  firstEventMs: count.nullable(),
+});
+export type CliRecord = z.output<typeof cli>;
+
+export const turnFields = {
+  id,
+  session: id,
+  parent: id.nullable().describe("the session's tip before the prompt"),
+  tip: id.nullable().describe("the last node of the turn so far"),
+  agent: z.string(),
+  model: z.string().nullable(),
+  nativeId: z.string().nullable().describe("the external agent's own session; only with `cli`"),
+  policy: hubOnly(policy),
+  enforced: enforcedPolicy.nullable(),
+  usage,
+  costUsd: cost,
+  steps: count,
+  startedAt: time,
+  endedAt: time.nullable(),
+  status: status.nullable(),
+  error: turnError.nullable(),
+  source: hubOnly(source.optional()).describe("the origin of an imported turn"),
+  role: z.string().optional(),
+  cli: cli.optional(),
+};
+export const turn = fields(turnFields, renamedFields.turn).meta({ id: "Turn" });
+export type Turn = z.output<typeof turn>;
+
+export const askFields = {
+  id,
+  session: id,
+  turn: id,
+  call: z.string().nullable().describe("the tool call that asks; null if an external CLI ended with a question"),
+  question: z.string(),
+  options: z.array(z.string()).describe("suggested answers; any other text is accepted too"),
+  openedAt: time,
+  expiresAt: time.nullable().describe("when the turn stops waiting; null: it waits without limit, or has ended"),
+  closedAt: time.nullable(),
+  outcome: z.enum(["answered", "expired", "left"]).nullable().describe("`left`: the conversation continued without an answer"),
+  answer: z.string().nullable(),
+};
+export const ask = fields(askFields, renamedFields.ask).meta({ id: "Ask" });
+export type Ask = z.output<typeof ask>;
+
+/** A message to a running turn that its agent has not received yet. */
+export const queuedInput = fields({ id, text: z.string(), queuedAt: time }).meta({ id: "Queued input" });
+export type QueuedInput = z.output<typeof queuedInput>;
+
+export const turnState = z
+  .enum(["running", "paused", "asking", "interrupted", "ended"])
+  .describe("`interrupted`: its process has exited and its end is not recorded yet");
+export type TurnState = z.output<typeof turnState>;
