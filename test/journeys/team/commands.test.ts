@@ -22,7 +22,7 @@ const server = startModelServer(({ position: { prompt } }) => {
   }
   // The step that was interrupted has a result when it goes on: the next one does the work.
   const step = { calls: [{ input: { command: `skein report status "writes made.js" --progress 0.5; ${held}` } }] };
-  if (prompt.includes("You are the engineer") || prompt.includes("Your last try does not count"))
+  if (prompt.includes("You are the engineer") || prompt.includes("Your last attempt does not count"))
     return { steps: [step, step], final: "built" };
   return { steps: [], final: "looked" };
 });

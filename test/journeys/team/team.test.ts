@@ -163,7 +163,7 @@ test("a planner plans by what came out; a plan that can't be used is sent back o
     () => "not JSON",
     async ({ skein }) => {
       const ran = await skein.run(["team", "run", "write w", ...model]);
-      expect([ran.code, /the planner's plan can't be used: it is no JSON/.test(ran.err)]).toEqual([1, true]);
+      expect([ran.code, /the planner's plan can't be used: it is not JSON/.test(ran.err)]).toEqual([1, true]);
     },
   );
 }, 300_000);
@@ -205,7 +205,7 @@ test("a member that asks a person stops the team as one that needs an answer; wi
   const player: Player = ({ role }) => (role === "default" ? asks : { run: "echo painted > wall.txt" });
   await runTeamJourney(player, async ({ skein, server }) => {
     const ran = await skein.run(["team", "run", "paint", "--agents", "default", ...model]);
-    expect([ran.code, /Which colour\?\n +skein asks shows/.test(ran.err)]).toEqual([8, true]);
+    expect([ran.code, /Which colour\?\n +skein asks lists/.test(ran.err)]).toEqual([8, true]);
     const [ask] = JSON.parse((await skein.run(["asks", "--json"])).out) as { id: string }[];
     expect((await skein.run(["answer", ask!.id, "blue"])).code).toBe(0);
     const { id } = teamIn(skein);
