@@ -78,7 +78,7 @@ describe("the cut", () => {
 describe("compaction", () => {
   const path = [says("user", "first task"), ...round("c1"), says("user", "second task"), ...round("c2"), ...round("c3")];
 
-  test("compaction sends the usual tools and system prompt, and retains user messages and the newest round", async () => {
+  test("compaction sends the same tools and system prompt, and retains user messages and the newest round", async () => {
     const { state, requests } = stateOf(path, { window: 5000, answer: "what was done" });
     expect(await needsCompaction(state)).toBe(false);
     state.model.window = async () => 3000;

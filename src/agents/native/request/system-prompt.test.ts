@@ -4,7 +4,7 @@ import { systemPrompt, type PromptInput } from "./system-prompt.ts";
 import { offeredTools } from "../tools/offered-tools.ts";
 
 const promptInput = (change: Partial<PromptInput> = {}): PromptInput => ({
-  directory: "/home/someone/projects/thing",
+  directory: "/home/user/projects/thing",
   tools: offeredTools({ toolLevel: "orchestrator", tools: null, spawn: true, canAsk: true }),
   system: null,
   appendSystem: null,
@@ -41,7 +41,7 @@ describe("the system prompt", () => {
       promptInput({ system: "You are terse.", contextFiles, skills: "Skills: none", appendSystem: "And quick." }),
     );
     expect(prompt).toBe(
-      "You are terse.\n\nWorking directory: /home/someone/projects/thing\n\n## /p/AGENTS.md\nbe kind\n\nSkills: none\n\nAnd quick.",
+      "You are terse.\n\nWorking directory: /home/user/projects/thing\n\n## /p/AGENTS.md\nbe kind\n\nSkills: none\n\nAnd quick.",
     );
   });
 });
@@ -64,7 +64,7 @@ describe("the system prompt of a plan", () => {
 
 test("added directories are listed after the working directory", () => {
   expect(systemPrompt(promptInput({ policy: { name: "workspace", addDirs: ["/lib", "/docs"] } }))).toContain(
-    "Working directory: /home/someone/projects/thing\nAlso yours: /lib\nAlso yours: /docs\n\n".trimEnd(),
+    "Working directory: /home/user/projects/thing\nAlso yours: /lib\nAlso yours: /docs\n\n".trimEnd(),
   );
 });
 

@@ -27,7 +27,7 @@ export function systemPrompt(input: PromptInput): string {
 }
 
 const planning =
-  "You are planning: carry nothing out. Only .skein/plan.md can be written, in place. Finish with the whole plan there, as steps with boxes (- [ ]), for someone who has read nothing of this conversation.";
+  "You are planning: carry nothing out. Only .skein/plan.md can be written, in place. Finish with the whole plan there, as steps with boxes (- [ ]), for a reader who does not know this conversation.";
 
 function opening(tools: string[]): string {
   if (tools.length === 0) return "You are an expert software engineer. Answer precisely and briefly.";
