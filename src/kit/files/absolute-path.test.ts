@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { absolutePath } from "./absolute-path.ts";
 
-test("paths come out absolute", () => {
+test("relative paths and ~ become absolute paths", () => {
   const from = { cwd: "/p/q", home: "/home/u" };
   const cases: [string, string][] = [
     [".", "/p/q"],

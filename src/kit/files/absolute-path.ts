@@ -1,7 +1,7 @@
-// Paths as people and models write them, made absolute. Touches no disk.
+// Makes paths absolute, as users and models write them. Reads no file.
 import { resolve } from "node:path";
 
-/** Expands a leading `~`, resolves against `cwd`; the result is always absolute, never ".". */
+/** Expands a leading `~` and resolves against `cwd`. */
 export function absolutePath(path: string, from: { cwd: string; home: string }): string {
   if (path === "~") return resolve(from.home);
   if (path.startsWith("~/")) return resolve(from.home, path.slice(2));

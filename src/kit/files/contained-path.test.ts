@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { resolveContained } from "./contained-path.ts";
 
-test("a path is followed to where it really leads, and that must be below one of the places", () => {
+test("a path is accepted only if its real target is below one of the directories", () => {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "skein-below-")));
   for (const name of ["own", "shared", "own-not"]) mkdirSync(join(root, name));
   for (const name of ["own/a", "shared/b", "own-not/c"]) writeFileSync(join(root, name), "");

@@ -1,14 +1,15 @@
-// Where a path really leads, if that is below one of some directories. A relative one is looked for in each of them.
+// Resolves a path with its symbolic links, and accepts it only below one of some directories.
 import { realpathSync } from "node:fs";
 import { resolve, sep } from "node:path";
 
 export type ContainedPath = { path: string } | { problem: "outside" | "missing" };
 
-export function resolveContained(path: string, places: readonly string[]): ContainedPath {
-  const roots = [...places, ...places.flatMap((place) => realOf(place) ?? [])];
-  const wanted = places.map((place) => resolve(place, path));
-  const real = wanted.map(realOf).find((one) => one !== null);
-  const isInside = real === undefined ? wanted.some((one) => isBelow(one, roots)) : isBelow(real, roots);
+/** A relative path is looked up in each of the directories. */
+export function resolveContained(path: string, directories: readonly string[]): ContainedPath {
+  const roots = [...directories, ...directories.flatMap((directory) => realPath(directory) ?? [])];
+  const candidates = directories.map((directory) => resolve(directory, path));
+  const real = candidates.map(realPath).find((candidate) => candidate !== null);
+  const isInside = real === undefined ? candidates.some((candidate) => isBelow(candidate, roots)) : isBelow(real, roots);
   if (!isInside) return { problem: "outside" };
   return real === undefined ? { problem: "missing" } : { path: real };
 }
@@ -17,7 +18,7 @@ function isBelow(path: string, roots: readonly string[]): boolean {
   return roots.some((root) => path === root || path.startsWith(root + sep));
 }
 
-function realOf(path: string): string | null {
+function realPath(path: string): string | null {
   try {
     return realpathSync(path);
   } catch {

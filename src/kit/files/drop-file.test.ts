@@ -11,7 +11,7 @@ afterEach(() => {
   rmSync(directory, { recursive: true });
 });
 
-test("what is left later comes later, also in one moment and when the clock was set back", () => {
+test("a later file sorts after earlier ones, even in the same millisecond or after the clock was set back", () => {
   const ids = Array.from({ length: 5 }, newDropId);
   for (const [at, id] of ids.entries()) {
     setSystemTime(new Date(1_800_000_000_000 - (at > 2 ? 60_000 : 0)));
@@ -20,7 +20,7 @@ test("what is left later comes later, also in one moment and when the clock was 
   expect(readdirSync(directory).toSorted().map(dropIdOf)).toEqual(ids);
 });
 
-test("a name that is full goes on with the next moment; other names are none of ours", () => {
+test("a full counter continues with the next millisecond, and other file names are ignored", () => {
   writeFileSync(join(directory, `1900000000000-9999-${"0".repeat(12)}.json`), "");
   writeFileSync(join(directory, "zzz.json"), "");
   dropFile(directory, "aaaaaaaaaaaa", "x");
@@ -28,7 +28,7 @@ test("a name that is full goes on with the next moment; other names are none of 
   expect([dropIdOf("zzz.json"), dropIdOf(".1900000000001-0000-aaaaaaaaaaaa.json")]).toEqual([null, null]);
 });
 
-test("what can't be left whole leaves nothing", () => {
+test("a failed write leaves no file", () => {
   expect(() => dropFile(join(directory, "none"), newDropId(), "x")).toThrow();
   expect(() => dropFile(directory, "no/directory", "x")).toThrow();
   expect(readdirSync(directory)).toEqual([]);

@@ -1,5 +1,6 @@
-// Leaves a file for whoever empties a directory in the order of its names: whole or not at all, and after all that
-// still lies there, also when the clock was set back. Until it is whole its name begins with a dot.
+// Puts a file into a directory that another process empties in the order of file names. The file is written completely
+// or not at all, and sorts after all files there, even if the clock was set back. While it is written its name begins
+// with a dot.
 import { readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -9,13 +10,13 @@ export function newDropId(): string {
   return crypto.randomUUID().slice(-12);
 }
 
-/** The id of a file that was left whole; null for any other name. */
+/** The id of a complete file; null for other names. */
 export function dropIdOf(name: string): string | null {
   return pattern.exec(name)?.[3] ?? null;
 }
 
 export function dropFile(directory: string, id: string, text: string): void {
-  const name = `${nextPlace(directory)}-${id}.json`;
+  const name = `${nextPrefix(directory)}-${id}.json`;
   const temporary = join(directory, `.${name}`);
   try {
     writeFileSync(temporary, text, { mode: 0o600, flag: "wx" });
@@ -26,16 +27,16 @@ export function dropFile(directory: string, id: string, text: string): void {
   }
 }
 
-function nextPlace(directory: string): string {
-  const now = placeOf(Date.now(), 0);
+function nextPrefix(directory: string): string {
+  const now = prefixOf(Date.now(), 0);
   const latest = readdirSync(directory)
     .filter((name) => pattern.test(name))
     .reduce((last, name) => (name > last ? name : last), "");
   if (latest < now) return now;
   const [, time, count] = pattern.exec(latest) ?? [];
-  return Number(count) < 9999 ? placeOf(Number(time), Number(count) + 1) : placeOf(Number(time) + 1, 0);
+  return Number(count) < 9999 ? prefixOf(Number(time), Number(count) + 1) : prefixOf(Number(time) + 1, 0);
 }
 
-function placeOf(time: number, count: number): string {
+function prefixOf(time: number, count: number): string {
   return `${String(time).padStart(13, "0")}-${String(count).padStart(4, "0")}`;
 }

@@ -1,6 +1,6 @@
-// A Markdown file with fields at its head: the fields, what follows them, or what is wrong. Reads a bounded piece and
-// throws nothing.
+// Reads the frontmatter of a Markdown file: its fields, its body, and problems. Reads at most `maxBytes` and never throws.
 import { closeSync, openSync, readSync } from "node:fs";
+import { isRecord } from "../text/json.ts";
 
 export type Frontmatter = { fields: Record<string, unknown>; body: string; problems: string[] };
 
@@ -17,7 +17,7 @@ export function readFrontmatter(path: string, maxBytes: number): Frontmatter {
   return { ...parseFields(match[1] ?? ""), body: head.slice(match[0].length).trim() };
 }
 
-/** The caller has made sure that it is a file: a pipe would be waited for here. */
+/** The caller has checked that it is a regular file: opening a pipe would block. */
 function readHead(path: string, maxBytes: number): string {
   const fd = openSync(path, "r");
   try {
@@ -31,8 +31,7 @@ function readHead(path: string, maxBytes: number): string {
 function parseFields(block: string): Pick<Frontmatter, "fields" | "problems"> {
   try {
     const value: unknown = Bun.YAML.parse(block);
-    if (typeof value === "object" && value !== null && !Array.isArray(value))
-      return { fields: value as Record<string, unknown>, problems: [] };
+    if (isRecord(value)) return { fields: value, problems: [] };
     return { fields: {}, problems: ["its frontmatter holds no fields"] };
   } catch (error) {
     const reason = reasonOf(error).replace(/^YAML Parse error: /, "");
@@ -40,7 +39,7 @@ function parseFields(block: string): Pick<Frontmatter, "fields" | "problems"> {
   }
 }
 
-/** Fields of one line each, since many files have a colon in an unquoted description; null is one that goes further. */
+/** Reads one field per line, because many files have a colon in an unquoted description. Null for a field of several lines. */
 function plainFields(block: string): Record<string, unknown> {
   const fields: Record<string, unknown> = {};
   for (const line of block.split(/\r?\n/)) {

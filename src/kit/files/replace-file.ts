@@ -1,5 +1,5 @@
-// Writes a file whole or not at all: a temporary file beside it, then a rename. A file that was there before gets
-// exactly the given mode, a first one what the umask leaves of it.
+// Writes a file completely or not at all: a temporary file beside it, then a rename. An existing file gets exactly the
+// given mode; for a new one the umask applies.
 import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 

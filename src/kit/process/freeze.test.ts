@@ -1,4 +1,4 @@
-// Real processes that stand still.
+// Pauses real processes.
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { freeze, thaw } from "./freeze.ts";
@@ -22,7 +22,7 @@ async function family(script: string) {
   return { child, all, [Symbol.dispose]: () => killAll(all) };
 }
 
-test("a family that uses all it can get stands still with every member, and goes on", async () => {
+test("a busy process family is paused completely, and continues after it is resumed", async () => {
   using busy = await family("(while :; do :; done) & setsid bash -c 'while :; do :; done' &");
   const frozen = freeze(busy.all);
   expect(frozen.toSorted(byNumber)).toEqual(busy.all().toSorted(byNumber));
@@ -33,23 +33,23 @@ test("a family that uses all it can get stands still with every member, and goes
   await Bun.sleep(300);
   expect(used()).toEqual(before);
   thaw(frozen);
-  while (used().every((ticks, at) => ticks === before[at])) await Bun.sleep(10);
+  while (used().every((ticks, index) => ticks === before[index])) await Bun.sleep(10);
 });
 
-test("children that are born all the time are all caught", async () => {
+test("a family that forks all the time is paused completely", async () => {
   using forking = await family("(while :; do (exec sleep 0.01); done) & (while :; do (exec sleep 0.01) & wait; done) &");
   const frozen = freeze(forking.all);
   const members = () => forking.all().toSorted(byNumber);
-  const standing = members();
-  // The signal is there before the one who gets it has run again.
-  while (!standing.every(isStopped)) await Bun.sleep(1);
+  const stopped = members();
+  // SIGSTOP takes effect when the process is scheduled next.
+  while (!stopped.every(isStopped)) await Bun.sleep(1);
   await Bun.sleep(100);
-  expect(members()).toEqual(standing);
+  expect(members()).toEqual(stopped);
   thaw(frozen);
-  while (members().join() === standing.join()) await Bun.sleep(5);
+  while (members().join() === stopped.join()) await Bun.sleep(5);
 });
 
-test("who stood still before stays so", async () => {
+test("a process that was already stopped stays stopped after a freeze and a thaw", async () => {
   using pair = await family("(while :; do sleep 0.01; done) &");
   const [sleeper] = pair.all() as [number, number];
   process.kill(sleeper, "SIGSTOP");
@@ -59,7 +59,7 @@ test("who stood still before stays so", async () => {
   expect(isStopped(pair.child.pid)).toBe(false);
 });
 
-test("who has ended is passed over", () => {
+test("a process that has ended is skipped", () => {
   expect(freeze(() => [2 ** 22 - 1])).toEqual([]);
   thaw([2 ** 22 - 1]);
 });

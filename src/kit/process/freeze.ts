@@ -1,18 +1,21 @@
-// Makes processes stand still and lets them go on, by signals that none of them can refuse. Ends nothing.
+// Pauses and resumes processes with SIGSTOP and SIGCONT. Ends none.
 import { descendantsOf, isStopped } from "./processes.ts";
 
-const mostRounds = 100;
+const maxRounds = 100;
 
-/** Stops what `find` finds until nothing more is born. Gives back those it stopped: who stood still before stays so. */
-export function freeze(find: () => number[]): number[] {
-  const seen = new Set<number>();
+/**
+ * Sends SIGSTOP to every process from `listPids`, until two scans find no new one.
+ * Returns the pids it stopped. A process that was already stopped is not among them.
+ */
+export function freeze(listPids: () => number[]): number[] {
+  const visited = new Set<number>();
   const frozen: number[] = [];
-  // A table is not read in one moment: it takes two without a new one to be sure.
-  for (let quiet = 0, round = 0; quiet < 2 && round < mostRounds; round += 1) {
+  // A scan takes time, and a process may fork during it. Only two scans without a new process are conclusive.
+  for (let quiet = 0, round = 0; quiet < 2 && round < maxRounds; round += 1) {
     quiet += 1;
-    for (const pid of find()) {
-      if (seen.has(pid)) continue;
-      seen.add(pid);
+    for (const pid of listPids()) {
+      if (visited.has(pid)) continue;
+      visited.add(pid);
       quiet = 0;
       if (!isStopped(pid) && send(pid, "SIGSTOP")) frozen.push(pid);
     }
@@ -24,12 +27,12 @@ export function thaw(pids: readonly number[]): void {
   for (const pid of pids) send(pid, "SIGCONT");
 }
 
-/** A process that was stopped hears nothing until it goes on, with all below it. */
+/** Resumes a stopped process with its descendants, because a stopped process handles no signal. */
 export function wake(pid: number): void {
   if (isStopped(pid)) thaw([...descendantsOf(pid), pid]);
 }
 
-/** False for one that has ended, or is not ours. */
+/** False if the process has ended or belongs to another user. */
 function send(pid: number, name: "SIGSTOP" | "SIGCONT"): boolean {
   try {
     process.kill(pid, name);

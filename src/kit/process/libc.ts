@@ -1,28 +1,27 @@
-// The few calls of the C library that the runtime does not offer: one pipe for two streams, adopting orphans, locks.
-// Loaded on first use (about 3 ms); null where it can't be loaded, and callers do without.
+// Calls of the C library that Bun does not offer: one pipe for two streams, adopting orphans, file locks.
+// Loaded on first use, in about 3 ms. Null if it can't be loaded; callers then work without it.
 
 export type Libc = {
   /** Both ends close on exec. */
   pipe: () => { read: number; write: number } | null;
-  /** Orphans of our descendants become our children. Linux only. */
+  /** Orphaned descendants become children of this process. Linux only. */
   adoptOrphans: () => boolean;
   /**
-   * Calls `start` while the soft limit of message queues, which programs leave alone, has a value that belongs to this
-   * number: whatever it starts inherits the value, and so does all that comes from it. Null where that can't be.
+   * Calls `start` while the soft limit of message queues has a value that belongs to `number`. Programs do not change
+   * this limit, so every descendant of the started process inherits the value. `tag` is null if the limit can't be set.
    */
   withRlimitTag: <T>(number: number, start: () => T) => { result: T; tag: number | null };
-  /** Takes a dead child off the table. */
   reap: (pid: number) => void;
-  /** Whether the open file is ours alone from now on, until it is closed or this process ends. */
+  /** Locks an open file without waiting, until it is closed or this process ends. False if another process has the lock. */
   lock: (file: number) => boolean;
 };
 
-/** The values that `withSign` uses, below what systems start with. */
+/** The values of `withRlimitTag`. They are below the default of the systems. */
 export const rlimitTags = { start: 410_000, end: 819_200 };
 
 let isAdopting = false;
 
-/** Whether orphans of this process's descendants come to it. */
+/** Whether orphaned descendants become children of this process. */
 export function adoptsOrphans(): boolean {
   return isAdopting;
 }
@@ -42,7 +41,7 @@ const libraries =
 const closeOnExec = 0o2000000;
 const setChildSubreaper = 36;
 const noHang = 1;
-const aloneNow = 2 | 4;
+const exclusiveNonBlocking = 2 | 4;
 const messageQueueLimit = 12;
 
 async function open(): Promise<Libc | null> {
@@ -71,18 +70,18 @@ async function open(): Promise<Libc | null> {
         adoptOrphans: () => (isAdopting = linux?.prctl(setChildSubreaper, 1n, 0n, 0n, 0n) === 0),
         withRlimitTag: (number, start) => {
           const old = new BigUint64Array(2);
-          const limit = (soft: bigint) => linux?.prlimit(0, messageQueueLimit, ptr(new BigUint64Array([soft, old[1]!])), null) === 0;
-          const isKnown = linux?.prlimit(0, messageQueueLimit, null, ptr(old)) === 0 && old[1]! >= BigInt(rlimitTags.end);
-          const sign = rlimitTags.end - 1 - (number % (rlimitTags.end - rlimitTags.start));
-          if (!isKnown || !limit(BigInt(sign))) return { result: start(), tag: null };
+          const setLimit = (soft: bigint) => linux?.prlimit(0, messageQueueLimit, ptr(new BigUint64Array([soft, old[1]!])), null) === 0;
+          const canTag = linux?.prlimit(0, messageQueueLimit, null, ptr(old)) === 0 && old[1]! >= BigInt(rlimitTags.end);
+          const tag = rlimitTags.end - 1 - (number % (rlimitTags.end - rlimitTags.start));
+          if (!canTag || !setLimit(BigInt(tag))) return { result: start(), tag: null };
           try {
-            return { result: start(), tag: sign };
+            return { result: start(), tag };
           } finally {
-            limit(old[0]!);
+            setLimit(old[0]!);
           }
         },
         reap: (pid) => void symbols.waitpid(pid, null, noHang),
-        lock: (file) => symbols.flock(file, aloneNow) === 0,
+        lock: (file) => symbols.flock(file, exclusiveNonBlocking) === 0,
       };
     } catch {
       continue;

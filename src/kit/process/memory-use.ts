@@ -1,7 +1,7 @@
-// How much memory a process has in use.
+// Reads the resident memory of a process.
 import { readFileSync } from "node:fs";
 
-/** 0 where there is no /proc: memory is then not limited. */
+/** 0 if there is no /proc, so memory is then not limited. */
 export function residentBytes(pid: number): number {
   try {
     return Number(readFileSync(`/proc/${pid}/statm`, "latin1").split(" ")[1]) * (pageBytes ??= pageSize());
@@ -15,8 +15,8 @@ const pageSizeEntry = 6n;
 
 function pageSize(): number {
   const bytes = readFileSync("/proc/self/auxv");
-  for (let at = 0; at + 16 <= bytes.length; at += 16) {
-    if (bytes.readBigUInt64LE(at) === pageSizeEntry) return Number(bytes.readBigUInt64LE(at + 8));
+  for (let offset = 0; offset + 16 <= bytes.length; offset += 16) {
+    if (bytes.readBigUInt64LE(offset) === pageSizeEntry) return Number(bytes.readBigUInt64LE(offset + 8));
   }
   return 4096;
 }

@@ -1,16 +1,17 @@
-// Reads what a program prints while it runs, and knows when there is nothing more to wait for after its exit: what it left
-// in the background may hold the pipe open for ever.
+// Reads the output of a program while it runs, and decides after its exit when to stop waiting for more.
+// A background process of the program may keep the pipe open for ever.
 import type { PauseGate } from "../flow/pause-gate.ts";
+import { yieldToEventLoop } from "../flow/time-slice.ts";
 
-/** The program waits while a returned promise is pending; who throws is told nothing more. */
-type Take = (chunk: Uint8Array) => void | Promise<void>;
+/** No more output is read while a returned promise is pending. After an exception it is not called again. */
+type OnOutput = (chunk: Uint8Array) => void | Promise<void>;
 
 const quietMs = 100;
-const longestWaitMs = 1000;
-const longestTurnMs = 10;
-const mostBytesAfterExit = 1 << 20;
+const maxWaitMs = 1000;
+const maxSliceMs = 10;
+const maxBytesAfterExit = 1 << 20;
 
-/** Reads the pipe to its end. Once let go it only empties it, so that a background writer is not stopped by it. */
+/** Reads the pipe to its end. After `stopListening` it discards output, so that a background process is not blocked. */
 export class OutputReader {
   bytes = 0;
   readonly #ended: Promise<void>;
@@ -18,46 +19,46 @@ export class OutputReader {
   #isListening = true;
   #isReading = false;
 
-  /** While the gate is shut nothing is passed on, and nothing more read. */
-  constructor(stream: ReadableStream<Uint8Array>, onOutput: Take, release: () => void, pauseGate: PauseGate | null = null) {
+  /** While the gate is paused, no output is read or passed on. */
+  constructor(stream: ReadableStream<Uint8Array>, onOutput: OnOutput, release: () => void, pauseGate: PauseGate | null = null) {
     this.#gate = pauseGate;
     this.#ended = this.#read(stream, onOutput)
       .catch(() => undefined)
       .finally(release);
   }
 
-  /** After the program's exit: the end of the pipe, or a silence that says only background writers hold it. */
-  async rest(limitMs: number): Promise<void> {
-    const giveUpAt = performance.now() + limitMs;
+  /** Call it after the exit. Resolves at the end of the pipe, or after 100 ms without output: then only background processes hold it. */
+  async drain(limitMs: number): Promise<void> {
+    const endsAt = performance.now() + limitMs;
     const bytesAtExit = this.bytes;
     let waitedMs = 0;
-    let seenBytes = this.bytes;
+    let lastBytes = this.bytes;
     let silentMs = 0;
-    while (this.bytes - bytesAtExit < mostBytesAfterExit && waitedMs < longestWaitMs) {
+    while (this.bytes - bytesAtExit < maxBytesAfterExit && waitedMs < maxWaitMs) {
       const tick = 10;
       if (limitMs === Infinity) await this.#gate?.whenOpen();
-      const isOver = await Promise.race([this.#ended.then(() => true), sleep(tick).then(() => false)]);
-      if (isOver || performance.now() >= giveUpAt) return;
-      // Time in which the listener is busy is not silence of the program.
+      const isOver = await Promise.race([this.#ended.then(() => true), Bun.sleep(tick).then(() => false)]);
+      if (isOver || performance.now() >= endsAt) return;
+      // Time in which the listener is busy does not count as silence of the program.
       if (!this.#isReading) continue;
       waitedMs += tick;
-      silentMs = this.bytes === seenBytes ? silentMs + tick : 0;
-      seenBytes = this.bytes;
+      silentMs = this.bytes === lastBytes ? silentMs + tick : 0;
+      lastBytes = this.bytes;
       if (silentMs >= quietMs) return;
     }
   }
 
-  letGo(): void {
+  stopListening(): void {
     this.#isListening = false;
   }
 
-  async #read(stream: ReadableStream<Uint8Array>, onOutput: Take): Promise<void> {
+  async #read(stream: ReadableStream<Uint8Array>, onOutput: OnOutput): Promise<void> {
     const reader = stream.getReader();
-    for (let turnAt = performance.now(); ;) {
-      // Whoever prints without a pause would keep timers from running, and with them every limit.
-      if (performance.now() - turnAt > longestTurnMs) {
-        await new Promise((resolve) => setImmediate(resolve));
-        turnAt = performance.now();
+    for (let sliceAt = performance.now(); ;) {
+      // Bun runs no timers while a stream has data, so a program that prints without a pause would exceed every limit.
+      if (performance.now() - sliceAt > maxSliceMs) {
+        await yieldToEventLoop();
+        sliceAt = performance.now();
       }
       this.#isReading = true;
       const { done, value } = await reader.read();
@@ -73,8 +74,4 @@ export class OutputReader {
       }
     }
   }
-}
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

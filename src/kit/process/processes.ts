@@ -1,13 +1,13 @@
-// Who runs on this machine, who descends from whom, and how to end a whole family: group, session, descendants,
-// and whoever carries its mark in the environment, or its sign in a limit, after leaving all three. Ends nothing else.
+// Lists processes and their descendants, and ends a whole family: its group, its session, its descendants, and every
+// process with the family's tag in its environment or in an rlimit. Ends no other process.
 import { readdirSync, readFileSync } from "node:fs";
 import { adoptsOrphans, rlimitTags } from "./libc.ts";
 
 export type ProcessInfo = { pid: number; parent: number; group: number; session: number; isZombie: boolean };
 
 /**
- * `mark` is a `NAME=value` (or a beginning of one) in the environment of every process of the family. `sign` is the limit
- * it was started with, which stays when the environment is gone; it counts only below this process.
+ * `envTag` is `NAME=value`, or its beginning, in the environment of every process of the family. `rlimitTag` is the
+ * limit that the family was started with. It survives a cleared environment, and counts only for our descendants.
  */
 export type ProcessFamily = { root: number | null; envTag: string | null; rlimitTag?: number | null };
 
@@ -15,96 +15,96 @@ export function processTable(): ProcessInfo[] {
   return process.platform === "linux" ? fromProc() : fromPs();
 }
 
-/** Every living process below this one. */
+/** Every descendant that is not a zombie. */
 export function descendantsOf(pid: number, table: ProcessInfo[] = processTable()): number[] {
   const children = new Set(table.filter((row) => row.parent === pid).map((row) => row.pid));
   return closure(table, children);
 }
 
 export function familyMembers(family: ProcessFamily, table: ProcessInfo[] = processTable()): number[] {
-  const below = family.rlimitTag == null ? null : new Set(descendantsOf(process.pid, table));
-  const members = table.filter((row) => isInFamily(row, below?.has(row.pid) === true ? family : { ...family, rlimitTag: null }));
+  const descendants = family.rlimitTag == null ? null : new Set(descendantsOf(process.pid, table));
+  const members = table.filter((row) => isInFamily(row, descendants?.has(row.pid) === true ? family : { ...family, rlimitTag: null }));
   return closure(table, new Set(members.map((row) => row.pid)));
 }
 
-/** All families that are marked by one variable, by its value. */
+/** The processes that have an environment variable, and their descendants, by the value of the variable. */
 export function familiesByVariable(variable: string): Map<string, number[]> {
   const table = processTable();
-  const beginning = `${variable}=`;
-  const marked = new Map<string, Set<number>>();
+  const prefix = `${variable}=`;
+  const tagged = new Map<string, Set<number>>();
   for (const row of table) {
     const environment = row.isZombie || row.pid === process.pid ? "" : (readText(`/proc/${row.pid}/environ`) ?? "");
     const value = environment
       .split("\0")
-      .find((entry) => entry.startsWith(beginning))
-      ?.slice(beginning.length);
-    if (value !== undefined) marked.set(value, (marked.get(value) ?? new Set()).add(row.pid));
+      .find((entry) => entry.startsWith(prefix))
+      ?.slice(prefix.length);
+    if (value !== undefined) tagged.set(value, (tagged.get(value) ?? new Set()).add(row.pid));
   }
-  return new Map([...marked].map(([value, pids]) => [value, closure(table, pids)]));
+  return new Map([...tagged].map(([value, pids]) => [value, closure(table, pids)]));
 }
 
-/** SIGTERM, then SIGKILL after the grace, until none is left. Resolves with those that would not die. */
+/** Sends SIGTERM, and SIGKILL after `graceMs`, until the family has ended. Resolves with the survivors after 5 more seconds. */
 export async function endFamily(family: ProcessFamily, graceMs: number): Promise<number[]> {
   const killAt = performance.now() + graceMs;
-  const told = new Set<number>();
+  const signalled = new Set<number>();
   signalGroup(family.root, "SIGTERM");
   for (let wait = 5; ; wait = Math.min(wait * 2, 50)) {
-    const left = familyMembers(family);
-    // Who is somewhere else in every table is missing in this one.
-    if (left.length === 0 && !killStrayChildren((row) => isInFamily(row, family))) return [];
+    const survivors = familyMembers(family);
+    // A process that forks all the time may be missing in every scan.
+    if (survivors.length === 0 && !killStrayChildren((row) => isInFamily(row, family))) return [];
     const isTimeToKill = performance.now() >= killAt;
-    if (isTimeToKill && performance.now() >= killAt + 5000) return left;
+    if (isTimeToKill && performance.now() >= killAt + 5000) return survivors;
     if (isTimeToKill) signalGroup(family.root, "SIGKILL");
-    for (const pid of left) {
+    for (const pid of survivors) {
       if (isTimeToKill) signal(pid, "SIGKILL");
-      else if (!told.has(pid)) signal(pid, "SIGTERM");
-      told.add(pid);
+      else if (!signalled.has(pid)) signal(pid, "SIGTERM");
+      signalled.add(pid);
     }
     await new Promise((resolve) => setTimeout(resolve, wait));
   }
 }
 
-/** Kills what `find` finds until it finds nothing, without waiting; for a process that is about to end itself. */
-export function killAll(find: () => number[]): void {
-  // A table is not read in one moment: after a kill it takes two empty ones to be sure.
-  let hasFound = false;
+/** Kills the processes from `listPids` until there are none. Does not wait, so a process can call it before it exits. */
+export function killAll(listPids: () => number[]): void {
+  // A scan takes time, and a process may fork during it. After a kill only two empty scans are conclusive.
+  let hadPids = false;
   for (let round = 0; round < 50; round += 1) {
-    const pids = find();
-    if (pids.length === 0 && !hasFound) return;
-    hasFound = pids.length > 0;
+    const pids = listPids();
+    if (pids.length === 0 && !hadPids) return;
+    hadPids = pids.length > 0;
     for (const pid of pids) signal(pid, "SIGKILL");
   }
 }
 
 /**
- * Kills children of this process that it did not start, in much less time than a whole table takes: whoever forks and
- * leaves, again and again, is somewhere else by then, but becomes a child of ours each time.
+ * Kills matching children of this process that it did not start itself. It is much faster than a scan of all processes.
+ * A process that forks and exits all the time is missed by such a scan, but becomes a child of ours each time.
  */
-export function killStrayChildren(isWanted: (row: ProcessInfo) => boolean): boolean {
-  const seen = new Set<number>();
-  let hasFound = false;
+export function killStrayChildren(shouldKill: (row: ProcessInfo) => boolean): boolean {
+  const visited = new Set<number>();
+  let hasKilled = false;
   for (let quiet = 0, round = 0; quiet < 20 && round < 2000; round += 1) {
     quiet += 1;
     for (const pid of ownChildren()) {
-      if (seen.has(pid)) continue;
-      seen.add(pid);
+      if (visited.has(pid)) continue;
+      visited.add(pid);
       const row = rowOf(pid);
-      if (row === null || row.isZombie || !isWanted(row)) continue;
+      if (row === null || row.isZombie || !shouldKill(row)) continue;
       signal(pid, "SIGKILL");
       quiet = 0;
-      hasFound = true;
+      hasKilled = true;
     }
   }
-  return hasFound;
+  return hasKilled;
 }
 
-/** Dead children of this process that it did not start itself: orphans it adopted. */
+/** Zombie children that this process adopted. */
 export function adoptedZombies(started: ReadonlySet<number>): number[] {
   if (!adoptsOrphans()) return [];
-  const strangers = ownChildren().filter((pid) => !started.has(pid));
-  // What this process started in its own session is the runtime's to take off.
+  const others = ownChildren().filter((pid) => !started.has(pid));
+  // Bun reaps the children that it started in this session.
   const isAdopted = (row: ProcessInfo | null) => row !== null && row.isZombie && row.session !== ownSession();
-  return strangers.filter((pid) => isAdopted(rowOf(pid)));
+  return others.filter((pid) => isAdopted(rowOf(pid)));
 }
 
 function ownChildren(): number[] {
@@ -112,7 +112,7 @@ function ownChildren(): number[] {
   return children ? children.split(" ").map(Number) : [];
 }
 
-/** When a process began, in the system's own words: with its pid it names it for good. Null when only remains are there. */
+/** The start time in the format of the system. With the pid it identifies a process. Null for a zombie and for none. */
 export function processStartTime(pid: number): string | null {
   if (process.platform === "darwin") return startFromPs(pid);
   const stat = readText(`/proc/${pid}/stat`);
@@ -121,7 +121,7 @@ export function processStartTime(pid: number): string | null {
   return fields[0] === "Z" || fields[0] === "X" ? null : (fields[19] ?? null);
 }
 
-/** Whether it stands still because somebody stopped it. */
+/** Whether a signal has stopped it. */
 export function isStopped(pid: number): boolean {
   if (process.platform === "darwin")
     return Bun.spawnSync(["/bin/ps", "-o", "stat=", "-p", String(pid)])
@@ -139,43 +139,44 @@ function signal(pid: number, name: "SIGTERM" | "SIGKILL"): void {
   try {
     process.kill(pid, name);
   } catch {
-    // It has ended by itself, or is not ours to end.
+    // The process has ended, or belongs to another user.
   }
 }
 
-function closure(table: ProcessInfo[], found: Set<number>): number[] {
+/** The pids and their descendants, without zombies and this process. Adds to `pids`. */
+function closure(table: ProcessInfo[], pids: Set<number>): number[] {
   const children = Map.groupBy(table, (row) => row.parent);
-  for (const pid of found) for (const child of children.get(pid) ?? []) found.add(child.pid);
-  found.delete(process.pid);
-  return table.filter((row) => found.has(row.pid) && !row.isZombie).map((row) => row.pid);
+  for (const pid of pids) for (const child of children.get(pid) ?? []) pids.add(child.pid);
+  pids.delete(process.pid);
+  return table.filter((row) => pids.has(row.pid) && !row.isZombie).map((row) => row.pid);
 }
 
-function isInFamily(row: ProcessInfo, { root, envTag: mark, rlimitTag: sign = null }: ProcessFamily): boolean {
+function isInFamily(row: ProcessInfo, { root, envTag, rlimitTag = null }: ProcessFamily): boolean {
   const isInGroup = root !== null && (row.pid === root || row.group === root || row.session === root);
-  return isInGroup || (mark !== null && hasMark(row, mark)) || (sign !== null && isSigned(row, sign));
+  return isInGroup || (envTag !== null && hasEnvTag(row, envTag)) || (rlimitTag !== null && hasRlimitTag(row, rlimitTag));
 }
 
-/** An orphan that came to us without the sign of any call has got rid of it on purpose: it ends with the next family. */
-function isSigned(row: ProcessInfo, sign: number): boolean {
+/** Also true for an adopted orphan without any tag: it removed its tag on purpose, so it ends with the next family. */
+function hasRlimitTag(row: ProcessInfo, tag: number): boolean {
   const limit = row.isZombie ? null : /^Max msgqueue size\s+(\d+|unlimited)/m.exec(readText(`/proc/${row.pid}/limits`) ?? "");
   if (!limit) return false;
   const value = Number(limit[1]);
-  if (value === sign) return true;
-  const isAnyCall = value >= rlimitTags.start && value < rlimitTags.end;
-  return !isAnyCall && adoptsOrphans() && row.parent === process.pid && row.session !== ownSession();
+  if (value === tag) return true;
+  const isAnyTag = value >= rlimitTags.start && value < rlimitTags.end;
+  return !isAnyTag && adoptsOrphans() && row.parent === process.pid && row.session !== ownSession();
 }
 
 function ownSession(): number | null {
   return rowOf(process.pid)?.session ?? null;
 }
 
-function hasMark(row: ProcessInfo, mark: string): boolean {
+function hasEnvTag(row: ProcessInfo, tag: string): boolean {
   const environment = row.isZombie || row.pid === process.pid ? null : readText(`/proc/${row.pid}/environ`);
-  return environment !== null && (environment.startsWith(mark) || environment.includes(`\0${mark}`));
+  return environment !== null && (environment.startsWith(tag) || environment.includes(`\0${tag}`));
 }
 
 function fromProc(): ProcessInfo[] {
-  // In a pid namespace without a /proc of its own the numbers would be someone else's.
+  // In a pid namespace that uses the /proc of another one the pids would be wrong.
   if (Number(readText("/proc/self/stat")?.split(" ", 1)[0]) !== process.pid) return [];
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -190,7 +191,7 @@ function rowOf(pid: number): ProcessInfo | null {
   return { pid, parent: Number(parent), group: Number(group), session: Number(session), isZombie: state === "Z" || state === "X" };
 }
 
-/** The name in parentheses may contain anything, a parenthesis too. */
+/** The fields after the program name, which is in parentheses and may contain any character. */
 function afterName(stat: string): string[] {
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }

@@ -24,9 +24,9 @@ async function bash(command: string, options: Partial<ProcessRequest> = {}) {
 }
 
 let marks = 0;
-function withMark(): { env: Record<string, string>; mark: string } {
+function withTag(): { env: Record<string, string>; tag: string } {
   const value = `${process.pid}-${Date.now()}-${(marks += 1)}`;
-  return { env: { ...path, TEST_MARK: value }, mark: `TEST_MARK=${value}` };
+  return { env: { ...path, TEST_MARK: value }, tag: `TEST_MARK=${value}` };
 }
 
 const isAlive = (pid: number): boolean => existsSync(`/proc/${pid}`) && !readFileSync(`/proc/${pid}/stat`, "utf8").includes(") Z ");
@@ -47,11 +47,11 @@ test("/dev/stderr can be opened, as on a terminal", async () => {
   expect((await bash("echo a > /dev/stderr; echo b > /dev/stdout")).text).toBe("a\nb\n");
 });
 
-test("a closed pipe ends a program that writes for ever", async () => {
+test("a closed pipe ends a program that writes endlessly", async () => {
   expect(await bash("yes | head -1; echo ${PIPESTATUS[0]}")).toMatchObject({ exitCode: 0, text: "y\n141\n" });
 });
 
-test("death by a signal has no exit code", async () => {
+test("a program that a signal ends has no exit code", async () => {
   expect(await bash("kill -KILL $$")).toMatchObject({ exitCode: null, signal: "SIGKILL", timedOut: false });
 });
 
@@ -67,9 +67,9 @@ test("a program that can't be started is an error, and leaves no descriptor open
   expect([...open()].length).toBeLessThanOrEqual(before + 1);
 });
 
-test("a background child does not hold up the call, and goes on", async () => {
-  const { env, mark } = withMark();
-  const end = await bash("(while :; do echo tick; sleep 0.02; done) & echo $!; echo done", { env, envTag: mark });
+test("a background process does not delay the result, and continues", async () => {
+  const { env, tag } = withTag();
+  const end = await bash("(while :; do echo tick; sleep 0.02; done) & echo $!; echo done", { env, envTag: tag });
   try {
     expect(end.exitCode).toBe(0);
     expect(end.text).toContain("done\n");
@@ -77,7 +77,7 @@ test("a background child does not hold up the call, and goes on", async () => {
     await Bun.sleep(100);
     expect(isAlive(pid)).toBe(true);
   } finally {
-    killAll(() => familyMembers({ root: null, envTag: mark }));
+    killAll(() => familyMembers({ root: null, envTag: tag }));
   }
 });
 
@@ -91,22 +91,22 @@ const escapes: [string, string][] = [
 
 for (const [what, command] of escapes) {
   test(`a time limit also ends ${what}`, async () => {
-    const { env, mark } = withMark();
-    const end = await bash(`echo start; ${command}`, { env, envTag: mark, timeoutMs: 300 });
+    const { env, tag } = withTag();
+    const end = await bash(`echo start; ${command}`, { env, envTag: tag, timeoutMs: 300 });
     expect(end).toMatchObject({ timedOut: true, aborted: false, text: "start\n" });
-    expect(familyMembers({ root: null, envTag: mark })).toEqual([]);
+    expect(familyMembers({ root: null, envTag: tag })).toEqual([]);
   });
 }
 
-test("an abort ends the family and keeps what was printed", async () => {
-  const { env, mark } = withMark();
+test("an abort ends the whole family and returns the output so far", async () => {
+  const { env, tag } = withTag();
   const stop = new AbortController();
-  const end = await bash("echo before; sleep 300", { env, envTag: mark, signal: stop.signal, onOutput: () => stop.abort() });
+  const end = await bash("echo before; sleep 300", { env, envTag: tag, signal: stop.signal, onOutput: () => stop.abort() });
   expect(end).toMatchObject({ aborted: true, timedOut: false, exitCode: null, bytes: 7 });
-  expect(familyMembers({ root: null, envTag: mark })).toEqual([]);
+  expect(familyMembers({ root: null, envTag: tag })).toEqual([]);
 });
 
-test("nothing is started once the signal is aborted", async () => {
+test("no program is started if the signal is already aborted", async () => {
   const directory = mkdtempSync(join(tmpdir(), "spawn-"));
   const end = await bash("touch started", { cwd: directory, signal: AbortSignal.abort() });
   expect(end.aborted).toBe(true);
@@ -114,7 +114,7 @@ test("nothing is started once the signal is aborted", async () => {
   rmSync(directory, { recursive: true });
 });
 
-test("a slow listener holds the program back instead of filling memory, and loses nothing", async () => {
+test("a slow listener blocks the program instead of filling memory, and gets all output", async () => {
   let largest = 0;
   let total = 0;
   const end = await bash("head -c 3000000 /dev/zero", {

@@ -1,5 +1,5 @@
-// Runs one program to its end: own session and process group, no stdin, stdout and stderr through one pipe in the
-// order they were written, bounded memory, and no member of its family left when it is stopped.
+// Runs one program to its end, in its own session and process group and without stdin. stdout and stderr share a pipe,
+// so that their order is kept. Memory is bounded. A program that is stopped ends with its whole family.
 import { closeSync } from "node:fs";
 import { countdown } from "../flow/countdown.ts";
 import type { PauseGate } from "../flow/pause-gate.ts";
@@ -13,17 +13,17 @@ export type ProcessRequest = {
   env: Record<string, string>;
   timeoutMs: number | null;
   signal: AbortSignal;
-  /** The program waits while a returned promise is pending. */
+  /** No more output is read while a returned promise is pending. */
   onOutput: (chunk: Uint8Array) => void | Promise<void>;
   killGraceMs?: number;
-  /** `NAME=value`: an entry of `env` by which members that left the group are found. */
+  /** `NAME=value`: an entry of `env` that identifies descendants that left the process group. */
   envTag?: string;
-  /** Shut, it keeps the program from starting, its output unread and its time from passing. */
+  /** While it is paused, the program does not start, its output is not read and its time limit does not run. */
   gate?: PauseGate;
 };
 
 export type ProcessEnd = {
-  /** Null when a signal ended it. */
+  /** Null if a signal ended it. */
   exitCode: number | null;
   signal: string | null;
   timedOut: boolean;
@@ -32,14 +32,14 @@ export type ProcessEnd = {
   bytes: number;
 };
 
-/** Rejects only when the program can't be started. What it left in the background goes on, its output unread by us. */
+/** Rejects only if the program can't be started. Its background processes continue, and their output is discarded. */
 export async function runProcess(request: ProcessRequest): Promise<ProcessEnd> {
   const startedAt = performance.now();
   const libc = await loadLibc();
   await request.gate?.whenOpen();
   if (request.signal.aborted) return notStarted();
-  starts += 1;
-  const { result: child, tag: sign } = libc?.withRlimitTag(starts, () => start(request, libc)) ?? {
+  startCount += 1;
+  const { result: child, tag } = libc?.withRlimitTag(startCount, () => start(request, libc)) ?? {
     result: start(request, null),
     tag: null,
   };
@@ -49,13 +49,13 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessEnd> {
   const stop = stopCause(request);
   const stopped = await Promise.race([child.process.exited.then(() => null), stop.cause]);
   if (stopped) {
-    await endFamily({ root: child.process.pid, envTag: request.envTag ?? null, rlimitTag: sign }, request.killGraceMs ?? 1500);
+    await endFamily({ root: child.process.pid, envTag: request.envTag ?? null, rlimitTag: tag }, request.killGraceMs ?? 1500);
   }
   await child.process.exited;
-  if (stopped) await output.rest(longestRestMs);
-  else await Promise.race([output.rest(Infinity), stop.cause]);
-  output.letGo();
-  stop.forget();
+  if (stopped) await output.drain(maxDrainMs);
+  else await Promise.race([output.drain(Infinity), stop.cause]);
+  output.stopListening();
+  stop.clear();
   running.delete(child.process.pid);
   if (libc) reapOrphans(libc);
 
@@ -69,12 +69,12 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessEnd> {
   };
 }
 
-/** Programs of ours that have not ended; their exit status belongs to the runtime. */
+/** Programs that have not ended. Bun reaps them itself. */
 const running = new Set<number>();
-let starts = 0;
-const longestRestMs = 5000;
+let startCount = 0;
+const maxDrainMs = 5000;
 
-/** Takes adopted dead off the table, where a parent that never ends would let them pile up. */
+/** Reaps zombies that were re-parented to this process. */
 export function reapOrphans(libc: Libc): void {
   for (const pid of adoptedZombies(running)) libc.reap(pid);
 }
@@ -104,16 +104,16 @@ function start(request: ProcessRequest, libc: Libc | null): Child {
   }
 }
 
-function stopCause(request: ProcessRequest): { cause: Promise<"timeout" | "abort">; forget: () => void } {
+function stopCause(request: ProcessRequest): { cause: Promise<"timeout" | "abort">; clear: () => void } {
   const { promise, resolve } = Promise.withResolvers<"timeout" | "abort">();
   const onAbort = (): void => resolve("abort");
-  const clock = countdown(request.timeoutMs, () => resolve("timeout"));
-  const leaveGate = request.gate?.add(clock);
+  const limit = countdown(request.timeoutMs, () => resolve("timeout"));
+  const unregister = request.gate?.add(limit);
   request.signal.addEventListener("abort", onAbort, { once: true });
-  const forget = (): void => {
-    clock.clear();
-    leaveGate?.();
+  const clear = (): void => {
+    limit.clear();
+    unregister?.();
     request.signal.removeEventListener("abort", onAbort);
   };
-  return { cause: promise, forget };
+  return { cause: promise, clear };
 }

@@ -1,8 +1,8 @@
-// Text that was meant for a terminal, for places that are none: without its escape sequences, or in runs of one look.
-// A line that was written over shows what was written last.
+// Converts terminal output for a display that is no terminal: to plain text, or to runs of one style.
+// Of a line that was overwritten after a carriage return only the last text stays.
 
 export type TextStyle = {
-  /** 0-15 by number, others as #rrggbb. */
+  /** 0-15 as a number, other colours as #rrggbb. */
   color?: number | string;
   background?: number | string;
   bold?: boolean;
@@ -14,34 +14,34 @@ export type TextStyle = {
 };
 export type TextRun = { text: string; style: TextStyle };
 
-/** Without escape sequences and control characters; always well-formed. */
+/** The text without escape sequences and control characters. It is always well-formed. */
 export function stripAnsi(text: string): string {
-  return cleaned(Bun.stripANSI(overwritten(text)));
+  return cleanText(Bun.stripANSI(applyCarriageReturns(text)));
 }
 
-/** Runs of text that look the same; colours are kept, every other sequence is dropped. */
+/** Runs of text with the same style. Only colour and attribute sequences are read. */
 export function ansiRuns(text: string): TextRun[] {
   const runs: TextRun[] = [];
   let style: TextStyle = {};
-  let from = 0;
-  const source = overwritten(text);
+  let start = 0;
+  const source = applyCarriageReturns(text);
   const push = (piece: string) => {
-    const clean = cleaned(Bun.stripANSI(piece));
-    if (clean !== "") runs.push({ text: clean, style: style });
+    const clean = cleanText(Bun.stripANSI(piece));
+    if (clean !== "") runs.push({ text: clean, style });
   };
-  for (const found of source.matchAll(colorSequence)) {
-    push(source.slice(from, found.index));
-    from = found.index + found[0].length;
-    style = lookAfter(style, (found[1] ?? "").split(/[;:]/).map(Number));
+  for (const match of source.matchAll(colorSequence)) {
+    push(source.slice(start, match.index));
+    start = match.index + match[0].length;
+    style = styleAfter(style, (match[1] ?? "").split(/[;:]/).map(Number));
   }
-  push(source.slice(from));
+  push(source.slice(start));
   return runs;
 }
 
 const colorSequence = new RegExp(String.raw`${"\x1b"}\[([\d;:]{0,64})m`, "g");
 
-/** Lines end with LF; of what a carriage return wrote over, only the last is left. */
-function overwritten(text: string): string {
+/** Lines end with LF. Text before the last carriage return of a line was overwritten. */
+function applyCarriageReturns(text: string): string {
   if (!text.includes("\r")) return text;
   return text
     .replaceAll(/\r+\n/g, "\n")
@@ -50,27 +50,27 @@ function overwritten(text: string): string {
     .join("\n");
 }
 
-function cleaned(text: string): string {
+function cleanText(text: string): string {
   return text.toWellFormed().replace(/[^\P{Cc}\n\t]|[\u202A-\u202E\u2066-\u2069]/gu, "");
 }
 
-function lookAfter(before: TextStyle, codes: number[]): TextStyle {
+function styleAfter(before: TextStyle, codes: number[]): TextStyle {
   const style: TextStyle = { ...before };
-  for (let at = 0; at < codes.length; at += 1) {
-    const code = codes[at] ?? 0;
+  for (let index = 0; index < codes.length; index += 1) {
+    const code = codes[index] ?? 0;
     if (code === 38 || code === 48) {
-      const wide = codes[at + 1] === 2;
-      const color = wide ? trueColor(codes.slice(at + 2, at + 5)) : paletteColor(codes[at + 2] ?? 0);
+      const isTrueColor = codes[index + 1] === 2;
+      const color = isTrueColor ? trueColor(codes.slice(index + 2, index + 5)) : paletteColor(codes[index + 2] ?? 0);
       style[code === 38 ? "color" : "background"] = color;
-      at += wide ? 4 : 2;
+      index += isTrueColor ? 4 : 2;
     } else if (code === 0) for (const key of Object.keys(style)) delete style[key as keyof TextStyle];
-    else apply(style, code);
+    else applyCode(style, code);
   }
   return style;
 }
 
-const switches: Record<number, keyof TextStyle> = { 1: "bold", 2: "dim", 3: "italic", 4: "underline", 7: "inverse", 9: "strike" };
-const offs: Record<number, (keyof TextStyle)[]> = {
+const onCodes: Record<number, keyof TextStyle> = { 1: "bold", 2: "dim", 3: "italic", 4: "underline", 7: "inverse", 9: "strike" };
+const offCodes: Record<number, (keyof TextStyle)[]> = {
   22: ["bold", "dim"],
   23: ["italic"],
   24: ["underline"],
@@ -80,10 +80,10 @@ const offs: Record<number, (keyof TextStyle)[]> = {
   49: ["background"],
 };
 
-function apply(style: TextStyle, code: number): void {
-  const on = switches[code];
+function applyCode(style: TextStyle, code: number): void {
+  const on = onCodes[code];
   if (on !== undefined) Object.assign(style, { [on]: true });
-  for (const key of offs[code] ?? []) delete style[key];
+  for (const key of offCodes[code] ?? []) delete style[key];
   if (code >= 30 && code <= 37) style.color = code - 30;
   else if (code >= 90 && code <= 97) style.color = code - 82;
   else if (code >= 40 && code <= 47) style.background = code - 40;
@@ -98,9 +98,9 @@ function paletteColor(code: number): number | string {
   return trueColor([level(Math.floor(cube / 36)), level(Math.floor(cube / 6) % 6), level(cube % 6)]);
 }
 
-function trueColor(shades: number[]): string {
-  const hex = (at: number) =>
-    Math.max(0, Math.min(255, shades[at] || 0))
+function trueColor(channels: number[]): string {
+  const hex = (index: number) =>
+    Math.max(0, Math.min(255, channels[index] || 0))
       .toString(16)
       .padStart(2, "0");
   return `#${hex(0)}${hex(1)}${hex(2)}`;

@@ -6,7 +6,7 @@ const flag = "🇩🇪";
 const accent = "e\u0301";
 
 describe("cutText", () => {
-  test("a text within the bound is returned as it is", () => {
+  test("a text within the limit is returned unchanged", () => {
     expect(cutText("héllo", 6, { keep: "head" })).toEqual({ text: "héllo", cutBytes: 0 });
   });
 
@@ -30,7 +30,7 @@ describe("cutText", () => {
     });
   }
 
-  test("head and tail are kept around a line that says how much is missing, all within the bound", () => {
+  test("head and tail with the note about missing bytes stay within the limit", () => {
     const text = `first\n${"x".repeat(5000)}\nlast`;
     const cut = cutText(text, 200, { keep: "both" });
     expect(byteLength(cut.text)).toBeLessThanOrEqual(200);
@@ -39,12 +39,12 @@ describe("cutText", () => {
     expect(cut.text).toContain(`\n${omittedNote(cut.cutBytes)}\n`);
   });
 
-  test("the caller words the line", () => {
+  test("the caller can write the note", () => {
     const cut = cutText("a".repeat(300), 100, { keep: "tail", note: (missing) => `(${missing} left out)` });
     expect(cut.text).toBe(`(${cut.cutBytes} left out)\n${"a".repeat(300 - cut.cutBytes)}`);
   });
 
-  test("emoji on both sides of the middle stay whole", () => {
+  test("emoji on both sides of the cut are not split", () => {
     const text = family.repeat(400);
     for (let max = 300; max < 330; max += 1) {
       const cut = cutText(text, max, { keep: "both" });
@@ -53,24 +53,24 @@ describe("cutText", () => {
     }
   });
 
-  test("a long row of flags is cut between flags", () => {
+  test("a long sequence of flags is cut between flags", () => {
     for (let max = 8000; max < 8008; max += 1) {
       expect(cutText(flag.repeat(5000), max, { keep: "head" }).text).toBe(flag.repeat(1000));
       expect(cutText(flag.repeat(5000), max, { keep: "tail" }).text).toBe(flag.repeat(1000));
     }
   });
 
-  test("a letter under a heap of marks is cut between characters rather than dropped whole", () => {
+  test("a letter with hundreds of marks is cut between characters instead of being dropped", () => {
     const text = `a${"\u0301".repeat(2000)}`;
     expect(byteLength(cutText(text, 1000, { keep: "head" }).text)).toBeGreaterThan(900);
   });
 
-  test("a lone surrogate breaks nothing", () => {
+  test("a lone surrogate does not break the cut", () => {
     expect(cutText(`ab\ud83d${"c".repeat(20)}`, 4, { keep: "head" }).text).toBe("ab");
     expect(cutText(`${"c".repeat(20)}\ude00ab`, 4, { keep: "tail" }).text).toBe("ab");
   });
 
-  test("ten megabytes are cut to a bound in little memory and time", () => {
+  test("a text of 10 MB is cut in little memory and time", () => {
     const cut = cutText("漢".repeat(3_500_000), 32_768, { keep: "both" });
     expect(byteLength(cut.text)).toBeLessThanOrEqual(32_768);
     expect(byteLength(cut.text)).toBeGreaterThan(32_700);
@@ -91,7 +91,7 @@ describe("oneLine", () => {
   }
 });
 
-test("a character torn between two chunks is put together, invalid bytes become U+FFFD", () => {
+test("a character split between two chunks is decoded, and invalid bytes become U+FFFD", () => {
   const stream = new Utf8Stream();
   const bytes = new TextEncoder().encode("a漢b");
   expect(stream.push(bytes.subarray(0, 2)) + stream.push(bytes.subarray(2)) + stream.end()).toBe("a漢b");
@@ -100,7 +100,7 @@ test("a character torn between two chunks is put together, invalid bytes become 
   expect(decodeUtf8(new Uint8Array([0xef, 0xbb, 0xbf, 0x61]))).toBe("\ufeffa");
 });
 
-test("digits are grouped in threes", () => {
+test("groupDigits groups digits in threes", () => {
   expect([0, 999, 1000, 12345, 1234567].map(groupDigits)).toEqual(["0", "999", "1,000", "12,345", "1,234,567"]);
   expect([0, 1, 1000].map((count) => pluralize(count, "line"))).toEqual(["0 lines", "1 line", "1,000 lines"]);
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { ago, formatDuration, parseDuration } from "./duration.ts";
 
-test("durations are seconds or have a unit; anything else is none", () => {
+test("parseDuration reads seconds and units, and returns null for other text", () => {
   const cases: [string, number | null][] = [
     ["90", 90_000],
     ["90s", 90_000],
@@ -22,7 +22,7 @@ test("durations are seconds or have a unit; anything else is none", () => {
   for (const [text, ms] of cases) expect([text, parseDuration(text)]).toEqual([text, ms]);
 });
 
-test("durations are shown in the units that matter", () => {
+test("formatDuration uses the largest fitting units", () => {
   const cases: [number, string][] = [
     [0, "0 ms"],
     [340.4, "340 ms"],
@@ -35,7 +35,7 @@ test("durations are shown in the units that matter", () => {
   for (const [ms, text] of cases) expect(formatDuration(ms)).toBe(text);
 });
 
-test("how long ago something was is told in its largest unit", () => {
+test("ago uses the largest unit", () => {
   const day = 86_400_000;
   expect([-5, 59_999, 60_000, 7_200_000, day, 8 * day, 45 * day, 800 * day].map(ago)).toEqual([
     "just now",

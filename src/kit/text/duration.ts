@@ -1,11 +1,11 @@
-// Spans of time as people write and read them.
+// Parses and formats durations.
 
-/** A timer that is asked to wait longer goes off at once. */
+/** The longest timer (24.8 days). A longer one fires at once. */
 export const maxTimerMs = 2 ** 31 - 1;
 
 const unitMs: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** "90", "90s", "10m", "2h", "30d" → milliseconds; null for anything else. A bare number is seconds. */
+/** Milliseconds of "90", "90s", "10m", "2h" or "30d"; null for other text. A bare number is seconds. */
 export function parseDuration(text: string): number | null {
   const match = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?$/.exec(text.trim());
   if (!match) return null;
@@ -32,7 +32,7 @@ const spans: readonly (readonly [word: string, ms: number])[] = [
   ["minute", 60_000],
 ];
 
-/** "3 days ago"; whatever is less than a minute old, or not yet past, is "just now". */
+/** "3 days ago". Less than a minute, or a time in the future, is "just now". */
 export function ago(ms: number): string {
   const [word, span] = spans.find(([, each]) => ms >= each) ?? [];
   if (word === undefined || span === undefined) return "just now";

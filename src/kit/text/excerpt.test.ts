@@ -8,7 +8,7 @@ function excerptOf(bytes: Uint8Array, head: number, tail: number, chunk: number)
   return excerpt.text();
 }
 
-test("what fits the bounds is whole, however it arrives", () => {
+test("a stream within the limits is returned completely, whatever its chunks", () => {
   const text = "één\n漢字\n".repeat(200);
   const bytes = new TextEncoder().encode(text);
   for (const chunk of [1, 7, 1000, 1e6]) expect(excerptOf(bytes, 1000, 3000, chunk)).toEqual({ text, cutBytes: 0 });
@@ -28,7 +28,7 @@ test("head and tail of a long stream are exact, and the missing bytes are counte
   }
 });
 
-test("emoji at both cuts stay whole at every alignment", () => {
+test("emoji at both cuts are not split, at any alignment", () => {
   const family = "👨‍👩‍👧‍👦";
   for (let shift = 0; shift < 26; shift += 1) {
     const bytes = new TextEncoder().encode("x".repeat(shift) + family.repeat(1000) + "y".repeat(shift));
@@ -37,7 +37,7 @@ test("emoji at both cuts stay whole at every alignment", () => {
   }
 });
 
-test("invalid bytes never exceed the bound, though each becomes three", () => {
+test("invalid bytes stay within the limit, though each becomes three bytes", () => {
   const { text } = excerptOf(new Uint8Array(5000).fill(0xff), 1000, 3000, 512);
   expect(byteLength(text)).toBeLessThanOrEqual(4000);
   expect(byteLength(excerptOf(new Uint8Array(3000).fill(0xff), 1000, 3000, 512).text)).toBeLessThanOrEqual(4000);

@@ -15,7 +15,7 @@ test("only LF ends a line", () => {
   expect(split([bytes(text)]).map((line) => line.text)).toEqual(["a\r", "b\rc\u2028d\u0085e", "", "f"]);
 });
 
-test("lines are the same however the bytes are cut into chunks", () => {
+test("lines are the same for every chunk size", () => {
   const whole = bytes("één\n漢字漢字\n👨‍👩‍👧 x\nend");
   for (let size = 1; size < whole.length; size += 1) {
     const chunks: Uint8Array[] = [];
@@ -24,7 +24,7 @@ test("lines are the same however the bytes are cut into chunks", () => {
   }
 });
 
-test("a buffer that is used again for the next chunk spoils nothing", () => {
+test("a chunk buffer may be reused after push", () => {
   const splitter = new LineSplitter(100);
   const buffer = Buffer.from("abc");
   splitter.push(buffer);
@@ -32,14 +32,14 @@ test("a buffer that is used again for the next chunk spoils nothing", () => {
   expect(splitter.push(bytes("\n")).map((line) => line.text)).toEqual(["abc"]);
 });
 
-test("a torn last line comes out at the end and says so", () => {
+test("an incomplete last line is returned at the end and marked as torn", () => {
   expect(split([bytes("a\nb")])).toEqual([
     { text: "a", cutBytes: 0, torn: false },
     { text: "b", cutBytes: 0, torn: true },
   ]);
 });
 
-test("a line over the bound is cut between characters and says by how much", () => {
+test("a line over the limit is cut between characters and reports the number of missing bytes", () => {
   const lines = split([bytes(`${"漢".repeat(10)}\nnext\n`)], 10);
   expect(lines).toEqual([
     { text: "漢漢漢", cutBytes: 21, torn: false },
@@ -47,7 +47,7 @@ test("a line over the bound is cut between characters and says by how much", () 
   ]);
 });
 
-test("a line of a hundred megabytes takes no memory beyond the bound", () => {
+test("a line of 100 MB takes no memory beyond the limit", () => {
   const splitter = new LineSplitter(1000);
   const chunk = new Uint8Array(1 << 20).fill(120);
   for (let count = 0; count < 100; count += 1) expect(splitter.push(chunk)).toEqual([]);
@@ -56,7 +56,7 @@ test("a line of a hundred megabytes takes no memory beyond the bound", () => {
   expect(line!.cutBytes).toBe(100 * (1 << 20) - 1000);
 });
 
-test("lines of a stream are read as they come", async () => {
+test("readLines yields each line as it arrives", async () => {
   async function* stream() {
     yield bytes("a\nb");
     yield bytes("c\n");

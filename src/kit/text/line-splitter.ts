@@ -1,10 +1,10 @@
-// Cuts a byte stream into lines at LF and nothing else. A line over the bound is reported as cut: memory stays
-// bounded whatever arrives. What follows the last LF comes out at the end, marked as torn.
+// Splits a byte stream into lines at LF only. A line over the limit is cut and reports how much, so that memory stays
+// bounded. Bytes after the last LF are returned at the end, marked as torn.
 import { decodeUtf8 } from "./cut-text.ts";
 
 export type SplitLine = {
   text: string;
-  /** Bytes of this line that were dropped because it was over the bound. */
+  /** Bytes of this line that were dropped because it was over the limit. */
   cutBytes: number;
   /** The stream ended before its LF. */
   torn: boolean;
@@ -12,8 +12,8 @@ export type SplitLine = {
 
 export class LineSplitter {
   readonly #maxBytes: number;
-  #kept: Uint8Array[] = [];
-  #keptBytes = 0;
+  #pieces: Uint8Array[] = [];
+  #storedBytes = 0;
   #cutBytes = 0;
 
   constructor(maxBytes: number) {
@@ -22,46 +22,46 @@ export class LineSplitter {
 
   push(chunk: Uint8Array): SplitLine[] {
     const lines: SplitLine[] = [];
-    let from = 0;
-    for (let at = chunk.indexOf(10); at !== -1; at = chunk.indexOf(10, from)) {
-      this.#keep(chunk.subarray(from, at), "borrow");
-      lines.push(this.#take(false));
-      from = at + 1;
+    let start = 0;
+    for (let newline = chunk.indexOf(10); newline !== -1; newline = chunk.indexOf(10, start)) {
+      this.#store(chunk.subarray(start, newline), "borrow");
+      lines.push(this.#finishLine(false));
+      start = newline + 1;
     }
-    if (from < chunk.length) this.#keep(chunk.subarray(from), "copy");
+    if (start < chunk.length) this.#store(chunk.subarray(start), "copy");
     return lines;
   }
 
   end(): SplitLine | null {
-    return this.#keptBytes + this.#cutBytes > 0 ? this.#take(true) : null;
+    return this.#storedBytes + this.#cutBytes > 0 ? this.#finishLine(true) : null;
   }
 
   /** Bytes of the line that has not ended yet. */
   get pendingBytes(): number {
-    return this.#keptBytes + this.#cutBytes;
+    return this.#storedBytes + this.#cutBytes;
   }
 
-  /** A piece that outlives this push is copied, so that it does not hold on to the whole chunk. */
-  #keep(piece: Uint8Array, how: "borrow" | "copy"): void {
-    const room = Math.min(piece.length, this.#maxBytes - this.#keptBytes);
-    this.#cutBytes += piece.length - room;
-    if (room === 0) return;
-    const kept = piece.subarray(0, room);
-    // A Buffer's own `slice` would not copy.
-    this.#kept.push(how === "copy" ? new Uint8Array(kept) : kept);
-    this.#keptBytes += room;
+  /** A piece that is needed after this push is copied, so that it does not keep the whole chunk in memory. */
+  #store(piece: Uint8Array, how: "borrow" | "copy"): void {
+    const length = Math.min(piece.length, this.#maxBytes - this.#storedBytes);
+    this.#cutBytes += piece.length - length;
+    if (length === 0) return;
+    const stored = piece.subarray(0, length);
+    // `slice` of a Buffer would not copy.
+    this.#pieces.push(how === "copy" ? new Uint8Array(stored) : stored);
+    this.#storedBytes += length;
   }
 
-  #take(torn: boolean): SplitLine {
-    let bytes = this.#kept.length === 1 ? this.#kept[0]! : Buffer.concat(this.#kept, this.#keptBytes);
+  #finishLine(torn: boolean): SplitLine {
+    let bytes = this.#pieces.length === 1 ? this.#pieces[0]! : Buffer.concat(this.#pieces, this.#storedBytes);
     let cutBytes = this.#cutBytes;
     if (cutBytes > 0) {
-      const whole = wholeCharacters(bytes);
-      cutBytes += bytes.length - whole;
-      bytes = bytes.subarray(0, whole);
+      const length = completeLength(bytes);
+      cutBytes += bytes.length - length;
+      bytes = bytes.subarray(0, length);
     }
-    this.#kept = [];
-    this.#keptBytes = 0;
+    this.#pieces = [];
+    this.#storedBytes = 0;
     this.#cutBytes = 0;
     return { text: decodeUtf8(bytes), cutBytes, torn };
   }
@@ -74,8 +74,8 @@ export async function* readLines(stream: AsyncIterable<Uint8Array>, maxBytes: nu
   if (last) yield last;
 }
 
-/** How many bytes are left when a UTF-8 character torn at the end is dropped. */
-function wholeCharacters(bytes: Uint8Array): number {
+/** The number of bytes without an incomplete UTF-8 character at the end. */
+function completeLength(bytes: Uint8Array): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
     const byte = bytes[bytes.length - back]!;
     if ((byte & 0xc0) === 0x80) continue;

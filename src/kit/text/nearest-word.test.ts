@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { nearestWord } from "./nearest-word.ts";
 
-test("the nearest word is found only when it is near", () => {
+test("nearestWord finds a word only if it is close", () => {
   const known = ["readme.md", "package.json", "src", "tsconfig.json"];
   const cases: [string, string | null][] = [
     ["README.md", "readme.md"],

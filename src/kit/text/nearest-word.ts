@@ -1,14 +1,14 @@
-// "Did you mean": the known word that is closest to what was typed.
+// Finds the word for a "did you mean" hint.
 
-/** Null when nothing is close: more than a third of the letters, or more than three, would have to change. */
-export function nearestWord(typed: string, known: Iterable<string>): string | null {
-  const wanted = typed.toLowerCase();
-  const limit = Math.min(3, Math.max(1, Math.floor(wanted.length / 3)));
+/** Null if no word is close: more than a third of the letters, or more than three, would have to change. */
+export function nearestWord(typed: string, candidates: Iterable<string>): string | null {
+  const lower = typed.toLowerCase();
+  const limit = Math.min(3, Math.max(1, Math.floor(lower.length / 3)));
   let best: string | null = null;
   let bestDistance = limit + 1;
-  for (const word of known) {
-    if (Math.abs(word.length - wanted.length) >= bestDistance) continue;
-    const distance = editDistance(wanted, word.toLowerCase());
+  for (const word of candidates) {
+    if (Math.abs(word.length - lower.length) >= bestDistance) continue;
+    const distance = editDistance(lower, word.toLowerCase());
     if (distance < bestDistance) {
       best = word;
       bestDistance = distance;
@@ -17,7 +17,7 @@ export function nearestWord(typed: string, known: Iterable<string>): string | nu
   return best;
 }
 
-/** Insertions, deletions, changes and swaps of neighbours that turn one word into the other. */
+/** The number of insertions, deletions, changes and swaps of neighbours between two words. */
 function editDistance(a: string, b: string): number {
   let before: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, column) => column);

@@ -1,6 +1,6 @@
-// Prices and windows of models, as lists show them.
+// Formats prices and context windows of models for lists.
 
-/** Of a million tokens. */
+/** Dollars per million tokens. */
 export function priceText(dollars: number | null): string {
   return dollars === null ? "-" : `$${dollars < 0.1 && dollars > 0 ? dollars.toFixed(3) : dollars.toFixed(2)}`;
 }

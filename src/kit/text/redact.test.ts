@@ -4,7 +4,7 @@ import { redactDeep, redactor } from "./redact.ts";
 const redact = redactor({ home: "/srv/people/ada", secrets: ["plain-words-key", "tiny"] });
 const long = "Ab3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY";
 
-describe("what is taken out", () => {
+describe("secrets", () => {
   const table: [string, string, string][] = [
     ["an OpenAI key", `sk-${long}`, "[redacted]"],
     ["a project key", `sk-proj-${long}_-x`, "[redacted]"],
@@ -54,11 +54,11 @@ describe("what is taken out", () => {
     ["a private key that is cut", `-----BEGIN RSA PRIVATE KEY-----\n${long}`, "[redacted private key]"],
   ];
   for (const [name, text, expected] of table) {
-    test(name, () => expect(redact(text)).toBe(expected));
+    test(`${name} is redacted`, () => expect(redact(text)).toBe(expected));
   }
 });
 
-describe("what stays", () => {
+describe("other text", () => {
   const table = [
     "a task-list of risk-averse asks",
     "tokens: 1234",
@@ -72,10 +72,10 @@ describe("what stays", () => {
     "01900000-0000-7000-8000-0000deadbeef",
     "desk-abcdefghijklmnop",
   ];
-  for (const text of table) test(text, () => expect(redact(text)).toBe(text));
+  for (const text of table) test(`${text} stays unchanged`, () => expect(redact(text)).toBe(text));
 });
 
-test("a value is searched in every string and key, but for what is kept", () => {
+test("redactDeep redacts every string and key, except in kept objects", () => {
   const value = { a: [`sk-${long}`, 1, null], "/home/eve/x": { base64: `sk-${long}` } };
   expect(redactDeep<unknown>(value, redact, (item) => "base64" in item)).toEqual({
     a: ["[redacted]", 1, null],
@@ -83,7 +83,7 @@ test("a value is searched in every string and key, but for what is kept", () => 
   });
 });
 
-test("a megabyte of anything is done in a blink", () => {
+test("a megabyte of any text is redacted quickly", () => {
   for (const text of [
     "a".repeat(1 << 20),
     "-".repeat(1 << 20),

@@ -91,8 +91,8 @@ export async function runCli(run: RunCliOptions): Promise<CliExit> {
   leaveGate?.();
   // Processes that it left running would keep its streams open.
   await endFamily(family, 0);
-  await Promise.all(outputs.map((output) => output.rest(run.signal.aborted ? remainderMs : Infinity)));
-  for (const output of outputs) output.letGo();
+  await Promise.all(outputs.map((output) => output.drain(run.signal.aborted ? remainderMs : Infinity)));
+  for (const output of outputs) output.stopListening();
   run.signal.removeEventListener("abort", stop);
   for (const log of Object.values(logs)) if (log !== null) closeSync(log);
   await lines.end();
