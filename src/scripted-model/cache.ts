@@ -1,5 +1,5 @@
-// A fake prompt cache and the token counts that follow from it: four bytes are one token, always.
-// Where the client sets breakpoints (Anthropic) an entry ends at each; elsewhere any common beginning counts.
+// A fake prompt cache with token counts. Four bytes are one token.
+// For Anthropic an entry ends at each breakpoint of the client. For other vendors any common prefix is cached.
 import type { PromptPiece, ServerWireName } from "./wires/wire.ts";
 
 export type CountPrompt = (protocol: ServerWireName, pieces: PromptPiece[]) => { input: number; cacheRead: number; cacheWrite: number };
@@ -11,47 +11,47 @@ export const countUncached: CountPrompt = (_protocol, pieces) => ({
 });
 
 export function createPromptCache(): CountPrompt {
-  const written = new Set<string>();
-  const seen: string[] = [];
-  return (protocol, pieces) => (protocol === "anthropic" ? countMarked(pieces, written) : countAutomatic(pieces, seen));
+  const entries = new Set<string>();
+  const prompts: string[] = [];
+  return (protocol, pieces) => (protocol === "anthropic" ? countMarked(pieces, entries) : countAutomatic(pieces, prompts));
 }
 
 export function tokensForBytes(bytes: number): number {
   return Math.ceil(bytes / 4);
 }
 
-function countMarked(pieces: PromptPiece[], written: Set<string>): ReturnType<CountPrompt> {
+function countMarked(pieces: PromptPiece[], entries: Set<string>): ReturnType<CountPrompt> {
   let prefix = "";
   let hit = "";
   let marked = "";
   for (const piece of pieces) {
     prefix += piece.text;
-    if (written.has(prefix)) hit = prefix;
+    if (entries.has(prefix)) hit = prefix;
     if (piece.breakpoint) marked = prefix;
   }
-  // A client without a breakpoint neither reads nor writes.
+  // Without a breakpoint the vendor neither reads nor writes the cache.
   const read = marked === "" ? "" : hit;
   let entry = "";
   for (const piece of pieces) {
     entry += piece.text;
-    if (piece.breakpoint) written.add(entry);
+    if (piece.breakpoint) entries.add(entry);
   }
   const counts = [tokensForBytes(bytesOf(prefix)), tokensForBytes(bytesOf(marked)), tokensForBytes(bytesOf(read))] as const;
   return { input: counts[0] - Math.max(counts[1], counts[2]), cacheRead: counts[2], cacheWrite: Math.max(0, counts[1] - counts[2]) };
 }
 
-function countAutomatic(pieces: PromptPiece[], seen: string[]): ReturnType<CountPrompt> {
+function countAutomatic(pieces: PromptPiece[], prompts: string[]): ReturnType<CountPrompt> {
   const prompt = pieces.map((piece) => piece.text).join("");
-  const length = Math.max(0, ...seen.map((other) => commonLength(prompt, other)));
-  seen.push(prompt);
+  const length = Math.max(0, ...prompts.map((other) => commonLength(prompt, other)));
+  prompts.push(prompt);
   const cacheRead = tokensForBytes(bytesOf(prompt.slice(0, length)));
   return { input: tokensForBytes(bytesOf(prompt)) - cacheRead, cacheRead, cacheWrite: 0 };
 }
 
 function commonLength(a: string, b: string): number {
-  let at = 0;
-  while (at < a.length && at < b.length && a[at] === b[at]) at += 1;
-  return at;
+  let length = 0;
+  while (length < a.length && length < b.length && a[length] === b[length]) length += 1;
+  return length;
 }
 
 function bytesOf(text: string): number {

@@ -1,4 +1,4 @@
-// Reading parsed JSON of unknown shape without casts. Knows no protocol.
+// Reads parsed JSON of unknown shape without casts. Unlike kit/text/json.ts, its type allows only JSON values.
 
 export type JsonValue = null | boolean | number | string | JsonValue[] | { [key: string]: JsonValue };
 export type JsonObject = { [key: string]: JsonValue };

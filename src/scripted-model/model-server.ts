@@ -1,5 +1,5 @@
-// A model server on 127.0.0.1 that plays a script to any client of four protocols: for the contract of other agents, for tests and for the bench.
-// It keeps nothing that decides an answer except the faults it was told and the fake cache.
+// A model server on 127.0.0.1 that plays a script to clients of four wires: for trials of agents, tests and benchmarks.
+// Its answers depend on the request, the faults that were set and the fake cache, and on no other state.
 import { anthropic } from "./wires/anthropic.ts";
 import { countUncached, createPromptCache } from "./cache.ts";
 import { chat } from "./wires/chat.ts";
@@ -13,27 +13,27 @@ import { responses } from "./wires/responses.ts";
 import type { ServerFault, Script, ScriptStep, TokenCounts } from "./script.ts";
 import { answerSideRequest, requestedModel, readBody } from "./side-requests.ts";
 
-/** A function chooses the script by what the request says. */
+/** A function chooses the script for a request. */
 export type ScriptSource = Script | ((request: { position: ScriptPosition; body: JsonValue }) => Script);
 
 export type ModelServerOptions = {
-  /** Faults by number of the request; side requests are not counted. The first is 1. */
+  /** Faults by number of the request, from 1. Side requests do not count. */
   faults?: Record<number, ServerFault>;
-  /** Report cache tokens from a fake cache that remembers the prefixes it has seen. */
+  /** Report cache tokens from a fake cache of earlier prompts. */
   cache?: boolean;
   chunkDelayMs?: number;
-  /** Only user texts that contain it start the script. */
+  /** Only user texts that contain the marker count as prompts. */
   marker?: string;
-  /** "results" (default) reads the step from the request; "requests" counts answers, for histories that shrink. */
+  /** "results" (default) finds the step in the request. "requests" counts answers, for histories that get shorter. */
   count?: "results" | "requests";
-  /** What side requests are answered. */
+  /** The answer to side requests. */
   sideText?: string;
   /** Extra routes, tried first. */
   route?: (request: Request, path: string) => Promise<Response | null> | null;
 };
 
 export type RecordedRequest = {
-  /** 0 for anything but the requests that play the script. */
+  /** 0 for requests that do not play the script. */
   number: number;
   /** Arrival in Unix ms, with fractions. */
   at: number;
@@ -42,7 +42,7 @@ export type RecordedRequest = {
   protocol: ServerWireName | null;
   isSide: boolean;
   step: number;
-  /** What the answer says that it counted; null where there was none. */
+  /** Usage in the answer; null without an answer. */
   usage: TokenCounts | null;
   headers: Record<string, string>;
   /** The body as it came. */
@@ -56,9 +56,9 @@ export type ModelServer = {
   /** Requests that played the script. */
   main: () => RecordedRequest[];
   setScript: (script: ScriptSource) => void;
-  /** Without a number it holds for every request until it is set to null. */
+  /** Without a number the fault applies to every request, until it is set to null. */
   setFault: (fault: ServerFault | null, request?: number) => void;
-  /** Forgets the record and starts numbering anew. */
+  /** Clears the record and restarts the numbering. */
   clear: () => void;
   stop: () => Promise<void>;
 };
@@ -130,10 +130,10 @@ const paths: [RegExp, ServerWireName][] = [
 
 function recordRequest(
   state: State,
-  given: { at: number; path: string; text: string; body: JsonValue; request: Request },
+  received: { at: number; path: string; text: string; body: JsonValue; request: Request },
 ): RecordedRequest {
-  const { request, ...rest } = given;
-  const protocol = paths.find(([pattern]) => pattern.test(given.path))?.[1] ?? null;
+  const { request, ...rest } = received;
+  const protocol = paths.find(([pattern]) => pattern.test(received.path))?.[1] ?? null;
   const headers = Object.fromEntries(request.headers);
   const record: RecordedRequest = { number: 0, ...rest, method: request.method, protocol, isSide: true, step: -1, usage: null, headers };
   state.requests.push(record);
@@ -143,17 +143,17 @@ function recordRequest(
 async function answerModel(state: State, protocol: ServerWire, record: RecordedRequest, signal: AbortSignal): Promise<Response> {
   const { body, path } = record;
   const { options } = state;
-  const reading = protocol.read(body);
-  const position = findPosition(reading.items, options.marker);
+  const parsed = protocol.read(body);
+  const position = findPosition(parsed.items, options.marker);
   if (options.count === "requests") position.step = state.answered;
   const script = typeof state.script === "function" ? state.script({ position, body }) : state.script;
-  record.isSide = isSideRequest(script, reading.tools);
+  record.isSide = isSideRequest(script, parsed.tools);
   const stream = protocol.name === "gemini" ? path.endsWith(":streamGenerateContent") : field(body, "stream") === true;
   const model = requestedModel(path, body);
   if (record.isSide) {
     const step: ScriptStep = { text: options.sideText ?? "side" };
-    const prompt = countUncached(protocol.name, reading.pieces);
-    const answer = composeAnswer({ model, number: 0, reading, position, step, fault: null, prompt });
+    const prompt = countUncached(protocol.name, parsed.pieces);
+    const answer = composeAnswer({ model, number: 0, parsed, position, step, fault: null, prompt });
     return sendAnswer(protocol, answer, { stream, chunkDelayMs: 0, fault: null, signal });
   }
   state.arrived += 1;
@@ -163,10 +163,10 @@ async function answerModel(state: State, protocol: ServerWire, record: RecordedR
   if (fault?.type === "status") return sendFailure(protocol, fault);
   const step = stepAt(script, position.step);
   if (step.delayMs !== undefined) await Bun.sleep(step.delayMs);
-  const prompt = state.countPrompt(protocol.name, reading.pieces);
-  const answer = composeAnswer({ model, number: record.number, reading, position, step, fault, prompt });
+  const prompt = state.countPrompt(protocol.name, parsed.pieces);
+  const answer = composeAnswer({ model, number: record.number, parsed, position, step, fault, prompt });
   record.usage = answer.usage;
-  const isBroken = fault?.type === "drop" || fault?.type === "stall" || fault?.type === "error-event";
-  if (!isBroken) state.answered += 1;
+  const isInterrupted = fault?.type === "drop" || fault?.type === "stall" || fault?.type === "error-event";
+  if (!isInterrupted) state.answered += 1;
   return sendAnswer(protocol, answer, { stream, chunkDelayMs: options.chunkDelayMs ?? 0, fault, signal });
 }

@@ -1,4 +1,4 @@
-// Sends an answer over HTTP: in one piece where nothing slows it, event by event where a delay or a fault asks for it.
+// Sends an answer over HTTP: all at once, or event by event if there is a delay or a fault.
 import { eventText, type ScriptedAnswer, type ServerWire } from "./wires/wire.ts";
 import type { ServerFault } from "./script.ts";
 
@@ -9,7 +9,7 @@ export function sendAnswer(protocol: ServerWire, answer: ScriptedAnswer, deliver
   const events = protocol.events(answer).map(eventText);
   const { fault } = delivery;
   const delayMs = fault?.type === "slow" ? fault.delayMs : delivery.chunkDelayMs;
-  if (fault === null || !isBreaking(fault)) return stream(delayMs === 0 ? [events.join("")] : events, delayMs, "end", delivery.signal);
+  if (fault === null || !isInterrupting(fault)) return stream(delayMs === 0 ? [events.join("")] : events, delayMs, "end", delivery.signal);
   const sent = events.slice(0, fault.afterEvents ?? Math.ceil(events.length / 2));
   if (fault.type === "drop") return stream(sent, delayMs, "drop", delivery.signal);
   if (fault.type === "stall") return stream(sent, delayMs, "stall", delivery.signal);
@@ -22,9 +22,9 @@ export function sendFailure(protocol: ServerWire, fault: Extract<ServerFault, { 
   return Response.json(protocol.failure(fault.status, fault.message ?? `scripted ${fault.status}`), { status: fault.status, headers });
 }
 
-type Breaking = Extract<ServerFault, { type: "drop" | "stall" | "error-event" }>;
+type InterruptingFault = Extract<ServerFault, { type: "drop" | "stall" | "error-event" }>;
 
-function isBreaking(fault: ServerFault): fault is Breaking {
+function isInterrupting(fault: ServerFault): fault is InterruptingFault {
   return fault.type === "drop" || fault.type === "stall" || fault.type === "error-event";
 }
 
@@ -40,7 +40,7 @@ function stream(texts: string[], delayMs: number, ending: "end" | "drop" | "stal
         await Bun.sleep(delayMs);
       }
       if (ending === "stall" || signal.aborted) return;
-      // An error without a reason resets the connection and prints nothing.
+      // `undefined` resets the connection and prints nothing.
       if (ending === "drop") controller.error(undefined);
       else controller.close();
     },

@@ -1,4 +1,4 @@
-// What a test tells the scripted model server: the answers it plays and the ways it misbehaves. Data only.
+// Types for the script of the model server: its answers and its faults. Data only.
 import type { JsonObject } from "./json.ts";
 
 export type Script = {
@@ -16,7 +16,7 @@ export type ScriptStep = {
   delayMs?: number;
 };
 
-/** "shell" (the default) becomes whatever shell tool the client declared; any other name is sent as it is. */
+/** "shell" (the default) becomes the shell tool that the client declared. Any other name is sent unchanged. */
 export type ScriptCall = { name?: string; input: JsonObject };
 
 /** `input` never contains the cached tokens. */
@@ -24,13 +24,13 @@ export type TokenCounts = { input: number; output: number; cacheRead: number; ca
 
 export type ServerFault =
   | { type: "status"; status: number; retryAfter?: string; message?: string }
-  /** The connection is reset after so many events (default: half of the answer). */
+  /** Resets the connection after this number of events (default: half of the answer). */
   | { type: "drop"; afterEvents?: number }
-  /** Silence after so many events (default: half of the answer), until the client goes or the server stops. */
+  /** Sends nothing after this number of events (default: half of the answer), until the client disconnects. */
   | { type: "stall"; afterEvents?: number }
-  /** The stream carries the vendor's own error event after so many events (default: half of the answer). */
+  /** Sends the vendor's error event after this number of events (default: half of the answer). */
   | { type: "error-event"; afterEvents?: number; message?: string }
-  /** Tool arguments that are no JSON (Gemini: its finish reason for a malformed call). */
+  /** Tool arguments that are not JSON. For Gemini: the finish reason of a malformed call. */
   | { type: "garbage-args" }
   /** A well-formed answer with nothing in it. */
   | { type: "empty" }

@@ -1,4 +1,4 @@
-// The shell tools that agent command lines declare, and how a command is put to each of them.
+// The shell tools of the agents' CLIs, and the input with which each runs a command.
 import { textOf, type JsonValue, type JsonObject } from "./json.ts";
 import type { DeclaredTool } from "./wires/wire.ts";
 
@@ -23,15 +23,15 @@ export function hasShellTool(declared: DeclaredTool[]): boolean {
   return findShellTool(declared) !== undefined;
 }
 
-/** A "shell" call in the client's own words; any other name as it is. */
+/** Converts a "shell" call to the client's own shell tool. Other calls stay unchanged. */
 export function translateCall(name: string, input: JsonObject, declared: DeclaredTool[]): DeclaredTool & { input: JsonValue } {
   const tool = name === "shell" ? (findShellTool(declared) ?? shellTools[0]) : undefined;
-  const wanted = tool?.name ?? name;
-  const known = declared.find((one) => one.name === wanted) ?? { name: wanted, form: "json" };
+  const toolName = tool?.name ?? name;
+  const declaration = declared.find((candidate) => candidate.name === toolName) ?? { name: toolName, form: "json" };
   const { command, ...rest } = input;
-  return { ...known, input: tool === undefined ? input : tool.input(textOf(command), rest) };
+  return { ...declaration, input: tool === undefined ? input : tool.input(textOf(command), rest) };
 }
 
 function findShellTool(declared: DeclaredTool[]): ShellTool | undefined {
-  return shellTools.find((tool) => declared.some((one) => one.name === tool.name && one.form === tool.form));
+  return shellTools.find((tool) => declared.some(({ name, form }) => name === tool.name && form === tool.form));
 }

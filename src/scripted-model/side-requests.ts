@@ -1,10 +1,10 @@
-// Everything clients ask of a vendor besides answers: liveness, model lists, token counts. Never advances a script.
+// Answers requests other than for an answer: health checks, model lists, token counts. Never advances a script.
 import { field, parseJson, textOf, type JsonValue } from "./json.ts";
 import { tokensForBytes } from "./cache.ts";
 
 export const modelIds = ["claude-sonnet-4-5", "gpt-5.2", "gemini-3-pro-preview", "scripted"];
 
-/** Null when the path is none of these. */
+/** Returns null for any other path. */
 export function answerSideRequest(method: string, path: string, body: string): Response | null {
   if (method === "HEAD") return new Response(null);
   if (method === "GET" && path === "/") return new Response("scripted model server");
@@ -19,7 +19,7 @@ export function answerSideRequest(method: string, path: string, body: string): R
   return null;
 }
 
-/** The model a request names: in the body, or in Gemini's path. */
+/** The model in the body of a request, or in Gemini's path. */
 export function requestedModel(path: string, body: JsonValue | undefined): string {
   return /\/models\/([^/:]+):/.exec(path)?.[1] ?? textOf(field(body, "model"));
 }
@@ -28,7 +28,7 @@ export function readBody(text: string): JsonValue | undefined {
   return text === "" ? undefined : parseJson(text);
 }
 
-/** One list that both Anthropic's and OpenAI's clients can read. */
+/** A list in a format for both Anthropic's and OpenAI's clients. */
 function openList(): { [key: string]: JsonValue } {
   const data = modelIds.map((id) => ({
     id,

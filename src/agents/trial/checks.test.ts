@@ -1,4 +1,4 @@
-// What the contract sees in what a turn left behind: one good turn, and each way in which it can be bad.
+// The checks of a trial over the evidence of one good turn, and of each kind of bad one.
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,9 +9,9 @@ import type { TrialTurn } from "./trial-site.ts";
 import type { RecordedRequest } from "../../scripted-model/model-server.ts";
 import { createMarkers, trialPrompts, trialScript } from "./markers.ts";
 
-const words = createMarkers();
+const markers = createMarkers();
 const project = mkdtempSync(join(tmpdir(), "skein-checks-"));
-writeFileSync(join(project, words.file), `${words.written}\n`);
+writeFileSync(join(project, markers.file), `${markers.written}\n`);
 afterAll(() => rmSync(project, { recursive: true }));
 
 const nodeOf = (part: Part): Node => ({
@@ -26,14 +26,14 @@ const nodeOf = (part: Part): Node => ({
 });
 const nodes = [
   nodeOf({ kind: "call", id: "c", name: "bash", input: {} }),
-  nodeOf({ kind: "result", call: "c", name: "bash", text: `${words.printed}\n`, isError: false }),
+  nodeOf({ kind: "result", call: "c", name: "bash", text: `${markers.printed}\n`, isError: false }),
 ];
 
-function ended(more: Partial<TrialTurn> = {}): TrialTurn {
-  return { status: "ok", message: "", answer: words.answered, nodes, nativeId: "one", started: "new", ...more };
+function turnWith(changes: Partial<TrialTurn> = {}): TrialTurn {
+  return { status: "ok", message: "", answer: markers.answered, nodes, nativeId: "one", started: "new", ...changes };
 }
 
-function asked(...texts: string[]): RecordedRequest[] {
+function requestsWith(...texts: string[]): RecordedRequest[] {
   return texts.map((text, step) => ({
     number: step + 1,
     at: 0,
@@ -49,88 +49,108 @@ function asked(...texts: string[]): RecordedRequest[] {
   }));
 }
 
-const all = [words.asked, words.printed, words.answered];
-const first: TrialEvidence = { ended: ended(), requests: asked(words.asked, [words.asked, words.printed].join(" ")), project };
+const all = [markers.asked, markers.printed, markers.answered];
+const first: TrialEvidence = {
+  turn: turnWith(),
+  requests: requestsWith(markers.asked, [markers.asked, markers.printed].join(" ")),
+  project,
+};
 
-describe("a first turn", () => {
+describe("the first turn", () => {
   const bad: [string, Partial<TrialEvidence>, string][] = [
-    ["that failed says why", { ended: ended({ status: "broken", message: "pi: no such thing" }) }, "pi: no such thing"],
-    ["that ended without a reason says how", { ended: ended({ status: "killed" }) }, "ended as killed"],
-    ["that asked nobody is no turn", { requests: [] }, "it says that it is done, but it asked no model"],
-    ["without the file is no tool call", { project: "/nowhere" }, "it says that it is done, but the command has left no file"],
-    ["must tell the model the output", { requests: asked(words.asked) }, "the model was not told what the command printed"],
-    ["must give the model's answer", { ended: ended({ answer: "all fine" }) }, "its answer is not what the model said"],
-    ["must show its calls", { ended: ended({ nodes: nodes.slice(1) }) }, "what it did is not in what it prints"],
+    [
+      "a failed turn is reported with its message",
+      { turn: turnWith({ status: "broken", message: "pi: no such thing" }) },
+      "pi: no such thing",
+    ],
+    ["a failed turn without a message is reported with its status", { turn: turnWith({ status: "killed" }) }, "ended as killed"],
+    ["a turn without a request is a problem", { requests: [] }, "it reports success, but sent no request to the model"],
+    ["a missing file is a problem", { project: "/nowhere" }, "it reports success, but the command wrote no file"],
+    [
+      "a missing output in the requests is a problem",
+      { requests: requestsWith(markers.asked) },
+      "the model did not get the output of the command",
+    ],
+    ["another answer than the model's is a problem", { turn: turnWith({ answer: "all fine" }) }, "its answer is not the model's answer"],
+    [
+      "a missing call in the output is a problem",
+      { turn: turnWith({ nodes: nodes.slice(1) }) },
+      "its output does not contain the call and its result",
+    ],
   ];
-  test("that did what it says is good", () => expect(checkTools(first, words)).toBeNull());
-  test.each(bad)("%s", (_title, change, says) => expect(checkTools({ ...first, ...change }, words)).toBe(says));
+  test("a turn with file, request, answer and call passes", () => expect(checkTools(first, markers)).toBeNull());
+  test.each(bad)("%s", (_title, change, problem) => expect(checkTools({ ...first, ...change }, markers)).toBe(problem));
 
-  test("asks the model that was named", () => {
+  test("a request with another model is a problem", () => {
     expect(checkModel(first, "anthropic/claude-sonnet-4-5")).toBeNull();
-    expect(checkModel(first, "anthropic/claude-other")).toBe("told to ask claude-other, it asked claude-sonnet-4-5");
+    expect(checkModel(first, "anthropic/claude-other")).toBe("it used model claude-sonnet-4-5 instead of claude-other");
   });
 });
 
-describe("its own sessions", () => {
-  const trunk = { ended: ended({ started: "resume" }), requests: asked([...all, words.trunk].join(" ")), project };
-  const fork = { ended: ended({ started: "fork", nativeId: "two" }), requests: asked([...all, words.fork].join(" ")), project };
-  const again = { ...fork, requests: asked([...all, words.fork, words.again].join(" ")) };
+describe("the CLI's own sessions", () => {
+  const trunk = { turn: turnWith({ started: "resume" }), requests: requestsWith([...all, markers.trunk].join(" ")), project };
+  const fork = { turn: turnWith({ started: "fork", nativeId: "two" }), requests: requestsWith([...all, markers.fork].join(" ")), project };
+  const again = { ...fork, requests: requestsWith([...all, markers.fork, markers.again].join(" ")) };
 
-  test("are resumed with the earlier conversation, and without the fork's", () => {
-    expect(checkResume(trunk, words)).toBeNull();
-    expect(checkResume({ ...trunk, ended: ended({ started: "new" }) }, words)).toBe("it could not go on in its own session");
-    expect(checkResume({ ...trunk, requests: asked(words.trunk) }, words)).toBe("the model was not told the earlier conversation");
-    expect(checkResume({ ...trunk, requests: asked(...all, words.trunk) }, words)).toBe("the model was not told the earlier conversation");
-    const leaked = asked([...all, words.trunk, words.fork].join(" "));
-    expect(checkResume({ ...trunk, requests: leaked }, words)).toBe("the model was told what was said on the fork");
-    expect(checkResume({ ...trunk, ended: ended({ status: "broken", message: "lost" }) }, words)).toBe("lost");
+  test("a resumed session has the conversation so far, and no message of the fork", () => {
+    expect(checkResume(trunk, markers)).toBeNull();
+    expect(checkResume({ ...trunk, turn: turnWith({ started: "new" }) }, markers)).toBe("it could not resume its own session");
+    expect(checkResume({ ...trunk, requests: requestsWith(markers.trunk) }, markers)).toBe("the model did not get the conversation so far");
+    expect(checkResume({ ...trunk, requests: requestsWith(...all, markers.trunk) }, markers)).toBe(
+      "the model did not get the conversation so far",
+    );
+    const leaked = requestsWith([...all, markers.trunk, markers.fork].join(" "));
+    expect(checkResume({ ...trunk, requests: leaked }, markers)).toBe("the model got the messages of the fork");
+    expect(checkResume({ ...trunk, turn: turnWith({ status: "broken", message: "lost" }) }, markers)).toBe("lost");
   });
 
-  test("are forked into another one, which never hears the trunk", () => {
-    expect(checkFork(fork, words, "one")).toBeNull();
-    expect(checkFork(fork, words, "two")).toBe("the fork is the original session");
-    expect(checkFork({ ...fork, ended: ended({ started: "new" }) }, words, "one")).toBe("it could not fork its own session");
-    expect(checkFork({ ...fork, requests: asked(words.fork) }, words, "one")).toBe("the model was not told the earlier conversation");
-    expect(checkBranch(again, words)).toBeNull();
-    expect(checkBranch(fork, words)).toBe("the fork was not told its own conversation");
-    const leaked = asked([...all, words.fork, words.trunk, words.again].join(" "));
-    expect(checkBranch({ ...again, requests: leaked }, words)).toBe("the fork was told what was said on the trunk after it");
+  test("a fork is another session without later messages of the trunk", () => {
+    expect(checkFork(fork, markers, "one")).toBeNull();
+    expect(checkFork(fork, markers, "two")).toBe("the fork is the original session");
+    expect(checkFork({ ...fork, turn: turnWith({ started: "new" }) }, markers, "one")).toBe("it could not fork its own session");
+    expect(checkFork({ ...fork, requests: requestsWith(markers.fork) }, markers, "one")).toBe(
+      "the model did not get the conversation so far",
+    );
+    expect(checkBranch(again, markers)).toBeNull();
+    expect(checkBranch(fork, markers)).toBe("the fork did not get its own conversation");
+    const leaked = requestsWith([...all, markers.fork, markers.trunk, markers.again].join(" "));
+    expect(checkBranch({ ...again, requests: leaked }, markers)).toBe("the fork got later messages of the trunk");
   });
 });
 
-test("a failure of the vendor's ends as what it is", () => {
-  const refused = { ended: ended({ status: "auth", message: "401" }), requests: asked("x"), project };
+test("a failure of the vendor must end the turn with the matching status", () => {
+  const refused = { turn: turnWith({ status: "auth", message: "401" }), requests: requestsWith("x"), project };
   expect(checkFailure(refused, "auth")).toBeNull();
   expect(checkFailure(refused, "rate-limited")).toBe("ended as auth instead of rate-limited: 401");
-  expect(checkFailure({ ...refused, ended: ended() }, "auth")).toBe("ended as ok instead of auth");
+  expect(checkFailure({ ...refused, turn: turnWith() }, "auth")).toBe("ended as ok instead of auth");
   expect(checkFailure({ ...refused, requests: [] }, "auth")).toBe("401");
-  expect(checkFailure({ ...refused, requests: [], ended: ended() }, "auth")).toBe("it says that it is done, but it asked no model");
+  expect(checkFailure({ ...refused, requests: [], turn: turnWith() }, "auth")).toBe("it reports success, but sent no request to the model");
 });
 
-test("a stopped call leaves nobody", () => {
-  const stopped = ended({ status: "cancelled" });
-  expect(checkKill(stopped, true, 0)).toBeNull();
-  expect(checkKill(stopped, true, 1)).toBe("1 process was left when it was stopped");
-  expect(checkKill(stopped, true, 2)).toBe("2 processes were left when it was stopped");
-  expect(checkKill(stopped, false, 0)).toBe("its command never began");
-  expect(checkKill(ended({ status: "timed-out", message: "too long" }), false, 0)).toBe("too long");
-  expect(checkKill(ended(), true, 0)).toBe("ended as ok instead of cancelled");
+test("no process may survive a stopped call", () => {
+  const stopped = turnWith({ status: "cancelled" });
+  expect(checkKill({ turn: stopped, hasStarted: true, survivors: 0 })).toBeNull();
+  expect(checkKill({ turn: stopped, hasStarted: true, survivors: 1 })).toBe("1 process still ran after it was stopped");
+  expect(checkKill({ turn: stopped, hasStarted: true, survivors: 2 })).toBe("2 processes still ran after it was stopped");
+  expect(checkKill({ turn: stopped, hasStarted: false, survivors: 0 })).toBe("its command never started");
+  expect(checkKill({ turn: turnWith({ status: "timed-out", message: "too long" }), hasStarted: false, survivors: 0 })).toBe("too long");
+  expect(checkKill({ turn: turnWith(), hasStarted: true, survivors: 0 })).toBe("ended as ok instead of cancelled");
 });
 
-test("the script goes by the latest turn, also when one prompt tells everything before it", () => {
-  const script = trialScript(words);
+test("the script follows the latest turn, also when one prompt contains all earlier ones", () => {
+  const script = trialScript(markers);
   const finalOf = (prompt: string) => {
     const chosen = typeof script === "function" ? script({ position: { turn: 1, step: 0, prompt }, body: null }) : script;
     return chosen.final;
   };
-  const told = [
-    trialPrompts.first(words),
-    trialPrompts.fork(words),
-    trialPrompts.trunk(words),
-    trialPrompts.again(words),
-    trialPrompts.kill(words),
+  const prompts = [
+    trialPrompts.first(markers),
+    trialPrompts.fork(markers),
+    trialPrompts.trunk(markers),
+    trialPrompts.again(markers),
+    trialPrompts.kill(markers),
   ];
-  const finals = told.map((_, at) => finalOf(told.slice(0, at + 1).join("\n")));
-  expect(finals).toEqual([words.answered, "on the fork", "on the trunk", "on the fork again", "it was not stopped"]);
-  expect(createMarkers()).not.toEqual(words);
+  const finals = prompts.map((_, index) => finalOf(prompts.slice(0, index + 1).join("\n")));
+  expect(finals).toEqual([markers.answered, "on the fork", "on the trunk", "on the fork again", "it was not stopped"]);
+  expect(createMarkers()).not.toEqual(markers);
 });

@@ -1,5 +1,5 @@
-// The words by which a trial knows its own texts again in a request, on disk and in a table of processes: no two trials
-// share one, and no escaping changes them.
+// Unique words that a trial looks for in requests, in files and in the list of processes. No two trials share one, and
+// they need no escaping.
 import { randomInt } from "node:crypto";
 import type { ScriptSource } from "../../scripted-model/model-server.ts";
 import { shellScript } from "../../scripted-model/script.ts";
@@ -7,7 +7,7 @@ import { shellScript } from "../../scripted-model/script.ts";
 export type TrialMarkers = {
   /** In every prompt of the trial. */
   mark: string;
-  /** Of the first turn: what is asked, written to the file, printed, and answered. */
+  /** Words of the first turn: in its prompt, in its file, in the command's output and in the answer. */
   asked: string;
   file: string;
   written: string;
@@ -16,7 +16,7 @@ export type TrialMarkers = {
   fork: string;
   trunk: string;
   again: string;
-  /** The call that is stopped: the file that says it has begun, and how long it sleeps. */
+  /** The call to stop: the file that marks its start, and the seconds of its sleep. */
   begun: string;
   sleep: string;
 };
@@ -47,7 +47,7 @@ export const trialPrompts = {
   kill: (markers: TrialMarkers): string => `${markers.mark} ${markers.begun}: run the long command`,
 };
 
-/** An agent that is told the earlier conversation has all of its words in one prompt: the latest turn's come first. */
+/** Tests the latest turn first: an agent that gets a brief has the markers of all turns in one prompt. */
 export function trialScript(markers: TrialMarkers): ScriptSource {
   return ({ position: { prompt } }) => {
     if (prompt.includes(markers.begun)) return shellScript([`echo begun > ${markers.begun}; sleep ${markers.sleep}`], "it was not stopped");

@@ -1,39 +1,37 @@
-// Stops a turn while its command runs, and looks who is alive afterwards.
+// Stops a turn while its command runs, and counts the processes that survive.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { familyMembers } from "../../kit/process/processes.ts";
-import { type TrialTurn, type TrialSite, takeTrialTurn } from "./trial-site.ts";
+import { type TrialTurn, type TrialSite, runTrialTurn } from "./trial-site.ts";
 import { trialPrompts, type TrialMarkers } from "./markers.ts";
 
 const settleMs = 3_000;
 
-export async function stopDuringCall(
-  site: TrialSite,
-  session: string,
-  markers: TrialMarkers,
-  limitMs: number,
-): Promise<{ ended: TrialTurn; hadBegun: boolean; left: number }> {
-  const begun = join(site.project, markers.begun);
-  let isOver = false;
-  const turn = takeTrialTurn(site, session, trialPrompts.kill(markers), limitMs).finally(() => (isOver = true));
-  while (!isOver && !existsSync(begun)) await Bun.sleep(50);
+/** `survivors` is the number of processes that still run 3 s after the end of the turn. */
+export type StoppedCall = { turn: TrialTurn; hasStarted: boolean; survivors: number };
+
+export async function stopDuringCall(site: TrialSite, session: string, markers: TrialMarkers, limitMs: number): Promise<StoppedCall> {
+  const startFile = join(site.project, markers.begun);
+  let hasEnded = false;
+  const running = runTrialTurn(site, session, trialPrompts.kill(markers), limitMs).finally(() => (hasEnded = true));
+  while (!hasEnded && !existsSync(startFile)) await Bun.sleep(50);
   await site.api.turn.cancel({ session });
-  const ended = await turn;
-  const giveUpAt = performance.now() + settleMs;
-  let left = livingOf(session, markers);
-  while (left > 0 && performance.now() < giveUpAt) {
+  const turn = await running;
+  const deadline = performance.now() + settleMs;
+  let survivors = countProcesses(session, markers);
+  while (survivors > 0 && performance.now() < deadline) {
     await Bun.sleep(50);
-    left = livingOf(session, markers);
+    survivors = countProcesses(session, markers);
   }
-  return { ended, hadBegun: existsSync(begun), left };
+  return { turn, hasStarted: existsSync(startFile), survivors };
 }
 
-/** By the session in the environment, or by how long it sleeps: the environment may be gone. */
-function livingOf(session: string, { sleep }: TrialMarkers): number {
-  return new Set([...familyMembers({ root: null, envTag: `SKEIN_SESSION_ID=${session}` }), ...sleeping(sleep)]).size;
+/** Finds processes by the session in their environment, or by the sleep in their arguments if the environment is lost. */
+function countProcesses(session: string, { sleep }: TrialMarkers): number {
+  return new Set([...familyMembers({ root: null, envTag: `SKEIN_SESSION_ID=${session}` }), ...findSleeping(sleep)]).size;
 }
 
-function sleeping(sleep: string): number[] {
+function findSleeping(sleep: string): number[] {
   if (process.platform !== "linux") {
     const lines = Bun.spawnSync(["ps", "-axww", "-o", "pid=,command="]).stdout.toString().split("\n");
     return lines.filter((line) => line.includes(sleep)).map((line) => Number.parseInt(line, 10));

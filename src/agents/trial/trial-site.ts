@@ -1,5 +1,5 @@
-// A place where an agent is tried: a house of its own in temporary directories, whose vendors are the scripted server.
-// The house is built elsewhere; here is what a trial does in it.
+// Runs turns for the trial of an agent, in a separate app with temporary directories and the scripted model as its
+// vendor. The app itself is created in src/app/agents/try-agents.ts.
 import type { Api, TurnStartParams } from "../../protocol/api/api.ts";
 import { messageOf, type TurnStatus } from "../../protocol/api/error.ts";
 import type { Node } from "../../protocol/tree/node.ts";
@@ -11,14 +11,14 @@ import type { ModelServer } from "../../scripted-model/model-server.ts";
 export type TrialSite = {
   api: Api;
   server: ModelServer;
-  /** Absolute; empty but for what the trial does there. */
+  /** Absolute; an empty project for the trial. */
   project: string;
   close: () => Promise<void>;
 };
 
 export type TrialAgent = { agent: string; model: string; limitMs: number };
 
-/** How a turn ended, as the tree has it. */
+/** The end of a turn, from the tree. */
 export type TrialTurn = {
   status: TurnStatus;
   message: string;
@@ -41,25 +41,25 @@ export function openTrialSession({ api, project }: TrialSite, { agent, model }: 
   });
 }
 
-/** Never rejects: what keeps a turn from being started is how it ended. */
-export async function takeTrialTurn({ api }: TrialSite, session: string, prompt: string, limitMs: number): Promise<TrialTurn> {
+/** Never rejects: an error while starting the turn becomes its end. */
+export async function runTrialTurn({ api }: TrialSite, session: string, prompt: string, limitMs: number): Promise<TrialTurn> {
   const nodes: Node[] = [];
-  let ended: TrialTurn = { status: "broken", message: "it ended without a word", answer: "", nodes, nativeId: null, started: null };
+  let turn: TrialTurn = { status: "broken", message: "it ended without output", answer: "", nodes, nativeId: null, started: null };
   try {
-    for await (const event of api.turn.start({ ...trialTurn(session), prompt, timeoutMs: limitMs })) {
+    for await (const event of api.turn.start({ ...trialParams(session), prompt, timeoutMs: limitMs })) {
       if (event.type === "node.added") nodes.push(event.node);
       if (event.type !== "turn.ended") continue;
       const { status, error, nativeId, cli } = event.turn;
       const message = error?.message ?? "";
-      ended = { status: status ?? "broken", message, answer: event.answer ?? "", nodes, nativeId, started: cli?.started ?? null };
+      turn = { status: status ?? "broken", message, answer: event.answer ?? "", nodes, nativeId, started: cli?.started ?? null };
     }
   } catch (error) {
-    ended = { ...ended, message: messageOf(error) };
+    turn = { ...turn, message: messageOf(error) };
   }
-  return ended;
+  return turn;
 }
 
-function trialTurn(session: string): TurnStartParams {
-  const turn = bareTurn(session, defaultPolicy);
-  return { ...turn, limits: { ...turn.limits, maxSteps: 20 } };
+function trialParams(session: string): TurnStartParams {
+  const params = bareTurn(session, defaultPolicy);
+  return { ...params, limits: { ...params.limits, maxSteps: 20 } };
 }

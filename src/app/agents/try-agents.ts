@@ -89,7 +89,7 @@ async function tryOne(ctx: AppContext, createApp: CreateTrialApp, trial: CliTria
       model: models[adapter.wire],
       canFork: entry.canFork,
       limitMs: maxTurnMs,
-      openSeat: async (script, { marker, fault }) => {
+      openSite: async (script, { marker, fault }) => {
         const server = startModelServer(script, { marker });
         server.setFault(fault);
         return openTrialSite(ctx, createApp, signal, server);

@@ -1,4 +1,4 @@
-// Anthropic Messages, as the scripted model server speaks it.
+// Reads requests and writes answers of Anthropic Messages.
 import { field, isObject, listOf, textOf, type JsonValue, type JsonObject } from "../json.ts";
 import {
   deltasOf,
@@ -58,7 +58,7 @@ function itemsOf(message: JsonValue): RequestItem[] {
   });
 }
 
-/** The order the vendor caches in: tools, system, messages. A string is the same as one text block. */
+/** In the order of the vendor's cache: tools, system, messages. A string equals one text block. */
 function piecesOf(body: JsonValue): PromptPiece[] {
   const tools = listOf(field(body, "tools")).map((tool) => pieceOf("tool", tool));
   const system = blocksOf(field(body, "system")).map((block) => pieceOf("system", block));
@@ -87,7 +87,7 @@ function events(answer: ScriptedAnswer): StreamEvent[] {
   });
   send("ping", {});
   blocks(answer).forEach((block, index) => {
-    send("content_block_start", { index, content_block: emptied(block) });
+    send("content_block_start", { index, content_block: withoutContent(block) });
     for (const delta of deltasOfBlock(block, answer.calls)) send("content_block_delta", { index, delta });
     send("content_block_stop", { index });
   });
@@ -108,7 +108,7 @@ function blocks(answer: ScriptedAnswer): JsonObject[] {
   return list;
 }
 
-function emptied(block: JsonObject): JsonObject {
+function withoutContent(block: JsonObject): JsonObject {
   if (block.type === "thinking") return { type: "thinking", thinking: "", signature: "" };
   if (block.type === "text") return { type: "text", text: "" };
   return { ...block, input: {} };
@@ -120,7 +120,7 @@ function deltasOfBlock(block: JsonObject, calls: AnswerCall[]): JsonObject[] {
     const deltas: JsonObject[] = deltasOf(textOf(block.thinking)).map((thinking) => ({ type: "thinking_delta", thinking }));
     return [...deltas, { type: "signature_delta", signature: textOf(block.signature) }];
   }
-  const call = calls.find((one) => one.id === block.id);
+  const call = calls.find(({ id }) => id === block.id);
   return ["", ...deltasOf(call?.inputText ?? "{}")].map((partial_json) => ({ type: "input_json_delta", partial_json }));
 }
 

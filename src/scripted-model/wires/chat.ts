@@ -1,4 +1,4 @@
-// OpenAI-compatible Chat Completions, as the scripted model server speaks it.
+// Reads requests and writes answers of OpenAI-compatible Chat Completions.
 import { field, listOf, textOf, type JsonValue, type JsonObject } from "../json.ts";
 import {
   deltasOf,

@@ -1,4 +1,4 @@
-// Gemini's generateContent, as the scripted model server speaks it. The model's name is in the path, not in the body.
+// Reads requests and writes answers of Gemini's generateContent. The model's name is in the path, not in the body.
 import { field, isObject, listOf, textOf, type JsonValue, type JsonObject } from "../json.ts";
 import {
   deltasOf,
@@ -45,7 +45,7 @@ function read(body: JsonValue): ParsedRequest {
 
 function declaredTools(tool: JsonValue): DeclaredTool[] {
   const functions = field(tool, "functionDeclarations") ?? field(tool, "function_declarations");
-  return listOf(functions).map((one) => ({ name: textOf(field(one, "name")), form: "json" }));
+  return listOf(functions).map((declaration) => ({ name: textOf(field(declaration, "name")), form: "json" }));
 }
 
 function itemsOf(content: JsonValue): RequestItem[] {

@@ -1,4 +1,4 @@
-// OpenAI Responses, as the scripted model server speaks it.
+// Reads requests and writes answers of OpenAI Responses.
 import { field, listOf, textOf, type JsonValue, type JsonObject } from "../json.ts";
 import {
   deltasOf,
@@ -68,62 +68,62 @@ function pieceOf(value: JsonValue): PromptPiece {
 
 function events(answer: ScriptedAnswer): StreamEvent[] {
   const output = outputOf(answer, "completed");
-  const bare: JsonObject[] = [
+  const payloads: JsonObject[] = [
     { type: "response.created", response: responseOf(answer, "in_progress") },
     { type: "response.in_progress", response: responseOf(answer, "in_progress") },
     ...output.flatMap((item, index) => itemEvents(item, index)),
     { type: "response.completed", response: responseOf(answer, "completed") },
   ];
-  return bare.map((data, sequence_number) => ({ event: textOf(data.type), data: { ...data, sequence_number } }));
+  return payloads.map((data, sequence_number) => ({ event: textOf(data.type), data: { ...data, sequence_number } }));
 }
 
 function itemEvents(item: JsonObject, output_index: number): JsonObject[] {
-  const at = { item_id: textOf(item.id), output_index };
+  const position = { item_id: textOf(item.id), output_index };
   return [
-    { type: "response.output_item.added", output_index, item: emptied(item) },
-    ...innerEvents(item, at),
+    { type: "response.output_item.added", output_index, item: withoutContent(item) },
+    ...innerEvents(item, position),
     { type: "response.output_item.done", output_index, item },
   ];
 }
 
-function innerEvents(item: JsonObject, at: JsonObject): JsonObject[] {
+function innerEvents(item: JsonObject, position: JsonObject): JsonObject[] {
   if (item.type === "message") {
     const [part] = listOf(item.content);
     const text = textOf(field(part, "text"));
-    const inside = { ...at, content_index: 0 };
+    const partPosition = { ...position, content_index: 0 };
     return [
-      { type: "response.content_part.added", ...inside, part: { type: "output_text", text: "", annotations: [] } },
-      ...deltasOf(text).map((delta) => ({ type: "response.output_text.delta", ...inside, delta, logprobs: [] })),
-      { type: "response.output_text.done", ...inside, text, logprobs: [] },
-      { type: "response.content_part.done", ...inside, part: part ?? null },
+      { type: "response.content_part.added", ...partPosition, part: { type: "output_text", text: "", annotations: [] } },
+      ...deltasOf(text).map((delta) => ({ type: "response.output_text.delta", ...partPosition, delta, logprobs: [] })),
+      { type: "response.output_text.done", ...partPosition, text, logprobs: [] },
+      { type: "response.content_part.done", ...partPosition, part: part ?? null },
     ];
   }
   if (item.type === "reasoning") {
     const [part] = listOf(item.summary);
     const text = textOf(field(part, "text"));
-    const inside = { ...at, summary_index: 0 };
+    const partPosition = { ...position, summary_index: 0 };
     return [
-      { type: "response.reasoning_summary_part.added", ...inside, part: { type: "summary_text", text: "" } },
-      ...deltasOf(text).map((delta) => ({ type: "response.reasoning_summary_text.delta", ...inside, delta })),
-      { type: "response.reasoning_summary_text.done", ...inside, text },
-      { type: "response.reasoning_summary_part.done", ...inside, part: part ?? null },
+      { type: "response.reasoning_summary_part.added", ...partPosition, part: { type: "summary_text", text: "" } },
+      ...deltasOf(text).map((delta) => ({ type: "response.reasoning_summary_text.delta", ...partPosition, delta })),
+      { type: "response.reasoning_summary_text.done", ...partPosition, text },
+      { type: "response.reasoning_summary_part.done", ...partPosition, part: part ?? null },
     ];
   }
   if (item.type === "custom_tool_call") {
     const input = textOf(item.input);
     return [
-      ...deltasOf(input).map((delta) => ({ type: "response.custom_tool_call_input.delta", ...at, delta })),
-      { type: "response.custom_tool_call_input.done", ...at, input },
+      ...deltasOf(input).map((delta) => ({ type: "response.custom_tool_call_input.delta", ...position, delta })),
+      { type: "response.custom_tool_call_input.done", ...position, input },
     ];
   }
   const text = textOf(item.arguments);
   return [
-    ...deltasOf(text).map((delta) => ({ type: "response.function_call_arguments.delta", ...at, delta })),
-    { type: "response.function_call_arguments.done", ...at, name: textOf(item.name), arguments: text },
+    ...deltasOf(text).map((delta) => ({ type: "response.function_call_arguments.delta", ...position, delta })),
+    { type: "response.function_call_arguments.done", ...position, name: textOf(item.name), arguments: text },
   ];
 }
 
-function emptied(item: JsonObject): JsonObject {
+function withoutContent(item: JsonObject): JsonObject {
   if (item.type === "message") return { ...item, status: "in_progress", content: [] };
   if (item.type === "reasoning") return { ...item, summary: [] };
   if (item.type === "custom_tool_call") return { ...item, status: "in_progress", input: "" };
@@ -145,9 +145,9 @@ function outputOf(answer: ScriptedAnswer, status: string): JsonObject[] {
 }
 
 function callItem(call: AnswerCall, id: string, status: string): JsonObject {
-  const named = { status, call_id: call.id, name: call.name, ...(call.namespace === undefined ? {} : { namespace: call.namespace }) };
-  if (call.form === "free") return { type: "custom_tool_call", id: `ctc_${id}`, ...named, input: call.inputText };
-  return { type: "function_call", id: `fc_${id}`, ...named, arguments: call.inputText };
+  const common = { status, call_id: call.id, name: call.name, ...(call.namespace === undefined ? {} : { namespace: call.namespace }) };
+  if (call.form === "free") return { type: "custom_tool_call", id: `ctc_${id}`, ...common, input: call.inputText };
+  return { type: "function_call", id: `fc_${id}`, ...common, arguments: call.inputText };
 }
 
 function responseOf(answer: ScriptedAnswer, status: "in_progress" | "completed"): JsonObject {

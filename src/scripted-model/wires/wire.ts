@@ -1,5 +1,5 @@
-// What a protocol has to say about a request, and how an answer is put into it. One file per protocol implements
-// this; none of them knows scripts, faults or HTTP.
+// The interface of a wire: parse a request, write an answer. One file per wire implements it, without scripts, faults or
+// HTTP.
 import type { JsonValue } from "../json.ts";
 import type { TokenCounts } from "../script.ts";
 
@@ -19,18 +19,18 @@ export type ServerWire = {
 export type ParsedRequest = {
   tools: DeclaredTool[];
   items: RequestItem[];
-  /** All that the model would read, in its order, cut where a cache may end. */
+  /** The whole prompt in the model's order, split where a cache entry may end. */
   pieces: PromptPiece[];
   /** Chat Completions reports usage in a stream only when asked. */
   wantsUsage: boolean;
 };
 
-/** "free" tools take text instead of JSON; `namespace` is OpenAI's. */
+/** A "free" tool takes text instead of JSON. Only OpenAI has namespaces. */
 export type DeclaredTool = { name: string; form: "json" | "free"; namespace?: string };
 
 export type RequestItem = { type: "user"; text: string } | { type: "call"; id: string } | { type: "result"; id: string };
 
-/** `breakpoint`: the client asked for a cache entry that ends here. */
+/** With `breakpoint` the client asks for a cache entry that ends here. */
 export type PromptPiece = { text: string; breakpoint: boolean };
 
 export type ScriptedAnswer = {
@@ -54,15 +54,15 @@ export function eventText(event: StreamEvent): string {
   return event.event === undefined ? `data: ${data}\n\n` : `event: ${event.event}\ndata: ${data}\n\n`;
 }
 
-/** Deltas of a text: cut between code points. */
+/** Splits a text between code points. */
 export function deltasOf(text: string, size = 24): string[] {
   const points = Array.from(text);
   const deltas: string[] = [];
-  for (let at = 0; at < points.length; at += size) deltas.push(points.slice(at, at + size).join(""));
+  for (let start = 0; start < points.length; start += size) deltas.push(points.slice(start, start + size).join(""));
   return deltas;
 }
 
-/** Text that a client adds by itself is written in tags and is no prompt. */
+/** Ignores text in tags, which clients add themselves. */
 export function userItem(text: string): RequestItem[] {
   const trimmed = text.trim();
   return trimmed === "" || trimmed.startsWith("<") ? [] : [{ type: "user", text }];

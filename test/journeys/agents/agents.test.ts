@@ -102,7 +102,7 @@ describe("doctor --agents", () => {
     const report = agentsReport.parse(ran.json());
     const reasons = Object.fromEntries(report.agents.map((each) => [each.agent, each.reason]));
     expect(reasons).toEqual({
-      claude: "it says that it is done, but it asked no model",
+      claude: "it reports success, but sent no request to the model",
       codex: "codex printed nothing that skein can read",
       gemini: expect.stringContaining("gemini ended without output"),
       opencode: "opencode: my own trouble, and 0 secrets",

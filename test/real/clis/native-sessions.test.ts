@@ -169,7 +169,7 @@ test("an agent that asks another model than the one that was named is told of, a
   await server.stop();
   expect(requests.map(askedModel)).toEqual(["gemini-3.8-flash"]);
   expect(nodes.at(-1)?.model).toBe("gemini/gemini-3.8-flash");
-  expect(warnings).toEqual(["gemini was told to ask gemini-3.5-flash and asked gemini-3.8-flash instead"]);
+  expect(warnings).toEqual(["gemini used model gemini-3.8-flash instead of gemini-3.5-flash"]);
 });
 
 function about({ turn, requests, warnings }: TakenTurn) {

@@ -1,6 +1,7 @@
-// Claude Code's transcripts: one line per content block, linked by `parentUuid`; a rewound conversation branches.
-// Results of calls made at once hang on different lines of one message: here they follow each other.
-import { isJson, type Json, listAt, numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
+// Parses Claude Code's transcripts: one line per content block, linked by `parentUuid`. A rewound conversation branches.
+// The results of parallel calls have different lines of one message as parents; here they become a sequence.
+import { isRecord, type Json } from "../../../kit/text/json.ts";
+import { listAt, numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
 import type { Part } from "../../../protocol/tree/node.ts";
 import {
   callPart,
@@ -19,7 +20,7 @@ function recognises(entry: Json): boolean {
   return "parentUuid" in entry && "sessionId" in entry && "uuid" in entry;
 }
 
-/** Attachments and the like are only links. */
+/** Of entries that are no message, only the links are kept. */
 function slim(entry: Json): Json | null {
   if (!("uuid" in entry)) return null;
   if (entry["type"] === "user" || entry["type"] === "assistant") return { ...entry, toolUseResult: undefined };
@@ -29,63 +30,63 @@ function slim(entry: Json): Json | null {
 
 type State = {
   drafts: DraftNode[];
-  /** Where a line's content went; null is before the first draft. */
-  places: Map<string, number | null>;
-  /** By agent draft: its message's id and the last of its results. */
+  /** The draft of each line, by uuid; null is before the first draft. */
+  draftByLine: Map<string, number | null>;
+  /** The message id and the last result of each agent draft. */
   messages: Map<number, { id: string; results: number | null }>;
-  /** By result draft: the agent draft it answers. */
+  /** The agent draft of each result draft. */
   owners: Map<number, number>;
   last: number | null;
 };
 
 function parse(entries: Json[]): ParsedTranscript {
-  const state: State = { drafts: [], places: new Map(), messages: new Map(), owners: new Map(), last: null };
+  const state: State = { drafts: [], draftByLine: new Map(), messages: new Map(), owners: new Map(), last: null };
   for (const entry of entries) {
     if (entry["isSidechain"] === true) continue;
-    const place = take(state, entry, parentOf(state, entry));
-    state.places.set(textAt(entry, "uuid"), place);
+    const draft = readEntry(state, entry, parentOf(state, entry));
+    state.draftByLine.set(textAt(entry, "uuid"), draft);
   }
   const nativeId = entries.map((entry) => textAt(entry, "sessionId")).find((id) => id !== "") ?? "";
   return { nativeId, drafts: state.drafts, tip: state.last };
 }
 
-/** A line whose parent could not be read goes on from the line before it. */
+/** A line whose parent could not be read continues the line before it. */
 function parentOf(state: State, entry: Json): number | null {
-  const named = textAt(entry, "parentUuid") || textAt(entry, "logicalParentUuid");
-  if (named === "") return null;
-  const place = state.places.get(named);
-  return place === undefined ? state.last : place;
+  const uuid = textAt(entry, "parentUuid") || textAt(entry, "logicalParentUuid");
+  if (uuid === "") return null;
+  const draft = state.draftByLine.get(uuid);
+  return draft === undefined ? state.last : draft;
 }
 
-function take(state: State, entry: Json, parent: number | null): number | null {
+function readEntry(state: State, entry: Json, parent: number | null): number | null {
   const message = objectAt(entry, "message");
   if (message === undefined || entry["isMeta"] === true) return parent;
-  return entry["type"] === "assistant" ? takeAnswer(state, entry, message, parent) : takeUser(state, entry, message, parent);
+  return entry["type"] === "assistant" ? readAnswer(state, entry, message, parent) : readUser(state, entry, message, parent);
 }
 
-function takeAnswer(state: State, entry: Json, message: Json, parent: number | null): number {
+function readAnswer(state: State, entry: Json, message: Json, parent: number | null): number {
   const parts = listAt(message, "content").flatMap(answerPart);
   const id = textAt(message, "id");
   const open = parent === null ? null : (state.owners.get(parent) ?? parent);
-  const known = open === null ? undefined : state.messages.get(open);
+  const current = open === null ? undefined : state.messages.get(open);
   const model = textAt(message, "model");
   const usage = usageOf(objectAt(message, "usage"));
-  if (open !== null && known !== undefined && id !== "" && known.id === id) {
+  if (open !== null && current !== undefined && id !== "" && current.id === id) {
     const draft = state.drafts[open]!;
     draft.node.parts.push(...parts);
     draft.key += ` ${textAt(entry, "uuid")}`;
     if (usage !== null) draft.node.usage = usage;
-    return known.results ?? open;
+    return current.results ?? open;
   }
   const isModel = model !== "" && !model.startsWith("<");
-  const at = add(state, entry, afterResults(state, parent), {
+  const index = add(state, entry, afterResults(state, parent), {
     author: "agent",
     parts,
     ...(isModel ? { model: `anthropic/${model}` } : {}),
     ...(isModel && usage !== null ? { usage, costUsd: null } : {}),
   });
-  state.messages.set(at, { id, results: null });
-  return at;
+  state.messages.set(index, { id, results: null });
+  return index;
 }
 
 function answerPart(block: Json): Part[] {
@@ -95,36 +96,36 @@ function answerPart(block: Json): Part[] {
   return type === "text" ? contentParts([block]) : [];
 }
 
-function takeUser(state: State, entry: Json, message: Json, parent: number | null): number | null {
+function readUser(state: State, entry: Json, message: Json, parent: number | null): number | null {
   const content = message["content"];
-  let at = parent;
-  for (const [index, block] of (Array.isArray(content) ? content.filter(isJson) : []).entries()) {
-    if (textAt(block, "type") === "tool_result") at = takeResult(state, entry, block, index, at);
+  let last = parent;
+  for (const [index, block] of (Array.isArray(content) ? content.filter(isRecord) : []).entries()) {
+    if (textAt(block, "type") === "tool_result") last = addResult(state, entry, { block, key: `${textAt(entry, "uuid")}#${index}` }, last);
   }
   const parts = contentParts(content);
-  if (parts.length === 0) return at;
+  if (parts.length === 0) return last;
   if (entry["isCompactSummary"] === true) {
-    return add(state, entry, afterResults(state, at), { author: "note", parts, note: { about: "compaction", keptFrom: null } });
+    return add(state, entry, afterResults(state, last), { author: "note", parts, note: { about: "compaction", keptFrom: null } });
   }
-  return add(state, entry, afterResults(state, at), { author: "user", parts });
+  return add(state, entry, afterResults(state, last), { author: "user", parts });
 }
 
-function takeResult(state: State, entry: Json, block: Json, index: number, parent: number | null): number {
+function addResult(state: State, entry: Json, { block, key }: { block: Json; key: string }, parent: number | null): number {
   const owner = parent === null ? null : (state.owners.get(parent) ?? parent);
   const call = textAt(block, "tool_use_id");
   const name = findToolName(state.drafts, owner, call);
   const node = resultNode({ call, name, content: block["content"], isError: block["is_error"] === true });
-  const at = add(state, entry, afterResults(state, parent), node);
-  state.drafts[at]!.key += `#${index}`;
+  const index = add(state, entry, afterResults(state, parent), node);
+  state.drafts[index]!.key = key;
   const message = owner === null ? undefined : state.messages.get(owner);
   if (owner !== null && message !== undefined) {
-    message.results = at;
-    state.owners.set(at, owner);
+    message.results = index;
+    state.owners.set(index, owner);
   }
-  return at;
+  return index;
 }
 
-/** What goes on from one result, or from the message, goes on from the last result. */
+/** The last result of a message is the parent of everything that follows the message or one of its results. */
 function afterResults(state: State, parent: number | null): number | null {
   if (parent === null) return null;
   return state.messages.get(state.owners.get(parent) ?? parent)?.results ?? parent;

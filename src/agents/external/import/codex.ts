@@ -1,6 +1,7 @@
-// Codex's rollouts: a line of response items. The items of one response become one node; what the program itself put
-// into the conversation (environment, instructions) is left out.
-import { isJson, type Json, listAt, numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
+// Parses Codex's rollout files, which have one response item per line. The items of one response become one node. Items
+// that Codex itself added (environment, instructions) are left out.
+import { isRecord, type Json } from "../../../kit/text/json.ts";
+import { listAt, numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
 import type { NewNode, Part } from "../../../protocol/tree/node.ts";
 import {
   callPart,
@@ -16,22 +17,22 @@ import {
 export const codex: TranscriptFormat = { recognises, slim, parse };
 
 function recognises(entry: Json): boolean {
-  return entry["type"] === "session_meta" && isJson(entry["payload"]);
+  return entry["type"] === "session_meta" && isRecord(entry["payload"]);
 }
 
-const wanted = new Set(["session_meta", "turn_context", "response_item", "event_msg", "token_usage_record", "compacted"]);
+const entryTypes = new Set(["session_meta", "turn_context", "response_item", "event_msg", "token_usage_record", "compacted"]);
 
 function slim(entry: Json): Json | null {
-  return wanted.has(textAt(entry, "type")) ? entry : null;
+  return entryTypes.has(textAt(entry, "type")) ? entry : null;
 }
 
 type State = {
   drafts: DraftNode[];
   tip: number | null;
-  /** The agent draft that the next item of the same response joins. */
+  /** The agent draft to which the next item of the same response is added. */
   open: number | null;
   /** The latest agent draft, for usage that comes late. */
-  answered: number | null;
+  lastAnswer: number | null;
   provider: string;
   model: string;
   failed: Set<string>;
@@ -40,19 +41,19 @@ type State = {
 function parse(entries: Json[]): ParsedTranscript {
   const meta = objectAt(entries.find(recognises), "payload");
   const provider = textAt(meta, "model_provider") || "openai";
-  const state: State = { drafts: [], tip: null, open: null, answered: null, provider, model: "", failed: new Set() };
-  for (const [index, entry] of entries.entries()) takeEntry(state, entry, index);
+  const state: State = { drafts: [], tip: null, open: null, lastAnswer: null, provider, model: "", failed: new Set() };
+  for (const [index, entry] of entries.entries()) readEntry(state, entry, index);
   return { nativeId: textAt(meta, "id"), drafts: state.drafts, tip: state.tip };
 }
 
-function takeEntry(state: State, entry: Json, index: number): void {
+function readEntry(state: State, entry: Json, index: number): void {
   const payload = objectAt(entry, "payload") ?? {};
   switch (entry["type"]) {
     case "turn_context":
       state.model = textAt(payload, "model") || state.model;
       return;
     case "response_item":
-      return takeItem(state, entry, payload, textAt(payload, "id") || `${textAt(payload, "call_id")} line ${index}`);
+      return readItem(state, entry, payload, textAt(payload, "id") || `${textAt(payload, "call_id")} line ${index}`);
     case "compacted":
       if (textAt(payload, "message") !== "") {
         const parts: Part[] = [{ kind: "text", text: textAt(payload, "message") }];
@@ -60,18 +61,18 @@ function takeEntry(state: State, entry: Json, index: number): void {
       }
       return;
     case "token_usage_record":
-      return count(state, objectAt(payload, "usage"));
+      return addUsage(state, objectAt(payload, "usage"));
     case "event_msg":
-      return takeEvent(state, payload);
+      return readEvent(state, payload);
   }
 }
 
-function takeEvent(state: State, payload: Json): void {
+function readEvent(state: State, payload: Json): void {
   const item = objectAt(payload, "item");
   switch (payload["type"]) {
     case "token_count":
-      if (state.answered !== null && state.drafts[state.answered]!.node.usage === undefined)
-        count(state, objectAt(objectAt(payload, "info"), "last_token_usage"));
+      if (state.lastAnswer !== null && state.drafts[state.lastAnswer]!.node.usage === undefined)
+        addUsage(state, objectAt(objectAt(payload, "info"), "last_token_usage"));
       return;
     case "item_completed":
       if (textAt(item, "status") === "failed") state.failed.add(textAt(item, "id"));
@@ -84,10 +85,10 @@ function takeEvent(state: State, payload: Json): void {
   }
 }
 
-function takeItem(state: State, entry: Json, item: Json, key: string): void {
+function readItem(state: State, entry: Json, item: Json, key: string): void {
   const type = textAt(item, "type");
   if (type === "message" && item["role"] !== "assistant") {
-    const parts = item["role"] === "user" ? contentParts(ownWords(item)) : [];
+    const parts = item["role"] === "user" ? contentParts(userContent(item)) : [];
     if (parts.length > 0) add(state, entry, key, { author: "user", parts });
     return;
   }
@@ -101,7 +102,7 @@ function takeItem(state: State, entry: Json, item: Json, key: string): void {
   if (parts.length === 0) return;
   if (state.open === null) {
     const model = state.model === "" ? {} : { model: `${state.provider}/${state.model}` };
-    state.open = state.answered = add(state, entry, key, { author: "agent", parts: [], ...model });
+    state.open = state.lastAnswer = add(state, entry, key, { author: "agent", parts: [], ...model });
   } else state.drafts[state.open]!.key += ` ${key}`;
   state.drafts[state.open]!.node.parts.push(...parts);
 }
@@ -113,7 +114,7 @@ function answerParts(item: Json, type: string): Part[] {
       return contentParts(item["content"]);
     case "reasoning": {
       const texts = [...listAt(item, "summary"), ...listAt(item, "content")].map((piece) => textAt(piece, "text"));
-      const text = texts.filter((piece) => piece !== "").join("\n\n");
+      const text = texts.filter((line) => line !== "").join("\n\n");
       return text === "" ? [] : [{ kind: "thinking", text }];
     }
     case "function_call":
@@ -127,26 +128,26 @@ function answerParts(item: Json, type: string): Part[] {
   }
 }
 
-/** What a person wrote: newer versions say where each piece comes from, older ones can be told by how it begins. */
-function ownWords(item: Json): Json[] {
+/** The pieces that the user wrote. Newer versions name the origin of each; for older ones its beginning decides. */
+function userContent(item: Json): Json[] {
   const origins = listAt(objectAt(item, "internal_chat_message_metadata_passthrough"), "content_item_metadata");
   return listAt(item, "content").filter((piece, index) => {
     const origin = textAt(objectAt(origins[index], "provenance"), "type");
-    return origin === "" ? !fromProgram.test(textAt(piece, "text")) : origin === "user";
+    return origin === "" ? !programTextPattern.test(textAt(piece, "text")) : origin === "user";
   });
 }
 
-const fromProgram =
+const programTextPattern =
   /^\s*(<(environment_context|user_instructions|permissions instructions|skills_instructions|turn_aborted)\b|# AGENTS\.md instructions)/;
 
 function outcomeOf(output: unknown, isFailed: boolean): { content: unknown; isError: boolean } {
-  if (!isJson(output)) return { content: output, isError: isFailed };
+  if (!isRecord(output)) return { content: output, isError: isFailed };
   return { content: output["content"], isError: isFailed || output["success"] === false };
 }
 
-/** Input tokens contain the cached ones here. */
-function count(state: State, usage: Json | undefined): void {
-  const node = state.answered === null ? undefined : state.drafts[state.answered]!.node;
+/** Codex's input tokens include cached ones. */
+function addUsage(state: State, usage: Json | undefined): void {
+  const node = state.lastAnswer === null ? undefined : state.drafts[state.lastAnswer]!.node;
   state.open = null;
   if (node === undefined || usage === undefined) return;
   const cacheRead = numberAt(usage, "cached_input_tokens") ?? 0;
@@ -156,14 +157,14 @@ function count(state: State, usage: Json | undefined): void {
   node.costUsd = null;
 }
 
-/** Turns that were taken back stay as a branch. */
+/** Withdrawn turns stay in the tree as a branch. */
 function rollBack(state: State, turns: number): void {
-  for (let left = turns; left > 0 && state.tip !== null;) {
+  for (let remaining = turns; remaining > 0 && state.tip !== null;) {
     const draft: DraftNode = state.drafts[state.tip]!;
-    if (draft.node.author === "user") left -= 1;
+    if (draft.node.author === "user") remaining -= 1;
     state.tip = draft.parent;
   }
-  state.open = state.answered = null;
+  state.open = state.lastAnswer = null;
 }
 
 function add(state: State, entry: Json, key: string, node: NewNode): number {

@@ -1,29 +1,29 @@
-// What every parser of a foreign transcript makes: drafts in the order of the file, linked by index. Ids, turns and
-// the session come later, the same for all (`place.ts`).
-import type { Json } from "../../../models/wire/json.ts";
-import { isJson, textAt } from "../../../models/wire/json.ts";
+// The draft nodes that every parser of a foreign transcript makes, in the order of the file and linked by index.
+// assign-ids.ts adds ids, turns and the session.
+import { isRecord, type Json } from "../../../kit/text/json.ts";
+import { textAt } from "../../../models/wire/json.ts";
 import type { NewNode, Part } from "../../../protocol/tree/node.ts";
 
 export type DraftNode = {
-  /** Native ids of all that it was made from: it changes when the draft grows. */
+  /** The file's own ids of all its entries. It changes when the draft grows. */
   key: string;
   parent: number | null;
   at: number;
   node: NewNode;
-  /** Of a compaction: the first draft before it that stays in the request. */
+  /** For a compaction: the first earlier draft that stays in the request. */
   keptFrom?: number;
 };
 
 export type ParsedTranscript = {
   nativeId: string;
   drafts: DraftNode[];
-  /** Where the conversation stands at the end of the file. */
+  /** The last draft of the conversation at the end of the file. */
   tip: number | null;
 };
 
 export type TranscriptFormat = {
   recognises: (entry: Json) => boolean;
-  /** What of an entry is needed; null forgets it. */
+  /** Returns the needed fields of an entry; null drops the entry. */
   slim?: (entry: Json) => Json | null;
   parse: (entries: Json[]) => ParsedTranscript;
 };
@@ -33,11 +33,11 @@ export function timeOf(entry: Json, fallback: number): number {
   return Number.isFinite(at) && at > 0 ? at : fallback;
 }
 
-/** Text, and images where the block holds one in one of the two usual shapes. */
+/** Converts text blocks, and image blocks of every known format. */
 export function contentParts(content: unknown): Part[] {
   if (typeof content === "string") return content === "" ? [] : [{ kind: "text", text: content }];
   if (!Array.isArray(content)) return [];
-  return content.filter(isJson).flatMap((block) => contentPart(block));
+  return content.filter(isRecord).flatMap((block) => contentPart(block));
 }
 
 function contentPart(block: Json): Part[] {
@@ -48,37 +48,37 @@ function contentPart(block: Json): Part[] {
 }
 
 export function imageOf(block: Json): { mime: string; base64: string } | null {
-  const source = isJson(block["source"]) ? block["source"] : isJson(block["inlineData"]) ? block["inlineData"] : block;
+  const source = isRecord(block["source"]) ? block["source"] : isRecord(block["inlineData"]) ? block["inlineData"] : block;
   const url = /^data:([^;,]+);base64,(.*)$/s.exec(textAt(block, "image_url"));
   const mime = url?.[1] ?? (textAt(source, "media_type") || textAt(source, "mimeType"));
   const base64 = url?.[2] ?? textAt(source, "data");
   return mime.startsWith("image/") && base64 !== "" ? { mime, base64 } : null;
 }
 
-export function resultNode(given: { call: string; name: string; content: unknown; isError: boolean }): NewNode {
-  const parts = contentParts(given.content);
+export function resultNode(result: { call: string; name: string; content: unknown; isError: boolean }): NewNode {
+  const parts = contentParts(result.content);
   const images = parts.flatMap((part) => (part.kind === "image" ? [{ mime: part.mime, base64: part.base64 }] : []));
   const text = parts.flatMap((part) => (part.kind === "text" ? [part.text] : [])).join("\n");
-  const { call, name, isError } = given;
+  const { call, name, isError } = result;
   return { author: "tool", parts: [{ kind: "result", call, name, text, isError, ...(images.length > 0 ? { images } : {}) }] };
 }
 
 export function callPart(id: string, name: string, input: unknown): Part {
-  if (isJson(input)) return { kind: "call", id, name, input };
+  if (isRecord(input)) return { kind: "call", id, name, input };
   if (typeof input !== "string") return { kind: "call", id, name, input: {} };
   try {
-    const read: unknown = JSON.parse(input);
-    if (isJson(read)) return { kind: "call", id, name, input: read };
+    const parsed: unknown = JSON.parse(input);
+    if (isRecord(parsed)) return { kind: "call", id, name, input: parsed };
   } catch {
-    // It is kept as it was sent.
+    // The invalid text is stored as `malformed`.
   }
   return { kind: "call", id, name, input: {}, malformed: input };
 }
 
-/** The name of the tool that a result answers: the call's, looked for upwards. */
-export function findToolName(drafts: DraftNode[], from: number | null, call: string): string {
-  for (let at = from; at !== null; at = drafts[at]!.parent) {
-    for (const part of drafts[at]!.node.parts) if (part.kind === "call" && part.id === call) return part.name;
+/** Finds the name of the called tool, searching from a draft towards the root. */
+export function findToolName(drafts: DraftNode[], start: number | null, call: string): string {
+  for (let index = start; index !== null; index = drafts[index]!.parent) {
+    for (const part of drafts[index]!.node.parts) if (part.kind === "call" && part.id === call) return part.name;
   }
   return "unknown";
 }

@@ -1,4 +1,4 @@
-// pi's transcripts: a tree of entries linked by `parentId`; only messages, summaries and compactions become nodes.
+// Parses pi's transcripts, a tree of entries linked by `parentId`. Messages, summaries and compactions become nodes.
 import { type Json, listAt, numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
 import type { NewNode, Part } from "../../../protocol/tree/node.ts";
 import { callPart, contentParts, type DraftNode, type TranscriptFormat, type ParsedTranscript, resultNode, timeOf } from "./draft-node.ts";
@@ -11,7 +11,7 @@ function recognises(entry: Json): boolean {
 
 function parse(entries: Json[]): ParsedTranscript {
   const drafts: DraftNode[] = [];
-  const places = new Map<string, number | null>();
+  const draftById = new Map<string, number | null>();
   let nativeId = "";
   let last: number | null = null;
   for (const [index, entry] of entries.entries()) {
@@ -20,15 +20,15 @@ function parse(entries: Json[]): ParsedTranscript {
       continue;
     }
     const id = textAt(entry, "id") || `line ${index}`;
-    const named = entry["parentId"];
-    const known: number | null | undefined = typeof named === "string" ? places.get(named) : undefined;
-    // The first version had no links, and a line that could not be read leaves one open.
-    const parent: number | null = named === null ? null : known === undefined ? last : known;
+    const { parentId } = entry;
+    const linked: number | null | undefined = typeof parentId === "string" ? draftById.get(parentId) : undefined;
+    // The first version had no links, and an unreadable line may be the parent. Both fall back to the last entry.
+    const parent: number | null = parentId === null ? null : linked === undefined ? last : linked;
     const node = nodeOf(entry);
-    if (node !== null) drafts.push({ key: id, parent, at: timeOf(entry, 0), node, ...keptFrom(entry, places) });
-    const place: number | null = node === null ? parent : drafts.length - 1;
-    places.set(id, place);
-    last = place;
+    if (node !== null) drafts.push({ key: id, parent, at: timeOf(entry, 0), node, ...keptFrom(entry, draftById) });
+    const draft: number | null = node === null ? parent : drafts.length - 1;
+    draftById.set(id, draft);
+    last = draft;
   }
   return { nativeId, drafts, tip: last };
 }
@@ -97,7 +97,7 @@ function answerPart(block: Json): Part[] {
   return contentParts([block]);
 }
 
-function keptFrom(entry: Json, places: Map<string, number | null>): { keptFrom?: number } {
-  const kept = entry["type"] === "compaction" ? places.get(textAt(entry, "firstKeptEntryId")) : undefined;
-  return kept === undefined || kept === null ? {} : { keptFrom: kept };
+function keptFrom(entry: Json, draftById: Map<string, number | null>): { keptFrom?: number } {
+  const draft = entry["type"] === "compaction" ? draftById.get(textAt(entry, "firstKeptEntryId")) : undefined;
+  return draft === undefined || draft === null ? {} : { keptFrom: draft };
 }

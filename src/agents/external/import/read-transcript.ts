@@ -1,7 +1,8 @@
-// A transcript file of any known agent → what the engine stores. Reads line by line with bounds; a file that is none
-// is refused with one line. Writes nothing.
+// Reads a transcript of any known agent, line by line with limits, and converts it to a tree for the engine. Refuses any
+// other file. Writes nothing.
 import { readLines } from "../../../kit/text/line-splitter.ts";
-import { isJson, type Json } from "../../../models/wire/json.ts";
+import type { Json } from "../../../kit/text/json.ts";
+import { parseJson } from "../../../models/wire/json.ts";
 import { Fault, messageOf } from "../../../protocol/api/error.ts";
 import { importFormats, type ImportedTree, type ImportFormat, type ImportSource } from "../../../protocol/tree/import.ts";
 import { claude } from "./claude.ts";
@@ -14,22 +15,22 @@ import { parseSkein, recogniseSkein } from "./skein.ts";
 
 export type TranscriptLimits = { lineBytes: number; fileBytes: number };
 
-const defaults: TranscriptLimits = { lineBytes: 64 << 20, fileBytes: 1 << 30 };
+const defaultLimits: TranscriptLimits = { lineBytes: 64 << 20, fileBytes: 1 << 30 };
 
 export async function readTranscript(
-  from: ImportSource,
+  source: ImportSource,
   format: ImportFormat | "auto",
-  bounds: Partial<TranscriptLimits> = {},
+  limits: Partial<TranscriptLimits> = {},
 ): Promise<ImportedTree> {
-  const name = "path" in from ? from.path : "standard input";
-  const read = await readEntries(from, name, format, { ...defaults, ...bounds });
+  const name = "path" in source ? source.path : "standard input";
+  const read = await readEntries({ source, name, format, limits: { ...defaultLimits, ...limits } });
   const { sha256, torn } = read;
-  if (read.format === null) throw unknownFile(name, format);
+  if (read.format === null) throw unknownFormat(name, format);
   if (read.format === "skein") {
-    const { misshapen, ...tree } = parseSkein(read.entries);
-    return { ...refuseEmpty(name, tree), format: read.format, sha256, unreadable: read.unreadable + misshapen, torn };
+    const { malformed, ...tree } = parseSkein(read.entries);
+    return { ...refuseEmpty(name, tree), format: read.format, sha256, unreadable: read.unreadable + malformed, torn };
   }
-  const { nativeId, sessions, turns, nodes } = assignIds(foreign[read.format].parse(read.entries), read.format);
+  const { nativeId, sessions, turns, nodes } = assignIds(foreignFormats[read.format].parse(read.entries), read.format);
   const main = sessions[0]!.id;
   return {
     ...refuseEmpty(name, { nativeId, tree: null, main, sessions, turns, nodes }),
@@ -40,103 +41,97 @@ export async function readTranscript(
   };
 }
 
-const foreign: Record<Exclude<ImportFormat, "skein">, TranscriptFormat> = { claude, codex, gemini, pi };
+const foreignFormats: Record<Exclude<ImportFormat, "skein">, TranscriptFormat> = { claude, codex, gemini, pi };
 
 type Entries = { entries: Json[]; format: ImportFormat | null; sha256: string; unreadable: number; torn: boolean };
 
-/** What has been read before the format is known is few lines; after that only what the format needs is kept. */
-async function readEntries(from: ImportSource, name: string, wanted: ImportFormat | "auto", bounds: TranscriptLimits): Promise<Entries> {
+type ReadRequest = { source: ImportSource; name: string; format: ImportFormat | "auto"; limits: TranscriptLimits };
+
+/** Once the format is known, stores only the entries that it needs. */
+async function readEntries(request: ReadRequest): Promise<Entries> {
+  const { source, name, limits } = request;
   const hash = new Bun.CryptoHasher("sha256");
-  const found: Entries = { entries: [], format: null, sha256: "", unreadable: 0, torn: false };
+  const result: Entries = { entries: [], format: null, sha256: "", unreadable: 0, torn: false };
   let total = 0;
-  async function* counted(): AsyncGenerator<Uint8Array> {
-    for await (const chunk of chunksOf(from, name)) {
+  async function* countBytes(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of chunksOf(source, name)) {
       total += chunk.length;
-      if (total > bounds.fileBytes) throw new Fault("file-unreadable", `${name} is over ${bounds.fileBytes >> 20} MiB: too much to import`);
+      if (total > limits.fileBytes) throw new Fault("file-unreadable", `${name} is over ${limits.fileBytes >> 20} MiB: too much to import`);
       hash.update(chunk);
       yield chunk;
     }
   }
-  for await (const line of readLines(counted(), bounds.lineBytes)) {
+  for await (const line of readLines(countBytes(), limits.lineBytes)) {
     if (line.text.trim() === "") continue;
-    const entry = line.cutBytes > 0 ? null : parsed(line.text);
+    const entry = line.cutBytes > 0 ? null : parseJson(line.text);
     if (entry === null) {
-      if (line.torn && line.cutBytes === 0) found.torn = true;
-      else found.unreadable += 1;
-      if (found.format === null && found.unreadable > giveUpAfter) break;
+      if (line.torn && line.cutBytes === 0) result.torn = true;
+      else result.unreadable += 1;
+      if (result.format === null && result.unreadable > maxUnknownEntries) break;
       continue;
     }
-    found.format ??= formatOf(entry, wanted);
-    const kept = found.format === null || found.format === "skein" ? entry : slimmed(found.format, entry);
-    if (kept !== null) found.entries.push(kept);
-    if (found.format === null && found.entries.length > giveUpAfter) break;
+    result.format ??= detectFormat(entry, request.format);
+    const slim = result.format === null || result.format === "skein" ? entry : slimEntry(result.format, entry);
+    if (slim !== null) result.entries.push(slim);
+    if (result.format === null && result.entries.length > maxUnknownEntries) break;
   }
-  if (found.format === null && found.unreadable > 0) return readWhole(from, name, wanted, bounds);
-  found.sha256 = hash.digest("hex");
-  return found;
+  if (result.format === null && result.unreadable > 0) return readSingleObject(request);
+  result.sha256 = hash.digest("hex");
+  return result;
 }
 
-const giveUpAfter = 200;
+const maxUnknownEntries = 200;
 
-/** Older versions of Gemini CLI wrote one object over many lines. */
-async function readWhole(from: ImportSource, name: string, wanted: ImportFormat | "auto", bounds: TranscriptLimits): Promise<Entries> {
+/** For older versions of Gemini CLI, which wrote one object over many lines. */
+async function readSingleObject({ source, name, format: expected, limits }: ReadRequest): Promise<Entries> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of chunksOf(from, name)) {
+  for await (const chunk of chunksOf(source, name)) {
     size += chunk.length;
     chunks.push(chunk);
-    if (size > bounds.lineBytes) throw unknownFile(name, wanted);
+    if (size > limits.lineBytes) throw unknownFormat(name, expected);
   }
   const bytes = Buffer.concat(chunks);
-  const entry = parsed(bytes.toString("utf8"));
-  const format = entry === null ? null : formatOf(entry, wanted);
+  const entry = parseJson(bytes.toString("utf8"));
+  const format = entry === null ? null : detectFormat(entry, expected);
   const sha256 = new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
   return { entries: entry === null ? [] : [entry], format, sha256, unreadable: 0, torn: false };
 }
 
-async function* chunksOf(from: ImportSource, name: string): AsyncGenerator<Uint8Array> {
-  if ("text" in from) {
-    yield Buffer.from(from.text);
+async function* chunksOf(source: ImportSource, name: string): AsyncGenerator<Uint8Array> {
+  if ("text" in source) {
+    yield Buffer.from(source.text);
     return;
   }
   try {
-    yield* Bun.file(from.path).stream() as unknown as AsyncIterable<Uint8Array>;
+    yield* Bun.file(source.path).stream() as unknown as AsyncIterable<Uint8Array>;
   } catch (error) {
     const reason = reasons[(error as NodeJS.ErrnoException).code ?? ""] ?? messageOf(error);
     throw new Fault("file-unreadable", `can't read ${name}: ${reason}`, {
       cause: error,
-      hint: "`skein import --help` says where they lie",
+      hint: "`skein import --help` has the paths of transcripts",
     });
   }
 }
 
-/** What the system says of these names the path again. */
+/** Shorter than the messages of the system, which repeat the path. */
 const reasons: Record<string, string> = { ENOENT: "it does not exist", EISDIR: "it is a directory" };
 
-function parsed(text: string): Json | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJson(value) ? value : null;
-  } catch {
-    return null;
-  }
-}
-
-/** Gemini before Claude: both speak of a `sessionId`. */
-function formatOf(entry: Json, wanted: ImportFormat | "auto"): ImportFormat | null {
-  if (recogniseSkein(entry)) return wanted === "auto" || wanted === "skein" ? "skein" : null;
+/** Tries Gemini before Claude, because both have a `sessionId`. */
+function detectFormat(entry: Json, expected: ImportFormat | "auto"): ImportFormat | null {
+  if (recogniseSkein(entry)) return expected === "auto" || expected === "skein" ? "skein" : null;
   const names = ["codex", "pi", "gemini", "claude"] as const;
-  return names.find((name) => (wanted === "auto" || wanted === name) && foreign[name].recognises(entry)) ?? null;
+  return names.find((name) => (expected === "auto" || expected === name) && foreignFormats[name].recognises(entry)) ?? null;
 }
 
-function slimmed(format: Exclude<ImportFormat, "skein">, entry: Json): Json | null {
-  const slim = foreign[format].slim;
+function slimEntry(format: Exclude<ImportFormat, "skein">, entry: Json): Json | null {
+  const slim = foreignFormats[format].slim;
   return slim === undefined ? entry : slim(entry);
 }
 
-function unknownFile(name: string, wanted: ImportFormat | "auto"): Fault {
-  const kinds = wanted === "auto" ? `no transcript of ${importFormats.join(", ")}` : `no transcript of ${wanted}`;
-  return new Fault("file-unreadable", `${name} is ${kinds}`, { hint: "nothing was imported" });
+function unknownFormat(name: string, expected: ImportFormat | "auto"): Fault {
+  const agents = expected === "auto" ? importFormats.join(", ") : expected;
+  return new Fault("file-unreadable", `${name} is no transcript of ${agents}`, { hint: "nothing was imported" });
 }
 
 function refuseEmpty<T extends { nodes: unknown[] }>(name: string, tree: T): T {

@@ -23,7 +23,7 @@ test("an ordinary transcript is a session with turns that begin at its prompts",
     line(b, a, { part: 1, role: "assistant" }),
     line(c, b),
   ]);
-  expect(read).toMatchObject({ nativeId: main, tree: null, main, misshapen: 0 });
+  expect(read).toMatchObject({ nativeId: main, tree: null, main, malformed: 0 });
   expect(read.sessions).toMatchObject([{ id: main, model: "x/y", toolLevel: "minimal", task: "hi", tip: c }]);
   expect(read.nodes.map((node) => node.parts.length)).toEqual([1, 2, 1]);
   expect(read.turns).toMatchObject([
@@ -41,7 +41,7 @@ test("what has not the shape of a node is counted and left out", () => {
     line(b, null, { data: { kind: "call", id: 1 } }),
     line(c, null, { timestamp: "never" }),
   ];
-  expect(parseSkein([header, ...bad])).toMatchObject({ nodes: [], misshapen: 6 });
+  expect(parseSkein([header, ...bad])).toMatchObject({ nodes: [], malformed: 6 });
 });
 
 test("a file can't point at outputs of sessions that it does not tell of", () => {

@@ -1,6 +1,7 @@
-// Our own transcripts and whole trees (`export --format jsonl`): ids are kept, so that a tree comes back as it was.
-// A file may come from anywhere: what has not the right shape is left out.
-import { isJson, type Json, listAt, objectAt, textAt } from "../../../models/wire/json.ts";
+// Parses skein's own transcripts and exported trees (`export --format jsonl`). Ids are preserved, so that an imported
+// tree equals the exported one. The file is untrusted: malformed entries are left out.
+import { isRecord, type Json } from "../../../kit/text/json.ts";
+import { listAt, objectAt, textAt } from "../../../models/wire/json.ts";
 import type { ImportedNode, ImportedSession, ImportedTree, ImportedTurn } from "../../../protocol/tree/import.ts";
 import type { Handle } from "../../../protocol/tree/handle.ts";
 import { type Part, type ResultPart, textOf } from "../../../protocol/tree/node.ts";
@@ -9,29 +10,29 @@ import { turnStatuses, type TurnError } from "../../../protocol/api/error.ts";
 import { nodeOfLines, type TreeLine } from "../../../protocol/json/tree-lines.ts";
 import { assignTurns } from "./assign-ids.ts";
 
-type Read = Pick<ImportedTree, "nativeId" | "tree" | "main" | "sessions" | "turns" | "nodes"> & { misshapen: number };
+type ParsedTree = Pick<ImportedTree, "nativeId" | "tree" | "main" | "sessions" | "turns" | "nodes"> & { malformed: number };
 
 export function recogniseSkein(entry: Json): boolean {
   return isId(entry["session_id"]) && "started_at" in entry && "tool_level" in entry;
 }
 
-export function parseSkein(entries: Json[]): Read {
+export function parseSkein(entries: Json[]): ParsedTree {
   const header = entries.find(recogniseSkein) ?? {};
   const main = textAt(header, "session_id");
-  const { nodes, misshapen } = nodesOf(entries, main);
+  const { nodes, malformed } = nodesOf(entries, main);
   const tree = objectAt(header, "tree");
   const sessions = listAt(tree, "sessions").filter((session) => isId(session["id"]));
-  const known = new Set([main, ...sessions.map((session) => textAt(session, "id"))]);
-  for (const node of nodes) node.parts = node.parts.map((part) => withOwnHandle(part, known));
+  const sessionIds = new Set([main, ...sessions.map((session) => textAt(session, "id"))]);
+  for (const node of nodes) node.parts = node.parts.map((part) => withOwnHandle(part, sessionIds));
   if (!isId(tree?.["id"]) || !sessions.some((session) => session["id"] === main)) {
     for (const node of nodes) Object.assign(node, { turn: null, session: main });
     const turns = assignTurns(nodes, textAt(header, "agent") || "native");
-    return { nativeId: main, tree: null, main, sessions: [plainSession(header, main, nodes)], turns, nodes, misshapen };
+    return { nativeId: main, tree: null, main, sessions: [plainSession(header, main, nodes)], turns, nodes, malformed };
   }
-  const turns = listAt(tree, "turns").filter((turn) => isId(turn["id"]) && known.has(textAt(turn, "session_id")));
+  const turns = listAt(tree, "turns").filter((turn) => isId(turn["id"]) && sessionIds.has(textAt(turn, "session_id")));
   const turnIds = new Map(turns.map((turn) => [textAt(turn, "id"), textAt(turn, "session_id")]));
   for (const node of nodes) {
-    if (!known.has(node.session)) node.session = main;
+    if (!sessionIds.has(node.session)) node.session = main;
     if (node.turn !== null && turnIds.get(node.turn) !== node.session) node.turn = null;
   }
   return {
@@ -41,25 +42,25 @@ export function parseSkein(entries: Json[]): Read {
     sessions: sessions.map(sessionOf),
     turns: turns.map(turnOf),
     nodes,
-    misshapen,
+    malformed,
   };
 }
 
-function nodesOf(entries: Json[], main: string): { nodes: ImportedNode[]; misshapen: number } {
+function nodesOf(entries: Json[], main: string): { nodes: ImportedNode[]; malformed: number } {
   const groups = new Map<string, Json[]>();
-  let misshapen = 0;
+  let malformed = 0;
   for (const entry of entries) {
     if (recogniseSkein(entry)) continue;
-    if (!isLine(entry)) misshapen += 1;
+    if (!isLine(entry)) malformed += 1;
     else groups.set(textAt(entry, "id"), [...(groups.get(textAt(entry, "id")) ?? []), entry]);
   }
   const nodes: ImportedNode[] = [];
   for (const lines of groups.values()) {
     const { tree: _tree, ...node } = nodeOfLines(lines as TreeLine[], "", main);
     if (node.parts.every(isPart) && Number.isFinite(node.at)) nodes.push({ ...node, ...outputsOf(lines, node.parts) });
-    else misshapen += 1;
+    else malformed += 1;
   }
-  return { nodes, misshapen };
+  return { nodes, malformed };
 }
 
 function isLine(entry: Json): boolean {
@@ -73,7 +74,7 @@ function isPart(part: Part): boolean {
     case "thinking":
       return typeof part.text === "string";
     case "call":
-      return typeof part.id === "string" && typeof part.name === "string" && isJson(part.input);
+      return typeof part.id === "string" && typeof part.name === "string" && isRecord(part.input);
     case "result":
       return typeof part.call === "string" && typeof part.name === "string" && typeof part.text === "string" && !isBadHandle(part.handle);
     case "image":
@@ -86,10 +87,10 @@ function isPart(part: Part): boolean {
 }
 
 function isBadHandle(handle: unknown): boolean {
-  return handle !== undefined && !(isJson(handle) && typeof handle["identifier"] === "string" && isJson(handle["metadata"]));
+  return handle !== undefined && !(isRecord(handle) && typeof handle["identifier"] === "string" && isRecord(handle["metadata"]));
 }
 
-/** A file can't point at outputs of sessions that it does not tell of. */
+/** Removes handles to outputs of sessions that are not in the file. */
 function withOwnHandle(part: Part, sessions: Set<string>): Part {
   const handle = "handle" in part ? part.handle : undefined;
   const [session = ""] = handle === undefined ? [] : storedName(handle).split("/", 1);
@@ -163,14 +164,14 @@ function turnOf(line: Json): ImportedTurn {
     enforced: (objectAt(line, "enforced") ?? null) as EnforcedPolicy | null,
     startedAt,
     endedAt: timeAt(line, "ended_at") ?? startedAt,
-    status: turnStatuses.find((known) => known === line["status"]) ?? "killed",
+    status: turnStatuses.find((status) => status === line["status"]) ?? "killed",
     error: (objectAt(line, "error") ?? null) as TurnError | null,
   };
 }
 
 function timeAt(line: Json, key: string): number | null {
-  const at = Date.parse(textAt(line, key));
-  return Number.isFinite(at) ? at : null;
+  const time = Date.parse(textAt(line, key));
+  return Number.isFinite(time) ? time : null;
 }
 
 function isId(value: unknown): boolean {
