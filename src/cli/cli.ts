@@ -1,4 +1,4 @@
-// The command line as a ctx: which command, its arguments, help, and how a fault is told. Returns the exit code.
+// The entry of the command line: finds the command, parses its arguments, prints help and faults. Returns the exit code.
 import { nearestWord } from "../kit/text/nearest-word.ts";
 import { Fault } from "../protocol/api/error.ts";
 import { parseArgs } from "./parse/args.ts";
@@ -15,8 +15,8 @@ export async function runCli(argv: string[], ctx: CommandContext): Promise<numbe
 }
 
 async function dispatch(argv: string[], ctx: CommandContext): Promise<number> {
-  const [first, ...rest] = argv.length === 0 && isWatched(ctx) ? ["tui"] : argv;
-  if (first === undefined || first === "help" || first === "--help" || first === "-h") return help(rest[0], ctx, first === undefined);
+  const [first, ...rest] = argv.length === 0 && canShowScreen(ctx) ? ["tui"] : argv;
+  if (first === undefined || first === "help" || first === "--help" || first === "-h") return printHelp(rest[0], ctx, first === undefined);
   if (first === "--version" || first === "-V") {
     ctx.out.write(`skein ${ctx.version}\n`);
     return 0;
@@ -25,13 +25,13 @@ async function dispatch(argv: string[], ctx: CommandContext): Promise<number> {
   const name = first.startsWith("-") ? "run" : first;
   const command = await findCommand(name);
   if (command === null) throw unknownCommand(name);
-  const own = first.startsWith("-") ? argv : rest;
-  if (asksForHelp(own)) return help(name, ctx, false);
-  return command.run(parseArgs(command, own), ctx);
+  const args = first.startsWith("-") ? argv : rest;
+  if (asksForHelp(args)) return printHelp(name, ctx, false);
+  return command.run(parseArgs(command, args), ctx);
 }
 
-/** A person sits at a terminal that can show more than lines. */
-function isWatched({ stdin, out, env }: CommandContext): boolean {
+/** True if input and output are a terminal that can move the cursor. */
+function canShowScreen({ stdin, out, env }: CommandContext): boolean {
   return stdin.isTty && out.isTty && env["TERM"] !== "dumb";
 }
 
@@ -40,7 +40,8 @@ function asksForHelp(argv: string[]): boolean {
   return argv.slice(0, end < 0 ? argv.length : end).some((word) => word === "--help" || word === "-h");
 }
 
-async function help(name: string | undefined, ctx: CommandContext, asUsage: boolean): Promise<number> {
+/** As an answer to a call without arguments, help goes to stderr and the exit code is 2. */
+async function printHelp(name: string | undefined, ctx: CommandContext, asUsage: boolean): Promise<number> {
   const { commandHelp, mainHelp } = await import("./parse/help.ts");
   const command = name === undefined ? null : await findCommand(name);
   if (name !== undefined && command === null) throw unknownCommand(name);

@@ -8,7 +8,7 @@ test("what is written for a client starts a server, and is taken out again", asy
   using skein = temporaryHome();
   const file = join(skein.home, ".claude.json");
   const first = await skein.run(["mcp", "install", "claude"]);
-  expect([first.code, first.out, first.err]).toEqual([0, `Claude Code knows skein from its next start; changed ${file}\n`, ""]);
+  expect([first.code, first.out, first.err]).toEqual([0, `Claude Code uses skein from its next start; changed ${file}\n`, ""]);
   const { mcpServers } = JSON.parse(readFileSync(file, "utf8")) as { mcpServers: { skein: { command: string; args: string[] } } };
   const { command, args } = mcpServers.skein;
   const greeting = {
@@ -24,7 +24,7 @@ test("what is written for a client starts a server, and is taken out again", asy
   const again = (await skein.run(["mcp", "install", "claude", "--json"])).json();
   expect(again).toMatchObject({ client: "claude", file, outcome: "unchanged", written: false, backup: null });
   const out = (await skein.run(["mcp", "install", "claude", "--remove"])).out;
-  expect(out).toBe(`Claude Code no longer knows skein; changed ${file}\n`);
+  expect(out).toBe(`skein was removed from Claude Code; changed ${file}\n`);
   expect(readFileSync(file, "utf8")).toBe("{}\n");
 });
 

@@ -1,9 +1,9 @@
-// The table of commands. A command's file is loaded only when it is asked for.
+// The table of commands. A command's file is loaded only when the command is used.
 import type { Command } from "../parse/command.ts";
 
-type Row = { names: string[]; load: () => Promise<Command> };
+type CommandEntry = { names: string[]; load: () => Promise<Command> };
 
-export const commandTable: readonly Row[] = [
+export const commandTable: readonly CommandEntry[] = [
   { names: ["run", "spawn"], load: async () => (await import("./run/run.ts")).run },
   { names: ["tui"], load: async () => (await import("./tui/tui.ts")).tui },
   { names: ["chat"], load: async () => (await import("./run/chat.ts")).chat },
@@ -52,13 +52,13 @@ export const commandTable: readonly Row[] = [
   { names: ["completions"], load: async () => (await import("./setup/completions.ts")).completions },
 ];
 
-export const commandNames: readonly string[] = commandTable.flatMap((row) => row.names);
+export const commandNames: readonly string[] = commandTable.flatMap((entry) => entry.names);
 
 export async function findCommand(name: string): Promise<Command | null> {
-  const row = commandTable.find((candidate) => candidate.names.includes(name));
-  return row === undefined ? null : row.load();
+  const entry = commandTable.find((candidate) => candidate.names.includes(name));
+  return entry === undefined ? null : entry.load();
 }
 
 export async function allCommands(): Promise<Command[]> {
-  return Promise.all(commandTable.map((row) => row.load()));
+  return Promise.all(commandTable.map((entry) => entry.load()));
 }

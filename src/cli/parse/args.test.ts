@@ -57,7 +57,7 @@ describe("arguments", () => {
     [["--model=--continue", "t"], { model: "--continue" }, ["t"]],
     [["", "t"], {}, ["", "t"]],
     [["größe=1"], {}, ["größe=1"]],
-  ] as [string[], Args["flags"], string[]][])("%j is understood", (argv, flags, positionals) => {
+  ] as [string[], Args["flags"], string[]][])("the arguments %j are parsed", (argv, flags, positionals) => {
     expect(parse(...argv)).toEqual({ flags, positionals });
   });
 });
@@ -90,16 +90,16 @@ describe("wrong use", () => {
     [["--continue"], "try needs an argument", 'skein try "task" [flags]'],
     [["a", "b", "c"], 'try takes at most 2: "c" is too much', 'skein try "task" [flags]'],
     [["a", "b", "--", "-c"], 'try takes at most 2: "-c" is too much', 'skein try "task" [flags]'],
-  ] as [string[], string, string | undefined][])("%j is refused in one line", (argv, message, hint) => {
+  ] as [string[], string, string | undefined][])("the arguments %j are refused in one line", (argv, message, hint) => {
     expect(fault(command, ...argv)).toEqual({ message, hint });
   });
 
-  test("a command without arguments names the one that is too much", () => {
+  test("a superfluous argument is named in the error", () => {
     expect(fault({ ...command, positionals: { min: 0, max: 0 } }, "x").message).toBe('try takes no arguments: "x" is too much');
     expect(fault({ ...command, positionals: { min: 2, max: 2 } }, "x").message).toBe("try needs 2 arguments");
   });
 
-  test("a word that is no verb of the command is refused with the nearest", () => {
+  test("an unknown verb is refused with the nearest known one", () => {
     const verbal = { ...command, verbs: ["get", "set", "path"] };
     expect(parseArgs(verbal, ["get", "x"]).positionals).toEqual(["get", "x"]);
     expect(fault(verbal, "pth")).toEqual({ message: 'try knows get, set, path, not "pth"', hint: 'did you mean "skein try path"?' });

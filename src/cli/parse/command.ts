@@ -1,4 +1,4 @@
-// The shape of a command: a row of data and one function. Help, completions and parsing come from the row.
+// The types of a command: a table entry and one function. Help, completions and parsing read the entry.
 import type { Api } from "../../protocol/api/api.ts";
 import type { EnclosingSession } from "../../protocol/api/policy.ts";
 import type { RawTerminal, RawWatch } from "../terminal/raw-terminal.ts";
@@ -20,12 +20,12 @@ export type Command = {
   aliases?: string[];
   /** One line, for the list of commands. */
   summary: string;
-  /** What follows the name: `"task" [flags]`. */
+  /** The arguments after the name: `"task" [flags]`. */
   usage: string;
   positionals: { min: number; max: number };
-  /** What the first positional may be: checked by parsing, offered by completion. */
+  /** Allowed values of the first positional, also offered by completion. */
   verbs?: readonly string[];
-  /** Verbs that the name of a team follows: offered by completion. */
+  /** Verbs with the name of a team as argument, for completion. */
   teamVerbs?: readonly string[];
   flags: readonly Flag[];
   /** Paragraphs and examples below the flags. */
@@ -40,19 +40,19 @@ export type Args = {
   flags: Record<string, string | true | string[] | undefined>;
 };
 
-/** What a command sees of the world outside. */
+/** Everything outside of the process that a command uses. */
 export type CommandContext = {
-  /** Builds the house on first use. Overrides are flags that the configuration must know. */
+  /** Creates the app on first use. Overrides are flags that affect the configuration. */
   api: (overrides?: AppOverrides) => Promise<Api>;
   cwd: string;
-  /** What `~` stands for. */
+  /** The directory of `~`. */
   home: string;
   project: string;
   /** The project that a directory belongs to. */
   projectOf: (directory: string) => string;
-  /** Where the hub is found. */
+  /** The directory with the files of the hub. */
   state: string;
-  /** How this program starts itself again. */
+  /** The command line that starts this program again. */
   selfCommand: readonly string[];
   env: Record<string, string | undefined>;
   version: string;
@@ -60,18 +60,18 @@ export type CommandContext = {
   enclosingSession: () => EnclosingSession | null;
   /** Names of the agents' CLIs that skein supports, installed or not. */
   externalAgentNames: () => Promise<readonly string[]>;
-  /** `text` gives up on a pipe that stays silent, unless it is told to wait because nothing else holds the task. */
+  /** `text` stops waiting for a pipe without data, unless `wait` is true because the task must come from it. */
   stdin: {
     isTty: boolean;
     text: (options: { wait: boolean }) => Promise<string>;
-    /** One by one, as they come, without their ends. */
+    /** Yields each line when it arrives, without its line end. */
     lines: () => AsyncIterable<string>;
-    /** The terminal key by key, until it is closed. */
+    /** Reads the terminal key by key until it is closed. */
     raw: (watch: RawWatch) => Promise<RawTerminal>;
   };
-  /** While this runs, the terminal is another program's: its Ctrl+C is not ours. */
+  /** Lends the terminal to another program while `act` runs. Ctrl+C then belongs to that program. */
   lendTerminal: <T>(act: () => Promise<T>) => Promise<T>;
-  /** Stops us and all of our job, until the shell lets us go on. */
+  /** Stops this process and its job, until the shell continues it. */
   suspend: () => Promise<void>;
   out: TextOutput;
   err: TextOutput;
@@ -82,9 +82,9 @@ export type CommandContext = {
 export type AppOverrides = {
   ephemeral?: boolean;
   trust?: boolean;
-  /** A broken configuration does not matter: the command reports or mends it. */
+  /** Accepts a broken configuration, because the command reports or repairs it. */
   lenient?: boolean;
-  /** Which executable environment variables and home the house is built with; the demo brings its own. */
+  /** The environment to create the app with; the demo has its own. */
   env?: Record<string, string | undefined>;
   cwd?: string;
 };
@@ -93,7 +93,7 @@ export type TextOutput = {
   write: (text: string) => void;
   isTty: boolean;
   columns: number;
-  /** Of a terminal. */
+  /** Undefined if it is not a terminal. */
   rows?: number;
   color: boolean;
 };

@@ -1,27 +1,28 @@
-// Completion scripts for bash, zsh and fish, printed from the tables of commands. They start a process only
-// where a session, a team or a role is named: the names are asked of skein itself.
+// Generates completion scripts for bash, zsh and fish from the tables of commands. A script starts skein
+// only to complete the names of sessions, teams and roles.
+import { shellQuote } from "../../kit/text/shell-quote.ts";
 import type { Command, Flag } from "./command.ts";
 
 export const shells = ["bash", "zsh", "fish"] as const;
 export type Shell = (typeof shells)[number];
 
 export function completionScript(shell: Shell, commands: readonly Command[]): string {
-  const rows = commands.flatMap((command) => [command.name, ...(command.aliases ?? [])].map((name) => ({ ...command, name })));
-  return { bash, zsh, fish }[shell](rows);
+  const named = commands.flatMap((command) => [command.name, ...(command.aliases ?? [])].map((name) => ({ ...command, name })));
+  return { bash, zsh, fish }[shell](named);
 }
 
 const help: Flag = { name: "help", short: "h", summary: "show help" };
 
-/** Flags whose value is a file or a directory, by the word that stands for the value. */
+/** Value names of flags that take a file or a directory. */
 const fileValues = new Set(["file", "directory", "path"]);
 
-/** What a flag's value names, by the word that stands for it: asked of skein. */
-const named: Record<string, keyof typeof lists> = { session: "session", "name|id": "session", role: "role", roles: "roles" };
+/** Lists of names by the value name of a flag. */
+const listOfValue: Record<string, keyof typeof lists> = { session: "session", "name|id": "session", role: "role", roles: "roles" };
 const lists = {
   session: "skein list --names 2>/dev/null",
   team: "skein team list --names 2>/dev/null",
   role: "skein roles --names 2>/dev/null",
-  /** With commas between them. */
+  /** Several roles, separated by commas. */
   roles: "skein roles --names 2>/dev/null",
 };
 
@@ -33,7 +34,7 @@ function flagsOf(command: Command | undefined): Flag[] {
   return [...(command?.flags ?? []), help];
 }
 
-function dashed(flag: Flag): string[] {
+function spellings(flag: Flag): string[] {
   return flag.short ? [`--${flag.name}`, `-${flag.short}`] : [`--${flag.name}`];
 }
 
@@ -94,8 +95,8 @@ function bashCommand(command: Command): string {
   const values = command.flags
     .filter((flag) => flag.value !== undefined)
     .map((flag) => {
-      const offered = flag.choices?.join(" ") ?? bashOffer(flag.value as string);
-      return `        ${dashed(flag).join("|")}) choices="${offered}" ;;`;
+      const choices = flag.choices?.join(" ") ?? bashOffer(flag.value as string);
+      return `        ${spellings(flag).join("|")}) choices="${choices}" ;;`;
     });
   const flags = flagsOf(command).map((flag) => `--${flag.name}`);
   const choices = values.length > 0 ? `\n      case $prev in\n${values.join("\n")}\n      esac` : "";
@@ -105,13 +106,13 @@ function bashCommand(command: Command): string {
 }
 
 function bashOffer(value: string): string {
-  const list = named[value];
+  const list = listOfValue[value];
   if (list !== undefined) return `<${list}>`;
   return fileValues.has(value) ? "<file>" : "<value>";
 }
 
 function zsh(commands: readonly Command[]): string {
-  const names = commands.map((command) => `    ${quoted(`${command.name}:${command.summary}`)}`).join("\n");
+  const names = commands.map((command) => `    ${shellQuote(`${command.name}:${command.summary}`)}`).join("\n");
   const cases = commands
     .map((command) => `    ${command.name})\n      _arguments -s ${zshSpecs(command).join(" \\\n        ")}\n      ;;`)
     .join("\n");
@@ -138,11 +139,11 @@ if [[ \${funcstack[1]} == _skein ]]; then _skein "$@"; else compdef _skein skein
 }
 
 function zshSpecs(command: Command): string[] {
-  const flags = flagsOf(command).flatMap((flag) => dashed(flag).map((word) => quoted(zshFlag(flag, word))));
-  const verbs = command.verbs ? [quoted(`1:what:(${command.verbs.join(" ")})`)] : [];
-  const first = takesSession(command) ? [quoted(`1:session:${zshNames("session")}`)] : [];
-  const teams = command.teamVerbs ? [quoted(`2:team:{${zshTeams(command.teamVerbs)}}`)] : [];
-  return [...flags, ...verbs, ...first, ...teams, quoted("*:file:_files")];
+  const flags = flagsOf(command).flatMap((flag) => spellings(flag).map((word) => shellQuote(zshFlag(flag, word))));
+  const verbs = command.verbs ? [shellQuote(`1:what:(${command.verbs.join(" ")})`)] : [];
+  const first = takesSession(command) ? [shellQuote(`1:session:${zshNames("session")}`)] : [];
+  const teams = command.teamVerbs ? [shellQuote(`2:team:{${zshTeams(command.teamVerbs)}}`)] : [];
+  return [...flags, ...verbs, ...first, ...teams, shellQuote("*:file:_files")];
 }
 
 function zshTeams(verbs: readonly string[]): string {
@@ -166,19 +167,19 @@ function zshFlag(flag: Flag, word: string): string {
 }
 
 function zshOffer(value: string): string {
-  const list = named[value];
+  const list = listOfValue[value];
   if (list !== undefined) return zshNames(list);
   return fileValues.has(value) ? "_files" : " ";
 }
 
 function fish(commands: readonly Command[]): string {
   const lines = commands.flatMap((command) => {
-    const here = `-n ${quoted(`__fish_seen_subcommand_from ${command.name}`)}`;
-    const verbs = command.verbs ? [`complete -c skein ${here} -f -a ${quoted(command.verbs.join(" "))}`] : [];
+    const here = `-n ${shellQuote(`__fish_seen_subcommand_from ${command.name}`)}`;
+    const verbs = command.verbs ? [`complete -c skein ${here} -f -a ${shellQuote(command.verbs.join(" "))}`] : [];
     return [
-      `complete -c skein -n __fish_use_subcommand -f -a ${command.name} -d ${quoted(command.summary)}`,
+      `complete -c skein -n __fish_use_subcommand -f -a ${command.name} -d ${shellQuote(command.summary)}`,
       ...verbs,
-      ...(takesSession(command) ? [`complete -c skein ${here} -f -a ${quoted(`(${lists.session})`)}`] : []),
+      ...(takesSession(command) ? [`complete -c skein ${here} -f -a ${shellQuote(`(${lists.session})`)}`] : []),
       ...(command.teamVerbs ? [fishTeams(command.name, command.teamVerbs)] : []),
       ...flagsOf(command).map((flag) => `complete -c skein ${here} ${fishFlag(flag)}`),
     ];
@@ -188,18 +189,14 @@ function fish(commands: readonly Command[]): string {
 
 function fishTeams(command: string, verbs: readonly string[]): string {
   const isVerb = `__fish_seen_subcommand_from ${command}; and __fish_seen_subcommand_from ${verbs.join(" ")}`;
-  return `complete -c skein -n ${quoted(isVerb)} -f -a ${quoted(`(${lists.team})`)}`;
+  return `complete -c skein -n ${shellQuote(isVerb)} -f -a ${shellQuote(`(${lists.team})`)}`;
 }
 
 function fishFlag(flag: Flag): string {
   const short = flag.short ? ` -s ${flag.short}` : "";
-  const list = named[flag.value ?? ""];
-  const names = list === undefined ? "" : ` -f -a ${quoted(list === "roles" ? `(__fish_append , (${lists.roles}))` : `(${lists[list]})`)}`;
-  const offered = flag.choices ? ` -f -a ${quoted(flag.choices.join(" "))}` : names;
-  return `-l ${flag.name}${short}${flag.value === undefined ? "" : " -r"}${offered} -d ${quoted(flag.summary)}`;
-}
-
-/** In single quotes, for all three shells. */
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", `'"'"'`)}'`;
+  const list = listOfValue[flag.value ?? ""];
+  const names =
+    list === undefined ? "" : ` -f -a ${shellQuote(list === "roles" ? `(__fish_append , (${lists.roles}))` : `(${lists[list]})`)}`;
+  const offered = flag.choices ? ` -f -a ${shellQuote(flag.choices.join(" "))}` : names;
+  return `-l ${flag.name}${short}${flag.value === undefined ? "" : " -r"}${offered} -d ${shellQuote(flag.summary)}`;
 }

@@ -34,13 +34,13 @@ const commands: Command[] = [
       { name: "a-flag-with-a-very-long-name", value: "value", summary: "stands on its own line" },
       { name: "print", short: "p", summary: "accepted" },
     ],
-    notes: `${"A line of ninety characters, ".repeat(3)}and\nwhat goes on with it.\n\nExamples:\n  skein run x\n  skein run y`,
+    notes: `${"A line of ninety characters, ".repeat(3)}and\nits second line.\n\nExamples:\n  skein run x\n  skein run y`,
   }),
   command("config", { verbs: ["get", "set", "path"] }),
 ];
 
 describe("help", () => {
-  test("of a command shows usage, flags, choices and examples in 80 columns", () => {
+  test("help of a command shows usage, flags, choices and examples in 80 columns", () => {
     const text = commandHelp(commands[0] as Command);
     expect(text).toBe(`Give an agent a task, and don't stop: [really].
 
@@ -57,10 +57,10 @@ Flags:
       --a-flag-with-a-very-long-name <value>
                                   stands on its own line
   -p, --print                     accepted
-  -h, --help                      show this
+  -h, --help                      show this help
 
 A line of ninety characters, A line of ninety characters, A line of ninety
-characters, and what goes on with it.
+characters, and its second line.
 
 Examples:
   skein run x
@@ -68,7 +68,7 @@ Examples:
 `);
   });
 
-  test("of the program lists every command in 80 columns", () => {
+  test("help of the program lists every command in 80 columns", () => {
     const text = mainHelp(commands, "1.2.3");
     expect(text).toStartWith("skein 1.2.3: ");
     expect(text).toContain("\n  run     give an agent a task");
@@ -76,7 +76,7 @@ Examples:
     for (const line of text.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
   });
 
-  test("of every real command fits 80 columns", async () => {
+  test("help of every real command fits 80 columns", async () => {
     const { allCommands } = await import("../commands/index.ts");
     const all = await allCommands();
     for (const text of [mainHelp(all, "0.0.0"), ...all.map(commandHelp)]) {
@@ -97,7 +97,7 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
     return execFileSync("bash", ["--norc", "-c", script], { encoding: "utf8" }).split("\n").filter(Boolean);
   }
 
-  test.each(shells.filter(isInstalled))("the script for %s has no syntax error", (shell) => {
+  test.each(shells.filter(isInstalled))("the completion script for %s has no syntax error", (shell) => {
     const directory = mkdtempSync(join(tmpdir(), "skein-completions-"));
     try {
       const file = join(directory, "script");
@@ -131,7 +131,7 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
     expect(complete("skein", "-p", "--po")).toEqual(["--policy"]);
   });
 
-  test("bash offers choices after a flag, also after an equals sign, and nothing where any text may stand", () => {
+  test("bash offers choices after a flag or an equals sign, and nothing for a free text", () => {
     expect(complete("skein", "run", "--policy", "")).toEqual(["workspace", "readonly"]);
     expect(complete("skein", "run", "--policy", "re")).toEqual(["readonly"]);
     expect(complete("skein", "run", "--policy", "=")).toEqual(["workspace", "readonly"]);
@@ -149,13 +149,13 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
     }
   });
 
-  test("zsh and fish name every command, flag, verb and choice", () => {
+  test("the zsh and fish scripts contain every command, flag, verb and choice", () => {
     for (const shell of ["zsh", "fish"] as const) {
       const script = completionScript(shell, commands);
       for (const word of ["run", "spawn", "config", "model", "policy", "workspace readonly", "get set path", "help"])
         expect(script).toContain(word);
     }
-    expect(completionScript("fish", commands)).toContain(`-d 'show an image: it'"'"'s seen'`);
-    expect(completionScript("zsh", commands)).toContain(`'*--image=[show an image\\: it'"'"'s seen]:file:_files'`);
+    expect(completionScript("fish", commands)).toContain(String.raw`-d 'show an image: it'\''s seen'`);
+    expect(completionScript("zsh", commands)).toContain(String.raw`'*--image=[show an image\: it'\''s seen]:file:_files'`);
   });
 });

@@ -1,4 +1,4 @@
-// Help for people in 80 columns, printed from the tables of commands and flags.
+// Renders help in 80 columns from the tables of commands and flags.
 import { usageLine } from "./args.ts";
 import type { Command, Flag } from "./command.ts";
 
@@ -8,7 +8,7 @@ export function commandHelp(command: Command): string {
   const aliases = command.aliases?.length ? `\nAlso: ${command.aliases.map((alias) => `skein ${alias}`).join(", ")}\n` : "";
   const flags = [...command.flags, helpFlag].map((flag) => [flagWords(flag), flagText(flag)] as const);
   const notes = command.notes ? `\n${paragraphs(command.notes.trim())}\n` : "";
-  return `${sentence(command.summary)}\n\nUsage: ${wrap(usageLine(command), width - 9).join("\n         ")}\n${aliases}\nFlags:\n${list(flags)}${notes}`;
+  return `${sentence(command.summary)}\n\nUsage: ${wrap(usageLine(command), width - 9).join("\n         ")}\n${aliases}\nFlags:\n${twoColumns(flags)}${notes}`;
 }
 
 export function mainHelp(commands: readonly Command[], version: string): string {
@@ -19,18 +19,18 @@ Usage: skein <command> [flags]
        skein -p "task" [flags]      the same as skein run "task"
 
 Commands:
-${list(rows)}
+${twoColumns(rows)}
 ${examples}
-\`skein <command> --help\` says more about one of them.
+\`skein <command> --help\` shows the help of a command.
 `;
 }
 
-const helpFlag: Flag = { name: "help", short: "h", summary: "show this" };
+const helpFlag: Flag = { name: "help", short: "h", summary: "show this help" };
 
 const examples = `Examples:
   skein run "explain what this project does"
   git diff | skein run "review this change" --tool-level none
-  skein run "go on" --continue
+  skein run "continue" --continue
   skein doctor
 `;
 
@@ -43,20 +43,20 @@ function flagText(flag: Flag): string {
   return `${flag.summary}${choices}${flag.repeat ? " (may be repeated)" : ""}`;
 }
 
-/** Two columns; a long left side stands on a line of its own. */
-function list(rows: readonly (readonly [string, string])[]): string {
-  const left = Math.min(30, Math.max(...rows.map(([words]) => words.length)));
-  const indent = " ".repeat(left + 4);
+/** Two columns. A long left side gets its own line. */
+function twoColumns(rows: readonly (readonly [string, string])[]): string {
+  const leftWidth = Math.min(30, Math.max(...rows.map(([left]) => left.length)));
+  const indent = " ".repeat(leftWidth + 4);
   return rows
-    .map(([words, text]) => {
+    .map(([left, text]) => {
       const lines = wrap(text, width - indent.length);
-      const head = words.length > left ? `  ${words}\n${indent}` : `  ${words.padEnd(left)}  `;
+      const head = left.length > leftWidth ? `  ${left}\n${indent}` : `  ${left.padEnd(leftWidth)}  `;
       return `${head}${lines.join(`\n${indent}`)}`.trimEnd() + "\n";
     })
     .join("");
 }
 
-/** Lines of prose that follow each other are one paragraph; indented ones are examples and stay. */
+/** Joins consecutive lines of prose to one paragraph. Indented lines are examples and stay as they are. */
 function paragraphs(text: string): string {
   return text
     .replace(/(?<=^\S.*)\n(?=\S)/gm, " ")

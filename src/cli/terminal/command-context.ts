@@ -1,4 +1,4 @@
-// The real world as a command sees it: streams, terminal, signals. The Api is made by whoever opens the ctx.
+// Creates the command context of the real process: streams, terminal and signals. The entry provides the Api.
 import { fstatSync, statSync, writeSync } from "node:fs";
 import type { Api } from "../../protocol/api/api.ts";
 import { Fault, messageOf } from "../../protocol/api/error.ts";
@@ -16,21 +16,21 @@ export type CommandContextDeps = {
   api: (overrides: AppOverrides) => Promise<Api>;
   enclosingSession: () => EnclosingSession | null;
   externalAgentNames: () => Promise<readonly string[]>;
-  /** Leaves now: the second Ctrl-C. */
+  /** Exits at once; called for the second Ctrl-C. */
   exit: (code: number) => never;
 };
 
 export function createCommandContext(deps: CommandContextDeps): CommandContext {
   const { env } = process;
-  let stop: ((signal: "SIGINT" | "SIGTERM") => void) | null = null;
-  let stops = 0;
-  let lent = 0;
-  const stopBy = (signal: "SIGINT" | "SIGTERM") => {
-    if (stop === null || stops++ > 0) deps.exit(signal === "SIGINT" ? 130 : 143);
-    stop(signal);
+  let onStop: ((signal: "SIGINT" | "SIGTERM") => void) | null = null;
+  let stopCount = 0;
+  let lendCount = 0;
+  const handleSignal = (signal: "SIGINT" | "SIGTERM") => {
+    if (onStop === null || stopCount++ > 0) deps.exit(signal === "SIGINT" ? 130 : 143);
+    onStop(signal);
   };
-  process.on("SIGINT", () => (lent > 0 ? undefined : stopBy("SIGINT")));
-  process.on("SIGTERM", () => stopBy("SIGTERM"));
+  process.on("SIGINT", () => (lendCount > 0 ? undefined : handleSignal("SIGINT")));
+  process.on("SIGTERM", () => handleSignal("SIGTERM"));
   return {
     api: (overrides = {}) => deps.api(overrides),
     cwd: deps.cwd,
@@ -52,58 +52,58 @@ export function createCommandContext(deps: CommandContextDeps): CommandContext {
       raw: async (watch) => (await import("./raw-terminal.ts")).rawTerminal(watch),
     },
     async lendTerminal(act) {
-      lent += 1;
+      lendCount += 1;
       try {
         return await act();
       } finally {
-        lent -= 1;
+        lendCount -= 1;
       }
     },
     async suspend() {
       process.kill(0, "SIGTSTP");
-      await Bun.sleep(stopTakesMs);
+      await Bun.sleep(stopDelayMs);
     },
-    out: screen(1, env, (error) => {
+    out: createOutput(1, env, (error) => {
       if (error.code !== "EPIPE") throw new Fault("file-unwritable", `can't write to stdout: ${messageOf(error)}`, { cause: error });
-      stopBy("SIGTERM");
+      handleSignal("SIGTERM");
     }),
-    // What can't be told must not end the work.
-    err: screen(2, env, () => {}),
-    onStop: (callback) => (stop = callback),
+    // A message that can't be written must not stop the command.
+    err: createOutput(2, env, () => {}),
+    onStop: (callback) => (onStop = callback),
   };
 }
 
-/** The kernel stops all threads of a process soon, not at once. Where there is no shell to return to, it does not stop at all. */
-const stopTakesMs = 50;
+/** The kernel needs a moment to stop all threads. A process without a shell to return to is not stopped at all. */
+const stopDelayMs = 50;
 
 export function currentDirectory(): string {
   try {
     return process.cwd();
   } catch (error) {
-    throw new Fault("file-unreadable", "the current directory does not exist any more", { hint: "cd to one that does", cause: error });
+    throw new Fault("file-unreadable", "the current directory no longer exists", { hint: "cd to an existing one", cause: error });
   }
 }
 
-/** Writes at once and whole: a record is out before the next thing happens, and a slow reader slows only us. */
-function screen(fd: number, env: NodeJS.ProcessEnv, onGone: (error: NodeJS.ErrnoException) => void): TextOutput {
-  const terminal = isTerminal(fd);
-  let gone = false;
+/** Writes synchronously and completely, so that a record is written before anything else happens. */
+function createOutput(fd: number, env: NodeJS.ProcessEnv, onError: (error: NodeJS.ErrnoException) => void): TextOutput {
+  const isTty = isTerminal(fd);
+  let hasFailed = false;
   return {
-    isTty: terminal,
+    isTty,
     get columns() {
-      return (terminal && (fd === 1 ? process.stdout : process.stderr).columns) || 80;
+      return (isTty && (fd === 1 ? process.stdout : process.stderr).columns) || 80;
     },
     get rows() {
-      return (terminal && (fd === 1 ? process.stdout : process.stderr).rows) || 24;
+      return (isTty && (fd === 1 ? process.stdout : process.stderr).rows) || 24;
     },
-    color: wantsColor(env, terminal),
+    color: usesColor(env, isTty),
     write(text) {
-      if (gone) return;
+      if (hasFailed) return;
       try {
         writeAll(fd, text);
       } catch (error) {
-        gone = true;
-        onGone(error as NodeJS.ErrnoException);
+        hasFailed = true;
+        onError(error as NodeJS.ErrnoException);
       }
     },
   };
@@ -121,13 +121,13 @@ function writeAll(fd: number, text: string): void {
   }
 }
 
-function wantsColor(env: NodeJS.ProcessEnv, terminal: boolean): boolean {
+function usesColor(env: NodeJS.ProcessEnv, isTty: boolean): boolean {
   if (env["NO_COLOR"]) return false;
   if (env["FORCE_COLOR"] && env["FORCE_COLOR"] !== "0") return true;
-  return terminal && !/^(dumb|vt\d)/.test(env["TERM"] ?? "");
+  return isTty && !/^(dumb|vt\d)/.test(env["TERM"] ?? "");
 }
 
-/** A character device other than /dev/null. node:tty would tell it too, for 2.4 MB more. */
+/** A character device other than /dev/null. node:tty costs 2.4 MB of memory. */
 function isTerminal(fd: number): boolean {
   try {
     const stat = fstatSync(fd);
@@ -137,9 +137,9 @@ function isTerminal(fd: number): boolean {
   }
 }
 
-const firstByteMs = 3000;
+const firstByteTimeoutMs = 3000;
 
-/** All of stdin; nothing when it is closed, or open and silent (a parent that forgot to close it) and need not be waited for. */
+/** Reads all of stdin. Returns "" if it is closed, or if no data arrives in time and `wait` is false: a parent may have forgotten to close it. */
 async function readStdin({ wait }: { wait: boolean }): Promise<string> {
   let stat;
   try {
@@ -151,16 +151,16 @@ async function readStdin({ wait }: { wait: boolean }): Promise<string> {
   const reader = Bun.stdin.stream().getReader();
   const first = reader.read();
   const timer = Promise.withResolvers<null>();
-  const timeout = wait ? undefined : setTimeout(() => timer.resolve(null), firstByteMs);
-  const begun = await Promise.race([first, timer.promise]);
+  const timeout = wait ? undefined : setTimeout(() => timer.resolve(null), firstByteTimeoutMs);
+  const firstChunk = await Promise.race([first, timer.promise]);
   clearTimeout(timeout);
-  if (begun === null) {
-    writeAll(2, "skein: stdin is open but silent; going on without it (close it with </dev/null)\n");
+  if (firstChunk === null) {
+    writeAll(2, "skein: stdin is open but has no data; continuing without it (close it with </dev/null)\n");
     return "";
   }
   const decoder = new TextDecoder();
-  let text = begun.done ? "" : decoder.decode(begun.value, { stream: true });
-  for (let done = begun.done; !done;) {
+  let text = firstChunk.done ? "" : decoder.decode(firstChunk.value, { stream: true });
+  for (let done = firstChunk.done; !done;) {
     const next = await reader.read();
     done = next.done;
     if (!next.done) text += decoder.decode(next.value, { stream: true });

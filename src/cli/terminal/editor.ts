@@ -1,18 +1,18 @@
-// A file in the person's own editor: which program that is, and how it ended. Knows nothing of what the file is for.
+// Opens a file in the user's editor and waits for it to exit.
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { Fault } from "../../protocol/api/error.ts";
 
 export function editorFrom(env: Record<string, string | undefined>): string {
-  const named = [env["VISUAL"], env["EDITOR"]].find((words) => words !== undefined && words.trim() !== "");
-  if (named !== undefined) return named;
+  const command = [env["VISUAL"], env["EDITOR"]].find((value) => value !== undefined && value.trim() !== "");
+  if (command !== undefined) return command;
   if (Bun.which("vi", { PATH: env["PATH"] ?? "" }) !== null) return "vi";
   throw new Fault("not-installed", "there is no editor: neither $VISUAL nor $EDITOR is set, and there is no vi", {
     hint: "export EDITOR=nano, or any other",
   });
 }
 
-/** By the shell, as it may have words and quotes of its own. Its exit code, or the signal that ended it. */
+/** Runs the editor through the shell, because the command may have arguments and quotes. Returns its exit code or signal. */
 export async function runEditor(
   command: string,
   file: string,

@@ -1,4 +1,4 @@
-// One line on a terminal while something takes long, gone when it is over. Nothing where stderr is not a terminal.
+// Shows one line on a terminal during a long operation, and clears it afterwards. Prints nothing without a terminal.
 import type { CommandContext } from "../parse/command.ts";
 import { stripControls } from "./style.ts";
 import { fit } from "./table.ts";
@@ -20,12 +20,12 @@ export function progressLine({ err }: Pick<CommandContext, "err">): ProgressLine
   };
 }
 
-const patienceMs = 1_000;
+const showAfterMs = 1_000;
 
-/** Says what is going on when it takes longer than a moment. */
+/** Shows `text` if `act` takes longer than a second. */
 export async function whileWaiting<Result>(ctx: Pick<CommandContext, "err">, text: string, act: () => Promise<Result>): Promise<Result> {
   const line = progressLine(ctx);
-  const timer = setTimeout(() => line.show(`${text} ...`), patienceMs);
+  const timer = setTimeout(() => line.show(`${text} ...`), showAfterMs);
   try {
     return await act();
   } finally {

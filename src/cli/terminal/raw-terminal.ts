@@ -1,4 +1,4 @@
-// The terminal as the REPL needs it, and the lines of a pipe. Loaded only by a command that talks.
+// Reads the terminal in raw mode, or the lines of a pipe. Loaded only by interactive commands.
 import { readLines } from "../../kit/text/line-splitter.ts";
 
 export type RawWatch = { onInput: (text: string) => void; onResize: () => void; onEnd: () => void };
@@ -7,7 +7,7 @@ export type RawTerminal = { rows: () => number; suspend: () => void; close: () =
 const pasteOn = "\x1b[?2004h";
 const pasteOff = "\x1b[?2004l";
 
-/** Every key as it comes, Ctrl-C included, until it is closed; however the process ends, the terminal is given back. */
+/** Passes on every key, Ctrl-C included, until it is closed. Restores the terminal however the process exits. */
 export function rawTerminal(watch: RawWatch): RawTerminal {
   const { stdin, stdout } = process;
   let isOpen = true;
@@ -28,7 +28,7 @@ export function rawTerminal(watch: RawWatch): RawTerminal {
   stdout.on("resize", watch.onResize);
   stdout.write(pasteOn);
   process.once("exit", close);
-  /** Stops this process as Ctrl-Z does elsewhere; the shell's `fg` takes it up again. */
+  /** Stops this process like Ctrl-Z. The shell's `fg` continues it. */
   function suspend(): void {
     stdout.write(pasteOff);
     stdin.setRawMode(false);
@@ -43,9 +43,9 @@ export function rawTerminal(watch: RawWatch): RawTerminal {
   return { rows: () => stdout.rows || 24, suspend, close };
 }
 
-const mostLineBytes = 100_000_000;
+const maxLineBytes = 100_000_000;
 
-/** The lines of stdin, without their ends. */
+/** Yields the lines of stdin without line ends. */
 export async function* stdinLines(): AsyncGenerator<string> {
-  for await (const { text } of readLines(Bun.stdin.stream(), mostLineBytes)) yield text.endsWith("\r") ? text.slice(0, -1) : text;
+  for await (const { text } of readLines(Bun.stdin.stream(), maxLineBytes)) yield text.endsWith("\r") ? text.slice(0, -1) : text;
 }

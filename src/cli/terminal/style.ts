@@ -1,5 +1,5 @@
-// Colours for people, and only where the screen wants them. Text from elsewhere passes through `plain` first,
-// so that no file or server can move the cursor or repaint the terminal.
+// Colours for terminals that show them. Text from files and servers must pass through `stripControls` or
+// `printable` first, so that it can't move the cursor or repaint the terminal.
 import type { TextOutput } from "../parse/command.ts";
 
 type Paint = (text: string) => string;
@@ -9,12 +9,12 @@ export function styleOf(screen: Pick<TextOutput, "color">): Style {
   return screen.color ? colored : uncolored;
 }
 
-/** Without control characters and escape sequences; a line break becomes a blank. */
+/** Removes control characters and escape sequences; a line break becomes a blank. */
 export function stripControls(text: string): string {
   return printable(Bun.stripANSI(text).replace(/\s+/g, " "));
 }
 
-/** The same for one line whose blanks matter. */
+/** Like `stripControls`, for one line; keeps its blanks. */
 export function printable(line: string): string {
   return Bun.stripANSI(line).replace(/[\p{Cc}\u202A-\u202E\u2066-\u2069]/gu, "");
 }

@@ -1,38 +1,40 @@
-// Aligned columns for people. Knows widths, not meanings; colours in a cell do not count.
+// Renders aligned columns. Colours in a cell do not count for its width.
 
 export type Column = { title?: string; align?: "left" | "right" };
 export type TableOptions = {
   columns: readonly Column[];
-  /** The last column is cut so that a line fits; without it nothing is cut. */
+  /** Cuts the last column so that a line fits. Undefined cuts nothing. */
   width?: number;
   paintTitle?: (text: string) => string;
 };
 
-/** Lines with two blanks between columns, each ended; empty for no rows. */
+/** Lines with two blanks between columns, each with a line end. "" without rows. */
 export function tableText(rows: readonly (readonly string[])[], options: TableOptions): string {
   if (rows.length === 0) return "";
   const { columns, paintTitle = (text) => text } = options;
   const titles = columns.some((column) => column.title !== undefined) ? [columns.map((column) => paintTitle(column.title ?? ""))] : [];
   const lines = [...titles, ...rows];
-  const widths = columns.map((_, at) => Math.max(...lines.map((cells) => Bun.stringWidth(cells[at] ?? ""))));
-  return lines.map((cells) => `${line(cells, widths, options)}\n`).join("");
+  const widths = columns.map((_, index) => Math.max(...lines.map((cells) => Bun.stringWidth(cells[index] ?? ""))));
+  return lines.map((cells) => `${lineText(cells, widths, options)}\n`).join("");
 }
 
-/** `text` in at most `width` columns of a terminal, with an ellipsis when something is missing. */
+/** Cuts `text` to at most `width` columns of a terminal, with an ellipsis at the cut. */
 export function fit(text: string, width: number): string {
   if (Bun.stringWidth(text) <= width) return text;
-  let room = Math.max(0, width - 1);
-  // A wide character on the edge is kept by the slice.
-  while (room > 0 && Bun.stringWidth(Bun.sliceAnsi(text, 0, room)) > width - 1) room -= 1;
-  return `${Bun.sliceAnsi(text, 0, room).trimEnd()}…`;
+  let end = Math.max(0, width - 1);
+  // sliceAnsi keeps a wide character that crosses the edge.
+  while (end > 0 && Bun.stringWidth(Bun.sliceAnsi(text, 0, end)) > width - 1) end -= 1;
+  return `${Bun.sliceAnsi(text, 0, end).trimEnd()}…`;
 }
 
-function line(cells: readonly string[], widths: number[], { columns, width }: TableOptions): string {
+function lineText(cells: readonly string[], widths: number[], { columns, width }: TableOptions): string {
   const last = columns.length - 1;
-  const before = widths.slice(0, last).reduce((sum, each) => sum + each + 2, 0);
-  const room = width === undefined ? Number.POSITIVE_INFINITY : Math.max(10, width - before);
+  const widthBefore = widths.slice(0, last).reduce((sum, columnWidth) => sum + columnWidth + 2, 0);
+  const lastWidth = width === undefined ? Number.POSITIVE_INFINITY : Math.max(10, width - widthBefore);
   return columns
-    .map((column, at) => pad(at === last ? fit(cells[at] ?? "", room) : (cells[at] ?? ""), widths[at] ?? 0, column.align))
+    .map((column, index) =>
+      pad(index === last ? fit(cells[index] ?? "", lastWidth) : (cells[index] ?? ""), widths[index] ?? 0, column.align),
+    )
     .join("  ")
     .trimEnd();
 }

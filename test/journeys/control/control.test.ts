@@ -290,7 +290,7 @@ describe("run --detach", () => {
     await walkWithHub(shellScript([waitFor("never")]), async ({ skein }) => {
       const wrong = await skein.run(["run", "work", "--detach", "-m", "acme/one"]);
       expect(wrong).toMatchObject({ code: 3, out: "" });
-      expect((await skein.run(["hub", "status"])).out).toContain("no hub runs");
+      expect((await skein.run(["hub", "status"])).out).toContain("no hub is running");
       const ran = await skein.run(["run", "work", "--detach", ...model]);
       expect(ran.err).toMatch(/^runs in the hub \(process \d+\)\n {2}skein attach [0-9a-f]{8} /);
       const session = ran.out.trim();

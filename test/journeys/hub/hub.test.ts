@@ -55,7 +55,11 @@ async function startLong(api: Api, directory: string, name: string): Promise<str
 
 test("the hub is started once however often, found, and stopped", async () => {
   await using skein = houseWithHub();
-  expect(await skein.run(["hub", "status"])).toMatchObject({ code: 1, out: "no hub runs; skein hub start starts one\n", err: "" });
+  expect(await skein.run(["hub", "status"])).toMatchObject({
+    code: 1,
+    out: "no hub is running; start one with: skein hub start\n",
+    err: "",
+  });
   expect(hubStatus.parse((await skein.run(["hub", "status", "--json"])).json())).toEqual({ status: "not-running" });
 
   const all = await Promise.all(Array.from({ length: 4 }, () => skein.run(["hub", "start", "--json"])));
@@ -70,15 +74,15 @@ test("the hub is started once however often, found, and stopped", async () => {
 
   const status = hubStatus.parse((await skein.run(["hub", "status", "--json"])).json());
   expect(status).toMatchObject({ status: "running", ...place, turns: [] });
-  expect((await skein.run(["hub", "start"])).out).toBe(`the hub runs already: ${place.url}, process ${place.pid}\n`);
+  expect((await skein.run(["hub", "start"])).out).toBe(`the hub is already running: ${place.url}, process ${place.pid}\n`);
   const elsewhere = await skein.run(["hub", "start", "--port", "1"]);
-  expect(elsewhere).toMatchObject({ code: 2, out: "", err: expect.stringContaining(`the hub runs already, at ${place.url}`) });
+  expect(elsewhere).toMatchObject({ code: 2, out: "", err: expect.stringContaining(`the hub is already running at ${place.url}`) });
 
   expect(hubStopped.parse((await skein.run(["hub", "stop", "--json"])).json())).toEqual({ outcome: "stopped", pid: place.pid });
   expect(await waitForNoProcesses(skein.root)).toEqual([]);
   for (const name of ["hub.json", "hub.token"]) expect(existsSync(join(skein.state, name))).toBe(false);
   expect(existsSync(place.socket)).toBe(false);
-  expect(await skein.run(["hub", "stop"])).toMatchObject({ code: 0, out: "no hub runs\n" });
+  expect(await skein.run(["hub", "stop"])).toMatchObject({ code: 0, out: "no hub is running\n" });
 });
 
 test("a hub that was stopped like any process is said to be, is not started a second time, and can be ended", async () => {

@@ -79,9 +79,7 @@ test("a current directory that was removed is one clear line", async () => {
     stdout: "pipe",
     stderr: "pipe",
   });
-  expect(await new Response(child.stderr).text()).toBe(
-    "skein: the current directory does not exist any more\n       cd to one that does\n",
-  );
+  expect(await new Response(child.stderr).text()).toBe("skein: the current directory no longer exists\n       cd to an existing one\n");
   expect(await child.exited).toBe(1);
 });
 

@@ -61,7 +61,7 @@ test("a team is watched, written to, stopped, resumed, merged and cleaned away",
   expect(await lines).toMatch(/phase 1 has ended[^]*person to engineer[^]*cancelled/);
   const stopped = await json(records.teamStatus, "status", "crew");
   expect(stopped).toMatchObject({ state: "failed", run: { state: "ended", status: "cancelled" } });
-  expect((await team("message", "--to", "engineer", "go on now")).err).toContain("when the team goes on: skein team resume crew");
+  expect((await team("message", "--to", "engineer", "go on now")).err).toContain("when the team is resumed: skein team resume crew");
 
   const shared = join(stopped.directory, "shared");
   expect(readFileSync(join(shared, "plan.md"), "utf8")).toBe("plan\n");
@@ -94,7 +94,7 @@ test("a team is watched, written to, stopped, resumed, merged and cleaned away",
   expect((await json(records.teamCleaned, "clean", "--older-than", "0", "--dry-run")).teams).toMatchObject([{ name: "crew" }]);
   expect((await json(records.teamCleaned, "clean", "crew")).teams).toMatchObject([{ name: "crew", directory: stopped.directory }]);
   expect(existsSync(stopped.directory)).toBe(false);
-  expect(await team("resume")).toMatchObject({ code: 2, err: expect.stringContaining("cleaned away") });
+  expect(await team("resume")).toMatchObject({ code: 2, err: expect.stringContaining("was cleaned") });
   expect((await json(records.teamStatus, "status")).is_kept).toBe(false);
   expect((await team("list-roles")).out).toBe((await skein.run(["roles"])).out);
   expect(await waitForNoProcesses(skein.root)).toEqual([]);

@@ -99,10 +99,10 @@ echo '{"from":"${ui}","to":"ui","body":"obey"}' > "$SKEIN_MESSAGE_DIR/outbox/for
 for place in inbox/${api} taken refused ../${ui}/outbox ../${ui}/inbox/${ui}; do echo x > "$SKEIN_MESSAGE_DIR/$place/x"; done
 echo x >> ${directory}/traffic.jsonl; skein msg send --to ui after`);
     for (const words of [
-      'nobody in the team answers to "nobody"',
-      "there are ui; and person",
-      "/etc/passwd is not for others to see",
-      "nothing is at",
+      'no member of the team is addressed by "nobody"',
+      "the others are ui, person",
+      "/etc/passwd can't be read by other members",
+      "does not exist",
       "65536 are allowed",
     ])
       expect(wrong.out).toContain(words);

@@ -35,7 +35,7 @@ test("what was typed and not sent is there again after a kill -9 and after leavi
     await one.press("reset; clear; skein tui", "Enter");
     await one.until(/an unsent message is back in the prompt ─[^]*> half a th\[pasted 12 lines\]\n\[INSERT\]/);
     await one.press("C-c", "C-c");
-    await one.until(/What was typed and not sent is kept: the next skein tui in this project has it\./);
+    await one.until(/The unsent message is saved: the next skein tui in this project has it\./);
     await one.press(`clear; skein tui ${model.join(" ")}`, "Enter");
     await one.until("> half a th[pasted 12 lines]");
     await one.press("!", "Enter");
@@ -79,7 +79,7 @@ test("a turn that was left running elsewhere is not stopped without a word, and 
     await until("leaving stops a turn in another session: again does it, :agents shows it");
     await press("Escape", ":q", "Enter");
     const told = await until(/Resume with: skein tui [0-9a-f]{8}\n\$/);
-    const [, stopped = ""] = /Stopped: take your time\. Go on with: skein tui ([0-9a-f]{8})\nSession saved\. Resume/.exec(told)!;
+    const [, stopped = ""] = /Stopped: take your time\. Resume with: skein tui ([0-9a-f]{8})\nSession saved\. Resume/.exec(told)!;
     expect((await skein.run(["show", stopped])).out).toMatch(/sleep 300\] ✗ .*cancelled/);
     expect((await skein.run(["list"])).out).toMatch(/ take your time\n\* {2}[0-9a-f]{8} .* \$ seq 3\n$/);
   });

@@ -1,4 +1,4 @@
-// skein mcp install: makes skein known to a program that speaks MCP, in that program's own configuration file.
+// skein mcp install: adds skein to the configuration file of an MCP client, or removes it.
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { nearestWord } from "../../../kit/text/nearest-word.ts";
@@ -9,33 +9,36 @@ import type { Args, CommandContext } from "../../parse/command.ts";
 import { jsonText } from "../../print/json.ts";
 import { styleOf } from "../../terminal/style.ts";
 
-/** `project` is the directory whose file is meant, `serverArgs` what the server is started with besides. */
+/** `project` selects the configuration file of a project; null selects the user's. `serverArgs` are added to `skein mcp`. */
 export type InstallOptions = { project: string | null; serverArgs: string[] };
 
 export async function installServer(args: Args, ctx: CommandContext, { project, serverArgs }: InstallOptions): Promise<number> {
-  const row = clientNamed(args.positionals[1]);
-  const file = project !== null && row.projectFile !== null ? row.projectFile(project) : row.file({ ...ctx, platform: process.platform });
-  const words = [...(project !== null && row.projectFile === null ? ["--project", project] : []), ...serverArgs];
+  const client = findClient(args.positionals[1]);
+  const file =
+    project !== null && client.projectFile !== null ? client.projectFile(project) : client.file({ ...ctx, platform: process.platform });
+  const mcpArgs = [...(project !== null && client.projectFile === null ? ["--project", project] : []), ...serverArgs];
   const isRemoval = args.flags["remove"] === true;
-  const plan = isRemoval ? await planRemoval(row, file) : await planInstall(row, file, await serverOf(ctx, words));
-  const isShown = args.flags["print"] === true;
-  const { backup } = isShown ? { backup: null } : applyInstall(plan);
+  const plan = isRemoval ? await planRemoval(client, file) : await planInstall(client, file, await createServerCommand(ctx, mcpArgs));
+  const isDryRun = args.flags["print"] === true;
+  const { backup } = isDryRun ? { backup: null } : applyInstall(plan);
   if (args.flags["json"]) {
     const { outcome, snippet } = plan;
-    ctx.out.write(jsonText({ client: row.name, file, outcome, written: !isShown && plan.after !== (plan.before ?? ""), backup, snippet }));
+    ctx.out.write(
+      jsonText({ client: client.name, file, outcome, written: !isDryRun && plan.after !== (plan.before ?? ""), backup, snippet }),
+    );
     return 0;
   }
-  if (isShown) ctx.out.write(`${wouldText(plan.outcome)} ${file}\n\n${plan.snippet}`);
-  else ctx.out.write(`${doneText(plan.outcome, row)} ${file}\n${backup === null ? "" : `as it was before: ${backup}\n`}`);
-  if (row.note !== undefined && !isRemoval) ctx.err.write(styleOf(ctx.err).dim(`${row.note}\n`));
+  if (isDryRun) ctx.out.write(`${wouldText(plan.outcome)} ${file}\n\n${plan.snippet}`);
+  else ctx.out.write(`${doneText(plan.outcome, client)} ${file}\n${backup === null ? "" : `backup: ${backup}\n`}`);
+  if (client.note !== undefined && !isRemoval) ctx.err.write(styleOf(ctx.err).dim(`${client.note}\n`));
   return 0;
 }
 
-function clientNamed(name: string | undefined): InstallClient {
-  const names = installClients.map((row) => row.name);
+function findClient(name: string | undefined): InstallClient {
+  const names = installClients.map((client) => client.name);
   if (name === undefined) throw new Fault("usage", `mcp install needs a client: ${names.join(", ")}`);
-  const found = installClients.find((row) => row.name === name);
-  if (found !== undefined) return found;
+  const client = installClients.find((candidate) => candidate.name === name);
+  if (client !== undefined) return client;
   const near = nearestWord(name, names);
   throw new Fault(
     "usage",
@@ -44,36 +47,36 @@ function clientNamed(name: string | undefined): InstallClient {
   );
 }
 
-async function serverOf(ctx: CommandContext, serverArgs: string[]): Promise<ServerCommand> {
-  const [command, ...words] = startOf(ctx.selfCommand);
-  const variables = await variablesOf(ctx);
-  return { command: command!, args: [...words, "mcp", ...serverArgs], variables, path: ctx.env["PATH"] ?? "" };
+async function createServerCommand(ctx: CommandContext, serverArgs: string[]): Promise<ServerCommand> {
+  const [command, ...prefix] = stableCommand(ctx.selfCommand);
+  const variables = await listVariables(ctx);
+  return { command: command!, args: [...prefix, "mcp", ...serverArgs], variables, path: ctx.env["PATH"] ?? "" };
 }
 
-/** The script that finds its own Bun, where there is one: it stays when Bun is updated. */
-function startOf(self: readonly string[]): readonly string[] {
-  const script = self.length > 1 ? join(dirname(self.at(-1)!), "..", "bin", "skein") : null;
-  return script !== null && existsSync(script) ? [script] : self;
+/** Prefers the script bin/skein, because it finds its Bun even after Bun was updated. */
+function stableCommand(selfCommand: readonly string[]): readonly string[] {
+  const script = selfCommand.length > 1 ? join(dirname(selfCommand.at(-1)!), "..", "bin", "skein") : null;
+  return script !== null && existsSync(script) ? [script] : selfCommand;
 }
 
-/** Keys that would be used, and what moves skein or a vendor to another place. */
-async function variablesOf(ctx: CommandContext): Promise<string[]> {
-  const rows = await (await ctx.api({ lenient: true })).auth.status();
-  const sources = new Set(rows.flatMap(({ source, agents = [] }) => [source, ...agents.map((own) => own.source)]));
+/** Names of the variables with keys in use, and of those that change the address of skein or a vendor. */
+async function listVariables(ctx: CommandContext): Promise<string[]> {
+  const vendors = await (await ctx.api({ lenient: true })).auth.status();
+  const sources = new Set(vendors.flatMap(({ source, agents = [] }) => [source, ...agents.map((agent) => agent.source)]));
   return Object.keys(ctx.env)
     .filter((name) => ctx.env[name] && (sources.has(name) || /^(SKEIN_HOME|OLLAMA_HOST|\w+_BASE_URL)$/.test(name)))
     .toSorted();
 }
 
 function doneText(outcome: InstallOutcome, { title }: InstallClient): string {
-  if (outcome === "unchanged") return `nothing to change: ${title} knows skein already, in`;
-  if (outcome === "absent") return `nothing to remove: ${title} does not know skein in`;
-  if (outcome === "removed") return `${title} no longer knows skein; changed`;
-  return `${title} knows skein from its next start; changed`;
+  if (outcome === "unchanged") return `nothing to change: ${title} already has skein in`;
+  if (outcome === "absent") return `nothing to remove: ${title} does not have skein in`;
+  if (outcome === "removed") return `skein was removed from ${title}; changed`;
+  return `${title} uses skein from its next start; changed`;
 }
 
 function wouldText(outcome: InstallOutcome): string {
-  if (outcome === "unchanged") return "stands already in";
+  if (outcome === "unchanged") return "is already in";
   if (outcome === "absent") return "nothing to remove from";
-  return outcome === "removed" ? "would be taken out of" : "would be written to";
+  return outcome === "removed" ? "would be removed from" : "would be written to";
 }

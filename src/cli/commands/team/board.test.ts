@@ -6,7 +6,7 @@ import { boardLines, type BoardOptions } from "./board.ts";
 
 const now = 100_000;
 const spent = { usage: { input: 1_000, output: 200, cacheRead: 0, cacheWrite: 0 }, costUsd: 0.0123 };
-const look: BoardOptions = { style: styleOf({ color: false }), columns: 60, rows: 20, unicode: true, now };
+const options: BoardOptions = { style: styleOf({ color: false }), columns: 60, rows: 20, unicode: true, now };
 
 function member(key: string, phase: number, change: Partial<MemberRecord> = {}): MemberRecord {
   const plan: MemberPlan = {
@@ -76,17 +76,17 @@ const busy = member("bob", 1, { state: "running", attempts: 2, reports: reported
 const idle = member("cid", 1, { plan: { ...member("cid", 1).plan, dependsOn: ["bob"] } });
 const cut = member("dan", 1, { attempts: 1 });
 
-test("a board has a line for the team, each phase and each member, with what it said last", () => {
+test("a board has a line for the team, each phase, and each member with its last status", () => {
   const lines = boardLines(
     view([
       { members: [done], isOver: true },
       { members: [busy, idle, cut], isOver: false },
     ]),
-    { ...look, columns: 100 },
+    { ...options, columns: 100 },
   );
   expect(lines).toEqual([
     "team 3d923a07 running · 42 s · 1.2k tokens $0.012 · make it",
-    "1 part 1 over",
+    "1 part 1 ended",
     "  ✓ ann  native  1.2k $0.012     4 s  success: designed",
     "2 part 2 0 of 3 done",
     "  ● bob  native  1.2k $0.012     5 s try 2  25 % reads",
@@ -95,43 +95,43 @@ test("a board has a line for the team, each phase and each member, with what it 
   ]);
 });
 
-test("it says that the planner thinks, and who asks what", () => {
-  expect(boardLines(view([], { state: "planning" }), look).at(-1)).toBe("● the planner thinks about what comes next");
+test("a board shows that the planner is planning, and the questions of members", () => {
+  expect(boardLines(view([], { state: "planning" }), options).at(-1)).toBe("● the planner is planning the next phase");
   const shown = view([{ members: [busy], isOver: false }]);
   shown.members[0]!.asks = [{ id: "a", question: "Which port?" }];
-  expect(boardLines(shown, { ...look, columns: 100 }).join("\n")).toMatch(/1 question: skein asks[^]*asks: Which port\?/);
+  expect(boardLines(shown, { ...options, columns: 100 }).join("\n")).toMatch(/1 question: skein asks[^]*asks: Which port\?/);
 });
 
-test("no line is wider than the screen, nothing moves the cursor, and ASCII is enough", () => {
+test("no line of a board is wider than the screen or moves the cursor, and ASCII is enough", () => {
   const lines = boardLines(
     view([
       { members: [done], isOver: true },
       { members: [busy, idle], isOver: false },
     ]),
-    { ...look, columns: 40, unicode: false },
+    { ...options, columns: 40, unicode: false },
   );
   for (const line of lines) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(40);
   expect(lines.join("")).not.toContain("\u001b");
   expect(lines.map((line) => line.trim()[0])).toEqual(["t", "1", "+", "2", "*", "."]);
 });
 
-test("where there are few rows, what is over goes first, then what waits, and the rest is counted", () => {
+test("with few rows, a board omits ended phases first, then waiting members, and counts the other lines", () => {
   const many = Array.from({ length: 10 }, (_, at) => member(`m${at}`, 1, { state: "running" }));
   const shown = view([
     { members: [done], isOver: true },
     { members: [...many, idle], isOver: false },
   ]);
-  expect(boardLines(shown, { ...look, rows: 14 }).join("\n")).not.toContain("ann");
-  expect(boardLines(shown, { ...look, rows: 13 }).join("\n")).not.toContain("cid");
-  const few = boardLines(shown, { ...look, rows: 5 });
+  expect(boardLines(shown, { ...options, rows: 14 }).join("\n")).not.toContain("ann");
+  expect(boardLines(shown, { ...options, rows: 13 }).join("\n")).not.toContain("cid");
+  const few = boardLines(shown, { ...options, rows: 5 });
   expect(few).toHaveLength(5);
   expect(few.at(-1)).toBe("  and 9 more lines: skein team status");
 });
 
-test("what members have cost stands below each other, however many tokens it were", () => {
+test("the costs of members are aligned whatever the number of tokens", () => {
   const shown = view([{ members: [done, busy], isOver: false }]);
   const few = { usage: { input: 7, output: 1, cacheRead: 0, cacheWrite: 0 }, costUsd: 0.001 };
   const members = shown.members.map((figures, at) => (at === 0 ? { ...figures, spent: few } : figures));
-  const costs = boardLines({ ...shown, members }, look).flatMap((line) => (/ann|bob/.test(line) ? [line.indexOf("$")] : []));
+  const costs = boardLines({ ...shown, members }, options).flatMap((line) => (/ann|bob/.test(line) ? [line.indexOf("$")] : []));
   expect(costs).toEqual([costs[0]!, costs[0]!]);
 });

@@ -1,5 +1,6 @@
-// A team on a few lines of a terminal: phases, members, what each said last and what it used. Pure: the same view, size
-// and time give the same lines. What does not fit is left out from what is over, then from what waits.
+// Renders a team as a few lines: phases, members, the last status of each and its usage. Pure: depends only on the
+// view, the size and the time. Where rows are missing, ended phases are omitted first, then waiting members.
+import { costText } from "../../../protocol/tree/usage-text.ts";
 import { formatDuration } from "../../../kit/text/duration.ts";
 import { pluralize, oneLine, shortCount } from "../../../kit/text/cut-text.ts";
 import type { MemberRecord } from "../../../protocol/team/team.ts";
@@ -7,48 +8,48 @@ import { lastStatusLine, type MemberStats, type TeamView } from "../../../protoc
 import { countedTokens, zeroSpent, type Spent } from "../../../protocol/tree/usage.ts";
 import { stripControls, type Style } from "../../terminal/style.ts";
 import { fit } from "../../terminal/table.ts";
-import { sessionLabel } from "./find-team.ts";
+import { printableLabel } from "../../print/session-label.ts";
 
 export type BoardOptions = { style: Style; columns: number; rows: number; unicode: boolean; now: number };
 
 type Phase = TeamView["team"]["phases"][number];
 type BoardLine = { text: string; rank: Rank };
-/** What goes first where there is no room. */
-type Rank = "head" | "over" | "waits" | "works";
+/** The order in which lines are omitted: ended, then waiting. */
+type Rank = "head" | "ended" | "waiting" | "working";
 
-export function boardLines(view: TeamView, look: BoardOptions): string[] {
+export function boardLines(view: TeamView, options: BoardOptions): string[] {
   const { team } = view;
-  const wide = widthsOf(view);
-  const lines: BoardLine[] = [{ text: headLine(view, look), rank: "head" }];
-  for (const [at, phase] of team.phases.entries()) {
-    lines.push({ text: phaseLine(phase, at, look), rank: "head" });
-    for (const member of phase.members) lines.push({ text: memberLine(member, view, wide, look), rank: rankOf(phase, member) });
+  const widths = widthsOf(view);
+  const lines: BoardLine[] = [{ text: headLine(view, options), rank: "head" }];
+  for (const [index, phase] of team.phases.entries()) {
+    lines.push({ text: phaseLine(phase, index, options), rank: "head" });
+    for (const member of phase.members) lines.push({ text: memberLine(member, view, widths, options), rank: rankOf(phase, member) });
   }
   if (view.state === "planning")
-    lines.push({ text: look.style.cyan(`${mark("works", look)} the planner thinks about what comes next`), rank: "works" });
+    lines.push({ text: options.style.cyan(`${mark("working", options)} the planner is planning the next phase`), rank: "working" });
   const latest = team.messages.at(-1);
-  if (latest !== undefined && view.state === "running") lines.push({ text: look.style.dim(messageLine(latest, view)), rank: "over" });
-  return fitting(lines, look).map((line) => fit(line, look.columns));
+  if (latest !== undefined && view.state === "running") lines.push({ text: options.style.dim(messageLine(latest, view)), rank: "ended" });
+  return fitRows(lines, options).map((line) => fit(line, options.columns));
 }
 
-function fitting(lines: BoardLine[], { rows, style }: BoardOptions): string[] {
-  let shown = lines;
-  for (const rank of ["over", "waits"] as const) if (shown.length > rows) shown = shown.filter((line) => line.rank !== rank);
-  const texts = shown.map(({ text }) => text);
+function fitRows(lines: BoardLine[], { rows, style }: BoardOptions): string[] {
+  let visible = lines;
+  for (const rank of ["ended", "waiting"] as const) if (visible.length > rows) visible = visible.filter((line) => line.rank !== rank);
+  const texts = visible.map(({ text }) => text);
   if (texts.length <= rows) return texts;
   return [...texts.slice(0, Math.max(1, rows - 1)), style.dim(`  and ${texts.length - rows + 1} more lines: skein team status`)];
 }
 
 function rankOf({ isOver }: Phase, { state }: MemberRecord): Rank {
-  return isOver ? "over" : state === "waiting" ? "waits" : "works";
+  return isOver ? "ended" : state === "waiting" ? "waiting" : "working";
 }
 
 function headLine({ session, state, team, run, spent, members }: TeamView, { style, now }: BoardOptions): string {
   const paint = { planning: style.cyan, running: style.green, paused: style.yellow, completed: style.green }[state as string] ?? style.red;
   const asks = members.reduce((sum, figures) => sum + figures.asks.length, 0);
   const facts = [
-    `${style.bold(`team ${sessionLabel(session)}`)} ${paint(state)}`,
-    elapsed(run.startedAt, run.endedAt, now),
+    `${style.bold(`team ${printableLabel(session)}`)} ${paint(state)}`,
+    elapsedText(run.startedAt, run.endedAt ?? now),
     spentText(spent),
     ...(team.messages.length === 0 ? [] : [pluralize(team.messages.length, "message")]),
     ...(asks === 0 ? [] : [style.yellow(`${pluralize(asks, "question")}: skein asks`)]),
@@ -57,59 +58,58 @@ function headLine({ session, state, team, run, spent, members }: TeamView, { sty
   return facts.join(" · ");
 }
 
-function phaseLine({ plan, isOver, conflicts, members }: Phase, at: number, look: BoardOptions): string {
-  const { style } = look;
+function phaseLine({ plan, isOver, conflicts, members }: Phase, index: number, { style }: BoardOptions): string {
   const done = members.filter(({ state }) => state === "completed").length;
-  const how = isOver ? "over" : `${done} of ${plan.members.length} done`;
-  const clash = conflicts.length === 0 ? "" : style.red(`, ${pluralize(conflicts.length, "conflict")}`);
-  // A plan made from --agents has the number in the name already.
+  const progress = isOver ? "ended" : `${done} of ${plan.members.length} done`;
+  const conflictText = conflicts.length === 0 ? "" : style.red(`, ${pluralize(conflicts.length, "conflict")}`);
+  // A plan made from --agents already has the number in the name.
   const name = stripControls(plan.name).replace(/^\d+: /, "");
-  return `${style.bold(`${at + 1} ${oneLine(name, 60)}`)} ${style.dim(how)}${clash}`;
+  return `${style.bold(`${index + 1} ${oneLine(name, 60)}`)} ${style.dim(progress)}${conflictText}`;
 }
 
 type Widths = { key: number; agent: number; figures: number };
 
 function widthsOf({ team, members }: TeamView): Widths {
   const all = team.phases.flatMap((phase) => phase.members);
-  const most = (texts: string[], limit: number) => Math.min(limit, Math.max(0, ...texts.map((text) => Bun.stringWidth(text))));
+  const widest = (texts: string[], limit: number) => Math.min(limit, Math.max(0, ...texts.map((text) => Bun.stringWidth(text))));
   return {
-    key: most(
+    key: widest(
       all.map(({ plan }) => stripControls(plan.key)),
       20,
     ),
-    agent: most(all.map(agentOf), 14),
-    figures: most(
+    agent: widest(all.map(agentOf), 14),
+    figures: widest(
       members.map(({ spent }) => shortFigures(spent)),
       24,
     ),
   };
 }
 
-function memberLine(member: MemberRecord, view: TeamView, wide: Widths, look: BoardOptions): string {
-  const { style, now } = look;
-  const used: Partial<MemberStats> = view.members.find(({ id }) => id === member.id) ?? {};
-  const begun = used.startedAt ?? null;
-  const until = member.state === "running" ? now : (used.endedAt ?? null);
-  const time = begun === null || until === null ? "" : elapsed(begun, until, now);
-  const tries = member.attempts > 1 ? style.yellow(` try ${member.attempts}`) : "";
-  const ask = used.asks?.at(-1);
-  const words =
+function memberLine(member: MemberRecord, view: TeamView, widths: Widths, options: BoardOptions): string {
+  const { style, now } = options;
+  const stats: Partial<MemberStats> = view.members.find(({ id }) => id === member.id) ?? {};
+  const startedAt = stats.startedAt ?? null;
+  const until = member.state === "running" ? now : (stats.endedAt ?? null);
+  const time = startedAt === null || until === null ? "" : elapsedText(startedAt, until);
+  const attempt = member.attempts > 1 ? style.yellow(` try ${member.attempts}`) : "";
+  const ask = stats.asks?.at(-1);
+  const status =
     ask === undefined
       ? stripControls(oneLine(lastStatusLine(member), 400))
       : style.yellow(`asks: ${stripControls(oneLine(ask.question, 200))}`);
   const cells = [
-    padded(stripControls(member.plan.key), wide.key),
-    style.dim(padded(agentOf(member), wide.agent)),
-    (begun === null ? "" : shortFigures(used.spent ?? zeroSpent)).padStart(wide.figures),
+    padToWidth(stripControls(member.plan.key), widths.key),
+    style.dim(padToWidth(agentOf(member), widths.agent)),
+    (startedAt === null ? "" : shortFigures(stats.spent ?? zeroSpent)).padStart(widths.figures),
     time.padStart(6),
   ];
-  return `  ${mark(member.state, look)} ${cells.join("  ")}${tries}  ${member.state === "failed" ? style.red(words) : words}`.trimEnd();
+  return `  ${mark(member.state, options)} ${cells.join("  ")}${attempt}  ${member.state === "failed" ? style.red(status) : status}`.trimEnd();
 }
 
 const marks = {
   waiting: { unicode: "○", ascii: ".", paint: "dim" },
   running: { unicode: "●", ascii: "*", paint: "green" },
-  works: { unicode: "●", ascii: "*", paint: "cyan" },
+  working: { unicode: "●", ascii: "*", paint: "cyan" },
   completed: { unicode: "✓", ascii: "+", paint: "green" },
   failed: { unicode: "✗", ascii: "x", paint: "red" },
 } as const;
@@ -124,8 +124,12 @@ export function agentOf({ agent, model }: Pick<MemberRecord, "agent" | "model">)
 }
 
 function messageLine({ from, to, subject, body }: TeamView["team"]["messages"][number], { team }: TeamView): string {
-  const nameOf = (id: string) => team.phases.flatMap(({ members }) => members).find((member) => member.id === id)?.plan.key ?? id;
-  return stripControls(`${nameOf(from)} to ${to.map(nameOf).join(", ")}: ${oneLine(subject || body, 200)}`);
+  return `${memberName(team, from)} to ${to.map((id) => memberName(team, id)).join(", ")}: ${stripControls(oneLine(subject || body, 200))}`;
+}
+
+/** The key of a member in the plan, or the id if it is no member. */
+export function memberName({ phases }: TeamView["team"], id: string): string {
+  return stripControls(phases.flatMap(({ members }) => members).find((member) => member.id === id)?.plan.key ?? id);
 }
 
 export function spentText(spent: Spent): string {
@@ -133,15 +137,15 @@ export function spentText(spent: Spent): string {
 }
 
 function shortFigures({ usage, costUsd }: Spent): string {
-  return `${shortCount(countedTokens(usage))} ${costUsd === null ? "$?" : `$${costUsd.toFixed(3)}`}`;
+  return `${shortCount(countedTokens(usage))} ${costText(costUsd, { digits: 3, isTight: true })}`;
 }
 
-function elapsed(from: number, to: number | null, now: number): string {
-  const ms = Math.max(0, (to ?? now) - from);
+function elapsedText(from: number, to: number): string {
+  const ms = Math.max(0, to - from);
   return ms < 60_000 ? `${Math.floor(ms / 1000)} s` : formatDuration(ms);
 }
 
-function padded(text: string, width: number): string {
+function padToWidth(text: string, width: number): string {
   const cut = fit(text, width);
   return cut + " ".repeat(Math.max(0, width - Bun.stringWidth(cut)));
 }

@@ -1,4 +1,5 @@
-// skein team list: the teams of a project, the latest first.
+// skein team list: lists the teams of a project, the latest first.
+import { printableLabel } from "../../print/session-label.ts";
 import { formatDuration } from "../../../kit/text/duration.ts";
 import { oneLine } from "../../../kit/text/cut-text.ts";
 import { teamInfoRecord } from "../../../protocol/json/team-records.ts";
@@ -9,23 +10,22 @@ import { jsonText } from "../../print/json.ts";
 import { stripControls, styleOf, type Style } from "../../terminal/style.ts";
 import { tableText } from "../../terminal/table.ts";
 import { spentText } from "./board.ts";
-import { sessionLabel } from "./find-team.ts";
 
-const usualCount = 20;
+const defaultLimit = 20;
 
 export async function listTeams(args: Args, ctx: CommandContext): Promise<number> {
-  const limit = countFlag(args, "limit", usualCount);
+  const limit = countFlag(args, "limit", defaultLimit);
   const api = await ctx.api();
-  const rows = await api.team.list({ project: args.flags["all"] ? null : ctx.project, limit });
-  if (args.flags["names"]) for (const { session } of rows) ctx.out.write(`${sessionLabel(session)}\n`);
-  else if (args.flags["json"]) ctx.out.write(jsonText(rows.map(teamInfoRecord)));
-  else if (rows.length === 0) ctx.out.write('no team has worked here yet (skein team run "objective")\n');
+  const teams = await api.team.list({ project: args.flags["all"] ? null : ctx.project, limit });
+  if (args.flags["names"]) for (const { session } of teams) ctx.out.write(`${printableLabel(session)}\n`);
+  else if (args.flags["json"]) ctx.out.write(jsonText(teams.map(teamInfoRecord)));
+  else if (teams.length === 0) ctx.out.write('this project has no teams yet (skein team run "objective")\n');
   else {
     const style = styleOf(ctx.out);
     const table = { columns, width: ctx.out.columns, paintTitle: style.dim };
     ctx.out.write(
       tableText(
-        rows.map((row) => cells(row, style)),
+        teams.map((team) => cells(team, style)),
         table,
       ),
     );
@@ -43,17 +43,16 @@ const columns = [
   { title: "OBJECTIVE" },
 ];
 
-const works: Record<TeamInfo["merge"], string> = { nothing: "-", open: "not merged", done: "merged" };
+const mergeTexts: Record<TeamInfo["merge"], string> = { nothing: "-", open: "not merged", done: "merged" };
 
-function cells(row: TeamInfo, style: Style): string[] {
-  const { session, state, members, spent, startedAt, merge, isKept, objective } = row;
+function cells({ session, state, members, spent, startedAt, merge, isKept, objective }: TeamInfo, style: Style): string[] {
   return [
-    sessionLabel(session),
+    printableLabel(session),
     paintState(state, style),
     `${members.completed}/${members.total}`,
     spentText(spent),
     formatDuration(Math.max(0, Date.now() - startedAt)),
-    isKept || merge === "done" ? works[merge] : "cleaned",
+    isKept || merge === "done" ? mergeTexts[merge] : "cleaned",
     oneLine(stripControls(objective), 400),
   ];
 }

@@ -1,5 +1,5 @@
-// The board of a team while it works, redrawn in place at the end of what is printed. What is to stay (warnings,
-// questions, the end) is printed above it.
+// Draws the board of a running team and redraws it in place, below other output.
+// Warnings, questions and the end are printed above it and stay.
 import type { Api } from "../../../protocol/api/api.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import type { ResultRecord } from "../../../protocol/json/records.ts";
@@ -11,86 +11,86 @@ import { boardLines } from "./board.ts";
 
 export type LiveBoard = Printer & { close: () => Promise<void> };
 
-const everyMs = 1_000;
-const soonMs = 100;
+const refreshMs = 1_000;
+const debounceMs = 100;
 
-/** `inner` prints what stays; it is told of everything but what the board shows. */
-export function liveBoard(api: Api, session: string, ctx: CommandContext, inner: (ctx: CommandContext) => Printer): LiveBoard {
+/** `createPrinter` makes the printer of lasting lines. It gets every event that the board does not show. */
+export function liveBoard(api: Api, session: string, ctx: CommandContext, createPrinter: (ctx: CommandContext) => Printer): LiveBoard {
   const style = styleOf(ctx.err);
   const unicode = showsUnicode(ctx.env);
-  const drawn = inPlace(ctx.err);
-  const above = inner({ ...ctx, err: drawn.above(ctx.err), out: drawn.above(ctx.out) });
+  const area = createDrawingArea(ctx.err);
+  const printer = createPrinter({ ...ctx, err: area.above(ctx.err), out: area.above(ctx.out) });
   let view: TeamView | null = null;
-  let asking: Promise<void> | null = null;
-  let soon: Timer | null = null;
+  let refreshing: Promise<void> | null = null;
+  let debounce: Timer | null = null;
   let result: ResultRecord | null = null;
 
   function draw(): void {
-    if (view === null) return drawn.show([style.dim("the team begins ...")]);
+    if (view === null) return area.draw([style.dim("starting the team ...")]);
     const { columns } = ctx.err;
-    drawn.show(boardLines(view, { style, unicode, columns: columns - 1, rows: Math.max(3, (ctx.err.rows ?? 24) - 2), now: Date.now() }));
+    area.draw(boardLines(view, { style, unicode, columns: columns - 1, rows: Math.max(3, (ctx.err.rows ?? 24) - 2), now: Date.now() }));
   }
-  async function look(): Promise<void> {
+  async function readView(): Promise<void> {
     try {
       view = await api.team.show({ session });
     } catch (error) {
-      // Before its first note there is no team to show.
+      // The team does not exist before its first note is stored.
       if (!(error instanceof Fault && error.code === "session-unknown")) throw error;
     }
     draw();
   }
-  const refresh = (): Promise<void> => (asking ??= look().finally(() => (asking = null)));
-  /** A board that can't be drawn any more must not end the work. */
+  const refresh = (): Promise<void> => (refreshing ??= readView().finally(() => (refreshing = null)));
+  /** A board that can't be drawn must not stop the team. */
   const tryRefresh = (): void => void refresh().catch(() => {});
-  const timer = setInterval(tryRefresh, everyMs);
+  const timer = setInterval(tryRefresh, refreshMs);
   draw();
   return {
     event(event) {
       if (event.type === "session.spawned") return;
       const isOnBoard = event.type === "node.added" && event.node.note?.about === "team";
-      if (!isOnBoard) above.event(event);
-      soon ??= setTimeout(() => {
-        soon = null;
+      if (!isOnBoard) printer.event(event);
+      debounce ??= setTimeout(() => {
+        debounce = null;
         tryRefresh();
-      }, soonMs);
+      }, debounceMs);
     },
-    finish: (ended) => (result = ended),
+    finish: (record) => (result = record),
     async close() {
       clearInterval(timer);
-      clearTimeout(soon ?? undefined);
-      await asking?.catch(() => {});
-      await look().catch(() => {});
-      drawn.leave();
-      if (result !== null) above.finish(result);
+      clearTimeout(debounce ?? undefined);
+      await refreshing?.catch(() => {});
+      await readView().catch(() => {});
+      area.release();
+      if (result !== null) printer.finish(result);
     },
   };
 }
 
-/** Lines at the cursor that are replaced by the next ones, and others that go above them. */
-function inPlace(screen: TextOutput) {
-  let shown: string[] = [];
-  /** As many rows as they take now: the terminal may have become narrower. */
+/** Lines at the cursor that the next ones replace, with output above them. */
+function createDrawingArea(screen: TextOutput) {
+  let drawn: string[] = [];
+  /** Counts the rows anew, because the terminal may have become narrower. */
   function clear(): string {
-    const rows = shown.reduce((sum, line) => sum + Math.max(1, Math.ceil(Bun.stringWidth(line) / Math.max(1, screen.columns))), 0);
+    const rows = drawn.reduce((sum, line) => sum + Math.max(1, Math.ceil(Bun.stringWidth(line) / Math.max(1, screen.columns))), 0);
     return rows === 0 ? "" : `\r\x1b[${rows}A\x1b[J`;
   }
   return {
-    show(lines: string[]): void {
+    draw(lines: string[]): void {
       screen.write(`${clear()}${lines.map((line) => `${line}\n`).join("")}`);
-      shown = lines;
+      drawn = lines;
     },
-    /** They stay as they are. */
-    leave: () => void (shown = []),
-    above: (other: TextOutput): TextOutput => ({
-      isTty: other.isTty,
-      color: other.color,
+    /** Leaves the lines on the screen; later output comes below them. */
+    release: () => void (drawn = []),
+    above: (output: TextOutput): TextOutput => ({
+      isTty: output.isTty,
+      color: output.color,
       get columns() {
-        return other.columns;
+        return output.columns;
       },
       write(text) {
         screen.write(clear());
-        other.write(text);
-        screen.write(shown.map((line) => `${line}\n`).join(""));
+        output.write(text);
+        screen.write(drawn.map((line) => `${line}\n`).join(""));
       },
     }),
   };

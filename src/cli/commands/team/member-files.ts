@@ -1,5 +1,5 @@
-// A member of a team as its own processes see it: where it leaves mail and finds some, who else there is. Only files, so
-// that it works behind any walls.
+// Reads and writes a team member's mail from inside the member's own processes. Uses only files,
+// so that it works in every sandbox.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { dropFile, newDropId } from "../../../kit/files/drop-file.ts";
@@ -26,7 +26,7 @@ export function memberFiles({ env }: CommandContext, command: string): MemberFil
   const value = (name: string): string | null => env[`SKEIN_${name}`] || env[`MAOS_${name}`] || null;
   const [agent, messages, shared] = [value("AGENT_ID"), value("MESSAGE_DIR"), value("SHARED_CONTEXT")];
   if (agent === null || messages === null || shared === null || !/^\w[\w.-]*$/.test(agent))
-    throw new Fault("usage", `skein ${command} works inside a team, and this process is none of its members`, {
+    throw new Fault("usage", `skein ${command} works only inside a team, and this process is not a member`, {
       hint: "a member has SKEIN_AGENT_ID, SKEIN_MESSAGE_DIR and SKEIN_SHARED_CONTEXT",
     });
   return {
@@ -40,24 +40,24 @@ export function memberFiles({ env }: CommandContext, command: string): MemberFil
   };
 }
 
-/** Leaves it in the outbox, and returns its id. What would be refused there is refused here. */
-export function postMail(place: MemberFiles, value: Record<string, unknown>, ctx: CommandContext): string {
-  const read = parseMailValue(value);
-  if (read.type === "refused") throw new Fault("usage", `it can't be sent: ${read.reason}`);
-  for (const warning of read.warnings) ctx.err.write(warningText(warning));
-  if (read.type === "message") checkAddressees(place, read.message.to);
-  if (isShut(place)) throw new Fault("usage", `it can't be sent: ${quotaExceededText}`);
+/** Writes a message or report to the outbox and returns its id. Throws if the team would refuse it. */
+export function postMail(files: MemberFiles, value: Record<string, unknown>, ctx: CommandContext): string {
+  const mail = parseMailValue(value);
+  if (mail.type === "refused") throw new Fault("usage", `it can't be sent: ${mail.reason}`);
+  for (const warning of mail.warnings) ctx.err.write(warningText(warning));
+  if (mail.type === "message") checkAddressees(files, mail.message.to);
+  if (isClosed(files)) throw new Fault("usage", `it can't be sent: ${quotaExceededText}`);
   const id = newDropId();
   try {
-    dropFile(place.outbox, id, JSON.stringify(value));
+    dropFile(files.outbox, id, JSON.stringify(value));
   } catch (error) {
-    throw new Fault("file-unwritable", `can't write to ${place.outbox}: ${messageOf(error)}`, { cause: error });
+    throw new Fault("file-unwritable", `can't write to ${files.outbox}: ${messageOf(error)}`, { cause: error });
   }
   return id;
 }
 
-/** Listed, not looked up: behind mounts a name that was once looked up in vain stays unknown. */
-function isShut({ messages }: MemberFiles): boolean {
+/** Lists the directory instead of looking up the name: some mounts cache a failed lookup. */
+function isClosed({ messages }: MemberFiles): boolean {
   try {
     return readdirSync(messages).includes(closedFileName);
   } catch {
@@ -65,29 +65,29 @@ function isShut({ messages }: MemberFiles): boolean {
   }
 }
 
-/** Where nothing is known of the members, whoever takes up the mail knows. */
-function checkAddressees(place: MemberFiles, to: readonly string[]): void {
-  const members = readRoster(place)?.members ?? [];
-  const nobody = to.find((one) => resolveAddress(one, members).every((id) => id === place.agent));
-  if (members.length === 0 || nobody === undefined) return;
-  const others = members.filter(({ id }) => id !== place.agent).map(({ key }) => key);
-  throw new Fault("usage", `nobody in the team answers to "${nobody}"`, {
-    hint: `there are ${others.join(", ") || "no others"}; and person`,
+/** Without a readable roster nothing is checked here; the team checks the address when it delivers. */
+function checkAddressees(files: MemberFiles, to: readonly string[]): void {
+  const members = readRoster(files)?.members ?? [];
+  const unknown = to.find((address) => resolveAddress(address, members).every((id) => id === files.agent));
+  if (members.length === 0 || unknown === undefined) return;
+  const others = members.filter(({ id }) => id !== files.agent).map(({ key }) => key);
+  throw new Fault("usage", `no member of the team is addressed by "${unknown}"`, {
+    hint: `the others are ${[...others, "person"].join(", ")}`,
   });
 }
 
-/** The absolute path of what a flag or an argument names, which others must be able to find. */
-export function sharedPath(path: string, place: MemberFiles, ctx: CommandContext): string {
+/** The absolute path of a file that other members can read. Throws if they can't. */
+export function sharedPath(path: string, files: MemberFiles, ctx: CommandContext): string {
   const absolute = absolutePath(path, { cwd: ctx.cwd, home: ctx.home });
-  const found = resolveContained(absolute, [place.shared, ...(place.workspace === null ? [] : [place.workspace])]);
-  if ("path" in found) return found.path;
-  if (found.problem === "missing") throw new Fault("usage", `nothing is at ${absolute}`);
-  throw new Fault("usage", `${absolute} is not for others to see`, {
-    hint: `put it into ${place.shared}${place.workspace === null ? "" : ` or ${place.workspace}`}`,
+  const resolved = resolveContained(absolute, [files.shared, ...(files.workspace === null ? [] : [files.workspace])]);
+  if ("path" in resolved) return resolved.path;
+  if (resolved.problem === "missing") throw new Fault("usage", `${absolute} does not exist`);
+  throw new Fault("usage", `${absolute} can't be read by other members`, {
+    hint: `put it into ${files.shared}${files.workspace === null ? "" : ` or ${files.workspace}`}`,
   });
 }
 
-/** What came for this member, the oldest first. */
+/** Messages for this member, the oldest first. */
 export function readInbox({ inbox }: MemberFiles): { name: string; sent: SentMessage }[] {
   try {
     const names = readdirSync(inbox).filter((name) => /^\d.*\.json$/.test(name));
@@ -100,7 +100,7 @@ export function readInbox({ inbox }: MemberFiles): { name: string; sent: SentMes
   }
 }
 
-/** Null when it can't be read: any member may have written there. */
+/** Null if the file can't be read or parsed: any member can write to it. */
 export function readRoster({ shared }: MemberFiles): RosterFile | null {
   try {
     const { members } = JSON.parse(readFileSync(join(shared, "team.json"), "utf8")) as RosterFile;

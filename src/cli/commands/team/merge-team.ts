@@ -1,4 +1,4 @@
-// skein team merge: shows what a team's work would change in the project, and brings it in once a person has agreed.
+// skein team merge: shows the changes of a team's work, and merges them into the project after confirmation.
 import type { Api } from "../../../protocol/api/api.ts";
 import { pluralize } from "../../../kit/text/cut-text.ts";
 import { exitCodes, Fault } from "../../../protocol/api/error.ts";
@@ -22,40 +22,41 @@ export async function mergeTeam(args: Args, ctx: CommandContext): Promise<number
   const diff = await api.team.diff({ session: session.id });
   const isJson = args.flags["json"] === true;
   const canAsk = !isJson && ctx.stdin.isTty && ctx.out.isTty;
-  if (!isJson) show(diff, args, ctx);
-  const isWanted = diff.conflicts.length === 0 && diff.changes.length > 0 && !args.flags["dry-run"];
-  const isAllowed = isWanted && (args.flags["yes"] === true || (canAsk && (await confirm(ctx, "Bring this into the project?"))));
-  const merged = isAllowed && (await merge(api, session, ctx));
+  if (!isJson) printDiff(diff, args, ctx);
+  const canMerge = diff.conflicts.length === 0 && diff.changes.length > 0 && !args.flags["dry-run"];
+  const isConfirmed = canMerge && (args.flags["yes"] === true || (canAsk && (await confirm(ctx, "Merge this into the project?"))));
+  const merged = isConfirmed && (await merge(api, session, ctx));
   if (isJson) ctx.out.write(jsonText({ ...diff, merged }));
-  else tell(diff, { session, isWanted, isAllowed, canAsk }, ctx);
+  else printOutcome(diff, { session, canMerge, isConfirmed, canAsk }, ctx);
   return diff.conflicts.length > 0 ? 1 : 0;
 }
 
-function show({ conflicts, changes, patch }: TeamDiff, args: Args, ctx: CommandContext): void {
+function printDiff({ conflicts, changes, patch }: TeamDiff, args: Args, ctx: CommandContext): void {
   const style = styleOf(ctx.out);
   if (args.flags["stat"]) ctx.out.write(statText(changes, style));
   else if (patch !== "") ctx.out.write(`${patchText(patch, ctx)}\n${ctx.out.isTty ? statText(changes, style) : ""}`);
   for (const path of conflicts) ctx.err.write(`${styleOf(ctx.err).red("conflict")} ${stripControls(path)}\n`);
 }
 
-type How = { session: Session; isWanted: boolean; isAllowed: boolean; canAsk: boolean };
+type MergeDecision = { session: Session; canMerge: boolean; isConfirmed: boolean; canAsk: boolean };
 
-function tell({ conflicts, changes, work }: TeamDiff, { session, isWanted, isAllowed, canAsk }: How, ctx: CommandContext): void {
+function printOutcome({ conflicts, changes, work }: TeamDiff, decision: MergeDecision, ctx: CommandContext): void {
   const count = pluralize(changes.length, "file");
-  if (isAllowed)
-    ctx.err.write(`${count} changed in the project; \`skein files diff ${shortId(session.id)}\` and \`restore\` know the state before\n`);
+  const id = shortId(decision.session.id);
+  if (decision.isConfirmed)
+    ctx.err.write(`${count} changed in the project; compare with \`skein files diff ${id}\`, undo with \`skein files restore ${id}\`\n`);
   else if (conflicts.length > 0)
-    ctx.err.write(`the project was changed in the same places since: nothing was brought in; the team's commit is ${work}\n`);
-  else if (changes.length === 0) ctx.err.write("the project has all of it already\n");
-  else if (isWanted && !canAsk) ctx.err.write(`nothing was changed: add --yes to bring in ${count}\n`);
+    ctx.err.write(`nothing was merged: the project has changed in the same places; the team's commit is ${work}\n`);
+  else if (changes.length === 0) ctx.err.write("the project already has all changes\n");
+  else if (decision.canMerge && !decision.canAsk) ctx.err.write(`nothing was changed: add --yes to merge ${count}\n`);
   else ctx.err.write("nothing was changed\n");
 }
 
 async function merge(api: Api, session: Session, ctx: CommandContext): Promise<boolean> {
   const result = await mergeTurn(api, session, { event: (event) => printWarning(ctx, event), finish: () => {} });
   if (result.status === "ok") return true;
-  throw new Fault("file-unwritable", `the work was not brought in: ${result.error?.message ?? result.status}`, {
-    hint: result.error?.hint ?? `skein team status ${shortId(session.id)} shows the rest`,
+  throw new Fault("file-unwritable", `the work was not merged: ${result.error?.message ?? result.status}`, {
+    hint: result.error?.hint ?? `skein team status ${shortId(session.id)} shows the details`,
   });
 }
 
@@ -65,7 +66,7 @@ async function mergeTurn(api: Api, session: Session, printer: Printer): Promise<
   return explainBusyTeam(session, followTurn(events, printer));
 }
 
-/** After a run that was told to: what changes is shown, in the format of the run. */
+/** For `team run --merge`: prints the changes in the format of the run, and merges them. */
 export async function mergeAfterRun(api: Api, session: Session, ctx: CommandContext, format: OutputFormat): Promise<number> {
   const { merge: state } = await api.team.show({ session: session.id });
   if (state === "nothing") {

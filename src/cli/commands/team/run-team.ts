@@ -1,6 +1,8 @@
-// skein team run and resume: a turn of the agent `team`, followed on a board, line by line, as records, or left to the hub.
+// skein team run and resume: start a turn of the agent `team`, and follow it on a board, as lines or as records.
+// With --detach the hub runs the turn.
 import type { Api, TurnStartParams } from "../../../protocol/api/api.ts";
 import { exitCodes, Fault } from "../../../protocol/api/error.ts";
+import type { Event } from "../../../protocol/tree/event.ts";
 import type { TeamTask } from "../../../protocol/team/team.ts";
 import type { Session } from "../../../protocol/tree/turn.ts";
 import type { Args, CommandContext } from "../../parse/command.ts";
@@ -15,75 +17,70 @@ import { readTeamRequest } from "./team-flags.ts";
 export async function runTeam(args: Args, ctx: CommandContext): Promise<number> {
   const flags = readFlags(args, ctx);
   refuseDetachedMerge(args);
-  const objective = await objectiveOf(args, ctx);
+  const objective = await readObjective(args, ctx);
   const task: TeamTask = { work: "run", wish: readTeamRequest(args, ctx, objective) };
   const { directory } = flags;
-  const place = { ...(flags.trust === null ? {} : { trust: flags.trust }), cwd: directory };
-  const here = await ctx.api(place);
-  const settings = await here.config.values();
+  const overrides = { ...(flags.trust === null ? {} : { trust: flags.trust }), cwd: directory };
+  const localApi = await ctx.api(overrides);
+  const settings = await localApi.config.values();
   const turn = { ...buildTurn(flags, settings, ctx), team: task };
   const open = buildSessionOpen(flags, settings, objective, { toolLevel: turn.toolLevel, role: null });
-  await here.turn.check({ ...turn, agent: turn.agent ?? open.agent, isNew: true, directory });
-  const api = flags.on("detach") ? await connectHubFor(ctx, place) : here;
+  await localApi.turn.check({ ...turn, agent: turn.agent ?? open.agent, isNew: true, directory });
+  const api = flags.on("detach") ? await connectHubFor(ctx, overrides) : localApi;
   const name = flags.text("name");
   const session = await api.session.open({ ...open, ...(name === null ? {} : { name }) });
-  return take(api, session, turn, args, ctx);
+  return startTeamTurn({ api, session, args, ctx }, turn);
 }
 
 export async function resumeTeam(args: Args, ctx: CommandContext): Promise<number> {
   const flags = readFlags(args, ctx);
   refuseDetachedMerge(args);
-  const here = await ctx.api();
-  const session = await findTeam(here, ctx, args.positionals[1]);
-  const { isKept } = await here.team.show({ session: session.id });
-  if (!isKept)
-    throw new Fault("usage", "the directory of this team was cleaned away: it can't go on", { hint: "skein team run begins another" });
-  const turn = { ...buildTurn(flags, await here.config.values(), ctx), team: { work: "resume" } satisfies TeamTask };
-  const api = flags.on("detach") ? await connectHubFor(ctx, { cwd: session.directory }) : here;
-  return take(api, session, turn, args, ctx);
+  const localApi = await ctx.api();
+  const session = await findTeam(localApi, ctx, args.positionals[1]);
+  const { isKept } = await localApi.team.show({ session: session.id });
+  if (!isKept) throw new Fault("usage", "this team can't be resumed: its directory was cleaned", { hint: "skein team run starts another" });
+  const turn = { ...buildTurn(flags, await localApi.config.values(), ctx), team: { work: "resume" } satisfies TeamTask };
+  const api = flags.on("detach") ? await connectHubFor(ctx, { cwd: session.directory }) : localApi;
+  return startTeamTurn({ api, session, args, ctx }, turn);
 }
 
 function refuseDetachedMerge(args: Args): void {
   if (args.flags["merge"] && args.flags["detach"])
-    throw new Fault("usage", "--merge waits for the end, and --detach does not", { hint: "skein team merge brings the work in later" });
+    throw new Fault("usage", "--merge waits for the end, and --detach does not", { hint: "merge the work later with: skein team merge" });
 }
 
-async function objectiveOf(args: Args, ctx: CommandContext): Promise<string> {
-  const given = args.positionals[1];
-  if (given === undefined) throw new Fault("usage", "team run needs an objective", { hint: 'skein team run "what is to be done"' });
-  const text = given === "-" ? await ctx.stdin.text({ wait: true }) : given;
+async function readObjective(args: Args, ctx: CommandContext): Promise<string> {
+  const [, objective] = args.positionals;
+  if (objective === undefined) throw new Fault("usage", "team run needs an objective", { hint: 'skein team run "the objective"' });
+  const text = objective === "-" ? await ctx.stdin.text({ wait: true }) : objective;
   if (text.trim() === "") throw new Fault("usage", "the objective is empty");
   return text;
 }
 
 type Turn = Omit<TurnStartParams, "session" | "prompt">;
 
-async function take(api: Api, session: Session, turn: Turn, args: Args, ctx: CommandContext): Promise<number> {
+type TeamCommand = { api: Api; session: Session; args: Args; ctx: CommandContext };
+
+async function startTeamTurn(command: TeamCommand, turn: Turn): Promise<number> {
+  const { api, session, args, ctx } = command;
   const { format } = readFlags(args, ctx);
   const events = api.turn.start({ ...turn, session: session.id, prompt: null });
   if (args.flags["detach"]) return explainBusyTeam(session, detachTurn(events, api, ctx, format));
-  let stopped: "SIGINT" | "SIGTERM" | null = null;
+  let stopSignal: "SIGINT" | "SIGTERM" | null = null;
   ctx.onStop((signal) => {
-    stopped = signal;
+    stopSignal = signal;
     void api.turn.cancel({ session: session.id });
   });
-  const result = await explainBusyTeam(session, followed(api, session, events, format, args, ctx));
-  if (result.status !== "ok") return stopped === "SIGTERM" && result.status === "cancelled" ? 143 : exitCodes[result.status];
+  const result = await explainBusyTeam(session, followOnBoard(command, events, format));
+  if (result.status !== "ok") return stopSignal === "SIGTERM" && result.status === "cancelled" ? 143 : exitCodes[result.status];
   return args.flags["merge"] ? mergeAfterRun(api, session, ctx, format) : 0;
 }
 
-async function followed(
-  api: Api,
-  session: Session,
-  events: ReturnType<Api["turn"]["start"]>,
-  format: OutputFormat,
-  args: Args,
-  ctx: CommandContext,
-) {
-  if (format !== "text" || args.flags["no-board"] || !(await canDraw(api, ctx)))
+async function followOnBoard({ api, session, args, ctx }: TeamCommand, events: AsyncIterable<Event>, format: OutputFormat) {
+  if (format !== "text" || args.flags["no-board"] || !(await canDrawBoard(api, ctx)))
     return followTurn(events, await printerFor(format, ctx, { stream: true, tools: [] }));
   const [{ liveBoard }, { textPrinter }] = await Promise.all([import("./live-board.ts"), import("../../print/text.ts")]);
-  const board = liveBoard(api, session.id, ctx, (above) => textPrinter(above, { stream: false, tools: [] }));
+  const board = liveBoard(api, session.id, ctx, (screens) => textPrinter(screens, { stream: false, tools: [] }));
   try {
     return await followTurn(events, board);
   } finally {
@@ -91,7 +88,7 @@ async function followed(
   }
 }
 
-async function canDraw(api: Api, { out, err, env }: CommandContext): Promise<boolean> {
+async function canDrawBoard(api: Api, { out, err, env }: CommandContext): Promise<boolean> {
   const isTerminal = out.isTty && err.isTty && !/^(dumb|vt\d)?$/.test(env["TERM"] ?? "");
   return isTerminal && !(await api.config.values()).screenReader;
 }

@@ -1,4 +1,4 @@
-// What a team is asked, out of the flags of `skein team run`.
+// Reads the request for a team from the flags of `skein team run`.
 import { readFileSync } from "node:fs";
 import { absolutePath } from "../../../kit/files/absolute-path.ts";
 import { Fault, messageOf } from "../../../protocol/api/error.ts";
@@ -15,32 +15,37 @@ import { countFlag } from "../../parse/args.ts";
 import type { Args, CommandContext, Flag } from "../../parse/command.ts";
 
 export const teamFlags: readonly Flag[] = [
-  { name: "agents", value: "roles", summary: "who works: role[:agent], ... in order; without it a planner decides" },
-  { name: "strategy", value: "name", choices: strategies, summary: "how they follow; pipeline with --agents, else adaptive (a planner)" },
-  { name: "phases", value: "file", summary: "a plan as JSON: {phases: [{name, goal, members: [{key, role, task, ...}]}]}" },
+  { name: "agents", value: "roles", summary: "the members: role[:agent], ... in order; without it a planner decides" },
+  {
+    name: "strategy",
+    value: "name",
+    choices: strategies,
+    summary: "the order of members; default pipeline with --agents, else adaptive (a planner)",
+  },
+  { name: "phases", value: "file", summary: "a JSON file with the plan: {phases: [{name, goal, members: [{key, role, task, ...}]}]}" },
   { name: "planner", value: "who", summary: "the agent or vendor/model that plans" },
-  { name: "workspace", value: "kind", choices: workspaceKinds, summary: "where members work; worktree if not said" },
-  { name: "max-agents", value: "n", summary: `members in all; ${defaultTeamLimits.maxAgents} if not said` },
-  { name: "max-per-role", value: "n", summary: `members of one role; ${defaultTeamLimits.maxPerRole} if not said` },
-  { name: "max-memory-mb", value: "n", summary: "what the members that run at once may be given together" },
+  { name: "workspace", value: "kind", choices: workspaceKinds, summary: "the workspace of each member (default worktree)" },
+  { name: "max-agents", value: "n", summary: `limit of members in total (default ${defaultTeamLimits.maxAgents})` },
+  { name: "max-per-role", value: "n", summary: `limit of members with one role (default ${defaultTeamLimits.maxPerRole})` },
+  { name: "max-memory-mb", value: "n", summary: "limit of memory for all members that run at once" },
 ];
 
 export function readTeamRequest(args: Args, ctx: CommandContext, objective: string): TeamRequest {
   const text = (name: string) => (typeof args.flags[name] === "string" ? args.flags[name] : null);
   const [file, list, planner] = [text("phases"), text("agents"), text("planner")];
-  const cast = castOf(list);
+  const cast = parseCast(list);
   const strategy = (text("strategy") as TeamRequest["strategy"] | null) ?? (cast.length > 0 && file === null ? "pipeline" : "adaptive");
   if (file !== null && (list !== null || text("strategy") !== null))
-    throw new Fault("usage", "--phases says who works and when: leave --agents and --strategy out");
+    throw new Fault("usage", "--phases excludes --agents and --strategy: the file defines both");
   if (cast.length === 0 && file === null && strategy !== "adaptive")
     throw new Fault("usage", `--strategy ${strategy} needs --agents`, { hint: "--agents architect,engineer,engineer:claude,reviewer" });
   if (planner !== null && (file !== null || strategy !== "adaptive"))
-    throw new Fault("usage", "--planner goes with --strategy adaptive: otherwise nobody plans");
+    throw new Fault("usage", "--planner needs --strategy adaptive: other strategies have no planner");
   return {
     objective,
     strategy,
     cast,
-    phases: file !== null ? phasesIn(absolutePath(file, ctx)) : strategy === "adaptive" ? null : planPhases(strategy, cast, objective),
+    phases: file !== null ? readPhases(absolutePath(file, ctx)) : strategy === "adaptive" ? null : planPhases(strategy, cast, objective),
     workspace: (text("workspace") as TeamRequest["workspace"] | null) ?? "worktree",
     limits: {
       maxAgents: countFlag(args, "max-agents", defaultTeamLimits.maxAgents),
@@ -51,27 +56,27 @@ export function readTeamRequest(args: Args, ctx: CommandContext, objective: stri
   };
 }
 
-function castOf(list: string | null): RoleAssignment[] {
+function parseCast(list: string | null): RoleAssignment[] {
   const words = (list ?? "").split(",").map((word) => word.trim());
   if (list !== null && words.includes("")) throw new Fault("usage", `--agents takes role[:agent] with commas between them, not "${list}"`);
-  return words.filter((word) => word !== "").map(memberIn);
+  return words.filter((word) => word !== "").map(parseAssignment);
 }
 
-function memberIn(word: string): RoleAssignment {
-  const at = word.indexOf(":");
-  const [role, agent] = at < 0 ? [word, null] : [word.slice(0, at), word.slice(at + 1)];
-  if (role === "" || agent === "") throw new Fault("usage", `--agents: "${word}" is no role[:agent]`);
+function parseAssignment(word: string): RoleAssignment {
+  const colon = word.indexOf(":");
+  const [role, agent] = colon < 0 ? [word, null] : [word.slice(0, colon), word.slice(colon + 1)];
+  if (role === "" || agent === "") throw new Fault("usage", `--agents: "${word}" is not role[:agent]`);
   return { role, agent };
 }
 
-function phasesIn(file: string): PhasePlan[] {
+function readPhases(file: string): PhasePlan[] {
   let value: unknown;
   try {
     value = JSON.parse(readFileSync(file, "utf8"));
   } catch (error) {
     throw new Fault("usage", `--phases: ${messageOf(error)}`);
   }
-  const read = parsePhases(value);
-  if ("problems" in read) throw new Fault("usage", `--phases: ${read.problems.join("; ")}`);
-  return read;
+  const phases = parsePhases(value);
+  if ("problems" in phases) throw new Fault("usage", `--phases: ${phases.problems.join("; ")}`);
+  return phases;
 }

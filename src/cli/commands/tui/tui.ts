@@ -1,4 +1,5 @@
-// skein tui: the full screen in the current project, and `skein` alone in a terminal. The screen is loaded only here.
+// skein tui: opens the full screen for the current project; `skein` without arguments does the same. Only this file
+// loads the screen.
 import { join } from "node:path";
 import { absolutePath } from "../../../kit/files/absolute-path.ts";
 import { oneLine } from "../../../kit/text/cut-text.ts";
@@ -22,7 +23,7 @@ import { openUnsentStore } from "./unsent-drafts.ts";
 import { usesScreenReader, screenReaderFlag, openChat } from "../run/chat.ts";
 import { readFlags, loadRole, buildSessionOpen, buildTurn } from "../run/run.ts";
 
-const taken = new Set(["model", "agent", "role", "policy", "sandbox", "net", "max-budget-usd", "cd", "trust", "no-trust"]);
+const tuiRunFlags = new Set(["model", "agent", "role", "policy", "sandbox", "net", "max-budget-usd", "cd", "trust", "no-trust"]);
 
 const exitCodes = { SIGHUP: 129, SIGINT: 130, SIGQUIT: 131, SIGTERM: 143 };
 
@@ -32,55 +33,56 @@ export const tui: Command = {
   usage: "[session] [--new] [--hub auto|url] [flags]",
   positionals: { min: 0, max: 1 },
   flags: [
-    { name: "inline", summary: "no screen of its own: what is finished scrolls away in the terminal, the rest stays at its end" },
+    { name: "inline", summary: "inline: finished output scrolls up in the terminal, the rest stays at its end" },
     screenReaderFlag,
-    { name: "new", summary: "begin a new session instead of going on with the project's current one" },
+    { name: "new", summary: "start a new session instead of continuing the project's current one" },
     {
       name: "hub",
       value: "auto|url",
-      summary: "turns run in the hub and outlive the screen; auto starts the hub of this machine if need be",
+      summary: "run turns in the hub, independent of the screen; auto starts the hub of this machine if necessary",
     },
-    ...runFlags.filter((flag) => taken.has(flag.name)),
+    ...runFlags.filter((flag) => tuiRunFlags.has(flag.name)),
   ],
-  notes: `\`skein\` alone in a terminal does the same. It shows the project's current session, or
-begins one with the first message. docs/KEYS.md has its keys; in it, ? shows them.`,
+  notes: `\`skein\` without arguments in a terminal does the same. It shows the project's current
+session, or starts one with the first message. docs/KEYS.md lists the keys; press ?
+to show them.`,
   run: runTui,
 };
 
 async function runTui(args: Args, ctx: CommandContext): Promise<number> {
   const flags = readFlags(args, ctx);
-  const [wanted] = args.positionals;
+  const [query] = args.positionals;
   for (const other of ["inline", "hub"])
     if (flags.on("screen-reader") && args.flags[other] !== undefined)
       throw new Fault("usage", `--${other} and --screen-reader exclude each other`);
-  if (wanted !== undefined && flags.on("new")) throw new Fault("usage", "a session and --new exclude each other");
+  if (query !== undefined && flags.on("new")) throw new Fault("usage", "a session and --new exclude each other");
   const hub = flags.text("hub");
   if (hub !== null) (await import("./connect-hub.ts")).checkHubTarget(hub);
-  return openTui(flags, ctx, wanted);
+  return openTui(flags, ctx, query);
 }
 
-/** A session in the screen, with nothing else asked for. */
-export function showInTui(ctx: CommandContext, wanted: string | undefined): Promise<number> {
-  return openTui(readFlags({ positionals: [], flags: {} }, ctx), ctx, wanted);
+/** Opens a session in the screen with default flags. */
+export function showInTui(ctx: CommandContext, query: string | undefined): Promise<number> {
+  return openTui(readFlags({ positionals: [], flags: {} }, ctx), ctx, query);
 }
 
-async function openTui(flags: ReturnType<typeof readFlags>, ctx: CommandContext, wanted: string | undefined): Promise<number> {
+async function openTui(flags: ReturnType<typeof readFlags>, ctx: CommandContext, query: string | undefined): Promise<number> {
   if (!ctx.stdin.isTty || !ctx.out.isTty || (ctx.env["TERM"] === "dumb" && !flags.on("screen-reader")))
     throw new Fault("usage", "the screen needs a terminal", { hint: "`skein run` and `skein chat` work without one" });
   refuseNesting(ctx.enclosingSession());
   const { directory, trust } = flags;
-  const at = flags.text("hub");
-  const hub = at === null ? null : hubFrom(ctx, { at, directory, trust });
-  const api = await (hub?.reach({ start: true }) ?? ctx.api({ ...(trust === null ? {} : { trust }), cwd: directory }));
+  const hubAddress = flags.text("hub");
+  const hub = hubAddress === null ? null : createHubConnector(ctx, { at: hubAddress, directory, trust });
+  const api = await (hub?.connect({ start: true }) ?? ctx.api({ ...(trust === null ? {} : { trust }), cwd: directory }));
   const settings = await api.config.values();
-  if (hub === null && usesScreenReader(flags, settings, ctx)) return openChat(flags, ctx, (await sessionFor(wanted))?.id);
+  if (hub === null && usesScreenReader(flags, settings, ctx)) return openChat(flags, ctx, (await findInitialSession(query))?.id);
   const turn = { ...buildTurn(flags, settings, ctx), asks: { how: "wait", limitMs: null } as const };
-  const policies = policiesFrom(flags.policy, settings, turn);
+  const policies = createPolicies(flags.policy, settings, turn);
   const open = buildSessionOpen(flags, settings, null, { toolLevel: turn.toolLevel, role: await loadRole(api, flags) });
-  const session = await sessionFor(wanted);
+  const session = await findInitialSession(query);
   await api.turn.check({ ...turn, agent: turn.agent ?? session?.agent ?? open.agent, isNew: session === null, directory });
   const project = ctx.projectOf(directory);
-  const own = {
+  const local = {
     unsent: openUnsentStore(join(ctx.state, "unsent", fileNameOf(project))),
     history: openHistory(historyFile((await api.config.paths()).state, ctx.project)),
     readImage: (path: string) => readImage(absolutePath(path, { cwd: directory, home: ctx.home })),
@@ -91,14 +93,14 @@ async function openTui(flags: ReturnType<typeof readFlags>, ctx: CommandContext,
   let signal: keyof typeof exitCodes | null = null;
   try {
     const onStop = (stop: () => void) =>
-      ctx.onStop((by) => {
-        signal = by;
+      ctx.onStop((received) => {
+        signal = received;
         stop();
       });
-    const onSession = (shown: Session) => void (last = shown);
+    const onSession = (current: Session) => void (last = current);
     const { color } = ctx.out;
-    const parts = {
-      ...awayFrom(ctx, directory),
+    const deps = {
+      ...createTerminalPorts(ctx, directory),
       api,
       directory,
       project,
@@ -109,67 +111,77 @@ async function openTui(flags: ReturnType<typeof readFlags>, ctx: CommandContext,
       session,
       color,
       settings,
-      local: own,
+      local,
       running,
-      connectHub: hub?.reach ?? null,
+      connectHub: hub?.connect ?? null,
       env: ctx.env,
       isInline: flags.on("inline"),
       onSession,
       onStop,
     };
-    signal = (await openScreen(parts)) ?? signal;
+    signal = (await openScreen(deps)) ?? signal;
   } catch (error) {
     throw error instanceof Fault ? error : saveCrashReport(error, ctx);
   } finally {
-    await hub?.leave();
-    tellUnsent(own.unsent, ctx);
-    tellSessions({ last, stopped: at === null ? running : new Map(), way: at === null ? "skein tui" : `skein tui --hub ${at}` }, ctx);
+    await hub?.close();
+    printUnsent(local.unsent, ctx);
+    const command = hubAddress === null ? "skein tui" : `skein tui --hub ${hubAddress}`;
+    printSessions({ last, stopped: hubAddress === null ? running : new Map(), command }, ctx);
   }
   return signal === null ? 0 : exitCodes[signal];
 
-  async function sessionFor(name: string | undefined): Promise<Session | null> {
-    if (name !== undefined) return api.session.find({ wanted: name, directory });
+  async function findInitialSession(idOrName: string | undefined): Promise<Session | null> {
+    if (idOrName !== undefined) return api.session.find({ wanted: idOrName, directory });
     return flags.on("new") ? null : api.session.current({ directory });
   }
 }
 
-function tellUnsent({ isKept, problem }: ReturnType<typeof openUnsentStore>, { err }: CommandContext): void {
-  const why = problem();
-  if (why !== null) err.write(`What was typed and not sent could not be kept: ${why}\n`);
-  else if (isKept()) err.write("What was typed and not sent is kept: the next skein tui in this project has it.\n");
+function printUnsent({ isKept, problem }: ReturnType<typeof openUnsentStore>, { err }: CommandContext): void {
+  const reason = problem();
+  if (reason !== null) err.write(`The unsent message could not be saved: ${reason}\n`);
+  else if (isKept()) err.write("The unsent message is saved: the next skein tui in this project has it.\n");
 }
 
-type LeftSessions = { last: Session | null; stopped: ReadonlyMap<string, Session>; way: string };
+type ClosedSessions = { last: Session | null; stopped: ReadonlyMap<string, Session>; command: string };
 
-/** Which turns end with the screen, and how each session goes on; the one that was shown comes last. */
-function tellSessions({ last, stopped, way }: LeftSessions, { err }: CommandContext): void {
+/** Prints the sessions whose turns were stopped, and the command to resume each. The visible session comes last. */
+function printSessions({ last, stopped, command }: ClosedSessions, { err }: CommandContext): void {
   for (const { id, name, task } of stopped.values())
-    if (id !== last?.id) err.write(`Stopped: ${oneLine(stripControls(name ?? task ?? "a turn"), 60)}. Go on with: ${way} ${shortId(id)}\n`);
+    if (id !== last?.id)
+      err.write(`Stopped: ${oneLine(stripControls(name ?? task ?? "a turn"), 60)}. Resume with: ${command} ${shortId(id)}\n`);
   if (last === null) return;
-  err.write(`Session saved${stopped.has(last.id) ? ", its turn stopped" : ""}. Resume with: ${way} ${shortId(last.id)}\n`);
+  err.write(`Session saved${stopped.has(last.id) ? ", its turn stopped" : ""}. Resume with: ${command} ${shortId(last.id)}\n`);
 }
 
-/** The hub, as often as it has to be found again; left once. */
-function hubFrom(ctx: CommandContext, wish: HubTarget) {
+/** Connects to the hub, again after a lost connection. `close` closes the last connection. */
+function createHubConnector(ctx: CommandContext, target: HubTarget) {
   let current: Api | null = null;
   return {
-    reach: async (how: { start: boolean }): Promise<Api> =>
-      (current = await (await import("./connect-hub.ts")).connectHubAt(ctx, wish, how)),
-    leave: async (): Promise<void> => current?.close(),
+    connect: async (options: { start: boolean }): Promise<Api> =>
+      (current = await (await import("./connect-hub.ts")).connectHubAt(ctx, target, options)),
+    close: async (): Promise<void> => current?.close(),
   };
 }
 
-/** How turns are taken that act, and those that plan: each is asked for by a key, however the screen was opened. */
-function policiesFrom(wish: PolicyFlagValues, settings: Settings, { policy, toolLevel }: Pick<TurnStartParams, "policy" | "toolLevel">) {
-  const held = { ...settings, sandbox: settings.sandbox === "off" ? null : settings.sandbox };
-  const as = (name: PolicyName): Policy => {
-    const { sandbox, net, ...usual } = configuredPolicy(held, name);
-    return { ...usual, sandbox: wish.sandbox === "off" ? sandbox : (wish.sandbox ?? sandbox), net: wish.net ?? net, addDirs: wish.addDirs };
+/** The policies of acting and of planning turns. A key switches between them, whatever policy the screen was opened with. */
+function createPolicies(flags: PolicyFlagValues, settings: Settings, { policy, toolLevel }: Pick<TurnStartParams, "policy" | "toolLevel">) {
+  const sandboxSettings = { ...settings, sandbox: settings.sandbox === "off" ? null : settings.sandbox };
+  const policyNamed = (name: PolicyName): Policy => {
+    const { sandbox, net, ...rest } = configuredPolicy(sandboxSettings, name);
+    return {
+      ...rest,
+      sandbox: flags.sandbox === "off" ? sandbox : (flags.sandbox ?? sandbox),
+      net: flags.net ?? net,
+      addDirs: flags.addDirs,
+    };
   };
-  return { act: policy.name === "plan" ? as(toolLevel === "readonly" ? "readonly" : "workspace") : policy, plan: as("plan") };
+  return {
+    act: policy.name === "plan" ? policyNamed(toolLevel === "readonly" ? "readonly" : "workspace") : policy,
+    plan: policyNamed("plan"),
+  };
 }
 
-function awayFrom(ctx: CommandContext, directory: string) {
+function createTerminalPorts(ctx: CommandContext, directory: string) {
   const editor = {
     command: () => editorFrom(ctx.env),
     edit: (command: string, file: string) => ctx.lendTerminal(() => runEditor(command, file, { env: ctx.env, cwd: directory })),
@@ -182,7 +194,7 @@ async function loadScreen() {
     return await import("../../../tui/app.ts");
   } catch (error) {
     throw new Fault("not-installed", `the screen can't be loaded: ${messageOf(error)}`, {
-      hint: "`skein chat` talks without it",
+      hint: "`skein chat` works without it",
       cause: error,
     });
   }

@@ -1,4 +1,4 @@
-// What screens leave of what was typed, in real files and between real processes.
+// Tests unsent messages in real files and between real processes.
 import { expect, onTestFinished, test } from "bun:test";
 import { mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,8 +7,8 @@ import { openUnsentStore } from "./unsent-drafts.ts";
 
 const nothing = { text: "", chips: [] };
 
-test("what a killed process left is taken over by one that comes later, the latest first, each only once", async () => {
-  const directory = join(place(), "project");
+test("a later process takes over the unsent messages of killed processes, the latest first, each once", async () => {
+  const directory = join(temporaryDirectory(), "project");
   expect(openUnsentStore(directory).take()).toBeNull();
   const older = await screen(directory, "the older");
   const chips = [{ label: "[image a.png]", image: "/a.png" }];
@@ -21,14 +21,14 @@ test("what a killed process left is taken over by one that comes later, the late
   expect(statSync(join(directory, second)).mode & 0o777).toBe(0o600);
   expect(statSync(directory).mode & 0o777).toBe(0o700);
 
-  for (const child of [older, newer]) await killed(child);
+  for (const child of [older, newer]) await killScreen(child);
   writeFileSync(join(directory, `${second}.tmp`), "half a mess");
   const own = openUnsentStore(directory);
   expect(own.take()).toEqual({ unsent: { text: "the newer [image a.png]", chips }, more: 1 });
   expect(readdirSync(directory).filter((name) => name.startsWith(`${process.pid}-`) || name === first)).toHaveLength(2);
   const late = await screen(directory, null);
   expect(late.took).toBe("the older");
-  await killed(late);
+  await killScreen(late);
   own.keep(null);
   expect([own.isKept(), own.take(), readdirSync(directory).length]).toEqual([
     false,
@@ -37,24 +37,24 @@ test("what a killed process left is taken over by one that comes later, the late
   ]);
 });
 
-test("what can't be read is told and left where it is, and so is what can't be written", () => {
-  const directory = place();
+test("an unreadable file is reported and stays, and an unwritable one is reported", () => {
+  const directory = temporaryDirectory();
   writeFileSync(join(directory, "1-1.json"), '{"text":4}');
   const own = openUnsentStore(directory);
-  expect([own.take(), own.problem()]).toEqual([null, `${join(directory, "1-1.json")} can't be read: it is something else`]);
+  expect([own.take(), own.problem()]).toEqual([null, `${join(directory, "1-1.json")} can't be read: it is not an unsent message`]);
   expect(readdirSync(directory)).toEqual(["1-1.json"]);
   const nowhere = openUnsentStore(join(directory, "1-1.json", "below"));
   nowhere.keep(nothing);
   expect([nowhere.isKept(), nowhere.problem()]).toEqual([false, expect.stringContaining("ENOTDIR")]);
 });
 
-function place(): string {
+function temporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), "skein-unsent-"));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   return directory;
 }
 
-/** A process that takes what there is, or keeps a text, and stays. */
+/** Starts a process that takes an unsent message, or stores a text, and keeps running. */
 async function screen(directory: string, text: string | null, chips: object[] = []) {
   const code = `
     const { openUnsentStore } = await import(${JSON.stringify(join(import.meta.dir, "unsent-drafts.ts"))});
@@ -68,7 +68,7 @@ async function screen(directory: string, text: string | null, chips: object[] = 
   return { pid: child.pid, took: new TextDecoder().decode(value).trim(), child };
 }
 
-async function killed({ child }: Awaited<ReturnType<typeof screen>>): Promise<void> {
+async function killScreen({ child }: Awaited<ReturnType<typeof screen>>): Promise<void> {
   child.kill("SIGKILL");
   await child.exited;
 }

@@ -1,5 +1,5 @@
-// Messages that were typed on a screen and not sent, kept for the next screen of the project: a file for each process,
-// replaced as a whole, readable by its owner only. What a living process keeps is left to it.
+// Stores unsent messages of the screen for the next screen of the project: one file per process, replaced
+// atomically, readable by its owner only. Files of running processes are not touched.
 import { readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { processStartTime } from "../../../kit/process/processes.ts";
@@ -9,19 +9,19 @@ import type { Chip } from "../../../tui/composer/chips.ts";
 import type { UnsentDraft, UnsentStore } from "../../../tui/composer/unsent.ts";
 
 export function openUnsentStore(directory: string): UnsentStore & { isKept: () => boolean } {
-  const own = join(directory, nameOf(process.pid, processStartTime(process.pid) ?? ""));
+  const ownFile = join(directory, fileNameOf(process.pid, processStartTime(process.pid) ?? ""));
   let isKept = false;
   let problem: string | null = null;
   return {
     take() {
       try {
-        const left = leftIn(directory);
-        for (const [at, file] of left.entries()) {
+        const files = orphanedFiles(directory);
+        for (const [index, file] of files.entries()) {
           const unsent = readUnsent(file);
           if ("problem" in unsent) problem = unsent.problem;
-          else if (isClaimed(file, own)) {
+          else if (claimFile(file, ownFile)) {
             isKept = true;
-            return { unsent, more: left.length - at - 1 };
+            return { unsent, more: files.length - index - 1 };
           }
         }
       } catch (error) {
@@ -31,8 +31,8 @@ export function openUnsentStore(directory: string): UnsentStore & { isKept: () =
     },
     keep(unsent) {
       try {
-        if (unsent === null) rmSync(own, { force: true });
-        else replaceFile(own, JSON.stringify(unsent), { file: 0o600, directory: 0o700 });
+        if (unsent === null) rmSync(ownFile, { force: true });
+        else replaceFile(ownFile, JSON.stringify(unsent), { file: 0o600, directory: 0o700 });
         isKept = unsent !== null;
         problem = null;
       } catch (error) {
@@ -44,41 +44,43 @@ export function openUnsentStore(directory: string): UnsentStore & { isKept: () =
   };
 }
 
-/** A pid is used again; with its start it is one process. */
-function nameOf(pid: number, started: string): string {
+/** Pids are reused, so the start time of the process is part of the name. */
+function fileNameOf(pid: number, started: string): string {
   return `${pid}-${started.replace(/\W/g, "")}.json`;
 }
 
-/** What processes that are gone have left, the latest first. What one of them was just writing goes: it is half of something. */
-function leftIn(directory: string): string[] {
-  const names = namesIn(directory).filter((name) => {
-    const [, whole, pid] = /^((\d+)-\w*\.json)/.exec(name) ?? [];
+/** Files of processes that have exited, the latest first. Deletes their incomplete temporary files. */
+function orphanedFiles(directory: string): string[] {
+  const names = listNames(directory).filter((name) => {
+    const [, fileName, pid] = /^((\d+)-\w*\.json)/.exec(name) ?? [];
     const started = pid === undefined ? null : processStartTime(Number(pid));
-    return pid !== undefined && (started === null || whole !== nameOf(Number(pid), started));
+    return pid !== undefined && (started === null || fileName !== fileNameOf(Number(pid), started));
   });
-  const isHalf = (name: string) => name.endsWith(".tmp");
-  for (const name of names.filter(isHalf)) rmSync(join(directory, name), { force: true });
-  const files = names.filter((name) => !isHalf(name)).map((name) => join(directory, name));
-  const changed = new Map(files.map((file) => [file, statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0]));
-  return files.toSorted((a, b) => changed.get(b)! - changed.get(a)!);
+  const isTemporary = (name: string) => name.endsWith(".tmp");
+  for (const name of names.filter(isTemporary)) rmSync(join(directory, name), { force: true });
+  const files = names.filter((name) => !isTemporary(name)).map((name) => join(directory, name));
+  const modifiedAt = new Map(files.map((file) => [file, statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0]));
+  return files.toSorted((a, b) => modifiedAt.get(b)! - modifiedAt.get(a)!);
 }
 
-function namesIn(directory: string): string[] {
-  return unlessGone(() => readdirSync(directory)) ?? [];
+function listNames(directory: string): string[] {
+  return nullIfMissing(() => readdirSync(directory)) ?? [];
 }
 
-/** False when another screen was faster. */
-function isClaimed(from: string, to: string): boolean {
-  return unlessGone(() => (renameSync(from, to), true)) ?? false;
+/** False if another screen has claimed the file first. */
+function claimFile(from: string, to: string): boolean {
+  return nullIfMissing(() => (renameSync(from, to), true)) ?? false;
 }
 
 function readUnsent(file: string): UnsentDraft | { problem: string } {
-  const cannot = (why: string) => ({ problem: `${file} can't be read: ${why}` });
+  const unreadable = (reason: string) => ({ problem: `${file} can't be read: ${reason}` });
   try {
     const { text, chips } = JSON.parse(readFileSync(file, "utf8")) as { text: unknown; chips: unknown };
-    return typeof text === "string" && Array.isArray(chips) && chips.every(isChip) ? { text, chips } : cannot("it is something else");
+    return typeof text === "string" && Array.isArray(chips) && chips.every(isChip)
+      ? { text, chips }
+      : unreadable("it is not an unsent message");
   } catch (error) {
-    return cannot(messageOf(error));
+    return unreadable(messageOf(error));
   }
 }
 
@@ -86,7 +88,7 @@ function isChip(chip: Record<string, unknown> | null): chip is Chip {
   return typeof chip?.["label"] === "string" && typeof (chip["text"] ?? chip["image"]) === "string";
 }
 
-function unlessGone<T>(act: () => T): T | null {
+function nullIfMissing<T>(act: () => T): T | null {
   try {
     return act();
   } catch (error) {
