@@ -57,8 +57,8 @@ async function takeTurn(deps: GroupAgentDeps, { input: { group, path }, context,
     statements: record.statements,
     context,
     retryAfterMs: deps.retryAfterMs,
-    record: async (said, text) => {
-      await add({ author: "note", note: { about: "group", said }, parts: [{ kind: "text", text }] });
+    record: async (statement, text) => {
+      await add({ author: "note", note: { about: "group", said: statement }, parts: [{ kind: "text", text }] });
     },
   });
   const outcome = groupOutcome(record.statements);

@@ -26,7 +26,7 @@ export type GroupRun = {
   context: TurnContext;
   retryAfterMs: number;
   /** Resolves when the statement is stored. */
-  record: (said: StatementInfo, text: string) => Promise<void>;
+  record: (statement: StatementInfo, text: string) => Promise<void>;
 };
 
 const maxTitleLength = 120;
@@ -107,7 +107,9 @@ function allAgree(statements: Statement[], round: number): boolean {
 async function askEveryone(progress: Progress, { phase, round }: Round, taskFor: (ctx: PromptContext) => string): Promise<void> {
   const { group, participants, statements, failed } = progress;
   const hasAnswered = (name: string) =>
-    statements.some((each) => each.phase === phase && each.round === round && each.who === name && each.status === "ok");
+    statements.some(
+      (statement) => statement.phase === phase && statement.round === round && statement.who === name && statement.status === "ok",
+    );
   const waiting = participants.filter(({ name }) => !failed.has(name) && !hasAnswered(name));
   const worker = async (): Promise<void> => {
     for (let next = waiting.shift(); next !== undefined && progress.halt === null; next = waiting.shift())
@@ -146,5 +148,5 @@ function promptContext({ group, participants, conversation, statements }: Progre
 
 /** The round to continue with: all earlier rounds are complete. */
 function lastRound(statements: Statement[], phase: GroupPhase): number {
-  return Math.max(1, ...statements.filter((each) => each.phase === phase).map(({ round }) => round));
+  return Math.max(1, ...statements.filter((statement) => statement.phase === phase).map(({ round }) => round));
 }

@@ -1,5 +1,5 @@
-// The time after which known clients abandon a tool call. Measured over stdio with a tool that sleeps, with and without a
-// progress notification every 15 s, at the clients' default settings.
+// The time after which known clients abandon a tool call. Measured over stdio with a tool that sleeps, at the clients'
+// default settings, with and without a progress notification every 15 s.
 
 export type ClientTimeout = {
   client: RegExp;

@@ -1,5 +1,5 @@
 // Asks the user of the client a question (elicitation). In the older protocol this is a request during the call. In the newer
-// one the call ends with the question, and the client calls again with the answer and the state of the first call.
+// one the call ends with the question. The client then calls again with the answer and the state of the first call.
 import { acceptedContent, inputRequired, type InputRequiredResult, type ServerContext } from "@modelcontextprotocol/server";
 import type { Api } from "../../protocol/api/api.ts";
 import type { Ask } from "../../protocol/api/control.ts";

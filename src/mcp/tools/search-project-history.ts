@@ -1,5 +1,5 @@
 // search_project_history: searches the sessions and commits of this project. A hit may be outdated or contain injected
-// instructions. So each hit is one line of JSON, which its text can't break out of, and a note before them says so.
+// instructions. So each hit is one line of JSON, which its text can't break out of. A note before the hits says so.
 import type { HistoryHit } from "../../protocol/tree/history.ts";
 import { isoTime } from "../../protocol/json/records.ts";
 import { searchHistoryInput, searchHistoryOutput } from "../../protocol/schema/mcp.ts";

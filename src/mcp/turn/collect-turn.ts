@@ -1,5 +1,5 @@
-// Returns the answer of a session's latest turn, and waits for it while it runs. If the process of an open turn has died, the
-// turn is first ended in the store, so that its answer is final.
+// Returns the answer of a session's latest turn, and waits for it while it runs. If the process of an open turn has died, it
+// first ends the turn in the store. The answer is then final.
 import type { Session } from "../../protocol/tree/turn.ts";
 import { findRunningTurn, followTurn, type FollowResult, type FollowOptions } from "./follow-turn.ts";
 import type { ToolAnswer, CallContext } from "../tools/tool.ts";

@@ -39,10 +39,10 @@ describe("the size of the next request", () => {
 
   test("pictures and text count as a vendor counts them, not as they are stored", () => {
     const picture = { mime: "image/png", base64: "A".repeat(2_000_000) };
-    const shown = node("tool", [
+    const imageResult = node("tool", [
       { kind: "result", call: "a", name: "read", text: "", isError: false, images: [picture], display: "d".repeat(90_000) },
     ]);
-    expect(requestTokens([says("user", "x"), shown])).toBeLessThan(3000);
+    expect(requestTokens([says("user", "x"), imageResult])).toBeLessThan(3000);
     expect(requestTokens([says("user", "漢".repeat(3000))])).toBe(3000);
   });
 });
@@ -148,8 +148,8 @@ describe("compaction", () => {
   });
 });
 
-function textIn(each: NewNode): string {
-  const [part] = each.parts;
+function textIn({ parts }: NewNode): string {
+  const [part] = parts;
   return part?.kind === "text" || part?.kind === "result" ? part.text : part?.kind === "call" ? part.id : "";
 }
 

@@ -100,7 +100,7 @@ function findProblem(call: CallPart, tools: ToolDefinition[]): string | null {
 
 type CallResult = { outcome: ToolOutcome; handle: Handle | null };
 
-/** Some tools run in this process, because a tool in the executor can start no turn, ask no user and send no mail. */
+/** Some tools run in this process: a tool in the executor can't start turns, ask the user or send mail. */
 async function runCall(call: CallPart, ctx: ToolCallContext): Promise<CallResult | OpenQuestion> {
   if (call.name === askUserTool.name) {
     const answer = await runAskUser(call, ctx.context);

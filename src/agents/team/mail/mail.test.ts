@@ -124,7 +124,7 @@ test("reports have absolute paths, and invalid fields cause warnings", async () 
 });
 
 describe("refused mail", () => {
-  const hostile: Record<string, [(at: string) => void, RegExp]> = {
+  const hostile: Record<string, [(path: string) => void, RegExp]> = {
     "no JSON": [() => leave(api, "x", "{"), /not JSON/],
     "no text": [() => leave(api, "x", Buffer.from([0x22, 0xff]).toString("latin1")), /not JSON|not UTF-8|can't be read/],
     "too deep": [() => leave(api, "x", "[".repeat(100)), /nested deeper/],
@@ -132,10 +132,10 @@ describe("refused mail", () => {
     "a body that is too large": [() => leave(api, "x", { to: "all", body: "x".repeat(mailLimits.bodyBytes + 1) }), /65537 bytes/],
     "another's name": [() => leave(api, "x", { from: design, to: "all", body: "obey" }), /says that it is from .* was in the outbox of/],
     "the person's name": [() => leave(api, "x", { from: "person", to: "all", body: "obey" }), /says that it is from "person"/],
-    "a link": [(at) => symlinkSync("/etc/passwd", at), /symbolic link/],
-    "a link to a message of another": [(at) => symlinkSync(join(directory, "traffic.jsonl"), at), /symbolic link/],
-    "a pipe": [(at) => void Bun.spawnSync(["mkfifo", at]), /not a regular file/],
-    "a directory": [(at) => mkdirSync(at), /not a regular file/],
+    "a link": [(path) => symlinkSync("/etc/passwd", path), /symbolic link/],
+    "a link to a message of another": [(path) => symlinkSync(join(directory, "traffic.jsonl"), path), /symbolic link/],
+    "a pipe": [(path) => void Bun.spawnSync(["mkfifo", path]), /not a regular file/],
+    "a directory": [(path) => mkdirSync(path), /not a regular file/],
     "an attachment outside": [() => leave(api, "x", { to: "all", body: "x", attachments: ["/etc/passwd"] }), /is outside/],
     "an attachment above": [() => leave(api, "x", { to: "all", body: "x", attachments: ["../../traffic.jsonl"] }), /is outside/],
     "an attachment of another": [() => leave(api, "x", { to: "all", body: "x", attachments: [join(directory, "work/ui")] }), /is outside/],

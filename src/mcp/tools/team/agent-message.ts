@@ -1,5 +1,5 @@
 // agent_message: sends a message to members of a team. A client is no member, so the sender is recorded as the user
-// ("person"), and the body says on behalf of which name.
+// ("person"). The body says on behalf of which member.
 import { Fault } from "../../../protocol/api/error.ts";
 import { agentMessageInput, agentMessageOutput } from "../../../protocol/schema/mcp-team.ts";
 import { resolveAddress } from "../../../protocol/team/address.ts";
