@@ -15,12 +15,12 @@ function roundOf(ms: number): Round {
   return { calls20: figures, calls100: { ...figures, wholeMs: ms * 2 }, big: figures, memory20: figures, memoryBig: figures };
 }
 
-test("a median takes the middle, or the mean of the two middles", () => {
+test("a median is the middle value, or the mean of the two middle values", () => {
   expect(median([9, 1, 5])).toBe(5);
   expect(median([4, 1, 3, 2])).toBe(2.5);
 });
 
-test("the ratio is to the best peer, and the goal is met or not", () => {
+test("a ratio compares with the best peer, and shows whether the goal is met", () => {
   const results = new Map([
     ["pi", [roundOf(300), roundOf(400), roundOf(500)]],
     ["codex", [roundOf(200)]],
@@ -37,6 +37,6 @@ test("the ratio is to the best peer, and the goal is met or not", () => {
   expect(renderTables(new Map([...results, ["skein", [roundOf(150)]]]))).toMatch(/first request, tokens .* 0\.75 \| +≤ 0\.60 \| +no/);
 });
 
-test("without skein the table holds the peers alone", () => {
+test("without skein the table has only the peers", () => {
   expect(renderTables(new Map([["pi", [roundOf(10)]]]))).not.toContain("ratio");
 });

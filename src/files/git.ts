@@ -1,11 +1,11 @@
-// Runs the git executable on a shadow repository: its own objects and index, the project only as a working tree.
-// No configuration, hook, filter or attribute of the user or the project has a say in it.
+// Runs git on a shadow repository, which has its own objects and index and uses the project only as working tree.
+// Ignores every configuration, hook, filter and attribute of the user and of the project.
 import { Fault } from "../protocol/api/error.ts";
 
 export type ShadowRepository = {
-  /** The executable, absolute. */
+  /** Absolute path of the executable. */
   git: string;
-  /** What it is found by and finds its own parts with. */
+  /** The PATH in which git finds its own programs. */
   path: string;
   /** The bare repository in skein's data directory. */
   dir: string;
@@ -16,19 +16,19 @@ export type GitOptions = {
   index?: string;
   stdin?: Uint8Array | ReadableStream<Uint8Array>;
   signal?: AbortSignal;
-  /** Reads no more than this, and ends the program there. */
-  mostBytes?: number;
+  /** Reads at most this much output, then kills git. */
+  maxBytes?: number;
 };
 
 export async function runGit(shadow: ShadowRepository, args: readonly string[], options: GitOptions = {}): Promise<Buffer> {
   const { code, out, err } = await tryGit(shadow, args, options);
-  if (code === 0 || out.length >= (options.mostBytes ?? Number.POSITIVE_INFINITY)) return out;
-  const said = err.trim().split("\n").slice(-3).join("; ").slice(0, 500);
+  if (code === 0 || out.length >= (options.maxBytes ?? Number.POSITIVE_INFINITY)) return out;
+  const message = err.trim().split("\n").slice(-3).join("; ").slice(0, 500);
   if (options.signal?.aborted) throw new Fault("internal", `git ${args[0]} took too long`);
-  throw new Fault("internal", `git ${args[0]} failed: ${said === "" ? `exit ${code}` : said}`);
+  throw new Fault("internal", `git ${args[0]} failed: ${message === "" ? `exit ${code}` : message}`);
 }
 
-/** For those whose exit code is an answer. */
+/** Returns the exit code instead of throwing, for commands that answer with it. */
 export async function tryGit(
   shadow: ShadowRepository,
   args: readonly string[],
@@ -42,32 +42,32 @@ export async function tryGit(
     stderr: "pipe",
     ...(options.signal === undefined ? {} : { signal: options.signal }),
   });
-  const most = options.mostBytes ?? Number.POSITIVE_INFINITY;
-  const [out, err] = await Promise.all([readAtMost(child.stdout, most, () => child.kill()), new Response(child.stderr).text()]);
+  const maxBytes = options.maxBytes ?? Number.POSITIVE_INFINITY;
+  const [out, err] = await Promise.all([readAtMost(child.stdout, maxBytes, () => child.kill()), new Response(child.stderr).text()]);
   return { code: await child.exited, out, err };
 }
 
-/** No more than `most`; `end` stops whoever writes. */
-export async function readAtMost(stream: ReadableStream<Uint8Array>, most: number, end: () => void): Promise<Buffer> {
+/** Reads at most `maxBytes`. Calls `onLimit` once at the limit, to stop the writer. */
+export async function readAtMost(stream: ReadableStream<Uint8Array>, maxBytes: number, onLimit: () => void): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of stream) {
     chunks.push(chunk);
     bytes += chunk.length;
-    if (bytes < most) continue;
-    end();
+    if (bytes < maxBytes) continue;
+    onLimit();
     break;
   }
-  return Buffer.concat(chunks).subarray(0, most);
+  return Buffer.concat(chunks).subarray(0, maxBytes);
 }
 
-/** Paths are bytes: they are held as latin1 text inside this room, which loses none of them. */
+/** Paths are bytes. Inside this module they are latin1 strings, which lose no byte. */
 export function splitAtNul(bytes: Buffer): string[] {
   const text = bytes.toString("latin1");
   return text === "" ? [] : text.replace(/\0$/, "").split("\0");
 }
 
-/** Absolute, as bytes. */
+/** The absolute path as bytes. */
 export function absoluteBytes(shadow: ShadowRepository, path: string): Buffer {
   return Buffer.concat([Buffer.from(`${shadow.project}/`), Buffer.from(path, "latin1")]);
 }

@@ -14,36 +14,36 @@ function project(): { path: string; folder: string; file: string } {
   return { path, folder: join(path, ".skein"), file: join(path, ".skein", "plan.md") };
 }
 
-describe("the plan's file", () => {
-  test("is made with its directory, and stays as it is when it is there", () => {
-    const at = project();
-    ensurePlanFile(at.path);
-    expect(readFileSync(at.file, "utf8")).toBe("");
-    writeFileSync(at.file, "1. look");
-    const { ino } = statSync(at.file);
-    ensurePlanFile(at.path);
-    expect([readFileSync(at.file, "utf8"), statSync(at.file).ino]).toEqual(["1. look", ino]);
+describe("the plan file", () => {
+  test("the plan file is created with its directory, and an existing one stays as it is", () => {
+    const temp = project();
+    ensurePlanFile(temp.path);
+    expect(readFileSync(temp.file, "utf8")).toBe("");
+    writeFileSync(temp.file, "1. look");
+    const { ino } = statSync(temp.file);
+    ensurePlanFile(temp.path);
+    expect([readFileSync(temp.file, "utf8"), statSync(temp.file).ino]).toEqual(["1. look", ino]);
   });
 
-  test("is read as it is, without text where there is none, and only when it is a plain file of UTF-8", () => {
-    const at = project();
-    expect(readPlanFile(at.path)).toEqual({ file: at.file, text: "" });
-    ensurePlanFile(at.path);
-    writeFileSync(at.file, "- [ ] 見る\n");
-    expect(readPlanFile(at.path)).toEqual({ file: at.file, text: "- [ ] 見る\n" });
-    writeFileSync(at.file, new Uint8Array([0xff, 0xfe]));
-    expect(() => readPlanFile(at.path)).toThrow("is not UTF-8 text");
-    writeFileSync(at.file, "x".repeat(maxPlanBytes + 1));
-    expect(() => readPlanFile(at.path)).toThrow("a plan may have 100000");
+  test("the plan is read only from a plain UTF-8 file, and is empty if there is none", () => {
+    const temp = project();
+    expect(readPlanFile(temp.path)).toEqual({ file: temp.file, text: "" });
+    ensurePlanFile(temp.path);
+    writeFileSync(temp.file, "- [ ] 見る\n");
+    expect(readPlanFile(temp.path)).toEqual({ file: temp.file, text: "- [ ] 見る\n" });
+    writeFileSync(temp.file, new Uint8Array([0xff, 0xfe]));
+    expect(() => readPlanFile(temp.path)).toThrow("is not UTF-8 text");
+    writeFileSync(temp.file, "x".repeat(maxPlanBytes + 1));
+    expect(() => readPlanFile(temp.path)).toThrow("a plan may have 100000");
     const [link, folder] = [project(), project()];
     mkdirSync(link.folder);
-    symlinkSync(at.file, link.file);
-    symlinkSync(at.folder, folder.folder);
-    expect(() => readPlanFile(link.path)).toThrow("not a plain file of its own");
-    expect(() => readPlanFile(folder.path)).toThrow("not in a directory of the project's own");
+    symlinkSync(temp.file, link.file);
+    symlinkSync(temp.folder, folder.folder);
+    expect(() => readPlanFile(link.path)).toThrow("not a plain file");
+    expect(() => readPlanFile(folder.path)).toThrow("in a directory that is a link");
   });
 
-  test("is no link to somewhere else, whatever the link leads to", () => {
+  test("a link in the place of the plan file is refused, whatever its target", () => {
     const outside = join(root, "outside.txt");
     writeFileSync(outside, "theirs");
     const [link, hard, hanging, folder] = [project(), project(), project(), project()];
@@ -52,35 +52,35 @@ describe("the plan's file", () => {
     linkSync(outside, hard.file);
     symlinkSync(join(root, "not-there"), hanging.file);
     symlinkSync(root, folder.folder);
-    for (const at of [link, hard, hanging]) expect(() => ensurePlanFile(at.path)).toThrow("not a plain file of its own");
-    expect(() => ensurePlanFile(folder.path)).toThrow("no directory of the project's own");
+    for (const at of [link, hard, hanging]) expect(() => ensurePlanFile(temp.path)).toThrow("not a plain file");
+    expect(() => ensurePlanFile(folder.path)).toThrow("not a directory inside of the project");
     expect(readFileSync(outside, "utf8")).toBe("theirs");
   });
 
-  test("is a file", () => {
-    const at = project();
-    mkdirSync(at.file, { recursive: true });
-    expect(() => ensurePlanFile(at.path)).toThrow("not a plain file of its own");
+  test("a directory in the place of the plan file is refused", () => {
+    const temp = project();
+    mkdirSync(temp.file, { recursive: true });
+    expect(() => ensurePlanFile(temp.path)).toThrow("not a plain file");
     const other = project();
     writeFileSync(other.folder, "");
-    expect(() => ensurePlanFile(other.path)).toThrow("no directory of the project's own");
+    expect(() => ensurePlanFile(other.path)).toThrow("not a directory inside of the project");
   });
 
-  test("that can't be made is told with its name", () => {
+  test("a plan file that can't be created is reported with its path", () => {
     expect(() => ensurePlanFile(join(root, "nowhere"))).toThrow(join(root, "nowhere", ".skein", "plan.md"));
     // root may write anywhere
     if (process.getuid?.() === 0) return;
-    const at = project();
-    chmodSync(at.path, 0o500);
-    expect(() => ensurePlanFile(at.path)).toThrow("can't be written");
+    const temp = project();
+    chmodSync(temp.path, 0o500);
+    expect(() => ensurePlanFile(temp.path)).toThrow("can't be written");
   });
 
-  test("is known by any of its names, and another file is not it", () => {
-    const at = project();
-    ensurePlanFile(at.path);
-    symlinkSync(at.path, `${at.path}-link`);
-    writeFileSync(join(at.path, "plan.md"), "");
-    expect([at.file, join(`${at.path}-link`, ".skein", "plan.md")].map((file) => isPlanFile(at.path, file))).toEqual([true, true]);
-    expect([join(at.path, "plan.md"), join(at.path, "none")].map((file) => isPlanFile(at.path, file))).toEqual([false, false]);
+  test("isPlanFile accepts every path of the plan file, and no other file", () => {
+    const temp = project();
+    ensurePlanFile(temp.path);
+    symlinkSync(temp.path, `${temp.path}-link`);
+    writeFileSync(join(temp.path, "plan.md"), "");
+    expect([temp.file, join(`${temp.path}-link`, ".skein", "plan.md")].map((file) => isPlanFile(temp.path, file))).toEqual([true, true]);
+    expect([join(temp.path, "plan.md"), join(temp.path, "none")].map((file) => isPlanFile(temp.path, file))).toEqual([false, false]);
   });
 });

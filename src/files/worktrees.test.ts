@@ -24,8 +24,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-describe("a worktree", () => {
-  test("begins with the files as they are, committed or not, and leaves the person's own repository alone", async () => {
+describe("worktrees", () => {
+  test("a worktree starts with the current files, committed or not, and the user's repository stays unchanged", async () => {
     write("a.txt", "changed\n");
     write("new.txt", "new\n");
     write("ignored/big", "x");
@@ -39,7 +39,7 @@ describe("a worktree", () => {
     expect(stateOf()).toEqual(before);
   });
 
-  test("that was opened is left as it is; one that was half made is made again", async () => {
+  test("an existing worktree stays as it is, and an incomplete one is created again", async () => {
     const member = await open("one");
     writeFileSync(join(member.directory, "mine.txt"), "work\n");
     await workspaces.open(at, member);
@@ -49,14 +49,14 @@ describe("a worktree", () => {
     expect(gitIn(member.directory, "status", "--porcelain")).toBe("");
   });
 
-  test("is one of many that are made at the same time", async () => {
+  test("many worktrees can be created at the same time", async () => {
     const from = await base();
     const many = [...Array(8).keys()].map((at) => ({ directory: join(root, "work", `m${at}`), branch: `b${at}`, from }));
     await Promise.all(many.map((member) => workspaces.open(at, member)));
     expect(many.map(({ directory }) => gitIn(directory, "status", "--porcelain"))).toEqual(Array(8).fill(""));
   });
 
-  test("is committed as it is, with the commits that were made in it; nothing changed is no commit", async () => {
+  test("a worktree is committed with the commits made in it, and not at all without a change", async () => {
     const member = await open("one");
     const by = { name: "one", message: "work" };
     expect(await workspaces.commit(at, member, by)).toBeNull();
@@ -71,7 +71,7 @@ describe("a worktree", () => {
     expect(gitIn(member.directory, "log", "--format=%an %s", both!).split("\n").slice(0, 2)).toEqual(["one work", "test its own"]);
   });
 
-  test("keeps the files of repositories that were made in it, and what was done there outlives its link to git", async () => {
+  test("files of repositories created in a worktree are committed, also if its link to git was removed", async () => {
     const member = await open("one");
     for (const [name, isCommitted] of [
       ["empty", false],
@@ -93,7 +93,7 @@ describe("a worktree", () => {
     expect(existsSync(join(member.directory, "sub/whole/deep/file.txt"))).toBe(true);
   });
 
-  test("has no files of other repositories in the project, and they stop nobody", async () => {
+  test("a worktree has no files of other repositories in the project", async () => {
     mkdirSync(join(project, "theirs"));
     gitIn(join(project, "theirs"), "init", "-q");
     write("theirs/file.txt", "x\n");
@@ -107,7 +107,7 @@ describe("a worktree", () => {
     expect([read("a.txt/b"), read("theirs/file.txt")]).toEqual(["b\n", "x\n"]);
   });
 
-  test("that names a repository of a stranger's runs nothing of it", async () => {
+  test("a worktree that points to another repository runs nothing of it", async () => {
     const member = await open("one");
     const evil = join(root, "evil");
     mkdirSync(evil);
@@ -121,8 +121,8 @@ describe("a worktree", () => {
   });
 });
 
-describe("joining", () => {
-  test("brings the work of several together, and names what conflicts without losing it", async () => {
+describe("join", () => {
+  test("join merges the work of several members, and lists conflicts without losing their commits", async () => {
     const works = [];
     for (const [name, file, text] of [
       ["one", "a.txt", "ONE\ntwo\nthree\n"],
@@ -144,8 +144,8 @@ describe("joining", () => {
   });
 });
 
-describe("bringing work into the project", () => {
-  test("keeps what was changed there since, and touches neither its index nor its refs", async () => {
+describe("merge", () => {
+  test("a merge keeps later changes of the project, and changes neither its index nor its refs", async () => {
     write("dirty.txt", "mine\n");
     const from = await base();
     const member = await open("one");
@@ -169,7 +169,7 @@ describe("bringing work into the project", () => {
     expect(stateOf()).toEqual(before);
   });
 
-  test("is refused where the same lines were changed, and where a file changed after it was planned", async () => {
+  test("a merge is refused for the same lines, and for a file that changed after the plan", async () => {
     const from = await base();
     const member = await open("one");
     writeFileSync(join(member.directory, "a.txt"), "ONE\ntwo\nthree\n");
@@ -184,7 +184,7 @@ describe("bringing work into the project", () => {
   });
 });
 
-test("without a repository there is nothing to begin from", async () => {
+test("a project without a repository has no base commit", async () => {
   const bare = join(root, "bare");
   mkdirSync(bare);
   expect(await workspaces.base({ project: bare, repository: join(root, "r.git") })).toBeNull();

@@ -6,7 +6,7 @@ import { readCommits } from "./commits.ts";
 import { listFiles } from "./list-files.ts";
 import { programPath as path, testProject, writeAll } from "../fixtures/project.ts";
 
-test("commits are told with subject, body and files, the latest first", async () => {
+test("commits have subject, body and files, latest first", async () => {
   using made = testProject();
   const { project, git } = made;
   git("init", "-q", "-b", "main");
@@ -26,7 +26,7 @@ test("commits are told with subject, body and files, the latest first", async ()
   for (const { id, at } of commits) expect([/^[0-9a-f]{40}$/.test(id), Math.abs(Date.now() - at) < 60_000]).toEqual([true, true]);
 });
 
-test("where there is no repository, or an empty one, that is said", async () => {
+test("a missing or empty repository is reported in a note", async () => {
   const none = "no commits were searched: the project has no repository with commits that git can read";
   using made = testProject();
   const { project, git } = made;
@@ -38,7 +38,7 @@ test("where there is no repository, or an empty one, that is said", async () => 
   expect(await readCommits({ project, path: "/nowhere" })).toEqual({ commits: [], note: none });
 });
 
-test("nothing that a repository's configuration names is run", async () => {
+test("no program that a repository configures is run", async () => {
   using made = testProject();
   const { project, git } = made;
   git("init", "-q", "-b", "main");

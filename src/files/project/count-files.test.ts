@@ -10,7 +10,7 @@ import { listFiles } from "./list-files.ts";
 
 const command = [process.execPath, join(import.meta.dir, "..", "..", "main.ts"), "__count"];
 
-test("what .gitignore names is not listed, what is new is; a file that is named always is", async () => {
+test("ignored files are not listed, new files are, and a requested file always is", async () => {
   using made = testProject();
   const { project, git } = made;
   git("init", "-q", "-b", "main");
@@ -29,14 +29,14 @@ test("what .gitignore names is not listed, what is new is; a file that is named 
   expect((await list(["b.ts", join(project, "d.log")], join(project, "src"))).toSorted()).toEqual(["d.log", "src/b.ts"]);
 });
 
-test("without a repository, what programs fetch and make is left out", async () => {
+test("without a repository, directories of generated and fetched files are skipped", async () => {
   using made = testProject();
   const { project } = made;
   writeAll(made, { "a.ts": "1", "src/b.ts": "2", "node_modules/x/i.js": "3", "src/__pycache__/y.pyc": "4" });
   expect((await listFiles({ items: ["."], directory: project, project, path })).toSorted()).toEqual(["a.ts", "src/b.ts"]);
 });
 
-test("what lies outside of the project is refused, however it is reached", async () => {
+test("a path outside of the project is refused, also through a link", async () => {
   using made = testProject();
   const { project } = made;
   made.git("init", "-q", "-b", "main");
@@ -48,7 +48,7 @@ test("what lies outside of the project is refused, however it is reached", async
     );
 });
 
-test("tokens are summed by file and directory; binaries, links and what is gone are skipped", async () => {
+test("tokens are summed by file and directory, without binaries, links and missing files", async () => {
   using made = testProject();
   const { project } = made;
   made.git("init", "-q", "-b", "main");
@@ -72,7 +72,7 @@ test("tokens are summed by file and directory; binaries, links and what is gone 
   });
 });
 
-test("a file of many pieces has the count of the whole", () => {
+test("a file of many chunks has the count of its whole text", () => {
   using made = testProject();
   const { project } = made;
   const text = "a line with some words in it, número 7\n".repeat(60_000);
@@ -80,7 +80,7 @@ test("a file of many pieces has the count of the whole", () => {
   expect(countFile(join(project, "long.txt"))).toBe(countTokens(text));
 });
 
-test("what is not counted in time is estimated by its size, and counted as that", async () => {
+test("files that are not counted in time are estimated by their size", async () => {
   using made = testProject();
   const { project } = made;
   writeAll(made, { "a.txt": "x".repeat(3_700), "empty.txt": "" });
@@ -89,7 +89,7 @@ test("what is not counted in time is estimated by its size, and counted as that"
   expect(counted).toMatchObject({ totalTokens: 1_000, totalFiles: 2, estimatedFiles: 2, skipped: { unreadable: 1 } });
 });
 
-test("a process that can't count is a fault that says why", async () => {
+test("a counting process that fails throws a fault with its reason", async () => {
   const wish = { project: "/", files: ["a"], top: 1, limitMs: 60_000 };
   await expect(countFiles({ ...wish, command: ["/bin/sh", "-c", "echo no table >&2; exit 3"] })).rejects.toThrow("no table");
 });

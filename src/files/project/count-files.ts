@@ -1,5 +1,5 @@
-// Counts the tokens of many files in processes of their own, so that whoever asks goes on and keeps nothing of the
-// tokenizer. What is not counted when the time is up is estimated by its size.
+// Counts the tokens of many files in child processes, so that the caller is not blocked and does not load the
+// tokenizer. Files that are not counted in time are estimated by their size.
 import { bytesPerToken } from "../../kit/text/bytes-per-token.ts";
 import { lstatSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -9,43 +9,43 @@ import type { TokenCount } from "../../protocol/api/token-count.ts";
 import type { SkipReason } from "./count-process.ts";
 
 export type CountFilesOptions = {
-  /** The words that start a process that counts. */
+  /** Command that starts a counting process. */
   command: readonly string[];
   project: string;
-  /** Relative to the project. */
+  /** Paths relative to the project. */
   files: readonly string[];
   top: number;
   limitMs: number;
 };
 
-/** Starting another process pays from about this many files on. */
-const filesForOne = 2_000;
-const mostProcesses = 4;
+/** Another process pays off from about this many files. */
+const filesPerProcess = 2_000;
+const maxProcesses = 4;
 
-type Counted = { path: string; tokens: number };
+type FileTokens = { path: string; tokens: number };
 
 export async function countFiles(
   options: CountFilesOptions,
 ): Promise<Omit<TokenCount, "skipped"> & { skipped: Record<SkipReason, number> }> {
-  const processes = Math.max(1, Math.min(mostProcesses, availableParallelism(), Math.ceil(options.files.length / filesForOne)));
-  const shares = Array.from({ length: processes }, (_, own) => options.files.filter((_path, at) => at % processes === own));
-  const answers = await Promise.all(shares.map((share) => countShare(share, options)));
-  const counted: Counted[] = [];
+  const processes = Math.max(1, Math.min(maxProcesses, availableParallelism(), Math.ceil(options.files.length / filesPerProcess)));
+  const shares = Array.from({ length: processes }, (_, share) => options.files.filter((_path, index) => index % processes === share));
+  const outputs = await Promise.all(shares.map((share) => countShare(share, options)));
+  const counted: FileTokens[] = [];
   const late: string[] = [];
   const skipped = { binary: 0, unreadable: 0 };
-  for (const [own, share] of shares.entries()) {
-    for (const [at, path] of share.entries()) {
-      const answer = answers[own]![at];
+  for (const [shareIndex, share] of shares.entries()) {
+    for (const [index, path] of share.entries()) {
+      const answer = outputs[shareIndex]![index];
       if (answer === undefined) late.push(path);
       else if (answer === "binary" || answer === "unreadable") skipped[answer] += 1;
       else counted.push({ path, tokens: Number(answer) });
     }
   }
   const estimated = estimate(options.project, late, counted, skipped);
-  return { ...sums([...counted, ...estimated], options.top), estimatedFiles: estimated.length, skipped };
+  return { ...summarize([...counted, ...estimated], options.top), estimatedFiles: estimated.length, skipped };
 }
 
-/** As many answers as came in time. */
+/** The answers that arrived in time. */
 async function countShare(share: readonly string[], { command, project, limitMs }: CountFilesOptions): Promise<string[]> {
   if (share.length === 0) return [];
   const child = Bun.spawn([...command], {
@@ -56,31 +56,31 @@ async function countShare(share: readonly string[], { command, project, limitMs 
     stderr: "pipe",
   });
   let isLate = false;
-  const clock = setTimeout(() => {
+  const timer = setTimeout(() => {
     isLate = true;
     child.kill("SIGKILL");
   }, limitMs);
   try {
     const [out, err, code] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text(), child.exited]);
     if (code !== 0 && !isLate) throw new Fault("internal", `the tokens can't be counted: ${err.trim().slice(-500) || `exit ${code}`}`);
-    // What follows the last line's end is torn.
+    // The text after the last line end is incomplete.
     return out.split("\n").slice(0, -1);
   } finally {
-    clearTimeout(clock);
+    clearTimeout(timer);
   }
 }
 
-/** By the bytes for each token that the others had. What is gone, or no file, is unreadable. */
-function estimate(project: string, late: string[], counted: Counted[], skipped: Record<SkipReason, number>): Counted[] {
+/** Uses the average bytes per token of the counted files. A missing path, or one that is no file, is unreadable. */
+function estimate(project: string, late: string[], counted: FileTokens[], skipped: Record<SkipReason, number>): FileTokens[] {
   if (late.length === 0) return [];
-  const known = counted.slice(-500);
-  const bytes = known.reduce((sum, { path }) => sum + (sizeOf(join(project, path)) ?? 0), 0);
-  const tokens = known.reduce((sum, each) => sum + each.tokens, 0);
-  const each = bytes > 0 && tokens > 0 ? bytes / tokens : bytesPerToken.average;
+  const sample = counted.slice(-500);
+  const bytes = sample.reduce((sum, { path }) => sum + (sizeOf(join(project, path)) ?? 0), 0);
+  const tokens = sample.reduce((sum, file) => sum + file.tokens, 0);
+  const bytesEach = bytes > 0 && tokens > 0 ? bytes / tokens : bytesPerToken.average;
   return late.flatMap((path) => {
     const size = sizeOf(join(project, path));
     if (size === null) skipped.unreadable += 1;
-    return size === null ? [] : [{ path, tokens: Math.ceil(size / each) }];
+    return size === null ? [] : [{ path, tokens: Math.ceil(size / bytesEach) }];
   });
 }
 
@@ -89,13 +89,13 @@ function sizeOf(path: string): number | null {
   return stat?.isFile() ? stat.size : null;
 }
 
-function sums(files: Counted[], top: number): Omit<TokenCount, "skipped" | "estimatedFiles"> {
-  const folders = new Map<string, { path: string; tokens: number; files: number }>();
+function summarize(files: FileTokens[], top: number): Omit<TokenCount, "skipped" | "estimatedFiles"> {
+  const directories = new Map<string, { path: string; tokens: number; files: number }>();
   for (const { path, tokens } of files) {
     for (let end = path.lastIndexOf("/"); end > 0; end = path.lastIndexOf("/", end - 1)) {
-      const folder = path.slice(0, end);
-      const sum = folders.get(folder) ?? { path: folder, tokens: 0, files: 0 };
-      folders.set(folder, { path: folder, tokens: sum.tokens + tokens, files: sum.files + 1 });
+      const directory = path.slice(0, end);
+      const sum = directories.get(directory) ?? { path: directory, tokens: 0, files: 0 };
+      directories.set(directory, { path: directory, tokens: sum.tokens + tokens, files: sum.files + 1 });
     }
   }
   return {
@@ -103,10 +103,10 @@ function sums(files: Counted[], top: number): Omit<TokenCount, "skipped" | "esti
     totalTokens: files.reduce((sum, { tokens }) => sum + tokens, 0),
     totalFiles: files.length,
     largestFiles: largest(files, top),
-    largestDirectories: largest([...folders.values()], top),
+    largestDirectories: largest([...directories.values()], top),
   };
 }
 
-function largest<Each extends Counted>(all: Each[], top: number): Each[] {
-  return all.toSorted((a, b) => b.tokens - a.tokens || (a.path < b.path ? -1 : 1)).slice(0, top);
+function largest<Item extends FileTokens>(items: Item[], top: number): Item[] {
+  return items.toSorted((a, b) => b.tokens - a.tokens || (a.path < b.path ? -1 : 1)).slice(0, top);
 }

@@ -1,30 +1,30 @@
-// The process that counts: paths come in on stdin, one in JSON on each line; for each goes one line out, in their
-// order: its tokens, or why it has none.
+// The process that counts tokens. Reads paths from stdin, one JSON string per line.
+// Prints one line for each, in order: the number of tokens, or the reason why it was skipped.
 import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from "node:fs";
 import { Utf8Stream } from "../../kit/text/cut-text.ts";
 import { countTextTokens } from "../../kit/text/count-tokens.ts";
 
 export type SkipReason = "binary" | "unreadable";
 
-const pieceBytes = 1 << 20;
-const lookedAtBytes = 8_192;
-const answersAtOnce = 500;
+const chunkBytes = 1 << 20;
+const binaryCheckBytes = 8_192;
+const linesPerWrite = 500;
 
 export async function countFromStdin(): Promise<void> {
   const paths = (await Bun.stdin.text()).split("\n").filter(Boolean);
-  let answers: string[] = [];
-  const piece = Buffer.allocUnsafe(pieceBytes);
+  let lines: string[] = [];
+  const chunk = Buffer.allocUnsafe(chunkBytes);
   for (const line of paths) {
-    answers.push(`${countFile(JSON.parse(line) as string, piece)}\n`);
-    if (answers.length < answersAtOnce) continue;
-    writeSync(1, answers.join(""));
-    answers = [];
+    lines.push(`${countFile(JSON.parse(line) as string, chunk)}\n`);
+    if (lines.length < linesPerWrite) continue;
+    writeSync(1, lines.join(""));
+    lines = [];
   }
-  writeSync(1, answers.join(""));
+  writeSync(1, lines.join(""));
 }
 
-/** Neither a link nor anything but a file is opened; what is no text is told by a zero byte near its beginning. */
-export function countFile(path: string, piece: Buffer = Buffer.allocUnsafe(pieceBytes)): number | SkipReason {
+/** Opens only plain files, no links. A zero byte near the start means a binary file. */
+export function countFile(path: string, chunk: Buffer = Buffer.allocUnsafe(chunkBytes)): number | SkipReason {
   let file: number;
   try {
     file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
@@ -32,7 +32,7 @@ export function countFile(path: string, piece: Buffer = Buffer.allocUnsafe(piece
     return "unreadable";
   }
   try {
-    return fstatSync(file).isFile() ? countOpen(file, piece) : "unreadable";
+    return fstatSync(file).isFile() ? countOpen(file, chunk) : "unreadable";
   } catch {
     return "unreadable";
   } finally {
@@ -40,19 +40,19 @@ export function countFile(path: string, piece: Buffer = Buffer.allocUnsafe(piece
   }
 }
 
-/** In pieces that end with a line where there are lines. */
-function countOpen(file: number, piece: Buffer): number | SkipReason {
+/** Counts in chunks that end with a line, if there are lines. */
+function countOpen(file: number, chunk: Buffer): number | SkipReason {
   const decoder = new Utf8Stream();
-  let waiting = "";
+  let pending = "";
   let tokens = 0;
   for (let isFirst = true; ; isFirst = false) {
-    const read = readSync(file, piece, 0, piece.length, null);
-    const bytes = piece.subarray(0, read);
-    if (isFirst && bytes.subarray(0, lookedAtBytes).includes(0)) return "binary";
-    if (read === 0) return tokens + countTextTokens(waiting + decoder.end());
-    const text = waiting + decoder.push(bytes);
+    const read = readSync(file, chunk, 0, chunk.length, null);
+    const bytes = chunk.subarray(0, read);
+    if (isFirst && bytes.subarray(0, binaryCheckBytes).includes(0)) return "binary";
+    if (read === 0) return tokens + countTextTokens(pending + decoder.end());
+    const text = pending + decoder.push(bytes);
     const end = text.lastIndexOf("\n") + 1 || text.length;
     tokens += countTextTokens(text.slice(0, end));
-    waiting = text.slice(end);
+    pending = text.slice(end);
   }
 }

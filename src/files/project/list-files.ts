@@ -1,14 +1,14 @@
-// The files of a project as its .gitignore files leave them, or a walk that leaves out what is never meant where there
-// is no repository. Links are not followed: they may lead anywhere.
+// Lists the files of a project without those that .gitignore excludes. Without a repository it scans the directories
+// and skips generated ones. Never follows links: they may lead out of the project.
 import { lstatSync, readdirSync, realpathSync } from "node:fs";
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import { Fault } from "../../protocol/api/error.ts";
 import { readProjectGit, type ProjectGit } from "./project-git.ts";
 
-const bounds = { mostBytes: 256 << 20, limitMs: 20_000, files: 1_000_000 };
+const limits = { maxBytes: 256 << 20, limitMs: 20_000, files: 1_000_000 };
 
-/** Made or fetched by programs, or kept by version control. */
-const leftOut = new Set(
+/** Directories of generated or fetched files, and of version control. */
+const skippedDirectories = new Set(
   ".git .hg .svn .skein node_modules bower_components .venv venv __pycache__ .tox .mypy_cache .pytest_cache .next .nuxt .turbo .gradle .cache target dist build".split(
     " ",
   ),
@@ -20,23 +20,22 @@ export type ListFilesOptions = ProjectGit & {
   directory: string;
 };
 
-/** Relative to the project, each once. A file that is named is listed whatever .gitignore says. */
-export async function listFiles({ items, directory, ...place }: ListFilesOptions): Promise<string[]> {
-  const named = items.map((item) => placeOf(item, directory, place.project));
-  const found = new Set(named.filter(({ isFile }) => isFile).map(({ path }) => path));
-  const folders = named.filter(({ isFile }) => !isFile).map(({ path }) => path);
-  if (folders.length === 0) return [...found];
-  const all = (await fromGit(place)) ?? (await walk(place.project, folders));
-  if (found.size === 0 && folders.includes("")) return all;
-  for (const path of all) if (folders.some((folder) => folder === "" || path.startsWith(`${folder}/`))) found.add(path);
-  return [...found];
+/** Paths relative to the project, each once. A file that is an item is listed even if .gitignore excludes it. */
+export async function listFiles({ items, directory, ...git }: ListFilesOptions): Promise<string[]> {
+  const requested = items.map((item) => resolveItem(item, directory, git.project));
+  const files = new Set(requested.filter(({ isFile }) => isFile).map(({ path }) => path));
+  const directories = requested.filter(({ isFile }) => !isFile).map(({ path }) => path);
+  if (directories.length === 0) return [...files];
+  const all = (await listWithGit(git)) ?? (await scan(git.project, directories));
+  if (files.size === 0 && directories.includes("")) return all;
+  for (const path of all) if (directories.some((parent) => parent === "" || path.startsWith(`${parent}/`))) files.add(path);
+  return [...files];
 }
 
-/** The project itself is "". What leads out of the project by any way is refused. */
-function placeOf(item: string, directory: string, project: string): { path: string; isFile: boolean } {
-  const asked = resolve(directory, item);
+/** The path of the project itself is "". Throws for a path that leads out of the project, also through a link. */
+function resolveItem(item: string, directory: string, project: string): { path: string; isFile: boolean } {
   const root = realpathSync(project);
-  const real = realOf(asked, item);
+  const real = realPath(resolve(directory, item), item);
   const path = relative(root, real);
   if (path === ".." || path.startsWith(`..${sep}`) || isAbsolute(path))
     throw new Fault("usage", `${item} is outside of the project`, { hint: `the project is ${project}` });
@@ -45,7 +44,7 @@ function placeOf(item: string, directory: string, project: string): { path: stri
   throw new Fault("usage", `${item} is neither a file nor a directory`);
 }
 
-function realOf(path: string, item: string): string {
+function realPath(path: string, item: string): string {
   try {
     return realpathSync(path);
   } catch (error) {
@@ -53,41 +52,41 @@ function realOf(path: string, item: string): string {
   }
 }
 
-async function fromGit(place: ProjectGit): Promise<string[] | null> {
-  const ours = "--exclude=**/.skein/sessions/";
-  const read = await readProjectGit(place, ["ls-files", "-z", "--cached", "--others", "--exclude-standard", ours], bounds);
-  if (read === null) return null;
-  if (read.isCut) throw tooMany();
-  // All at once: a hundred thousand paths one by one would hold everybody up.
-  const paths = read.bytes.toString("utf8").split("\0");
-  // The last is empty. A file in conflict is listed once for each side, one after the other.
-  return paths.filter((path, at) => path !== "" && path !== paths[at - 1]);
+async function listWithGit(git: ProjectGit): Promise<string[] | null> {
+  const transcripts = "--exclude=**/.skein/sessions/";
+  const output = await readProjectGit(git, ["ls-files", "-z", "--cached", "--others", "--exclude-standard", transcripts], limits);
+  if (output === null) return null;
+  if (output.isCut) throw tooManyFiles();
+  // Decoded at once: a hundred thousand single paths would block the event loop.
+  const paths = output.bytes.toString("utf8").split("\0");
+  // The last path is empty. A file in conflict is listed once for each side, one after the other.
+  return paths.filter((path, index) => path !== "" && path !== paths[index - 1]);
 }
 
-/** Lets others work in between, however much there is. */
-async function walk(project: string, folders: string[]): Promise<string[]> {
+/** Yields to the event loop after every `directoriesPerSlice` directories. */
+async function scan(project: string, directories: string[]): Promise<string[]> {
   const files: string[] = [];
-  const waiting = [...folders];
-  const giveUpAt = performance.now() + bounds.limitMs;
-  for (let next = waiting.pop(), turn = 1; next !== undefined; next = waiting.pop(), turn += 1) {
-    if (turn % foldersAtOnce === 0) await Bun.sleep(0);
+  const pending = [...directories];
+  const deadline = performance.now() + limits.limitMs;
+  for (let next = pending.pop(), count = 1; next !== undefined; next = pending.pop(), count += 1) {
+    if (count % directoriesPerSlice === 0) await Bun.sleep(0);
     for (const entry of entriesOf(join(project, next))) {
       const path = next === "" ? entry.name : `${next}/${entry.name}`;
-      if (entry.isDirectory() && !leftOut.has(entry.name)) waiting.push(path);
+      if (entry.isDirectory() && !skippedDirectories.has(entry.name)) pending.push(path);
       if (entry.isFile()) files.push(path);
     }
-    if (files.length > bounds.files || performance.now() > giveUpAt) throw tooMany();
+    if (files.length > limits.files || performance.now() > deadline) throw tooManyFiles();
   }
   return files;
 }
 
-const foldersAtOnce = 50;
+const directoriesPerSlice = 50;
 
-function tooMany(): Fault {
-  return new Fault("usage", "the project has too many files to list", { hint: "name directories below it" });
+function tooManyFiles(): Fault {
+  return new Fault("usage", "the project has too many files to list", { hint: "list directories of it instead" });
 }
 
-/** A directory that can't be opened has nothing that could be counted. */
+/** Empty for a directory that can't be read. */
 function entriesOf(path: string) {
   try {
     return readdirSync(path, { withFileTypes: true });

@@ -1,33 +1,33 @@
-// Runs git on the project's own repository, only to read it. The repository may be a stranger's: nothing in its
-// configuration runs a program or reaches a network, and neither its size nor what it waits for holds anybody up.
+// Reads the project's own repository with git. The repository is not trusted: its configuration can run no program
+// and use no network. Output size and time are limited.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { readAtMost, gitSettings } from "../git.ts";
 
 export type ProjectGit = {
   project: string;
-  /** Where programs are looked for. */
+  /** The PATH in which git is searched. */
   path: string;
 };
 
 export type GitOutput = {
   bytes: Buffer;
-  /** It was cut at a bound, or the time was up. */
+  /** The output was cut at the size or time limit. */
   isCut: boolean;
 };
 
-export type GitReadLimits = { mostBytes: number; limitMs: number };
+export type GitReadLimits = { maxBytes: number; limitMs: number };
 
-/** Null when there is no git, no repository, or one that can't be read. */
+/** Null if there is no git, no repository, or one that git can't read. */
 export async function readProjectGit(
   { project, path }: ProjectGit,
   args: readonly string[],
-  bounds: GitReadLimits,
+  limits: GitReadLimits,
 ): Promise<GitOutput | null> {
   const git = Bun.which("git", { PATH: path });
   const repository = join(project, ".git");
   if (git === null || !git.startsWith("/") || !existsSync(repository)) return null;
-  const child = Bun.spawn([git, "--no-pager", "--no-optional-locks", ...gitSettings, ...closed, ...args], {
+  const child = Bun.spawn([git, "--no-pager", "--no-optional-locks", ...gitSettings, ...safeSettings, ...args], {
     cwd: project,
     env: environment(project, repository, path),
     stdin: "ignore",
@@ -35,17 +35,17 @@ export async function readProjectGit(
     stderr: "ignore",
   });
   let isLate = false;
-  const clock = setTimeout(() => {
+  const timer = setTimeout(() => {
     isLate = true;
     child.kill("SIGKILL");
-  }, bounds.limitMs);
+  }, limits.limitMs);
   try {
-    const bytes = await readAtMost(child.stdout, bounds.mostBytes, () => child.kill("SIGKILL"));
+    const bytes = await readAtMost(child.stdout, limits.maxBytes, () => child.kill("SIGKILL"));
     const code = await child.exited;
-    const isCut = isLate || bytes.length >= bounds.mostBytes;
+    const isCut = isLate || bytes.length >= limits.maxBytes;
     return code === 0 || isCut ? { bytes, isCut } : null;
   } finally {
-    clearTimeout(clock);
+    clearTimeout(timer);
   }
 }
 
@@ -66,8 +66,8 @@ function environment(project: string, repository: string, path: string): Record<
   };
 }
 
-/** What a repository's own configuration could name that is run, fetched or waited for when it is read. */
-const closed = Object.entries({
+/** Turns off the settings with which a repository could run, fetch or wait for something when it is read. */
+const safeSettings = Object.entries({
   "log.showSignature": "false",
   "log.mailmap": "false",
   "protocol.allow": "never",

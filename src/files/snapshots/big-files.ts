@@ -1,63 +1,63 @@
-// Files too big to be kept. They are in a recorded tree as an id made from their content: a link to a commit that
-// exists nowhere. What was hashed once is not read again while its size, times and inode stay.
+// Files that are too big to be stored. A snapshot has only the hash of their content, as a link to a commit that does
+// not exist. A hashed file is not read again while its size, times and inode stay the same.
 import { readFileSync, renameSync, writeFileSync, type Stats } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 
 export const bigFileBytes = 5 << 20;
 
-/** git's mode of a link to another repository's commit; other repositories are never recorded. */
+/** git's mode of a link to a commit of another repository. Snapshots never have real ones. */
 export const bigFileMode = "160000";
 
-/** Beyond this a file is told from another by its size and times. */
-const mostHashedBytes = 1 << 30;
+/** Bigger files are compared by size and times only. */
+const maxHashedBytes = 1 << 30;
 
-type Known = Record<string, { key: string; id: string }>;
+type Hashes = Record<string, { key: string; id: string }>;
 
 export class BigFiles {
   readonly #file: string;
-  readonly #known: Known;
+  readonly #hashes: Hashes;
   #isChanged = false;
 
   constructor(shadowDir: string) {
     this.#file = join(shadowDir, "big.json");
-    this.#known = read(this.#file);
+    this.#hashes = read(this.#file);
   }
 
   isUnchanged(path: string, stat: Stats): boolean {
-    return this.#known[path]?.key === keyOf(stat);
+    return this.#hashes[path]?.key === keyOf(stat);
   }
 
   async idOf(path: string, absolute: Buffer, stat: Stats): Promise<string> {
     const key = keyOf(stat);
-    const known = this.#known[path];
-    if (known?.key === key) return known.id;
-    const id = stat.size > mostHashedBytes ? hash(key) : await hashFile(absolute);
-    this.#known[path] = { key, id };
+    const cached = this.#hashes[path];
+    if (cached?.key === key) return cached.id;
+    const id = stat.size > maxHashedBytes ? hash(key) : await hashFile(absolute);
+    this.#hashes[path] = { key, id };
     this.#isChanged = true;
     return id;
   }
 
   forget(path: string): void {
-    if (this.#known[path] === undefined) return;
-    delete this.#known[path];
+    if (this.#hashes[path] === undefined) return;
+    delete this.#hashes[path];
     this.#isChanged = true;
   }
 
-  /** After the index was written: a list that is behind it only costs a second look. */
+  /** Call it after the index was written. A list older than the index only costs a second hash. */
   save(): void {
     if (!this.#isChanged) return;
-    const half = `${this.#file}.${process.pid}`;
-    writeFileSync(half, JSON.stringify(this.#known), { mode: 0o600 });
-    renameSync(half, this.#file);
+    const temporary = `${this.#file}.${process.pid}`;
+    writeFileSync(temporary, JSON.stringify(this.#hashes), { mode: 0o600 });
+    renameSync(temporary, this.#file);
   }
 }
 
-function read(file: string): Known {
+function read(file: string): Hashes {
   try {
-    return Object.assign(Object.create(null), JSON.parse(readFileSync(file, "utf8"))) as Known;
+    return Object.assign(Object.create(null), JSON.parse(readFileSync(file, "utf8"))) as Hashes;
   } catch {
-    return Object.create(null) as Known;
+    return Object.create(null) as Hashes;
   }
 }
 

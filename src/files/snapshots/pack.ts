@@ -1,19 +1,20 @@
-// Puts many files into the shadow repository at once, as one pack. Only a shortcut: whoever records them afterwards
-// reads them again and finds their content there already.
+// Writes many files into the shadow repository as one pack. Only an optimization: `git update-index` reads the files
+// again afterwards and finds their content stored.
 import { readFileSync, lstatSync } from "node:fs";
+import { yieldToEventLoop } from "../../kit/flow/time-slice.ts";
 import { absoluteBytes, runGit, type ShadowRepository } from "../git.ts";
 
 export async function packFiles(shadow: ShadowRepository, paths: Iterable<string>, signal: AbortSignal): Promise<void> {
   const blobs = blobsOf(shadow, paths);
   const stdin = new ReadableStream<Uint8Array>({
-    async pull(to) {
-      await new Promise((resolve) => setImmediate(resolve));
+    async pull(controller) {
+      await yieldToEventLoop();
       const { value, done } = blobs.next();
-      if (done === true) to.close();
-      else to.enqueue(value);
+      if (done === true) controller.close();
+      else controller.enqueue(value);
     },
   });
-  // Another process may be putting the same pack there.
+  // Fails if another process writes the same pack at the same time.
   await runGit(shadow, ["fast-import", "--quiet"], { stdin, signal }).catch(() => null);
 }
 

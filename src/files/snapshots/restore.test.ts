@@ -21,7 +21,7 @@ async function restore(at: TestProject, wanted: string): Promise<{ undo: string;
   return { undo, kept };
 }
 
-test("files come back as they were, byte for byte, and the restore can be undone", async () => {
+test("restored files equal the snapshot byte for byte, and a restore can be undone", async () => {
   using at = testProject();
   at.write("changes", "1\r\n2");
   at.write("goes/deep", new Uint8Array([0, 255, 13, 10]));
@@ -53,7 +53,7 @@ test("files come back as they were, byte for byte, and the restore can be undone
   expect(readFileSync(join(at.project, "comes/deep"), "utf8")).toBe("1");
 });
 
-test("ignored files, big files, empty directories and other repositories stay as they are", async () => {
+test("a restore leaves ignored files, big files, empty directories and other repositories as they are", async () => {
   using at = testProject();
   at.write("a", "1");
   at.write("later-ignored", "recorded");
@@ -79,7 +79,7 @@ test("ignored files, big files, empty directories and other repositories stay as
   expect(readdirSync(join(at.project, "empty"))).toEqual([]);
 });
 
-test("a file comes back where a directory of recorded files is, but not where something unrecorded is in it", async () => {
+test("a file replaces a directory of stored files, but not one with other files", async () => {
   using at = testProject();
   at.write(".gitignore", "*.log\n");
   at.write("one", "1");
@@ -96,7 +96,7 @@ test("a file comes back where a directory of recorded files is, but not where so
   expect(readFileSync(join(at.project, "two/x.log"), "utf8")).toBe("ignored");
 });
 
-test("nothing is written through a link that leads out of the project", async () => {
+test("a restore writes nothing through a link that leads out of the project", async () => {
   using at = testProject();
   at.write(".gitignore", "/hidden\n");
   at.write("dir/file", "inside");
@@ -117,13 +117,13 @@ test("nothing is written through a link that leads out of the project", async ()
   expect(readFileSync(join(outside, "file"), "utf8")).toBe("outside");
 });
 
-test("a file that changed since the state was taken is not overwritten", async () => {
+test("a file that changed since the snapshot is not overwritten", async () => {
   using at = testProject();
   at.write("a", "1");
   const first = await at.take();
   at.write("a", "22");
   const second = await at.take();
   at.write("a", "333");
-  expect(at.snapshots.restore(at.project, second, first)).rejects.toThrow("could not be brought back");
+  expect(at.snapshots.restore(at.project, second, first)).rejects.toThrow("could not be restored");
   expect(readFileSync(join(at.project, "a"), "utf8")).toBe("333");
 });

@@ -1,4 +1,4 @@
-// Brings recorded files back. What was never recorded (ignored files, big ones, other repositories) is left as it is.
+// Restores files of a snapshot. Never changes files that no snapshot has: ignored ones, big ones, other repositories.
 import { existsSync, lstatSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { Fault, messageOf } from "../../protocol/api/error.ts";
@@ -8,25 +8,25 @@ import { absoluteBytes, readablePath, runGit, splitAtNul, type ShadowRepository 
 import { copyIndex } from "./take-snapshot.ts";
 
 export type RestorePlan = {
-  /** The tree that can be reached from `now`. */
+  /** The tree that can be restored from `now`. */
   to: string;
-  /** What stands in the way of something recorded, or is too big to have been kept. */
+  /** Paths that stay as they are: they block a file of the snapshot, or are too big to be stored. */
   kept: string[];
 };
 
-export async function planRestore(shadow: ShadowRepository, now: string, wanted: string): Promise<RestorePlan> {
-  const { raw } = await rawChanges(shadow, now, wanted, false);
-  const vanishing = new Set(raw.flatMap((change) => (change.kind === "deleted" ? [change.path] : [])));
+export async function planRestore(shadow: ShadowRepository, now: string, target: string): Promise<RestorePlan> {
+  const { raw } = await rawChanges(shadow, now, target, false);
+  const deleted = new Set(raw.flatMap((change) => (change.kind === "deleted" ? [change.path] : [])));
   const kept: RawChange[] = [];
   for (const change of raw) {
     const isBig = change.before.mode === bigFileMode || change.after.mode === bigFileMode;
-    if (isBig || (change.kind === "added" && (await isInTheWay(shadow, change.path, vanishing)))) kept.push(change);
+    if (isBig || (change.kind === "added" && (await isBlocked(shadow, change.path, deleted)))) kept.push(change);
   }
-  if (kept.length === 0) return { to: wanted, kept: [] };
-  const stdin = Buffer.from(kept.map(unchanged).join(""), "latin1");
+  if (kept.length === 0) return { to: target, kept: [] };
+  const stdin = Buffer.from(kept.map(unchangedEntry).join(""), "latin1");
   const index = join(shadow.dir, `restore.${process.pid}`);
   try {
-    await runGit(shadow, ["read-tree", wanted], { index });
+    await runGit(shadow, ["read-tree", target], { index });
     await runGit(shadow, ["update-index", "-z", "--add", "--replace", "--index-info"], { index, stdin });
     const to = (await runGit(shadow, ["write-tree"], { index })).toString().trim();
     return { to, kept: kept.map((change) => readablePath(change.path)) };
@@ -36,7 +36,7 @@ export async function planRestore(shadow: ShadowRepository, now: string, wanted:
   }
 }
 
-/** Moves the project from the state that was just recorded to another; git refuses when a file changed meanwhile. */
+/** Changes the files from snapshot `now`, taken just before, to `to`. git refuses if a file changed meanwhile. */
 export async function restoreTree(shadow: ShadowRepository, now: string, to: string): Promise<void> {
   const shared = join(shadow.dir, "index");
   const index = join(shadow.dir, `index.${process.pid}.restore`);
@@ -45,25 +45,25 @@ export async function restoreTree(shadow: ShadowRepository, now: string, to: str
     await runGit(shadow, ["read-tree", "-m", "-u", now, to], { index });
     renameSync(index, shared);
   } catch (error) {
-    throw new Fault("file-unwritable", `the files could not be brought back: ${messageOf(error)}`, { cause: error });
+    throw new Fault("file-unwritable", `the files could not be restored: ${messageOf(error)}`, { cause: error });
   } finally {
     rmSync(index, { force: true });
     rmSync(`${index}.lock`, { force: true });
   }
 }
 
-function unchanged({ path, before }: RawChange): string {
+function unchangedEntry({ path, before }: RawChange): string {
   return before.mode === "000000" ? `0 ${"0".repeat(40)}\t${path}\0` : `${before.mode} ${before.id}\t${path}\0`;
 }
 
-/** Whether something that is not recorded stands where a file is to be, or where one of its directories is. */
-async function isInTheWay(shadow: ShadowRepository, path: string, vanishing: Set<string>): Promise<boolean> {
+/** Whether a path that no snapshot has is in the place of the file or of one of its directories. */
+async function isBlocked(shadow: ShadowRepository, path: string, deleted: Set<string>): Promise<boolean> {
   const names = path.split("/");
   for (let depth = 1; depth <= names.length; depth++) {
     const prefix = names.slice(0, depth).join("/");
     const stat = lstatSync(absoluteBytes(shadow, prefix), { throwIfNoEntry: false });
     if (stat === undefined) return false;
-    if (!stat.isDirectory()) return !vanishing.has(prefix);
+    if (!stat.isDirectory()) return !deleted.has(prefix);
     if (depth === names.length) return hasUnrecorded(shadow, prefix);
   }
   return false;

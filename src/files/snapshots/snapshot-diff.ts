@@ -1,10 +1,10 @@
-// What differs between two recorded trees: as a list of changes, and as a unified diff. Touches no file.
+// Compares two snapshots: as a list of changes, and as a unified diff. Reads no file of the project.
 import type { FileChange } from "../../protocol/tree/file-changes.ts";
 import { bigFileMode } from "./big-files.ts";
 import { readablePath, runGit, splitAtNul, type ShadowRepository } from "../git.ts";
 
 export type RawChange = {
-  /** Bytes as latin1 text. */
+  /** Bytes as a latin1 string. */
   path: string;
   kind: FileChange["kind"];
   before: Entry;
@@ -17,25 +17,25 @@ export async function diffTrees(shadow: ShadowRepository, from: string, to: stri
   const { raw, lines } = await rawChanges(shadow, from, to, true);
   return raw.map(({ path, kind, before, after }) => {
     const isBig = before.mode === bigFileMode || after.mode === bigFileMode;
-    const counted = lines.get(path);
-    const isBinary = !isBig && counted === null;
-    const [added, removed] = isBig ? [0, 0] : (counted ?? [0, 0]);
+    const counts = lines.get(path);
+    const isBinary = !isBig && counts === null;
+    const [added, removed] = isBig ? [0, 0] : (counts ?? [0, 0]);
     return { path: readablePath(path), kind, added, removed, ...(isBinary ? { binary: true } : {}), ...(isBig ? { big: true } : {}) };
   });
 }
 
-const mostPatchBytes = 16 << 20;
+const maxPatchBytes = 16 << 20;
 
 export async function patchBetween(shadow: ShadowRepository, from: string, to: string): Promise<string> {
   if (from === to) return "";
   const args = ["diff-tree", "-r", "-p", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--submodule=short"];
-  const bytes = await runGit(shadow, [...args, "--src-prefix=a/", "--dst-prefix=b/", from, to], { mostBytes: mostPatchBytes });
+  const bytes = await runGit(shadow, [...args, "--src-prefix=a/", "--dst-prefix=b/", from, to], { maxBytes: maxPatchBytes });
   const text = bytes
     .toString("utf8")
     .split(/^(?=diff --git )/m)
-    .map(withoutBigLinks)
+    .map(describeBigFiles)
     .join("");
-  return bytes.length < mostPatchBytes ? text : `${text}\n[the diff goes on; only its first ${mostPatchBytes >> 20} MB are shown]\n`;
+  return bytes.length < maxPatchBytes ? text : `${text}\n[the diff is longer; only its first ${maxPatchBytes >> 20} MB are shown]\n`;
 }
 
 export async function rawChanges(
@@ -44,13 +44,13 @@ export async function rawChanges(
   to: string,
   withLines: boolean,
 ): Promise<{ raw: RawChange[]; lines: Map<string, [number, number] | null> }> {
-  const numbers = withLines ? ["--numstat"] : [];
-  const tokens = splitAtNul(await runGit(shadow, ["diff-tree", "-r", "-z", "--no-renames", "--raw", ...numbers, from, to]));
+  const numstat = withLines ? ["--numstat"] : [];
+  const tokens = splitAtNul(await runGit(shadow, ["diff-tree", "-r", "-z", "--no-renames", "--raw", ...numstat, from, to]));
   const raw: RawChange[] = [];
   const lines = new Map<string, [number, number] | null>();
-  for (let at = 0; at < tokens.length; at++) {
-    const token = tokens[at] as string;
-    if (token.startsWith(":")) raw.push(rawChange(token, tokens[++at] as string));
+  for (let index = 0; index < tokens.length; index++) {
+    const token = tokens[index] as string;
+    if (token.startsWith(":")) raw.push(toRawChange(token, tokens[++index] as string));
     else {
       const [added = "", removed = "", ...path] = token.split("\t");
       lines.set(path.join("\t"), added === "-" ? null : [Number(added), Number(removed)]);
@@ -61,7 +61,7 @@ export async function rawChanges(
 
 const kinds: Record<string, FileChange["kind"]> = { A: "added", D: "deleted" };
 
-function rawChange(token: string, path: string): RawChange {
+function toRawChange(token: string, path: string): RawChange {
   const [beforeMode = "", afterMode = "", beforeId = "", afterId = "", letter = ""] = token.slice(1).split(" ");
   return {
     path,
@@ -71,8 +71,9 @@ function rawChange(token: string, path: string): RawChange {
   };
 }
 
-function withoutBigLinks(section: string): string {
+/** Big files are stored as links to commits; see big-files.ts. */
+function describeBigFiles(section: string): string {
   const head = section.slice(0, section.indexOf("\n@@"));
   if (!head.includes(` ${bigFileMode}`)) return section;
-  return section.replace(/^([+-])Subproject commit ([0-9a-f]{40})$/gm, "$1[a big file, kept only by its hash $2]");
+  return section.replace(/^([+-])Subproject commit ([0-9a-f]{40})$/gm, "$1[a big file, stored only as its hash $2]");
 }

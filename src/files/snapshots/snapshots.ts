@@ -1,5 +1,5 @@
-// The states of projects' files, as the engine is given them. One snapshot of a project runs at a time, and those who
-// ask while it runs share the next one: a hundred sub-sessions that start together cost two.
+// Snapshots of projects' files, as a port for the engine. One snapshot of a project runs at a time, and all requests
+// during it share the next one: a hundred sub-sessions that start together cost two snapshots.
 import { messageOf } from "../../protocol/api/error.ts";
 import type { Snapshots } from "../../protocol/api/ports.ts";
 import { diffTrees, patchBetween } from "./snapshot-diff.ts";
@@ -9,7 +9,7 @@ import { shadowRepository, type ShadowLocation } from "./shadow.ts";
 import { takeSnapshot } from "./take-snapshot.ts";
 
 export type SnapshotsOptions = ShadowLocation & {
-  /** Directories that are too much to be a project. */
+  /** Directories that are too big for snapshots, such as the home directory. */
   tooWide: readonly string[];
   leaveOut: readonly string[];
   warn: (message: string) => void;
@@ -18,16 +18,16 @@ export type SnapshotsOptions = ShadowLocation & {
 export function createSnapshots(options: SnapshotsOptions): Snapshots {
   const running = new Map<string, Promise<unknown>>();
   const waiting = new Map<string, Promise<string | null>>();
-  const told = new Set<string>();
+  const warned = new Set<string>();
   const shadow = (project: string) => shadowRepository(options, project);
 
   async function take(project: string): Promise<string | null> {
     if (options.tooWide.includes(project)) return null;
     try {
-      return await takeSnapshot(shadow(project), { leaveOut: options.leaveOut, signal: AbortSignal.timeout(longestMs) });
+      return await takeSnapshot(shadow(project), { leaveOut: options.leaveOut, signal: AbortSignal.timeout(maxSnapshotMs) });
     } catch (error) {
-      if (!told.has(project)) options.warn(`the files of ${project} are not recorded: ${messageOf(error)}`);
-      told.add(project);
+      if (!warned.has(project)) options.warn(`the files of ${project} are not recorded: ${messageOf(error)}`);
+      warned.add(project);
       return null;
     }
   }
@@ -36,28 +36,28 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
     take(project) {
       const next = waiting.get(project);
       if (next !== undefined) return next;
-      const before = running.get(project) ?? Promise.resolve();
-      const taken = before.then(() => {
+      const previous = running.get(project) ?? Promise.resolve();
+      const snapshot = previous.then(() => {
         waiting.delete(project);
         return take(project);
       });
-      waiting.set(project, taken);
-      running.set(project, taken);
-      return taken;
+      waiting.set(project, snapshot);
+      running.set(project, snapshot);
+      return snapshot;
     },
     async find(project, id) {
       if (!/^[0-9a-f]{7,40}$/.test(id)) return null;
       return runGit(shadow(project), ["rev-parse", "--verify", "--quiet", `${id}^{tree}`]).then(
-        (found) => found.toString().trim(),
+        (output) => output.toString().trim(),
         () => null,
       );
     },
     changes: async (project, from, to) => diffTrees(shadow(project), from, to),
     patch: async (project, from, to) => patchBetween(shadow(project), from, to),
-    planRestore: async (project, now, wanted) => planRestore(shadow(project), now, wanted),
+    planRestore: async (project, now, target) => planRestore(shadow(project), now, target),
     restore: async (project, now, to) => restoreTree(shadow(project), now, to),
   };
 }
 
-/** A turn waits no longer for a record of its files. */
-const longestMs = 30_000;
+/** A turn waits at most this long for a snapshot. */
+const maxSnapshotMs = 30_000;

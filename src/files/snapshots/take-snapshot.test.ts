@@ -29,8 +29,8 @@ function isStored(at: TestProject, text: string): boolean {
   return objects.includes(text) || files.some((entry) => readFileSync(join(entry.parentPath, entry.name), "latin1").includes(text));
 }
 
-describe("what is recorded", () => {
-  test("added, modified and deleted files are told apart, with their lines", async () => {
+describe("stored files", () => {
+  test("changes are listed as added, modified or deleted, with their lines", async () => {
     using at = testProject();
     at.write("stays", "1\n");
     at.write("changes", "1\n2\n");
@@ -48,7 +48,7 @@ describe("what is recorded", () => {
     expect(await at.snapshots.patch(at.project, before, after)).toContain("-2\n+3\n+4\n");
   });
 
-  test("an unchanged project has the same id, also for another process, and stores nothing more", async () => {
+  test("an unchanged project has the same id, also in another process, and stores nothing more", async () => {
     using at = testProject();
     at.write("a", "1");
     const first = await at.take();
@@ -65,7 +65,7 @@ describe("what is recorded", () => {
     expect(readdirSync(join(at.data, "files"), { recursive: true })).toHaveLength(stored);
   });
 
-  test("a change that keeps a file's size within the same moment is seen", async () => {
+  test("a change that keeps the file's size within the same moment is detected", async () => {
     using at = testProject();
     at.write("a", "1");
     const first = await at.take();
@@ -73,7 +73,7 @@ describe("what is recorded", () => {
     expect(await changed(at, first, await at.take())).toEqual(["modified a"]);
   });
 
-  test("a change within the second of a record is seen, also when the next record is made in another second", async () => {
+  test("a change within the second of a snapshot is detected by a snapshot in a later second", async () => {
     using at = testProject();
     const second = 1_700_000_000;
     at.write("a", "1");
@@ -86,7 +86,7 @@ describe("what is recorded", () => {
     expect(await changed(at, first, await at.take())).toEqual(["modified a"]);
   });
 
-  test("an empty project and empty directories are no trouble", async () => {
+  test("an empty project and empty directories have a snapshot", async () => {
     using at = testProject();
     const empty = await at.take();
     mkdirSync(join(at.project, "nothing", "inside"), { recursive: true });
@@ -94,7 +94,7 @@ describe("what is recorded", () => {
     expect(await at.snapshots.find(at.project, empty.slice(0, 8))).toBe(empty);
   });
 
-  test("names with blanks, line breaks, other scripts and no valid encoding, and binary content are kept", async () => {
+  test("names with blanks, line breaks, other scripts or invalid encoding, and binary content are stored", async () => {
     using at = testProject();
     const empty = await at.take();
     at.write("with blank", "1\n");
@@ -115,7 +115,7 @@ describe("what is recorded", () => {
     expect(await changed(at, full, await at.take())).toEqual(["deleted f\ufffdo"]);
   });
 
-  test("a link is kept as a link, and what it points at is not read", async () => {
+  test("a link is stored as a link, and its target is not read", async () => {
     using at = testProject();
     writeFileSync(join(at.root, "outside"), "outside-content");
     const empty = await at.take();
@@ -125,7 +125,7 @@ describe("what is recorded", () => {
     expect(isStored(at, "outside-content")).toBe(false);
   });
 
-  test("a file that becomes a directory and one that becomes a link are followed", async () => {
+  test("a file that becomes a directory or a link is stored as such", async () => {
     using at = testProject();
     at.write("a", "1");
     at.write("b/c", "1");
@@ -138,7 +138,7 @@ describe("what is recorded", () => {
     expect((await changed(at, before, after)).sort()).toEqual(["added a/inside", "added b", "deleted a", "deleted b/c"]);
   });
 
-  test("a big file is known by its hash and not stored; a change of it is seen", async () => {
+  test("a big file is stored only as its hash, and its change is detected", async () => {
     using at = testProject();
     const empty = await at.take();
     const bytes = Buffer.alloc((5 << 20) + 1, "big-content ");
@@ -150,14 +150,14 @@ describe("what is recorded", () => {
     at.write("big", bytes);
     const second = await at.take();
     expect(await changed(at, first, second)).toEqual(["modified big"]);
-    expect(await at.snapshots.patch(at.project, first, second)).toContain("+[a big file, kept only by its hash ");
+    expect(await at.snapshots.patch(at.project, first, second)).toContain("+[a big file, stored only as its hash ");
     at.write("big", "small\n");
     const third = await at.take();
     expect(await changed(at, second, third)).toEqual(["modified big"]);
     expect(isStored(at, "big-content big-content")).toBe(false);
   });
 
-  test("many files at once are kept as they are", async () => {
+  test("many files at once are stored unchanged", async () => {
     using at = testProject();
     const empty = await at.take();
     for (let n = 0; n < 100; n++) at.write(`d${n % 7}/f${n}`, `content ${n}\r\n`);
@@ -167,8 +167,8 @@ describe("what is recorded", () => {
   });
 });
 
-describe("what is left out", () => {
-  test("ignored files are never stored, however they come to be ignored", async () => {
+describe("excluded files", () => {
+  test("ignored files are never stored, whichever file excludes them", async () => {
     using at = testProject();
     at.git("init", "-q");
     at.write(".gitignore", ".env\nbuild/\n");
@@ -184,7 +184,7 @@ describe("what is left out", () => {
     expect(isStored(at, "secret-content")).toBe(false);
   });
 
-  test("transcripts, skein's own data inside of the project, and other repositories are left out", async () => {
+  test("transcripts, skein's data inside of the project, and other repositories are not stored", async () => {
     using at = testProject();
     const data = join(at.project, "own [data]");
     const inside = createSnapshots({
@@ -203,7 +203,7 @@ describe("what is left out", () => {
     expect(await inside.take(at.project)).toBe(before as string);
   });
 
-  test("a directory that is too wide is not recorded", async () => {
+  test("a directory that is too wide has no snapshot", async () => {
     using at = testProject();
     expect(await at.snapshots.take(at.root)).toBeNull();
     expect(at.warnings).toEqual([]);
@@ -211,7 +211,7 @@ describe("what is left out", () => {
 });
 
 describe("the user's repository", () => {
-  test("index, refs, configuration, status and files are the same before and after", async () => {
+  test("a snapshot changes no index, refs, configuration, status or files of the user's repository", async () => {
     using at = testProject();
     at.git("init", "-q");
     at.write("a", "1\n");
@@ -239,7 +239,7 @@ describe("the user's repository", () => {
     expect(at.git("status", "--porcelain")).toBe(status);
   });
 
-  test("filters, hooks, monitors and conversions of a hostile project do not run", async () => {
+  test("a snapshot runs no filter, hook, monitor or conversion of a hostile project", async () => {
     using at = testProject();
     const mark = join(at.root, "ran");
     const run = `touch ${mark}; cat`;
@@ -270,8 +270,8 @@ describe("the user's repository", () => {
   });
 });
 
-describe("trouble", () => {
-  test("without git nothing is recorded and it is said once", async () => {
+describe("failures", () => {
+  test("without git there is no snapshot and one warning", async () => {
     using at = testProject();
     const warnings: string[] = [];
     const none = createSnapshots({
@@ -285,21 +285,21 @@ describe("trouble", () => {
     expect(warnings).toEqual([`the files of ${at.project} are not recorded: git is not installed`]);
   });
 
-  test("a project that is gone is no record and a warning", async () => {
+  test("a missing project has no snapshot and one warning", async () => {
     using at = testProject();
     rmSync(at.project, { recursive: true });
     expect(await at.snapshots.take(at.project)).toBeNull();
     expect(at.warnings).toHaveLength(1);
   });
 
-  test("a data directory that can't be written is no record and a warning", async () => {
+  test("with a data directory that can't be written there is no snapshot and one warning", async () => {
     using at = testProject();
     writeFileSync(at.data, "a file");
     expect(await at.snapshots.take(at.project)).toBeNull();
     expect(at.warnings).toHaveLength(1);
   });
 
-  test("a project that can only be read is recorded", async () => {
+  test("a read-only project has a snapshot", async () => {
     using at = testProject();
     at.write("a", "1");
     chmodSync(at.project, 0o555);
@@ -307,7 +307,7 @@ describe("trouble", () => {
     chmodSync(at.project, 0o755);
   });
 
-  test("what a killed process left in the shadow does not stop the next", async () => {
+  test("files of a killed process do not prevent the next snapshot", async () => {
     using at = testProject();
     at.write("a", "1");
     const first = await at.take();
@@ -317,7 +317,7 @@ describe("trouble", () => {
     expect(await at.take()).not.toBe(first);
   });
 
-  test("many who ask at once share few snapshots, and each sees what was there when it asked", async () => {
+  test("concurrent requests share few snapshots, and each has the files of its time", async () => {
     using at = testProject();
     at.write("a", "1");
     const early = at.snapshots.take(at.project);
@@ -328,7 +328,7 @@ describe("trouble", () => {
     await Promise.all([early, ...many]);
   });
 
-  test("several processes at once come to the same id", async () => {
+  test("several processes at once get the same id", async () => {
     using at = testProject();
     for (let n = 0; n < 50; n++) at.write(`f${n}`, `${n}`);
     const open = () =>

@@ -1,5 +1,5 @@
-// The project as it is now, as the id of a git tree in the shadow repository. Reads the project, never writes to it.
-// Each snapshot works on a copy of the shadow's index and puts it in place when it is done: no locks, nothing to clean.
+// Stores the current files of a project as a git tree in the shadow repository. Never writes to the project.
+// Each snapshot works on a copy of the shadow's index and renames it at the end, so it needs no lock.
 import {
   accessSync,
   constants,
@@ -15,6 +15,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join, relative } from "node:path";
+import { yieldToEventLoop } from "../../kit/flow/time-slice.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import { bigFileBytes, bigFileMode, BigFiles } from "./big-files.ts";
 import { absoluteBytes, runGit, splitAtNul, type ShadowRepository } from "../git.ts";
@@ -22,7 +23,7 @@ import { packFiles } from "./pack.ts";
 import { prepareShadow } from "./shadow.ts";
 
 export type SnapshotOptions = {
-  /** Directories that are never recorded, absolute. */
+  /** Absolute paths of directories that are never stored. */
   leaveOut: readonly string[];
   signal: AbortSignal;
 };
@@ -33,18 +34,18 @@ export async function takeSnapshot(shadow: ShadowRepository, options: SnapshotOp
   const excludes = excludesOf(shadow.project, options.leaveOut);
   const changed = await runGit(shadow, ["ls-files", "-t", "-z", "-o", "-m", "-d", ...excludes], { signal: options.signal });
   const big = new BigFiles(shadow.dir);
-  const found = await sort(shadow, splitAtNul(changed), big);
-  const known = isNothing(found) ? treeOf(shadow.dir, index) : null;
-  if (known !== null) return known;
+  const changes = await classify(shadow, splitAtNul(changed), big);
+  const lastTree = isEmpty(changes) ? savedTree(shadow.dir, index) : null;
+  if (lastTree !== null) return lastTree;
 
   const work = join(shadow.dir, `index.${process.pid}.${++count}`);
   try {
-    sweep(shadow.dir);
+    removeLeftovers(shadow.dir);
     if (existsSync(index)) {
       copyIndex(index, work);
-      await leaveIgnored(shadow, work, excludes, found, options.signal);
+      await dropIgnored(shadow, changes, excludes, { index: work, signal: options.signal });
     }
-    await update(shadow, work, found, options.signal);
+    await updateIndex(shadow, changes, { index: work, signal: options.signal });
     const tree = (await runGit(shadow, ["write-tree"], { index: work, signal: options.signal })).toString().trim();
     if (existsSync(work)) renameSync(work, index);
     big.save();
@@ -58,20 +59,20 @@ export async function takeSnapshot(shadow: ShadowRepository, options: SnapshotOp
 
 let count = 0;
 
-/** More than this are not the files of one project. */
-const mostFiles = 300_000;
+/** A directory with more files is not one project. */
+const maxFiles = 300_000;
 
-type SnapshotChanges = { kept: Set<string>; removed: Set<string>; big: Map<string, string> };
+type SnapshotChanges = { files: Set<string>; removed: Set<string>; big: Map<string, string> };
 
-/** The patterns of the project's own .gitignore files, its repository's private list, and what is ours. */
+/** The project's .gitignore files, the exclude file of its repository, and skein's own directories. */
 function excludesOf(project: string, leaveOut: readonly string[]): string[] {
-  const ours = leaveOut
+  const ownDirectories = leaveOut
     .map((directory) => relative(project, directory))
     .filter((path) => path !== "" && !path.startsWith(".."))
     .map((path) => `--exclude=/${path.replace(/[\\*?[\]!# ]/g, "\\$&")}/`);
-  const listed = join(project, ".git", "info", "exclude");
-  const own = isReadable(listed) ? [`--exclude-from=${listed}`] : [];
-  return ["--exclude-per-directory=.gitignore", "--exclude=**/.skein/sessions/", ...ours, ...own];
+  const excludeFile = join(project, ".git", "info", "exclude");
+  const fromFile = isReadable(excludeFile) ? [`--exclude-from=${excludeFile}`] : [];
+  return ["--exclude-per-directory=.gitignore", "--exclude=**/.skein/sessions/", ...ownDirectories, ...fromFile];
 }
 
 function isReadable(file: string): boolean {
@@ -83,53 +84,53 @@ function isReadable(file: string): boolean {
   }
 }
 
-/** What to do with each path that git calls other, changed or removed; a line is a letter, a blank and the path. */
-async function sort(shadow: ShadowRepository, lines: string[], big: BigFiles): Promise<SnapshotChanges> {
-  if (lines.length > mostFiles) throw new Fault("internal", `${lines.length.toLocaleString("en-US")} files are too many`);
-  const found: SnapshotChanges = { kept: new Set(), removed: new Set(), big: new Map() };
+/** Classifies the paths that git lists as other, changed or removed. A line is a letter, a blank and the path. */
+async function classify(shadow: ShadowRepository, lines: string[], big: BigFiles): Promise<SnapshotChanges> {
+  if (lines.length > maxFiles) throw new Fault("internal", `${lines.length.toLocaleString("en-US")} files are too many`);
+  const changes: SnapshotChanges = { files: new Set(), removed: new Set(), big: new Map() };
   const directories = new Map<string, boolean>();
-  let restAt = performance.now();
+  let sliceStart = performance.now();
   for (const line of lines) {
     const path = line.slice(2);
-    // A repository inside of the project is a project of its own.
+    // A repository inside of the project is another project.
     if (path.endsWith("/")) continue;
-    const isKnown = line[0] !== "?";
+    const isTracked = line[0] !== "?";
     const absolute = absoluteBytes(shadow, path);
-    const stat = isKnown && !isDirectory(shadow, parentOf(path), directories) ? null : look(absolute);
+    const stat = isTracked && !isDirectory(shadow, parentOf(path), directories) ? null : statFile(absolute);
     if (stat === null) {
-      if (isKnown) found.removed.add(path);
+      if (isTracked) changes.removed.add(path);
       big.forget(path);
     } else if (stat.isFile() && stat.size > bigFileBytes) {
-      if (!isKnown || !big.isUnchanged(path, stat)) found.big.set(path, await big.idOf(path, absolute, stat));
+      if (!isTracked || !big.isUnchanged(path, stat)) changes.big.set(path, await big.idOf(path, absolute, stat));
     } else {
-      found.kept.add(path);
+      changes.files.add(path);
       big.forget(path);
     }
-    if (performance.now() - restAt > 5) {
-      await new Promise((resolve) => setImmediate(resolve));
-      restAt = performance.now();
+    if (performance.now() - sliceStart > 5) {
+      await yieldToEventLoop();
+      sliceStart = performance.now();
     }
   }
-  return found;
+  return changes;
 }
 
-/** Not one that a link leads to: git would follow the path of a recorded file through it. */
-function isDirectory(shadow: ShadowRepository, path: string, seen: Map<string, boolean>): boolean {
+/** False for a link to a directory: git would follow the path of a stored file through it. */
+function isDirectory(shadow: ShadowRepository, path: string, cache: Map<string, boolean>): boolean {
   if (path === "") return true;
-  const known = seen.get(path);
-  if (known !== undefined) return known;
-  const isOne =
-    isDirectory(shadow, parentOf(path), seen) && lstatSync(absoluteBytes(shadow, path), { throwIfNoEntry: false })?.isDirectory() === true;
-  seen.set(path, isOne);
-  return isOne;
+  const cached = cache.get(path);
+  if (cached !== undefined) return cached;
+  const result =
+    isDirectory(shadow, parentOf(path), cache) && lstatSync(absoluteBytes(shadow, path), { throwIfNoEntry: false })?.isDirectory() === true;
+  cache.set(path, result);
+  return result;
 }
 
 function parentOf(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf("/")));
 }
 
-/** Null for what can't be recorded: gone, no file and no link, or not ours to read. */
-function look(path: Buffer) {
+/** Null for a path that can't be stored: missing, neither file nor link, or not readable. */
+function statFile(path: Buffer) {
   try {
     const stat = lstatSync(path);
     if (stat.isSymbolicLink()) return stat;
@@ -141,48 +142,44 @@ function look(path: Buffer) {
   }
 }
 
-function isNothing({ kept, removed, big }: SnapshotChanges): boolean {
-  return kept.size + removed.size + big.size === 0;
+function isEmpty({ files, removed, big }: SnapshotChanges): boolean {
+  return files.size + removed.size + big.size === 0;
 }
 
-/** What has been ignored since it was recorded is not recorded any more. */
-async function leaveIgnored(
-  shadow: ShadowRepository,
-  index: string,
-  excludes: string[],
-  found: SnapshotChanges,
-  signal: AbortSignal,
-): Promise<void> {
-  for (const path of splitAtNul(await runGit(shadow, ["ls-files", "-z", "-i", "-c", ...excludes], { index, signal }))) {
-    found.kept.delete(path);
-    found.big.delete(path);
-    found.removed.add(path);
+type IndexOptions = { index: string; signal: AbortSignal };
+
+/** Removes files that are in the index and have become ignored since. */
+async function dropIgnored(shadow: ShadowRepository, changes: SnapshotChanges, excludes: string[], options: IndexOptions): Promise<void> {
+  for (const path of splitAtNul(await runGit(shadow, ["ls-files", "-z", "-i", "-c", ...excludes], options))) {
+    changes.files.delete(path);
+    changes.big.delete(path);
+    changes.removed.add(path);
   }
 }
 
-async function update(shadow: ShadowRepository, index: string, found: SnapshotChanges, signal: AbortSignal): Promise<void> {
-  const gone = [...found.removed].map((path) => `0 ${"0".repeat(40)}\t${path}\0`);
-  const big = [...found.big].map(([path, id]) => `${bigFileMode} ${id}\t${path}\0`);
-  if (gone.length + big.length > 0) {
-    const stdin = Buffer.from([...gone, ...big].join(""), "latin1");
-    await runGit(shadow, ["update-index", "-z", "--add", "--replace", "--index-info"], { index, stdin, signal });
+async function updateIndex(shadow: ShadowRepository, changes: SnapshotChanges, options: IndexOptions): Promise<void> {
+  const removed = [...changes.removed].map((path) => `0 ${"0".repeat(40)}\t${path}\0`);
+  const big = [...changes.big].map(([path, id]) => `${bigFileMode} ${id}\t${path}\0`);
+  if (removed.length + big.length > 0) {
+    const stdin = Buffer.from([...removed, ...big].join(""), "latin1");
+    await runGit(shadow, ["update-index", "-z", "--add", "--replace", "--index-info"], { ...options, stdin });
   }
-  if (found.kept.size === 0) return;
-  if (found.kept.size > packedFrom) await packFiles(shadow, found.kept, signal);
-  const stdin = Buffer.from([...found.kept].map((path) => `${path}\0`).join(""), "latin1");
-  await runGit(shadow, ["update-index", "-z", "--add", "--remove", "--replace", "--stdin"], { index, stdin, signal });
+  if (changes.files.size === 0) return;
+  if (changes.files.size > minPackFiles) await packFiles(shadow, changes.files, options.signal);
+  const stdin = Buffer.from([...changes.files].map((path) => `${path}\0`).join(""), "latin1");
+  await runGit(shadow, ["update-index", "-z", "--add", "--remove", "--replace", "--stdin"], { ...options, stdin });
 }
 
-/** From here on one pack is much faster than a file for each. */
-const packedFrom = 32;
+/** Above this number one pack is much faster than one object file each. */
+const minPackFiles = 32;
 
-/** The tree that the index stands for, if it is the one whose tree was noted: then a look at the project was enough. */
-function treeOf(dir: string, index: string): string | null {
+/** The tree of the last snapshot, if the index has not changed since. It is then still current. */
+function savedTree(dir: string, index: string): string | null {
   try {
-    const noted = readFileSync(join(dir, "tree"), "latin1");
+    const saved = readFileSync(join(dir, "tree"), "latin1");
     const stamp = stampOf(index);
-    const tree = noted.slice(stamp.length + 1);
-    return noted.startsWith(`${stamp} `) && /^[0-9a-f]{40}$/.test(tree) ? tree : null;
+    const tree = saved.slice(stamp.length + 1);
+    return saved.startsWith(`${stamp} `) && /^[0-9a-f]{40}$/.test(tree) ? tree : null;
   } catch {
     return null;
   }
@@ -194,8 +191,8 @@ function stampOf(index: string): string {
 }
 
 /**
- * Its time goes along: a file with the time of the index is read again, since it may have changed within that moment,
- * and to a copy with a later time it would look clean.
+ * Copies the modification time too. git reads a file again if its time equals that of the index, because it may have
+ * changed within that second. With a later time of the index such a file would look unchanged.
  */
 export function copyIndex(from: string, to: string): void {
   const seconds = Math.floor(statSync(from).mtimeMs / 1000);
@@ -203,8 +200,8 @@ export function copyIndex(from: string, to: string): void {
   utimesSync(to, seconds, seconds);
 }
 
-/** What processes left that were killed, or that were at the same pack. */
-function sweep(dir: string): void {
+/** Removes files of processes that were killed or that wrote the same pack at the same time. */
+function removeLeftovers(dir: string): void {
   for (const name of readdirSync(dir)) {
     if (!/^(index\.\d|restore\.\d|fast_import_crash_)/.test(name)) continue;
     const stat = statSync(join(dir, name), { throwIfNoEntry: false });
