@@ -47,12 +47,12 @@ describe("the plan file", () => {
     const outside = join(root, "outside.txt");
     writeFileSync(outside, "theirs");
     const [link, hard, hanging, folder] = [project(), project(), project(), project()];
-    for (const { folder: made } of [link, hard, hanging]) mkdirSync(made);
+    for (const { folder } of [link, hard, hanging]) mkdirSync(folder);
     symlinkSync(outside, link.file);
     linkSync(outside, hard.file);
     symlinkSync(join(root, "not-there"), hanging.file);
     symlinkSync(root, folder.folder);
-    for (const at of [link, hard, hanging]) expect(() => ensurePlanFile(temp.path)).toThrow("not a plain file");
+    for (const temp of [link, hard, hanging]) expect(() => ensurePlanFile(temp.path)).toThrow("not a plain file");
     expect(() => ensurePlanFile(folder.path)).toThrow("not a directory inside of the project");
     expect(readFileSync(outside, "utf8")).toBe("theirs");
   });

@@ -1,4 +1,4 @@
-// Worktrees of a real repository: work side by side, joined, and brought into a project that went on meanwhile.
+// Worktrees of a real repository: parallel work, joined, and merged into a project that changed meanwhile.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,16 +6,16 @@ import { join } from "node:path";
 import { createWorktrees } from "./worktrees.ts";
 
 const path = process.env["PATH"] ?? "";
-const workspaces = createWorktrees(path);
+const worktrees = createWorktrees(path);
 let root = "";
 let project = "";
-let at = { project: "", repository: "" };
+let team = { project: "", repository: "" };
 
 beforeEach(() => {
   root = realpathSync(mkdtempSync(join(tmpdir(), "skein-worktrees-")));
   project = join(root, "project");
   mkdirSync(project);
-  at = { project, repository: join(root, "team", "repo.git") };
+  team = { project, repository: join(root, "team", "repo.git") };
   git("init", "-q", "-b", "main");
   write("a.txt", "one\ntwo\nthree\n");
   write(".gitignore", "ignored/\n");
@@ -42,31 +42,31 @@ describe("worktrees", () => {
   test("an existing worktree stays as it is, and an incomplete one is created again", async () => {
     const member = await open("one");
     writeFileSync(join(member.directory, "mine.txt"), "work\n");
-    await workspaces.open(at, member);
+    await worktrees.open(team, member);
     expect(existsSync(join(member.directory, "mine.txt"))).toBe(true);
-    rmSync(join(at.repository, "worktrees", "one", "index"));
-    await workspaces.open(at, member);
+    rmSync(join(team.repository, "worktrees", "one", "index"));
+    await worktrees.open(team, member);
     expect(gitIn(member.directory, "status", "--porcelain")).toBe("");
   });
 
   test("many worktrees can be created at the same time", async () => {
     const from = await base();
-    const many = [...Array(8).keys()].map((at) => ({ directory: join(root, "work", `m${at}`), branch: `b${at}`, from }));
-    await Promise.all(many.map((member) => workspaces.open(at, member)));
+    const many = [...Array(8).keys()].map((index) => ({ directory: join(root, "work", `m${index}`), branch: `b${index}`, from }));
+    await Promise.all(many.map((member) => worktrees.open(team, member)));
     expect(many.map(({ directory }) => gitIn(directory, "status", "--porcelain"))).toEqual(Array(8).fill(""));
   });
 
   test("a worktree is committed with the commits made in it, and not at all without a change", async () => {
     const member = await open("one");
     const by = { name: "one", message: "work" };
-    expect(await workspaces.commit(at, member, by)).toBeNull();
+    expect(await worktrees.commit(team, member, by)).toBeNull();
     writeFileSync(join(member.directory, "b.txt"), "b\n");
     gitIn(member.directory, "add", "b.txt");
     gitIn(member.directory, "commit", "-qm", "its own");
-    const own = await workspaces.commit(at, member, by);
+    const own = await worktrees.commit(team, member, by);
     expect(gitIn(member.directory, "log", "-1", "--format=%s", own!)).toBe("its own");
     writeFileSync(join(member.directory, "c.txt"), "c\n");
-    const both = await workspaces.commit(at, member, by);
+    const both = await worktrees.commit(team, member, by);
     expect(gitIn(member.directory, "status", "--porcelain")).toBe("");
     expect(gitIn(member.directory, "log", "--format=%an %s", both!).split("\n").slice(0, 2)).toEqual(["one work", "test its own"]);
   });
@@ -84,11 +84,11 @@ describe("worktrees", () => {
       if (isCommitted) gitIn(inner, "add", "-A");
       if (isCommitted) gitIn(inner, "commit", "-qm", "its own");
     }
-    const work = (await workspaces.commit(at, member, { name: "one", message: "work" }))!;
-    const changed = (await workspaces.changes(at, member.from, work)).map(({ path: file }) => file);
+    const work = (await worktrees.commit(team, member, { name: "one", message: "work" }))!;
+    const changed = (await worktrees.changes(team, member.from, work)).map(({ path: file }) => file);
     expect(changed).toEqual(["empty/deep/file.txt", "sub/whole/deep/file.txt"]);
     rmSync(join(member.directory, ".git"));
-    await workspaces.open(at, member);
+    await worktrees.open(team, member);
     expect(gitIn(member.directory, "status", "--porcelain")).toBe("");
     expect(existsSync(join(member.directory, "sub/whole/deep/file.txt"))).toBe(true);
   });
@@ -102,8 +102,8 @@ describe("worktrees", () => {
     rmSync(join(member.directory, "a.txt"));
     mkdirSync(join(member.directory, "a.txt"));
     writeFileSync(join(member.directory, "a.txt", "b"), "b\n");
-    const work = (await workspaces.commit(at, member, { name: "one", message: "work" }))!;
-    await workspaces.merge(at, await workspaces.planMerge(at, member.from, work));
+    const work = (await worktrees.commit(team, member, { name: "one", message: "work" }))!;
+    await worktrees.merge(team, await worktrees.planMerge(team, member.from, work));
     expect([read("a.txt/b"), read("theirs/file.txt")]).toEqual(["b\n", "x\n"]);
   });
 
@@ -116,7 +116,7 @@ describe("worktrees", () => {
     writeFileSync(join(member.directory, ".gitattributes"), "* filter=evil\n");
     rmSync(join(member.directory, ".git"));
     symlinkSync(join(evil, ".git"), join(member.directory, ".git"));
-    expect(await workspaces.commit(at, member, { name: "one", message: "work" })).toBeString();
+    expect(await worktrees.commit(team, member, { name: "one", message: "work" })).toBeString();
     expect(existsSync(join(root, "ran"))).toBe(false);
   });
 });
@@ -133,14 +133,14 @@ describe("join", () => {
       const member = await open(name);
       mkdirSync(join(member.directory, "d"), { recursive: true });
       writeFileSync(join(member.directory, file), text);
-      works.push({ name, commit: (await workspaces.commit(at, member, { name, message: name }))! });
+      works.push({ name, commit: (await worktrees.commit(team, member, { name, message: name }))! });
     }
     const from = await base();
-    const { commit, conflicts } = await workspaces.join(at, from, works, "phase 1");
+    const { commit, conflicts } = await worktrees.join(team, from, works, "phase 1");
     expect(conflicts).toEqual([{ name: "three", paths: ["a.txt"] }]);
-    expect((await workspaces.changes(at, from, commit)).map(({ path: file }) => file)).toEqual(["a.txt", "d/e.txt"]);
-    expect(await workspaces.patch(at, from, commit)).toContain("+THREE");
-    expect(await workspaces.patch(at, from, works[2]!.commit)).toContain("+uno");
+    expect((await worktrees.changes(team, from, commit)).map(({ path: file }) => file)).toEqual(["a.txt", "d/e.txt"]);
+    expect(await worktrees.patch(team, from, commit)).toContain("+THREE");
+    expect(await worktrees.patch(team, from, works[2]!.commit)).toContain("+uno");
   });
 });
 
@@ -151,10 +151,10 @@ describe("merge", () => {
     const member = await open("one");
     writeFileSync(join(member.directory, "a.txt"), "ONE\ntwo\nthree\n");
     rmSync(join(member.directory, ".gitignore"));
-    const work = (await workspaces.commit(at, member, { name: "one", message: "one" }))!;
+    const work = (await worktrees.commit(team, member, { name: "one", message: "one" }))!;
     write("a.txt", "one\ntwo\nthree\nfour\n");
     const before = stateOf();
-    const plan = await workspaces.planMerge(at, from, work);
+    const plan = await worktrees.planMerge(team, from, work);
     expect(plan).toMatchObject({
       conflicts: [],
       changes: [
@@ -162,7 +162,7 @@ describe("merge", () => {
         { path: "a.txt", kind: "modified" },
       ],
     });
-    await workspaces.merge(at, plan);
+    await worktrees.merge(team, plan);
     expect(read("a.txt")).toBe("ONE\ntwo\nthree\nfour\n");
     expect(existsSync(join(project, ".gitignore"))).toBe(false);
     expect(read("dirty.txt")).toBe("mine\n");
@@ -173,13 +173,13 @@ describe("merge", () => {
     const from = await base();
     const member = await open("one");
     writeFileSync(join(member.directory, "a.txt"), "ONE\ntwo\nthree\n");
-    const work = (await workspaces.commit(at, member, { name: "one", message: "one" }))!;
-    const plan = await workspaces.planMerge(at, from, work);
+    const work = (await worktrees.commit(team, member, { name: "one", message: "one" }))!;
+    const plan = await worktrees.planMerge(team, from, work);
     write("a.txt", "mine\ntwo\nthree\n");
-    expect(workspaces.merge(at, plan)).rejects.toThrow("a.txt");
-    const again = await workspaces.planMerge(at, from, work);
+    expect(worktrees.merge(team, plan)).rejects.toThrow("a.txt");
+    const again = await worktrees.planMerge(team, from, work);
     expect(again.conflicts).toEqual(["a.txt"]);
-    expect(workspaces.merge(at, again)).rejects.toThrow("conflicts with the project in a.txt");
+    expect(worktrees.merge(team, again)).rejects.toThrow("conflicts with the project in a.txt");
     expect(read("a.txt")).toBe("mine\ntwo\nthree\n");
   });
 });
@@ -187,16 +187,16 @@ describe("merge", () => {
 test("a project without a repository has no base commit", async () => {
   const bare = join(root, "bare");
   mkdirSync(bare);
-  expect(await workspaces.base({ project: bare, repository: join(root, "r.git") })).toBeNull();
+  expect(await worktrees.base({ project: bare, repository: join(root, "r.git") })).toBeNull();
 });
 
 async function base(): Promise<string> {
-  return (await workspaces.base(at))!;
+  return (await worktrees.base(team))!;
 }
 
 async function open(name: string) {
   const member = { directory: join(root, "work", name), branch: `skein/t/${name}`, from: await base() };
-  await workspaces.open(at, member);
+  await worktrees.open(team, member);
   return member;
 }
 
@@ -209,7 +209,7 @@ function read(file: string): string {
   return readFileSync(join(project, file), "utf8");
 }
 
-/** What git keeps for the person: refs, branch, index. */
+/** The state of the user's repository: refs, branch, index. */
 function stateOf() {
   return [git("for-each-ref"), git("symbolic-ref", "HEAD"), git("ls-files", "-s"), git("worktree", "list"), git("stash", "list")];
 }

@@ -1,4 +1,4 @@
-// The log of real repositories, also of hostile ones.
+// Reads the log of real repositories, also of hostile ones.
 import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -7,14 +7,14 @@ import { listFiles } from "./list-files.ts";
 import { programPath as path, testProject, writeAll } from "../fixtures/project.ts";
 
 test("commits have subject, body and files, latest first", async () => {
-  using made = testProject();
-  const { project, git } = made;
+  using temp = testProject();
+  const { project, git } = temp;
   git("init", "-q", "-b", "main");
-  writeAll(made, { "a.ts": "1", "docs/ü b.md": "2" });
+  writeAll(temp, { "a.ts": "1", "docs/ü b.md": "2" });
   git("add", ".");
   git("commit", "-qm", "Begin\n\nBecause of this\nand that");
   git("commit", "-q", "--allow-empty", "--allow-empty-message", "-m", "");
-  writeAll(made, { "a.ts": "3" });
+  writeAll(temp, { "a.ts": "3" });
   git("commit", "-qam", "Third");
   const { commits, note } = await readCommits({ project, path });
   expect(note).toBeNull();
@@ -28,8 +28,8 @@ test("commits have subject, body and files, latest first", async () => {
 
 test("a missing or empty repository is reported in a note", async () => {
   const none = "no commits were searched: the project has no repository with commits that git can read";
-  using made = testProject();
-  const { project, git } = made;
+  using temp = testProject();
+  const { project, git } = temp;
   expect(await readCommits({ project, path })).toEqual({ commits: [], note: none });
   git("init", "-q", "-b", "main");
   expect(await readCommits({ project, path })).toEqual({ commits: [], note: none });
@@ -39,12 +39,12 @@ test("a missing or empty repository is reported in a note", async () => {
 });
 
 test("no program that a repository configures is run", async () => {
-  using made = testProject();
-  const { project, git } = made;
+  using temp = testProject();
+  const { project, git } = temp;
   git("init", "-q", "-b", "main");
   const proof = join(project, "proof");
   const script = join(project, "run.sh");
-  writeAll(made, { "run.sh": `#!/bin/sh\ntouch ${proof}\n`, "a.bin": "x", ".gitattributes": "* diff=evil filter=evil\n" });
+  writeAll(temp, { "run.sh": `#!/bin/sh\ntouch ${proof}\n`, "a.bin": "x", ".gitattributes": "* diff=evil filter=evil\n" });
   Bun.spawnSync(["chmod", "+x", script]);
   git("add", ".");
   git("commit", "-qm", "First");
@@ -65,7 +65,7 @@ test("no program that a repository configures is run", async () => {
   const { commits } = await readCommits({ project, path });
   const listed = await listFiles({ items: ["."], directory: project, project, path });
   expect([commits.length, listed.includes("a.bin"), existsSync(proof)]).toEqual([1, true, false]);
-  // The same repository, read by somebody who trusts it.
-  Bun.spawnSync(["git", "status"], { cwd: project, env: { PATH: path, HOME: made.root } });
+  // The same repository, read by a git that trusts it.
+  Bun.spawnSync(["git", "status"], { cwd: project, env: { PATH: path, HOME: temp.root } });
   expect(existsSync(proof)).toBe(true);
 });

@@ -1,4 +1,4 @@
-// Listing and counting with real repositories and the real counting process.
+// Lists and counts with real repositories and the real counting process.
 import { expect, test } from "bun:test";
 import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
@@ -11,10 +11,10 @@ import { listFiles } from "./list-files.ts";
 const command = [process.execPath, join(import.meta.dir, "..", "..", "main.ts"), "__count"];
 
 test("ignored files are not listed, new files are, and a requested file always is", async () => {
-  using made = testProject();
-  const { project, git } = made;
+  using temp = testProject();
+  const { project, git } = temp;
   git("init", "-q", "-b", "main");
-  writeAll(made, {
+  writeAll(temp, {
     ".gitignore": "out/\n*.log\n",
     "a.ts": "1",
     "src/b.ts": "2",
@@ -30,17 +30,17 @@ test("ignored files are not listed, new files are, and a requested file always i
 });
 
 test("without a repository, directories of generated and fetched files are skipped", async () => {
-  using made = testProject();
-  const { project } = made;
-  writeAll(made, { "a.ts": "1", "src/b.ts": "2", "node_modules/x/i.js": "3", "src/__pycache__/y.pyc": "4" });
+  using temp = testProject();
+  const { project } = temp;
+  writeAll(temp, { "a.ts": "1", "src/b.ts": "2", "node_modules/x/i.js": "3", "src/__pycache__/y.pyc": "4" });
   expect((await listFiles({ items: ["."], directory: project, project, path })).toSorted()).toEqual(["a.ts", "src/b.ts"]);
 });
 
 test("a path outside of the project is refused, also through a link", async () => {
-  using made = testProject();
-  const { project } = made;
-  made.git("init", "-q", "-b", "main");
-  writeAll(made, { "a.ts": "1" });
+  using temp = testProject();
+  const { project } = temp;
+  temp.git("init", "-q", "-b", "main");
+  writeAll(temp, { "a.ts": "1" });
   symlinkSync("/etc", join(project, "etc"));
   for (const item of ["..", "/etc/passwd", "etc/passwd", "etc", `${project}-other`, "missing"])
     await expect(listFiles({ items: [item], directory: project, project, path })).rejects.toThrow(
@@ -49,11 +49,11 @@ test("a path outside of the project is refused, also through a link", async () =
 });
 
 test("tokens are summed by file and directory, without binaries, links and missing files", async () => {
-  using made = testProject();
-  const { project } = made;
-  made.git("init", "-q", "-b", "main");
+  using temp = testProject();
+  const { project } = temp;
+  temp.git("init", "-q", "-b", "main");
   const texts = { "a.ts": "const a = 1;\n", "src/b.ts": "export function b() {}\n".repeat(100), "src/deep/c.md": "Grüße <|endoftext|>\n" };
-  writeAll(made, { ...texts, "src/d.bin": new Uint8Array([1, 0, 2]) });
+  writeAll(temp, { ...texts, "src/d.bin": new Uint8Array([1, 0, 2]) });
   symlinkSync("/etc/passwd", join(project, "link"));
   const files = [...Object.keys(texts), "src/d.bin", "link", "gone.ts"];
   const each = (path: keyof typeof texts) => countTokens(texts[path], { disallowedSpecial: new Set() });
@@ -73,17 +73,17 @@ test("tokens are summed by file and directory, without binaries, links and missi
 });
 
 test("a file of many chunks has the count of its whole text", () => {
-  using made = testProject();
-  const { project } = made;
+  using temp = testProject();
+  const { project } = temp;
   const text = "a line with some words in it, número 7\n".repeat(60_000);
-  writeAll(made, { "long.txt": text });
+  writeAll(temp, { "long.txt": text });
   expect(countFile(join(project, "long.txt"))).toBe(countTokens(text));
 });
 
 test("files that are not counted in time are estimated by their size", async () => {
-  using made = testProject();
-  const { project } = made;
-  writeAll(made, { "a.txt": "x".repeat(3_700), "empty.txt": "" });
+  using temp = testProject();
+  const { project } = temp;
+  writeAll(temp, { "a.txt": "x".repeat(3_700), "empty.txt": "" });
   mkdirSync(join(project, "folder"));
   const counted = await countFiles({ command, project, files: ["a.txt", "empty.txt", "folder"], top: 1, limitMs: 1 });
   expect(counted).toMatchObject({ totalTokens: 1_000, totalFiles: 2, estimatedFiles: 2, skipped: { unreadable: 1 } });
