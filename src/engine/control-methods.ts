@@ -1,4 +1,4 @@
-// The rows of the Api that act on turns: start, watch, steer, stand still, stop, ask and answer.
+// The Api methods that act on turns: start, watch, steer, pause, resume, stop, ask and answer.
 import type { Api } from "../protocol/api/api.ts";
 import { protocolVersion } from "../protocol/api/control.ts";
 import { bareTurn } from "../protocol/api/turn-options.ts";

@@ -1,4 +1,4 @@
-// The engine: implements the Api over the store and the agents it is given. The only writer, the only publisher.
+// Implements the Api on top of the store and the agents. Only the engine writes to the store and publishes events.
 import type { Clock } from "../kit/flow/clock.ts";
 import type { Api } from "../protocol/api/api.ts";
 import type { ListFilesParams, ListFilesResult } from "../protocol/tree/file-changes.ts";
@@ -30,49 +30,48 @@ import * as tree from "./tree/tree-ops.ts";
 export type EngineDeps = {
   /** Opened on first use. */
   store: () => Promise<Store>;
-  /** Whether there is one to look into; looking must not make one. */
+  /** Whether a store exists. A method that only reads must not create one. */
   hasStore: () => boolean;
   agents: Agent[];
-  /** The turns of this process, also those of other engines in it. */
+  /** All running turns of this process, also those of other engines in it. */
   running: RunningTurns;
-  /** Another process, by the address that its leases name. Throws when nobody listens there. */
+  /** Connects to another process by the address in its leases. Throws if nothing listens there. */
   connect: (address: string) => Promise<Api>;
   version: string;
   startedAt: number;
-  /** The session that this process itself runs in; null outside of all. */
+  /** The session that this process was started in; null outside of any. */
   enclosingSession: () => EnclosingSession | null;
-  /** Null when nothing may be kept. */
+  /** Null in an ephemeral run. */
   snapshots: Snapshots | null;
   /**
-   * A full `vendor/id[:effort]` from a name, a vendor, or nothing. Throws when nothing can be asked; null leaves it to
-   * an agent that has a default of its own.
+   * Resolves a name, a vendor or null to `vendor/id[:effort]`. Throws if no model is available. Null: the agent uses
+   * its own default.
    */
   chooseModel: (agent: string, name: string | null) => Promise<string | null>;
-  /** One vocabulary: an agent's name, a vendor's, which means native on that vendor, or a model that an agent brings. */
+  /** Accepts the name of an agent, of a vendor (native with that vendor), or of a model that an agent brings. */
   chooseAgent: (name: string, model: string | null) => { agent: string; model: string | null };
   projectOf: (directory: string) => string;
-  /** Which session a project works in; kept across invocations. */
+  /** The project's current session, stored across invocations. */
   getCurrent: (project: string) => string | null;
   setCurrent: (project: string, session: string) => void;
-  /** Makes the one file that policy `plan` may write, where it is missing. Throws where that can't be. */
+  /** Creates the only file that policy `plan` may write, if it is missing. Throws if it can't. */
   ensurePlanFile: (project: string) => Promise<void>;
-  /** The session that wrote a plan last, when the file is the project's own. */
+  /** The session that last wrote the project's plan; null if `file` is another file. */
   plannerOf: (project: string, file: string) => string | null;
   setPlanner: (project: string, session: string) => void;
   transcriptFor: (session: { id: string; project: string; transcriptDir: string | null; createdAt: number }) => string | null;
   transcriptElsewhere: (session: Session) => string;
   copyTranscript: (session: Session, to: string) => Promise<void>;
-  /** The files of a project, by letters of their paths. */
+  /** Finds files of a project by letters of their paths. */
   listFiles: (params: ListFilesParams) => Promise<ListFilesResult>;
   warn: (message: string) => void;
-  /** A file of ours or of another agent as sessions, turns and nodes. */
+  /** Reads a transcript of skein or of another agent as sessions, turns and nodes. */
   readTranscript: (from: ImportSource, format: ImportFormat | "auto") => Promise<ImportedTree>;
-  /** Those that a turn in a directory can have. */
+  /** The roles that a turn in this directory can have. */
   roles: (directory: string) => Promise<RoleList>;
   teams: TeamDirectories;
-  /** What a project remembers besides the store, and how it may be told. */
   history: HistorySource;
-  /** Rows that belong to no session; their rooms implement them. */
+  /** Methods that belong to no session. `app` implements them. */
   methods: Pick<Api, "agents" | "models" | "auth" | "skills" | "config" | "trust" | "doctor" | "tokens" | "plan">;
   /** Time of limits of turns and questions. The system clock unless a test sets another. */
   clock?: Clock;
@@ -81,9 +80,9 @@ export type EngineDeps = {
 
 export type HistorySource = {
   commits: (project: string) => Promise<CommitLog>;
-  /** Takes out what must not be given away. */
+  /** Replaces secrets in a text. */
   redact: (text: string) => string;
-  /** A conversation as data for a model that was not there, then what is asked of it. */
+  /** A prompt for a model that does not know the conversation: the conversation as data, then the prompt. */
   briefed: (path: Node[], prompt: string) => Promise<string>;
 };
 
@@ -146,8 +145,8 @@ export function createEngine(deps: EngineDeps): Api {
   };
 }
 
-async function treeOf(store: Store, wanted: string, withArchived: boolean) {
-  const session = await store.findSession(wanted, null);
+async function treeOf(store: Store, idOrName: string, withArchived: boolean) {
+  const session = await store.findSession(idOrName, null);
   const nodes = await store.treeNodes(session.tree);
   const all = await store.listSessions({ project: null, subSessions: true });
   if (withArchived) all.push(...(await store.listSessions({ project: null, subSessions: true, archived: true })));

@@ -74,7 +74,7 @@ test("a sub-session goes on only with its parent, and --force is refused where o
     const left = (await rowsOf(skein)).find(({ session }) => session.task === "left")!.session.id;
     const refused = await skein.run(["pause", left, "--force"]);
     expect(refused).toMatchObject({ code: 1, out: "" });
-    expect(refused.err).toMatch(/process \d+ also runs .*, .*, which would stand still too/);
+    expect(refused.err).toMatch(/process \d+ also runs .*, .*, which would be paused too/);
     await reportOf(skein, "pause", "top");
     expect(await reportOf(skein, "resume", left)).toMatchObject({ state: "paused" });
     const still = sizeOf(skein, "left");
@@ -175,7 +175,7 @@ test("a turn that the hub runs stands still and goes on, its other turns run on"
       expect(sizeOf(skein, "one")).toBe(before[0]!);
       const refused = await skein.run(["pause", "two", "--force"]);
       expect(refused).toMatchObject({ code: 1, out: "" });
-      expect(refused.err).toContain("which would stand still too");
+      expect(refused.err).toContain("which would be paused too");
       await Bun.write(join(skein.project, "end"), "");
       await until(async () => (await rowsOf(skein)).length === 1, "the other one ends");
       expect(await reportOf(skein, "resume", "one")).toMatchObject({ state: "running" });

@@ -12,7 +12,7 @@ import type { EngineDeps } from "../engine.ts";
 import { killTurn } from "./kill.ts";
 import { RunningTurns } from "../turn/running-turns.ts";
 
-const limits = { askedMs: 300, killedMs: 500, startingMs: 50 };
+const limits = { stopMs: 300, killMs: 500, startMs: 50 };
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {

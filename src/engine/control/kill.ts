@@ -1,5 +1,5 @@
-// Stops the turn that runs in a session, whichever process runs it: asks that process over its socket, then by a signal,
-// kills it when it does not listen, and records what it could not record itself. It touches no other process.
+// Stops the running turn of a session in any process: by a request over its socket, then by SIGTERM, then by SIGKILL.
+// Records the end that a killed process could not record. It touches no other process.
 import type { KillReport } from "../../protocol/api/api.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import { shortId } from "../../protocol/tree/node.ts";
@@ -12,99 +12,99 @@ import { withTimeout } from "./owner.ts";
 import { withLease } from "../tree/tree-ops.ts";
 
 // A cancelled tool has 10 s to stop and its executor 3 s to close.
-const patience = { askedMs: 15_000, killedMs: 3_000, startingMs: 1_000 };
-type KillTimeouts = typeof patience;
+const defaultTimeouts = { stopMs: 15_000, killMs: 3_000, startMs: 1_000 };
+type KillTimeouts = typeof defaultTimeouts;
 
 export async function killTurn(
   deps: EngineDeps,
   session: string,
   { force }: { force: boolean },
-  limits: KillTimeouts = patience,
+  timeouts: KillTimeouts = defaultTimeouts,
 ): Promise<KillReport> {
   const store = await deps.store();
-  const holder = await turnHolder(store, session, limits);
-  if (holder === null && (await store.openTurns(session)).length === 0) return report(store, session, "not-running", null);
+  const holder = await turnHolder(store, session, timeouts);
+  if (holder === null && (await store.openTurns(session)).length === 0) return reportOf(store, session, "not-running", null);
   if (holder !== null && holder.pid !== null) wake(holder.pid);
-  if (holder?.pid === process.pid) await cancelled(deps, session, limits);
-  else if (holder !== null && (force || !(await stoppedThere(deps, session, holder, limits)))) {
+  if (holder?.pid === process.pid) await stopLocal(deps, session, timeouts);
+  else if (holder !== null && (force || !(await stopByRequest(deps, session, holder, timeouts)))) {
     const others = await otherSessionsOf(store, holder, session);
-    if (!force && others.length > 0) throw notAlone(holder, others);
-    await ended(holder, session, force ? { ...limits, askedMs: 0 } : limits);
+    if (!force && others.length > 0) throw otherSessionsRun(holder, others);
+    await stopBySignal(holder, session, force ? { ...timeouts, stopMs: 0 } : timeouts);
     for (const other of others) await withLease(deps, other, async () => {});
   }
   const isUnrecorded = (await store.openTurns(session)).length > 0;
   if (isUnrecorded) await withLease(deps, session, async () => {});
-  return report(store, session, isUnrecorded ? "killed" : "stopped", holder?.pid ?? null);
+  return reportOf(store, session, isUnrecorded ? "killed" : "stopped", holder?.pid ?? null);
 }
 
-/** Who holds the session for a turn. A turn that was just asked for takes the session first, and is recorded then. */
-async function turnHolder(store: Store, session: string, limits: KillTimeouts): Promise<ActiveHolder | null> {
+/** The process that holds the session for a turn. A turn takes the lease a moment before it is recorded. */
+async function turnHolder(store: Store, session: string, timeouts: KillTimeouts): Promise<ActiveHolder | null> {
   const hasTurn = async () => (await store.openTurns(session)).length > 0;
   const holder = await store.holder(session);
-  if (holder === null || (await pollUntil(limits.startingMs, hasTurn))) return holder;
-  const still = await store.holder(session);
-  if (still === null) return null;
-  throw new Fault("session-busy", `process ${still.namedPid} works on this session, but runs no turn in it`, {
-    hint: "an import, for one; wait for it to end",
+  if (holder === null || (await pollUntil(timeouts.startMs, hasTurn))) return holder;
+  const current = await store.holder(session);
+  if (current === null) return null;
+  throw new Fault("session-busy", `process ${current.namedPid} works on this session, but runs no turn in it`, {
+    hint: "it may be an import; wait for its end",
   });
 }
 
-/** Whether the process that runs it was asked over its socket, and did it. */
-async function stoppedThere(deps: EngineDeps, session: string, holder: ActiveHolder, limits: KillTimeouts): Promise<boolean> {
+/** Returns whether the turn's process stopped it after a request over its socket. */
+async function stopByRequest(deps: EngineDeps, session: string, holder: ActiveHolder, timeouts: KillTimeouts): Promise<boolean> {
   if (holder.socket === null) return false;
   try {
     const api = await deps.connect(holder.socket);
     try {
-      await withTimeout(api.turn.cancel({ session }), holder, session, limits.askedMs);
-      return await pollUntil(limits.askedMs, async () => (await (await deps.store()).holder(session)) === null);
+      await withTimeout(api.turn.cancel({ session }), holder, session, timeouts.stopMs);
+      return await pollUntil(timeouts.stopMs, async () => (await (await deps.store()).holder(session)) === null);
     } finally {
       await api.close();
     }
   } catch {
-    return false; // Nobody answers there: a signal is the next thing to try.
+    return false; // The socket does not answer, so the caller sends a signal.
   }
 }
 
-/** Sessions that would end with it; those below the one that is meant don't count. */
+/** Sessions that would end with the process, without the sub-sessions of `session`. */
 export async function otherSessionsOf(store: Store, { pid }: ActiveHolder, session: string): Promise<string[]> {
-  const rows = (await store.listTurns(null)).filter((row) => row.pid !== null && row.pid === pid);
-  const isBelow = (id: string | null): boolean =>
-    id !== null && (id === session || isBelow(rows.find((row) => row.session.id === id)?.session.parentSession ?? null));
-  return rows.map((row) => row.session.id).filter((id) => !isBelow(id));
+  const turns = (await store.listTurns(null)).filter((turn) => turn.pid !== null && turn.pid === pid);
+  const isSubSession = (id: string | null): boolean =>
+    id !== null && (id === session || isSubSession(turns.find((turn) => turn.session.id === id)?.session.parentSession ?? null));
+  return turns.map((turn) => turn.session.id).filter((id) => !isSubSession(id));
 }
 
-function notAlone({ namedPid }: ActiveHolder, others: string[]): Fault {
+function otherSessionsRun({ namedPid }: ActiveHolder, others: string[]): Fault {
   return new Fault("session-busy", `process ${namedPid} does not answer, and runs ${others.length} other sessions too`, {
     hint: `--force ends them all: ${others.map(shortId).join(", ")}`,
   });
 }
 
-async function cancelled(deps: EngineDeps, session: string, limits: KillTimeouts): Promise<void> {
+async function stopLocal(deps: EngineDeps, session: string, timeouts: KillTimeouts): Promise<void> {
   const store = await deps.store();
   deps.running.stop(session);
-  if (await pollUntil(limits.askedMs, async () => (await store.holder(session)) === null)) return;
-  throw new Fault("session-busy", "the turn was told to stop and still runs");
+  if (await pollUntil(timeouts.stopMs, async () => (await store.holder(session)) === null)) return;
+  throw new Fault("session-busy", "the turn did not stop in time");
 }
 
-async function ended({ pid, namedPid, started }: ActiveHolder, session: string, limits: KillTimeouts): Promise<void> {
+async function stopBySignal({ pid, namedPid, started }: ActiveHolder, session: string, timeouts: KillTimeouts): Promise<void> {
   if (pid === null) {
     throw new Fault("session-busy", `this session is run by process ${namedPid} of another container or pid namespace`, {
       hint: `skein kill ${session} must be called there`,
     });
   }
   const isGone = async () => processStartTime(pid) !== started;
-  if (limits.askedMs > 0) {
+  if (timeouts.stopMs > 0) {
     send(pid, "SIGTERM");
-    if (await pollUntil(limits.askedMs, isGone)) return;
+    if (await pollUntil(timeouts.stopMs, isGone)) return;
   }
-  const below = descendantsOf(pid).map((child) => ({ child, began: processStartTime(child) }));
+  const descendants = descendantsOf(pid).map((child) => ({ child, started: processStartTime(child) }));
   send(pid, "SIGKILL");
-  // Its executor notices and ends all it has started; what does not notice is ended here.
-  const left = () => below.filter(({ child, began }) => began !== null && processStartTime(child) === began);
-  if (await pollUntil(limits.killedMs, async () => (await isGone()) && left().length === 0)) return;
-  for (const { child } of left()) send(child, "SIGKILL");
+  // Its executor notices and ends its processes. Survivors are killed here.
+  const survivors = () => descendants.filter(({ child, started: since }) => since !== null && processStartTime(child) === since);
+  if (await pollUntil(timeouts.killMs, async () => (await isGone()) && survivors().length === 0)) return;
+  for (const { child } of survivors()) send(child, "SIGKILL");
   if (await isGone()) return;
-  throw new Fault("session-busy", `process ${pid} was killed and is still there`, { hint: "it may be waiting for a device" });
+  throw new Fault("session-busy", `process ${pid} was killed and still exists`, { hint: "it may be waiting for a device" });
 }
 
 function send(pid: number, name: "SIGTERM" | "SIGKILL"): void {
@@ -116,6 +116,6 @@ function send(pid: number, name: "SIGTERM" | "SIGKILL"): void {
   }
 }
 
-async function report(store: Store, session: string, outcome: KillReport["outcome"], pid: number | null): Promise<KillReport> {
+async function reportOf(store: Store, session: string, outcome: KillReport["outcome"], pid: number | null): Promise<KillReport> {
   return { session, outcome, pid, status: (await store.turnsOf(session)).at(-1)?.status ?? null };
 }

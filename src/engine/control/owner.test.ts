@@ -33,15 +33,15 @@ async function heldElsewhere() {
   return { child, session: session.id, parts, holder: (await store.holder(session.id))!, held, lease };
 }
 
-test("an owner that is stopped is said to be, at once, with what lets it go on", async () => {
+test("an owner that is stopped is said to be, at once, with the command that resumes it", async () => {
   const { child, session, parts, holder } = await heldElsewhere();
   child.kill("SIGSTOP");
   while (!isStopped(child.pid)) await Bun.sleep(5);
   const asked = connectToHolder({ ...parts, connect: () => Promise.reject(new Error("it was asked all the same")) }, session, holder);
   await expect(asked).rejects.toMatchObject({
     code: "owner-unreachable",
-    message: expect.stringContaining(`process ${child.pid} runs session ${session} and can't be asked: it is stopped`),
-    hint: `skein resume ${shortId(session)} lets it go on`,
+    message: expect.stringContaining(`process ${child.pid} runs session ${session} and can't be reached: it is stopped`),
+    hint: `skein resume ${shortId(session)} resumes it`,
   });
 });
 

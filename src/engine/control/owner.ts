@@ -1,4 +1,5 @@
-// Whoever runs a session's turn: this process, another one that can be asked over its socket, or nobody.
+// Finds the owner of a session, the process that runs its turn, and calls it. The owner may be this process, another
+// one with a socket, or none.
 import { isStopped } from "../../kit/process/processes.ts";
 import { Fault, messageOf } from "../../protocol/api/error.ts";
 import type { Api } from "../../protocol/api/api.ts";
@@ -11,31 +12,31 @@ export type OwnerActions<T> = {
   local: (turn: RunningTurn) => T | Promise<T>;
   remote: (api: Api, holder: ActiveHolder) => Promise<T>;
   idle: () => T | Promise<T>;
-  /** Whether asking a second time does no harm, where it is not known if the first was heard. */
+  /** Whether a second request is harmless if it is unknown whether the first one arrived. */
   mayRepeat?: boolean;
 };
 
-export async function callOwner<T>(deps: EngineDeps, session: string, ways: OwnerActions<T>): Promise<T> {
-  const turn = await turnHere(deps, session);
+export async function callOwner<T>(deps: EngineDeps, session: string, actions: OwnerActions<T>): Promise<T> {
+  const turn = await findLocalTurn(deps, session);
   if (turn !== undefined) {
     try {
-      return await ways.local(turn);
+      return await actions.local(turn);
     } catch (error) {
-      // It has just ended: whoever comes after it is asked, or nobody.
+      // The turn has just ended, so the session may have another owner or none.
       if (!(error instanceof Fault && error.code === "lease-lost") || !(await isOver(deps, turn))) throw error;
-      return callOwner(deps, session, ways);
+      return callOwner(deps, session, actions);
     }
   }
   const holder = await (await deps.store()).holder(session);
-  if (holder === null || holder.pid === process.pid) return ways.idle();
+  if (holder === null || holder.pid === process.pid) return actions.idle();
   let api: Api | null = null;
   try {
     api = await connectToHolder(deps, session, holder);
-    return await withTimeout(ways.remote(api, holder), holder, session);
+    return await withTimeout(actions.remote(api, holder), holder, session);
   } catch (error) {
     const isUnreachable = error instanceof Fault && error.code === "owner-unreachable";
-    if (!isUnreachable || (api !== null && ways.mayRepeat !== true) || !(await isGone(deps, session, holder))) throw error;
-    return callOwner(deps, session, ways); // it has just ended
+    if (!isUnreachable || (api !== null && actions.mayRepeat !== true) || !(await isGone(deps, session, holder))) throw error;
+    return callOwner(deps, session, actions); // the owner has just ended
   } finally {
     await api?.close();
   }
@@ -45,52 +46,52 @@ async function isGone(deps: EngineDeps, session: string, holder: ActiveHolder): 
   return (await (await deps.store()).holder(session))?.started !== holder.started;
 }
 
-const beginMs = 1_000;
-const endMs = 1_000;
+const startTimeoutMs = 1_000;
+const endTimeoutMs = 1_000;
 
-/** A turn gives its session up a moment before it is gone. */
+/** Waits for the end of the turn: it releases its lease a moment before. */
 async function isOver(deps: EngineDeps, turn: RunningTurn): Promise<boolean> {
-  const giveUpAt = performance.now() + endMs;
-  while (deps.running.get(turn.lease.session) === turn && performance.now() < giveUpAt) await Bun.sleep(5);
+  const timeoutAt = performance.now() + endTimeoutMs;
+  while (deps.running.get(turn.lease.session) === turn && performance.now() < timeoutAt) await Bun.sleep(5);
   return deps.running.get(turn.lease.session) !== turn;
 }
 
 /**
- * A turn takes its session a moment before it begins, and gives it up before the next message's turn; who holds it for
- * something else never begins one.
+ * The turn of this process. Waits for a turn that is starting: it takes the lease a moment before it is registered.
+ * A lease for anything else never becomes a turn.
  */
-async function turnHere(deps: EngineDeps, session: string): Promise<RunningTurn | undefined> {
-  const giveUpAt = performance.now() + beginMs;
+async function findLocalTurn(deps: EngineDeps, session: string): Promise<RunningTurn | undefined> {
+  const timeoutAt = performance.now() + startTimeoutMs;
   for (;;) {
     const turn = deps.running.get(session);
-    if (turn !== undefined || performance.now() >= giveUpAt) return turn;
+    if (turn !== undefined || performance.now() >= timeoutAt) return turn;
     if (!deps.running.isExpected(session) && (await (await deps.store()).holder(session))?.pid !== process.pid) return undefined;
     await Bun.sleep(5);
   }
 }
 
-const patienceMs = 3_000;
-const answerMs = 15_000;
+const connectTimeoutMs = 3_000;
+const answerTimeoutMs = 15_000;
 
-/** A turn that has just begun is not listening yet. */
+/** Retries, because a turn that has just started does not listen yet. */
 export async function connectToHolder(deps: EngineDeps, session: string, holder: ActiveHolder): Promise<Api> {
   const { socket } = holder;
   if (socket === null) throw unreachable(holder, session, "it was started without a socket");
-  // Its socket takes connections, and nobody would answer.
+  // The kernel accepts connections for a stopped process, but nothing would answer.
   if (isHolderStopped(holder)) throw unreachable(holder, session, "it is stopped");
-  const giveUpAt = performance.now() + patienceMs;
+  const timeoutAt = performance.now() + connectTimeoutMs;
   for (let waitMs = 5; ; waitMs = Math.min(waitMs * 2, 200)) {
     try {
       return await deps.connect(socket);
     } catch (error) {
-      if ((await isGone(deps, session, holder)) || performance.now() >= giveUpAt) throw unreachable(holder, session, messageOf(error));
+      if ((await isGone(deps, session, holder)) || performance.now() >= timeoutAt) throw unreachable(holder, session, messageOf(error));
     }
     await Bun.sleep(waitMs);
   }
 }
 
-/** What an owner is asked it does at once, or it hangs. Whether it will still do it is not known then. */
-export async function withTimeout<T>(answer: Promise<T>, holder: ActiveHolder, session: string, limitMs = answerMs): Promise<T> {
+/** Rejects after `limitMs`. The owner may still carry out the request later. */
+export async function withTimeout<T>(answer: Promise<T>, holder: ActiveHolder, session: string, limitMs = answerTimeoutMs): Promise<T> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(
     () => late.reject(unreachable(holder, session, isHolderStopped(holder) ? "it is stopped" : "it does not answer")),
@@ -106,14 +107,12 @@ export async function withTimeout<T>(answer: Promise<T>, holder: ActiveHolder, s
   }
 }
 
-/** Stopped from outside: by `pause --force`, or in its terminal. */
+/** Whether the process was stopped by SIGSTOP: by `pause --force`, or in its terminal. */
 export function isHolderStopped(holder: ActiveHolder): holder is ActiveHolder & { pid: number } {
   return holder.pid !== null && isStopped(holder.pid);
 }
 
 function unreachable(holder: ActiveHolder, session: string, why: string): Fault {
-  const hint = isHolderStopped(holder)
-    ? `skein resume ${shortId(session)} lets it go on`
-    : `skein kill ${shortId(session)} --force ends it`;
-  return new Fault("owner-unreachable", `process ${holder.namedPid} runs session ${session} and can't be asked: ${why}`, { hint });
+  const hint = isHolderStopped(holder) ? `skein resume ${shortId(session)} resumes it` : `skein kill ${shortId(session)} --force ends it`;
+  return new Fault("owner-unreachable", `process ${holder.namedPid} runs session ${session} and can't be reached: ${why}`, { hint });
 }

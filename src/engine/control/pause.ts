@@ -1,5 +1,5 @@
-// A turn that stands still: its agent is asked for nothing more, what runs for it is stopped, its clocks too. An owner
-// that does not answer can be stopped from outside, as the process it is.
+// Pauses and resumes a turn with its agent, its processes and its time limits. With `force` the whole process of an owner
+// that does not answer is stopped.
 import { freeze, wake } from "../../kit/process/freeze.ts";
 import { descendantsOf } from "../../kit/process/processes.ts";
 import type { PauseReport } from "../../protocol/api/control.ts";
@@ -18,7 +18,7 @@ export async function pauseTurn(deps: EngineDeps, session: string, { force }: { 
   return callOwner(deps, session, {
     local: async (turn) => {
       turn.gate.pause();
-      await tellStates(deps);
+      await publishStates(deps);
       return reportOf(deps, turn);
     },
     remote: (api) => api.turn.pause({ session, force: false }),
@@ -36,7 +36,7 @@ export async function resumeTurn(deps: EngineDeps, session: string): Promise<Pau
   return callOwner(deps, session, {
     local: async (turn) => {
       turn.gate.resume();
-      await tellStates(deps);
+      await publishStates(deps);
       return reportOf(deps, turn);
     },
     remote: (api) => api.turn.resume({ session }),
@@ -45,16 +45,16 @@ export async function resumeTurn(deps: EngineDeps, session: string): Promise<Pau
   });
 }
 
-/** Turns that were said to stand still. */
-const told = new WeakSet<RunningTurn>();
+/** Turns whose pause was published. */
+const publishedPauses = new WeakSet<RunningTurn>();
 
-/** Turns below one that stands still do so too, and whoever lists or watches them is told. */
-async function tellStates(deps: EngineDeps): Promise<void> {
+/** Publishes and stores every changed state. A pause also changes the turns of sub-sessions. */
+async function publishStates(deps: EngineDeps): Promise<void> {
   for (const turn of deps.running.all()) {
     const { gate, recorder, asking } = turn;
-    if (gate.isPaused === told.has(turn)) continue;
-    if (gate.isPaused) told.add(turn);
-    else told.delete(turn);
+    if (gate.isPaused === publishedPauses.has(turn)) continue;
+    if (gate.isPaused) publishedPauses.add(turn);
+    else publishedPauses.delete(turn);
     recorder.publishTransient({ type: gate.isPaused ? "turn.paused" : "turn.resumed" });
     try {
       await recorder.setState(gate.isPaused ? "paused" : asking.size > 0 ? "asking" : "running");
@@ -64,20 +64,20 @@ async function tellStates(deps: EngineDeps): Promise<void> {
   }
 }
 
-/** It may have ended or been stopped meanwhile. */
+/** The turn may have ended or been stopped meanwhile. */
 function reportOf(deps: EngineDeps, { lease: { session }, gate, deadline }: RunningTurn): PauseReport {
   if (deps.running.get(session) === undefined || deadline.signal.aborted) return { session, state: "not-running", pid: null };
   return { session, state: gate.isPaused ? "paused" : "running", pid: process.pid };
 }
 
-/** Null when this process runs the session, or nobody does. */
+/** The other process that holds the session; null if it is this one or none. */
 async function otherHolder(deps: EngineDeps, session: string): Promise<ActiveHolder | null> {
   return deps.running.get(session) === undefined ? (await deps.store()).holder(session) : null;
 }
 
 async function isPaused(deps: EngineDeps, session: string): Promise<boolean> {
-  const rows = await (await deps.store()).listTurns(null);
-  return rows.some((row) => row.session.id === session && row.state === "paused");
+  const turns = await (await deps.store()).listTurns(null);
+  return turns.some((turn) => turn.session.id === session && turn.state === "paused");
 }
 
 async function stopProcess(deps: EngineDeps, session: string, holder: ActiveHolder): Promise<PauseReport> {
@@ -89,8 +89,8 @@ async function stopProcess(deps: EngineDeps, session: string, holder: ActiveHold
   }
   const others = await otherSessionsOf(await deps.store(), holder, session);
   if (others.length > 0) {
-    throw new Fault("session-busy", `process ${pid} also runs ${others.map(shortId).join(", ")}, which would stand still too`, {
-      hint: "leave --force out: then only this session is paused",
+    throw new Fault("session-busy", `process ${pid} also runs ${others.map(shortId).join(", ")}, which would be paused too`, {
+      hint: "leave --force out, then only this session is paused",
     });
   }
   if (freeze(() => [pid, ...descendantsOf(pid)]).includes(pid)) return { session, state: "paused", pid };

@@ -1,4 +1,4 @@
-// Messages to a turn that runs: kept first, then given to its agent at the next step, or taken back before that.
+// Messages to a running turn. A message is stored first; its agent gets it at the next step, unless it is withdrawn before.
 import type { QueuedInput } from "../../protocol/api/control.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import type { EngineDeps } from "../engine.ts";
@@ -10,8 +10,8 @@ export async function steer(deps: EngineDeps, { session, text }: { session: stri
   return callOwner(deps, session, {
     local: (turn) => {
       if (turn.params.steerable) return turn.recorder.queueInput(text);
-      throw new Fault("usage", "this session takes no messages while it runs", {
-        hint: "a sub-session does when it is spawned attachable",
+      throw new Fault("usage", "this session accepts no messages while it runs", {
+        hint: "a sub-session accepts them if it was spawned attachable",
       });
     },
     remote: (api) => api.turn.steer({ session, text }),
@@ -21,7 +21,7 @@ export async function steer(deps: EngineDeps, { session, text }: { session: stri
   });
 }
 
-/** Null when it does not wait any more. What a turn left behind waits for the next one. */
+/** Withdraws a message. Null if it is no longer queued. A message that a turn did not get stays queued for the next. */
 export async function takeBack(deps: EngineDeps, { session, input }: { session: string; input: string }): Promise<QueuedInput | null> {
   return callOwner(deps, session, {
     local: (turn) => turn.recorder.dropInput(input),

@@ -129,7 +129,7 @@ test("without a model, or with one that says nothing useful, what is exact is st
   const broken = await described("no JSON");
   await broken.run({ prompt: "make it" });
   const told = await broken.describe();
-  expect(told.notes![0]).toStartWith("there is no summary: what the model wrote is no JSON");
+  expect(told.notes![0]).toStartWith("there is no summary: the model's answer is not JSON");
   expect(told).toMatchObject({ status: "ok", artifacts: { tools: [{ name: "bash" }] } });
   expect([told.oneLiner, told.summary]).toEqual([undefined, undefined]);
   expect(await broken.describe()).toEqual(told);
@@ -152,7 +152,7 @@ test("an empty session is told as that, and an unknown one is a fault", async ()
     sessionType: "minimal",
     status: null,
     metrics: { messageCount: 0, turns: 0, durationSeconds: 0 },
-    notes: ["there is no summary: nothing was said in it yet"],
+    notes: ["there is no summary: the session is empty"],
   });
   await expect(describe({ session: "nobody" })).rejects.toThrow('There is no session "nobody"');
 });

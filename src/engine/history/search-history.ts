@@ -1,5 +1,5 @@
-// `history.search`: what was said in a project's sessions and committed to its repository. Each query ranks both; the
-// ranks are merged. What comes out is quoted from other times: secrets are taken out, and nobody is to obey it.
+// `history.search`: searches the messages of a project's sessions and the commits of its repository. Each query ranks
+// both, and the ranks are merged. A hit is a quotation without secrets, not an instruction.
 import { stripAnsi } from "../../kit/text/ansi.ts";
 import { ago } from "../../kit/text/duration.ts";
 import { Fault } from "../../protocol/api/error.ts";
@@ -10,85 +10,89 @@ import type { Store } from "../../store/store.ts";
 import type { EngineDeps } from "../engine.ts";
 import { rankCommits, searchWords } from "./rank-commits.ts";
 
-const mostQueries = 20;
-const mostWords = 12;
-/** How many of each list are weighed, and how little the first place counts more than the second. */
-const mostWeighed = 200;
+const maxQueries = 20;
+const maxWords = 12;
+/** Matches of each list that count. With a higher flatness the first ranks differ less in score. */
+const maxRanked = 200;
 const flatness = 60;
-const hiddenForMs = 24 * 3_600_000;
+const hideShownMs = 24 * 3_600_000;
 const excerptChars = 600;
-const mostFiles = 20;
+const maxFiles = 20;
 
-/** `tool`: what a program printed says less than what somebody said. */
+/** The output of a tool counts less than a message. */
 const weights: Record<Node["author"], number> = { user: 1, agent: 1, note: 1, tool: 0.5 };
 
 type Source = { kind: "conversation"; node: Node; session: Session } | { kind: "commit"; commit: Commit };
 type HistoryMatch = { source: Source; score: number; queries: Set<string> };
+type Matches = Map<string, HistoryMatch>;
 
 export async function searchHistory(deps: EngineDeps, params: HistorySearchParams): Promise<HistorySearchResult> {
   const queries = queriesIn(params.query);
   const project = deps.projectOf(params.directory);
-  const found = new Map<string, HistoryMatch>();
+  const matches: Matches = new Map();
   const notes: string[] = [];
-  if (params.kinds.includes("conversation") && deps.hasStore()) await searchMessages(await deps.store(), project, queries, found);
+  if (params.kinds.includes("conversation") && deps.hasStore()) await searchMessages(await deps.store(), project, queries, matches);
   if (params.kinds.includes("commit")) {
     const { commits, note } = await deps.history.commits(project);
     if (note !== null) notes.push(note);
     for (const query of queries)
-      for (const [place, commit] of rankCommits(commits, query).slice(0, mostWeighed).entries())
-        add(found, `commit:${commit.id}`, { kind: "commit", commit }, query, 1 / (flatness + place));
+      for (const [rank, commit] of rankCommits(commits, query).slice(0, maxRanked).entries())
+        addMatch(matches, { key: `commit:${commit.id}`, source: { kind: "commit", commit }, query, score: 1 / (flatness + rank) });
   }
-  const ranked = [...found].toSorted(([, a], [, b]) => b.score - a.score || atOf(b.source) - atOf(a.source));
+  const ranked = [...matches].toSorted(([, a], [, b]) => b.score - a.score || atOf(b.source) - atOf(a.source));
   const asker = params.asker === null ? null : `${project} ${params.asker}`;
-  const { shown, hidden } = await notShownBefore(deps, asker, params.limit, ranked);
-  return { hits: shown.map((each) => hitOf(deps, each)), hidden, notes };
+  const { shown, hidden } = await takeUnshown(deps, asker, params.limit, ranked);
+  return { hits: shown.map((match) => hitOf(deps, match)), hidden, notes };
 }
 
 function queriesIn(text: string): string[] {
   const queries = [...new Set(text.split(";").map((query) => query.trim()))].filter((query) => searchWords(query).length > 0);
   if (queries.length === 0) throw new Fault("usage", "the query has no word to search for");
-  if (queries.length > mostQueries) throw new Fault("usage", `${queries.length} queries are too many: at most ${mostQueries} at once`);
+  if (queries.length > maxQueries) throw new Fault("usage", `${queries.length} queries are too many: at most ${maxQueries} at once`);
   return queries;
 }
 
-/** Every word must occur; where no node has them all, those that have most of them are found by word. */
-async function searchMessages(store: Store, project: string, queries: string[], found: Map<string, HistoryMatch>): Promise<void> {
+/** Every word must occur. If no node has all words, each word is searched alone. */
+async function searchMessages(store: Store, project: string, queries: string[], matches: Matches): Promise<void> {
   const sessions = new Map<string, Session | null>();
-  const rank = async (words: string, query: string, share: number): Promise<number> => {
-    const hits = await store.search(words, { project, limit: mostWeighed });
-    for (const [place, { node, session: id }] of hits.entries()) {
+  const addHits = async (words: string, query: string, share: number): Promise<number> => {
+    const hits = await store.search(words, { project, limit: maxRanked });
+    for (const [rank, { node, session: id }] of hits.entries()) {
       const session = sessions.get(id) ?? (await store.session(id));
       sessions.set(id, session);
-      // What was put away is not history that anyone wants back.
-      if (session === null || session.archivedAt !== null || saidIn(node) === "") continue;
-      const score = (share * weights[node.author]) / (flatness + place);
-      add(found, `node:${node.id}`, { kind: "conversation", node, session }, query, score);
+      // The user has put archived sessions away.
+      if (session === null || session.archivedAt !== null || searchableText(node) === "") continue;
+      const score = (share * weights[node.author]) / (flatness + rank);
+      addMatch(matches, { key: `node:${node.id}`, source: { kind: "conversation", node, session }, query, score });
     }
     return hits.length;
   };
   for (const query of queries) {
-    if ((await rank(query, query, 1)) > 0) continue;
-    const words = searchWords(query).slice(0, mostWords);
-    if (words.length > 1) for (const word of words) await rank(word, query, 1 / words.length);
+    if ((await addHits(query, query, 1)) > 0) continue;
+    const words = searchWords(query).slice(0, maxWords);
+    if (words.length > 1) for (const word of words) await addHits(word, query, 1 / words.length);
   }
 }
 
-function add(found: Map<string, HistoryMatch>, key: string, source: Source, query: string, score: number): void {
-  const known = found.get(key) ?? { source, score: 0, queries: new Set() };
-  known.score += score;
-  known.queries.add(query);
-  found.set(key, known);
+type NewMatch = { key: string; source: Source; query: string; score: number };
+
+function addMatch(matches: Matches, { key, source, query, score }: NewMatch): void {
+  const match = matches.get(key) ?? { source, score: 0, queries: new Set() };
+  match.score += score;
+  match.queries.add(query);
+  matches.set(key, match);
 }
 
-async function notShownBefore(
+/** The best hits that this asker has not got in the last 24 h. Records them as shown. */
+async function takeUnshown(
   deps: EngineDeps,
   asker: string | null,
   limit: number,
   ranked: [string, HistoryMatch][],
 ): Promise<{ shown: HistoryMatch[]; hidden: number }> {
-  const since = Date.now() - hiddenForMs;
-  const told = asker === null || !deps.hasStore() ? new Set<string>() : await (await deps.store()).shownHits(asker, since);
-  const fresh = ranked.filter(([key]) => !told.has(key));
+  const since = Date.now() - hideShownMs;
+  const earlier = asker === null || !deps.hasStore() ? new Set<string>() : await (await deps.store()).shownHits(asker, since);
+  const fresh = ranked.filter(([key]) => !earlier.has(key));
   const shown = fresh.slice(0, limit);
   if (asker !== null && shown.length > 0) {
     const store = await deps.store();
@@ -98,55 +102,55 @@ async function notShownBefore(
       since,
     );
   }
-  return { shown: shown.map(([, each]) => each), hidden: ranked.length - fresh.length };
+  return { shown: shown.map(([, match]) => match), hidden: ranked.length - fresh.length };
 }
 
 function hitOf({ history: { redact } }: EngineDeps, { source, queries }: HistoryMatch): HistoryHit {
   const words = [...queries].flatMap(searchWords);
-  // A cut could leave half a key that nothing recognises: it comes last.
-  const clean = (text: string) => redact(stripAnsi(text).replace(unseen, ""));
+  // Secrets are redacted before the cut: half a key would not be recognised.
+  const clean = (text: string) => redact(stripAnsi(text).replace(invisible, ""));
   const quote = (text: string) => excerpt(clean(text), words);
   const at = atOf(source);
   const shared = { at, when: ago(Date.now() - at), queries: [...queries] };
   if (source.kind === "commit") {
     const { id, author, subject, body, files } = source.commit;
-    const named = files.slice(0, mostFiles).map(clean);
-    return { kind: "commit", id, session: null, by: clean(author), ...shared, text: quote(`${subject}\n\n${body}`), files: named };
+    const paths = files.slice(0, maxFiles).map(clean);
+    return { kind: "commit", id, session: null, by: clean(author), ...shared, text: quote(`${subject}\n\n${body}`), files: paths };
   }
   const { node, session } = source;
-  const place = { id: session.id, name: session.name };
-  return { kind: "conversation", id: node.id, session: place, by: node.author, ...shared, text: quote(saidIn(node)) };
+  const from = { id: session.id, name: session.name };
+  return { kind: "conversation", id: node.id, session: from, by: node.author, ...shared, text: quote(searchableText(node)) };
 }
 
-/** What a person would not see must not reach a model either. */
-const unseen = /[\u00AD\u200B-\u200F\u2060-\u2064\uFEFF]|[\u{E0000}-\u{E007F}]/gu;
+/** Characters that a user can't see must not reach a model. */
+const invisible = /[\u00AD\u200B-\u200F\u2060-\u2064\uFEFF]|[\u{E0000}-\u{E007F}]/gu;
 
 function atOf(source: Source): number {
   return source.kind === "commit" ? source.commit.at : source.node.at;
 }
 
-/** Thinking stays with whoever thought it. */
-function saidIn(node: Node): string {
+/** The text of a node without its thinking. */
+function searchableText(node: Node): string {
   return node.parts
-    .map(wordsOf)
+    .map(partText)
     .filter((text) => text !== "")
     .join("\n\n");
 }
 
-function wordsOf(part: Part): string {
+function partText(part: Part): string {
   if (part.kind === "text" || part.kind === "result") return part.text;
   if (part.kind === "handle") return part.excerpt;
   return part.kind === "call" ? `${part.name} ${part.malformed ?? JSON.stringify(part.input)}` : "";
 }
 
-/** Around the first of the words that it has, the longest before the others. */
+/** The text around the first occurrence of a word. A longer word is preferred. */
 function excerpt(text: string, words: string[]): string {
-  const whole = text.trim();
-  if (whole.length <= excerptChars) return whole;
-  const lower = whole.toLowerCase();
-  const places = words.toSorted((a, b) => b.length - a.length).map((word) => lower.indexOf(word));
-  const first = places.find((place) => place >= 0) ?? 0;
-  const from = Math.max(0, Math.min(first - excerptChars / 3, whole.length - excerptChars));
-  const cut = whole.slice(from, from + excerptChars).toWellFormed();
-  return `${from > 0 ? "…" : ""}${cut}${from + excerptChars < whole.length ? "…" : ""}`;
+  const trimmed = text.trim();
+  if (trimmed.length <= excerptChars) return trimmed;
+  const lower = trimmed.toLowerCase();
+  const offsets = words.toSorted((a, b) => b.length - a.length).map((word) => lower.indexOf(word));
+  const first = offsets.find((offset) => offset >= 0) ?? 0;
+  const from = Math.max(0, Math.min(first - excerptChars / 3, trimmed.length - excerptChars));
+  const cut = trimmed.slice(from, from + excerptChars).toWellFormed();
+  return `${from > 0 ? "…" : ""}${cut}${from + excerptChars < trimmed.length ? "…" : ""}`;
 }

@@ -1,6 +1,6 @@
-// What is known of a session without asking anyone: its turns, how they ended, the files they changed, the tools they
-// called, what failed. All of it is read from the store, along the path to the session's tip.
-import { oneLine } from "../../kit/text/cut-text.ts";
+// The facts of a session that need no model: its turns, changed files, tool calls and errors. All of it is read from the
+// store, along the path to the session's tip.
+import { oneLine, pluralize } from "../../kit/text/cut-text.ts";
 import type { FileChange } from "../../protocol/tree/file-changes.ts";
 import type { Description, SessionType } from "../../protocol/tree/history.ts";
 import { callsOf, textOf, type Node } from "../../protocol/tree/node.ts";
@@ -10,7 +10,7 @@ import { addSpent, zeroSpent, type Spent } from "../../protocol/tree/usage.ts";
 import type { Store } from "../../store/store.ts";
 import type { EngineDeps } from "../engine.ts";
 
-const most = { timeline: 50, files: 200, errors: 20, compared: 200 };
+const max = { timeline: 50, files: 200, errors: 20, compared: 200 };
 const taskChars = 200;
 const errorChars = 300;
 
@@ -51,7 +51,7 @@ function typeOf(path: Node[], turns: Turn[]): SessionType {
   return turns.length >= 8 || messages >= 40 ? "detailed" : "standard";
 }
 
-/** What was said: neither calls alone nor what they returned. */
+/** Counts messages with text; tool calls and their results don't count. */
 function messagesIn(path: Node[]): number {
   return path.filter((node) => (node.author === "user" || node.author === "agent") && textOf(node) !== "").length;
 }
@@ -65,7 +65,7 @@ function timelineOf(path: Node[], turns: Turn[], redact: Redact): Description["t
       .map((node) => [node.turn, textOf(node)] as const)
       .toReversed(),
   );
-  return turns.slice(-most.timeline).map(({ id, startedAt, agent, status }) => ({
+  return turns.slice(-max.timeline).map(({ id, startedAt, agent, status }) => ({
     at: startedAt,
     agent,
     task: oneLine(redact(prompts.get(id) ?? ""), taskChars),
@@ -79,42 +79,42 @@ function errorsOf(path: Node[], turns: Turn[], redact: Redact): { by: string; me
     ...results.filter(({ isError }) => isError).map(({ name, text }) => ({ by: name, message: text })),
     ...turns.flatMap(({ agent, error }) => (error === null ? [] : [{ by: agent, message: error.message }])),
   ];
-  return errors.slice(-most.errors).map(({ by, message }) => ({ by, message: oneLine(redact(message), errorChars) }));
+  return errors.slice(-max.errors).map(({ by, message }) => ({ by, message: oneLine(redact(message), errorChars) }));
 }
 
 function toolsOf(path: Node[]): { name: string; calls: number; failed: number }[] {
   const tools = new Map<string, { name: string; calls: number; failed: number }>();
   for (const { name } of path.flatMap(callsOf)) {
-    const known = tools.get(name) ?? { name, calls: 0, failed: 0 };
-    tools.set(name, { ...known, calls: known.calls + 1 });
+    const tool = tools.get(name) ?? { name, calls: 0, failed: 0 };
+    tools.set(name, { ...tool, calls: tool.calls + 1 });
   }
   for (const part of path.flatMap((node) => node.parts)) {
-    const known = part.kind === "result" && part.isError ? tools.get(part.name) : undefined;
-    if (known !== undefined) tools.set(known.name, { ...known, failed: known.failed + 1 });
+    const tool = part.kind === "result" && part.isError ? tools.get(part.name) : undefined;
+    if (tool !== undefined) tools.set(tool.name, { ...tool, failed: tool.failed + 1 });
   }
   return [...tools.values()].toSorted((a, b) => b.calls - a.calls || (a.name < b.name ? -1 : 1));
 }
 
-/** Turn by turn, so that what others changed in between is not this session's. */
+/** Compares files turn by turn, so that changes by others between two turns don't count. */
 async function filesOf(deps: EngineDeps, store: Store, path: Node[], turns: Turn[]): Promise<{ files: FileChange[]; notes: string[] }> {
   const recorded = await store.turnFiles(turns.map(({ id }) => id));
   const changed = turns.flatMap(({ id }) => recorded.get(id) ?? []).filter(({ before, after }) => after !== null && after !== before);
   const files = new Map<string, FileChange>();
   const notes: string[] = [];
-  for (const { project, before, after } of changed.slice(-most.compared)) {
+  for (const { project, before, after } of changed.slice(-max.compared)) {
     const changes = deps.snapshots === null ? [] : await deps.snapshots.changes(project, before, after!).catch(() => null);
-    if (changes === null) notes.push("what one turn changed in files is not kept any more");
-    for (const change of changes ?? []) files.set(change.path, merged(files.get(change.path), change));
+    if (changes === null) notes.push("the file changes of one turn are no longer stored");
+    for (const change of changes ?? []) files.set(change.path, mergeChanges(files.get(change.path), change));
   }
   const unknown = turns.filter(({ id }) => !recorded.has(id) && mayHaveChanged(path, id)).length;
-  if (unknown > 0) notes.push(`what ${unknown} of its turns changed in files was not recorded`);
+  if (unknown > 0) notes.push(`the file changes of ${pluralize(unknown, "turn")} were not recorded`);
   const all = [...files.values()].toSorted((a, b) => (a.path < b.path ? -1 : 1));
-  if (all.length > most.files) notes.push(`${all.length - most.files} more files were changed`);
-  return { files: all.slice(0, most.files), notes: [...new Set(notes)] };
+  if (all.length > max.files) notes.push(`${all.length - max.files} more files were changed`);
+  return { files: all.slice(0, max.files), notes: [...new Set(notes)] };
 }
 
-/** Two changes of one file as one; what was made and taken away again is told as that. */
-function merged(earlier: FileChange | undefined, change: FileChange): FileChange {
+/** Merges two changes of one file. A file that was added and then deleted counts as deleted. */
+function mergeChanges(earlier: FileChange | undefined, change: FileChange): FileChange {
   if (earlier === undefined) return change;
   const kind = earlier.kind === "added" && change.kind === "modified" ? "added" : change.kind;
   return { ...change, kind, added: earlier.added + change.added, removed: earlier.removed + change.removed };

@@ -1,5 +1,5 @@
-// What a turn and everything below it may use together: tokens, money, steps and sub-sessions. A request has room reserved
-// before it is sent, so that many at once go past a limit by no more than one alone would.
+// The shared budget of a turn and its sub-sessions: tokens, money, steps and sub-sessions. A request reserves its estimate
+// before it is sent, so that parallel requests exceed a limit no more than a single one would.
 import { type TurnError, budgetUsedUp } from "../../protocol/api/error.ts";
 import { type Clock, systemClock } from "../../kit/flow/clock.ts";
 import { pluralize } from "../../kit/text/cut-text.ts";
@@ -7,22 +7,22 @@ import type { RemainingBudget, UsageEstimate, SettleReservation } from "../../pr
 import type { Limits } from "../../protocol/api/turn-options.ts";
 import { countedTokens, type Spent } from "../../protocol/tree/usage.ts";
 
-/** A turn that draws on the budget. */
-export type BudgetUser = { signal: AbortSignal; stop: (why: TurnError) => void };
+/** A turn that uses the budget. */
+export type BudgetUser = { signal: AbortSignal; stop: (error: TurnError) => void };
 
 type Reservation = TurnError | SettleReservation;
-type Waiting = { account: BudgetAccount; estimate: UsageEstimate; answer: (room: Reservation) => void };
+type QueuedRequest = { account: BudgetAccount; estimate: UsageEstimate; answer: (reservation: Reservation) => void };
 
-/** How long what runs has to say what it made of its last answer, once the budget is used up. */
+/** Time for a turn to finish with its last answer once the budget is used up. */
 const graceMs = 1000;
 
 class Budget {
   readonly accounts = new Set<BudgetAccount>();
-  /** The limit that was reached: nothing more is let through. */
+  /** The limit that was reached. From then on every request is refused. */
   over: TurnError | null = null;
   readonly #limits: Limits;
   readonly #running = new Set<UsageEstimate>();
-  readonly #waiting: Waiting[] = [];
+  readonly #queue: QueuedRequest[] = [];
   readonly #used = { tokens: 0, costUsd: 0, steps: 0, children: 0 };
   readonly clock: Clock;
 
@@ -33,23 +33,23 @@ class Budget {
 
   reserve(account: BudgetAccount, estimate: UsageEstimate): Promise<Reservation> {
     const { promise, resolve } = Promise.withResolvers<Reservation>();
-    const waiting = { account, estimate, answer: resolve };
-    this.#waiting.push(waiting);
+    const request = { account, estimate, answer: resolve };
+    this.#queue.push(request);
     this.#serve();
     const { signal } = account;
-    const giveUp = (): void => {
-      const at = this.#waiting.indexOf(waiting);
-      if (at >= 0) this.#waiting.splice(at, 1);
+    const onAbort = (): void => {
+      const index = this.#queue.indexOf(request);
+      if (index >= 0) this.#queue.splice(index, 1);
       resolve({ kind: "cancelled", message: "the turn was stopped" });
     };
-    if (signal.aborted) giveUp();
-    signal.addEventListener("abort", giveUp);
-    return promise.finally(() => signal.removeEventListener("abort", giveUp));
+    if (signal.aborted) onAbort();
+    signal.addEventListener("abort", onAbort);
+    return promise.finally(() => signal.removeEventListener("abort", onAbort));
   }
 
   count(spent: Spent): void {
     this.#used.tokens += countedTokens(spent.usage);
-    // A request of unknown price must not make the others free.
+    // An unknown price counts as 0, and must not make the sum unknown.
     this.#used.costUsd += spent.costUsd ?? 0;
   }
 
@@ -63,16 +63,16 @@ class Budget {
     return null;
   }
 
-  /** One that was taken and did not begin. */
+  /** Returns the slot of a sub-session that could not start. */
   returnSubSession(): void {
     this.#used.children -= 1;
   }
 
   left(): RemainingBudget {
     const { maxTokens, maxBudgetUsd, maxChildren } = this.#limits;
-    const rest = (limit: number | null, used: number) => (limit === null ? null : Math.max(0, limit - used));
+    const remaining = (limit: number | null, used: number) => (limit === null ? null : Math.max(0, limit - used));
     const { tokens, costUsd, children } = this.#used;
-    return { tokens: rest(maxTokens, tokens), costUsd: rest(maxBudgetUsd, costUsd), children: rest(maxChildren, children) };
+    return { tokens: remaining(maxTokens, tokens), costUsd: remaining(maxBudgetUsd, costUsd), children: remaining(maxChildren, children) };
   }
 
   reached(): TurnError | null {
@@ -84,25 +84,25 @@ class Budget {
     return null;
   }
 
-  /** Whoever came first is first; what does not fit beside the requests that run waits until they are counted. */
+  /** Serves requests in order. One that does not fit waits until the running ones are counted. */
   #serve(): void {
-    for (let first = this.#waiting[0]; first !== undefined; first = this.#waiting[0]) {
+    for (let first = this.#queue[0]; first !== undefined; first = this.#queue[0]) {
       const over = this.over ?? this.reached();
       if (over === null && this.#running.size > 0 && !this.#fits(first.estimate)) return;
-      this.#waiting.shift();
+      this.#queue.shift();
       first.answer(over === null ? this.#begin(first) : this.#close(over));
     }
   }
 
   #fits(estimate: UsageEstimate): boolean {
-    const all = [...this.#running, estimate];
+    const estimates = [...this.#running, estimate];
     const { maxTokens, maxBudgetUsd } = this.#limits;
-    const tokens = all.reduce((sum, each) => sum + each.tokens, this.#used.tokens);
-    const costUsd = all.reduce((sum, each) => sum + (each.costUsd ?? 0), this.#used.costUsd);
+    const tokens = estimates.reduce((sum, { tokens: count }) => sum + count, this.#used.tokens);
+    const costUsd = estimates.reduce((sum, { costUsd: cost }) => sum + (cost ?? 0), this.#used.costUsd);
     return tokens <= (maxTokens ?? Infinity) && costUsd <= (maxBudgetUsd ?? Infinity);
   }
 
-  #begin({ account, estimate }: Waiting): SettleReservation {
+  #begin({ account, estimate }: QueuedRequest): SettleReservation {
     this.#used.steps += 1;
     this.#running.add(estimate);
     account.begin();
@@ -116,39 +116,39 @@ class Budget {
 
   #close(over: TurnError): TurnError {
     this.over = over;
-    for (const account of this.accounts) account.rest();
+    for (const account of this.accounts) account.stopIfIdle();
     return over;
   }
 }
 
-/** One turn's part in the budget of the run it belongs to. */
+/** The account of one turn in the budget of its run. */
 export class BudgetAccount {
   readonly signal: AbortSignal;
   readonly #budget: Budget;
-  readonly #above: BudgetAccount | null;
+  readonly #parent: BudgetAccount | null;
   readonly #stop: BudgetUser["stop"];
-  /** Requests and sub-sessions that are still to be counted. */
+  /** Requests and sub-sessions that are not counted yet. */
   #open = 0;
   #cancelStop: (() => void) | null = null;
 
-  constructor(budget: Budget, above: BudgetAccount | null, drawer: BudgetUser) {
+  constructor(budget: Budget, parent: BudgetAccount | null, user: BudgetUser) {
     this.#budget = budget;
-    this.#above = above;
-    this.signal = drawer.signal;
-    this.#stop = drawer.stop;
+    this.#parent = parent;
+    this.signal = user.signal;
+    this.#stop = user.stop;
     budget.accounts.add(this);
-    above?.begin();
+    parent?.begin();
   }
 
-  openSubAccount(drawer: BudgetUser): BudgetAccount {
-    return new BudgetAccount(this.#budget, this, drawer);
+  openSubAccount(user: BudgetUser): BudgetAccount {
+    return new BudgetAccount(this.#budget, this, user);
   }
 
   reserve(estimate: UsageEstimate): Promise<Reservation> {
     return this.#budget.reserve(this, { ...estimate });
   }
 
-  /** What was used without having been reserved; the limit that this reaches comes back. */
+  /** Counts usage that was not reserved. Returns the limit that is reached by it; null if none. */
   count(spent: Spent): TurnError | null {
     this.#budget.count(spent);
     return this.#budget.over ?? this.#budget.reached();
@@ -172,11 +172,11 @@ export class BudgetAccount {
 
   end(): void {
     this.#open -= 1;
-    this.rest();
+    this.stopIfIdle();
   }
 
-  /** Once nothing more can be asked, what still runs is stopped; the requests on their way are waited for. */
-  rest(): void {
+  /** Stops the turn if the budget is used up and none of its requests runs any more. */
+  stopIfIdle(): void {
     const { over } = this.#budget;
     if (over === null || this.#open > 0) return;
     this.#cancelStop ??= this.#budget.clock.setTimer(graceMs, () => this.#stop(over));
@@ -185,11 +185,11 @@ export class BudgetAccount {
   leave(): void {
     this.#cancelStop?.();
     this.#budget.accounts.delete(this);
-    this.#above?.end();
+    this.#parent?.end();
   }
 }
 
-/** For a turn with nothing above it. */
-export function openBudgetAccount(limits: Limits, drawer: BudgetUser, clock: Clock = systemClock): BudgetAccount {
-  return new BudgetAccount(new Budget(limits, clock), null, drawer);
+/** For a turn without a parent. */
+export function openBudgetAccount(limits: Limits, user: BudgetUser, clock: Clock = systemClock): BudgetAccount {
+  return new BudgetAccount(new Budget(limits, clock), null, user);
 }

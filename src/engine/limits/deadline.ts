@@ -1,4 +1,4 @@
-// Total and idle time limits of a turn, and its cancellation, as one signal with a reason.
+// Combines the time limit, the idle limit and the cancellation of a turn into one signal with a reason.
 import { type Clock, systemClock } from "../../kit/flow/clock.ts";
 import { countdown } from "../../kit/flow/countdown.ts";
 import { maxTimerMs } from "../../kit/text/duration.ts";
@@ -6,66 +6,66 @@ import type { TurnError } from "../../protocol/api/error.ts";
 
 export type Deadline = {
   signal: AbortSignal;
-  /** Something happened: the idle clock starts again. */
+  /** Restarts the idle limit; called for every activity of the turn. */
   touch: () => void;
-  /** The idle clock stands still until what this gives back is called: a sub-session has a clock of its own. */
+  /** Suspends the idle limit until the returned function is called. A sub-session has its own limit. */
   holdIdle: () => () => void;
-  /** Both clocks stand still. */
+  /** Suspends both limits. */
   pause: () => void;
   resume: () => void;
   cancel: () => void;
-  /** Something else than time or a person ends it. */
-  end: (why: TurnError) => void;
-  /** Why the turn was stopped, or null. */
+  /** Stops the turn for another reason than time or the user. */
+  end: (error: TurnError) => void;
+  /** The reason why the turn was stopped; null while it runs. */
   reason: () => TurnError | null;
   clear: () => void;
 };
 
-/** What the signal of a turn that was stopped carries: what runs below it ends for the same reason. */
-class Stopped extends Error {
-  readonly why: TurnError;
+/** The reason of the signal. Sub-sessions end for the same reason. */
+class StopReason extends Error {
+  readonly error: TurnError;
 
-  constructor(why: TurnError) {
-    super(why.message);
-    this.why = why;
+  constructor(error: TurnError) {
+    super(error.message);
+    this.error = error;
   }
 }
 
 type TimeLimits = { timeoutMs: number | null; idleMs: number | null };
 
-export function createDeadline(limits: TimeLimits, outer: AbortSignal | null, clock: Clock = systemClock): Deadline {
+export function createDeadline(limits: TimeLimits, parent: AbortSignal | null, clock: Clock = systemClock): Deadline {
   const controller = new AbortController();
   let reason: TurnError | null = null;
-  const end = (why: TurnError): void => {
+  const end = (error: TurnError): void => {
     if (reason !== null) return;
-    reason = why;
-    controller.abort(new Stopped(why));
+    reason = error;
+    controller.abort(new StopReason(error));
   };
-  const cancel = (): void => end({ kind: "cancelled", message: "the turn was stopped", hint: "go on with --resume" });
-  const follow = (): void => {
-    const above: unknown = outer?.reason;
-    if (!(above instanceof Stopped) || above.why.kind === "cancelled") return cancel();
-    end({ ...above.why, message: `the turn above was stopped: ${above.why.message}` });
+  const cancel = (): void => end({ kind: "cancelled", message: "the turn was stopped", hint: "continue with --resume" });
+  const onParentStop = (): void => {
+    const stop: unknown = parent?.reason;
+    if (!(stop instanceof StopReason) || stop.error.kind === "cancelled") return cancel();
+    end({ ...stop.error, message: `the parent turn was stopped: ${stop.error.message}` });
   };
   const total = startTotalLimit(limits.timeoutMs, end, clock);
   const idle = startIdleLimit(limits.idleMs, end, clock);
-  let release: (() => void) | null = null;
-  if (outer?.aborted === true) follow();
-  outer?.addEventListener("abort", follow, { once: true });
+  let resumeIdle: (() => void) | null = null;
+  if (parent?.aborted === true) onParentStop();
+  parent?.addEventListener("abort", onParentStop, { once: true });
 
   return {
     signal: controller.signal,
     touch: idle.touch,
     holdIdle: idle.hold,
     pause() {
-      if (release !== null) return;
-      release = idle.hold();
+      if (resumeIdle !== null) return;
+      resumeIdle = idle.hold();
       total.pause();
     },
     resume() {
-      if (release === null) return;
-      release();
-      release = null;
+      if (resumeIdle === null) return;
+      resumeIdle();
+      resumeIdle = null;
       total.resume();
     },
     cancel,
@@ -74,33 +74,33 @@ export function createDeadline(limits: TimeLimits, outer: AbortSignal | null, cl
     clear() {
       total.clear();
       idle.clear();
-      outer?.removeEventListener("abort", follow);
+      parent?.removeEventListener("abort", onParentStop);
     },
   };
 }
 
-function startTotalLimit(limitMs: number | null, end: (why: TurnError) => void, clock: Clock) {
+function startTotalLimit(limitMs: number | null, end: (error: TurnError) => void, clock: Clock) {
   const onEnd = (): void =>
     end({
       kind: "timed-out",
       message: `the turn took longer than ${seconds(limitMs ?? 0)}`,
-      hint: "raise --timeout, or go on with --resume",
+      hint: "raise --timeout, or continue with --resume",
     });
   return countdown(limitMs, onEnd, clock);
 }
 
-function startIdleLimit(limitMs: number | null, end: (why: TurnError) => void, clock: Clock) {
+function startIdleLimit(limitMs: number | null, end: (error: TurnError) => void, clock: Clock) {
   let touchedAt = clock.now();
   let holds = 0;
   const check = (limit: number): void => {
     if (holds > 0) touchedAt = clock.now();
-    const quiet = clock.now() - touchedAt;
-    if (quiet < limit) cancelTimer = clock.setTimer(Math.min(limit - quiet, maxTimerMs), () => check(limit));
+    const idleMs = clock.now() - touchedAt;
+    if (idleMs < limit) cancelTimer = clock.setTimer(Math.min(limit - idleMs, maxTimerMs), () => check(limit));
     else
       end({
         kind: "stalled",
-        message: `nothing happened for ${seconds(limit)}`,
-        hint: "raise idle_timeout in the config, or go on with --resume",
+        message: `no activity for ${seconds(limit)}`,
+        hint: "raise idle_timeout in the config, or continue with --resume",
       });
   };
   let cancelTimer = limitMs === null ? null : clock.setTimer(Math.min(limitMs, maxTimerMs), () => check(limitMs));

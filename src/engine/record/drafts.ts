@@ -1,14 +1,14 @@
-// What is streaming, kept at most 100 ms behind: a crash loses no more of what was shown.
+// Stores texts while they stream, at most every 100 ms, so that a crash loses no more than that of the shown text.
 import { cutText } from "../../kit/text/cut-text.ts";
 import type { TransientEventBody } from "../../protocol/tree/event.ts";
 import type { Draft } from "../../store/store.ts";
 
-const everyMs = 100;
-const outputBytes = 16 * 1024;
+const saveEveryMs = 100;
+const maxOutputBytes = 16 * 1024;
 
 export type Drafts = {
-  note: (event: TransientEventBody) => void;
-  /** A node made these texts lasting. */
+  applyEvent: (event: TransientEventBody) => void;
+  /** Removes texts that are stored as a node now. */
   drop: (keys: string[]) => void;
   all: () => Draft[];
   stop: () => Promise<void>;
@@ -23,7 +23,7 @@ export function createDrafts(save: (draft: Draft) => Promise<void>): Drafts {
   function add(key: string, text: string): void {
     texts.set(key, (texts.get(key) ?? "") + text);
     dirty.add(key);
-    timer ??= setTimeout(flush, everyMs);
+    timer ??= setTimeout(flush, saveEveryMs);
   }
   function flush(): void {
     timer = null;
@@ -35,17 +35,17 @@ export function createDrafts(save: (draft: Draft) => Promise<void>): Drafts {
         if (text !== undefined) await save({ key, text });
       }
     });
-    saving.catch(() => {}); // the error is met again, and told, by the next append or by stop
+    saving.catch(() => {}); // the next append or `stop` rejects with the same error
   }
 
   return {
-    note(event) {
+    applyEvent(event) {
       if (event.type === "text.delta") add("text", event.text);
       if (event.type === "thinking.delta") add("thinking", event.text);
       if (event.type !== "tool.output") return;
       add(event.call, event.text);
-      const kept = texts.get(event.call) ?? "";
-      if (kept.length > 2 * outputBytes) texts.set(event.call, cutText(kept, outputBytes, { keep: "tail" }).text);
+      const output = texts.get(event.call) ?? "";
+      if (output.length > 2 * maxOutputBytes) texts.set(event.call, cutText(output, maxOutputBytes, { keep: "tail" }).text);
     },
     drop(keys) {
       for (const key of keys) {

@@ -1,5 +1,5 @@
-// Files belong to the branch: what the project looked like around each turn, what differs between two nodes, and
-// bringing an old state back. Moving in the tree never changes files; only `restore` does.
+// Records the project's files before and after each turn, compares the files of two nodes, and restores an old state.
+// Moving in the tree never changes files; only `restoreFiles` does.
 import { cutText } from "../../kit/text/cut-text.ts";
 import type { FilesDiff, FilesRestorePlan } from "../../protocol/api/api.ts";
 import { Fault } from "../../protocol/api/error.ts";
@@ -54,8 +54,8 @@ export function createFileRecorder(
 export type FileState = { project: string; id: string };
 
 /**
- * The state that belongs to a node: before the turn for its prompt, after it for all else. A node whose turn recorded
- * none has the state of the nearest one above it. Null when there is none.
+ * The state of the files at a node: for a prompt the state before its turn, else the state after it. A node whose turn
+ * recorded nothing has the state of the nearest node before it. Null if there is none.
  */
 export async function fileStateAt(store: Store, node: string): Promise<FileState | null> {
   const path = (await store.path(node)).toReversed();
@@ -67,12 +67,12 @@ export async function fileStateAt(store: Store, node: string): Promise<FileState
   return null;
 }
 
-/** Not the output of a command that the user ran, which is the user's too. */
+/** The output of a command that the user ran also has the author `user`, but is no prompt. */
 function isPrompt({ author, parts }: Node): boolean {
   return author === "user" && !parts.some((part) => part.kind === "handle");
 }
 
-/** What changed in files from one node to another; null when that was not recorded. For `diff` and `graft`. */
+/** The file changes between two nodes; null if they were not recorded. */
 export async function changesBetween(deps: EngineDeps, from: string, to: string): Promise<FileChange[] | null> {
   if (deps.snapshots === null) return null;
   const store = await deps.store();
@@ -81,25 +81,26 @@ export async function changesBetween(deps: EngineDeps, from: string, to: string)
   return deps.snapshots.changes(first.project, first.id, second.id);
 }
 
-const mostListed = 50;
-const mostPatchBytes = 16 * 1024;
+const maxListedFiles = 50;
+const maxPatchBytes = 16 * 1024;
 
-/** What a branch did to files, as lines for a model to read; none when it did nothing or that was not recorded. */
+/** The file changes of a branch as lines for a model; empty if there are none or they were not recorded. */
 export async function branchFiles(deps: EngineDeps, from: string, to: string): Promise<string[]> {
   const changes = (await changesBetween(deps, from, to)) ?? [];
   const [first, second] = [await fileStateAt(await deps.store(), from), await fileStateAt(await deps.store(), to)];
   if (changes.length === 0 || first === null || second === null) return [];
   const patch = (await deps.snapshots?.patch(first.project, first.id, second.id)) ?? "";
-  const listed = changes.slice(0, mostListed).map(({ kind, path, added, removed }) => `- ${kind} ${path} (+${added} -${removed})`);
-  const more = changes.length > mostListed ? [`- and ${changes.length - mostListed} more`] : [];
-  const shown = cutText(patch, mostPatchBytes, { keep: "head" }).text.trimEnd();
-  return ["", "Files it changed:", ...listed, ...more, "", "```diff", shown, "```"];
+  const lines = changes.slice(0, maxListedFiles).map(({ kind, path, added, removed }) => `- ${kind} ${path} (+${added} -${removed})`);
+  const more = changes.length > maxListedFiles ? [`- and ${changes.length - maxListedFiles} more`] : [];
+  const diff = cutText(patch, maxPatchBytes, { keep: "head" }).text.trimEnd();
+  return ["", "Files it changed:", ...lines, ...more, "", "```diff", diff, "```"];
 }
 
 export async function diffFiles(deps: EngineDeps, params: { from: string; to: string | null; directory: string }): Promise<FilesDiff> {
   const snapshots = snapshotsOf(deps);
   const from = await findFileState(deps, snapshots, params.from, params.directory);
-  const to = params.to === null ? await now(snapshots, from.project) : await findFileState(deps, snapshots, params.to, params.directory);
+  const to =
+    params.to === null ? await takeState(snapshots, from.project) : await findFileState(deps, snapshots, params.to, params.directory);
   if (from.project !== to.project)
     throw new Fault("usage", "the two nodes belong to different projects", { hint: `${from.project} and ${to.project}` });
   const [changes, patch] = await Promise.all([
@@ -109,21 +110,21 @@ export async function diffFiles(deps: EngineDeps, params: { from: string; to: st
   return { project: from.project, from: from.id, to: to.id, changes, patch };
 }
 
-/** What a restore would do. It takes a record of the files as they are, to which one can go back. */
+/** The changes that a restore would make. Records the current files first, so that the restore can be undone. */
 export async function planRestore(deps: EngineDeps, params: { to: string; directory: string }): Promise<FilesRestorePlan> {
   const snapshots = snapshotsOf(deps);
-  const wanted = await findFileState(deps, snapshots, params.to, params.directory);
-  const { project, id } = await now(snapshots, wanted.project);
-  const { to, kept } = await snapshots.planRestore(project, id, wanted.id);
+  const target = await findFileState(deps, snapshots, params.to, params.directory);
+  const { project, id } = await takeState(snapshots, target.project);
+  const { to, kept } = await snapshots.planRestore(project, id, target.id);
   const [changes, patch] = await Promise.all([snapshots.changes(project, id, to), snapshots.patch(project, id, to)]);
   return { project, from: id, to, changes, patch, kept, undo: `snapshot:${id.slice(0, 12)}` };
 }
 
-/** Does what was planned, unless the files have changed since. */
+/** Carries out the plan, unless the files have changed since. */
 export async function restoreFiles(deps: EngineDeps, plan: Pick<FilesRestorePlan, "project" | "from" | "to">): Promise<void> {
   const snapshots = snapshotsOf(deps);
-  if ((await now(snapshots, plan.project)).id !== plan.from)
-    throw new Fault("usage", "the files changed while you were asked; nothing was restored", {
+  if ((await takeState(snapshots, plan.project)).id !== plan.from)
+    throw new Fault("usage", "the files have changed since the plan was made; nothing was restored", {
       hint: "run it again to see the diff as it is now",
     });
   await snapshots.restore(plan.project, plan.from, plan.to);
@@ -134,38 +135,39 @@ function snapshotsOf(deps: EngineDeps): Snapshots {
   return deps.snapshots;
 }
 
-async function now(snapshots: Snapshots, project: string): Promise<FileState> {
+async function takeState(snapshots: Snapshots, project: string): Promise<FileState> {
   const id = await snapshots.take(project);
   if (id === null) throw new Fault("file-unreadable", `the files of ${project} can't be recorded, so they can't be compared`);
   return { project, id };
 }
 
 /** A node, a session (its tip), or `snapshot:<id>` of the directory's project. */
-async function findFileState(deps: EngineDeps, snapshots: Snapshots, wanted: string, directory: string): Promise<FileState> {
+async function findFileState(deps: EngineDeps, snapshots: Snapshots, position: string, directory: string): Promise<FileState> {
   const project = deps.projectOf(directory);
-  if (wanted.startsWith("snapshot:")) {
-    const id = await snapshots.find(project, wanted.slice("snapshot:".length));
-    if (id === null) throw new Fault("usage", `no ${wanted} of ${project} was recorded`);
+  if (position.startsWith("snapshot:")) {
+    const id = await snapshots.find(project, position.slice("snapshot:".length));
+    if (id === null) throw new Fault("usage", `no ${position} of ${project} was recorded`);
     return { project, id };
   }
-  if (!deps.hasStore()) throw new Fault("node-unknown", `there is no node "${wanted}" yet`, { hint: 'start a session: skein run "task"' });
+  if (!deps.hasStore())
+    throw new Fault("node-unknown", `there is no node "${position}" yet`, { hint: 'start a session: skein run "task"' });
   const store = await deps.store();
-  const node = await nodeNamed(store, wanted, project);
-  const moment = await fileStateAt(store, node);
-  if (moment !== null) return moment;
+  const node = await findNodeOrTip(store, position, project);
+  const state = await fileStateAt(store, node);
+  if (state !== null) return state;
   throw new Fault("usage", `no files were recorded for ${shortId(node)} or anything before it`, {
     hint: "a turn records them when it has tools, git is installed, and the project is not the home directory",
   });
 }
 
-async function nodeNamed(store: Store, wanted: string, project: string): Promise<Node["id"]> {
+async function findNodeOrTip(store: Store, idOrName: string, project: string): Promise<Node["id"]> {
   try {
-    return (await store.findNode(wanted)).id;
+    return (await store.findNode(idOrName)).id;
   } catch (error) {
     if (!(error instanceof Fault) || error.code !== "node-unknown") throw error;
-    const session = await store.findSession(wanted, project).catch(() => null);
+    const session = await store.findSession(idOrName, project).catch(() => null);
     if (session === null) throw error;
-    if (session.tip === null) throw new Fault("usage", `the session ${wanted} is empty`);
+    if (session.tip === null) throw new Fault("usage", `the session ${idOrName} is empty`);
     return session.tip;
   }
 }

@@ -1,4 +1,4 @@
-// The one writer of a running turn: event → store → transcript → watchers, in that order and nowhere else.
+// The only writer of a running turn: event → store → transcript → watchers, always in this order.
 import type { Ask, QueuedInput } from "../../protocol/api/control.ts";
 import type { DurableEvent, TransientEventBody, Event, TurnOutcome } from "../../protocol/tree/event.ts";
 import { messageOf } from "../../protocol/api/error.ts";
@@ -16,11 +16,11 @@ export class Recorder {
   readonly #transcript: Transcript | null;
   readonly #publish: (event: Event) => void;
   #drafts: Drafts | null = null;
-  /** Nodes that the transcript lacks, in order: it never has a gap, only an end that is missing. */
+  /** Nodes that could not be written to the transcript yet, in order: the transcript never has a gap. */
   readonly #unwritten: Node[] = [];
   #seq = 0;
-  #passed = 0;
-  /** Empty before it has started. */
+  #transientCount = 0;
+  /** Id of the turn; empty before it has started. */
   turn = "";
   usage: Usage = zeroUsage;
   costUsd = 0;
@@ -36,7 +36,7 @@ export class Recorder {
     const written = await this.#store.startTurn(this.#lease, turn);
     this.turn = written.value.id;
     this.#drafts = createDrafts((draft) => this.#store.saveDraft(this.#lease, written.value.id, draft));
-    return { turn: this.#show(written), native: written.native };
+    return { turn: this.#publishStored(written), native: written.native };
   }
 
   async recordNativeId(nativeId: string): Promise<void> {
@@ -44,68 +44,75 @@ export class Recorder {
   }
 
   async openAsk(request: AskRequest & { expiresAt: number | null }): Promise<Ask> {
-    return this.#show(await this.#store.openAsk(this.#lease, this.turn, request));
+    return this.#publishStored(await this.#store.openAsk(this.#lease, this.turn, request));
   }
 
   async closeAsk(id: string, close: AskClose): Promise<Ask> {
-    return this.#show(await this.#store.closeAsk(this.#lease, id, close));
+    return this.#publishStored(await this.#store.closeAsk(this.#lease, id, close));
   }
 
   async queueInput(text: string, id?: string): Promise<QueuedInput> {
-    return this.#show(await this.#store.queueInput(this.#lease, text, id));
+    return this.#publishStored(await this.#store.queueInput(this.#lease, text, id));
   }
 
   async dropInput(id: string): Promise<QueuedInput | null> {
-    return this.#show(await this.#store.dropInput(this.#lease, id));
+    return this.#publishStored(await this.#store.dropInput(this.#lease, id));
   }
 
   async takeInputs(): Promise<Node[]> {
-    return this.#show(await this.#store.takeInputs(this.#lease, this.turn));
+    return this.#publishStored(await this.#store.takeInputs(this.#lease, this.turn));
   }
 
   async setState(state: "running" | "paused" | "asking"): Promise<void> {
     await this.#store.setState(this.#lease, state);
   }
 
-  /** What is streaming, and up to which event that is. */
+  /** The texts that are streaming, and the last event that they contain. */
   drafts(): { seq: number; n: number; drafts: Draft[] } {
-    return { seq: this.#seq, n: this.#passed, drafts: this.#drafts?.all() ?? [] };
+    return { seq: this.#seq, n: this.#transientCount, drafts: this.#drafts?.all() ?? [] };
   }
 
   async addNode(node: NewNode, turn: string | null = this.turn): Promise<Node> {
     const written = await this.#store.appendNode(this.#lease, turn, node);
-    this.#drafts?.drop(completedBy(node));
+    this.#drafts?.drop(completedDrafts(node));
     this.usage = addUsage(this.usage, node.usage ?? zeroUsage);
     this.costUsd += node.costUsd ?? 0;
-    return this.#show(written);
+    return this.#publishStored(written);
   }
 
   publishTransient(body: TransientEventBody): void {
-    this.#drafts?.note(body);
-    this.#publish({ seq: this.#seq, n: ++this.#passed, sessionId: this.#lease.session, turnId: this.turn, at: Date.now(), ...body });
+    this.#drafts?.applyEvent(body);
+    this.#publish({
+      seq: this.#seq,
+      n: ++this.#transientCount,
+      sessionId: this.#lease.session,
+      turnId: this.turn,
+      at: Date.now(),
+      ...body,
+    });
   }
 
   async endTurn(end: TurnClose, turn: string = this.turn, outcome: Partial<TurnOutcome> = {}): Promise<Turn> {
     await this.#drafts?.stop();
     const written = await this.#store.endTurn(this.#lease, turn, end);
     for (const event of written.events) if (event.type === "turn.ended") Object.assign(event, outcome);
-    return this.#show(written);
+    return this.#publishStored(written);
   }
 
-  #show<T>(written: WriteResult<T>): T {
+  #publishStored<T>(written: WriteResult<T>): T {
     for (const event of written.events) {
       this.#seq = event.seq;
-      this.#passed = 0;
-      this.#write(event);
+      this.#transientCount = 0;
+      this.#appendToTranscript(event);
       this.#publish(event);
     }
     return written.value;
   }
 
-  /** The store is the truth: a transcript that can't be written is told, and made up for later. */
-  #write(event: DurableEvent): void {
+  /** A failed write is only a warning, because the store has the node. The next write tries it again. */
+  #appendToTranscript(event: DurableEvent): void {
     if (event.type !== "node.added" || this.#transcript === null) return;
-    const isTold = this.#unwritten.length > 0;
+    const isWarned = this.#unwritten.length > 0;
     this.#unwritten.push(event.node);
     try {
       for (let node = this.#unwritten[0]; node !== undefined; node = this.#unwritten[0]) {
@@ -113,12 +120,13 @@ export class Recorder {
         this.#unwritten.shift();
       }
     } catch (error) {
-      if (!isTold) this.publishTransient({ type: "warning.raised", message: `the transcript could not be written: ${messageOf(error)}` });
+      if (!isWarned) this.publishTransient({ type: "warning.raised", message: `the transcript could not be written: ${messageOf(error)}` });
     }
   }
 }
 
-function completedBy(node: NewNode): string[] {
+/** Keys of the drafts that a node completes. */
+function completedDrafts(node: NewNode): string[] {
   if (node.author === "agent") return ["text", "thinking"];
   return node.parts.flatMap((part) => (part.kind === "result" ? [part.call] : []));
 }

@@ -1,27 +1,27 @@
-// What a dead process left: its turn is closed, its drafts become nodes, and the model will be told what became
-// of the call that was running. A question stays open: it can still be answered. Runs under the lease, before the next
-// turn of the session.
+// Repairs the turn of a killed process under the lease, before the next turn of the session. Its drafts become nodes, and
+// the model learns that the running call was interrupted. A question stays open and can still be answered.
 import { callsOf, type CallPart, type NewNode, type Node, type Part } from "../../protocol/tree/node.ts";
 import type { Turn } from "../../protocol/tree/turn.ts";
 import type { Draft, Store } from "../../store/store.ts";
 import type { Recorder } from "./recorder.ts";
 
 export async function recover(store: Store, recorder: Recorder, session: string): Promise<void> {
-  for (const turn of await store.openTurns(session)) await closeDeadTurn(store, recorder, session, turn);
+  for (const turn of await store.openTurns(session)) await closeKilledTurn(store, recorder, session, turn);
 }
 
-async function closeDeadTurn(store: Store, recorder: Recorder, session: string, turn: Turn): Promise<void> {
+async function closeKilledTurn(store: Store, recorder: Recorder, session: string, turn: Turn): Promise<void> {
   const drafts = await store.drafts(turn.id);
   const tip = (await store.session(session))?.tip ?? null;
   const path = tip === null ? [] : await store.path(tip);
   const answer = partialAnswer(drafts);
   if (answer !== null) {
     await recorder.addNode(answer, turn.id);
-    await recorder.addNode(interruption("[skein was killed while you were answering; the answer above is incomplete. Go on.]"), turn.id);
+    await recorder.addNode(interruption("[skein was killed while you were answering; the answer above is incomplete. Continue.]"), turn.id);
   }
-  const asked = (await store.asks(session)).flatMap((ask) => (ask.turn === turn.id ? (ask.call ?? []) : []));
-  for (const call of unansweredCalls(path)) if (!asked.includes(call.id)) await recorder.addNode(interruptedResult(call, drafts), turn.id);
-  const error = { kind: "killed" as const, message: "skein was killed during this turn", hint: "go on with --resume" };
+  const askingCalls = (await store.asks(session)).flatMap((ask) => (ask.turn === turn.id ? (ask.call ?? []) : []));
+  for (const call of unansweredCalls(path))
+    if (!askingCalls.includes(call.id)) await recorder.addNode(interruptedResult(call, drafts), turn.id);
+  const error = { kind: "killed" as const, message: "skein was killed during this turn", hint: "continue with --resume" };
   await recorder.endTurn({ status: "killed", error, nativeId: turn.nativeId, enforced: turn.enforced }, turn.id);
 }
 
@@ -34,10 +34,10 @@ function partialAnswer(drafts: Draft[]): NewNode | null {
   return parts.length === 0 ? null : { author: "agent", parts };
 }
 
-/** What a turn that goes on begins with, so that a half answer is not the last word of its first request. */
+/** The first node of a resumed turn, so that its request does not end with a partial answer. Null if none is needed. */
 export function continuation(tip: Node | null): NewNode | null {
   if (tip === null || tip.author !== "agent" || callsOf(tip).length > 0) return null;
-  return interruption("[The turn was stopped here; the answer above may be incomplete. Go on.]");
+  return interruption("[The turn was stopped here; the answer above may be incomplete. Continue.]");
 }
 
 function interruption(text: string): NewNode {
@@ -46,16 +46,16 @@ function interruption(text: string): NewNode {
 
 /** The calls of the last agent node that no tool node answers. */
 export function unansweredCalls(path: Node[]): CallPart[] {
-  const at = path.findLastIndex((node) => node.author === "agent");
-  const last = path[at];
-  if (last === undefined || path.slice(at + 1).some((node) => node.author === "user")) return [];
-  const answered = new Set(path.slice(at + 1).flatMap((node) => node.parts.map((part) => (part.kind === "result" ? part.call : ""))));
+  const index = path.findLastIndex((node) => node.author === "agent");
+  const last = path[index];
+  if (last === undefined || path.slice(index + 1).some((node) => node.author === "user")) return [];
+  const answered = new Set(path.slice(index + 1).flatMap((node) => node.parts.map((part) => (part.kind === "result" ? part.call : ""))));
   return callsOf(last).filter((call) => !answered.has(call.id));
 }
 
 function interruptedResult(call: CallPart, drafts: Draft[]): NewNode {
   const printed = drafts.find((draft) => draft.key === call.id)?.text ?? "";
-  const seen = printed === "" ? "It had printed nothing." : `It had printed:\n${printed}`;
-  const text = `Interrupted: skein was killed while this call was running. Its state is unknown: it may have run in whole, in part or not at all. ${seen}`;
+  const output = printed === "" ? "It had printed nothing." : `It had printed:\n${printed}`;
+  const text = `Interrupted: skein was killed while this call was running. Its state is unknown: it may have run in whole, in part or not at all. ${output}`;
   return { author: "tool", parts: [{ kind: "result", call: call.id, name: call.name, text, isError: true }] };
 }

@@ -1,4 +1,4 @@
-// The transcript of a session: made with its first turn, found again and brought up to date by later ones.
+// Opens the transcript of a session: creates it with the first turn and adds missing nodes in later ones.
 import { existsSync } from "node:fs";
 import { messageOf } from "../../protocol/api/error.ts";
 import { providerOf } from "../../protocol/json/transcript-lines.ts";
@@ -7,7 +7,7 @@ import type { Store } from "../../store/store.ts";
 import { catchUp, Transcript } from "../../store/transcript.ts";
 import type { EngineDeps } from "../engine.ts";
 
-/** Null when the session keeps none. What can't be written where it should goes to the data directory. */
+/** Null if the session has no transcript. Falls back to the data directory if its path can't be written. */
 export async function openTranscript(deps: EngineDeps, store: Store, session: Session): Promise<Transcript | null> {
   if (session.transcript === null) return null;
   try {

@@ -1,5 +1,5 @@
-// Taking directories of teams away: of those that rest, and of those whose sessions were purged. Never of one at work, and
-// what would be lost with one is said, and taken only by force.
+// Removes directories of idle teams, and of teams whose sessions were purged. A working team is never removed; a team with
+// unmerged work only with `force`.
 import { Fault, messageOf } from "../../protocol/api/error.ts";
 import { shortId } from "../../protocol/tree/node.ts";
 import type { TeamDirectory } from "../../protocol/api/ports.ts";
@@ -7,27 +7,26 @@ import { isActive, unmergedWork, type TeamCleanParams, type TeamCleanResult } fr
 import type { EngineDeps } from "../engine.ts";
 import { findTeam, findTeams, type FoundTeam } from "./find-teams.ts";
 
-const mostTeams = 1_000;
+const maxTeams = 1_000;
 
-/** A directory that may go. */
 type TeamToClean = {
   id: string;
   name: string | null;
   project: string;
-  restsSince: number;
+  idleSince: number;
   isAtWork: boolean;
-  /** What would be lost with it. */
-  holds: string | null;
+  /** The work that would be lost; null if none. */
+  unmerged: string | null;
   isPurged: boolean;
 };
 
 export async function cleanTeams(deps: EngineDeps, params: TeamCleanParams): Promise<TeamCleanResult> {
   const { session, olderThanMs, dryRun, force } = params;
   const report: TeamCleanResult = { dryRun, teams: [], skipped: [], problems: [] };
-  for (const kept of await allKept(deps, params)) {
-    const { id, name, project, isPurged } = kept;
-    if (session === null && kept.restsSince > Date.now() - olderThanMs) continue;
-    const reason = kept.isAtWork ? "it is at work" : kept.holds === null || force ? null : `${kept.holds}; --force takes it away`;
+  for (const team of await teamsToClean(deps, params)) {
+    const { id, name, project, isPurged } = team;
+    if (session === null && team.idleSince > Date.now() - olderThanMs) continue;
+    const reason = team.isAtWork ? "it is at work" : team.unmerged === null || force ? null : `${team.unmerged}; --force removes it`;
     if (reason !== null) report.skipped.push({ id, name, reason });
     else
       try {
@@ -40,37 +39,38 @@ export async function cleanTeams(deps: EngineDeps, params: TeamCleanParams): Pro
   return report;
 }
 
-async function allKept(deps: EngineDeps, { session, project }: TeamCleanParams): Promise<TeamToClean[]> {
-  const purged = project === null ? [] : await purgedIn(deps, project);
-  if (session === null) return [...(await findTeams(deps, project, mostTeams)), ...purged].flatMap((one) => keptOf(deps, one));
-  const named = purged.filter(({ id }) => id === session || shortId(id) === session);
-  if (named.length > 0) return named;
-  return keptOf(deps, await findTeam(deps, session));
+async function teamsToClean(deps: EngineDeps, { session, project }: TeamCleanParams): Promise<TeamToClean[]> {
+  const purged = project === null ? [] : await purgedTeams(deps, project);
+  if (session === null) return [...(await findTeams(deps, project, maxTeams)), ...purged].flatMap((team) => withDirectory(deps, team));
+  const requested = purged.filter(({ id }) => id === session || shortId(id) === session);
+  if (requested.length > 0) return requested;
+  return withDirectory(deps, await findTeam(deps, session));
 }
 
-function keptOf(deps: EngineDeps, one: FoundTeam | TeamToClean): TeamToClean[] {
-  if (!("row" in one)) return [one];
-  const { session, turn, state } = one.row;
+/** Empty if the team's directory no longer exists. */
+function withDirectory(deps: EngineDeps, found: FoundTeam | TeamToClean): TeamToClean[] {
+  if (!("info" in found)) return [found];
+  const { session, turn, state } = found.info;
   const { id, name, project } = session;
   if (!deps.teams.isKept(project, id)) return [];
-  const restsSince = turn.endedAt ?? Date.now();
-  return [{ id, name, project, restsSince, isAtWork: isActive(state), holds: unmergedWork(one.team), isPurged: false }];
+  const idleSince = turn.endedAt ?? Date.now();
+  return [{ id, name, project, idleSince, isAtWork: isActive(state), unmerged: unmergedWork(found.team), isPurged: false }];
 }
 
-/** Those whose sessions are in no store of ours. Someone else's may be: whoever leads one has left its name there. */
-async function purgedIn(deps: EngineDeps, project: string): Promise<TeamToClean[]> {
+/** Team directories without a session in this store. A process with another store may still lead one (`isLed`). */
+async function purgedTeams(deps: EngineDeps, project: string): Promise<TeamToClean[]> {
   const all = deps.teams.all(project);
-  const isPurged = await Promise.all(all.map(async ({ id }) => !(await isKnown(deps, id))));
-  return all.filter((_, at) => isPurged[at]).map((one) => purgedTeam(one, project));
+  const isPurged = await Promise.all(all.map(async ({ id }) => !(await hasSession(deps, id))));
+  return all.filter((_, index) => isPurged[index]).map((directory) => purgedTeam(directory, project));
 }
 
 function purgedTeam({ id, touchedAt, isLed, team }: TeamDirectory, project: string): TeamToClean {
-  const holds = team === "unknown" ? "what it holds can't be told" : team === null ? null : unmergedWork(team);
-  return { id, name: null, project, restsSince: touchedAt, isAtWork: isLed, holds, isPurged: true };
+  const unmerged = team === "unknown" ? "its log can't be read, so unmerged work is unknown" : team === null ? null : unmergedWork(team);
+  return { id, name: null, project, idleSince: touchedAt, isAtWork: isLed, unmerged, isPurged: true };
 }
 
-/** By the end of its id: that is what a directory is called. */
-async function isKnown(deps: EngineDeps, id: string): Promise<boolean> {
+/** A directory is named after the end of its session's id. */
+async function hasSession(deps: EngineDeps, id: string): Promise<boolean> {
   if (!deps.hasStore()) return false;
   try {
     await (await deps.store()).findSession(shortId(id), null);

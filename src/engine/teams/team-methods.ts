@@ -1,5 +1,5 @@
-// Teams as others see them: read off their sessions, with what their members used. It begins none and ends none; what is
-// said to one is left in its directory for the turn that leads it.
+// The Api methods of teams: reads them from their sessions, with the usage of their members. They neither start nor stop a
+// team; a message or a new member is left in its directory for the turn that leads it.
 import { Fault } from "../../protocol/api/error.ts";
 import { shortId } from "../../protocol/tree/node.ts";
 import { parseMailValue } from "../../protocol/team/read-mail.ts";
@@ -38,17 +38,17 @@ export function createTeamMethods(deps: EngineDeps): TeamApi {
 }
 
 async function listTeams(deps: EngineDeps, { project, limit }: { project: string | null; limit: number }): Promise<TeamInfo[]> {
-  const all = (await findTeams(deps, project, limit)).filter(({ row }) => row.session.archivedAt === null);
-  return Promise.all(all.map((each) => rowOf(deps, each)));
+  const all = (await findTeams(deps, project, limit)).filter(({ info }) => info.session.archivedAt === null);
+  return Promise.all(all.map((team) => infoOf(deps, team)));
 }
 
-async function rowOf(deps: EngineDeps, { row, team }: FoundTeam): Promise<TeamInfo> {
-  if (!isActive(row.state)) markRunningAsWaiting(team);
-  const { session, turn } = row;
+async function infoOf(deps: EngineDeps, { info, team }: FoundTeam): Promise<TeamInfo> {
+  if (!isActive(info.state)) markRunningAsWaiting(team);
+  const { session, turn } = info;
   const { objective, strategy } = team.wish;
   return {
     session,
-    state: teamState(team, row),
+    state: teamState(team, info),
     objective,
     strategy,
     phases: team.phases.length,
@@ -62,20 +62,20 @@ async function rowOf(deps: EngineDeps, { row, team }: FoundTeam): Promise<TeamIn
   };
 }
 
-/** The team's own turns ask no model, but others may have taken turns in its session. */
-async function spentBy(store: Store, session: string, below: readonly SubSession[]): Promise<Spent> {
-  const own = (await store.turnsOf(session)).map(({ usage, costUsd }) => ({ usage, costUsd }));
-  return [...own, ...below.map(({ spent }) => spent)].reduce(addSpent, zeroSpent);
+/** Turns of the agent `team` use no model, but other agents may have taken turns in its session. */
+async function spentBy(store: Store, session: string, subSessions: readonly SubSession[]): Promise<Spent> {
+  const turns = (await store.turnsOf(session)).map(({ usage, costUsd }) => ({ usage, costUsd }));
+  return [...turns, ...subSessions.map(({ spent }) => spent)].reduce(addSpent, zeroSpent);
 }
 
-async function viewOf(deps: EngineDeps, { row, team }: FoundTeam): Promise<TeamView> {
-  if (!isActive(row.state)) markRunningAsWaiting(team);
+async function viewOf(deps: EngineDeps, { info, team }: FoundTeam): Promise<TeamView> {
+  if (!isActive(info.state)) markRunningAsWaiting(team);
   const store = await deps.store();
-  const { session, turn, state, pid } = row;
-  const below = await store.subSessions(session.id);
+  const { session, turn, state, pid } = info;
+  const subSessions = await store.subSessions(session.id);
   const asks = await store.asks(null);
   const members = membersOf(team).map((member) => {
-    const all = withBelow(member.session, below);
+    const all = withSubSessions(member.session, subSessions);
     const sessions = new Set(all.map((each) => each.session));
     return {
       id: member.id,
@@ -89,48 +89,48 @@ async function viewOf(deps: EngineDeps, { row, team }: FoundTeam): Promise<TeamV
   const { startedAt, endedAt, status, error } = turn;
   return {
     session,
-    state: teamState(team, row),
+    state: teamState(team, info),
     team,
     run: { state, pid, startedAt, endedAt, status, error },
-    spent: await spentBy(store, session.id, below),
+    spent: await spentBy(store, session.id, subSessions),
     members,
     merge: mergeState(team),
     isKept: deps.teams.isKept(session.project, session.id),
   };
 }
 
-function withBelow(session: string, all: readonly SubSession[]): SubSession[] {
-  const own = all.filter((each) => each.session === session);
-  return [...own, ...all.filter(({ parent }) => parent === session).flatMap((child) => withBelow(child.session, all))];
+function withSubSessions(session: string, all: readonly SubSession[]): SubSession[] {
+  const first = all.filter((candidate) => candidate.session === session);
+  return [...first, ...all.filter(({ parent }) => parent === session).flatMap((child) => withSubSessions(child.session, all))];
 }
 
-async function diffOf(deps: EngineDeps, { row: { session }, team }: FoundTeam): Promise<TeamDiff> {
+async function diffOf(deps: EngineDeps, { info: { session }, team }: FoundTeam): Promise<TeamDiff> {
   const work = joinedCommit(team);
   if (mergeState(team) === "nothing" || work === null || team.base === null)
-    throw new Fault("usage", "the team has made nothing that could be brought in", {
+    throw new Fault("usage", "the team has no work to merge", {
       hint: `skein team status ${shortId(session.id)} shows what it did`,
     });
-  requireKept(deps, { id: session.id, project: session.project });
+  requireDirectory(deps, { id: session.id, project: session.project });
   return { session: session.id, ...(await deps.teams.diff(session.project, team, { base: team.base, work })) };
 }
 
-function requireKept(deps: EngineDeps, { id, project }: { id: string; project: string }): void {
+function requireDirectory(deps: EngineDeps, { id, project }: { id: string; project: string }): void {
   if (deps.teams.isKept(project, id)) return;
-  throw new Fault("usage", `the directory of team ${shortId(id)} was cleaned away`, {
-    hint: "its conversations are still there: skein show",
+  throw new Fault("usage", `the directory of team ${shortId(id)} was removed`, {
+    hint: "its conversations still exist: skein show",
   });
 }
 
-async function post(deps: EngineDeps, { session: wanted, ...message }: TeamMessageParams): Promise<TeamMessageResult> {
-  const { row, team } = await findTeam(deps, wanted);
-  const { id, project } = row.session;
-  if (team.end?.event === "session_completed") throw new Fault("usage", "the team has finished: nobody of it reads any more");
-  requireKept(deps, { id, project });
+async function post(deps: EngineDeps, { session: idOrName, ...message }: TeamMessageParams): Promise<TeamMessageResult> {
+  const { info, team } = await findTeam(deps, idOrName);
+  const { id, project } = info.session;
+  if (team.end?.event === "session_completed") throw new Fault("usage", "the team has finished, so no member reads messages");
+  requireDirectory(deps, { id, project });
   const { replyTo: reply_to, requiresResponse: requires_response, ...rest } = message;
-  const written = { ...rest, reply_to, requires_response };
-  const read = parseMailValue(written);
-  if (read.type === "refused") throw new Fault("usage", `the message can't be sent: ${read.reason}`);
-  if (!isActive(row.state)) markFailedForRetry(team);
+  const mail = { ...rest, reply_to, requires_response };
+  const parsed = parseMailValue(mail);
+  if (parsed.type === "refused") throw new Fault("usage", `the message can't be sent: ${parsed.reason}`);
+  if (!isActive(info.state)) markFailedForRetry(team);
   const members = membersOf(team).map(({ id: name, instance, plan: { key, role, suffix } }) => ({ id: name, key, role, suffix, instance }));
   const states = new Map(membersOf(team).map((member) => [member.id, member.state]));
   const { delivered, undelivered } = routeMessage(message, "person", {
@@ -138,24 +138,24 @@ async function post(deps: EngineDeps, { session: wanted, ...message }: TeamMessa
     hasEnded: (name) => ["completed", "failed"].includes(states.get(name) ?? ""),
   });
   if (delivered.length === 0)
-    throw new Fault("usage", `the message would reach nobody: ${undelivered.map(({ to, reason }) => `${to}: ${reason}`).join("; ")}`, {
+    throw new Fault("usage", `the message would reach no member: ${undelivered.map(({ to, reason }) => `${to}: ${reason}`).join("; ")}`, {
       hint: `the members are ${members.map(({ key }) => key).join(", ")}`,
     });
-  const posted = deps.teams.post(project, id, written);
-  return { id: posted, reaches: delivered, misses: undelivered, when: isActive(row.state) ? "now" : "resumed" };
+  const posted = deps.teams.post(project, id, mail);
+  return { id: posted, reaches: delivered, misses: undelivered, when: isActive(info.state) ? "now" : "resumed" };
 }
 
-async function add(deps: EngineDeps, { session: wanted, member }: TeamAddParams): Promise<TeamAddResult> {
-  const { row, team } = await findTeam(deps, wanted);
-  const { id, project } = row.session;
-  requireKept(deps, { id, project });
+async function add(deps: EngineDeps, { session: idOrName, member }: TeamAddParams): Promise<TeamAddResult> {
+  const { info, team } = await findTeam(deps, idOrName);
+  const { id, project } = info.session;
+  requireDirectory(deps, { id, project });
   const { roles } = await deps.roles(project);
-  const problems = findPlanProblems([{ name: "asked for", goal: "", members: [member] }], {
+  const problems = findPlanProblems([{ name: "added", goal: "", members: [member] }], {
     roles: roles.map(({ name }) => name),
     limits: team.wish.limits,
     members: membersOf(team).map(({ plan: { key, role } }) => ({ key, role })),
   });
   if (problems.length > 0) throw new Fault("usage", `the member can't be added: ${problems.join("; ")}`);
   deps.teams.ask(project, id, member);
-  return { key: member.key, when: isActive(row.state) ? "next" : "resumed" };
+  return { key: member.key, when: isActive(info.state) ? "next" : "resumed" };
 }

@@ -1,4 +1,4 @@
-// Two branches side by side: where their paths part, and what each did after that.
+// Compares two branches: the node where they part, and the work of each after it.
 import { Fault } from "../../protocol/api/error.ts";
 import { callsOf, type Node, textOf } from "../../protocol/tree/node.ts";
 import type { BranchComparison, BranchSide } from "../../protocol/tree/views.ts";
@@ -26,49 +26,49 @@ export async function compareBranches(deps: EngineDeps, params: { a: string; b: 
   };
 }
 
-async function branchOf(store: Store, wanted: string, project: string): Promise<Branch> {
+async function branchOf(store: Store, idOrName: string, project: string): Promise<Branch> {
   try {
-    const session = await store.findSession(wanted, project);
+    const session = await store.findSession(idOrName, project);
     return { session, path: session.tip === null ? [] : await store.path(session.tip) };
   } catch (error) {
     if (!(error instanceof Fault) || error.code !== "session-unknown") throw error;
-    const node = await store.findNode(wanted).catch(() => null);
+    const node = await store.findNode(idOrName).catch(() => null);
     if (node === null)
-      throw new Fault("session-unknown", `there is no session or node "${wanted}"`, { hint: "`skein list` shows the sessions" });
+      throw new Fault("session-unknown", `there is no session or node "${idOrName}"`, { hint: "`skein list` shows the sessions" });
     return { session: null, path: await store.path(node.id) };
   }
 }
 
 async function sideOf(deps: EngineDeps, store: Store, { session, path }: Branch, shared: number): Promise<BranchSide> {
-  const own = path.slice(shared);
-  const turns = new Set(own.map((node) => node.turn).filter((turn) => turn !== null));
+  const nodes = path.slice(shared);
+  const turns = new Set(nodes.map((node) => node.turn).filter((turn) => turn !== null));
   const last = [...turns].at(-1);
-  const results = own.flatMap((node) => node.parts).filter((part) => part.kind === "result");
-  const messages = own.filter((node) => textOf(node) !== "" && (node.author === "user" || node.author === "agent"));
-  const firstUser = own.find((node) => node.author === "user");
-  const answer = own.findLast((node) => node.author === "agent" && textOf(node) !== "");
+  const results = nodes.flatMap((node) => node.parts).filter((part) => part.kind === "result");
+  const messages = nodes.filter((node) => textOf(node) !== "" && (node.author === "user" || node.author === "agent"));
+  const firstUser = nodes.find((node) => node.author === "user");
+  const answer = nodes.findLast((node) => node.author === "agent" && textOf(node) !== "");
   return {
     session,
     tip: path.at(-1)?.id ?? null,
-    nodes: own.length,
+    nodes: nodes.length,
     messages: messages.length,
-    toolCalls: own.reduce((sum, node) => sum + callsOf(node).length, 0),
+    toolCalls: nodes.reduce((sum, node) => sum + callsOf(node).length, 0),
     failedCalls: results.filter((part) => part.isError).length,
     turns: turns.size,
-    steps: own.filter((node) => node.usage !== undefined).length,
-    ...own.map(spentBy).reduce(addSpent, zeroSpent),
-    startedAt: own[0]?.at ?? null,
-    endedAt: own.at(-1)?.at ?? null,
+    steps: nodes.filter((node) => node.usage !== undefined).length,
+    ...nodes.map(spentBy).reduce(addSpent, zeroSpent),
+    startedAt: nodes[0]?.at ?? null,
+    endedAt: nodes.at(-1)?.at ?? null,
     status: last === undefined ? null : ((await store.turn(last))?.status ?? null),
     firstMessage: firstUser === undefined ? null : textOf(firstUser),
     answer: answer === undefined ? null : textOf(answer),
-    files: await filesOf(deps, path[shared - 1] ?? own[0], own),
+    files: await filesOf(deps, path[shared - 1] ?? nodes[0], nodes),
   };
 }
 
-/** Null when the files were not recorded at both ends. */
-async function filesOf(deps: EngineDeps, from: Node | undefined, own: Node[]): Promise<BranchSide["files"]> {
-  const to = own.at(-1);
+/** Null if the files were not recorded at both ends. */
+async function filesOf(deps: EngineDeps, from: Node | undefined, nodes: Node[]): Promise<BranchSide["files"]> {
+  const to = nodes.at(-1);
   if (from === undefined || to === undefined) return [];
   return changesBetween(deps, from.id, to.id);
 }

@@ -1,4 +1,4 @@
-// `context.render`: what the agent of a session would be sent if it went on from a node.
+// `context.render`: the request that a session's agent would get for the next turn at a node.
 import type { ContextView } from "../../protocol/api/api.ts";
 import type { EngineDeps } from "../engine.ts";
 import { findAgent } from "../turn/open-session.ts";

@@ -1,50 +1,52 @@
-// Graft: the conclusion of one branch as one node in another, with where it came from. Moving back removes it.
+// Grafts the conclusion of one branch into another as one node with its origin. Moving the session back removes it.
 import { cutText } from "../../kit/text/cut-text.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import { shortId, textOf, type NewNode, type Node } from "../../protocol/tree/node.ts";
-import type { Session } from "../../protocol/tree/turn.ts";
+import { sessionLabel, type Session } from "../../protocol/tree/turn.ts";
 import type { EngineDeps } from "../engine.ts";
 import { branchFiles } from "../record/file-snapshots.ts";
 import { addNode } from "./tree-ops.ts";
 
 const answerBytes = 16 * 1024;
-const askedBytes = 4 * 1024;
+const promptBytes = 4 * 1024;
 
 export async function graft(deps: EngineDeps, params: { from: string; into: string }): Promise<Node> {
   if (params.from === params.into) throw new Fault("usage", "a session can't be grafted into itself");
   const store = await deps.store();
   const [from, into] = [await store.session(params.from), await store.session(params.into)];
   if (from === null || into === null) throw new Fault("session-unknown", "one of the two sessions does not exist");
-  if (from.tip === null) throw new Fault("usage", `${labelOf(from)} is empty: there is nothing to graft`);
+  if (from.tip === null) throw new Fault("usage", `${sessionLabel(from)} is empty: there is nothing to graft`);
   const branch = await store.path(from.tip);
   const trunk = new Set(into.tip === null ? [] : (await store.path(into.tip)).map((node) => node.id));
-  const own = branch.filter((node) => !trunk.has(node.id));
-  if (own.length === 0) throw new Fault("usage", `${labelOf(into)} already holds all of ${labelOf(from)}`);
-  const parting = branch.findLast((node) => trunk.has(node.id)) ?? own[0];
+  const added = branch.filter((node) => !trunk.has(node.id));
+  if (added.length === 0) throw new Fault("usage", `${sessionLabel(into)} already has all of ${sessionLabel(from)}`);
+  const parting = branch.findLast((node) => trunk.has(node.id)) ?? added[0];
   const files = parting === undefined ? [] : await branchFiles(deps, parting.id, from.tip);
-  return addNode(deps, into.id, graftNode(from, from.tip, own, files));
+  return addNode(deps, into.id, graftNode(from, from.tip, added, files));
 }
 
-/** The last answer of another session, as a handle: no part of its branch comes along. */
+/** Adds the last answer of another session as a handle, without any node of its branch. */
 export async function addSession(deps: EngineDeps, params: { session: string; from: string }): Promise<Node> {
   const store = await deps.store();
   const from = await store.session(params.from);
   const path = from?.tip == null ? [] : await store.path(from.tip);
   const answer = path.findLast((node) => node.author === "agent" && textOf(node) !== "");
   if (from === null || answer === undefined) throw new Fault("usage", "that session has no answer yet");
-  const text = `[session ${labelOf(from)}]\n${cutText(textOf(answer), answerBytes, { keep: "both" }).text}`;
+  const text = `[session ${sessionLabel(from)}]\n${cutText(textOf(answer), answerBytes, { keep: "both" }).text}`;
   const handle = { source: "session", sourceVersion: "1.0.0", identifier: from.id, metadata: { node: answer.id } };
   return addNode(deps, params.session, { author: "user", parts: [{ kind: "handle", handle, excerpt: text }] });
 }
 
-function graftNode(from: Session, tip: string, own: Node[], files: string[]): NewNode {
-  const asked = own.filter((node) => node.author === "user").map((node) => `- ${cutText(textOf(node), askedBytes, { keep: "head" }).text}`);
-  const answer = own.findLast((node) => node.author === "agent" && textOf(node) !== "");
+function graftNode(from: Session, tip: string, nodes: Node[], files: string[]): NewNode {
+  const prompts = nodes
+    .filter((node) => node.author === "user")
+    .map((node) => `- ${cutText(textOf(node), promptBytes, { keep: "head" }).text}`);
+  const answer = nodes.findLast((node) => node.author === "agent" && textOf(node) !== "");
   const lines = [
-    `[Grafted from the branch ${labelOf(from)}, node ${shortId(tip)}: what came of it, for this conversation to build on.]`,
-    ...(asked.length === 0 ? [] : ["", "What was asked there:", ...asked]),
+    `[Grafted from the branch ${sessionLabel(from)}, node ${shortId(tip)}: its result, for this conversation to build on.]`,
+    ...(prompts.length === 0 ? [] : ["", "Prompts there:", ...prompts]),
     "",
-    "How it ended:",
+    "Its answer:",
     answer === undefined ? "(no answer yet)" : cutText(textOf(answer), answerBytes, { keep: "both" }).text,
     ...files,
   ];
@@ -53,8 +55,4 @@ function graftNode(from: Session, tip: string, own: Node[], files: string[]): Ne
     note: { about: "graft", from: { session: from.id, node: tip } },
     parts: [{ kind: "text", text: lines.join("\n") }],
   };
-}
-
-function labelOf(session: Session): string {
-  return session.name ?? shortId(session.id);
 }

@@ -1,4 +1,4 @@
-// The data that a handle points at: as text of a bounded size, or whole.
+// Reads the data of a handle, as a bounded text or complete.
 import { Excerpt } from "../../kit/text/excerpt.ts";
 import { decodeUtf8 } from "../../kit/text/cut-text.ts";
 import type { HandleContent } from "../../protocol/tree/views.ts";
@@ -6,7 +6,7 @@ import type { EngineDeps } from "../engine.ts";
 
 export type ResolveHandleParams = { identifier: string; maxBytes: number | null; as: "text" | "base64" };
 
-/** With a bound, the beginning and the end stay. Base64 is always whole. */
+/** A text over `maxBytes` loses its middle. Base64 is always complete. */
 export async function resolveHandle(deps: EngineDeps, { identifier, maxBytes, as }: ResolveHandleParams): Promise<HandleContent> {
   const stream = await (await deps.store()).readOutput(identifier);
   if (maxBytes !== null && as === "text") {
@@ -18,6 +18,6 @@ export async function resolveHandle(deps: EngineDeps, { identifier, maxBytes, as
   }
   const chunks: Uint8Array[] = [];
   for await (const chunk of stream) chunks.push(chunk);
-  const whole = Buffer.concat(chunks);
-  return { content: as === "base64" ? whole.toString("base64") : decodeUtf8(whole), bytes: whole.length, cutBytes: 0 };
+  const content = Buffer.concat(chunks);
+  return { content: as === "base64" ? content.toString("base64") : decodeUtf8(content), bytes: content.length, cutBytes: 0 };
 }

@@ -1,10 +1,10 @@
-// Bringing a transcript into the tree: finds what is stored already, writes the rest in small batches under a lease,
-// and moves the tip only where nobody else has moved it. The parsing is done by whoever `house` gives.
+// Imports a transcript: skips nodes that are already stored, writes the others in small batches under a lease, and
+// moves the tip only if nobody else has moved it. `deps.readTranscript` parses the file.
 import { cutText } from "../../kit/text/cut-text.ts";
 import type { TranscriptImportParams } from "../../protocol/api/api.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import type { ImportedNode, ImportedSession, ImportedTree, ImportReport } from "../../protocol/tree/import.ts";
-import type { Part } from "../../protocol/tree/node.ts";
+import { maxResultBytes, type Part } from "../../protocol/tree/node.ts";
 import type { Session, Source } from "../../protocol/tree/turn.ts";
 import type { Lease, Store } from "../../store/store.ts";
 import type { EngineDeps } from "../engine.ts";
@@ -15,10 +15,11 @@ import { openTranscript } from "../record/transcripts.ts";
 export async function importTranscript(deps: EngineDeps, params: TranscriptImportParams): Promise<ImportReport> {
   const read = await deps.readTranscript(params.from, params.format);
   const store = await deps.store();
-  const { known, tree } = await store.storedNodes(read.nodes.map((node) => node.id));
-  await refuseLoose(store, read, known);
-  const fresh = read.nodes.filter((node) => !known.has(node.id));
-  const sessions = await sessionsFor(deps, store, read, params, tree);
+  const { known: stored, tree } = await store.storedNodes(read.nodes.map((node) => node.id));
+  await refuseUnconnected(store, read, stored);
+  const fresh = read.nodes.filter((node) => !stored.has(node.id));
+  const target: ImportTarget = { deps, store, read, params };
+  const sessions = await findOrCreateSessions(target, tree);
   const main = sessions.get(read.main)!;
   if (params.name !== null && main.name !== params.name) await store.updateSession(main.id, { name: params.name });
   const source: Source = {
@@ -28,9 +29,10 @@ export async function importTranscript(deps: EngineDeps, params: TranscriptImpor
     sha256: read.sha256,
     tip: null,
   };
-  const places = fresh.map((node) => ({ ...node, session: (sessions.get(node.session) ?? main).id }));
-  const added = await writeAll(deps, store, read, places, source);
-  for (const imported of read.sessions) await settle(deps, store, sessions.get(imported.id)!, imported, source, fresh.length > 0);
+  const nodes = fresh.map((node) => ({ ...node, session: (sessions.get(node.session) ?? main).id }));
+  const added = await writeNodes(target, nodes, source);
+  for (const imported of read.sessions)
+    await moveTip(target, sessions.get(imported.id)!, { imported, source, isChanged: fresh.length > 0 });
   return {
     session: (await store.session(main.id))!,
     format: read.format,
@@ -42,55 +44,49 @@ export async function importTranscript(deps: EngineDeps, params: TranscriptImpor
   };
 }
 
-/** A fork's own transcript repeats nothing of what it was forked from. */
-async function refuseLoose(store: Store, read: ImportedTree, known: Set<string>): Promise<void> {
-  const own = new Set<string>();
+/** The transcript of a fork does not repeat the nodes before the fork, so those must already be stored. */
+async function refuseUnconnected(store: Store, read: ImportedTree, stored: Set<string>): Promise<void> {
+  const inFile = new Set<string>();
   for (const { id, parent } of read.nodes) {
-    own.add(id);
-    if (parent === null || own.has(parent) || known.has(parent)) continue;
+    inFile.add(id);
+    if (parent === null || inFile.has(parent) || stored.has(parent)) continue;
     if ((await store.node(parent)) !== null) continue;
-    throw new Fault("node-unknown", `the transcript goes on from node ${parent}, which is neither in it nor stored`, {
+    throw new Fault("node-unknown", `the transcript continues node ${parent}, which is neither in it nor stored`, {
       hint: "import the session it was forked from first, or export it whole: skein export --format jsonl",
     });
   }
 }
 
-/** By the id in the file; a session that is stored already is taken as it is. */
-async function sessionsFor(
-  deps: EngineDeps,
-  store: Store,
-  read: ImportedTree,
-  params: TranscriptImportParams,
-  knownTree: string | null,
-): Promise<Map<string, Session>> {
-  const found = new Map<string, Session>();
-  let tree = knownTree ?? (await treeAbove(store, read));
+type ImportTarget = { deps: EngineDeps; store: Store; read: ImportedTree; params: TranscriptImportParams };
+
+/** The sessions by their ids in the file. A stored session stays as it is. */
+async function findOrCreateSessions(target: ImportTarget, storedTree: string | null): Promise<Map<string, Session>> {
+  const { store, read } = target;
+  const sessions = new Map<string, Session>();
+  let tree = storedTree ?? (await parentTree(store, read));
   for (const imported of read.sessions) {
     const isMain = imported.id === read.main;
-    const earlier = (await store.session(imported.id)) ?? (isMain ? await store.importedSession(read.format, read.nativeId) : null);
-    if (earlier !== null && (tree === null || earlier.tree === tree)) found.set(imported.id, earlier);
-    tree ??= earlier?.tree ?? null;
+    const existing = (await store.session(imported.id)) ?? (isMain ? await store.importedSession(read.format, read.nativeId) : null);
+    if (existing !== null && (tree === null || existing.tree === tree)) sessions.set(imported.id, existing);
+    tree ??= existing?.tree ?? null;
   }
   for (const imported of read.sessions) {
-    if (found.has(imported.id)) continue;
-    const session = await createImported(deps, store, read, imported, params, tree ?? read.tree);
+    if (sessions.has(imported.id)) continue;
+    const session = await createImported(target, imported, tree ?? read.tree);
     tree ??= session.tree;
-    found.set(imported.id, session);
+    sessions.set(imported.id, session);
   }
-  return found;
+  return sessions;
 }
 
-async function treeAbove(store: Store, read: ImportedTree): Promise<string | null> {
+async function parentTree(store: Store, read: ImportedTree): Promise<string | null> {
   const parent = read.nodes[0]?.parent ?? null;
   return parent === null ? null : ((await store.node(parent))?.tree ?? null);
 }
 
 async function createImported(
-  deps: EngineDeps,
-  store: Store,
-  read: ImportedTree,
+  { deps, store, read, params }: ImportTarget,
   imported: ImportedSession,
-  params: TranscriptImportParams,
   tree: string | null,
 ): Promise<Session> {
   const project = deps.projectOf(params.directory);
@@ -98,37 +94,37 @@ async function createImported(
   const agent = deps.agents.some((candidate) => candidate.name === imported.agent) ? imported.agent : "native";
   const { id, model, task, toolLevel, forkedFrom, createdAt } = imported;
   const transcript = deps.transcriptFor({ id, project, transcriptDir: null, createdAt });
-  const place = { directory: params.directory, project, parentSession: null, forkedFrom, transcript };
+  const location = { directory: params.directory, project, parentSession: null, forkedFrom, transcript };
   const plan = imported.plan === undefined ? {} : { plan: imported.plan };
-  const session = { id, agent, model, task, toolLevel, createdAt, ...place, ...plan };
+  const session = { id, agent, model, task, toolLevel, createdAt, ...location, ...plan };
   const source: Source = { agent: read.format, nativeId: imported.id, path: null, sha256: read.sha256, tip: null };
-  const mine = { ...session, source: isMain ? { ...source, nativeId: read.nativeId } : source };
-  if (isMain && params.name !== null) return store.importSession({ ...mine, name: params.name }, tree);
+  const withSource = { ...session, source: isMain ? { ...source, nativeId: read.nativeId } : source };
+  if (isMain && params.name !== null) return store.importSession({ ...withSource, name: params.name }, tree);
   try {
-    return await store.importSession({ ...mine, name: imported.name }, tree);
+    return await store.importSession({ ...withSource, name: imported.name }, tree);
   } catch (error) {
-    // A name that only the file asks for is given up when it is taken here.
+    // The name in the file is dropped if another session has it.
     if (!(error instanceof Fault) || error.code !== "session-exists" || imported.name === null) throw error;
-    return store.importSession({ ...mine, name: null }, tree);
+    return store.importSession({ ...withSource, name: null }, tree);
   }
 }
 
 const batchSize = 200;
 
-/** Runs of one session's nodes, so that a parent is always stored before its children. */
-async function writeAll(deps: EngineDeps, store: Store, read: ImportedTree, fresh: ImportedNode[], source: Source): Promise<number> {
+/** Writes nodes in the order of the file, so that a parent is stored before its children. A batch has one session. */
+async function writeNodes({ deps, store, read }: ImportTarget, fresh: ImportedNode[], source: Source): Promise<number> {
   const endings = new Set(new Map(fresh.map((node) => [node.turn, node.id])).values());
   const turns = new Map(read.turns.map((turn) => [turn.id, turn]));
   const leases = new Map<string, Lease>();
   let added = 0;
   try {
-    for (const id of new Set(fresh.map((node) => node.session))) leases.set(id, await hold(deps, store, id));
+    for (const id of new Set(fresh.map((node) => node.session))) leases.set(id, await acquireRepaired(deps, store, id));
     for (let from = 0; from < fresh.length;) {
       const { session } = fresh[from]!;
       let to = from;
       while (to < fresh.length && to - from < batchSize && fresh[to]!.session === session) to += 1;
       const lease = leases.get(session)!;
-      const nodes = await Promise.all(fresh.slice(from, to).map((node) => keepOutputs(store, lease, node)));
+      const nodes = await Promise.all(fresh.slice(from, to).map((node) => importOutputs(store, lease, node)));
       const used = new Set(nodes.map((node) => node.turn));
       added += await store.importNodes(lease, { nodes, turns: [...turns.values()].filter((turn) => used.has(turn.id)), endings, source });
       from = to;
@@ -140,8 +136,8 @@ async function writeAll(deps: EngineDeps, store: Store, read: ImportedTree, fres
   return added;
 }
 
-/** What a dead process left of the session is mended first. */
-async function hold(deps: EngineDeps, store: Store, id: string): Promise<Lease> {
+/** Takes the lease and repairs an interrupted turn of the session. */
+async function acquireRepaired(deps: EngineDeps, store: Store, id: string): Promise<Lease> {
   const lease = await store.acquire(id);
   if ((await store.openTurns(id)).length === 0) return lease;
   const transcript = await openTranscript(deps, store, (await store.session(id))!);
@@ -153,35 +149,27 @@ async function hold(deps: EngineDeps, store: Store, id: string): Promise<Lease> 
   }
 }
 
-/** What a model is given of one result; the rest stays behind a handle. */
-const resultBytes = 32 * 1024;
-
-async function keepOutputs(store: Store, lease: Lease, node: ImportedNode): Promise<ImportedNode> {
+async function importOutputs(store: Store, lease: Lease, node: ImportedNode): Promise<ImportedNode> {
   for (const output of node.outputs ?? []) await store.importOutput(lease, output);
   return { ...node, parts: await Promise.all(node.parts.map((part) => boundResult(store, lease, part))) };
 }
 
 async function boundResult(store: Store, lease: Lease, part: Part): Promise<Part> {
-  if (part.kind !== "result" || part.handle !== undefined || part.text.length * 3 <= resultBytes) return part;
+  if (part.kind !== "result" || part.handle !== undefined || part.text.length * 3 <= maxResultBytes) return part;
   const bytes = Buffer.from(part.text);
-  if (bytes.length <= resultBytes) return part;
+  if (bytes.length <= maxResultBytes) return part;
   const sink = store.openOutput(lease, part.call, "bash");
   sink.write(bytes);
-  const handle = await sink.close({ tool: part.name }, resultBytes);
+  const handle = await sink.close({ tool: part.name }, maxResultBytes);
   if (handle === null) return part;
-  const cut = cutText(part.text, resultBytes, { keep: "both" }).text;
+  const cut = cutText(part.text, maxResultBytes, { keep: "both" }).text;
   return { ...part, handle, text: `${cut}\n[whole output, ${bytes.length} bytes: read path "${handle.source}:${handle.identifier}"]` };
 }
 
-/** The tip goes with the file where it still stands where the last import left it, or on the way to the new one. */
-async function settle(
-  deps: EngineDeps,
-  store: Store,
-  before: Session,
-  imported: ImportedSession,
-  source: Source,
-  isChanged: boolean,
-): Promise<void> {
+type TipChange = { imported: ImportedSession; source: Source; isChanged: boolean };
+
+/** Moves the tip to the file's, if it is still where the last import left it or on the path to the new one. */
+async function moveTip({ deps, store }: ImportTarget, before: Session, { imported, source, isChanged }: TipChange): Promise<void> {
   const session = (await store.session(before.id))!;
   const goal = imported.tip !== null && (await store.node(imported.tip)) !== null ? imported.tip : null;
   const isEmpty = session.tip === null && session.source?.tip === null;

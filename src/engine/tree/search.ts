@@ -1,4 +1,4 @@
-// Full-text search with its surroundings: who said it, and what stood before and after.
+// Full-text search of nodes, each with its session, the node before and the node after.
 import type { FoundNode } from "../../protocol/tree/views.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 import type { EngineDeps } from "../engine.ts";
@@ -9,15 +9,15 @@ export async function searchNodes(deps: EngineDeps, { query, project, limit }: S
   if (!deps.hasStore()) return [];
   const store = await deps.store();
   const sessions = new Map<string, Session>();
-  const found: FoundNode[] = [];
+  const matches: FoundNode[] = [];
   for (const { node, session: id, snippet, marks, rank } of await store.search(query, { project, limit })) {
     const session = sessions.get(id) ?? (await store.session(id));
     if (session === null) continue;
     sessions.set(id, session);
     const before = node.parent === null ? null : await store.node(node.parent);
-    const below = await store.children(node.id);
-    const after = below.find((child) => child.session === node.session) ?? below[0] ?? null;
-    found.push({ node, session, snippet, marks, rank, before, after });
+    const children = await store.children(node.id);
+    const after = children.find((child) => child.session === node.session) ?? children[0] ?? null;
+    matches.push({ node, session, snippet, marks, rank, before, after });
   }
-  return found;
+  return matches;
 }

@@ -1,5 +1,5 @@
-// Working with the tree as with git: fork, move, rename, archive, add. A write holds the session's lease, and mends
-// what a dead process left before it moves anything.
+// Operations on the tree, as in git: fork, move, rename, archive, add. A write takes the session's lease and repairs an
+// interrupted turn first.
 import { Fault } from "../../protocol/api/error.ts";
 import type { Handle } from "../../protocol/tree/handle.ts";
 import { taskOf, type Node, type NewNode } from "../../protocol/tree/node.ts";
@@ -12,15 +12,16 @@ import { settleAsks } from "../record/settle-asks.ts";
 import { openTranscript } from "../record/transcripts.ts";
 
 /** By id, tail or name; names of the directory's project come first. */
-export async function findSession(deps: EngineDeps, wanted: string, directory: string): Promise<Session> {
-  if (!deps.hasStore()) throw new Fault("session-unknown", `there is no session "${wanted}" yet`, { hint: 'start one: skein run "task"' });
-  return (await deps.store()).findSession(wanted, deps.projectOf(directory));
+export async function findSession(deps: EngineDeps, idOrName: string, directory: string): Promise<Session> {
+  if (!deps.hasStore())
+    throw new Fault("session-unknown", `there is no session "${idOrName}" yet`, { hint: 'start one: skein run "task"' });
+  return (await deps.store()).findSession(idOrName, deps.projectOf(directory));
 }
 
 /** By id or tail. */
-export async function findNode(deps: EngineDeps, wanted: string): Promise<Node> {
-  if (!deps.hasStore()) throw new Fault("node-unknown", `there is no node "${wanted}"`);
-  return (await deps.store()).findNode(wanted);
+export async function findNode(deps: EngineDeps, id: string): Promise<Node> {
+  if (!deps.hasStore()) throw new Fault("node-unknown", `there is no node "${id}"`);
+  return (await deps.store()).findNode(id);
 }
 
 /** A new session at an old node; the old one keeps its tip. Copies nothing. */
@@ -28,7 +29,7 @@ export async function fork(deps: EngineDeps, params: { session: string; at: stri
   const store = await deps.store();
   const from = await sessionOf(store, params.session);
   const node = params.at ?? from.tip;
-  if (node === null) throw new Fault("usage", "an empty session can't be forked", { hint: "say something in it first" });
+  if (node === null) throw new Fault("usage", "an empty session can't be forked", { hint: "send it a message first" });
   const forked = await store.forkSession(from.id, node, { name: params.name });
   const transcript = deps.transcriptFor({ id: forked.id, project: forked.project, transcriptDir: null, createdAt: forked.createdAt });
   return store.updateSession(forked.id, { transcript, task: await taskAt(store, from, node) });
@@ -42,7 +43,7 @@ export async function move(deps: EngineDeps, params: { session: string; node: st
   });
 }
 
-/** What a session is about when it stands there: another beginning is another task, and none is none. */
+/** The session's task at `node`. It changes only with the first node of the path; null before the first node. */
 async function taskAt(store: Store, { tip, task }: Session, node: string | null): Promise<string | null> {
   if (node === null || node === tip) return node === null ? null : task;
   const [before] = tip === null ? [] : await store.path(tip);
@@ -55,7 +56,7 @@ export async function addMessage(deps: EngineDeps, params: { session: string; te
   return addNode(deps, params.session, node);
 }
 
-/** A node besides the turns. The conversation goes on with it, past a question that waits. */
+/** Adds a node outside of any turn. It closes an open question, as a new prompt does. */
 export async function addNode(deps: EngineDeps, session: string, node: NewNode): Promise<Node> {
   return withLease(deps, session, async (store, recorder) => {
     await settleAsks(store, recorder, session, "new-prompt");
@@ -83,17 +84,17 @@ export function leavesOf(nodes: Node[]): Node[] {
   return nodes.filter((node) => !parents.has(node.id));
 }
 
-/** Every handle on the way to a node, or to the session's tip. */
+/** Every handle on the path to a node, or to the session's tip. */
 export async function handlesOnPath(deps: EngineDeps, params: { session: string; node: string | null }): Promise<Handle[]> {
   const store = await deps.store();
   const node = params.node ?? (await sessionOf(store, params.session)).tip;
   const path = node === null ? [] : await store.path(node);
   return path
-    .flatMap((each) => each.parts)
+    .flatMap(({ parts }) => parts)
     .flatMap((part) => ((part.kind === "result" || part.kind === "handle") && part.handle !== undefined ? [part.handle] : []));
 }
 
-/** Does something to a session while nobody else can. */
+/** Runs `act` with the session's lease, so that no other process writes to it. */
 export async function withLease<T>(deps: EngineDeps, id: string, act: (store: Store, recorder: Recorder) => Promise<T>): Promise<T> {
   const store = await deps.store();
   const session = await sessionOf(store, id);

@@ -109,7 +109,7 @@ test("it takes messages from a person only when it was spawned for that", async 
     yield ok;
   });
   await made.run();
-  expect(heard).toEqual(["this session takes no messages while it runs", "taken", "look left"]);
+  expect(heard).toEqual(["this session accepts no messages while it runs", "taken", "look left"]);
 });
 
 test("its steps are 100, or its parent's when those are less", async () => {
@@ -179,7 +179,7 @@ test("when its parent's time is over it ends too, and both say why", async () =>
   );
   expect(result).toMatchObject({ status: "timed-out", answer: "so far" });
   expect(await store.turnsOf(result.session)).toMatchObject([
-    { error: { message: "the turn above was stopped: the turn took longer than 0.05 s" } },
+    { error: { message: "the parent turn was stopped: the turn took longer than 0.05 s" } },
   ]);
   expect(endOf(events)).toMatchObject({ status: "timed-out" });
 });

@@ -1,23 +1,24 @@
-// What a sub-session may do: its parent's policy, or less. Paths are judged by their names alone: nothing that a model
-// names is touched here, and nothing is opened that the parent could not write.
+// Narrows the parent's policy for a sub-session. A path from a model is compared by name only and never accessed; a
+// sub-session may not write anything that its parent may not.
 import { isAbsolute, join, normalize, sep } from "node:path";
 import { Fault } from "../../protocol/api/error.ts";
 import type { Policy, ToolLevel } from "../../protocol/api/policy.ts";
 import type { DelegateRequest } from "../../protocol/api/ports.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 
-/** Only the planning turn itself writes the plan: what it delegates is to look. */
-export function narrowPolicy(policy: Policy, wish: DelegateRequest["sandbox"], at: Pick<Session, "directory" | "project">): Policy {
-  if (wish.network === true && policy.net === "off")
+/** Only the planning turn itself writes the plan, so a sub-session of it is read-only. */
+export function narrowPolicy(policy: Policy, request: DelegateRequest["sandbox"], session: Pick<Session, "directory" | "project">): Policy {
+  if (request.network === true && policy.net === "off")
     throw new Fault("usage", "sandbox.network can't be true: the network is off for this session");
-  const own = wish.readonly === true ? lookingOnly(policy) : policy.name === "plan" ? { ...policy, name: "readonly" as const } : policy;
-  for (const path of wish.extraWritePaths ?? []) {
-    if (mayWrite(own, isAbsolute(path) ? normalize(path) : join(at.directory, path), at)) continue;
+  const narrowed =
+    request.readonly === true ? readOnly(policy) : policy.name === "plan" ? { ...policy, name: "readonly" as const } : policy;
+  for (const path of request.extraWritePaths ?? []) {
+    if (mayWrite(narrowed, isAbsolute(path) ? normalize(path) : join(session.directory, path), session)) continue;
     throw new Fault("usage", `sandbox.extra_write_paths: ${path} can't be written under policy ${policy.name}`, {
       hint: "a sub-session may write only what its parent may",
     });
   }
-  return wish.network === false ? withoutNetwork(own) : own;
+  return request.network === false ? withoutNetwork(narrowed) : narrowed;
 }
 
 export function narrowToolLevel(level: ToolLevel, policy: Policy): ToolLevel {
@@ -28,16 +29,16 @@ export function narrowToolLevel(level: ToolLevel, policy: Policy): ToolLevel {
 function mayWrite(policy: Policy, path: string, { directory, project }: Pick<Session, "directory" | "project">): boolean {
   if (policy.name === "full") return true;
   if (policy.name !== "workspace") return false;
-  return [project, directory, ...policy.allowWrite, ...policy.addDirs].some((place) => path === place || path.startsWith(place + sep));
+  return [project, directory, ...policy.allowWrite, ...policy.addDirs].some((root) => path === root || path.startsWith(root + sep));
 }
 
-/** Nothing but walls keeps another agent's command line from writing. */
-function lookingOnly(policy: Policy): Policy {
+/** Requires a sandbox: nothing else keeps an external CLI from writing. */
+function readOnly(policy: Policy): Policy {
   return { ...policy, name: "readonly", sandbox: "required", allowWrite: [] };
 }
 
-/** Without walls there is nothing that could keep it off. */
+/** Policy `full` has no sandbox, so its network can't be turned off. */
 function withoutNetwork(policy: Policy): Policy {
   if (policy.name !== "full") return { ...policy, net: "off" };
-  throw new Fault("usage", "sandbox.network can't be false: policy full has no walls");
+  throw new Fault("usage", "sandbox.network can't be false: policy full has no sandbox");
 }

@@ -1,4 +1,4 @@
-// Which session a turn goes to: found by name or id, the project's latest, or made now.
+// Finds or creates the session of a turn: by name or id, the project's latest, or a new one.
 import type { SessionOpenParams } from "../../protocol/api/api.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import type { Agent } from "../../protocol/api/ports.ts";
@@ -6,14 +6,14 @@ import type { Session } from "../../protocol/tree/turn.ts";
 import type { Store } from "../../store/store.ts";
 import type { EngineDeps } from "../engine.ts";
 
-/** What a person works in becomes the project's current session, the execution of a plan too; sub-sessions do not. */
+/** The session becomes the project's current one, unless it is a sub-session. The execution of a plan counts too. */
 export async function openSession(deps: EngineDeps, params: SessionOpenParams): Promise<Session> {
-  const session = await locate(deps, params);
+  const session = await findOrCreate(deps, params);
   if (session.parentSession === null || session.plan !== undefined) deps.setCurrent(session.project, session.id);
   return session;
 }
 
-async function locate(deps: EngineDeps, params: SessionOpenParams): Promise<Session> {
+async function findOrCreate(deps: EngineDeps, params: SessionOpenParams): Promise<Session> {
   const { find } = params;
   const project = deps.projectOf(params.directory);
   if (find.by === "new") return create(deps, params, params.name ?? null);
@@ -38,17 +38,17 @@ async function locate(deps: EngineDeps, params: SessionOpenParams): Promise<Sess
   }
 }
 
-/** The one that was used last, or else the latest; none when there is no session yet. */
+/** The session that was used last, else the latest; null if there is none. */
 export async function currentSession(deps: EngineDeps, project: string): Promise<Session | null> {
   if (!deps.hasStore()) return null;
   const store = await deps.store();
-  const used = deps.getCurrent(project);
-  const current = used === null ? null : await store.session(used);
+  const id = deps.getCurrent(project);
+  const current = id === null ? null : await store.session(id);
   if (current !== null && current.archivedAt === null) return current;
   return (await store.listSessions({ project, limit: 1 }))[0] ?? null;
 }
 
-/** Another process may have been faster with the same name: then it is that session. */
+/** Another process may have created a session of that name meanwhile; then returns that one. */
 async function createOrFind(deps: EngineDeps, params: SessionOpenParams, name: string, project: string): Promise<Session> {
   try {
     return await create(deps, params, name);
@@ -67,8 +67,8 @@ async function create(deps: EngineDeps, params: SessionOpenParams, name: string 
   if (params.parentSession !== null && !deps.hasStore())
     throw new Fault("session-unknown", `there is no session "${params.parentSession}"`);
   const store = await deps.store();
-  const named = params.parentSession === null ? null : (await store.findSession(params.parentSession, project)).id;
-  const parentSession = named ?? (await plannerOf(deps, store, params, project));
+  const parent = params.parentSession === null ? null : (await store.findSession(params.parentSession, project)).id;
+  const parentSession = parent ?? (await plannerOf(deps, store, params, project));
   const id = params.id ?? Bun.randomUUIDv7();
   const transcript = deps.transcriptFor({ id, project, transcriptDir: params.transcriptDir, createdAt: Date.now() });
   const plan = params.plan === undefined ? {} : { plan: params.plan.text };
@@ -87,21 +87,21 @@ async function create(deps: EngineDeps, params: SessionOpenParams, name: string 
   });
 }
 
-/** The session that wrote the project's own plan, if it is still there. */
+/** The session that wrote the project's plan, if it still exists. */
 async function plannerOf(deps: EngineDeps, store: Store, { plan }: SessionOpenParams, project: string): Promise<string | null> {
   const planner = plan === undefined ? null : deps.plannerOf(project, plan.file);
   return planner === null ? null : ((await store.session(planner))?.id ?? null);
 }
 
-/** An id or the tail of one is never meant as a new name; a date is. */
-function looksLikeId(wanted: string): boolean {
-  return /^([0-9a-f]{8,12}|[0-9a-f-]{0,23}-[0-9a-f]{12})$/.test(wanted) && /\d/.test(wanted);
+/** An id or the tail of one never becomes a new name; a date may. */
+function looksLikeId(text: string): boolean {
+  return /^([0-9a-f]{8,12}|[0-9a-f-]{0,23}-[0-9a-f]{12})$/.test(text) && /\d/.test(text);
 }
 
 export function findAgent(deps: EngineDeps, name: string): Agent {
   const agent = deps.agents.find((candidate) => candidate.name === name);
   if (agent !== undefined) return agent;
   const choices = deps.agents.filter((candidate) => candidate.takesTasks);
-  const known = choices.map((candidate) => candidate.name).join(", ");
-  throw new Fault("not-installed", `no agent "${name}"`, { hint: `the agents are: ${known}` });
+  const names = choices.map((candidate) => candidate.name).join(", ");
+  throw new Fault("not-installed", `no agent "${name}"`, { hint: `the agents are: ${names}` });
 }

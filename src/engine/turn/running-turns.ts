@@ -1,5 +1,5 @@
-// The turns that run in this process, whichever engine started them, and those who watch them from here. Keeps nothing:
-// what lasts is in the store before it comes here.
+// The running turns of this process, of all its engines, and their watchers. It stores nothing: a durable event is in
+// the store before it is published here.
 import type { Clock } from "../../kit/flow/clock.ts";
 import type { PauseGate } from "../../kit/flow/pause-gate.ts";
 import { createLossyQueue, type LossyQueue } from "../../kit/flow/lossy-queue.ts";
@@ -9,7 +9,7 @@ import type { Deadline } from "../limits/deadline.ts";
 import type { Recorder } from "../record/recorder.ts";
 import type { TurnRequest } from "./run-turn.ts";
 
-/** A turn from the moment its session is taken until it is given up. */
+/** A turn from the moment it has its session's lease until the lease is released. */
 export type RunningTurn = {
   params: TurnRequest;
   store: Store;
@@ -18,18 +18,18 @@ export type RunningTurn = {
   deadline: Deadline;
   clock: Clock;
   gate: PauseGate;
-  /** Who waits for the answer to a question, by its id. */
+  /** Callbacks for the answers to open questions, by id of the question. */
   asking: Map<string, (answer: string) => void>;
 };
 
-const watching = { lossy: 1000, required: 4000, everyMs: 20 };
+const queueLimits = { lossy: 1000, required: 4000, everyMs: 20 };
 
 export class RunningTurns {
   readonly #turns = new Map<string, RunningTurn>();
   readonly #starting = new Map<string, Set<AbortController>>();
   readonly #watchers = new Map<string, Set<LossyQueue<Event>>>();
 
-  /** Also those that were asked for and have not begun. */
+  /** Counts also turns that were requested and have not started yet. */
   get size(): number {
     return new Set([...this.#turns.keys(), ...this.#starting.keys()]).size;
   }
@@ -42,7 +42,7 @@ export class RunningTurns {
     return this.#turns.values();
   }
 
-  /** A turn that was asked for can be stopped from then on. */
+  /** Registers a requested turn, so that it can be stopped before it has started. */
   announce(session: string): { signal: AbortSignal; done: () => void } {
     const stop = new AbortController();
     const all = this.#starting.get(session) ?? new Set();
@@ -54,12 +54,12 @@ export class RunningTurns {
     return { signal: stop.signal, done };
   }
 
-  /** Whether a turn was asked for in this process that has not come to rest, also between it and the next message's. */
+  /** Whether a requested turn of this process has not ended, also between it and the turn of a queued message. */
   isExpected(session: string): boolean {
     return this.#starting.has(session);
   }
 
-  /** False when nothing runs there in this process. */
+  /** Returns false if this process runs nothing in the session. */
   stop(session: string): boolean {
     const starting = this.#starting.get(session);
     const running = this.#turns.get(session);
@@ -68,30 +68,30 @@ export class RunningTurns {
     return starting !== undefined || running !== undefined;
   }
 
-  /** Gives back what ends it. */
+  /** Returns the function that unregisters the turn. */
   begin(turn: RunningTurn): () => void {
     const { session } = turn.lease;
     this.#turns.set(session, turn);
     return () => {
       if (this.#turns.get(session) === turn) this.#turns.delete(session);
-      for (const tail of this.#watchers.get(session) ?? []) tail.end();
+      for (const queue of this.#watchers.get(session) ?? []) queue.end();
     };
   }
 
   publish(event: Event): void {
-    for (const tail of this.#watchers.get(event.sessionId) ?? []) tail.push(event, "n" in event ? "lossy" : "required");
+    for (const queue of this.#watchers.get(event.sessionId) ?? []) queue.push(event, "n" in event ? "lossy" : "required");
   }
 
-  /** What happens in a session from now on, as far as it happens here. */
-  watch(session: string): { tail: LossyQueue<Event>; leave: () => void } {
-    const tail = createLossyQueue<Event>(watching);
+  /** The events of a session from now on, if this process runs it. */
+  watch(session: string): { queue: LossyQueue<Event>; unsubscribe: () => void } {
+    const queue = createLossyQueue<Event>(queueLimits);
     const all = this.#watchers.get(session) ?? new Set();
-    this.#watchers.set(session, all.add(tail));
-    const leave = (): void => {
-      tail.end();
-      all.delete(tail);
+    this.#watchers.set(session, all.add(queue));
+    const unsubscribe = (): void => {
+      queue.end();
+      all.delete(queue);
       if (all.size === 0 && this.#watchers.get(session) === all) this.#watchers.delete(session);
     };
-    return { tail, leave };
+    return { queue, unsubscribe };
   }
 }

@@ -110,12 +110,12 @@ test("what a purge leaves of a team is found and taken away, never with work tha
   expect(await skein.run(["team", "run", "make it", "--name", "crew", "--agents", "engineer", ...model])).toMatchObject({ code: 0 });
   const [row] = records.teamRow.array().parse((await skein.run(["team", "list", "--json"])).json());
   const name = row!.session_id.slice(-8);
-  expect((await clean("--older-than", "0")).out).toBe("kept crew: its work is not in the project yet; --force takes it away\n");
+  expect((await clean("--older-than", "0")).out).toBe("kept crew: its work is not in the project yet; --force removes it\n");
   expect((await skein.run(["delete", "crew"])).code).toBe(0);
   expect((await skein.run(["purge", "crew"])).code).toBe(0);
 
   expect((await clean()).out).toBe("nothing to clean\n");
-  expect(await clean(name)).toMatchObject({ code: 1, out: `kept ${name}: its work is not in the project yet; --force takes it away\n` });
+  expect(await clean(name)).toMatchObject({ code: 1, out: `kept ${name}: its work is not in the project yet; --force removes it\n` });
   const led = join(teams, name, "led-by.json");
   writeFileSync(led, JSON.stringify({ pid: process.pid, started: processStartTime(process.pid) }));
   expect((await clean("--older-than", "0", "--force")).out).toBe(`kept ${name}: it is at work\n`);
@@ -128,8 +128,8 @@ test("what a purge leaves of a team is found and taken away, never with work tha
   const report = records.teamCleaned.parse((await clean("--older-than", "0", "--json")).json());
   expect(report).toMatchObject({ teams: [{ id: "0000000a", is_purged: true }], problems: [] });
   expect(report.skipped.map(({ reason }) => reason).toSorted()).toEqual([
-    "its work is not in the project yet; --force takes it away",
-    "what it holds can't be told; --force takes it away",
+    "its work is not in the project yet; --force removes it",
+    "what it holds can't be told; --force removes it",
   ]);
   expect(await clean(name, "--force")).toMatchObject({ code: 0, out: `removed ${name} (its session was purged)  ${join(teams, name)}\n` });
   expect(await clean(name)).toMatchObject({ code: 2, err: expect.stringContaining(`There is no session "${name}"`) });
