@@ -1,24 +1,14 @@
 // Asks one participant in its own sub-session, up to three times. A failure of the participant is a normal result. Only a
 // cancelled turn or a used-up budget stops the whole group.
 import { sleep } from "../../kit/flow/sleep.ts";
-import { Fault, messageOf, turnStatuses, type TurnError, type TurnStatus } from "../../protocol/api/error.ts";
+import type { TurnError } from "../../protocol/api/error.ts";
 import type { ParticipantStatus } from "../../protocol/team/group.ts";
 import type { DelegateRequest, DelegateResult, TurnContext } from "../../protocol/api/ports.ts";
 import { addSpent, zeroSpent, type Spent } from "../../protocol/tree/usage.ts";
+import { permanentStatuses, toTurnError } from "../delegate-failure.ts";
 import type { Participant } from "./participants.ts";
 
 const maxTries = 3;
-
-/** Statuses that a retry can't change. */
-const permanent: readonly ParticipantStatus[] = [
-  "auth",
-  "not-installed",
-  "sandbox-unavailable",
-  "needs-input",
-  "too-long",
-  "cancelled",
-  "budget",
-];
 
 export type ParticipantReply = { status: ParticipantStatus; text: string; tries: number; sessionId: string | null; spent: Spent };
 
@@ -40,7 +30,7 @@ export async function askParticipant(
     const { status, text, sessionId } = attempt;
     const halt = status === "ok" ? null : findHalt(attempt, context);
     if (halt !== null) return { halt };
-    if (status === "ok" || tries === maxTries || permanent.includes(status)) return { status, text, tries, sessionId, spent };
+    if (status === "ok" || tries === maxTries || isPermanent(status)) return { status, text, tries, sessionId, spent };
     await sleep(retryAfterMs, context.signal);
   }
 }
@@ -68,10 +58,9 @@ async function tryOnce({ agent, model, isModel }: Participant, question: Partici
     });
     return { ...replyOf(result), sessionId: result.session, spent: result.spent };
   } catch (error) {
-    const notStarted = { sessionId: null, spent: zeroSpent };
-    const halt = error instanceof Fault ? (error.cause as TurnError | undefined) : undefined;
-    if (halt?.kind === "budget") return { status: "budget", text: halt.message, ...notStarted, halt };
-    return { status: statusOf(error), text: messageOf(error), ...notStarted };
+    const problem = toTurnError(error);
+    const halt = problem.kind === "budget" ? { halt: problem } : {};
+    return { status: problem.kind, text: problem.message, sessionId: null, spent: zeroSpent, ...halt };
   }
 }
 
@@ -80,8 +69,6 @@ function replyOf({ status, answer, error }: DelegateResult): Pick<Attempt, "stat
   return answer.trim() === "" ? { status: "empty", text: "its answer is empty" } : { status, text: answer };
 }
 
-/** The status of a turn that could not start. */
-function statusOf(error: unknown): TurnStatus {
-  const code = error instanceof Fault ? error.code : "";
-  return turnStatuses.find((status) => status === code) ?? "broken";
+function isPermanent(status: ParticipantStatus): boolean {
+  return permanentStatuses.some((permanent) => permanent === status);
 }

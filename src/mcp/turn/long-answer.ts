@@ -21,6 +21,7 @@ export async function boundAnswer(text: string, session: Session, turn: Pick<Tur
 
 async function isLong(text: string): Promise<boolean> {
   const bytes = byteLength(text);
+  // No text has more tokens than bytes.
   if (bytes <= limits.tokens) return false;
   if (bytes >= surelyLongBytes) return true;
   return (await import("../../kit/text/count-tokens.ts")).countTextTokens(text) > limits.tokens;

@@ -7,7 +7,8 @@ import type { Role } from "../../../protocol/api/role.ts";
 import { teamEventOf, failureReason, type MemberResult, type MemberRecord, type TeamEvent } from "../../../protocol/team/team.ts";
 import { zeroSpent } from "../../../protocol/tree/usage.ts";
 import { costText } from "../../../protocol/tree/usage-text.ts";
-import { cancelledEnd, recordTeamEvent, memberRole, phaseBase, toTurnError, type TeamRun } from "./team-run.ts";
+import { cancelledEnd, recordTeamEvent, memberRole, phaseBase, type TeamRun } from "./team-run.ts";
+import { permanentStatuses, toTurnError } from "../../delegate-failure.ts";
 import { deliveryText } from "../mail/classify-mail.ts";
 import { memberEnvironment, mailDirectory } from "../team-paths.ts";
 import { retryPrompt, findContextFile, memberPrompt } from "./member-prompt.ts";
@@ -15,17 +16,8 @@ import { retryPrompt, findContextFile, memberPrompt } from "./member-prompt.ts";
 const maxAnswerBytes = 4_000;
 const maxSteps = 200;
 
-/** Statuses that a retry can't change, or that the user must resolve. */
-const permanent: readonly TurnStatus[] = [
-  "auth",
-  "not-installed",
-  "sandbox-unavailable",
-  "needs-input",
-  "too-long",
-  "cancelled",
-  "budget",
-  "refused",
-];
+/** A refusal is final too: a member's task is the same on each attempt. */
+const permanent: readonly TurnStatus[] = [...permanentStatuses, "refused"];
 
 /** Resolves when the member has completed or failed for good. */
 export async function runMember(run: TeamRun, member: MemberRecord): Promise<void> {

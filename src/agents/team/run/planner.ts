@@ -6,7 +6,8 @@ import { rolePrompt } from "../../../protocol/api/role.ts";
 import { findPlanProblems, parsePlannedPhases, type PlannedPhases } from "../../../protocol/team/plan.ts";
 import { membersOf } from "../../../protocol/team/team.ts";
 import { stripFence } from "../../native/answer-schema.ts";
-import { memberRole, toTurnError, type TeamRun } from "./team-run.ts";
+import { toTurnError } from "../../delegate-failure.ts";
+import { memberRole, type TeamRun } from "./team-run.ts";
 import { quoteBlock } from "./member-prompt.ts";
 
 const maxDoneBytes = 12_000;

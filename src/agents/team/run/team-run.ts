@@ -1,7 +1,7 @@
 // The state of a running team, and the only function that records its events: first as a node, then in the record, then in the
 // files.
 import type { Slots } from "../../../kit/flow/slots.ts";
-import { Fault, messageOf, turnStatuses, type TurnError } from "../../../protocol/api/error.ts";
+import { messageOf } from "../../../protocol/api/error.ts";
 import type { TransientEventBody } from "../../../protocol/tree/event.ts";
 import type { NewNode } from "../../../protocol/tree/node.ts";
 import type { TeamRepository, TurnContext, TurnInput, Worktrees } from "../../../protocol/api/ports.ts";
@@ -60,21 +60,13 @@ export async function recordTeamEvent(
 /** Events that change the list of members or a member's state. */
 const rosterEvents: ReadonlySet<TeamEvent["event"]> = new Set(["agent_spawned", "agent_started", "agent_completed", "agent_failed"]);
 
-/** Warns if the file can't be written: members can write there and block it, and skein never reads it. */
+/** Warns if the file can't be written: members can write there and block it, and no decision depends on it. */
 export function tryWriteRoster({ emit, paths, record }: Pick<TeamRun, "emit" | "paths" | "record">): void {
   try {
     writeRoster(paths, record);
   } catch (error) {
     emit({ type: "warning.raised", message: `team.json can't be written: ${messageOf(error)}` });
   }
-}
-
-/** The error of a sub-session that could not start: the limit that was reached, or the Fault by its code. */
-export function toTurnError(error: unknown): TurnError {
-  const cause = (error instanceof Fault ? error.cause : null) as TurnError | null | undefined;
-  if (cause && turnStatuses.includes(cause.kind)) return cause;
-  const kind = turnStatuses.find((status) => error instanceof Fault && status === error.code) ?? "broken";
-  return { kind, message: messageOf(error) };
 }
 
 export function toMailMember({ id, plan: { key, role, suffix }, instance, workspace }: Member): MailMember {
