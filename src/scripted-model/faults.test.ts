@@ -65,7 +65,7 @@ afterEach(async () => {
 });
 
 describe.each(wires)("%s", (wire) => {
-  test("a status comes with the vendor's error body, once, at the request it was set for", async () => {
+  test("a status fault sends the vendor's error body for one request", async () => {
     const server = start({ faults: { 1: { type: "status", status: 429, retryAfter: "2" }, 2: { type: "status", status: 401 } } });
     const [first, second, third] = [await ask(server, wire), await ask(server, wire), await ask(server, wire)];
     expect([first.status, second.status, third.status]).toEqual([429, 401, 200]);
@@ -74,7 +74,7 @@ describe.each(wires)("%s", (wire) => {
     expect(await third.text()).toContain("pwd");
   });
 
-  test.each([500, 529])("a standing %d goes when it is taken away", async (status) => {
+  test.each([500, 529])("a permanent %d ends when it is cleared", async (status) => {
     const server = start();
     server.setFault({ type: "status", status });
     expect((await ask(server, wire)).status).toBe(status);
@@ -82,13 +82,13 @@ describe.each(wires)("%s", (wire) => {
     expect((await ask(server, wire)).status).toBe(200);
   });
 
-  test("a dropped connection breaks the stream after its first half", async () => {
+  test("a drop fault resets the connection after half of the stream", async () => {
     const response = await ask(start({ faults: { 1: { type: "drop" } } }), wire);
     expect(response.status).toBe(200);
     await expect(response.text()).rejects.toThrow();
   });
 
-  test("a stalled stream sends its beginning and then nothing", async () => {
+  test("a stall fault sends the beginning of the stream and then nothing", async () => {
     const server = start({ faults: { 1: { type: "stall", afterEvents: 1 } } });
     const reader = (await ask(server, wire)).body!.getReader();
     expect(new TextDecoder().decode((await reader.read()).value).endsWith("\n\n")).toBe(true);
@@ -103,25 +103,25 @@ describe.each(wires)("%s", (wire) => {
     await next;
   });
 
-  test("an error event ends the stream in the vendor's words", async () => {
+  test("an error event ends the stream in the vendor's format", async () => {
     const text = await (await ask(start({ faults: { 1: { type: "error-event", message: "broken inside" } } }), wire)).text();
     expect(text).toContain("broken inside");
     expect(text).toContain(requests[wire].error);
     expect(text).not.toMatch(/message_stop|response\.completed|\[DONE\]|"finishReason"/);
   });
 
-  test("an empty answer ends well and says nothing", async () => {
+  test("an empty answer ends normally without content", async () => {
     const text = await (await ask(start({ faults: { 1: { type: "empty" } } }), wire)).text();
     expect(text).not.toContain("pwd");
     expect(text).toMatch(/message_stop|response\.completed|\[DONE\]|"STOP"/);
   });
 
-  test("garbage arguments are no JSON", async () => {
+  test("garbage arguments are not JSON", async () => {
     const text = await (await ask(start({ faults: { 1: { type: "garbage-args" } } }), wire)).text();
     expect(text).toMatch(/oops|MALFORMED_FUNCTION_CALL/);
   });
 
-  test("slow deltas come one by one and whole", async () => {
+  test("slow deltas arrive one by one and complete", async () => {
     const slow: ServerFault = { type: "slow", delayMs: 1 };
     const server = start({ faults: { 1: slow } });
     const [first, second] = [await (await ask(server, wire)).text(), await (await ask(server, wire)).text()];
@@ -141,7 +141,7 @@ describe("the fake cache", () => {
   };
   const tools = [{ name: "bash", input_schema: schema }];
 
-  test("with breakpoints the second request reads what the first one wrote and writes only the rest", async () => {
+  test("with breakpoints the second request reads the entry of the first and writes the remainder", async () => {
     const server = start({ cache: true });
     const system = [block("S".repeat(400), true)];
     const first = await usageOf(server, "/v1/messages", { tools, system, messages: [{ role: "user", content: [block("one", true)] }] });
@@ -158,7 +158,7 @@ describe("the fake cache", () => {
     expect(changed.cache_read_input_tokens).toBe(0);
   });
 
-  test("without breakpoints any common beginning is read", async () => {
+  test("without breakpoints any common prefix is read", async () => {
     const server = start({ cache: true });
     const body = (text: string): JsonValue => ({
       tools: [{ type: "function", name: "shell_command" }],
@@ -174,14 +174,14 @@ describe("the fake cache", () => {
   });
 });
 
-describe("the position", () => {
+describe("findPosition", () => {
   const [user, call, result] = [
     (text: string) => ({ type: "user" as const, text }),
     { type: "call" as const, id: "x" },
     { type: "result" as const, id: "x" },
   ];
 
-  test("counts the rounds after the last user text", () => {
+  test("the step is the number of rounds after the last user text", () => {
     expect(findPosition([user("a"), call, result, user("b"), call, call, result, result, call, result])).toEqual({
       turn: 2,
       step: 2,
@@ -189,7 +189,7 @@ describe("the position", () => {
     });
   });
 
-  test("takes interleaved parallel results of one answer as one round", () => {
+  test("interleaved parallel results of one answer are one round", () => {
     const at = (id: string) => [
       { type: "call" as const, id },
       { type: "result" as const, id },
@@ -197,12 +197,12 @@ describe("the position", () => {
     expect(findPosition([user("a"), ...at("call_t1s0n0"), ...at("call_t1s0n1"), ...at("call_t1s1n0")]).step).toBe(2);
   });
 
-  test("with a marker ignores the client's own texts", () => {
+  test("with a marker the client's own texts are ignored", () => {
     expect(findPosition([user("#task a"), call, result, user("keep going")], "#task").step).toBe(1);
   });
 });
 
-test("in a process of its own it plays, records and stops", async () => {
+test("a server in another process plays, records and stops", async () => {
   const server = await startRemoteModelServer(shellScript(["pwd"], "bye"));
   try {
     expect(await (await ask(server, "anthropic")).text()).toContain("pwd");

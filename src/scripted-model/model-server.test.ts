@@ -161,7 +161,7 @@ describe.each(Object.entries(clients))("%s", (protocol, talk) => {
     expect((await talk(server.url)).input).toBe((await talk(server.url)).input);
   });
 
-  test("slow deltas arrive whole", async () => {
+  test("slow deltas arrive complete", async () => {
     const server = start(script, { chunkDelayMs: 1 });
     expect(await talk(server.url)).toEqual({ ...(await talk(start(script).url)) });
   });
@@ -173,7 +173,7 @@ test("a function chooses the script by the prompt", async () => {
   expect(await talkChat(server.url, "second")).toMatchObject({ ran: ["second"], final: "did second" });
 });
 
-test("a request without a shell tool is answered aside and advances nothing", async () => {
+test("a request without a shell tool is a side request and advances nothing", async () => {
   const server = start(script, { sideText: "A title" });
   const client = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: "dummy" });
   const title = await client.chat.completions.create({ model: "scripted", messages: [{ role: "user", content: "Title?" }] });
@@ -182,7 +182,7 @@ test("a request without a shell tool is answered aside and advances nothing", as
   expect((await talkChat(server.url)).ran).toEqual(commands);
 });
 
-test("model lists and token counts have the vendors' shapes", async () => {
+test("model lists and token counts have the vendors' formats", async () => {
   const server = start(script);
   const names: string[] = [];
   for await (const model of new Anthropic({ baseURL: server.url, apiKey: "dummy" }).models.list()) names.push(model.id);

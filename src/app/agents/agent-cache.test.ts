@@ -15,7 +15,7 @@ const program = { path: "/opt/agent", mtimeMs: 100.5, version: "1.0.0" };
 const silent = { path: "/opt/silent", mtimeMs: 200, version: null };
 const found: TrialFindings = { at: 1, works: true, reason: null, resume: true, fork: false };
 
-test("what was found is there again for the same file and version only", () => {
+test("cached findings are valid only for the same file and version", () => {
   expect(cachedFindings(state, program)).toBeNull();
   cacheFindings(state, program, found);
   expect(cachedFindings(state, program)).toEqual(found);
@@ -24,7 +24,7 @@ test("what was found is there again for the same file and version only", () => {
   expect(cachedFindings(state, { ...program, path: "/opt/other" })).toBeNull();
 });
 
-test("a version that had to be asked for is remembered, beside what was found", () => {
+test("a version from --version is cached beside the findings", () => {
   expect(cachedVersion(state, silent)).toBeNull();
   cacheVersion(state, silent, "3.0.0");
   cacheFindings(state, silent, found);
@@ -37,7 +37,7 @@ test("a version that had to be asked for is remembered, beside what was found", 
   expect(cachedFindings(state, silent)).toBeNull();
 });
 
-test("a broken file counts as empty and is replaced", () => {
+test("an invalid cache file counts as empty and is replaced", () => {
   writeFileSync(join(state, "agents.json"), '{"/opt/agent": ');
   expect(cachedFindings(state, program)).toBeNull();
   cacheFindings(state, program, found);

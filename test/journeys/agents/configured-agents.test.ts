@@ -203,9 +203,9 @@ describe("wrong use", () => {
   });
 
   test.each([
-    [{ claude: { command: "x" } }, /agents\.claude: claude is an agent that skein brings along/],
-    [{ mine: { args: ["x"] } }, /agents\.mine\.command: there is none/],
-    [{ mine: { command: "x", resume_args: ["-c"] } }, /agents\.mine\.resume_args: they hold no \{session\}/],
+    [{ claude: { command: "x" } }, /agents\.claude: claude is a built-in agent/],
+    [{ mine: { args: ["x"] } }, /agents\.mine\.command: it is missing/],
+    [{ mine: { command: "x", resume_args: ["-c"] } }, /agents\.mine\.resume_args: they have no \{session\}/],
   ])("the configuration %j is a fault, and can be mended", async (agents, says) => {
     using other = temporaryHome(nowhere);
     configure(other, agents);

@@ -6,7 +6,7 @@ import { loadAdapters } from "./index.ts";
 
 const some = { name: "some", forbiddenArgs: ["--model", "-m", "--approval-mode", "--allowedTools"] };
 
-describe("a flag that is not skein's own", () => {
+describe("an allowed --agent-arg", () => {
   test.each([[["--verbose"]], [["--max-turns", "3"]], [["--max-turns=3"]], [["-v"]], [["--models", "x"]], [[]]])(
     "%j is passed on",
     (args) => {
@@ -15,7 +15,7 @@ describe("a flag that is not skein's own", () => {
   );
 });
 
-describe("a flag that skein sets itself", () => {
+describe("a forbidden --agent-arg", () => {
   test.each([
     [["--model", "x"], "--model"],
     [["--model=x"], "--model"],
@@ -34,7 +34,7 @@ describe("a flag that skein sets itself", () => {
   });
 });
 
-test("what begins with a word, or ends the flags, is refused", () => {
+test("a first argument that is no flag, and a double dash, are refused", () => {
   expect(() => checkAgentArgs(some, ["resume"])).toThrow('"resume" is not a flag of some');
   expect(() => checkAgentArgs(some, ["--verbose", "--"])).toThrow("would turn flags");
 });
@@ -48,7 +48,7 @@ const harmless: Record<string, string[]> = {
   pi: ["--no-extensions", "--no-skills", "--no-prompt-templates", "--no-themes", "--append-system-prompt"],
 };
 
-test.each(await loadAdapters())("$name refuses the flags that it is started with", (adapter) => {
+test.each(await loadAdapters())("$name refuses the flags that its adapter sets", (adapter) => {
   const launch: Omit<CliLaunch, "start"> = {
     prompt: "words",
     model: "m",

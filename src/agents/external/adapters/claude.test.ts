@@ -21,8 +21,8 @@ const launch: CliLaunch = {
 const args = (changes: Partial<CliLaunch> = {}): string[] => claude.args({ ...launch, ...changes });
 const env = (changes: Partial<CliLaunch> = {}): Record<string, string> => claude.env({ ...launch, ...changes });
 
-describe("what Claude Code is told", () => {
-  test("model, effort, role and directories are passed, and the prompt stands behind everything", () => {
+describe("the launch of Claude Code", () => {
+  test("model, effort, role and directories are flags, and the prompt is the last argument", () => {
     expect(args()).toContain("--model=claude-opus-5-5");
     expect(args()).toContain("--effort=high");
     expect(args()).toContain("--append-system-prompt=You review.");
@@ -30,7 +30,7 @@ describe("what Claude Code is told", () => {
     expect(args().slice(-3)).toEqual(["--max-budget-usd=2", "--", "do it"]);
   });
 
-  test("what is not given is not passed", () => {
+  test("missing options add no flag", () => {
     const bare = args({ model: null, effort: null, role: null, addDirs: [], extraArgs: [] }).join(" ");
     expect(bare).not.toMatch(/--model|--effort|system-prompt=|\/other/);
   });
@@ -43,18 +43,18 @@ describe("what Claude Code is told", () => {
     expect(args({ start }).filter((arg) => /session-id|resume|fork/.test(arg))).toEqual(wanted);
   });
 
-  test("a prompt that begins with a slash is no command of its own", () => {
+  test("a prompt that begins with a slash is not run as a command", () => {
     expect(args({ prompt: "/compact" }).at(-1)).toBe(" /compact");
   });
 
-  test("a prompt that is too long for an argument stands on stdin", () => {
+  test("a prompt that is too long for an argument goes to stdin", () => {
     const prompt = `/${"x".repeat(200_000)}`;
     expect(claude.stdin?.({ ...launch, prompt })).toBe(` ${prompt}`);
     expect(args({ prompt }).at(-1)).toBe("--max-budget-usd=2");
     expect(claude.stdin?.(launch)).toBeNull();
   });
 
-  test("behind our walls nothing is asked; without them its own sandbox is on or it does not start", () => {
+  test("our sandbox disables permission requests; without it Claude Code's own sandbox is required", () => {
     expect(args()).toContain("--dangerously-skip-permissions");
     const open = args({ isSandboxed: false });
     expect(open).not.toContain("--dangerously-skip-permissions");
@@ -62,13 +62,13 @@ describe("what Claude Code is told", () => {
     expect(open.find((arg) => arg.startsWith("--settings="))).toContain('"enabled":true,"failIfUnavailable":true');
   });
 
-  test("it is told that it is sandboxed only as root and behind our walls", () => {
+  test("IS_SANDBOX is set only for root in our sandbox", () => {
     expect(env()["IS_SANDBOX"]).toBeUndefined();
     expect(env({ isRoot: true })["IS_SANDBOX"]).toBe("1");
     expect(env({ isRoot: true, isSandboxed: false })["IS_SANDBOX"]).toBeUndefined();
   });
 
-  test("no tool of it can start an agent, and neither settings nor servers of anyone are read", () => {
+  test("no tool can start an agent, and no project settings or MCP servers are read", () => {
     const tools = args()
       .find((arg) => arg.startsWith("--tools="))
       ?.split(/[=,]/);
@@ -78,25 +78,25 @@ describe("what Claude Code is told", () => {
     expect(args()).toContain("--strict-mcp-config");
   });
 
-  test("the one credential is the gateway's token; without an endpoint there is none", () => {
+  test("the only credential is the gateway's token, and without an endpoint there is none", () => {
     expect(env()).toMatchObject({ ANTHROPIC_BASE_URL: "http://127.0.0.1:4", ANTHROPIC_API_KEY: "throw-away" });
     expect(Object.keys(env({ endpoint: null })).filter((name) => name.startsWith("ANTHROPIC"))).toEqual([]);
     expect(JSON.stringify([args(), claude.files(launch)])).not.toContain("throw-away");
   });
 
-  test("a low effort also bounds the thinking of models that know no effort", () => {
+  test("a low effort also limits the thinking of models without efforts", () => {
     expect(env({ effort: "low" })["MAX_THINKING_TOKENS"]).toBe("4000");
     expect(env({ effort: "max" })["MAX_THINKING_TOKENS"]).toBeUndefined();
   });
 
-  test("the instructions of the directory are imported from a place that other directories don't share", () => {
+  test("the project's instructions are imported from a directory of their own", () => {
     const [[path, text]] = Object.entries(claude.files({ ...launch, directory: "/my project" })) as [[string, string]];
     expect(text).toBe("@/my\\ project/AGENTS.md\n\n@/my\\ project/CLAUDE.md\n");
     expect(args({ directory: "/my project" })).toContain(`--add-dir=${launch.configDir}/${path.replace("/CLAUDE.md", "")}`);
     expect(Object.keys(claude.files(launch))).not.toEqual([path]);
   });
 
-  test("its version is read from what it prints", () => {
+  test("the version is read from the output of --version", () => {
     expect(claude.versionOf("2.1.325 (Claude Code)\n")).toBe("2.1.325");
     expect(claude.versionOf("command not found")).toBeNull();
   });
@@ -196,14 +196,14 @@ const recordings: [string, (string | RegExp)[]][] = [
   ["one-object", [`session ${native}`, "answer All three were said.", "usage 50832+50+0+0 $0.1532", "done"]],
 ];
 
-describe("what Claude Code printed", () => {
+describe("recorded output of Claude Code", () => {
   test.each(recordings)("%s", (scenario, wanted) => {
     const lines = eventsOf(claude, recordingOf("claude", scenario).stdout).map(lineOf);
     expect(lines.length).toBe(wanted.length);
     for (const [index, line] of lines.entries()) expectLine(line, wanted[index]!);
   });
 
-  test("a sub-agent's work stands below its call, and only the total counts its tokens", () => {
+  test("events of a sub-agent name its call, and only the total includes its tokens", () => {
     const events = eventsOf(claude, recordingOf("claude", "sub-agent").stdout);
     const below = events.filter((event) => event.type === "below").map(lineOf);
     expect(below).toEqual([
@@ -218,36 +218,36 @@ describe("what Claude Code printed", () => {
     expect(events.at(-1)).toEqual({ type: "done", isError: false, answer: "The child was heard." });
   });
 
-  test("what a resumed session used before is not counted again", () => {
+  test("the usage of a resumed session excludes earlier turns", () => {
     const { stdout } = recordingOf("claude", "resume");
     const result = JSON.parse(stdout.trim().split("\n").at(-1)!) as { modelUsage: Record<string, { inputTokens: number }> };
     expect(result.modelUsage["claude-sonnet-4-5"]?.inputTokens).toBe(25231);
     expect(eventsOf(claude, stdout).find((event) => event.type === "usage")?.usage.input).toBe(12642);
   });
 
-  test("only a session that is not there counts as lost", () => {
+  test("only a missing session counts as lost", () => {
     const said = (scenario: string): string => recordingOf("claude", scenario).stderr + recordingOf("claude", scenario).stdout;
     expect(claude.isSessionLost?.(said("unknown-resume"))).toBe(true);
     for (const scenario of ["new", "status-401", "killed"]) expect(claude.isSessionLost?.(said(scenario))).toBe(false);
   });
 });
 
-describe("what Claude Code never printed, but might", () => {
+describe("other output of Claude Code", () => {
   const read = (...lines: (object | string)[]): CliEvent[] =>
     eventsOf(claude, lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line))).join("\n"));
 
-  test("lines that are no JSON, cut or of another kind are garbage and end nothing", () => {
+  test("lines that are not JSON, shortened or of another kind are garbage and end nothing", () => {
     const cut = recordingOf("claude", "new").stdout.split("\n")[0]!.slice(0, 2500);
     const events = read("Segmentation fault", "42", '{"no":"type"}', cut, { type: "result", is_error: false, result: "yes" });
     expect(events.map((event) => event.type)).toEqual(["garbage", "garbage", "garbage", "garbage", "answer", "done"]);
     expect(events[3]).toEqual({ type: "garbage", text: cut.slice(0, 2000) });
   });
 
-  test("kinds of lines that nobody knows yet are passed over", () => {
+  test("lines of an unknown type are ignored", () => {
     expect(read({ type: "later", subtype: "thing" }, { type: "system", subtype: "compact_boundary" })).toEqual([]);
   });
 
-  test("a result that comes before its message has ended waits for it", () => {
+  test("a result that comes before the end of its message waits for it", () => {
     const call = { type: "tool_use", id: "c1", name: "Bash", input: { command: "ls" } };
     const events = read(
       { type: "stream_event", event: { type: "message_start", message: { id: "m", model: "x", usage: { input_tokens: 3 } } } },
@@ -259,13 +259,13 @@ describe("what Claude Code never printed, but might", () => {
     expect(events.map(lineOf)).toEqual(['answer c1=Bash({"command":"ls"}) 3+2+0+0', "result c1 Bash: file"]);
   });
 
-  test("an error that no result follows is told at the end", () => {
+  test("an error without a later result is reported at the end", () => {
     const error = { is_api_error_message: true, api_error_status: 429 };
     const events = read({ type: "assistant", message: { model: "<synthetic>", content: [{ type: "text", text: "limit" }] }, ...error });
     expect(events).toEqual([{ type: "failed", message: "limit", kind: "rate-limited" }]);
   });
 
-  test("a refusal is no good end", () => {
+  test("a refusal is a failure", () => {
     const events = read({ type: "result", subtype: "success", is_error: false, stop_reason: "refusal", result: "" });
     expect(events.map(lineOf)).toEqual(["failed refused: the model refused", "done badly"]);
     const told = read(
@@ -275,7 +275,7 @@ describe("what Claude Code never printed, but might", () => {
     expect(told.map(lineOf)).toEqual(["failed refused: API Error: It can't help with this.", "done badly"]);
   });
 
-  test("arguments that were no JSON are kept as they came", () => {
+  test("arguments that are not JSON are kept as text", () => {
     const input = { __unparsedToolInput: { raw: '{"comm', len: 6 } };
     const [answer] = read({
       type: "assistant",
@@ -284,7 +284,7 @@ describe("what Claude Code never printed, but might", () => {
     expect(answer).toMatchObject({ parts: [{ kind: "call", input: {}, malformed: '{"comm' }] });
   });
 
-  test("images of a result are kept beside its text", () => {
+  test("images of a result are kept with its text", () => {
     const content = [
       { type: "text", text: "seen" },
       { type: "image", source: { type: "base64", media_type: "image/png", data: "AAAA" } },

@@ -25,7 +25,7 @@ const args = (changes: Partial<CliLaunch> = {}): string[] => codex.args({ ...lau
 const settings = (changes: Partial<CliLaunch> = {}): string[] =>
   args(changes).flatMap((arg) => (arg.startsWith("--config=") ? [arg.slice("--config=".length)] : []));
 
-describe("what Codex is told", () => {
+describe("the launch of Codex", () => {
   test.each<[CliLaunch["start"], string[]]>([
     [{ how: "new", id: "" }, ["--output-schema=x.json", "--", "do it"]],
     [resume, ["--output-schema=x.json", "resume", "t-1", "--", "do it"]],
@@ -36,7 +36,7 @@ describe("what Codex is told", () => {
     expect(given.slice(-wanted.length)).toEqual(wanted);
   });
 
-  test("model, effort, directories and role are passed, as TOML where it is TOML", () => {
+  test("model, effort, directories and role are passed, settings as TOML", () => {
     expect(args()).toContain("--model=gpt-6-sol");
     expect(args()).toContain("--add-dir=/other");
     expect(settings()).toContain('model_reasoning_effort="high"');
@@ -44,31 +44,31 @@ describe("what Codex is told", () => {
     expect(Bun.TOML.parse(settings().join("\n"))).toMatchObject({ developer_instructions: launch.role });
   });
 
-  test("what is not given is not passed", () => {
+  test("missing options add no flag", () => {
     const bare = args({ model: null, effort: null, role: null, addDirs: [], endpoint: null }).join(" ");
     expect(bare).not.toMatch(/--model|reasoning_effort|instructions|add-dir|skein/);
   });
 
-  test("a session keeps the role of its first turn, so that a later one goes into the prompt", () => {
+  test("the role of a resumed session goes into the prompt", () => {
     expect(args({ start: resume }).at(-1)).toBe(`${launch.role}\n\ndo it`);
     expect(settings({ start: resume }).join()).not.toContain("developer_instructions");
   });
 
-  test("behind our walls its own sandbox is off, which would fail there without a word; without them it is on", () => {
+  test("Codex's own sandbox is off in our sandbox, where it would fail silently, and on without it", () => {
     expect(args()).toContain("--dangerously-bypass-approvals-and-sandbox");
     expect(args({ isSandboxed: false })).not.toContain("--dangerously-bypass-approvals-and-sandbox");
     expect(args({ isSandboxed: false })).toContain("--sandbox=workspace-write");
     expect(settings({ isSandboxed: false })).toContain('approval_policy="never"');
   });
 
-  test("its sub-agents, hooks, memories and rules are off, and its user's configuration is not read", () => {
+  test("sub-agents, hooks, memories and rules are off, and the user's configuration is ignored", () => {
     const off = ["agents.enabled=false", "features.multi_agent=false", "features.hooks=false", "features.memories=false"];
     for (const setting of off) expect(settings()).toContain(setting);
     expect(args()).toContain("--ignore-user-config");
     expect(args()).toContain("--ignore-rules");
   });
 
-  test("the token stands in its environment alone and is kept from its tools", () => {
+  test("only the environment holds the token, and tools do not get it", () => {
     expect(codex.env(launch)).toEqual({ CODEX_HOME: launch.configDir, SKEIN_GATEWAY_TOKEN: "throw-away" });
     expect(codex.env({ ...launch, endpoint: null })).toEqual({ CODEX_HOME: launch.configDir });
     expect(JSON.stringify([args(), codex.files(launch)])).not.toContain("throw-away");
@@ -76,12 +76,12 @@ describe("what Codex is told", () => {
     expect(settings()).toContain('shell_environment_policy.exclude=["SKEIN_GATEWAY_TOKEN"]');
   });
 
-  test("it does not try for ever", () => {
+  test("retries are limited", () => {
     expect(settings()).toContain("features.unbounded_connection_retries=false");
     expect(settings()).toContain("model_providers.skein.request_max_retries=2");
   });
 
-  test("a prompt that is too long for an argument stands on stdin, and a dash is only a dash", () => {
+  test("a prompt that is too long for an argument goes to stdin, and a single dash is a prompt", () => {
     const prompt = "x".repeat(200_000);
     expect(codex.stdin?.({ ...launch, prompt })).toBe(prompt);
     expect(args({ prompt }).at(-1)).toBe("-");
@@ -89,7 +89,7 @@ describe("what Codex is told", () => {
     expect(args({ prompt: "-", role: null }).at(-1)).toBe("- ");
   });
 
-  test("its version is read from what it prints", () => {
+  test("the version is read from the output of --version", () => {
     expect(codex.versionOf("codex-cli 0.166.0\n")).toBe("0.166.0");
     expect(codex.versionOf("")).toBeNull();
   });
@@ -174,7 +174,7 @@ const recordings: [string, string[], TurnStatus | null][] = [
   ["empty", [session, "usage 6193+0+0+0", "done"], null],
 ];
 
-describe("what Codex printed", () => {
+describe("recorded output of Codex", () => {
   test.each(recordings)("%s", (scenario, wanted, kind) => {
     const events = eventsOf(marked, recordingOf("codex", scenario).stdout);
     expect(events.map(lineOf)).toEqual(wanted);
@@ -182,19 +182,19 @@ describe("what Codex printed", () => {
     expect(failed === undefined ? null : codex.failureOf(failed.message)).toBe(kind);
   });
 
-  test("its usage is that of the whole thread, a fork's with what was before it", () => {
+  test("the usage is the total of the thread, for a fork including earlier turns", () => {
     for (const scenario of ["new", "resume", "fork"]) {
       const usage = eventsOf(codex, recordingOf("codex", scenario).stdout).find((event) => event.type === "usage");
       expect(usage?.isThreadTotal).toBe(true);
     }
   });
 
-  test("only a session that is not there counts as lost", () => {
+  test("only a missing session counts as lost", () => {
     expect(codex.isSessionLost?.(recordingOf("codex", "unknown-resume").stderr)).toBe(true);
     for (const scenario of ["resume", "status-401"]) expect(codex.isSessionLost?.(recordingOf("codex", scenario).stderr)).toBe(false);
   });
 
-  test("two runs of one thread never give the same id to two calls", () => {
+  test("calls of two runs of one thread have different ids", () => {
     const ids = [1, 2].flatMap(() =>
       eventsOf(codex, recordingOf("codex", "new").stdout).flatMap((event) => (event.type === "result" ? [event.call] : [])),
     );
@@ -202,7 +202,7 @@ describe("what Codex printed", () => {
   });
 });
 
-describe("what Codex never printed, but might", () => {
+describe("other output of Codex", () => {
   const read = (lines: (object | string)[], start?: CliLaunch["start"]): CliEvent[] => {
     const reader = codexReader(start, "m");
     const texts = lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line)));
@@ -215,7 +215,7 @@ describe("what Codex never printed, but might", () => {
     usage: { input_tokens: 100, cached_input_tokens: 60, cache_write_input_tokens: 10, output_tokens: 5 },
   };
 
-  test("turns of the past that a resumed thread repeats are not told again", () => {
+  test("earlier turns that a resumed thread repeats are dropped", () => {
     const past = [{ type: "turn.started" }, message("old"), total];
     const events = read(
       [{ type: "thread.started", thread_id: "t" }, ...past, ...past, { type: "turn.started" }, message("new"), total],
@@ -224,7 +224,7 @@ describe("what Codex never printed, but might", () => {
     expect(events.map(lineOf)).toEqual(["session t", "~ new", "answer new", "usage 30+5+60+10", "done"]);
   });
 
-  test("a pause shows that this is the turn: from then on everything is told at once", () => {
+  test("after a pause all events belong to the current turn and are passed on at once", () => {
     const reader = codexReader(resume, "m");
     const line = (value: object): string[] => reader.line(JSON.stringify(value)).map(lineOf);
     expect(line({ type: "turn.started" })).toEqual([]);
@@ -233,7 +233,7 @@ describe("what Codex never printed, but might", () => {
     expect(line(message("two"))).toEqual(["~ two"]);
   });
 
-  test("calls that begin together are one answer, told as soon as nothing more comes", () => {
+  test("calls that start together are one answer, which is complete after a pause", () => {
     const reader = codexReader(undefined, "m");
     const start = (id: string): CliEvent[] =>
       reader.line(JSON.stringify(item("started", { id, type: "command_execution", command: id, status: "in_progress" })));
@@ -244,7 +244,7 @@ describe("what Codex never printed, but might", () => {
     expect(reader.line(JSON.stringify(item("completed", done))).map(lineOf)).toEqual(["result b-m command_execution: out"]);
   });
 
-  test("changes of files, other servers' tools, searches and lists are calls with results", () => {
+  test("file changes, MCP tools, searches and lists are calls with results", () => {
     const changes = [{ path: "/p/a", kind: "add" }];
     const error = { message: "no table" };
     const events = read([
@@ -270,14 +270,14 @@ describe("what Codex never printed, but might", () => {
     ]);
   });
 
-  test("lines that are no JSON, or cut, are garbage; kinds that nobody knows yet are passed over", () => {
+  test("lines that are not JSON or shortened are garbage, and lines of an unknown type are ignored", () => {
     const cut = recordingOf("codex", "new").stdout.split("\n")[1]!.slice(0, 60);
     const events = read(["Segmentation fault", cut, { type: "later" }, message("yes")]);
     expect(events.map((event) => event.type)).toEqual(["garbage", "garbage", "text.delta", "answer"]);
     expect(read(["x".repeat(1 << 20)])[0]).toMatchObject({ text: "x".repeat(2000) });
   });
 
-  test("advice to retry is no retry", () => {
+  test("a message that advises to retry is not a retry", () => {
     const text = "Codex ran out of room in the model's context window. Start a new thread or clear earlier history before retrying.";
     const events = read([
       { type: "error", message: text },
@@ -286,7 +286,7 @@ describe("what Codex never printed, but might", () => {
     expect(events.map((event) => event.type)).toEqual(["failed", "done"]);
   });
 
-  test("an error that ends nothing by itself is told at the end", () => {
+  test("an error that does not end the turn is reported at the end", () => {
     expect(read([{ type: "error", message: "it went wrong" }]).map(lineOf)).toEqual(["failed unknown: it went wrong"]);
   });
 });

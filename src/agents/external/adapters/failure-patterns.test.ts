@@ -18,16 +18,16 @@ test.each([
   expect(matchFailure(message)).toBe(kind);
 });
 
-test("a number in a sentence is no status", () => {
+test("a number in a sentence is not an HTTP status", () => {
   expect(matchFailure("read 500 lines of 429 files")).toBeNull();
   expect(matchFailure("")).toBeNull();
 });
 
-test("a CLI's own words come first", () => {
+test("patterns of the CLI are tried first", () => {
   expect(matchFailure("session not found (404)", [[/session not found/, "killed"]])).toBe("killed");
 });
 
-test("the sentence is taken out of a vendor's error body, with the status before it", () => {
+test("plainMessage returns the sentence of an error body with the status before it", () => {
   expect(plainMessage('429 {"type":"error","error":{"type":"rate_limit_error","message":"Too many"}}')).toBe("429: Too many");
   expect(plainMessage('{"error":{"message":"{\\"error\\":{\\"message\\":\\"deep\\"}}"}}')).toBe("deep");
   expect(plainMessage("plain { words ")).toBe("plain { words");

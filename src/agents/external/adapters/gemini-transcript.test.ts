@@ -12,13 +12,13 @@ const said = (text: string) => ({ type: "gemini", content: text });
 const stored = (...entries: unknown[]) => entries.map((entry) => `${JSON.stringify(entry)}\n`).join("");
 const set = (messages: unknown[]) => ({ $set: { messages, lastUpdated: "now" } });
 
-describe("a transcript of Gemini CLI", () => {
-  test("loses the results that its calls hold already", () => {
+describe("repairGeminiTranscript", () => {
+  test("results that are also stored with their calls are removed", () => {
     const before = stored({ sessionId: "s" }, user({ text: "go" }), called("a", "b"), user(answer("a"), answer("b")), said("done"));
     expect(repairGeminiTranscript(before)).toBe(stored({ sessionId: "s" }, user({ text: "go" }), called("a", "b"), said("done")));
   });
 
-  test("keeps the results that stand nowhere else, also where an earlier list was replaced", () => {
+  test("results that are stored only once are kept, also after a list was replaced", () => {
     const asked = { type: "gemini", content: [{ functionCall: { id: "a" } }] };
     const whole = stored(called("a"), set([user({ text: "go" }), asked, user(answer("a")), said("done")]), user({ text: "on" }));
     expect(repairGeminiTranscript(whole)).toBe(whole);
@@ -26,7 +26,7 @@ describe("a transcript of Gemini CLI", () => {
     expect(repairGeminiTranscript(twice)).toBe(stored(set([user({ text: "go" }), asked, user(answer("a"))]), called("b")));
   });
 
-  test("is left alone where it is something else", () => {
+  test("other text is not changed", () => {
     for (const text of [
       "",
       "\n",

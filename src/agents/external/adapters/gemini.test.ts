@@ -77,22 +77,22 @@ const told: Record<string, string[]> = {
   ],
 };
 
-describe("the recorded runs of Gemini CLI", () => {
-  test.each(Object.keys(told))("%s is told as it was", (scenario) => {
+describe("recorded output of Gemini CLI", () => {
+  test.each(Object.keys(told))("the recording %s gives the expected events", (scenario) => {
     expect(eventsOf(gemini, recordingOf("gemini", scenario).stdout).map(lineOf)).toEqual(told[scenario]!);
   });
 
-  test("no failure is asked again, because a second attempt repeats the text", () => {
+  test("no failed request is retried, because a second attempt repeats the text", () => {
     for (const scenario of ["status-429", "status-500", "dropped"]) expect(recordingOf("gemini", scenario).requests).toBe(1);
   });
 
-  test("a killed run ends with 0 and without a word about its end", () => {
+  test("a killed run exits with 0 and prints no result", () => {
     const { stdout, exitCode } = recordingOf("gemini", "killed");
     expect(exitCode).toBe(0);
     expect(eventsOf(gemini, stdout).some((event) => event.type === "done")).toBeFalse();
   });
 
-  test("what stdout leaves open is on stderr: an unknown session, an unknown model", () => {
+  test("an unknown session and an unknown model are reported on stderr", () => {
     const kindOf = (scenario: string) => gemini.failureOf(recordingOf("gemini", scenario).stderr);
     expect([kindOf("unknown-resume"), kindOf("status-404")]).toEqual(["broken", "broken"]);
     expect(gemini.failureOf("Error authenticating: FatalAuthenticationError: Manual authorization is required")).toBe("auth");
@@ -102,13 +102,13 @@ describe("the recorded runs of Gemini CLI", () => {
   });
 });
 
-test("cached tokens are not input, and thoughts are output", () => {
+test("cached tokens do not count as input, and thinking counts as output", () => {
   const stats = { total_tokens: 160, input_tokens: 100, output_tokens: 20, cached: 70 };
   const events = eventsOf(gemini, JSON.stringify({ type: "result", status: "success", stats }));
   expect(events.map(lineOf)).toEqual(["usage 30+60+70+0", "done"]);
 });
 
-test("a warning in mid-run is no failure, a failed tool is one of the tool only", () => {
+test("a warning is no failure, and a failed tool does not fail the turn", () => {
   const stream = [
     { type: "tool_use", tool_name: "read_file", tool_id: "t-1", parameters: { path: "x" } },
     { type: "tool_result", tool_id: "t-1", status: "error", error: { type: "x", message: "no such file" } },
@@ -126,7 +126,7 @@ test("a warning in mid-run is no failure, a failed tool is one of the tool only"
   ]);
 });
 
-test("a line that is none of its events, or that was cut, is garbage and spoils nothing", () => {
+test("an unknown or shortened line is garbage and changes nothing else", () => {
   const { stdout } = recordingOf("gemini", "new");
   const spoilt = ["Loaded cached credentials.", "null", '{"kind":"x"}', stdout.slice(0, 50), stdout].join("\n");
   const events = eventsOf(gemini, spoilt).map(lineOf);
@@ -135,7 +135,7 @@ test("a line that is none of its events, or that was cut, is garbage and spoils 
   for (let cut = 0; cut < stdout.length; cut += 29) expect(() => eventsOf(gemini, stdout.slice(0, cut))).not.toThrow();
 });
 
-describe("how Gemini CLI is started", () => {
+describe("the launch of Gemini CLI", () => {
   type Settings = {
     security: { auth?: { selectedType: string } };
     general: { maxAttempts: number };
@@ -146,7 +146,7 @@ describe("how Gemini CLI is started", () => {
   const thinking = (model: string, effort: string) =>
     settings({ model, effort }).modelConfigs.customOverrides.map((row) => row.modelConfig);
 
-  test("a new session gets our id, a resumed one is named, and the prompt can't be taken for a flag", () => {
+  test("a new session gets our id, a resumed one is named, and the prompt is never a flag", () => {
     expect(gemini.args(launch).slice(-3)).toEqual(["--session-id", "id-1", "--prompt=do it"]);
     expect(gemini.args({ ...launch, start: { how: "resume", id: "id-1" }, prompt: "-x" }).slice(-3)).toEqual([
       "--resume",
@@ -155,20 +155,20 @@ describe("how Gemini CLI is started", () => {
     ]);
   });
 
-  test("a prompt that is too long for an argument stands on stdin", () => {
+  test("a prompt that is too long for an argument goes to stdin", () => {
     const long = { ...launch, prompt: "long ".repeat(30_000) };
     expect(gemini.args(long).at(-1)).toBe("id-1");
     expect([gemini.stdin?.(long) === long.prompt, gemini.stdin?.(launch)]).toEqual([true, null]);
   });
 
-  test("the model that was named is the model that is asked", () => {
+  test("the named model is mapped to itself", () => {
     expect(gemini.args(launch)).toContain("gemini-3-pro-preview");
     expect(settings({}).modelConfigs.modelIdResolutions).toEqual({
       "gemini-3-pro-preview": { default: "gemini-3-pro-preview", contexts: [] },
     });
   });
 
-  test("the effort is a level, or a budget where levels are not known", () => {
+  test("the effort is a level, or a budget for older models", () => {
     const config = (thinkingConfig: object) => [
       { generateContentConfig: { thinkingConfig: { includeThoughts: true, ...thinkingConfig } } },
     ];
@@ -179,19 +179,19 @@ describe("how Gemini CLI is started", () => {
     expect(settings({}).modelConfigs.customOverrides).toEqual([]);
   });
 
-  test("the role is its memory file, and an earlier role does not stay", () => {
+  test("the role is written to GEMINI.md and replaces an earlier role", () => {
     expect(gemini.files({ ...launch, role: "Be brief." })[".gemini/GEMINI.md"]).toBe("Be brief.");
     expect(gemini.files(launch)[".gemini/GEMINI.md"]).toBe("");
   });
 
-  test("directories are passed on, servers and extensions are not", () => {
+  test("directories are passed on, and servers and extensions are disabled", () => {
     const words = gemini.args({ ...launch, addDirs: ["/a", "/b"] });
     expect(words.join(" ")).toContain("--include-directories /a --include-directories /b");
     expect(words.join(" ")).toContain("--allowed-mcp-server-names none --extensions none");
     expect(gemini.files(launch)[".gemini/policies/skein.toml"]).toContain("invoke_agent");
   });
 
-  test("the key way of signing in is chosen with an endpoint, else the own sign-in, and the token stands in one variable", () => {
+  test("an endpoint selects the key, its absence the user's sign-in, and only one variable holds the token", () => {
     expect(settings({}).security.auth?.selectedType).toBe("gemini-api-key");
     expect(settings({ endpoint: null }).security.auth?.selectedType).toBe("oauth-personal");
     expect(Object.entries(gemini.env(launch)).filter(([, value]) => value === "token-1")).toEqual([["GEMINI_API_KEY", "token-1"]]);

@@ -11,6 +11,6 @@ test.each([
   expect(vendorRoute(model)).toMatchObject({ vendor, wire });
 });
 
-test("without a model it is the first vendor", () => {
+test("without a model the first vendor is used", () => {
   expect(vendorRoute(null).vendor).toBe("anthropic");
 });

@@ -73,12 +73,12 @@ const told: Record<string, string[]> = {
   empty: ["session ses_1", "usage 6625+0+0+0 $0.0199", "done"],
 };
 
-describe("the recorded runs of opencode", () => {
-  test.each(Object.keys(told))("%s is told as it was", (scenario) => {
+describe("recorded output of opencode", () => {
+  test.each(Object.keys(told))("the recording %s gives the expected events", (scenario) => {
     expect(eventsOf(opencode, recordingOf("opencode", scenario).stdout).map(lineOf)).toEqual(told[scenario]!);
   });
 
-  test("an unknown session is only told on stderr", () => {
+  test("an unknown session is only reported on stderr", () => {
     const { exitCode, stderr } = recordingOf("opencode", "unknown-resume");
     expect([exitCode, opencode.failureOf(stderr), opencode.isSessionLost?.(stderr)]).toEqual([1, "broken", true]);
   });
@@ -86,7 +86,7 @@ describe("the recorded runs of opencode", () => {
 
 const line = (type: string, rest: object): string => JSON.stringify({ type, sessionID: "ses_1", ...rest });
 
-test("a run that ends in mid-step keeps what it had said, and does not say that it is done", () => {
+test("a run that stops within a step keeps its text and reports no success", () => {
   const state = { status: "error", input: { command: "x" }, error: "denied" };
   const stdout = [line("text", { part: { text: "I try." } }), line("tool_use", { part: { tool: "bash", callID: "c-1", state } })].join(
     "\n",
@@ -99,14 +99,14 @@ test("a run that ends in mid-step keeps what it had said, and does not say that 
   ]);
 });
 
-test("thinking counts as output, cached tokens apart, and a refusal by the vendor is one", () => {
+test("thinking counts as output, cached tokens count separately, and a content filter is a refusal", () => {
   const tokens = { input: 10, output: 2, reasoning: 5, cache: { read: 70, write: 8 } };
   const finish = (reason: string): string[] => eventsOf(opencode, line("step_finish", { part: { reason, tokens } })).map(lineOf);
   expect(finish("stop")).toEqual(["session ses_1", "usage 10+7+70+8", "done"]);
   expect(finish("content-filter").slice(1)).toEqual(["usage 10+7+70+8", "failed refused: the vendor refused to answer", "done badly"]);
 });
 
-test("a line that is none of its events, or that was cut, is garbage and spoils nothing", () => {
+test("an unknown or shortened line is garbage and changes nothing else", () => {
   const { stdout } = recordingOf("opencode", "thinking");
   const spoilt = ["Performing one time database migration...", "null", '{"kind":"x"}', stdout.slice(0, 50), stdout].join("\n");
   const events = eventsOf(opencode, spoilt).map(lineOf);
@@ -115,24 +115,24 @@ test("a line that is none of its events, or that was cut, is garbage and spoils 
   for (let cut = 0; cut < stdout.length; cut += 29) expect(() => eventsOf(opencode, stdout.slice(0, cut))).not.toThrow();
 });
 
-describe("how opencode is started", () => {
+describe("the launch of opencode", () => {
   type Config = { provider: Record<string, unknown>; permission: Record<string, string>; instructions: string[]; model?: string };
   const config = (changes: Partial<CliLaunch>) =>
     JSON.parse(opencode.env({ ...launch, ...changes })["OPENCODE_CONFIG_CONTENT"]!) as Config & Record<string, unknown>;
 
-  test("a new session has no id, a resumed one is named, a fork is made of one", () => {
+  test("a new session has no id, and a resumed or forked one is named", () => {
     const tail = (start: CliLaunch["start"]): string[] => opencode.args({ ...launch, start }).slice(10);
     expect(tail(launch.start)).toEqual([]);
     expect(tail({ how: "resume", id: "ses_1" })).toEqual(["--session", "ses_1"]);
     expect(tail({ how: "fork", id: "ses_1", forkId: "x" })).toEqual(["--session", "ses_1", "--fork"]);
   });
 
-  test("its prompt stands on stdin, where nothing is done to it", () => {
+  test("the prompt goes to stdin unchanged", () => {
     const prompt = 'say "this"\nand that';
     expect([opencode.args({ ...launch, prompt }).includes(prompt), opencode.stdin?.({ ...launch, prompt })]).toEqual([false, prompt]);
   });
 
-  test("everything it keeps lies in its own directory, and nothing of the user's or the project's own is loaded", () => {
+  test("all its files are in its own directory, and no configuration of the user or the project is loaded", () => {
     const env = opencode.env(launch);
     for (const name of ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "OPENCODE_TEST_HOME"])
       expect(env[name]).toStartWith("/own/");
@@ -144,7 +144,7 @@ describe("how opencode is started", () => {
     expect(config({}).permission).toEqual({ "*": "allow", task: "deny", question: "deny", skill: "deny" });
   });
 
-  test("the project's AGENTS.md, the role and the directories are its instructions", () => {
+  test("the instructions are the project's AGENTS.md, the role and the directories", () => {
     expect(config({}).instructions).toEqual(["/project/AGENTS.md", `/own/${instructionsFile(launch)}`]);
     const told = { ...launch, role: "Be brief.", addDirs: ["/more"] };
     const text = opencode.files(told)[instructionsFile(told)];
@@ -169,13 +169,13 @@ describe("how opencode is started", () => {
     expect(Object.values(opencode.files(own)).join("")).not.toContain("token-1");
   });
 
-  test("the effort is a variant, made here where the model takes a budget", () => {
+  test("the effort is a variant, which skein defines for models with a budget", () => {
     expect(opencode.args({ ...launch, effort: "low" }).join(" ")).toContain("--variant low");
     const models = { "claude-sonnet-4-5": { variants: { low: { thinking: { type: "enabled", budgetTokens: 2048 } } } } };
     expect(config({ model: "claude-sonnet-4-5" }).provider).toMatchObject({ anthropic: { models } });
   });
 
-  test("its own sign-in leaves models, providers and keys alone", () => {
+  test("with its own sign-in, models, providers and keys are not changed", () => {
     const own = { ...launch, endpoint: null, model: null };
     expect(opencode.args(own)).not.toContain("--model");
     expect(config(own).provider).toEqual({ anthropic: {} });

@@ -111,22 +111,22 @@ const told: Record<string, string[]> = {
   empty: [session, "usage 1371+0+0+0 $0.0041", "done"],
 };
 
-describe("the recorded runs of pi", () => {
-  test.each(Object.keys(told))("%s is told as it was", (scenario) => {
+describe("recorded output of pi", () => {
+  test.each(Object.keys(told))("the recording %s gives the expected events", (scenario) => {
     expect(eventsOf(pi, recordingOf("pi", scenario).stdout).map(lineOf)).toEqual(told[scenario]!);
   });
 
-  test("every failure of the model ends with exit code 0", () => {
+  test("pi exits with 0 after every failure of the model", () => {
     for (const scenario of ["status-401", "status-429", "status-500", "refused"]) expect(recordingOf("pi", scenario).exitCode).toBe(0);
   });
 
-  test("an unknown session is only told on stderr", () => {
+  test("an unknown session is only reported on stderr", () => {
     const { exitCode, stderr } = recordingOf("pi", "unknown-resume");
     expect([exitCode, pi.failureOf(stderr), pi.isSessionLost?.(stderr)]).toEqual([1, "broken", true]);
   });
 });
 
-test("a version that repeats the whole message with each delta and has no last event is read the same way", () => {
+test("an older version that repeats the message with each delta and has no last event gives the same events", () => {
   const message = {
     role: "assistant",
     content: [{ type: "text", text: "Hello" }],
@@ -151,7 +151,7 @@ test("a version that repeats the whole message with each delta and has no last e
   expect(eventsOf(pi, stdout).map(lineOf)).toEqual(["session s-1", "~ Hel", "~ lo", "answer Hello 5+2+0+0", "usage 5+2+0+0", "done"]);
 });
 
-test("a line that is none of its events, or that was cut, is garbage and spoils nothing", () => {
+test("an unknown or shortened line is garbage and changes nothing else", () => {
   const { stdout } = recordingOf("pi", "resume");
   const lines = stdout.split("\n");
   const spoilt = ["Warning: hello", "null", "[1]", '{"type":7}', lines[0]!.slice(0, 40), "", ...lines].join("\n");
@@ -161,19 +161,19 @@ test("a line that is none of its events, or that was cut, is garbage and spoils 
   for (let cut = 0; cut < stdout.length; cut += 37) expect(() => eventsOf(pi, stdout.slice(0, cut))).not.toThrow();
 });
 
-describe("how pi is started", () => {
+describe("the launch of pi", () => {
   const sessionFlags = ["--session", "--session-id", "--fork"];
   const flags = (changes: Partial<CliLaunch>): string[] => pi.args({ ...launch, ...changes });
   const sessionOf = (changes: Partial<CliLaunch>): string[] =>
     flags(changes).flatMap((word, at, all) => (sessionFlags.includes(word) ? [word, all[at + 1]!] : []));
 
-  test("a new session gets our id, a resumed one must exist, a fork has both", () => {
+  test("a new session gets our id, a resumed one is named, and a fork has both", () => {
     expect(sessionOf({})).toEqual(["--session-id", "id-1"]);
     expect(sessionOf({ start: { how: "resume", id: "id-1" } })).toEqual(["--session", "id-1"]);
     expect(sessionOf({ start: { how: "fork", id: "id-1", forkId: "id-2" } })).toEqual(["--fork", "id-1", "--session-id", "id-2"]);
   });
 
-  test("nothing of the user's or the project's own is loaded", () => {
+  test("no extension, skill or template of the user or the project is loaded", () => {
     expect(flags({})).toContain("--no-extensions");
     expect(flags({})).toContain("--no-skills");
     expect(flags({})).toContain("--no-approve");
@@ -183,7 +183,7 @@ describe("how pi is started", () => {
     expect(elsewhere).not.toBe(pi.env(launch)["PI_CODING_AGENT_DIR"]);
   });
 
-  test("the prompt is the last word and never a flag or a file", () => {
+  test("the prompt is the last argument and never a flag or a file", () => {
     expect(flags({ prompt: "--help" }).slice(-2)).toEqual(["--", "--help"]);
     expect(flags({ prompt: "@types are wrong" }).at(-1)).toBe(" @types are wrong");
     const long = { ...launch, prompt: "long ".repeat(30_000) };
@@ -213,14 +213,14 @@ describe("how pi is started", () => {
     expect(Object.values(pi.files(own)).join("")).not.toContain("token-1");
   });
 
-  test("its own sign-in leaves models and keys alone", () => {
+  test("with its own sign-in, models and keys are not changed", () => {
     const own = { ...launch, endpoint: null, model: null };
     expect(pi.args(own)).not.toContain("--model");
     expect(JSON.parse(modelsIn(own))).toEqual({ providers: {} });
     expect(Object.keys(pi.env(own)).some((name) => name.endsWith("_API_KEY"))).toBeFalse();
   });
 
-  test("its version is the line that is one", () => {
+  test("the version is the line that contains only a version", () => {
     expect(pi.versionOf("1.5.0\n")).toBe("1.5.0");
     expect(pi.versionOf("Error: needs node 22.19.0 or later\n")).toBeNull();
   });

@@ -5,7 +5,7 @@ import { openAsksForLater, createQuestionReader } from "./questions.ts";
 const call = (input: Record<string, unknown>, name = "AskUserQuestion"): CallPart => ({ kind: "call", id: "c", name, input });
 const options = [{ label: "red", description: "warm" }, { label: "blue" }];
 
-test("the questions of a call are read with the labels of their options, and odd ones are passed over", () => {
+test("the questions of a call are read with the labels of their options, and malformed ones are ignored", () => {
   const read = createQuestionReader("AskUserQuestion");
   expect(read(call({ questions: [{ question: "Which?", options }, { question: "Why?" }] }))).toEqual([
     { question: "Which?", options: ["red", "blue"] },
@@ -15,7 +15,7 @@ test("the questions of a call are read with the labels of their options, and odd
   expect(read(call({ questions: [{ question: "Which?" }] }, "Bash"))).toEqual([]);
 });
 
-test("every question is asked, and the end of the turn names the first", async () => {
+test("every question is opened as an ask, and the turn's error names the first", async () => {
   const asked: string[] = [];
   const ask = async ({ question }: { question: string }) => ({ type: "later" as const, ask: `id-0000-${asked.push(question)}` });
   const error = await openAsksForLater({ ask }, [

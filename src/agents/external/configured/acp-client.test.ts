@@ -85,7 +85,7 @@ async function play(answers: Record<string, Answer>, changes: Partial<CliLaunch>
 const said = (played: Played) => played.events.filter((event) => event.type !== "text.delta" && event.type !== "thinking.delta");
 
 describe("a turn", () => {
-  test("greets, begins a session, prompts, and leaves", async () => {
+  test("a turn initializes, opens a session, sends the prompt and closes stdin", async () => {
     const played = await play({});
     expect(played.asked.map(({ method }) => method)).toEqual(["initialize", "session/new", "session/prompt"]);
     expect(played.asked[0]?.params).toMatchObject({
@@ -102,7 +102,7 @@ describe("a turn", () => {
     expect(played.isEnded).toBe(true);
   });
 
-  test("tells text, thinking, calls, results and plans in order, calls with what is known of them by then", async () => {
+  test("text, thinking, calls, results and plans come in order, and calls with the data known by then", async () => {
     const played = await play({
       "session/prompt": (_, say) => {
         say(update({ sessionUpdate: "agent_thought_chunk", content: { type: "text", text: "Hm." } }));
@@ -147,7 +147,7 @@ describe("a turn", () => {
     expect(played.events.flatMap((event) => (event.type === "text.delta" ? [event.text] : []))).toEqual(["I look.", "Do", "ne."]);
   });
 
-  test("passes over lines of a log and updates that it does not know", async () => {
+  test("log lines and unknown updates are ignored", async () => {
     const played = await play({});
     expect(played.talk.line("npm warn something")).toEqual([{ type: "garbage", text: "npm warn something" }]);
     const other = await play({
@@ -160,7 +160,7 @@ describe("a turn", () => {
 describe("a session of its own", () => {
   const resume = { start: { how: "resume", id: "s-9" } } as const;
 
-  test("is loaded, and what it repeats of it is not told again", async () => {
+  test("a loaded session does not repeat its earlier messages", async () => {
     const played = await play(
       {
         "session/load": (_, say) => {
@@ -178,13 +178,13 @@ describe("a session of its own", () => {
     expect(said(played)[0]).toEqual({ type: "session", id: "s-9", version: "1.2.3" });
   });
 
-  test("is resumed where it can be, which repeats nothing", async () => {
+  test("a session is resumed instead of loaded if the agent supports it", async () => {
     const can = { loadSession: true, sessionCapabilities: { resume: {} } };
     const played = await play({ initialize: () => ({ ...hello, agentCapabilities: can }) }, resume);
     expect(played.asked[1]).toMatchObject({ method: "session/resume", params: { sessionId: "s-9", cwd: "/project" } });
   });
 
-  test("that can't be gone on with is lost, and not remembered where it keeps none", async () => {
+  test("a session that can't be resumed counts as lost, and is not stored if the agent stores none", async () => {
     const lost = await play({ "session/load": failing(-32602, "Invalid params", { details: "no session s-9" }) }, resume);
     const failed = lost.events.find((event) => event.type === "failed");
     expect(isAcpSessionLost(failed?.message ?? "")).toBe(true);
@@ -205,7 +205,7 @@ describe("a model", () => {
     options: [{ value: "google/a" }, { group: "more", options: [{ value: "google/m-2" }] }],
   };
 
-  test("is told as an option of the session, by whatever its vendor is called", async () => {
+  test("a model is set as an option of the session, also under another name of its vendor", async () => {
     const open = { "session/new": () => ({ sessionId: "s-1", configOptions: [option] }) };
     const played = await play(open, { model: "m-2", vendor: "gemini" });
     expect(played.asked[2]).toEqual({
@@ -216,14 +216,14 @@ describe("a model", () => {
     expect(same.asked.map(({ method }) => method)).toEqual(["initialize", "session/new", "session/prompt"]);
   });
 
-  test("is told by its id to one that keeps a list, also when it is not on it", async () => {
+  test("a model is set by its id for an agent with a list, even if the list lacks it", async () => {
     const open = { "session/new": () => ({ sessionId: "s-1", models }) };
     const [listed, other] = [await play(open, { model: "m-2", vendor: "x" }), await play(open, { model: "m-3", vendor: "x" })];
     expect(listed.asked[2]).toEqual({ method: "session/set_model", params: { sessionId: "s-1", modelId: "m-2" } });
     expect(other.asked[2]?.params).toMatchObject({ modelId: "m-3" });
   });
 
-  test("that it does not take, or can't be told, ends the turn before the prompt", async () => {
+  test("a model that the agent does not accept ends the turn before the prompt", async () => {
     const refused = await play(
       { "session/new": () => ({ sessionId: "s-1", models }), "session/set_model": failing(-32602, "unknown model") },
       { model: "m-3" },
@@ -271,7 +271,7 @@ describe("permissions", () => {
     },
   );
 
-  test("are all that it may ask for: files and terminals are its own business, behind the walls", async () => {
+  test("requests other than permissions, such as files and terminals, are refused", async () => {
     const played = await play({
       "session/prompt": async (_, say) => {
         say({ id: 1, method: "fs/read_text_file", params: { path: "/etc/shadow" } });
@@ -314,7 +314,7 @@ describe("an end", () => {
   });
 });
 
-test("one that wants to be signed in is signed in by its key, and by nothing that needs a browser", async () => {
+test("an agent that requires a sign-in is signed in with a key, never with a browser", async () => {
   const authMethods = [{ id: "oauth-personal" }, { id: "gemini-api-key" }];
   let isSigned = false;
   const played = await play({
@@ -326,7 +326,7 @@ test("one that wants to be signed in is signed in by its key, and by nothing tha
   expect(said(played).at(-1)).toEqual({ type: "done", isError: false });
 });
 
-test("a stop is asked for while the prompt runs; before it there is nothing to stop", async () => {
+test("a stop sends session/cancel while the prompt runs, and closes stdin before it", async () => {
   const sent: string[] = [];
   let ends = 0;
   const talk = createAcpDialogue(launch, { write: (text) => sent.push(text), end: () => (ends += 1) });

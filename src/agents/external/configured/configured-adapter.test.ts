@@ -44,7 +44,7 @@ function env(changes: Partial<AgentConfig>, more: Partial<CliLaunch> = {}): Reco
   return configuredAdapter("mine", { ...recipe, ...changes }).env({ ...launch, ...more });
 }
 
-describe("what is written of an agent", () => {
+describe("the recipe of a configured agent", () => {
   test.each([
     ["claude", {}, "agents.claude: claude is a built-in agent"],
     ["native", {}, "agents.native: native is a built-in agent"],
@@ -70,7 +70,7 @@ describe("what is written of an agent", () => {
   });
 });
 
-describe("its arguments", () => {
+describe("the arguments of a configured agent", () => {
   test.each<[string[], Partial<CliLaunch>, string[]]>([
     [[], {}, ["do it"]],
     [["run"], { extraArgs: ["--fast"] }, ["run", "--fast", "do it"]],
@@ -87,12 +87,12 @@ describe("its arguments", () => {
     expect(args({ args: template }, more)).toEqual(expected);
   });
 
-  test("are others when it goes on in its own session", () => {
+  test("a resumed session uses resume_args", () => {
     const own = { args: ["{prompt}"], resumeArgs: ["--resume", "{session}"] };
     expect(args(own, { start: { how: "resume", id: "s-1" } })).toEqual(["--resume", "s-1", "do it"]);
   });
 
-  test("leave out a prompt that is too long for one, which stands on stdin", () => {
+  test("a prompt that is too long for an argument goes to stdin", () => {
     const prompt = "x".repeat(200_000);
     expect(args({ args: ["-p", "{prompt}"] }, { prompt })).toEqual(["-p"]);
     expect(args({}, { prompt })).toEqual([]);
@@ -100,17 +100,17 @@ describe("its arguments", () => {
     expect(configuredAdapter("mine", recipe).stdin?.(launch)).toBeNull();
   });
 
-  test("begin the prompt with the directories that were added, which no flag tells", () => {
+  test("the prompt begins with the added directories", () => {
     expect(args({}, { addDirs: ["/more", "/other"] })).toEqual(["Besides the working directory you may work in: /more, /other\n\ndo it"]);
   });
 
-  test("of an ACP agent hold no prompt", () => {
+  test("the arguments of an ACP agent contain no prompt", () => {
     expect(args({ args: ["acp"], output: "acp" }, { extraArgs: ["--fast"] })).toEqual(["acp", "--fast"]);
   });
 });
 
-describe("its environment", () => {
-  test("is a home of its own, without a credential when no vendor has a key", () => {
+describe("the environment of a configured agent", () => {
+  test("the environment has its own home, and no credential if no vendor has a key", () => {
     const given = env({});
     expect(given["HOME"]).toBe("/data/agents/tree/mine/home");
     expect(Object.keys(given).filter((name) => /KEY|TOKEN|URL/.test(name))).toEqual([]);
@@ -129,7 +129,7 @@ describe("its environment", () => {
     expect(env({}, { endpoint: { url: "u", token: "t", wires: ["openai-chat"] } })).toMatchObject({ OPENAI_API_KEY: "t" });
   });
 
-  test("has what was written last, with the places filled in", () => {
+  test("variables of the recipe win, with their placeholders filled in", () => {
     expect(env({ env: { HOME: "/home/me", DIR: "{config}/x", ANTHROPIC_API_KEY: "mine" } })).toMatchObject({
       HOME: "/home/me",
       DIR: "/data/agents/tree/mine/x",
@@ -142,7 +142,7 @@ describe("a model", () => {
   const check = (changes: Partial<AgentConfig>, model: string | null) => () =>
     configuredAdapter("mine", { ...recipe, ...changes }).check?.({ ...turn, model });
 
-  test("that it can't be told is refused, and so is an effort", () => {
+  test("a model or an effort without a placeholder is refused", () => {
     expect(check({}, "anthropic/claude-x")).toThrow("mine takes no model: its args have no {model}");
     expect(check({ args: ["{model}"] }, "anthropic/claude-x:high")).toThrow("takes no effort");
     expect(check({}, null)).not.toThrow();
@@ -151,7 +151,7 @@ describe("a model", () => {
   });
 });
 
-describe("a session that is lost", () => {
+describe("detection of a lost session", () => {
   const isLost = configuredAdapter("mine", recipe).isSessionLost;
 
   test.each([

@@ -14,7 +14,7 @@ const usageOf = (from: string | null) =>
 const total = (usage: Usage, isThreadTotal: boolean, costUsd?: number) =>
   ({ type: "usage", usage, isThreadTotal, raw: null, ...(costUsd === undefined ? {} : { costUsd }) }) as const;
 
-test("messages add up, and the CLI's own total takes their place", async () => {
+test("usage of messages is summed up, and the CLI's own total replaces the sum", async () => {
   const told = usageOf(null);
   await told.add({ type: "answer", parts: [], usage: used(10) }, "m");
   await told.add({ type: "answer", parts: [], usage: used(20) }, "m");
@@ -24,7 +24,7 @@ test("messages add up, and the CLI's own total takes their place", async () => {
   expect(told.spent).toEqual({ usage: used(40, 5), costUsd: 0.5 });
 });
 
-test("a total of the whole session is less what earlier turns of it had, also in a fork", async () => {
+test("the usage of earlier turns is subtracted from a session's total, also in a fork", async () => {
   const turn = async (from: string | null, session: string, count: Usage) => {
     const told = usageOf(from);
     await told.add({ type: "session", id: session }, "m");
@@ -39,7 +39,7 @@ test("a total of the whole session is less what earlier turns of it had, also in
   expect(await turn(null, "d", used(9, 9))).toEqual(used(9, 9));
 });
 
-test("without a model there is no price", async () => {
+test("without a model the cost is unknown", async () => {
   const told = usageOf(null);
   await told.add({ type: "answer", parts: [], usage: used(10) }, null);
   expect(told.spent).toEqual({ usage: used(10), costUsd: null });

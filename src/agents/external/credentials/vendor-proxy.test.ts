@@ -32,8 +32,8 @@ async function send(proxy: VendorProxy, text: string): Promise<string> {
   return got;
 }
 
-describe("the vendor's proxy", () => {
-  test("tunnels to a host of the list, early bytes, half-closed sides and all", async () => {
+describe("vendor proxy", () => {
+  test("a tunnel to an allowed host forwards early bytes and half-closed connections", async () => {
     const port = await vendor((socket) => {
       let heard = "";
       socket.on("data", (chunk) => (heard += chunk.toString()));
@@ -44,7 +44,7 @@ describe("the vendor's proxy", () => {
     expect(answer).toBe("HTTP/1.1 200 Connection established\r\n\r\nheard hello");
   });
 
-  test("a megabyte each way arrives whole", async () => {
+  test("a tunnel forwards a megabyte each way without loss", async () => {
     const port = await vendor((socket) => socket.pipe(socket));
     const proxy = await proxyFor([`127.0.0.1:${port}`]);
     const payload = "x".repeat(1024 * 1024);
@@ -52,7 +52,7 @@ describe("the vendor's proxy", () => {
     expect(answer.length).toBe(payload.length + "HTTP/1.1 200 Connection established\r\n\r\n".length);
   });
 
-  test("everything else is refused, and told", async () => {
+  test("any other host is refused and reported", async () => {
     const refused: string[] = [];
     const reached: string[] = [];
     const port = await vendor((socket) => {
@@ -76,7 +76,7 @@ describe("the vendor's proxy", () => {
     expect(refused).toEqual([...targets.slice(0, -1), "CONNECT [::1]:443 HTTP/1.1", "GET http://api.example.com/ HTTP/1.1"]);
   });
 
-  test("goes through the person's own proxy, with its password, and to nothing more", async () => {
+  test("a tunnel goes through the user's own proxy with its password, and only to allowed hosts", async () => {
     const asked: string[] = [];
     const port = await vendor((socket) => {
       socket.once("data", (chunk) => {
@@ -98,7 +98,7 @@ describe("the vendor's proxy", () => {
     expect(asked.length).toBe(2);
   });
 
-  test("a vendor that can't be reached is a 502", async () => {
+  test("an unreachable vendor is a 502", async () => {
     const port = await vendor((socket) => socket.end());
     open.splice(0).forEach((one) => one.close());
     const proxy = await proxyFor([`127.0.0.1:${port}`]);

@@ -39,7 +39,7 @@ describe("claude", () => {
       content: [{ type: "tool_result", tool_use_id: call, content: [{ type: "text", text: `of ${call}` }] }],
     });
 
-  test("results of calls made at once follow each other, in whatever order they came", () => {
+  test("the results of parallel calls become a sequence in any order", () => {
     const parsed = claude.parse([
       user("u", null, "do"),
       answer("a1", "u", "m", { type: "tool_use", id: "c1", name: "Bash", input: {} }),
@@ -52,7 +52,7 @@ describe("claude", () => {
     expect(parsed.drafts[3]!.node.parts[0]).toMatchObject({ name: "Read" });
   });
 
-  test("a side chain, a meta message and an empty thought leave nothing, and a compaction becomes a note", () => {
+  test("side chains, meta messages and empty thoughts are left out, and a compaction becomes a note", () => {
     const parsed = claude.parse([
       user("u", null, "do"),
       user("x", "u", "of a sub-agent", { isSidechain: true }),
@@ -67,7 +67,7 @@ describe("claude", () => {
     expect(parsed.drafts[2]!.node).toMatchObject({ author: "note", note: { about: "compaction" } });
   });
 
-  test("images come along in prompts and results", () => {
+  test("images in prompts and results are imported", () => {
     const image = { type: "image", source: { type: "base64", media_type: "image/png", data: "aGk=" } };
     const parsed = claude.parse([
       line("u", null, { role: "user", content: [{ type: "text", text: "see" }, image] }),
@@ -86,7 +86,7 @@ describe("codex", () => {
   const answer = (text: string) => item({ type: "message", role: "assistant", content: [{ type: "output_text", text }] });
   const meta = { timestamp, type: "session_meta", payload: { id: "s" } };
 
-  test("what the program said is left out also without a word on where it comes from", () => {
+  test("text of the program is left out even if its origin is not given", () => {
     const parsed = codex.parse([
       meta,
       user("<environment_context>\n</environment_context>"),
@@ -96,7 +96,7 @@ describe("codex", () => {
     expect(links(parsed)).toEqual([" → do"]);
   });
 
-  test("turns that were rolled back stay as a branch", () => {
+  test("withdrawn turns stay as a branch", () => {
     const parsed = codex.parse([
       meta,
       user("one"),
@@ -109,7 +109,7 @@ describe("codex", () => {
     expect(links(parsed)).toEqual([" → one", "one → 1", "1 → two", "two → 2", "1 → three"]);
   });
 
-  test("free-form and shell calls, failures, late usage and compaction of older versions", () => {
+  test("free-form and shell calls, failures, late usage and compaction of older versions are imported", () => {
     const parsed = codex.parse([
       meta,
       user("do"),
@@ -135,13 +135,13 @@ describe("gemini", () => {
   const user = (id: string, text: string) => ({ id, timestamp, type: "user", content: [{ text }] });
   const answer = (id: string, content: string) => ({ id, timestamp, type: "gemini", content });
 
-  test("one object of an older version is read", () => {
+  test("a single object of an older version is imported", () => {
     const parsed = gemini.parse([{ ...header, messages: [user("a", "one"), answer("b", "1"), { id: "c", type: "info", content: "x" }] }]);
     expect(links(parsed)).toEqual([" → one", "one → 1"]);
     expect(parsed.tip).toBe(1);
   });
 
-  test("what was rewound stays as a branch", () => {
+  test("rewound messages stay as a branch", () => {
     const parsed = gemini.parse([
       header,
       user("a", "one"),
@@ -154,7 +154,7 @@ describe("gemini", () => {
     expect(links(parsed)).toEqual([" → one", "one → 1", "1 → two", "two → 2", "1 → three"]);
   });
 
-  test("a call that failed and one that was listed only afterwards are told", () => {
+  test("a failed call and a call that only appears in a later list are imported", () => {
     const failed = {
       id: "c",
       name: "t",
@@ -190,7 +190,7 @@ describe("pi", () => {
     message: { role: "user", content: text },
   });
 
-  test("branches, summaries, compactions and commands of the user keep their places", () => {
+  test("branches, summaries, compactions and commands of the user keep their positions", () => {
     const parsed = pi.parse([
       header,
       user("a", null, "one"),
@@ -212,7 +212,7 @@ describe("pi", () => {
     expect(new Set(placed.nodes.map((node) => node.id)).size).toBe(5);
   });
 
-  test("the first version, which had no links, is a line", () => {
+  test("entries of the first version, which had no links, form a sequence", () => {
     const message = (text: string) => ({ type: "message", timestamp, message: { role: "user", content: text } });
     expect(links(pi.parse([header, message("one"), message("two")]))).toEqual([" → one", "one → two"]);
   });

@@ -32,9 +32,9 @@ const conversation = [
   "agent: text",
 ];
 
-describe("a real transcript", () => {
+describe("recorded transcripts", () => {
   for (const agent of agents) {
-    test(`of ${agent} is recognised and told whole: text, thinking, calls, results, usage and times`, async () => {
+    test(`a transcript of ${agent} is recognised and imported with text, thinking, calls, results, usage and times`, async () => {
       const tree = await readTranscript({ path: fileOf(agent) }, "auto");
       expect(tree).toMatchObject({ format: agent, unreadable: 0, torn: false });
       expect(told(tree)).toEqual(conversation);
@@ -46,7 +46,7 @@ describe("a real transcript", () => {
       expect(results.every((part) => part.name !== "unknown")).toBe(true);
     });
 
-    test(`of ${agent} gives the same ids again, and a beginning of it gives a beginning of them`, async () => {
+    test(`a transcript of ${agent} always gives the same ids, and its beginning gives the first of them`, async () => {
       const whole = await readTranscript({ path: fileOf(agent) }, agent);
       const again = await readTranscript({ text: textOf(agent) }, "auto");
       expect(again).toEqual(whole);
@@ -64,7 +64,7 @@ describe("a real transcript", () => {
       }
     });
 
-    test(`of ${agent} with a torn last line and a line of garbage keeps all the rest`, async () => {
+    test(`a transcript of ${agent} with an incomplete last line and an invalid line keeps all other lines`, async () => {
       const lines = textOf(agent).trimEnd().split("\n");
       const middle = Math.floor(lines.length / 2);
       const text = [...lines.slice(0, middle), "\u0000 garbage {", ...lines.slice(middle), '{"type":"mess'].join("\n");
@@ -82,14 +82,14 @@ describe("a file", () => {
       (error: Error) => error.message,
     );
 
-  test("that is no transcript is refused in one line", async () => {
+  test("a file that is no transcript is refused in one line", async () => {
     for (const text of ["", "\n\n", "hello\n", "[1,2]\n", '{"a":1}\n', "{".repeat(100_000), "null\n".repeat(1000)])
       expect(await refused(text)).toMatch(/^standard input is no transcript of skein, claude, codex, gemini, pi$/);
     expect(await refused(textOf("pi"), "claude")).toBe("standard input is no transcript of claude");
     expect(await refused(textOf("pi").split("\n")[0]!)).toBe("there is no message in standard input");
   });
 
-  test("that is missing or a directory says so", async () => {
+  test("a missing file and a directory are named in the error", async () => {
     const missing = join(fixtures, "nowhere");
     const told = (path: string) => readTranscript({ path }, "auto").catch((error: Error) => error.message);
     expect([await told(missing), await told(fixtures)]).toEqual([
@@ -98,7 +98,7 @@ describe("a file", () => {
     ]);
   });
 
-  test("with invalid UTF-8 or a line without an end is read within bounds", async () => {
+  test("a file with invalid UTF-8 or an endless line is read within limits", async () => {
     const dir = mkdtempSync(join(tmpdir(), "skein-import-"));
     try {
       const path = join(dir, "session.jsonl");

@@ -15,7 +15,7 @@ const line = (id: string, parent: string | null, more: Json = {}) => ({
   ...more,
 });
 
-test("an ordinary transcript is a session with turns that begin at its prompts", () => {
+test("a transcript becomes a session with a turn for each prompt", () => {
   const read = parseSkein([
     header,
     line(a, null),
@@ -32,7 +32,7 @@ test("an ordinary transcript is a session with turns that begin at its prompts",
   ]);
 });
 
-test("what has not the shape of a node is counted and left out", () => {
+test("malformed nodes are counted and left out", () => {
   const bad: Json[] = [
     line("../../x", null),
     line(a, "y"),
@@ -44,7 +44,7 @@ test("what has not the shape of a node is counted and left out", () => {
   expect(parseSkein([header, ...bad])).toMatchObject({ nodes: [], malformed: 6 });
 });
 
-test("a file can't point at outputs of sessions that it does not tell of", () => {
+test("handles to outputs of sessions outside of the file are removed", () => {
   const handle = (identifier: string, metadata: Json = {}) => ({ source: "bash", source_version: "1", identifier, metadata });
   const result = { role: "tool_result", tool_id: "c", tool_name: "bash" };
   const read = parseSkein([
@@ -56,7 +56,7 @@ test("a file can't point at outputs of sessions that it does not tell of", () =>
   expect(read.nodes.map((node) => node.parts.map((part) => "handle" in part))).toEqual([[true], [false], [false]]);
 });
 
-test("a tree that does not tell of its own session is taken as a plain transcript", () => {
+test("a tree without its own session is imported as a plain transcript", () => {
   const read = parseSkein([{ ...header, tree: { id: tree, sessions: [{ id: other }], turns: [] } }, line(a, null)]);
   expect(read).toMatchObject({ tree: null, sessions: [{ id: main }], nodes: [{ session: main }] });
 });

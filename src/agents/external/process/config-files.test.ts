@@ -29,8 +29,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-describe("a file of an agent's own", () => {
-  test("is written with the directories above it, for its owner alone, and read back", () => {
+describe("files in a CLI's configuration directory", () => {
+  test("a file and its directories are readable only by their owner", () => {
     writeConfigFile(own, "a/b/settings.json", "one");
     writeConfigFile(own, "a/b/settings.json", "two");
     expect(readConfigFile(own, "a/b/settings.json")).toBe("two");
@@ -38,7 +38,7 @@ describe("a file of an agent's own", () => {
     expect([statSync(join(own, "a")).mode & 0o777, statSync(join(own, "a/b/settings.json")).mode & 0o777]).toEqual([0o700, 0o600]);
   });
 
-  test("is a link to one of the person's while that is wanted, whatever stood there", () => {
+  test("a link to the user's file replaces anything at its path, and is removed again", () => {
     const target = join(outside, "settings.json");
     mkdirSync(join(own, "a/auth.json"), { recursive: true });
     for (const wanted of [target, target, null, null]) {
@@ -51,14 +51,14 @@ describe("a file of an agent's own", () => {
     expect(readFileSync(target, "utf8")).toBe("the user's");
   });
 
-  test("is written in the place of a link, not through it", () => {
+  test("a written file replaces a link and does not follow it", () => {
     symlinkSync(join(outside, "settings.json"), join(own, "settings.json"));
     writeConfigFile(own, "settings.json", "ours");
     expect(readFileSync(join(outside, "settings.json"), "utf8")).toBe("the user's");
     expect(lstatSync(join(own, "settings.json")).isFile()).toBe(true);
   });
 
-  test("is written in the place of a directory that was made a link", () => {
+  test("a directory that was replaced by a link is created again", () => {
     symlinkSync(outside, join(own, "config"));
     writeConfigFile(own, "config/settings.json", "ours");
     writeConfigFile(own, "config/deep/er", "ours");
@@ -67,7 +67,7 @@ describe("a file of an agent's own", () => {
     expect(readConfigFile(own, "config/settings.json")).toBe("ours");
   });
 
-  test("is not read through a link, and a reading makes nothing", () => {
+  test("reading follows no link and creates no directory", () => {
     symlinkSync(join(outside, "settings.json"), join(own, "settings.json"));
     symlinkSync(outside, join(own, "config"));
     expect([readConfigFile(own, "settings.json"), readConfigFile(own, "config/settings.json"), readConfigFile(own, "no/such")]).toEqual([

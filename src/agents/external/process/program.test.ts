@@ -25,32 +25,32 @@ function link(path: string, target: string): string {
   return join(root, path);
 }
 
-describe("the version", () => {
-  test("is that of the package behind a link", () => {
+describe("the version of a program", () => {
+  test("the version comes from the package of the linked file", () => {
     put("lib/node_modules/@acme/agent/package.json", '{ "version": "1.2.3" }');
     const file = link("bin/agent", put("lib/node_modules/@acme/agent/dist/cli.js", "", 0o755));
     expect(readProgram(file)).toMatchObject({ path: file, version: "1.2.3" });
     expect(packageOf(file)).toBe(join(root, "lib/node_modules/@acme/agent"));
   });
 
-  test("of a package for one platform is without it", () => {
+  test("the platform is removed from the version of a platform package", () => {
     put("node_modules/agent-linux-x64/package.json", '{ "version": "0.166.0-linux-x64" }');
     expect(readProgram(put("node_modules/agent-linux-x64/bin/agent", "", 0o755)).version).toBe("0.166.0");
   });
 
-  test("is that of an unpacked package which names the program", () => {
+  test("the version comes from an unpacked package that names the program", () => {
     put("opt/agent/package.json", '{ "version": "2.0.0-beta.1", "bin": { "agent": "dist/agent.js" } }');
     expect(readProgram(put("opt/agent/dist/agent.js", "", 0o755)).version).toBe("2.0.0-beta.1");
   });
 
-  test("is not that of a project in which the program happens to lie", () => {
+  test("the version of a project around the program is ignored", () => {
     put("project/package.json", '{ "version": "9.9.9" }');
     const file = put("project/tools/bin/agent", "", 0o755);
     expect(readProgram(file).version).toBeNull();
     expect(packageOf(file)).toBe(dirname(file));
   });
 
-  test("is asked for, and what says none has none", async () => {
+  test("--version gives the version, and output without a version gives none", async () => {
     const { signal } = new AbortController();
     const good = put("good", '#!/bin/sh\necho "agent $1 4.5.6"\n', 0o755);
     const bad = put("bad", "#!/bin/sh\necho oops; exit 3\n", 0o755);
@@ -60,7 +60,7 @@ describe("the version", () => {
   });
 });
 
-test("a program is found in the first absolute folder of PATH that has one which can be started", () => {
+test("findProgram returns the first executable in an absolute directory of PATH", () => {
   put("one/agent", "", 0o644);
   mkdirSync(join(root, "two/agent"), { recursive: true });
   const file = put("three/agent", "", 0o755);

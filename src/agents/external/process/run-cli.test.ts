@@ -28,25 +28,25 @@ async function sh(script: string, changes: Partial<RunCliOptions> = {}): Promise
   return { ...exit, told };
 }
 
-test("lines come in order, the last one too when nothing ends it", async () => {
+test("lines come in order, also a last line without a line end", async () => {
   const ran = await sh("echo one; echo two; printf thr; exit 3");
   expect(ran).toMatchObject({ told: ["one", "two", "thr"], exitCode: 3, signal: null, lines: 3, bytes: 11 });
 });
 
-test("a signal is told as one", async () => {
+test("a signal is reported as the exit signal", async () => {
   expect(await sh("echo one; kill -9 $$")).toMatchObject({ told: ["one"], exitCode: null, signal: "SIGKILL" });
 });
 
-test("stdin ends at once, or after what it was given", async () => {
+test("stdin ends at once, or after its text", async () => {
   expect((await sh("wc -c")).told).toEqual(["0"]);
   expect((await sh("wc -c", { stdin: "x".repeat(300_000) })).told).toEqual(["300000"]);
 });
 
-test("who never reads what it was given ends all the same", async () => {
+test("a program that does not read its stdin can still exit", async () => {
   expect(await sh("exec 0<&-; echo deaf", { stdin: "x".repeat(3_000_000) })).toMatchObject({ told: ["deaf"], exitCode: 0 });
 });
 
-test("a line over the bound comes cut, and the next one whole", async () => {
+test("a line over the limit is shortened, and the next one is complete", async () => {
   const lengths: [number, boolean][] = [];
   await sh("head -c 40000000 /dev/zero | tr '\\0' x; echo; echo next", {
     onLine: (line, isCut) => void lengths.push([line.length, isCut]),
@@ -57,7 +57,7 @@ test("a line over the bound comes cut, and the next one whole", async () => {
   ]);
 });
 
-test("ten megabytes on stderr hold up nothing and are kept to their beginning and end", async () => {
+test("ten megabytes on stderr block nothing, and only the beginning and end are kept", async () => {
   const ran = await sh("echo first words >&2; head -c 10000000 /dev/zero | tr '\\0' w >&2; echo last words >&2; echo out");
   expect(ran.told).toEqual(["out"]);
   expect(ran.stderr.length).toBeLessThan(20_000);
@@ -65,12 +65,12 @@ test("ten megabytes on stderr hold up nothing and are kept to their beginning an
   expect(ran.stderr.trimEnd().endsWith("last words")).toBe(true);
 });
 
-test("everything that was printed before the exit is told, however long each line takes", async () => {
+test("all output before the exit is handled, even if each line takes long", async () => {
   const ran = await sh("seq 300", { onLine: () => Bun.sleep(5) });
   expect(ran.lines).toBe(300);
 });
 
-test("a line is told before the next one is printed", async () => {
+test("a line is handled before the next one is printed", async () => {
   const go = join(root, "go");
   const told: string[] = [];
   await sh(`echo one; until [ -e ${go} ]; do sleep 0.02; done; echo two`, {
@@ -107,42 +107,42 @@ function stopAtFirst() {
   };
 }
 
-test("a stop ends one that ignores it, and its children", async () => {
+test("a stop ends a program that ignores SIGTERM, and its children", async () => {
   const { pids, changes } = stopAtFirst();
   const ran = await sh("trap '' TERM INT HUP; sleep 300 & echo $$ $!; wait; wait; sleep 300", changes);
   expect(ran.signal).toBe("SIGKILL");
   expect(pids.map(processStartTime)).toEqual([null, null]);
 });
 
-test("a stop before the start ends it too", async () => {
+test("a stop before the start also ends the program", async () => {
   expect((await sh("sleep 300", { signal: AbortSignal.abort() })).exitCode).not.toBe(0);
 });
 
-test("a daemon that left the session and holds the streams open does not hold up the end, and is ended", async () => {
+test("a daemon that keeps the streams open does not delay the end, and is ended", async () => {
   const ran = await sh("setsid -f bash -c 'echo $$ > daemon; sleep 300; :'; until [ -s daemon ]; do sleep 0.02; done; echo done");
   expect(ran).toMatchObject({ told: ["done"], exitCode: 0 });
   expect(processStartTime(Number(readFileSync(join(root, "daemon"), "utf8")))).toBeNull();
 });
 
-test("a line that can't be dealt with ends the run and is the error", async () => {
+test("an error in onLine ends the run and rejects it", async () => {
   const run = sh("echo $$ > own; echo one; sleep 300", { onLine: () => Promise.reject(new Error("the store is full")) });
   expect(run).rejects.toThrow("the store is full");
   await run.catch(() => undefined);
   expect(processStartTime(Number(readFileSync(join(root, "own"), "utf8")))).toBeNull();
 });
 
-test("what can't be started is an error", async () => {
+test("a program that can't be started is an error", async () => {
   expect(sh("", { command: [join(root, "missing")] })).rejects.toThrow();
   expect(existsSync(join(root, "missing"))).toBe(false);
 });
 
-test("anything printed is a sign of life, on stderr too", async () => {
+test("onOutput is called for stdout and stderr", async () => {
   let signs = 0;
   await sh("echo a >&2; sleep 0.05; printf b", { onOutput: () => (signs += 1) });
   expect(signs).toBe(2);
 });
 
-test("who prints without a pause does not keep a limit from being held", async () => {
+test("a program that prints without a pause can still be stopped", async () => {
   const stop = new AbortController();
   setTimeout(() => stop.abort(), 100);
   const ran = await sh("timeout 10 yes; exit 7", { signal: stop.signal, onLine: async () => {} });

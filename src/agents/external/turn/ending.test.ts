@@ -69,7 +69,7 @@ const rows: [string, Partial<CliEvidence>, TurnStatus, RegExp?][] = [
   ["a budget is told as such", { answer: "half", stopped: { kind: "budget", message: "used up", limit: "tokens" } }, "budget", /used up/],
 ];
 
-describe("an ending", () => {
+describe("judgeEnding", () => {
   for (const [title, seen, status, message] of rows) {
     test(title, () => {
       const end = judgeEnding({ ...quiet, ...seen });
@@ -79,11 +79,11 @@ describe("an ending", () => {
     });
   }
 
-  test("keeps what there is of an answer", () => {
+  test("a failed turn keeps its partial answer", () => {
     expect(judgeEnding({ ...quiet, answer: "half", exitCode: 1 }).answer).toBe("half");
   });
 
-  test("of a failure has a hint that says what to do", () => {
+  test("every failure has a hint", () => {
     for (const [, seen, status] of rows.filter(([, , wanted]) => !["ok", "cancelled", "budget"].includes(wanted)))
       expect({ status, hint: judgeEnding({ ...quiet, ...seen }).error?.hint }).toEqual({ status, hint: expect.any(String) });
   });

@@ -14,7 +14,7 @@ function answerOf(events: CliEvent[]): string | null {
 }
 
 describe("text", () => {
-  test("is shown line by line and is the answer, blank lines and all, without colours", () => {
+  test("text is shown line by line and is the answer, with blank lines and without colours", () => {
     const events = read(textReader(null), "\u001b[32mone\u001b[0m\n\n  two");
     expect(events).toEqual([
       { type: "text.delta", text: "one\n" },
@@ -24,16 +24,16 @@ describe("text", () => {
     ]);
   });
 
-  test("tells the session that it was given, once", () => {
+  test("the chosen session is reported once", () => {
     expect(read(textReader("s-1"), "a\nb").filter((event) => event.type === "session")).toEqual([{ type: "session", id: "s-1" }]);
   });
 
-  test("that is nothing is no answer", () => {
+  test("empty output is no answer", () => {
     expect(textReader("s-1").end()).toEqual([]);
     expect(read(textReader(null), " \n ").some((event) => event.type === "answer")).toBe(false);
   });
 
-  test("of any length keeps its beginning and its end", () => {
+  test("the beginning and the end of a long answer are kept", () => {
     const reader = textReader(null);
     const line = "x".repeat(99_999);
     const deltas = Array.from({ length: 40 }, (_, at) => reader.line(at === 39 ? "the end" : line)).flat();
@@ -62,12 +62,12 @@ describe("JSON", () => {
     expect(answerOf(read(jsonReader(null), text))).toBe(answer);
   });
 
-  test.each([["session_id"], ["thread_id"], ["sessionID"], ["sessionId"]])("tells its session as %s", (key) => {
+  test.each([["session_id"], ["thread_id"], ["sessionID"], ["sessionId"]])("the session is read from %s", (key) => {
     const events = read(jsonReader(null), JSON.stringify({ [key]: "s-1", result: "yes" }));
     expect(events[0]).toEqual({ type: "session", id: "s-1" });
   });
 
-  test("of a session that it was given and does not repeat is of that one", () => {
+  test("the chosen session is used if the output names none", () => {
     expect(read(jsonReader("given"), '{"result":"yes"}')[0]).toEqual({ type: "session", id: "given" });
   });
 
@@ -79,7 +79,7 @@ describe("JSON", () => {
     expect(read(jsonReader(null), text).at(-1)).toEqual({ type: "failed", message });
   });
 
-  test("that is none is garbage, line by line", () => {
+  test("output that is not JSON is garbage", () => {
     expect(read(jsonReader(null), "one\ntwo").map((event) => event.type)).toEqual(["garbage", "garbage"]);
   });
 });
