@@ -44,7 +44,7 @@ export async function measureFrames(blocks: number): Promise<Frames> {
   const streamed: Frame[] = [];
   for (let n = 0; n < pieces; n += 1) streamed.push(await frame({ type: "event", event: delta(n) }));
   const scrolled: Frame[] = [];
-  for (let times = 0; times < 500; times += 1) scrolled.push(await frame({ type: "wheel", by: -3 }));
+  for (let times = 0; times < 500; times += 1) scrolled.push(await frame({ type: "wheel", rows: -3 }));
   return [
     { what: "the first, of a screen without a word", frames: [empty] },
     { what: `each piece of making ${blocks.toLocaleString("en-US")} blocks (no frame; keys are heard after it)`, frames: makings },

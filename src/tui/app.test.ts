@@ -88,7 +88,7 @@ test("a turn of another process is shown live, steered into, and not stopped by 
     mockInput.pressEnter();
     await until(() => scripted.calls.some(({ row }) => row === "turn.steer"));
     mockInput.pressCtrlC();
-    await shows((frame) => frame.includes("another process runs it (pid 4242): Ctrl+C again leaves, :cancel stops it"));
+    await shows((frame) => frame.includes("runs in another process (pid 4242): Ctrl+C again quits, :cancel stops it"));
     mockInput.pressCtrlC();
   });
   expect(scripted.calls).toEqual([{ row: "turn.steer", params: { session: "s-1", text: "style here" } }]);
@@ -150,11 +150,11 @@ test("a hub that is gone is told, looked for and found again, and what happened 
     async ({ mockInput, shows }) => {
       await until(() => scripted.watchers() === 1);
       scripted.lose(new Fault("connection-lost", "the connection was closed"));
-      await shows((frame) => frame.includes("the hub is gone"));
+      await shows((frame) => frame.includes("connection to the hub lost"));
       scripted.stand("s-1", { open: { turn: "t-1", state: "interrupted", pid: null, drafts: [{ key: "text", text: "half an ans" }] } });
       isThere = true;
       await until(() => scripted.watchers() === 1);
-      await shows((frame) => /half an ans[^]*interrupted: Enter goes on with it/.test(frame));
+      await shows((frame) => /half an ans[^]*interrupted: Enter continues the turn/.test(frame));
       mockInput.pressEnter();
       await until(() => scripted.calls.length === 1);
       leaveBy(mockInput);
@@ -184,7 +184,7 @@ async function onScreen(
     bindings: {},
     local: {
       history: { entries: [], add: () => {} },
-      unsent: { take: () => null, keep: () => {}, problem: () => null },
+      unsent: { claim: () => null, save: () => {}, problem: () => null },
       readImage: () => ({ mime: "image/png", base64: "" }),
     },
     notify: () => {},

@@ -18,7 +18,7 @@ import { update } from "./model/update.ts";
 /** What the screen itself brings is not asked for. */
 export type ScreenOptions = Omit<
   EffectContext,
-  "pasted" | "files" | "following" | "isLost" | "send" | "redraw" | "quit" | "lendTerminal"
+  "pastedImages" | "files" | "following" | "isHubLost" | "send" | "redraw" | "quit" | "lendTerminal"
 > & {
   color: boolean;
   home: string;
@@ -63,7 +63,7 @@ export async function runScreen(options: ScreenOptions, renderer: CliRenderer): 
   const size = () => ({ columns: renderer.width, rows: renderer.height });
   let state = firstState({
     size: size(),
-    places: { project: options.project, home: options.home },
+    pathPrefixes: { project: options.project, home: options.home },
     bindings: options.bindings,
     isPlanning: options.turn.policy.name === "plan",
     net: options.turn.policy.net,
@@ -72,18 +72,18 @@ export async function runScreen(options: ScreenOptions, renderer: CliRenderer): 
   const surface = options.surface({
     state: () => state,
     color: options.color,
-    onWheel: (by) => send({ type: "wheel", by }),
+    onWheel: (by) => send({ type: "wheel", rows: by }),
     onImages: send,
   });
-  const kept = createDraftSaver(options.local.unsent, (text) => send({ type: "told", text, isError: true }));
+  const kept = createDraftSaver(options.local.unsent, (text) => send({ type: "notice", text, isError: true }));
   const stop = () => (kept.finish(), options.suspend()); // no timer runs while it stands still
   const aside = createSuspender({ renderer, surface, stop, onFault: over.reject });
   const doing: EffectContext = {
     ...options,
-    pasted: new Map(),
-    files: { isAsking: false, query: null },
+    pastedImages: new Map(),
+    files: { isSearching: false, nextQuery: null },
     following: null,
-    isLost: false,
+    isHubLost: false,
     send,
     quit: over.resolve,
     ...aside,
@@ -95,7 +95,7 @@ export async function runScreen(options: ScreenOptions, renderer: CliRenderer): 
     try {
       const next = update(state, message);
       state = next.state;
-      kept.note(state);
+      kept.onState(state);
       surface.draw();
       if (titleOf(state) !== title) options.setTitle((title = titleOf(state)));
       for (const effect of next.effects) void runEffect(doing, effect);
@@ -106,7 +106,7 @@ export async function runScreen(options: ScreenOptions, renderer: CliRenderer): 
 
   renderer.keyInput.on("keypress", (event) => {
     const key = keyOf(event);
-    if (key !== null) send({ type: "key", key, at: performance.now() });
+    if (key !== null) send({ type: "key", key, now: performance.now() });
   });
   renderer.keyInput.on("paste", ({ bytes }) => send({ type: "paste", text: decodePasteBytes(bytes).replace(/\r\n?/g, "\n") }));
   renderer.on("focus", () => send({ type: "in front", isInFront: true }));
@@ -125,7 +125,7 @@ export async function runScreen(options: ScreenOptions, renderer: CliRenderer): 
   } finally {
     kept.finish();
     stopFollowing(doing);
-    doing.isLost = false; // nobody looks for the hub any more
+    doing.isHubLost = false; // nobody looks for the hub any more
     surface.close();
     aside.close();
     process.off("uncaughtException", over.reject);
@@ -134,8 +134,8 @@ export async function runScreen(options: ScreenOptions, renderer: CliRenderer): 
 }
 
 function restoreUnsent(place: UnsentStore, send: (message: UpdateMessage) => void): void {
-  const found = place.take();
+  const found = place.claim();
   const problem = place.problem();
   if (found !== null) send({ type: "unsent", ...found });
-  if (problem !== null) send({ type: "told", text: `what was typed last can't be brought back: ${problem}`, isError: true });
+  if (problem !== null) send({ type: "notice", text: `what was typed last can't be brought back: ${problem}`, isError: true });
 }

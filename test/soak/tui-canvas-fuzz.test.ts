@@ -113,11 +113,11 @@ function messageOf(random: () => number, id: string): UpdateMessage {
   });
   const node = (author: string, part: object) => event({ type: "node.added", node: { id, turn: "t", author, parts: [part], at: 0 } });
   const kinds: [weight: number, make: () => UpdateMessage][] = [
-    [50, () => ({ type: "key", key: keyNamed(one(keys)), at: random() * 1e6 })],
-    [4, () => ({ type: "key", key: keyNamed("space"), at: 0 })],
-    [4, () => ({ type: "tick", at: random() * 2000 })],
+    [50, () => ({ type: "key", key: keyNamed(one(keys)), now: random() * 1e6 })],
+    [4, () => ({ type: "key", key: keyNamed("space"), now: 0 })],
+    [4, () => ({ type: "tick", now: random() * 2000 })],
     [4, () => ({ type: "paste", text: text() })],
-    [3, () => ({ type: "wheel", by: one([-3, 3]) })],
+    [3, () => ({ type: "wheel", rows: one([-3, 3]) })],
     [3, () => ({ type: "resized", size: { columns: 20 + Math.floor(random() * 380), rows: 5 + Math.floor(random() * 95) } })],
     [12, () => event({ type: "text.delta", text: text() })],
     [4, () => event({ type: "thinking.delta", text: text() })],
@@ -128,7 +128,7 @@ function messageOf(random: () => number, id: string): UpdateMessage {
     [2, () => event({ type: "queue.changed", queue: [{ id, text: text() }] })],
     [1, () => event({ type: "ask.opened", ask: { id, question: text(), options: ["red", text()], session: session.id, turn: "t" } })],
     [2, () => event({ type: "ask.closed", ask: { id } })],
-    [2, () => ({ type: "told", text: text() })],
+    [2, () => ({ type: "notice", text: text() })],
   ];
   let at = random() * kinds.reduce((sum, [weight]) => sum + weight, 0);
   return (kinds.find(([weight]) => (at -= weight) < 0) ?? kinds[0]!)[1]();

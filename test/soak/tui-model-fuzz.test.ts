@@ -46,7 +46,7 @@ function nextMessage(pick: Pick, at: number): UpdateMessage {
   const key = (name: string): UpdateMessage => ({
     type: "key",
     key: { name, text: name === "space" ? " " : [...new Intl.Segmenter().segment(name)].length === 1 ? name : "" },
-    at: at * 50,
+    now: at * 50,
   });
   return pick<() => UpdateMessage>([
     () => key(pick(keys)),
@@ -55,8 +55,8 @@ function nextMessage(pick: Pick, at: number): UpdateMessage {
     () => key(pick(Array.from("abcdefghijklmnop:/@!"))),
     () => ({ type: "paste", text: pick(texts) }),
     () => ({ type: "resized", size: { columns: pick([20, 40, 80, 200]), rows: pick([8, 16, 24, 60]) } }),
-    () => ({ type: "wheel", by: pick([-3, 3]) }),
-    () => ({ type: "tick", at: at * 50 }),
+    () => ({ type: "wheel", rows: pick([-3, 3]) }),
+    () => ({ type: "tick", now: at * 50 }),
     () => ({ type: "event", event: told(pick, at) }),
     () => ({ type: "event", event: told(pick, at) }),
   ])();
@@ -91,7 +91,7 @@ function answerTo(effect: Effect | undefined, pick: Pick): UpdateMessage | null 
     case "start":
     case "execute":
       return pick<UpdateMessage>([
-        { type: "begun", session },
+        { type: "session created", session },
         { type: "refused", draft: "prompt" in effect ? (effect.prompt ?? "") : effect.draft, text: pick(texts), hint: null },
       ]);
     case "attach":
@@ -111,10 +111,10 @@ function answerTo(effect: Effect | undefined, pick: Pick): UpdateMessage | null 
     case undefined:
       return null;
     default:
-      return { type: "told", text: pick(texts) };
+      return { type: "notice", text: pick(texts) };
   }
 }
 
 function pressed(state: State, name: string): State {
-  return update(state, { type: "key", key: { name, text: "" }, at: 1e9 }).state;
+  return update(state, { type: "key", key: { name, text: "" }, now: 1e9 }).state;
 }

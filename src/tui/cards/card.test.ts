@@ -138,7 +138,7 @@ test("a sub-session tells who, what, how it stands, what it used and what it doe
     state: "asking",
     spent: zeroSpent,
     current: spent,
-    doing: "first\nnow this\n",
+    lastOutput: "first\nnow this\n",
   };
   expect(textRows(block, 80, "folded")).toEqual(["◆ codex: Look at it", "  asking · i:1.2k o:30 · $0.0100 · now this"]);
   expect(textRows({ ...block, state: "ok" }, 80)).toEqual(["◆ codex: Look", "◆ at it", "  ok · i:1.2k o:30 · $0.0100 · now this"]);
@@ -226,7 +226,7 @@ function more(at: number, text: string): Block[] {
     { id: `tool${at}`, kind: "tool", name: text, input: { command: text, more: text }, output: "", span, result: { text, isError: true } },
     { id: `run${at}`, kind: "tool", name: "bash", input: text, output: text, span, result: null },
     { id: `diff${at}`, kind: "diff", text: `--- ${text.split("\n")[0]}\n+++ y.ts\n@@ -1 +1 @@\n-${text}\n+${text}\n ${text}` },
-    { id: `session${at}`, kind: "session", agent: text, task: text, state: "running", spent, current: spent, doing: text },
+    { id: `session${at}`, kind: "session", agent: text, task: text, state: "running", spent, current: spent, lastOutput: text },
     { id: `error${at}`, kind: "error", text, hint: text },
     { id: `turn${at}`, kind: "turn", text },
   ];

@@ -1,4 +1,4 @@
-// Markdown inside a line: code, emphasis, what is struck out, links and images. A mark without its other half stays text.
+// Markdown inside a line: code, emphasis, strikethrough, links and images. A mark without its counterpart stays text.
 import type { TextStyle, TextRun } from "../../kit/text/ansi.ts";
 import { code, faint } from "../layout/styles.ts";
 
@@ -19,30 +19,30 @@ const marks = new RegExp(
 
 export function inlineRuns(text: string, style: TextStyle): TextRun[] {
   const runs: TextRun[] = [];
-  let from = 0;
-  const push = (piece: string, style: TextStyle) => {
-    if (piece !== "") runs.push({ text: piece, style: style });
+  let offset = 0;
+  const push = (piece: string) => {
+    if (piece !== "") runs.push({ text: piece, style });
   };
-  for (const found of text.matchAll(marks)) {
-    push(text.slice(from, found.index), style);
-    from = found.index + found[0].length;
-    push(found[1] ?? "", style);
-    runs.push(...marked(found.groups ?? {}, style));
+  for (const match of text.matchAll(marks)) {
+    push(text.slice(offset, match.index));
+    offset = match.index + match[0].length;
+    push(match[1] ?? "");
+    runs.push(...runsOfMark(match.groups ?? {}, style));
   }
-  push(text.slice(from), style);
+  push(text.slice(offset));
   return runs;
 }
 
-function marked(found: Record<string, string | undefined>, style: TextStyle): TextRun[] {
-  const strong = found["strong"] ?? found["strongToo"];
-  const emphasis = found["emphasis"] ?? found["emphasisToo"];
-  const { code: quoted, both, struck, label, target, image } = found;
+function runsOfMark(groups: Record<string, string | undefined>, style: TextStyle): TextRun[] {
+  const strong = groups["strong"] ?? groups["strongToo"];
+  const emphasis = groups["emphasis"] ?? groups["emphasisToo"];
+  const { code: quoted, both, struck, label, target, image } = groups;
   if (quoted !== undefined) return [{ text: quoted.replace(/^ (.*\S.*) $/, "$1"), style: { ...style, ...code } }];
   if (both !== undefined) return inlineRuns(both, { ...style, bold: true, italic: true });
   if (strong !== undefined) return inlineRuns(strong, { ...style, bold: true });
   if (emphasis !== undefined) return inlineRuns(emphasis, { ...style, italic: true });
   if (struck !== undefined) return inlineRuns(struck, { ...style, strike: true });
   if (label === undefined || target === undefined) return [];
-  const shown = inlineRuns(image === "!" ? `image: ${label}` : label, { ...style, underline: true });
-  return target === label ? shown : [...shown, { text: ` (${target})`, style: { ...style, ...faint } }];
+  const linkText = inlineRuns(image === "!" ? `image: ${label}` : label, { ...style, underline: true });
+  return target === label ? linkText : [...linkText, { text: ` (${target})`, style: { ...style, ...faint } }];
 }

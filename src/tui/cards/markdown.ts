@@ -1,5 +1,5 @@
-// Markdown as a terminal shows it: headings, lists, quotes, fences, tables, rules. What it does not know stays as it was
-// written; half-written text is shown as far as it goes. A line break is kept: text that streams never jumps.
+// Renders Markdown for a terminal: headings, lists, quotes, fences, tables, rules. Unknown syntax stays as it is written.
+// It renders text that still streams, and keeps every line break, so that streaming text does not jump.
 import type { TextStyle } from "../../kit/text/ansi.ts";
 import { cellsOf } from "../layout/cells.ts";
 import { inlineRuns } from "./inline-markdown.ts";
@@ -12,10 +12,10 @@ import { blanks, wrapRuns, type Row } from "../layout/wrap.ts";
 type Fence = { mark: string; painting: SyntaxState };
 type State = { fence: Fence | null; table: Table | null };
 
-const outside: State = { fence: null, table: null };
+const outsideState: State = { fence: null, table: null };
 
 export const markdown: BlockReader<State> = {
-  start: outside,
+  start: outsideState,
   line: (line, state, columns) =>
     state.fence !== null
       ? fencedLine(line, state.fence, columns)
@@ -33,13 +33,13 @@ function openLine(line: string, columns: number): { strips: Strip[]; state: Stat
     return { strips: [strip(() => edge(`╭─ ${name}`.trimEnd(), columns))], state: { fence: { mark, painting }, table: null } };
   }
   if (isTableLine(line)) return { strips: [], state: { fence: null, table: { lines: [line], shape: null } } };
-  return { strips: [strip(() => lineRows(line, columns))], state: outside };
+  return { strips: [strip(() => lineRows(line, columns))], state: outsideState };
 }
 
 function fencedLine(line: string, { mark, painting }: Fence, columns: number): { strips: Strip[]; state: State } {
   const closing = line.trim();
   if (closing.startsWith(mark) && closing === mark.charAt(0).repeat(closing.length))
-    return { strips: [strip(() => edge("╰─", columns))], state: outside };
+    return { strips: [strip(() => edge("╰─", columns))], state: outsideState };
   const painted = colorLine(line, painting);
   const bar = { text: "│ ", style: faint };
   const rows = strip(() => wrapRuns([bar, ...painted.runs], columns, bar));
@@ -55,30 +55,33 @@ function tableLine(line: string, table: Table, columns: number): { strips: Strip
     const next = openLine(line, columns);
     return { strips: [...tableStrips(table, columns), ...next.strips], state: next.state };
   }
-  const grown = { ...table, lines: [...table.lines, line] };
-  if (grown.lines.length < maxTableRows) return { strips: [], state: { fence: null, table: grown } };
-  const read = readTable(grown, columns);
-  return { strips: tableStrips(grown, columns), state: read === null ? outside : { fence: null, table: { lines: [], shape: read.shape } } };
+  const extended = { ...table, lines: [...table.lines, line] };
+  if (extended.lines.length < maxTableRows) return { strips: [], state: { fence: null, table: extended } };
+  const read = readTable(extended, columns);
+  return {
+    strips: tableStrips(extended, columns),
+    state: read === null ? outsideState : { fence: null, table: { lines: [], shape: read.shape } },
+  };
 }
 
-/** Lines with bars that make no table are lines. */
+/** The strips of a table. Lines with bars that are no table are rendered as text. */
 function tableStrips(table: Table, columns: number): Strip[] {
   const read = readTable(table, columns);
   return read === null ? table.lines.map((line) => strip(() => lineRows(line, columns))) : [tableStrip(read)];
 }
 
 function lineRows(line: string, columns: number): Row[] {
-  const prose = Math.min(columns, proseColumns);
+  const width = Math.min(columns, proseColumns);
   const title = /^ {0,3}(#{1,6})\s+(.*?)(?:\s#+)?\s*$/.exec(line);
   if (title !== null) {
     const [, level = "", text = ""] = title;
-    return wrapRuns(inlineRuns(text, level.length === 1 ? { ...heading, underline: true } : heading), prose);
+    return wrapRuns(inlineRuns(text, level.length === 1 ? { ...heading, underline: true } : heading), width);
   }
-  if (/^ {0,3}([-*_])(\s*\1){2,}\s*$/.test(line)) return [[{ text: "─".repeat(prose), style: faint }]];
-  return textRows(line, prose, {});
+  if (/^ {0,3}([-*_])(\s*\1){2,}\s*$/.test(line)) return [[{ text: "─".repeat(width), style: faint }]];
+  return textRows(line, width, {});
 }
 
-/** A quote, an item of a list, or neither; a quote may hold either, and an item a box to be ticked. */
+/** Rows of a quote, a list item (perhaps with a checkbox) or plain text. A quote may contain the others. */
 function textRows(line: string, columns: number, style: TextStyle): Row[] {
   const quote = /^\s{0,3}>\s?(.*)$/.exec(line);
   if (quote !== null && columns > 8) {

@@ -1,5 +1,5 @@
-// A block in strips: parts of it that are laid out by themselves, a line of its text or a table, and only when someone
-// looks. Text that grows keeps the strips of all that is finished in it; only its last line is read again.
+// Splits a text into strips: parts (a line, a table) that are laid out separately, and only when they become visible.
+// A growing text keeps the strips of its finished lines; only its last line is read again.
 import { stripAnsi, type TextStyle, type TextRun } from "../../kit/text/ansi.ts";
 import { clusterStart } from "../../kit/text/cut-text.ts";
 import { cellsOf } from "../layout/cells.ts";
@@ -7,67 +7,66 @@ import { wrapRuns, type Row } from "../layout/wrap.ts";
 
 export type Strip = () => readonly Row[];
 
-/** How a kind of text is read, line by line; `State` is what a line needs to know of those before it. */
+/** Reads a kind of text line by line. `State` is what a line needs from the lines before it. */
 export type BlockReader<State> = {
   start: State;
   line: (line: string, state: State, columns: number) => { strips: Strip[]; state: State };
-  /** What is still held when the text ends. */
+  /** Strips for lines that `line` has held back until the text ended. */
   end?: (state: State, columns: number) => Strip[];
 };
 
-/** The lines of a text that are finished, and what was made of them. */
+/** The finished lines of a text, and their strips. */
 type ReadProgress = { read: string; columns: number; strips: Strip[]; state: unknown };
 
-/** Of the last text that each reader read: text grows in one place at a time. */
-
+/** The progress of the latest text of each reader. Only one text grows at a time. */
 const latest = new WeakMap<object, ReadProgress>();
 
 export function stripsOf<State>(reader: BlockReader<State>, text: string, columns: number): readonly Strip[] {
-  const known = latest.get(reader);
-  const goesOn = known !== undefined && known.columns === columns && text.startsWith(known.read);
-  const reading: ReadProgress = goesOn ? { ...known } : { read: "", columns, strips: [], state: reader.start };
-  let at = reading.read.length;
-  for (let end = endOfLine(text, at); end !== null; end = endOfLine(text, at)) {
-    const read = reader.line(plainLine(text.slice(at, end)), reading.state as State, columns);
-    // Those who were given the strips before this have them in arrays of their own.
-    reading.strips.push(...read.strips);
-    reading.state = read.state;
-    at = text[end] === "\n" ? end + 1 : end;
+  const previous = latest.get(reader);
+  const isContinued = previous !== undefined && previous.columns === columns && text.startsWith(previous.read);
+  const progress: ReadProgress = isContinued ? { ...previous } : { read: "", columns, strips: [], state: reader.start };
+  let offset = progress.read.length;
+  for (let end = endOfLine(text, offset); end !== null; end = endOfLine(text, offset)) {
+    const read = reader.line(plainLine(text.slice(offset, end)), progress.state as State, columns);
+    // Earlier callers got copies of this array, so it may grow.
+    progress.strips.push(...read.strips);
+    progress.state = read.state;
+    offset = text[end] === "\n" ? end + 1 : end;
   }
-  latest.set(reader, { ...reading, read: text.slice(0, at) });
-  const last = reader.line(plainLine(text.slice(at)), reading.state as State, columns);
-  return [...reading.strips, ...last.strips, ...(reader.end?.(last.state, columns) ?? [])];
+  latest.set(reader, { ...progress, read: text.slice(0, offset) });
+  const last = reader.line(plainLine(text.slice(offset)), progress.state as State, columns);
+  return [...progress.strips, ...last.strips, ...(reader.end?.(last.state, columns) ?? [])];
 }
 
-const longestLine = 2000;
+const maxLineChars = 2000;
 
-/** Where the line ends that begins at `from`, or a piece of it that is long enough; null while it may go on. */
-function endOfLine(text: string, from: number): number | null {
-  const next = text.slice(from, from + longestLine + 1);
+/** The end of the line that starts at `start`, or of its first piece if it is very long. Null while the line may grow. */
+function endOfLine(text: string, start: number): number | null {
+  const next = text.slice(start, start + maxLineChars + 1);
   const end = next.indexOf("\n");
-  if (end >= 0) return from + end;
-  if (next.length <= longestLine) return null;
+  if (end >= 0) return start + end;
+  if (next.length <= maxLineChars) return null;
   const blank = next.lastIndexOf(" ");
-  return blank > longestLine / 2 ? from + blank + 1 : clusterStart(text, from + longestLine);
+  return blank > maxLineChars / 2 ? start + blank + 1 : clusterStart(text, start + maxLineChars);
 }
 
 function plainLine(line: string): string {
   return /^[\x20-\x7e]*$/.test(line) ? line : stripAnsi(line);
 }
 
-/** Laid out once, when it is first looked at. */
+/** A strip that is laid out once, when it is first visible. */
 export function strip(layOut: () => readonly Row[]): Strip {
   let rows: readonly Row[] | null = null;
   return () => (rows ??= layOut());
 }
 
-/** Text of one look behind a mark on every row. */
-export function prefixedText(mark: TextRun, style: TextStyle, most = Number.POSITIVE_INFINITY): BlockReader<null> {
+/** A reader for text in one style, with a mark before every row. */
+export function prefixedText(mark: TextRun, style: TextStyle, maxColumns = Number.POSITIVE_INFINITY): BlockReader<null> {
   const markCells = cellsOf(mark.text);
   const rows = (text: string, columns: number): Row[] => {
-    const room = Math.min(columns, most) - markCells;
-    // Where there is no room for both, the text is what matters.
-    return room < 2 ? wrapRuns([{ text, style: style }], columns) : wrapRuns([{ text, style: style }], room).map((row) => [mark, ...row]);
+    const width = Math.min(columns, maxColumns) - markCells;
+    // Without space for both, only the text is shown.
+    return width < 2 ? wrapRuns([{ text, style }], columns) : wrapRuns([{ text, style }], width).map((row) => [mark, ...row]);
   };
   return { start: null, line: (text, state, columns) => ({ strips: [strip(() => rows(text, columns))], state }) };
 }

@@ -1,17 +1,17 @@
-// The colours of code: comments, strings, numbers and words of a language, from one table. A line is painted by itself,
-// knowing only whether a comment or a string is still open from the line before.
+// Highlights code: comments, strings, numbers and keywords, from one table of languages. Each line is coloured alone; the
+// only state is a comment or string that is still open from the line before.
 import type { TextStyle, TextRun } from "../../kit/text/ansi.ts";
 import { bad, code, faint, good, marker } from "../layout/styles.ts";
 
 type Language = {
   names: string;
   words: string;
-  /** What a comment to the end of the line begins with. */
+  /** Start of a comment that ends with the line. */
   comment?: string;
-  /** What lasts over lines: how it begins, how it ends, how it looks. */
+  /** Comments and strings of several lines: start, end, style. */
   spans?: readonly (readonly [begin: string, end: string, style: TextStyle])[];
   quotes?: string;
-  /** More of a language's own, where a word is not one: tags, keys. */
+  /** Other highlighted tokens of the language: tags, keys, variables. */
   also?: RegExp;
 };
 
@@ -94,22 +94,22 @@ const languages: readonly Language[] = [
   },
 ];
 
-/** What has been found out so far: the language, and what a line leaves open for the next. */
-export type SyntaxState = { language: Painter | null; until: { end: string; style: TextStyle } | null };
-type Painter = "diff" | { tokens: RegExp; words: ReadonlySet<string>; spans: NonNullable<Language["spans"]>; isCaseless: boolean };
+/** The language, and the comment or string that is open at the end of the line. */
+export type SyntaxState = { language: Highlighter | null; until: { end: string; style: TextStyle } | null };
+type Highlighter = "diff" | { tokens: RegExp; words: ReadonlySet<string>; spans: NonNullable<Language["spans"]>; isCaseless: boolean };
 
-const painters = new Map<string, Painter>([
+const highlighters = new Map<string, Highlighter>([
   ["diff", "diff"],
   ["patch", "diff"],
 ]);
 for (const language of languages) {
-  const painter = painterOf(language);
-  for (const name of language.names.split(" ")) painters.set(name, painter);
+  const highlighter = createHighlighter(language);
+  for (const name of language.names.split(" ")) highlighters.set(name, highlighter);
 }
 
-/** By the word behind a fence, or by how a file's name ends. Null: no colours. */
-export function findLanguage(name: string): Painter | null {
-  return painters.get(name.toLowerCase().replace(/^[{.]+|[,}:].*$/g, "")) ?? null;
+/** Finds a language by the word after a fence, or by a file extension. Null if unknown: no colours. */
+export function findLanguage(name: string): Highlighter | null {
+  return highlighters.get(name.toLowerCase().replace(/^[{.]+|[,}:].*$/g, "")) ?? null;
 }
 
 export function colorLine(line: string, painting: SyntaxState): { runs: TextRun[]; painting: SyntaxState } {
@@ -118,27 +118,27 @@ export function colorLine(line: string, painting: SyntaxState): { runs: TextRun[
   if (language === "diff") return { runs: [{ text: line, style: diffLineStyle(line) }], painting };
   const runs: TextRun[] = [];
   let { until } = painting;
-  let at = 0;
+  let offset = 0;
   const push = (end: number, style: TextStyle) => {
-    if (end > at) runs.push({ text: line.slice(at, end), style: style });
-    at = end;
+    if (end > offset) runs.push({ text: line.slice(offset, end), style });
+    offset = end;
   };
-  while (at < line.length) {
+  while (offset < line.length) {
     if (until !== null) {
-      const end = line.indexOf(until.end, at);
+      const end = line.indexOf(until.end, offset);
       push(end < 0 ? line.length : end + until.end.length, until.style);
       if (end >= 0) until = null;
       continue;
     }
-    language.tokens.lastIndex = at;
-    const found = language.tokens.exec(line);
-    if (found === null) break;
-    push(found.index, plain);
-    const span = found.groups?.["span"];
-    if (span === undefined) push(found.index + found[0].length, lookOf(found.groups ?? {}, language));
+    language.tokens.lastIndex = offset;
+    const match = language.tokens.exec(line);
+    if (match === null) break;
+    push(match.index, plain);
+    const span = match.groups?.["span"];
+    if (span === undefined) push(match.index + match[0].length, tokenStyle(match.groups ?? {}, language));
     else {
       const [, end = "", style = plain] = language.spans.find(([begin]) => begin === span) ?? [];
-      push(found.index + span.length, style);
+      push(match.index + span.length, style);
       until = { end, style };
     }
   }
@@ -153,16 +153,16 @@ export function diffLineStyle(line: string): TextStyle {
 
 const plain: TextStyle = {};
 
-function lookOf(found: Record<string, string | undefined>, { words, isCaseless }: Exclude<Painter, "diff">): TextStyle {
-  if (found["comment"] !== undefined) return faint;
-  if (found["quoted"] !== undefined) return good;
-  if (found["also"] !== undefined) return code;
-  if (found["number"] !== undefined) return code;
-  const word = found["word"] ?? "";
+function tokenStyle(groups: Record<string, string | undefined>, { words, isCaseless }: Exclude<Highlighter, "diff">): TextStyle {
+  if (groups["comment"] !== undefined) return faint;
+  if (groups["quoted"] !== undefined) return good;
+  if (groups["also"] !== undefined) return code;
+  if (groups["number"] !== undefined) return code;
+  const word = groups["word"] ?? "";
   return words.has(isCaseless ? word.toLowerCase() : word) ? marker : plain;
 }
 
-function painterOf({ names, words, comment, spans = [], quotes = "", also }: Language): Painter {
+function createHighlighter({ names, words, comment, spans = [], quotes = "", also }: Language): Highlighter {
   const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\/]/g, String.raw`\$&`);
   const parts = [
     ...(spans.length === 0 ? [] : [`(?<span>${spans.map(([begin]) => escaped(begin)).join("|")})`]),

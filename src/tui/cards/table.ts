@@ -1,4 +1,4 @@
-// A table of Markdown in columns that fit: the widest give way first, and what does not fit in a cell is wrapped in it.
+// Renders a Markdown table in columns that fit: the widest columns shrink first, and long cells are wrapped.
 import type { TextRun } from "../../kit/text/ansi.ts";
 import { cellsOf, printableText } from "../layout/cells.ts";
 import { inlineRuns } from "./inline-markdown.ts";
@@ -8,11 +8,11 @@ import { blanks, wrapRuns, type Row } from "../layout/wrap.ts";
 
 type Align = "left" | "right" | "center";
 export type Shape = { widths: number[]; aligns: Align[] };
-/** Lines that may be a table; with a shape they go on with one that has begun. */
+/** Lines that may be a table. With a shape they continue a table whose first rows are already rendered. */
 export type Table = { lines: readonly string[]; shape: Shape | null };
 type ReadTable = { shape: Shape; head: TextRun[][] | null; body: TextRun[][][] };
 
-/** So many are laid out together; the rows after them keep the columns that these have made. */
+/** Rows that are laid out together. Later rows keep their column widths. */
 export const maxTableRows = 50;
 
 const between = " │ ";
@@ -21,7 +21,7 @@ export function isTableLine(line: string): boolean {
   return /^\s*\|.*\S/.test(line);
 }
 
-/** Null when these lines are no table, or there is no room for one. */
+/** Null if the lines are no table, or the screen is too narrow for it. */
 export function readTable({ lines, shape }: Table, columns: number): ReadTable | null {
   if (shape !== null) return { shape, head: null, body: lines.map((line) => cellsIn(line, shape.widths.length)) };
   const [first = "", rule = "", ...rest] = lines;
@@ -29,10 +29,10 @@ export function readTable({ lines, shape }: Table, columns: number): ReadTable |
   const aligns = splitCells(rule).map(alignOf);
   const head = cellsIn(first, aligns.length);
   const body = rest.map((line) => cellsIn(line, aligns.length));
-  const natural = aligns.map((_, at) => Math.max(1, ...[head, ...body].map((cells) => widthOf(cells[at] ?? []))));
-  const room = columns - between.length * (aligns.length - 1);
-  if (room < aligns.length * 3) return null;
-  return { shape: { aligns, widths: narrowed(natural, room) }, head, body };
+  const natural = aligns.map((_, index) => Math.max(1, ...[head, ...body].map((cells) => widthOf(cells[index] ?? []))));
+  const availableWidth = columns - between.length * (aligns.length - 1);
+  if (availableWidth < aligns.length * 3) return null;
+  return { shape: { aligns, widths: narrowWidths(natural, availableWidth) }, head, body };
 }
 
 export function tableStrip({ shape, head, body }: ReadTable): Strip {
@@ -44,23 +44,23 @@ export function tableStrip({ shape, head, body }: ReadTable): Strip {
 }
 
 function tableRow(cells: readonly TextRun[][], { widths, aligns }: Shape): Row[] {
-  const wrapped = widths.map((width, at) => wrapRuns(cells[at] ?? [], width));
+  const wrapped = widths.map((width, index) => wrapRuns(cells[index] ?? [], width));
   const height = Math.max(...wrapped.map((rows) => rows.length));
   return Array.from({ length: height }, (_, row) =>
-    widths.flatMap((width, at): TextRun[] => {
-      const text = wrapped[at]?.[row] ?? [];
+    widths.flatMap((width, index): TextRun[] => {
+      const text = wrapped[index]?.[row] ?? [];
       const free = Math.max(0, width - widthOf(text));
-      const before = aligns[at] === "right" ? free : aligns[at] === "center" ? Math.floor(free / 2) : 0;
+      const before = aligns[index] === "right" ? free : aligns[index] === "center" ? Math.floor(free / 2) : 0;
       const padded = [blanks(before), ...text, blanks(free - before)];
-      return at === 0 ? padded : [{ text: between, style: faint }, ...padded];
+      return index === 0 ? padded : [{ text: between, style: faint }, ...padded];
     }),
   );
 }
 
-/** The widest columns lose what is too much. */
-function narrowed(widths: number[], room: number): number[] {
+/** Shrinks the widest columns until all fit. */
+function narrowWidths(widths: number[], availableWidth: number): number[] {
   const next = [...widths];
-  for (let over = next.reduce((sum, width) => sum + width, 0) - room; over > 0; over -= 1) {
+  for (let excess = next.reduce((sum, width) => sum + width, 0) - availableWidth; excess > 0; excess -= 1) {
     const widest = next.indexOf(Math.max(...next));
     next[widest] = (next[widest] ?? 1) - 1;
   }
@@ -69,10 +69,10 @@ function narrowed(widths: number[], room: number): number[] {
 
 function cellsIn(line: string, count: number): TextRun[][] {
   const cells = splitCells(line).map((cell) => inlineRuns(cell, {}));
-  return Array.from({ length: count }, (_, at) => cells[at] ?? []);
+  return Array.from({ length: count }, (_, index) => cells[index] ?? []);
 }
 
-/** Bars in code or behind a backslash part nothing. */
+/** Bars in code or after a backslash do not separate cells. */
 function splitCells(line: string): string[] {
   const inner = line.trim().replace(/^\|/, "").replace(/\|$/, "");
   const cells = inner.match(/(?:\\.|`[^`]*`|[^|])+|(?<=\|)(?=\|)|^(?=\|)/g) ?? [];

@@ -1,16 +1,17 @@
-// A call of a tool: `> tool(args) -- result` on a line; while it runs the last rows of what it prints stand below, and
-// open it shows all that it was given and gave.
+// Renders a tool call: `> tool(args) -- result` on a line. While it runs, the last rows of its output are below.
+// An open call shows its whole input and output.
 import type { TextStyle } from "../../kit/text/ansi.ts";
 import { formatDuration } from "../../kit/text/duration.ts";
 import { oneLine } from "../../kit/text/cut-text.ts";
+import { mainArgument } from "../../protocol/tree/node.ts";
 import type { ToolBlock } from "../model/blocks.ts";
 import { bad, busy, faint, good } from "../layout/styles.ts";
 import { prefixedText, strip, stripsOf, type Strip } from "./strips.ts";
 import { fit, oneRow, shortText } from "../layout/wrap.ts";
 
-const given = prefixedText({ text: "  ", style: {} }, faint);
-const gave = prefixedText({ text: "  │ ", style: faint }, {});
-const gaveError = prefixedText({ text: "  │ ", style: faint }, bad);
+const inputReader = prefixedText({ text: "  ", style: {} }, faint);
+const outputReader = prefixedText({ text: "  │ ", style: faint }, {});
+const errorReader = prefixedText({ text: "  │ ", style: faint }, bad);
 const tailRows = 5;
 
 export function toolStrips(block: ToolBlock, columns: number, isOpen: boolean): readonly Strip[] {
@@ -19,14 +20,14 @@ export function toolStrips(block: ToolBlock, columns: number, isOpen: boolean): 
   const took = span.tookMs !== null && span.tookMs >= 1000 ? ` · ${formatDuration(span.tookMs)}` : "";
   const name = oneLine(block.name, 60);
   const ending = result === null ? "…" : endingOf(result);
-  const room = columns - name.length - took.length - 4;
+  const width = columns - name.length - took.length - 4;
   const head = strip(() => {
-    const argument = fit(mainArgument(input), isOpen ? room : Math.max(8, Math.floor((room - 4) * 0.6)));
-    const rest = isOpen ? "" : ` -- ${fit(ending, Math.max(1, room - 4 - Bun.stringWidth(argument)))}`;
-    const told = { text: rest, style: result?.isError === true ? bad : faint };
+    const argument = fit(argumentText(input), isOpen ? width : Math.max(8, Math.floor((width - 4) * 0.6)));
+    const summary = isOpen ? "" : ` -- ${fit(ending, Math.max(1, width - 4 - Bun.stringWidth(argument)))}`;
+    const resultRun = { text: summary, style: result?.isError === true ? bad : faint };
     return [
       oneRow(
-        [{ text: `${isOpen ? "v" : ">"} ${name}`, style: style }, { text: `(${argument})`, style: {} }, told, { text: took, style: faint }],
+        [{ text: `${isOpen ? "v" : ">"} ${name}`, style }, { text: `(${argument})`, style: {} }, resultRun, { text: took, style: faint }],
         columns,
       ),
     ];
@@ -35,41 +36,37 @@ export function toolStrips(block: ToolBlock, columns: number, isOpen: boolean): 
   const body = result === null ? output : result.text;
   return [
     head,
-    ...(isAllOf(input, fit(mainArgument(input), room)) ? [] : stripsOf(given, inputText(input), columns)),
-    ...(body.trim() === "" ? [] : stripsOf(result?.isError === true ? gaveError : gave, body.trimEnd(), columns)),
+    ...(showsWholeInput(input, fit(argumentText(input), width)) ? [] : stripsOf(inputReader, inputText(input), columns)),
+    ...(body.trim() === "" ? [] : stripsOf(result?.isError === true ? errorReader : outputReader, body.trimEnd(), columns)),
   ];
 }
 
 function tailStrip(output: string, columns: number): Strip {
   return strip(() =>
-    stripsOf(gave, output.trim(), columns)
+    stripsOf(outputReader, output.trim(), columns)
       .slice(-tailRows)
-      .flatMap((each) => each())
+      .flatMap((part) => part())
       .slice(-tailRows),
   );
 }
 
-/** Why it failed stands at the end of what it gave. */
+/** The result on one line. Of an error its last line comes first, because it has the reason. */
 function endingOf({ text, isError }: { text: string; isError: boolean }): string {
-  const whole = shortText(text) || "(nothing)";
+  const beginning = shortText(text) || "(no output)";
   const trimmed = text.trim();
   const last = shortText(trimmed, "last line");
-  if (!isError || !trimmed.includes("\n") || last.length > 100) return whole;
+  if (!isError || !trimmed.includes("\n") || last.length > 100) return beginning;
   return `${last}: ${shortText(trimmed.slice(0, trimmed.lastIndexOf("\n")))}`;
 }
 
-/** What a call is mostly about, on one line. */
-export function mainArgument(input: ToolBlock["input"]): string {
-  if (typeof input === "string") return shortText(input);
-  const main = input["command"] ?? input["path"] ?? input["task"] ?? input["question"];
-  if (typeof main === "string") return shortText(main);
-  return Object.keys(input).length === 0 ? "" : shortText(JSON.stringify(input));
+function argumentText(input: ToolBlock["input"]): string {
+  return shortText(typeof input === "string" ? input : mainArgument(input));
 }
 
-/** Whether the head has shown all that it was given. */
-function isAllOf(input: ToolBlock["input"], shown: string): boolean {
+/** Whether the head of the card already shows the whole input. */
+function showsWholeInput(input: ToolBlock["input"], argument: string): boolean {
   const values = typeof input === "string" ? [input] : Object.values(input);
-  return values.length === 0 || (values.length === 1 && values[0] === shown);
+  return values.length === 0 || (values.length === 1 && values[0] === argument);
 }
 
 function inputText(input: ToolBlock["input"]): string {

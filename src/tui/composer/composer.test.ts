@@ -36,7 +36,7 @@ describe("history", () => {
     const found = press(state, "ctrl+r", "l", "i", "n");
     expect(textOf(found.state)).toContain("two lines");
     expect(press(found.state, "enter").state.draft.text).toBe("two\nlines");
-    expect(press(fresh, "ctrl+r").state.notice?.text).toBe("nothing was sent yet in this project");
+    expect(press(fresh, "ctrl+r").state.notice?.text).toBe("no messages sent in this project yet");
   });
 });
 
@@ -99,7 +99,7 @@ describe("completion", () => {
   test("of a file is asked for with every letter, and only the answer to the latest is shown", () => {
     const typed = press(fresh, "s", "e", "e", "space", "@", "a", "p");
     expect(typed.effects).toEqual(["", "a", "ap"].map((query) => ({ type: "find files", query })));
-    expect(textOf(typed.state)).toContain("looking…");
+    expect(textOf(typed.state)).toContain("searching…");
     const late = apply(typed.state, { type: "found files", query: "a", files: ["a.ts"], problem: null });
     expect(late).toBe(typed.state);
     const found = apply(typed.state, { type: "found files", query: "ap", files: ["src/app.ts", "a pie.ts"], problem: null });
@@ -118,7 +118,7 @@ describe("completion", () => {
   });
   test("of a command begins with a slash and runs it by Enter", () => {
     const typed = press(fresh, "/", "q", "u");
-    expect(textOf(typed.state)).toMatch(/\/quit +leave; the session stays/);
+    expect(textOf(typed.state)).toMatch(/\/quit +quit; the session stays/);
     expect(press(typed.state, "enter")).toMatchObject({ state: { draft: { text: "" } }, effects: [{ type: "quit" }] });
     expect(press(typed.state, "tab").state.draft.text).toBe("/quit ");
   });
@@ -132,7 +132,7 @@ describe("a message that begins with", () => {
     const near = press(fresh, ..."/modle x".split(""), "enter");
     expect([near.effects, near.state.notice?.text, near.state.draft.text]).toEqual([
       [],
-      "no command /modle; did you mean /model? With a space before it, it is sent",
+      "no command /modle; did you mean /model? A space before it sends it as text",
       "/modle x",
     ]);
     expect(press(fresh, ..."/xylophone".split(""), "enter").effects[0]).toMatchObject({ type: "start", prompt: "/xylophone" });
@@ -141,7 +141,7 @@ describe("a message that begins with", () => {
     expect(press(fresh, ..."!ls -l".split(""), "enter").effects[0]).toEqual({ type: "execute", command: "ls -l", draft: "!ls -l" });
     const running = press({ ...fresh, session, activity: "writing" }, "!", "l", "s", "enter");
     expect([running.effects, running.state.draft.text]).toEqual([[], "!ls"]);
-    expect(textOf(running.state)).toContain("── a turn runs: the command waits here, Enter again after it; Ctrl+C stops it ");
+    expect(textOf(running.state)).toContain("── a turn is running: press Enter again when it has ended; Ctrl+C stops it ");
     expect(press({ ...running.state, activity: null }, "enter").effects[0]).toMatchObject({ type: "execute", command: "ls" });
   });
 });
@@ -171,7 +171,7 @@ describe("a message that waits", () => {
   });
   test("is told when the agent has it already", () => {
     const late = apply(running, { type: "taken back", input: "q1", text: null });
-    expect([late.draft.text, late.notice?.text]).toEqual(["", "the agent has that message already"]);
+    expect([late.draft.text, late.notice?.text]).toEqual(["", "the agent already has that message"]);
   });
 });
 
@@ -190,7 +190,7 @@ function press(state: State, ...keys: string[]): { state: State; effects: Effect
   return keys.reduce<{ state: State; effects: Effect[] }>(
     (before, name) => {
       const text = name === "space" || name === " " ? " " : name.length === 1 ? name : "";
-      const next = update(before.state, { type: "key", key: { name: name === " " ? "space" : name, text }, at: 0 });
+      const next = update(before.state, { type: "key", key: { name: name === " " ? "space" : name, text }, now: 0 });
       return { state: next.state, effects: [...before.effects, ...next.effects] };
     },
     { state, effects: [] },

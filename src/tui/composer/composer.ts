@@ -1,49 +1,48 @@
-// What belongs to the message being typed besides its text: what it was before, what was sent before it, what its
-// labels stand for, and what could complete the word at the cursor.
+// The state of the composer besides its text: undo steps, history, chips and the completion menu. Pure.
 import type { EditLine, RecallableLine } from "../../kit/text/line-edit.ts";
 import type { Chip } from "./chips.ts";
 
 export type Composer = {
-  /** The draft before each change, the latest last. */
+  /** Drafts before each change, the latest last. */
   undo: readonly EditLine[];
-  /** What was sent in this project, the latest last. */
+  /** Messages sent in this project, the latest last. */
   history: readonly string[];
-  /** Which of it stands in the draft, and what was typed before it was called up. */
+  /** The history entry in the draft, and the text typed before it. */
   recalled: RecallableLine["recalled"];
   chips: readonly Chip[];
   menu: Menu | null;
-  /** The latest message as it was typed: it comes back when it is not taken. */
+  /** The latest message as it was typed. It is restored if the message is refused. */
   sent: { draft: EditLine; chips: readonly Chip[] } | null;
 };
 
 export type Menu = {
   kind: "file" | "command";
-  /** Where the word begins that is completed, and what of it is typed. */
+  /** Offset of the word to complete, and the typed part of it. */
   start: number;
   query: string;
-  /** Null while they are looked up for the first time. */
+  /** Null during the first search. */
   choices: readonly Choice[] | null;
-  /** Why there are none. */
+  /** The reason for an empty list. */
   problem: string | null;
-  at: number;
-  /** Closed by Esc, until another word is begun. */
-  isShut: boolean;
+  index: number;
+  /** Closed by Esc until another word starts. */
+  isClosed: boolean;
 };
 
-/** What takes the place of the word, and a word about it. */
+/** The replacement of the word, and its description. */
 export type Choice = { text: string; detail: string };
 
 export const emptyComposer: Composer = { undo: [], history: [], recalled: null, chips: [], menu: null, sent: null };
 
-const mostUndo = 200;
+const maxUndo = 200;
 
-/** A change can be taken back; letters of one word go together. */
+/** Adds an undo step. The letters of one word are one step. */
 export function withUndo(composer: Composer, before: EditLine, after: EditLine): Composer {
   if (after.text === before.text) return composer;
   const added = after.text.length - before.text.length;
   const letter = added === 1 ? after.text[before.cursor] : undefined;
   const isSameWord = letter !== undefined && /\S/.test(letter) && /\S/.test(before.text[before.cursor - 1] ?? " ");
-  return isSameWord && composer.undo.length > 0 ? composer : { ...composer, undo: [...composer.undo, before].slice(-mostUndo) };
+  return isSameWord && composer.undo.length > 0 ? composer : { ...composer, undo: [...composer.undo, before].slice(-maxUndo) };
 }
 
 export function undo(composer: Composer): { composer: Composer; draft: EditLine } | null {
@@ -51,9 +50,9 @@ export function undo(composer: Composer): { composer: Composer; draft: EditLine 
   return draft === undefined ? null : { composer: { ...composer, undo: composer.undo.slice(0, -1), recalled: null }, draft };
 }
 
-const mostHistory = 1000;
+const maxHistory = 1000;
 
 export function addToHistory(composer: Composer, text: string): Composer {
-  const history = composer.history.at(-1) === text ? composer.history : [...composer.history, text].slice(-mostHistory);
+  const history = composer.history.at(-1) === text ? composer.history : [...composer.history, text].slice(-maxHistory);
   return { ...composer, history, recalled: null };
 }

@@ -1,26 +1,26 @@
-// What could complete the word at the cursor: files after `@`, commands after a `/` at the start. Commands are known at
-// once, files are looked for meanwhile.
+// The completion menu for the word at the cursor: files after `@`, commands after `/` at the start of the message.
+// Commands are listed at once; files arrive later with a message.
 import type { EditLine } from "../../kit/text/line-edit.ts";
 import { screenCommands } from "../keys/commands.ts";
 import { drawBox, selectedStyle, windowAround, type OverlayView } from "../overlays/box.ts";
 import { step, type Key, type State, type UpdateResult } from "../model/state.ts";
 import type { Choice, Menu } from "./composer.ts";
 
-const mostRows = 8;
+const maxRows = 8;
 
-/** The menu that belongs to the draft as it is now. */
+/** Opens, updates or closes the menu for the current draft. */
 export function menuFor(state: State): UpdateResult {
   const { draft, composer } = state;
-  const found = wordAt(draft);
+  const word = wordAt(draft);
   const withMenu = (menu: Menu | null) => ({ ...state, composer: { ...composer, menu } });
-  if (found === null) return step(withMenu(null));
-  const before = composer.menu;
-  const isSame = before !== null && before.kind === found.kind && before.start === found.start;
-  if (isSame && before.query === found.query) return step(state);
-  const isShut = isSame && before.isShut;
-  if (found.kind === "command") return step(withMenu({ ...found, choices: commandsLike(found.query), problem: null, at: 0, isShut }));
-  const menu: Menu = { ...found, choices: isSame ? before.choices : null, problem: null, at: 0, isShut };
-  return isShut ? step(withMenu(menu)) : step(withMenu(menu), { type: "find files", query: found.query });
+  if (word === null) return step(withMenu(null));
+  const previous = composer.menu;
+  const isSame = previous !== null && previous.kind === word.kind && previous.start === word.start;
+  if (isSame && previous.query === word.query) return step(state);
+  const isClosed = isSame && previous.isClosed;
+  if (word.kind === "command") return step(withMenu({ ...word, choices: commandsLike(word.query), problem: null, index: 0, isClosed }));
+  const menu: Menu = { ...word, choices: isSame ? previous.choices : null, problem: null, index: 0, isClosed };
+  return isClosed ? step(withMenu(menu)) : step(withMenu(menu), { type: "find files", query: word.query });
 }
 
 function wordAt({ text, cursor }: EditLine): Pick<Menu, "kind" | "start" | "query"> | null {
@@ -33,14 +33,14 @@ function wordAt({ text, cursor }: EditLine): Pick<Menu, "kind" | "start" | "quer
 
 function commandsLike(query: string): Choice[] {
   const typed = screenCommands.filter((command) => command.typed !== undefined && command.name.includes(query));
-  const begins = typed.filter(({ name }) => name.startsWith(query));
-  return [...begins, ...typed.filter(({ name }) => !name.startsWith(query))].map(({ name, summary }) => ({
+  const prefixMatches = typed.filter(({ name }) => name.startsWith(query));
+  return [...prefixMatches, ...typed.filter(({ name }) => !name.startsWith(query))].map(({ name, summary }) => ({
     text: `/${name}`,
     detail: summary,
   }));
 }
 
-/** Only an answer to what is typed now counts. */
+/** Sets the found files. A result for an older query is dropped. */
 export function withFiles(
   state: State,
   { query, files, problem }: { query: string; files: readonly string[]; problem: string | null },
@@ -48,59 +48,59 @@ export function withFiles(
   const { menu } = state.composer;
   if (menu === null || menu.kind !== "file" || menu.query !== query) return state;
   const choices = files.map((file) => ({ text: /\s/.test(file) ? `@"${file}"` : `@${file}`, detail: "" }));
-  return { ...state, composer: { ...state.composer, menu: { ...menu, choices, problem, at: 0 } } };
+  return { ...state, composer: { ...state.composer, menu: { ...menu, choices, problem, index: 0 } } };
 }
 
-/** Keys that mean something else where no menu is open. */
+/** Keys that the open menu handles before any command. */
 export function isMenuKey({ mode, composer: { menu } }: State, { name }: Key): boolean {
-  return mode === "insert" && menu !== null && !menu.isShut && ["escape", "ctrl+n", "ctrl+p"].includes(name);
+  return mode === "insert" && menu !== null && !menu.isClosed && ["escape", "ctrl+n", "ctrl+p"].includes(name);
 }
 
 const moves: Record<string, number> = { down: 1, "ctrl+n": 1, up: -1, "ctrl+p": -1 };
 
-/** Null when the key is not for the menu. */
+/** Null if the menu does not handle the key. */
 export function handleMenuKey(state: State, key: Key): UpdateResult | { complete: EditLine } | null {
   const { menu } = state.composer;
-  if (menu === null || menu.isShut) return null;
+  if (menu === null || menu.isClosed) return null;
   const withMenu = (next: Menu) => step({ ...state, composer: { ...state.composer, menu: next } });
-  if (key.name === "escape") return withMenu({ ...menu, isShut: true });
+  if (key.name === "escape") return withMenu({ ...menu, isClosed: true });
   const choices = menu.choices ?? [];
-  const choice = choices[menu.at];
+  const choice = choices[menu.index];
   if (choice === undefined) return null;
-  const by = moves[key.name];
-  if (by !== undefined) return withMenu({ ...menu, at: (menu.at + by + choices.length) % choices.length });
-  if (key.name === "tab") return { complete: completed(state.draft, menu, choice) };
+  const delta = moves[key.name];
+  if (delta !== undefined) return withMenu({ ...menu, index: (menu.index + delta + choices.length) % choices.length });
+  if (key.name === "tab") return { complete: completeWord(state.draft, menu, choice) };
   if (key.name !== "enter") return null;
-  if (menu.kind === "file") return { complete: completed(state.draft, menu, choice) };
-  return state.draft.text.trimEnd() === choice.text ? null : runsAtOnce(state, menu, choice);
+  if (menu.kind === "file") return { complete: completeWord(state.draft, menu, choice) };
+  return state.draft.text.trimEnd() === choice.text ? null : runOrComplete(state, menu, choice);
 }
 
-/** A command that needs nothing more is run by the same Enter. */
-function runsAtOnce(state: State, menu: Menu, choice: Choice): UpdateResult | { complete: EditLine } {
+/** Runs a command that needs no argument. Completes any other command. */
+function runOrComplete(state: State, menu: Menu, choice: Choice): UpdateResult | { complete: EditLine } {
   const command = screenCommands.find(({ name }) => `/${name}` === choice.text);
   const rest = state.draft.text.slice(state.draft.cursor);
   if (command === undefined || rest.trim() !== "" || command.typed?.startsWith("<") === true)
-    return { complete: completed(state.draft, menu, choice) };
+    return { complete: completeWord(state.draft, menu, choice) };
   return command.run({ ...state, draft: { text: "", cursor: 0 }, composer: { ...state.composer, undo: [], menu: null } }, "");
 }
 
-function completed({ text, cursor }: EditLine, { start }: Menu, choice: Choice): EditLine {
+function completeWord({ text, cursor }: EditLine, { start }: Menu, choice: Choice): EditLine {
   const rest = text.slice(cursor);
   const gap = /^\s/.test(rest) ? "" : " ";
   return { text: text.slice(0, start) + choice.text + gap + rest, cursor: start + choice.text.length + 1 };
 }
 
 export function menuView({ composer: { menu }, mode, size }: State, height: number): OverlayView | null {
-  if (menu === null || menu.isShut || mode !== "insert") return null;
-  const { choices, at } = menu;
-  const { first, shown } = windowAround(choices ?? [], at, Math.min(mostRows, height - 2));
+  if (menu === null || menu.isClosed || mode !== "insert") return null;
+  const { choices, index } = menu;
+  const { first, visible } = windowAround(choices ?? [], index, Math.min(maxRows, height - 2));
   const inner = size.columns - 4;
-  const wide = Math.max(0, ...shown.map(({ text }) => Bun.stringWidth(text)));
-  const lines = shown.map(({ text, detail }, row) => {
-    const line = detail === "" ? text : `${text}${" ".repeat(wide - Bun.stringWidth(text))}  ${detail}`;
-    return first + row === at ? { text: line.padEnd(inner), style: selectedStyle } : line;
+  const textWidth = Math.max(0, ...visible.map(({ text }) => Bun.stringWidth(text)));
+  const lines = visible.map(({ text, detail }, row) => {
+    const line = detail === "" ? text : `${text}${" ".repeat(textWidth - Bun.stringWidth(text))}  ${detail}`;
+    return first + row === index ? { text: line.padEnd(inner), style: selectedStyle } : line;
   });
-  const told = choices === null ? ["looking…"] : lines.length === 0 ? [menu.problem ?? `no such ${menu.kind}`] : lines;
-  const title = menu.kind === "file" ? "files: Tab or Enter takes one" : "commands: Enter runs one, Tab completes it";
-  return { rows: drawBox(title, told, size.columns), cursor: null, isBeside: true };
+  const content = choices === null ? ["searching…"] : lines.length === 0 ? [menu.problem ?? `no such ${menu.kind}`] : lines;
+  const title = menu.kind === "file" ? "files: Tab or Enter completes" : "commands: Enter runs, Tab completes";
+  return { rows: drawBox(title, content, size.columns), cursor: null, keepsPromptCursor: true };
 }

@@ -1,4 +1,4 @@
-// Typing a message: what each key does to the draft, and what goes with every change of it.
+// Handles keys and pastes in the composer. Every change of the draft updates undo, history and the menu.
 import { moveByRow } from "../../kit/text/text-layout.ts";
 import { insertText, recallEntry, type EditLine } from "../../kit/text/line-edit.ts";
 import { applyEditKey } from "../keys/edit-keys.ts";
@@ -11,20 +11,20 @@ import { send } from "./send.ts";
 
 export function typeKey(state: State, key: Key): UpdateResult {
   const { draft, composer } = state;
-  const inMenu = handleMenuKey(state, key);
-  if (inMenu !== null) return "complete" in inMenu ? setDraft(state, inMenu.complete) : inMenu;
+  const menuResult = handleMenuKey(state, key);
+  if (menuResult !== null) return "complete" in menuResult ? setDraft(state, menuResult.complete) : menuResult;
   switch (key.name) {
     case "enter":
       return send(state);
     case "up":
     case "down":
       return moveOrRecall(state, key.name === "up" ? -1 : 1);
-    // What terminals make of it.
+    // Terminals send Ctrl+_ as any of these.
     case "ctrl+_":
     case "ctrl+-":
     case "ctrl+/": {
-      const back = undo(composer);
-      return back === null ? step(withNotice(state, "nothing to take back")) : step({ ...state, ...back });
+      const undone = undo(composer);
+      return undone === null ? step(withNotice(state, "nothing to undo")) : step({ ...state, ...undone });
     }
     case "backspace":
       return setDraft(state, withoutChip(draft, composer.chips, "before") ?? applyEditKey(draft, key));
@@ -35,14 +35,14 @@ export function typeKey(state: State, key: Key): UpdateResult {
   }
 }
 
-/** The draft as a person left it: it can be taken back, and the word at the cursor may be completed. */
+/** Sets the draft after an edit: adds an undo step and updates the menu. */
 export function setDraft(state: State, draft: EditLine): UpdateResult {
   const composer = withUndo(state.composer, state.draft, draft);
   const recalled = draft.text === state.draft.text ? composer.recalled : null;
   return menuFor({ ...state, draft, composer: { ...composer, recalled } });
 }
 
-/** Text that is not typed letter by letter; a long one shows as a label. */
+/** Inserts pasted text. A long one becomes a chip, and the path of an image is looked up first. */
 export function paste(state: State, text: string): UpdateResult {
   const path = imagePathIn(text);
   const typing: State = { ...state, mode: "insert" };
@@ -51,7 +51,7 @@ export function paste(state: State, text: string): UpdateResult {
   return setDraft(withChip(typing, chip), insertText(state.draft, chip?.label ?? text));
 }
 
-/** An image that was found at a pasted path; without one the path is text. */
+/** Inserts an attached image as a chip, or the pasted path as text if `path` is null. */
 export function attach(state: State, { text, path }: { text: string; path: string | null }): UpdateResult {
   const chip = path === null ? null : imageChip(path, state.composer.chips);
   return setDraft(withChip(state, chip), insertText(state.draft, chip?.label ?? text));
@@ -75,20 +75,20 @@ function moveOrRecall(state: State, delta: -1 | 1): UpdateResult {
   return step({ ...placed, composer: { ...placed.composer, recalled } });
 }
 
-/** A message that waited stands in the prompt again, before what has been typed since. */
+/** Puts a withdrawn message back into the prompt, before the text typed since. */
 export function restoreInput(state: State, { input, text }: { input: string; text: string | null }): UpdateResult {
   const queue = state.queue.filter(({ id }) => id !== input);
-  if (text === null) return step(withNotice({ ...state, queue }, "the agent has that message already"));
+  if (text === null) return step(withNotice({ ...state, queue }, "the agent already has that message"));
   const { draft } = state;
   const placed = withText({ ...state, queue, mode: "insert" }, text);
   return draft.text === "" ? step(placed) : setDraft(placed, { ...placed.draft, text: `${placed.draft.text}\n${draft.text}` });
 }
 
-/** A message from before in the place of what was typed. */
+/** Replaces the draft by an earlier message. */
 export function withText(state: State, text: string): State {
   const chip = pasteChip(text, state.composer.chips);
-  const shown = chip?.label ?? text;
-  const draft = { text: shown, cursor: shown.length };
+  const label = chip?.label ?? text;
+  const draft = { text: label, cursor: label.length };
   const placed = withChip(state, chip);
   return { ...placed, draft, composer: { ...withUndo(placed.composer, state.draft, draft), menu: null } };
 }

@@ -16,15 +16,15 @@ test("what is typed comes back as it was, long pastes and images with it, and th
   const unsent = unsentDraft(typed)!;
   expect(unsent.text).toBe("see[pasted 12 lines][image a.png]");
   const back = apply(fresh, { type: "unsent", unsent: JSON.parse(JSON.stringify(unsent)), more: 0 });
-  expect(textOf(back)).toMatch(/── an unsent message is back in the prompt ─[^]*> see\[pasted 12 lines\]\[image a\.png\]/);
+  expect(textOf(back)).toMatch(/── restored an unsent message ─[^]*> see\[pasted 12 lines\]\[image a\.png\]/);
   expect(press(back, "!", "enter").effects[0]).toEqual({ type: "start", prompt: `see${long}[image a.png]!`, images: ["/a.png"] });
   const more = apply(fresh, { type: "unsent", unsent, more: 2 });
-  expect(textOf(more)).toContain("back in the prompt; 2 more wait for the next start");
+  expect(textOf(more)).toContain("restored an unsent message; 2 more wait for the next start");
 });
 
 test("an interrupted turn says what Enter does beside a message that came back", () => {
   const back = press({ ...fresh, session: sampleSession("s"), isInterrupted: true }, "h", "i").state;
-  expect(textOf(back)).toContain("interrupted: Enter sends the message, :continue goes on without");
+  expect(textOf(back)).toContain("interrupted: Enter sends the message, :continue continues the turn");
 });
 
 test("a message counts as unsent until its turn has begun; what was only called up from before does not", () => {
@@ -41,21 +41,21 @@ test("it is written once for many keys, at the latest when the screen goes, and 
   const written: (UnsentDraft | null)[] = [];
   const told: string[] = [];
   let problem: string | null = null;
-  const place = { take: () => null, keep: (unsent: UnsentDraft | null) => void written.push(unsent), problem: () => problem };
+  const place = { claim: () => null, save: (unsent: UnsentDraft | null) => void written.push(unsent), problem: () => problem };
   const kept = createDraftSaver(place, (text) => told.push(text));
   let state = fresh;
-  kept.note(state);
-  for (const key of "hello".split("")) kept.note((state = press(state, key).state));
+  kept.onState(state);
+  for (const key of "hello".split("")) kept.onState((state = press(state, key).state));
   expect(written).toEqual([]);
   kept.finish();
   kept.finish();
   expect(written).toEqual([{ text: "hello", chips: [] }]);
-  kept.note((state = press(state, "ctrl+u").state));
+  kept.onState((state = press(state, "ctrl+u").state));
   expect(written.at(-1)).toBeNull();
   problem = "the disk is full";
   for (const _ of "12") {
-    kept.note((state = press(state, "a").state));
+    kept.onState((state = press(state, "a").state));
     kept.finish();
   }
-  expect([written.length, told]).toEqual([4, ["what is typed here can't be kept for a next start: the disk is full"]]);
+  expect([written.length, told]).toEqual([4, ["the unsent message can't be saved: the disk is full"]]);
 });

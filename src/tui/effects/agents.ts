@@ -1,30 +1,30 @@
-// The agents panel's list and what is done to a turn, whichever process runs it, through the Api.
+// Effects of the agents panel: lists turns and pauses, resumes, stops or steers them, in any process.
 import { Fault } from "../../protocol/api/error.ts";
-import { sessionLabel, type EffectHandlers, type EffectContext } from "./effect-context.ts";
+import { sessionTitle, type EffectHandlers, type EffectContext } from "./effect-context.ts";
 import { enterSession } from "./turns.ts";
 
 export const agentsEffects: EffectHandlers<"list agents" | "visit" | "pause" | "resume" | "kill" | "find ask" | "send to agent"> = {
-  "list agents": (doing, effect) =>
-    listAgents(doing, effect).catch((error: unknown) => {
-      doing.send({ type: "agents", told: { what: "failed", reading: effect.reading } });
+  "list agents": (ctx, effect) =>
+    listAgents(ctx, effect).catch((error: unknown) => {
+      ctx.send({ type: "agents", message: { what: "failed", reading: effect.reading } });
       throw error;
     }),
-  visit: async (doing, { session, visit }) => {
-    const found = session === null ? null : await doing.api.session.find({ wanted: session, directory: doing.directory });
-    await enterSession(doing, found, visit === null ? "work" : "watch");
-    doing.send({ type: "visited", visit });
+  visit: async (ctx, { session, visit }) => {
+    const target = session === null ? null : await ctx.api.session.find({ wanted: session, directory: ctx.directory });
+    await enterSession(ctx, target, visit === null ? "work" : "watch");
+    ctx.send({ type: "visited", visit });
   },
-  pause: async (doing, { session }) => tellState(doing, await doing.api.turn.pause({ session, force: false })),
-  resume: async (doing, { session }) => tellState(doing, await doing.api.turn.resume({ session })),
+  pause: async (ctx, { session }) => notifyState(ctx, await ctx.api.turn.pause({ session, force: false })),
+  resume: async (ctx, { session }) => notifyState(ctx, await ctx.api.turn.resume({ session })),
   kill,
   "send to agent": async ({ api, send }, { session, text }) => {
     await api.turn.steer({ session, text });
-    send({ type: "told", text: "its agent is given that next" });
+    send({ type: "notice", text: "sent to its agent" });
   },
   "find ask": async ({ api, send }, { session }) => {
     const [ask] = await api.ask.list({ session });
-    if (ask === undefined) throw new Fault("usage", "it asks nothing");
-    send({ type: "asked", ask });
+    if (ask === undefined) throw new Fault("usage", "this session has no open question");
+    send({ type: "ask found", ask });
   },
 };
 
@@ -34,22 +34,22 @@ async function listAgents(ctx: EffectContext, { reading, sinceMs, afterMs }: Lis
   const { api, send, project } = ctx;
   if (afterMs > 0) await Bun.sleep(afterMs);
   const now = Date.now();
-  const rows = (await api.turn.list({ endedSince: now - sinceMs })).filter(({ session }) => session.project === project);
-  send({ type: "agents", told: { what: "listed", reading, rows, now } });
+  const turns = (await api.turn.list({ endedSince: now - sinceMs })).filter(({ session }) => session.project === project);
+  send({ type: "agents", message: { what: "listed", reading, rows: turns, now } });
 }
 
-function tellState({ send }: EffectContext, { state }: { state: "running" | "paused" | "not-running" }): void {
-  send({ type: "agents", told: { what: "changed" } });
+function notifyState({ send }: EffectContext, { state }: { state: "running" | "paused" | "not-running" }): void {
+  send({ type: "agents", message: { what: "changed" } });
   send({
-    type: "told",
-    text: { running: "it goes on", paused: "it stands still; p lets it go on", "not-running": "it does not run any more" }[state],
+    type: "notice",
+    text: { running: "resumed", paused: "paused; press p to resume", "not-running": "the turn has already ended" }[state],
   });
 }
 
 async function kill({ api, directory, send }: EffectContext, { session }: { session: string }): Promise<void> {
   const { outcome } = await api.turn.kill({ session, force: false });
-  const name = sessionLabel(await api.session.find({ wanted: session, directory }));
-  send({ type: "agents", told: { what: "changed" } });
-  const words = { "not-running": "did not run any more", stopped: "was stopped", killed: "was stopped by force" };
-  send({ type: "told", text: `${name} ${words[outcome]}` });
+  const title = sessionTitle(await api.session.find({ wanted: session, directory }));
+  send({ type: "agents", message: { what: "changed" } });
+  const results = { "not-running": "has already ended", stopped: "was stopped", killed: "was killed" };
+  send({ type: "notice", text: `${title} ${results[outcome]}` });
 }

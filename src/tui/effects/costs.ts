@@ -1,44 +1,44 @@
-// What a session has used: turn by turn, below it, and together, with what of it came from the cache.
+// Lists the costs of a session: per turn, of its sub-sessions and in total, with the share of cached input.
 import { formatDuration } from "../../kit/text/duration.ts";
 import { oneLine, shortCount } from "../../kit/text/cut-text.ts";
-import type { Session, Turn } from "../../protocol/tree/turn.ts";
+import { sessionLabel, type Session, type Turn } from "../../protocol/tree/turn.ts";
 import { addSpent, zeroSpent, type Spent, type Usage } from "../../protocol/tree/usage.ts";
-import { totalInput } from "../../protocol/tree/usage-text.ts";
-import { sessionLabel, type EffectHandlers, type EffectContext } from "./effect-context.ts";
+import { costText, totalInput } from "../../protocol/tree/usage-text.ts";
+import type { EffectHandlers, EffectContext } from "./effect-context.ts";
 
 export const costEffects: EffectHandlers<"read costs" | "budget"> = {
-  "read costs": async (doing) => doing.send({ type: "costs", lines: await costLines(doing) }),
-  budget: (doing, { usd }) => {
-    doing.turn.limits = { ...doing.turn.limits, maxBudgetUsd: usd };
-    doing.send({
-      type: "told",
-      text: usd === null ? "from the next turn on there is no limit" : `each turn may cost ${dollars(usd)} from now on`,
+  "read costs": async (ctx) => ctx.send({ type: "costs", lines: await costLines(ctx) }),
+  budget: (ctx, { usd }) => {
+    ctx.turn.limits = { ...ctx.turn.limits, maxBudgetUsd: usd };
+    ctx.send({
+      type: "notice",
+      text: usd === null ? "no cost limit from the next turn on" : `each turn may cost at most ${dollars(usd)} from now on`,
     });
   },
 };
 
-const mostBelow = 30;
-const mostTurns = 200;
+const maxSubSessions = 30;
+const maxTurns = 200;
 
 async function costLines(ctx: EffectContext): Promise<string[]> {
   const { api, session, turn } = ctx;
   const limit = turn.limits.maxBudgetUsd;
-  if (session === null) return ["nothing was said yet", "", limitText(limit)];
+  if (session === null) return ["no turns yet", "", limitText(limit)];
   const { turns, below } = await api.session.show({ session: session.id });
-  const asked = turns.filter(({ agent }) => agent !== "shell");
-  const own = asked.reduce<Spent>((sum, each) => addSpent(sum, each), zeroSpent);
-  const left = asked.length > mostTurns ? [`  … ${asked.length - mostTurns} turns before these`] : [];
-  const rows = asked.map((each, at) => turnRow(each, at + 1)).slice(-mostTurns);
+  const modelTurns = turns.filter(({ agent }) => agent !== "shell");
+  const total = modelTurns.reduce<Spent>((sum, each) => addSpent(sum, each), zeroSpent);
+  const omitted = modelTurns.length > maxTurns ? [`  … ${modelTurns.length - maxTurns} earlier turns`] : [];
+  const rows = modelTurns.map((each, index) => turnRow(each, index + 1)).slice(-maxTurns);
   return [
     row(["turn", "model", "input", "cached", "output", "cost", "took"]),
-    ...left,
+    ...omitted,
     ...rows,
     "",
-    row(["", "this branch", ...spentCells(own), tookText(asked)]),
-    ...(await belowRows(ctx, session, below)),
+    row(["", "this branch", ...spentCells(total), tookText(modelTurns)]),
+    ...(await subSessionRows(ctx, session, below)),
     "",
     limitText(limit),
-    ...asked.flatMap((each) => (each.endedAt === null && limit !== null ? [runningText(each, limit)] : [])),
+    ...modelTurns.flatMap((each) => (each.endedAt === null && limit !== null ? [runningText(each, limit)] : [])),
   ];
 }
 
@@ -48,23 +48,28 @@ function turnRow(turn: Turn, number: number): string {
   return row([String(number), name.slice(name.indexOf("/") + 1) + ended, ...spentCells(turn), tookText([turn])]);
 }
 
-/** Each of them by itself, when there are not too many, and what they used together. */
-async function belowRows({ api, project }: EffectContext, session: Session, below: Spent): Promise<string[]> {
+/** A row per sub-session, at most the latest ones, and their sum. */
+async function subSessionRows({ api, project }: EffectContext, session: Session, below: Spent): Promise<string[]> {
   const all = await api.session.list({ project, subSessions: true });
-  const mine = all.filter(({ parentSession }) => parentSession === session.id).toReversed();
-  if (mine.length === 0) return [];
-  const shown = await Promise.all(mine.slice(-mostBelow).map((each) => api.session.show({ session: each.id })));
-  const spents = shown.map(({ turns, below: further }) => turns.reduce<Spent>((sum, turn) => addSpent(sum, turn), further));
-  const rows = shown.map(({ session: each, turns }, at) =>
-    row(["◆", `${each.agent}: ${each.name ?? each.task ?? sessionLabel(each)}`, ...spentCells(spents[at]!), tookText(turns)]),
+  const subSessions = all.filter(({ parentSession }) => parentSession === session.id).toReversed();
+  if (subSessions.length === 0) return [];
+  const views = await Promise.all(subSessions.slice(-maxSubSessions).map((each) => api.session.show({ session: each.id })));
+  const spents = views.map(({ turns, below: nested }) => turns.reduce<Spent>((sum, turn) => addSpent(sum, turn), nested));
+  const rows = views.map(({ session: each, turns }, index) =>
+    row(["◆", `${each.agent}: ${each.name ?? each.task ?? sessionLabel(each)}`, ...spentCells(spents[index]!), tookText(turns)]),
   );
-  if (mine.length <= mostBelow)
+  if (subSessions.length <= maxSubSessions)
     return [...rows, row(["", "sub-sessions", ...spentCells(spents.reduce((sum, each) => addSpent(sum, each), zeroSpent)), ""])];
-  return [`  … ${mine.length - mostBelow} more before these`, ...rows, row(["", "sub-sessions", ...spentCells(below), ""])];
+  return [`  … ${subSessions.length - maxSubSessions} earlier ones`, ...rows, row(["", "sub-sessions", ...spentCells(below), ""])];
 }
 
 function spentCells({ usage, costUsd }: Spent): string[] {
-  return [shortCount(totalInput(usage)), cachedText(usage), shortCount(usage.output), costUsd === null ? "$?" : dollars(costUsd)];
+  return [
+    shortCount(totalInput(usage)),
+    cachedText(usage),
+    shortCount(usage.output),
+    costUsd === null ? costText(null, { isTight: true }) : dollars(costUsd),
+  ];
 }
 
 function cachedText(usage: Usage): string {
@@ -81,19 +86,20 @@ function tookText(turns: readonly Turn[]): string {
 
 function limitText(limit: number | null): string {
   return limit === null
-    ? "no limit on what a turn may cost; :budget 0.50 sets one"
-    : `a turn and all below it may cost ${dollars(limit)}; :budget off takes the limit away`;
+    ? "no cost limit per turn; :budget 0.50 sets one"
+    : `cost limit per turn, with its sub-sessions: ${dollars(limit)}; :budget off removes it`;
 }
 
-/** What runs was begun under a limit, which may have been another one. */
+/** The remaining budget of a running turn. The turn may have started with another limit. */
 function runningText({ costUsd }: Turn, limit: number): string {
   return costUsd === null
-    ? "what the running turn has cost is not known"
-    : `${dollars(Math.max(0, limit - costUsd))} of that is left of the running turn`;
+    ? "the cost of the running turn is unknown"
+    : `the running turn has ${dollars(Math.max(0, limit - costUsd))} of it left`;
 }
 
+/** Small amounts have four digits, so that they are not shown as $0.00. */
 function dollars(amount: number): string {
-  return `$${amount.toFixed(amount > 0 && amount < 0.1 ? 4 : 2)}`;
+  return costText(amount, { digits: amount > 0 && amount < 0.1 ? 4 : 2 });
 }
 
 const widths = [4, 31, 7, 7, 7, 9, 9];
@@ -101,5 +107,5 @@ const widths = [4, 31, 7, 7, 7, 9, 9];
 function row(cells: readonly string[]): string {
   const [number = "", name = "", ...figures] = cells;
   const head = `${number.padStart(widths[0]!)}  ${oneLine(name, widths[1]!).padEnd(widths[1]!)}`;
-  return head + figures.map((cell, at) => cell.padStart(widths[at + 2]!)).join("");
+  return head + figures.map((cell, index) => cell.padStart(widths[index + 2]!)).join("");
 }

@@ -1,16 +1,16 @@
-// What every effect works with: the Api, how turns are taken, which session is shown, and where messages go.
+// The context of every effect: the Api, the options of the next turn, the visible session, and `send` for messages.
 import { stripAnsi } from "../../kit/text/ansi.ts";
 import { oneLine } from "../../kit/text/cut-text.ts";
 import type { Api, SessionOpenParams, TurnStartParams } from "../../protocol/api/api.ts";
 import { Fault, messageOf } from "../../protocol/api/error.ts";
-import { shortId, type ImageData } from "../../protocol/tree/node.ts";
+import type { ImageData } from "../../protocol/tree/node.ts";
 import type { Policy } from "../../protocol/api/policy.ts";
-import type { Session } from "../../protocol/tree/turn.ts";
+import { sessionLabel, type Session } from "../../protocol/tree/turn.ts";
 import type { UnsentStore } from "../composer/unsent.ts";
 import type { SessionFollow } from "./follow.ts";
 import type { Effect, UpdateMessage } from "../model/state.ts";
 
-/** What only the person's own machine has, wherever the Api lives. */
+/** Resources of the user's machine. They stay local when the Api is a hub. */
 export type LocalResources = {
   history: { entries: readonly string[]; add: (text: string) => void };
   unsent: UnsentStore;
@@ -20,47 +20,45 @@ export type LocalResources = {
 export type EffectContext = {
   api: Api;
   directory: string;
-  /** The one that the directory belongs to. */
+  /** The project of the directory. */
   project: string;
-  /** How every turn is taken. Who takes it and with which model stays the session's: once one has begun both are null again. */
+  /** Options of the next turn. `agent` and `model` are null again once a turn has started: the session then has them. */
   turn: Omit<TurnStartParams, "session" | "prompt">;
   open: SessionOpenParams;
   session: Session | null;
   local: LocalResources;
-  /** Images that were pasted, by path: a screenshot may be gone before it is sent. */
-  pasted: Map<string, ImageData>;
-  /** The files that are asked for next, while others are being looked for. */
-  files: { isAsking: boolean; query: string | null };
-  /** How turns are taken that act, and those that plan. */
+  /** Pasted images by path. They are read at once, because a screenshot may be deleted before it is sent. */
+  pastedImages: Map<string, ImageData>;
+  /** Search of files for the menu. `nextQuery` waits for the running search. */
+  files: { isSearching: boolean; nextQuery: string | null };
+  /** Policies of acting and of planning turns. */
   policies: { act: Policy; plan: Policy };
-  /** What was shown before planning began; undefined where it did not begin here. */
+  /** The session that was visible before planning. Undefined if planning did not start on this screen. */
   sessionBeforePlanning?: Session | null;
   editor: { command: () => string; edit: (command: string, file: string) => Promise<number | string> };
-  /** Gives the terminal back while something else has it. */
+  /** Runs `act` while another program has the terminal. */
   lendTerminal: <T>(act: () => Promise<T>) => Promise<T>;
-  /** Stops until the shell lets us go on. */
+  /** Suspends this process. Resolves when the shell continues it. */
   suspend: () => Promise<void>;
-  /** Told of each session that is shown, for whoever wants to resume it. */
+  /** Called for each session that becomes visible. The last one can be resumed later. */
   onSession: (session: Session) => void;
-  /** The feed of what is shown. */
+  /** The feed of the visible session. */
   following: SessionFollow | null;
   /** Sessions in which this screen runs a turn, by id. */
   running: Map<string, Session>;
-  /** Another way to the hub; null when turns run in this process. */
+  /** Connects to the hub again. Null if turns run in this process. */
   connectHub: ((how: { start: boolean }) => Promise<Api>) | null;
-  isLost: boolean;
+  isHubLost: boolean;
   send: (message: UpdateMessage) => void;
-  /** Into the terminal's clipboard, where it has one; whether it was sent. */
+  /** Copies to the clipboard of the terminal. False if the terminal has none. */
   copy: (text: string) => boolean;
   notify: (text: string) => void;
-  /** Where something else has written on the terminal. */
   redraw: () => void;
   quit: () => void;
 };
 
 type EffectHandler<T extends Effect["type"]> = (ctx: EffectContext, effect: Extract<Effect, { type: T }>) => Promise<unknown> | void;
 
-/** What is done for these effects. */
 export type EffectHandlers<T extends Effect["type"] = Effect["type"]> = { [K in T]: EffectHandler<K> };
 
 export function setSession(ctx: EffectContext, session: Session): void {
@@ -69,7 +67,7 @@ export function setSession(ctx: EffectContext, session: Session): void {
 }
 
 export function requireSession({ session }: EffectContext): Session {
-  if (session === null) throw new Fault("usage", "nothing was said yet", { hint: "type a message first" });
+  if (session === null) throw new Fault("usage", "there is no message yet", { hint: "type a message first" });
   return session;
 }
 
@@ -77,6 +75,7 @@ export function describeError(error: unknown): { text: string; hint: string | nu
   return { text: messageOf(error), hint: error instanceof Fault ? (error.hint ?? null) : null };
 }
 
-export function sessionLabel({ name, id }: Session): string {
-  return oneLine(stripAnsi(name ?? shortId(id)), 60);
+/** The label of a session for a notice: without control characters, at most 60 characters. */
+export function sessionTitle(session: Session): string {
+  return oneLine(stripAnsi(sessionLabel(session)), 60);
 }

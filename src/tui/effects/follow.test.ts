@@ -47,7 +47,7 @@ function textOf(state: State): string {
     .join("\n");
 }
 
-const key = (name: string): UpdateMessage => ({ type: "key", key: { name, text: "" }, at: 0 });
+const key = (name: string): UpdateMessage => ({ type: "key", key: { name, text: "" }, now: 0 });
 
 describe("a session that is opened", () => {
   const running: OpenTurnView = { turn: "t-1", state: "running", pid: 7, drafts: [] };
@@ -68,11 +68,11 @@ describe("a session that is opened", () => {
     ];
     const shown = after(fresh, opened({ open: { ...running, state: "interrupted", pid: null, drafts }, turns: [open] }));
     expect(textOf(shown)).toMatch(
-      /half an ans[^]*The process that ran this turn is gone[^]*interrupted: Enter goes on with it, Esc does not/,
+      /half an ans[^]*The process of this turn ended unexpectedly[^]*interrupted: Enter continues the turn, Esc does not/,
     );
     expect(shown.activity).toBeNull();
     expect(update(shown, key("enter")).effects).toEqual([{ type: "start", prompt: null, images: [] }]);
-    expect(update(after(shown, key("escape"), { type: "key", key: { name: "i", text: "i" }, at: 0 }), key("enter")).effects).toEqual([]);
+    expect(update(after(shown, key("escape"), { type: "key", key: { name: "i", text: "i" }, now: 0 }), key("enter")).effects).toEqual([]);
     const mended = event({ type: "node.added", node: { id: "n", author: "agent", parts: [{ kind: "text", text: "half an ans" }] } });
     expect(allBlocks(after(shown, mended).transcript)).toMatchObject([{ id: "n.0", text: "half an ans" }]);
   });
@@ -122,8 +122,8 @@ describe("a session that is followed", () => {
     const ask = { type: "ask.opened", ask: { id: "a-1", session: "s-9", question: "Which?", options: [] } };
     const { event: below } = event({ ...ask }, "s-9") as Extract<UpdateMessage, { type: "event" }>;
     expect(after(shown, event({ n: 1, type: "text.delta", text: "old" }, "s-0"), event(ask, "s-0"))).toBe(shown);
-    expect(after(shown, { type: "below", session: "s-0", event: below })).toBe(shown);
-    expect(after(shown, { type: "below", session: "s-1", event: below }).asks).toHaveLength(1);
+    expect(after(shown, { type: "sub-session event", session: "s-0", event: below })).toBe(shown);
+    expect(after(shown, { type: "sub-session event", session: "s-1", event: below }).asks).toHaveLength(1);
   });
 
   test("tells what failed in one that was left by its name, outside of the transcript", () => {

@@ -1,5 +1,5 @@
-// The shown session as it happens, whoever runs its turns, with the sub-sessions below it. It begins where the session was
-// read, so nothing is missed or told twice; whoever leaves it hears nothing more of it.
+// Follows the events of the visible session and of its sub-sessions, in whichever process their turns run.
+// It starts at the sequence number of the view, so that no event is missed or repeated. After stopFollowing nothing is sent.
 import { runInSlices } from "../../kit/flow/time-slice.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import type { Event } from "../../protocol/tree/event.ts";
@@ -10,25 +10,25 @@ import { setSession, describeError, type EffectContext } from "./effect-context.
 
 export type SessionFollow = {
   session: string;
-  isLeft: boolean;
+  isStopped: boolean;
   feeds: Set<AsyncIterator<Event>>;
-  below: Map<string, FollowedSubSession>;
-  /** As far as was told. */
+  subSessions: Map<string, FollowedSubSession>;
+  /** The running turn, according to the events so far. */
   openTurn: string | null;
 };
 
-/** A sub-session, as far as it was heard, and how many of its turns are still to end. */
-type FollowedSubSession = { seq: number; due: number; isHeard: boolean };
+/** `seq` is the last event received. `pendingTurns` counts started turns that have not ended. */
+type FollowedSubSession = { seq: number; pendingTurns: number; isFollowed: boolean };
 
-const againMs = 1000;
-const belowEveryMs = 250;
+const retryMs = 1000;
+const subSessionFlushMs = 250;
 
-/** Reads where the session stands, shows it, and goes on from there. */
+/** Reads a session, shows it and follows it from there. Null if another session became visible meanwhile. */
 export async function showSession(ctx: EffectContext, id: string): Promise<SessionView | null> {
   stopFollowing(ctx);
   const view = await ctx.api.session.show({ session: id });
   const blocks = await runInSlices(blocksOfPath(view));
-  if (ctx.session?.id !== id || ctx.following !== null) return null; // another one is shown by now
+  if (ctx.session?.id !== id || ctx.following !== null) return null;
   const { session, seq, turns, below, asks, queue, open } = view;
   setSession(ctx, session);
   const isRunning = open !== null && open.state !== "interrupted";
@@ -45,36 +45,36 @@ export function followSession(
   stopFollowing(ctx);
   const following: SessionFollow = {
     session: session.id,
-    isLeft: false,
+    isStopped: false,
     feeds: new Set(),
-    below: new Map(spawned.map((each) => [each.id, { seq: each.seq, due: 0, isHeard: false }])),
+    subSessions: new Map(spawned.map((each) => [each.id, { seq: each.seq, pendingTurns: 0, isFollowed: false }])),
     openTurn: open?.turn ?? null,
   };
   ctx.following = following;
-  void followShown(ctx, following, seq);
-  for (const { id, state } of spawned) if (isAtWork(state)) void followBelow(ctx, following, id);
+  void followVisible(ctx, following, seq);
+  for (const { id, state } of spawned) if (isWorking(state)) void followSubSession(ctx, following, id);
   if (open === null) return;
   if (!ctx.running.has(session.id)) void watchOwner(ctx, following);
-  void findBelow(ctx, following, seq);
+  void findRunningSubSessions(ctx, following, seq);
 }
 
 export function stopFollowing(ctx: EffectContext): void {
   const { following } = ctx;
   if (following === null) return;
-  following.isLeft = true;
+  following.isStopped = true;
   ctx.following = null;
-  // What goes wrong in a feed that nobody reads is nobody's.
+  // Errors of an abandoned feed are ignored.
   for (const feed of following.feeds) feed.return?.().catch(() => {});
 }
 
-/** Ends as soon as it is left, also while it waits. */
-async function* readUntilLeft(following: SessionFollow, events: AsyncIterable<Event>): AsyncGenerator<Event> {
+/** Reads a feed until following stops, also while it waits for an event. */
+async function* readUntilStopped(following: SessionFollow, events: AsyncIterable<Event>): AsyncGenerator<Event> {
   const feed = events[Symbol.asyncIterator]();
   following.feeds.add(feed);
   try {
-    while (!following.isLeft) {
+    while (!following.isStopped) {
       const next = await feed.next();
-      if (next.done === true || following.isLeft) return;
+      if (next.done === true || following.isStopped) return;
       yield next.value;
     }
   } finally {
@@ -82,105 +82,105 @@ async function* readUntilLeft(following: SessionFollow, events: AsyncIterable<Ev
   }
 }
 
-async function followShown(ctx: EffectContext, following: SessionFollow, from: number): Promise<void> {
+async function followVisible(ctx: EffectContext, following: SessionFollow, afterSeq: number): Promise<void> {
   const { session } = following;
   const { push, flush } = coalesce((events) => {
-    for (const event of events) if (!following.isLeft) ctx.send({ type: "event", event });
+    for (const event of events) if (!following.isStopped) ctx.send({ type: "event", event });
   });
-  for (let seq = from; !following.isLeft; await Bun.sleep(againMs)) {
+  for (let seq = afterSeq; !following.isStopped; await Bun.sleep(retryMs)) {
     try {
-      for await (const event of readUntilLeft(following, ctx.api.turn.watch({ session, afterSeq: seq, until: "never" }))) {
+      for await (const event of readUntilStopped(following, ctx.api.turn.watch({ session, afterSeq: seq, until: "never" }))) {
         ({ seq } = event);
         push(event);
-        if (event.type === "session.spawned") flush(); // its block has to be there before what it tells
-        await note(ctx, following, event);
+        if (event.type === "session.spawned") flush(); // its block must exist before its own events arrive
+        await trackEvent(ctx, following, event);
       }
     } catch (error) {
       flush();
-      if (following.isLeft) return;
+      if (following.isStopped) return;
       if (isConnectionLost(error) && ctx.connectHub !== null) return void reconnect(ctx);
-      ctx.send({ type: "told", text: describeError(error).text, isError: true });
+      ctx.send({ type: "notice", text: describeError(error).text, isError: true });
     }
   }
 }
 
-/** What has to be known of it besides what is shown. */
-async function note(ctx: EffectContext, following: SessionFollow, event: Event): Promise<void> {
+/** Updates the follow state by an event. */
+async function trackEvent(ctx: EffectContext, following: SessionFollow, event: Event): Promise<void> {
   if (event.type === "turn.started" || event.type === "turn.ended") setSession(ctx, event.session);
   if (event.type === "turn.ended") following.openTurn = null;
-  if (event.type === "session.spawned") void followBelow(ctx, following, event.session);
+  if (event.type === "session.spawned") void followSubSession(ctx, following, event.session);
   if (event.type !== "turn.started") return;
   following.openTurn = event.turnId;
   if (ctx.running.has(following.session)) return;
-  const rows = await ctx.api.turn.list({ endedSince: null });
-  const row = rows.find(({ turn }) => turn.id === event.turnId);
-  if (row !== undefined && !following.isLeft) ctx.send({ type: "runner", session: following.session, runner: runnerOf(row) });
+  const turns = await ctx.api.turn.list({ endedSince: null });
+  const started = turns.find(({ turn }) => turn.id === event.turnId);
+  if (started !== undefined && !following.isStopped) ctx.send({ type: "runner", session: following.session, runner: runnerOf(started) });
   void watchOwner(ctx, following);
 }
 
-/** Null is this process: a sub-session of a turn that was left, or that is visited. */
+/** Null for this process, for example for a watched sub-session of a turn of this screen. */
 function runnerOf({ pid }: { pid: number | null }): string | null {
   return pid === process.pid ? null : pid === null ? "elsewhere" : `pid ${pid}`;
 }
 
-/** A process that was killed tells nobody: its turn is then shown as what it left. */
+/** Polls for a killed process, which sends no event. Then shows its turn as interrupted. */
 async function watchOwner(ctx: EffectContext, following: SessionFollow): Promise<void> {
   const turn = following.openTurn;
   try {
-    while (!following.isLeft && turn !== null && following.openTurn === turn) {
-      await Bun.sleep(againMs);
-      const rows = await ctx.api.turn.list({ endedSince: null });
-      if (following.isLeft || !rows.some((row) => row.turn.id === turn && row.state === "interrupted")) continue;
+    while (!following.isStopped && turn !== null && following.openTurn === turn) {
+      await Bun.sleep(retryMs);
+      const turns = await ctx.api.turn.list({ endedSince: null });
+      if (following.isStopped || !turns.some((each) => each.turn.id === turn && each.state === "interrupted")) continue;
       return void (await showSession(ctx, following.session));
     }
   } catch (error) {
-    if (!following.isLeft && !isConnectionLost(error)) ctx.send({ type: "told", text: describeError(error).text, isError: true });
+    if (!following.isStopped && !isConnectionLost(error)) ctx.send({ type: "notice", text: describeError(error).text, isError: true });
   }
 }
 
-/** Whoever comes late was not told which sub-sessions run. */
-async function findBelow(ctx: EffectContext, following: SessionFollow, seq: number): Promise<void> {
-  const rows = await ctx.api.turn.list({ endedSince: null }).catch(() => []); // the feed itself tells what is wrong
-  const found = new Set([following.session]);
-  for (const { session, turn, state } of rows.toReversed()) {
-    if (following.isLeft || state === "interrupted" || !found.has(session.parentSession ?? "")) continue;
-    found.add(session.id);
-    if (following.below.get(session.id)?.isHeard === true) continue;
+/** Finds sub-sessions that started before this screen followed the session. */
+async function findRunningSubSessions(ctx: EffectContext, following: SessionFollow, seq: number): Promise<void> {
+  const turns = await ctx.api.turn.list({ endedSince: null }).catch(() => []); // the feed reports the error
+  const followed = new Set([following.session]);
+  for (const { session, turn, state } of turns.toReversed()) {
+    if (following.isStopped || state === "interrupted" || !followed.has(session.parentSession ?? "")) continue;
+    followed.add(session.id);
+    if (following.subSessions.get(session.id)?.isFollowed === true) continue;
     const head = { seq, n: 0, sessionId: following.session, turnId: following.openTurn ?? "", at: turn.startedAt };
     const spawned = { call: "", session: session.id, agent: session.agent, task: session.task ?? "" };
     ctx.send({ type: "event", event: { ...head, type: "session.spawned", ...spawned } });
-    void followBelow(ctx, following, session.id);
+    void followSubSession(ctx, following, session.id);
   }
 }
 
-function isAtWork(state: SpawnedSession["state"]): boolean {
+function isWorking(state: SpawnedSession["state"]): boolean {
   return state === "running" || state === "paused" || state === "asking";
 }
 
-/** From where it was heard last. It may not have begun yet; it is over at the latest when the turn above it is. */
-async function followBelow(ctx: EffectContext, following: SessionFollow, session: string): Promise<void> {
-  const below = following.below.get(session) ?? { seq: 0, due: 0, isHeard: false };
-  following.below.set(session, below);
-  below.due += 1;
-  if (below.isHeard) return;
-  below.isHeard = true;
+/** Follows a sub-session from its last event. It may not have started yet; it ends at the latest with the parent's turn. */
+async function followSubSession(ctx: EffectContext, following: SessionFollow, session: string): Promise<void> {
+  const subSession = following.subSessions.get(session) ?? { seq: 0, pendingTurns: 0, isFollowed: false };
+  following.subSessions.set(session, subSession);
+  subSession.pendingTurns += 1;
+  if (subSession.isFollowed) return;
+  subSession.isFollowed = true;
   const { push, flush } = coalesce((events) => {
-    for (const event of events) if (!following.isLeft) ctx.send({ type: "below", session: following.session, event });
-  }, belowEveryMs);
+    for (const event of events) if (!following.isStopped) ctx.send({ type: "sub-session event", session: following.session, event });
+  }, subSessionFlushMs);
   try {
-    for (; below.due > 0 && !following.isLeft; await Bun.sleep(100)) {
-      for await (const event of readUntilLeft(following, ctx.api.turn.watch({ session, afterSeq: below.seq, until: "idle" }))) {
-        below.seq = event.seq;
-        if (event.type === "turn.ended") below.due = Math.max(0, below.due - 1);
-        if (event.type === "session.spawned") void followBelow(ctx, following, event.session);
+    for (; subSession.pendingTurns > 0 && !following.isStopped; await Bun.sleep(100)) {
+      for await (const event of readUntilStopped(following, ctx.api.turn.watch({ session, afterSeq: subSession.seq, until: "idle" }))) {
+        subSession.seq = event.seq;
+        if (event.type === "turn.ended") subSession.pendingTurns = Math.max(0, subSession.pendingTurns - 1);
+        if (event.type === "session.spawned") void followSubSession(ctx, following, event.session);
         push(event);
       }
-      if (following.openTurn === null) below.due = 0;
+      if (following.openTurn === null) subSession.pendingTurns = 0;
     }
   } catch (error) {
-    if (!following.isLeft && !isConnectionLost(error)) ctx.send({ type: "told", text: describeError(error).text, isError: true });
+    if (!following.isStopped && !isConnectionLost(error)) ctx.send({ type: "notice", text: describeError(error).text, isError: true });
   } finally {
-    below.isHeard = false;
+    subSession.isFollowed = false;
     flush();
   }
 }
@@ -189,30 +189,30 @@ export function isConnectionLost(error: unknown): boolean {
   return error instanceof Fault && error.code === "connection-lost";
 }
 
-/** Looks for the hub until it is there again, and shows what happened meanwhile. Nothing is started unasked. */
+/** Tries to reach the hub until it is back, then shows the session again. Does not start a hub. */
 export async function reconnect(ctx: EffectContext): Promise<void> {
-  if (ctx.connectHub === null || ctx.isLost) return;
-  lose(ctx);
-  for (let waitMs = 50; ctx.isLost; waitMs = Math.min(againMs, waitMs * 2)) {
+  if (ctx.connectHub === null || ctx.isHubLost) return;
+  markHubLost(ctx);
+  for (let waitMs = 50; ctx.isHubLost; waitMs = Math.min(retryMs, waitMs * 2)) {
     await Bun.sleep(waitMs);
     try {
-      if (ctx.isLost) await onReconnected(ctx, await ctx.connectHub({ start: false }));
+      if (ctx.isHubLost) await onReconnected(ctx, await ctx.connectHub({ start: false }));
     } catch (error) {
-      if (!ctx.isLost) lose(ctx); // it went away again
+      if (!ctx.isHubLost) markHubLost(ctx); // lost again
       if (error instanceof Fault && ["connection-lost", "hub-unreachable"].includes(error.code)) continue;
-      ctx.send({ type: "told", text: describeError(error).text, isError: true });
+      ctx.send({ type: "notice", text: describeError(error).text, isError: true });
     }
   }
 }
 
-function lose(ctx: EffectContext): void {
-  ctx.isLost = true;
-  ctx.send({ type: "connection", is: "lost" });
+function markHubLost(ctx: EffectContext): void {
+  ctx.isHubLost = true;
+  ctx.send({ type: "connection", isLost: true });
 }
 
 export async function onReconnected(ctx: EffectContext, api: EffectContext["api"]): Promise<void> {
   ctx.api = api;
-  ctx.isLost = false;
-  ctx.send({ type: "connection", is: "found" });
+  ctx.isHubLost = false;
+  ctx.send({ type: "connection", isLost: false });
   if (ctx.session !== null) await showSession(ctx, ctx.session.id);
 }

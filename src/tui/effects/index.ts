@@ -1,5 +1,4 @@
-// What the screen asks for, done through the Api: one table of effects, each in the file of its area. What comes of it
-// goes back as messages; nothing here is on the screen.
+// The table of effects. Each runs through the Api and sends its results back as messages. Effects draw nothing.
 import type { Effect } from "../model/state.ts";
 import { agentsEffects } from "./agents.ts";
 import { askEffects } from "./asks.ts";
@@ -14,7 +13,7 @@ import { treeEffects } from "./tree.ts";
 import { turnEffects } from "./turns.ts";
 import { typingEffects } from "./typing.ts";
 
-const actions: EffectHandlers = {
+const handlers: EffectHandlers = {
   ...turnEffects,
   ...settingEffects,
   ...typingEffects,
@@ -25,15 +24,15 @@ const actions: EffectHandlers = {
   ...planEffects,
   ...sessionsEffects,
   ...askEffects,
-  wake: ({ send }, { afterMs }) => void setTimeout(() => send({ type: "tick", at: performance.now() }), afterMs),
+  wake: ({ send }, { afterMs }) => void setTimeout(() => send({ type: "tick", now: performance.now() }), afterMs),
   notify: ({ notify }, { text }) => notify(text),
   redraw: ({ redraw }) => redraw(),
-  quit: (doing) => doing.quit(),
+  quit: (ctx) => ctx.quit(),
 };
 
 export async function runEffect(ctx: EffectContext, effect: Effect): Promise<void> {
   try {
-    await actions[effect.type](ctx, effect as never);
+    await handlers[effect.type](ctx, effect as never);
   } catch (error) {
     if (isConnectionLost(error)) void reconnect(ctx);
     ctx.send({ type: "failed", ...describeError(error) });

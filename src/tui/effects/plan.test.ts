@@ -24,16 +24,16 @@ describe("plan mode", () => {
     expect(press(fresh, "space", "p")).toMatchObject({ state: { mode: "insert" }, effects: [{ type: "plan", isOn: true }] });
     const planning = apply(fresh, { type: "planning", isOn: true, net: "off" });
     expect(statusText(planning)).toStartWith("[NORMAL] [plan] ");
-    expect(textOf(planning)).toContain("Say what to plan. Only .skein/plan.md is written");
+    expect(textOf(planning)).toContain("Describe what to plan. Only .skein/plan.md is written");
     const planned = apply(planning, { type: "opened", session, blocks: [{ id: "b", kind: "user", text: "split it" }], turns: [] });
-    expect(textOf({ ...planned, isPlanning: true })).toContain("── s-1 · Space x carries the plan out, Space e edits it ─");
+    expect(textOf({ ...planned, isPlanning: true })).toContain("── s-1 · Space x executes the plan, Space e edits it ─");
     expect(statusText({ ...planning, activity: "read" })).toStartWith("[NORMAL] [plan: read] ");
     expect(press(planning, "space", "p").effects).toEqual([{ type: "plan", isOn: false }]);
   });
   test("is left for the execution by Space x, but not while a turn runs", () => {
     expect(press(fresh, "space", "x").effects).toEqual([{ type: "execute plan" }]);
     const busy = press({ ...fresh, activity: "writing" }, "space", "x");
-    expect([busy.effects, busy.state.notice?.text]).toEqual([[], "a turn is running here; Ctrl+C stops it"]);
+    expect([busy.effects, busy.state.notice?.text]).toEqual([[], "a turn is running; Ctrl+C stops it"]);
   });
   test("has its editor at Ctrl+G, also while a message is typed, and at Space e; Ctrl+Z leaves for the shell", () => {
     const insert: State = { ...fresh, mode: "insert" };
@@ -92,9 +92,7 @@ describe("the network's badge", () => {
     expect(badge(running)).toBe("off");
     const toggled = press(running, "space", "n");
     expect([badge(toggled.state), toggled.effects]).toEqual(["off, next on", [{ type: "net", net: "on" }]]);
-    expect(toggled.state.notice?.text).toBe(
-      "network on: the next turn's tools start in a sandbox of their own; this turn's stay as they are",
-    );
+    expect(toggled.state.notice?.text).toBe("network on for the tools of the next turn; the running turn keeps its network");
     expect(badge({ ...toggled.state, activity: null })).toBe("on");
   });
   test("does not say off where nothing holds it", () => {
@@ -142,7 +140,7 @@ describe("what is asked of the Api", () => {
   test("without a plan nothing is carried out", async () => {
     const { doing, sent, opened } = house({ session });
     await runEffect(doing, { type: "execute plan" });
-    expect([sent, opened]).toEqual([[{ type: "told", text: "there is no plan yet: Space p plans one, Space e writes it" }], []]);
+    expect([sent, opened]).toEqual([[{ type: "notice", text: "there is no plan yet: Space p plans, Space e opens an editor" }], []]);
   });
   test("a plan is carried out in a new session, with the same agent and model, and asked to be ticked where it has steps", async () => {
     const { doing, sent, opened, prompts } = house({ session, plan: "- [ ] count\n" });
@@ -154,7 +152,7 @@ describe("what is asked of the Api", () => {
   test("an editor that is missing is told before the screen is left, and how it ended is told after", async () => {
     const { doing, sent } = house({ session, plan: "one\ntwo\n" });
     await runEffect(doing, { type: "edit plan" });
-    expect(sent.at(-1)).toEqual({ type: "told", text: "ed ended with 3; the plan has 2 lines" });
+    expect(sent.at(-1)).toEqual({ type: "notice", text: "ed ended with 3; the plan has 2 lines" });
     doing.lendTerminal = () => Promise.reject(new Error("must not be left"));
     doing.editor.command = () => {
       throw new Error("no editor");
@@ -221,7 +219,7 @@ function apply(state: State, message: UpdateMessage): State {
 
 function press(state: State, ...names: string[]): { state: State; effects: Effect[] } {
   return names.reduce<{ state: State; effects: Effect[] }>(
-    (now, name) => update(now.state, { type: "key", key: { name, text: name === "space" ? " " : name.length === 1 ? name : "" }, at: 0 }),
+    (now, name) => update(now.state, { type: "key", key: { name, text: name === "space" ? " " : name.length === 1 ? name : "" }, now: 0 }),
     { state, effects: [] },
   );
 }

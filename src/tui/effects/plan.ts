@@ -1,4 +1,4 @@
-// Planning, the plan in an editor, and carrying it out; and the whole screen put aside for the shell.
+// Effects of plans: start and stop planning, edit, show and execute the plan. Also suspends the screen.
 import { relative } from "node:path";
 import { pluralize } from "../../kit/text/cut-text.ts";
 import { stripAnsi } from "../../kit/text/ansi.ts";
@@ -9,39 +9,39 @@ import { nextAgent } from "./settings.ts";
 import { enterSession, startTurn } from "./turns.ts";
 
 export const planEffects: EffectHandlers<"plan" | "execute plan" | "edit plan" | "read plan" | "show plan" | "suspend"> = {
-  plan: (doing, { isOn }) => (isOn ? beginPlanning(doing) : leavePlanning(doing)),
+  plan: (ctx, { isOn }) => (isOn ? startPlanning(ctx) : stopPlanning(ctx)),
   "execute plan": executePlan,
   "edit plan": editPlan,
-  "read plan": (doing) => readPlan(doing, doing.session),
+  "read plan": (ctx) => readPlan(ctx, ctx.session),
   "show plan": showPlan,
-  suspend: ({ suspend: toShell }) => toShell(),
+  suspend: ({ suspend }) => suspend(),
 };
 
-const noPlan = "there is no plan yet: Space p plans one, Space e writes it";
+const noPlan = "there is no plan yet: Space p plans, Space e opens an editor";
 
-/** The talk before it is left out, and stays where it is: the first message opens a session. Nothing begins where plans can't be held to. */
-async function beginPlanning(ctx: EffectContext): Promise<void> {
+/** Opens a new session for planning. The earlier conversation is not part of it. Throws if the plan policy can't be enforced. */
+async function startPlanning(ctx: EffectContext): Promise<void> {
   const { api, turn, policies, directory } = ctx;
-  const taker = nextAgent(ctx);
-  await api.turn.check({ ...turn, ...taker, policy: policies.plan, isNew: false, directory });
+  const agent = nextAgent(ctx);
+  await api.turn.check({ ...turn, ...agent, policy: policies.plan, isNew: false, directory });
   ctx.sessionBeforePlanning = ctx.session;
-  ctx.open = { ...ctx.open, ...taker };
+  ctx.open = { ...ctx.open, ...agent };
   setPlanning(ctx, true);
   await enterSession(ctx, null);
 }
 
-async function leavePlanning(ctx: EffectContext): Promise<void> {
-  const { api, directory, sessionBeforePlanning: left = null } = ctx;
+async function stopPlanning(ctx: EffectContext): Promise<void> {
+  const { api, directory, sessionBeforePlanning: previous = null } = ctx;
   delete ctx.sessionBeforePlanning;
   setPlanning(ctx, false);
-  await enterSession(ctx, left === null ? null : await api.session.find({ wanted: left.id, directory }));
+  await enterSession(ctx, previous === null ? null : await api.session.find({ wanted: previous.id, directory }));
 }
 
-/** The engine knows who planned it, and links the two. */
+/** Executes the plan in a new session. The engine links it to the session that planned. */
 async function executePlan(ctx: EffectContext): Promise<void> {
   const { api, directory, send } = ctx;
   const plan = await api.plan.read({ directory });
-  if (plan.text.trim() === "") return send({ type: "told", text: noPlan });
+  if (plan.text.trim() === "") return send({ type: "notice", text: noPlan });
   const task = taskOf(plan.text, relative(directory, plan.file));
   const session = await api.session.open({ ...ctx.open, ...nextAgent(ctx), find: { by: "new" }, task, plan });
   setPlanning(ctx, false);
@@ -49,28 +49,28 @@ async function executePlan(ctx: EffectContext): Promise<void> {
   await startTurn(ctx, { prompt: task, images: [] });
 }
 
-/** The plan says what; only where its steps can be ticked, it is asked for here and not in the system prompt. */
+/** The prompt of the execution. It asks to tick steps only if the plan has steps. */
 function taskOf(text: string, file: string): string {
   if (parseSteps(text).length === 0) return "Carry out the plan.";
   return `Carry out the plan. As soon as a step is done, mark it with [x] in ${file}, in place.`;
 }
 
-/** What a shell says of a program that is not there. */
+/** Exit code of a shell for a missing program. */
 const notFound = 127;
 
 async function editPlan(ctx: EffectContext): Promise<void> {
-  const { api, directory, lendTerminal: away, editor, send } = ctx;
+  const { api, directory, lendTerminal, editor, send } = ctx;
   const command = editor.command();
   const { file } = await api.plan.make({ directory });
-  const ended = await away(() => editor.edit(command, file));
+  const exitCode = await lendTerminal(() => editor.edit(command, file));
   const { text } = await api.plan.read({ directory });
   await readPlan(ctx, ctx.session);
-  const now = text.trim() === "" ? "the plan is empty" : `the plan has ${pluralize(text.trimEnd().split("\n").length, "line")}`;
-  const how = ended === notFound ? `${command} was not found` : `${command} ended with ${ended}`;
-  send({ type: "told", text: ended === 0 ? now : `${how}; ${now}` });
+  const planText = text.trim() === "" ? "the plan is empty" : `the plan has ${pluralize(text.trimEnd().split("\n").length, "line")}`;
+  const problem = exitCode === notFound ? `${command} was not found` : `${command} ended with ${exitCode}`;
+  send({ type: "notice", text: exitCode === 0 ? planText : `${problem}; ${planText}` });
 }
 
 async function showPlan({ api, directory, send }: EffectContext): Promise<void> {
   const { text } = await api.plan.read({ directory });
-  send(text.trim() === "" ? { type: "told", text: noPlan } : { type: "plan shown", text: stripAnsi(text) });
+  send(text.trim() === "" ? { type: "notice", text: noPlan } : { type: "plan shown", text: stripAnsi(text) });
 }

@@ -1,16 +1,16 @@
-// Whether the next turn plans or acts, and what is done of the plan that the shown session executes.
+// Sets whether the next turn plans or acts, and reads the progress of the plan that the visible session executes.
 import { stripAnsi } from "../../kit/text/ansi.ts";
 import type { Session, Turn } from "../../protocol/tree/turn.ts";
 import { tickedSteps } from "../model/plan-steps.ts";
 import type { EffectContext } from "./effect-context.ts";
 
-/** Each kind of turn has a policy of its own, its network too. */
+/** Planning and acting turns have different policies, also for the network. */
 export function setPlanning({ turn, policies, send }: EffectContext, isOn: boolean): void {
   turn.policy = isOn ? policies.plan : policies.act;
   send({ type: "planning", isOn, net: turn.policy.net });
 }
 
-/** A session goes on as its last turn was taken; one without turns as the screen is set. */
+/** Restores the mode of the session's last turn. Without turns, the mode of the screen stays. */
 export async function restoreMode(ctx: EffectContext, session: Session | null, turns: readonly Turn[]): Promise<void> {
   const last = turns.findLast((turn) => turn.endedAt !== null);
   if (last !== undefined) setPlanning(ctx, last.policy.name === "plan");

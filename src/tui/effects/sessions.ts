@@ -1,4 +1,4 @@
-// The list of sessions, what is found in their messages, and the last messages of one, through the Api; all of it bounded.
+// Effects of the sessions panel: lists sessions, searches messages, reads the last messages of a session. All have limits.
 import { textOf, type Node } from "../../protocol/tree/node.ts";
 import type { FoundNode } from "../../protocol/tree/views.ts";
 import type { EffectHandlers, EffectContext } from "./effect-context.ts";
@@ -9,29 +9,29 @@ export const sessionsEffects: EffectHandlers<"list sessions" | "search sessions"
   "preview session": previewSession,
 };
 
-const mostSessions = 1000;
-const mostHits = 50;
-const lastMessages = 12;
+const maxSessions = 1000;
+const maxHits = 50;
+const previewMessages = 12;
 
 type Listing = { reading: number; withArchived: boolean; everywhere: boolean };
 
 async function listSessions({ api, project, send }: EffectContext, { reading, withArchived, everywhere }: Listing): Promise<void> {
-  const of = { project: everywhere ? null : project, limit: mostSessions };
-  const archived = withArchived ? await api.session.list({ ...of, archived: true }) : [];
-  const sessions = [...(await api.session.list(of)), ...archived];
-  send({ type: "sessions", told: { what: "listed", reading, sessions, project, now: Date.now() } });
+  const params = { project: everywhere ? null : project, limit: maxSessions };
+  const archived = withArchived ? await api.session.list({ ...params, archived: true }) : [];
+  const sessions = [...(await api.session.list(params)), ...archived];
+  send({ type: "sessions", message: { what: "listed", reading, sessions, project, now: Date.now() } });
 }
 
-/** What can't be found is answered, too: the next words wait for it. */
+/** Sends a result also after an error, because the next search waits for it. */
 async function searchSessions(
   { api, project, send }: EffectContext,
   { query, everywhere }: { query: string; everywhere: boolean },
 ): Promise<void> {
   let hits: FoundNode[] = [];
   try {
-    hits = await api.search.find({ query, project: everywhere ? null : project, limit: mostHits });
+    hits = await api.search.find({ query, project: everywhere ? null : project, limit: maxHits });
   } finally {
-    send({ type: "sessions", told: { what: "found", query, hits } });
+    send({ type: "sessions", message: { what: "found", query, hits } });
   }
 }
 
@@ -40,7 +40,7 @@ async function previewSession({ api, send }: EffectContext, { key, tip }: { key:
   try {
     path = await api.node.path({ node: tip });
   } finally {
-    const said = path.filter((node) => (node.author === "user" || node.author === "agent") && textOf(node).trim() !== "");
-    send({ type: "sessions", told: { what: "previewed", key, last: said.slice(-lastMessages) } });
+    const messages = path.filter((node) => (node.author === "user" || node.author === "agent") && textOf(node).trim() !== "");
+    send({ type: "sessions", message: { what: "previewed", key, last: messages.slice(-previewMessages) } });
   }
 }

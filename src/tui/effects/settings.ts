@@ -1,4 +1,4 @@
-// How the next turns are taken: network, model and agent.
+// Effects that change the next turns: network, model and agent.
 import { oneLine } from "../../kit/text/cut-text.ts";
 import type { EffectHandlers, EffectContext } from "./effect-context.ts";
 
@@ -8,11 +8,11 @@ export const settingEffects: EffectHandlers<"net" | "model" | "agent"> = {
   agent: setAgent,
 };
 
-/** What acts and what plans have a network each. */
+/** Planning and acting turns have separate network settings. */
 function setNet({ turn, policies, send }: EffectContext, { net }: { net: "on" | "off" }): void {
   if (turn.policy.name === "full" && net === "off") {
     send({ type: "net", net: "on" });
-    return send({ type: "told", text: "policy full has no walls: its network can't be cut off" });
+    return send({ type: "notice", text: "policy full has no sandbox, so its network can't be turned off" });
   }
   turn.policy = { ...turn.policy, net };
   policies[turn.policy.name === "plan" ? "plan" : "act"] = turn.policy;
@@ -23,23 +23,23 @@ async function setModel(ctx: EffectContext, { name }: { name: string }): Promise
   await api.turn.check({ ...turn, model: name, agent: nextAgent(ctx).agent, isNew: false, directory });
   turn.model = name;
   if (ctx.session === null) ctx.open = { ...ctx.open, model: name };
-  send({ type: "told", text: `from now on ${oneLine(name, 100)} answers` });
+  send({ type: "notice", text: `model of the next turns: ${oneLine(name, 100)}` });
 }
 
-/** The model of the one before is not the new one's. */
-async function setAgent(doing: EffectContext, { name }: { name: string }): Promise<void> {
-  const { api, turn, directory, send } = doing;
-  if (name !== nextAgent(doing).agent) {
+/** Resets the model, because another agent may not have it. */
+async function setAgent(ctx: EffectContext, { name }: { name: string }): Promise<void> {
+  const { api, turn, directory, send } = ctx;
+  if (name !== nextAgent(ctx).agent) {
     await api.turn.check({ ...turn, model: null, agent: name, isNew: false, directory });
     Object.assign(turn, { agent: name, model: null });
-    if (doing.session === null) doing.open = { ...doing.open, agent: name, model: null };
+    if (ctx.session === null) ctx.open = { ...ctx.open, agent: name, model: null };
   }
-  send({ type: "told", text: `from now on ${oneLine(nextAgent(doing).agent, 100)} takes the turns` });
+  send({ type: "notice", text: `agent of the next turns: ${oneLine(nextAgent(ctx).agent, 100)}` });
 }
 
-/** Who would take the next turn, and with which model; null is its own default. */
+/** The agent and model of the next turn. A null model is the agent's default. */
 export function nextAgent({ turn, session, open }: EffectContext): { agent: string; model: string | null } {
-  const known = session ?? open;
-  const agent = turn.agent ?? known.agent;
-  return { agent, model: turn.model ?? (known.agent === agent ? known.model : null) };
+  const defaults = session ?? open;
+  const agent = turn.agent ?? defaults.agent;
+  return { agent, model: turn.model ?? (defaults.agent === agent ? defaults.model : null) };
 }

@@ -1,56 +1,56 @@
-// What typing needs from outside: what was sent before, files to name, images at pasted paths.
+// Effects of typing: saves the history, searches files, reads images at pasted paths, withdraws queued messages.
 import type { ImageData } from "../../protocol/tree/node.ts";
 import { describeError, type EffectHandlers, type EffectContext } from "./effect-context.ts";
 import { nextAgent } from "./settings.ts";
 
-const mostFiles = 50;
-/** What is longer is a document, and stays in its session. */
-const longestKept = 20_000;
+const maxFiles = 50;
+/** A longer message is a document, and is not added to the history. */
+const maxHistoryChars = 20_000;
 
 export const typingEffects: EffectHandlers<"remember" | "take back" | "attach" | "find files"> = {
-  remember: ({ local: own }, { text }) => (text.length > longestKept ? undefined : own.history.add(text)),
+  remember: ({ local }, { text }) => (text.length > maxHistoryChars ? undefined : local.history.add(text)),
   attach,
   "take back": async ({ api, send }, { session, input }) => {
-    const taken = await api.turn.takeBack({ session, input });
-    send({ type: "taken back", input, text: taken?.text ?? null });
+    const withdrawn = await api.turn.takeBack({ session, input });
+    send({ type: "taken back", input, text: withdrawn?.text ?? null });
   },
   "find files": findFiles,
 };
 
-/** Only the native agent is sent images; to others a path is text like any other. */
+/** Only the native agent takes images. For other agents the path stays text. */
 function attach(ctx: EffectContext, { path, text }: { path: string; text: string }): void {
   const { agent } = nextAgent(ctx);
   const asText = (problem: string | null) => ctx.send({ type: "attached", path: null, text, problem });
-  if (agent !== "native") return asText(`${agent} is sent text: the path of the image stays text`);
+  if (agent !== "native") return asText(`${agent} takes no images: the path stays text`);
   try {
-    ctx.pasted.set(path, ctx.local.readImage(path));
+    ctx.pastedImages.set(path, ctx.local.readImage(path));
   } catch (error) {
     return asText(`the path stays text: ${describeError(error).text}`);
   }
   ctx.send({ type: "attached", path, text, problem: null });
 }
 
-export function readPastedImage({ local: own, pasted }: EffectContext, path: string): ImageData {
-  return pasted.get(path) ?? own.readImage(path);
+export function readPastedImage({ local, pastedImages }: EffectContext, path: string): ImageData {
+  return pastedImages.get(path) ?? local.readImage(path);
 }
 
-/** One question at a time; of those that came meanwhile only the latest is asked. */
+/** Runs one search at a time. Of the queries that arrive meanwhile only the latest is searched. */
 async function findFiles(ctx: EffectContext, { query }: { query: string }): Promise<void> {
   const { api, directory, files, send } = ctx;
-  files.query = query;
-  if (files.isAsking) return;
-  files.isAsking = true;
+  files.nextQuery = query;
+  if (files.isSearching) return;
+  files.isSearching = true;
   try {
-    for (let asked: string | null = query; asked !== null; asked = files.query) {
-      files.query = null;
+    for (let current: string | null = query; current !== null; current = files.nextQuery) {
+      files.nextQuery = null;
       try {
-        const { files: found } = await api.files.list({ directory, query: asked, limit: mostFiles });
-        send({ type: "found files", query: asked, files: found, problem: null });
+        const result = await api.files.list({ directory, query: current, limit: maxFiles });
+        send({ type: "found files", query: current, files: result.files, problem: null });
       } catch (error) {
-        send({ type: "found files", query: asked, files: [], problem: describeError(error).text });
+        send({ type: "found files", query: current, files: [], problem: describeError(error).text });
       }
     }
   } finally {
-    files.isAsking = false;
+    files.isSearching = false;
   }
 }

@@ -1,22 +1,22 @@
-// The keys of the configuration key `keys`, checked: what is no key or no command is told with the nearest.
+// Checks the user's key bindings from the configuration key `keys`. Throws a Fault that suggests the nearest name.
 import { nearestWord } from "../../kit/text/nearest-word.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import { screenCommands } from "./commands.ts";
 
-/** The person's own keys and what they mean: `ctrl+t`, `gg`, `space g` → the name of a command, or `none`. */
+/** Bindings of the user: `ctrl+t`, `gg` or `space g` → the name of a command, or `none`. */
 export type Bindings = Readonly<Record<string, string>>;
 
 const namedKeys = new Set([
   ..."enter tab backspace delete insert home end pageup pagedown up down left right".split(" "),
-  ...Array.from({ length: 12 }, (_, at) => `f${at + 1}`),
+  ...Array.from({ length: 12 }, (_, index) => `f${index + 1}`),
 ]);
-const fixed: Record<string, string> = { escape: "leaves what is open", space: "is the leader", "ctrl+c": "stops the turn" };
+const fixedUses: Record<string, string> = { escape: "leaves what is open", space: "is the leader", "ctrl+c": "stops the turn" };
 
-export function checkBindings(written: Readonly<Record<string, string>>): Bindings {
-  return Object.fromEntries(Object.entries(written).map(([key, name]) => [parsedKey(key), checkedName(key, name)]));
+export function checkBindings(config: Readonly<Record<string, string>>): Bindings {
+  return Object.fromEntries(Object.entries(config).map(([key, name]) => [parseKey(key), checkName(key, name)]));
 }
 
-function checkedName(key: string, name: string): string {
+function checkName(key: string, name: string): string {
   if (name === "none" || screenCommands.some((command) => command.name === name)) return name;
   const near = nearestWord(
     name,
@@ -27,14 +27,14 @@ function checkedName(key: string, name: string): string {
   });
 }
 
-/** As keys are called on the screen: `Page Down` is `pagedown`, `Ctrl+T` is `ctrl+t`; a single character stays as it is. */
-function parsedKey(written: string): string {
-  const [, leader, key = ""] = /^(space\s+)?(.*)$/is.exec(written.trim()) ?? [];
+/** The internal name of a key: `Page Down` is `pagedown`, `Ctrl+T` is `ctrl+t`. A single character stays as it is. */
+function parseKey(text: string): string {
+  const [, leader, key = ""] = /^(space\s+)?(.*)$/is.exec(text.trim()) ?? [];
   const name = nameOfKey(key);
-  const taken = leader === undefined ? fixed[name] : undefined;
-  if (taken !== undefined) throw new Fault("config", `keys: "${written}" ${taken} and can't mean anything else`);
+  const fixedUse = leader === undefined ? fixedUses[name] : undefined;
+  if (fixedUse !== undefined) throw new Fault("config", `keys: "${text}" ${fixedUse} and can't be bound`);
   if (!isKey(name) || (leader !== undefined && isPair(name)))
-    throw new Fault("config", `keys: "${written}" is no key`, { hint: keyHint(name) });
+    throw new Fault("config", `keys: "${text}" is not a key`, { hint: keyHint(name) });
   return leader === undefined ? name : `space ${name}`;
 }
 

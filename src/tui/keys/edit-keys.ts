@@ -1,4 +1,4 @@
-// The keys that edit a line being typed; any other key types itself.
+// Maps keys to the edits of src/kit/text/line-edit.ts. Any other key inserts its text.
 import { editActions, insertText, type Edit, type EditLine } from "../../kit/text/line-edit.ts";
 import type { Key } from "../model/state.ts";
 

@@ -1,4 +1,4 @@
-// The commands of plan mode and of questions, and those that leave the screen for a moment: rows of the one table in `commands.ts`.
+// Commands for plans, questions and suspending the screen. `commands.ts` adds them to the one table.
 import { showAsks } from "../model/asks.ts";
 import type { ScreenCommand } from "./commands.ts";
 import { step, withNotice, type Effect, type State, type UpdateResult } from "../model/state.ts";
@@ -6,22 +6,22 @@ import { step, withNotice, type Effect, type State, type UpdateResult } from "..
 export const planCommands: readonly ScreenCommand[] = [
   {
     name: "plan",
-    summary: "plan in a session of its own; again: back",
+    summary: "plan in a new session; again: go back",
     leader: "p",
     typed: "",
-    // What to plan is typed next.
+    // The user types next what to plan.
     run: (state) => step({ ...state, mode: state.isPlanning ? state.mode : "insert" }, { type: "plan", isOn: !state.isPlanning }),
   },
   {
     name: "exec",
-    summary: "carry the plan out in a new session",
+    summary: "execute the plan in a new session",
     leader: "x",
     typed: "",
     run: (state) => whileIdle(state, { type: "execute plan" }),
   },
   {
     name: "edit-plan",
-    summary: "the plan in $VISUAL or $EDITOR",
+    summary: "edit the plan in $VISUAL or $EDITOR",
     keys: ["ctrl+g"],
     everywhere: true,
     leader: "e",
@@ -30,14 +30,14 @@ export const planCommands: readonly ScreenCommand[] = [
   },
   {
     name: "steps",
-    summary: "the plan, and what is done of it",
+    summary: "show the plan and its progress",
     leader: "P",
     typed: "",
     run: (state) => step(state, { type: "show plan" }),
   },
   {
     name: "asks",
-    summary: "the questions that wait for an answer",
+    summary: "show the questions that wait for an answer",
     keys: ["tab"],
     leader: "q",
     typed: "",
@@ -55,5 +55,5 @@ export const planCommands: readonly ScreenCommand[] = [
 
 function whileIdle(state: State, effect: Effect): UpdateResult {
   if (state.activity === null) return step(state, effect);
-  return step(withNotice(state, "a turn is running here; Ctrl+C stops it", "error"));
+  return step(withNotice(state, "a turn is running; Ctrl+C stops it", "error"));
 }

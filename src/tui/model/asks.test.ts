@@ -44,7 +44,7 @@ describe("a question", () => {
   });
   test("is not answered by an Enter that came with it, nor by one that follows another answer", () => {
     const early = press(asked, "enter");
-    expect([early.effects, early.state.notice?.text]).toEqual([[], "choose first: j, k or its number, or type an answer"]);
+    expect([early.effects, early.state.notice?.text]).toEqual([[], "choose an answer with j, k or its number, or type one"]);
     const second = told(told(press(asked, "1").state, "ask.opened", { ...name, options: ["Al", "Bo"] }), "ask.closed", colour);
     expect([textOf(second).includes("Which name?"), press(second, "enter").effects]).toEqual([true, []]);
     const again = told(press(press(asked, "1").state, "escape").state, "ask.opened", name);
@@ -57,7 +57,7 @@ describe("a question", () => {
     expect(press(reading, "enter").effects).toMatchObject([{ type: "visit", session: "s-2" }]);
     expect(press(reading, "j", "k", "]", "1", "o").state).toMatchObject({
       answer: { text: "" },
-      asking: { at: -1 },
+      askFocus: { option: -1 },
       toggled: new Set(["s-2"]),
     });
     expect(press(reading, "tab", "2", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "2" }]);
@@ -71,7 +71,7 @@ describe("a question", () => {
     const expiresAt = new Date(2030, 0, 1, 14, 5).getTime();
     const below = told(fresh, "session.spawned", { call: "c", session: "s-2", agent: "codex", task: "count the birds" });
     expect(textOf(told(below, "ask.opened", { ...name, session: "s-2", expiresAt }))).toMatch(
-      /─ codex, asked to count the birds, asks ─[^]*it waits until 14:05/,
+      /─ codex, asked to count the birds, asks ─[^]*waits until 14:05/,
     );
     expect(textOf(told(fresh, "ask.opened", { ...name, session: "0000-11111111" }))).toContain("─ session 11111111 asks ─");
   });
@@ -91,7 +91,7 @@ describe("a question", () => {
 describe("several questions", () => {
   const both = told(told(fresh, "ask.opened", colour), "ask.opened", name);
   test("are counted, and Tab goes to the next one", () => {
-    expect(textOf(both)).toMatch(/the agent asks \(1 of 2\)[^]*Which colour\?[^]*Tab: the next question/);
+    expect(textOf(both)).toMatch(/the agent asks \(1 of 2\)[^]*Which colour\?[^]*Tab: next question/);
     const next = press(both, "x", "tab");
     expect([textOf(next.state).includes("Which name?"), next.state.answer.text]).toEqual([true, ""]);
     expect(press(next.state, "B", "o", "enter").effects).toEqual([{ type: "answer", ask: "a2", text: "Bo" }]);
@@ -122,7 +122,7 @@ function told(state: State, type: Event["type"], body: object): State {
 function press(state: State, ...names: string[]): { state: State; effects: Effect[] } {
   const key = (pressed: string): UpdateMessage => {
     const text = pressed === "space" ? " " : pressed.length === 1 ? pressed : "";
-    return { type: "key", key: { name: pressed, text }, at: 0 };
+    return { type: "key", key: { name: pressed, text }, now: 0 };
   };
   return names.reduce<{ state: State; effects: Effect[] }>((now, pressed) => update(now.state, key(pressed)), { state, effects: [] });
 }

@@ -1,30 +1,30 @@
-// What a person who looks elsewhere is told: that a long turn is over, or that the agent asks. And the window's title.
+// Desktop notifications while the terminal has no focus (a long turn ended, an agent asks), and the window title.
 import { stripAnsi } from "../../kit/text/ansi.ts";
 import { formatDuration } from "../../kit/text/duration.ts";
 import { oneLine } from "../../kit/text/cut-text.ts";
 import type { Event } from "../../protocol/tree/event.ts";
 import type { State, UpdateResult } from "./state.ts";
 
-const longMs = 10_000;
+const longTurnMs = 10_000;
 
 export function withAttention(next: UpdateResult, event: Event): UpdateResult {
-  const text = next.state.isInFront ? null : worthTelling(next.state, event);
+  const text = next.state.isInFront ? null : notificationText(next.state, event);
   return text === null ? next : { ...next, effects: [...next.effects, { type: "notify", text }] };
 }
 
-function worthTelling(state: State, event: Event): string | null {
-  if (event.type === "ask.opened") return `${nameOf(state)} asks: ${oneLine(stripAnsi(event.ask.question), 120)}`;
+function notificationText(state: State, event: Event): string | null {
+  if (event.type === "ask.opened") return `${labelOf(state)} asks: ${oneLine(stripAnsi(event.ask.question), 120)}`;
   if (event.type !== "turn.ended" || event.sessionId !== state.session?.id) return null;
   const { startedAt, endedAt, status } = event.turn;
   const tookMs = (endedAt ?? startedAt) - startedAt;
-  return tookMs < longMs ? null : `${nameOf(state)}: ${status ?? "ended"} after ${formatDuration(tookMs)}`;
+  return tookMs < longTurnMs ? null : `${labelOf(state)}: ${status ?? "ended"} after ${formatDuration(tookMs)}`;
 }
 
 export function titleOf(state: State): string {
-  const doing = state.asks.length > 0 ? "asks" : state.activity === null ? "idle" : "working";
-  return `skein · ${nameOf(state)} · ${doing}`;
+  const status = state.asks.length > 0 ? "asks" : state.activity === null ? "idle" : "working";
+  return `skein · ${labelOf(state)} · ${status}`;
 }
 
-function nameOf({ session }: State): string {
+function labelOf({ session }: State): string {
   return session === null ? "new session" : oneLine(stripAnsi(session.name ?? session.task ?? session.id.slice(-8)), 40);
 }

@@ -1,10 +1,10 @@
-// What the transcript is made of, and how nodes become it. A block never changes: a changed one is another object, so
-// that what was laid out for it can be kept with it. Texts are as they came; cards clean what they show.
+// The blocks of the transcript, and their construction from nodes. A block is immutable: a change makes a new object,
+// so that cards can cache its layout. Texts are raw here; cards strip control characters.
 import { pluralize, oneLine } from "../../kit/text/cut-text.ts";
 import type { HandlePart, ImageData, Node, Part } from "../../protocol/tree/node.ts";
 import type { SpawnedSession } from "../../protocol/tree/views.ts";
 import type { Turn } from "../../protocol/tree/turn.ts";
-import { tokensText } from "../../protocol/tree/usage-text.ts";
+import { costText, tokensText } from "../../protocol/tree/usage-text.ts";
 
 export type Block = { id: string } & (
   | { kind: "user" | "text" | "thinking" | "note"; text: string; isLive?: boolean }
@@ -16,74 +16,76 @@ export type Block = { id: string } & (
   | { kind: "error"; text: string; hint: string | null }
 );
 
-/** When a call began and how long it took, where that is known. */
+/** Start and duration of a call. Null if unknown. */
 type Span = { startedAt: number | null; tookMs: number | null };
 type ToolResult = { text: string; isError: boolean };
-/** A session below this one, as far as it told. */
+/** A sub-session, as far as its events were received. */
 export type SubSessionView = Pick<SpawnedSession, "agent" | "task" | "state" | "spent" | "current"> & {
-  /** What it wrote or did last. */
-  doing: string;
+  /** The end of its text and tool output. */
+  lastOutput: string;
 };
 
 export type ToolBlock = Extract<Block, { kind: "tool" }>;
 export type SessionBlock = Extract<Block, { kind: "session" }>;
 
-const pieceNodes = 250;
+const nodesPerSlice = 250;
 
 type Path = { nodes: readonly Node[]; turns: readonly Turn[]; spawned: readonly SpawnedSession[] };
 
 /**
- * A path of nodes from the root, with the sub-sessions where they began and a line after each turn. It rests after every
- * piece: a long one takes longer than a frame.
+ * Blocks of a path from the root: its nodes, each sub-session where it started, and a line after each turn.
+ * Yields after every slice, because a long path takes longer than a frame.
  */
 export function* blocksOfPath({ nodes, turns, spawned }: Path): Generator<undefined, Block[]> {
-  const known = new Map(turns.map((turn) => [turn.id, turn]));
-  const below = Map.groupBy(spawned, ({ turn }) => turn);
+  const turnsById = new Map(turns.map((turn) => [turn.id, turn]));
+  const spawnedByTurn = Map.groupBy(spawned, ({ turn }) => turn);
   const blocks: Block[] = [];
-  for (const [at, node] of nodes.entries()) {
-    if (at > 0 && at % pieceNodes === 0) yield;
-    const begun = below.get(node.turn ?? "") ?? [];
-    while (begun[0] !== undefined && begun[0].createdAt < node.at) blocks.push(sessionBlock(begun.shift()!));
+  for (const [index, node] of nodes.entries()) {
+    if (index > 0 && index % nodesPerSlice === 0) yield;
+    const started = spawnedByTurn.get(node.turn ?? "") ?? [];
+    while (started[0] !== undefined && started[0].createdAt < node.at) blocks.push(sessionBlock(started.shift()!));
     addParts(blocks, node, new Map());
-    const turn = node.turn !== null && nodes[at + 1]?.turn !== node.turn ? known.get(node.turn) : undefined;
+    const turn = node.turn !== null && nodes[index + 1]?.turn !== node.turn ? turnsById.get(node.turn) : undefined;
     if (turn === undefined) continue;
-    // Where the path leaves the turn early, what came later is on another branch.
-    if (turn.tip === node.id) blocks.push(...begun.map(sessionBlock));
+    // If the path leaves the turn early, its later sub-sessions belong to another branch.
+    if (turn.tip === node.id) blocks.push(...started.map(sessionBlock));
     if (turn.endedAt !== null) blocks.push(...turnBlocks(turn));
   }
   return blocks;
 }
 
 function sessionBlock({ id, agent, task, state, spent, current, said }: SpawnedSession): SessionBlock {
-  return { id, kind: "session", agent, task, state, spent, current, doing: `${said}\n` };
+  return { id, kind: "session", agent, task, state, spent, current, lastOutput: `${said}\n` };
 }
 
-/** At the end of `blocks`; a result goes to its call, which may have changed since it was put there. */
+/** Appends the parts of a node to `blocks`. A result is merged into its call, which may be newer in `running`. */
 export function addParts(blocks: Block[], node: Node, running: ReadonlyMap<string, Block>): void {
-  node.parts.forEach((part, at) => place(blocks, `${node.id}.${at}`, node, part, running));
+  node.parts.forEach((part, index) => addPart(blocks, { id: `${node.id}.${index}`, node, part }, running));
 }
 
-function place(blocks: Block[], id: string, node: Node, part: Part, running: ReadonlyMap<string, Block>): void {
+type PlacedPart = { id: string; node: Node; part: Part };
+
+function addPart(blocks: Block[], { id, node, part }: PlacedPart, running: ReadonlyMap<string, Block>): void {
   switch (part.kind) {
     case "text":
     case "thinking":
-      if (part.text.trim() !== "") blocks.push({ id, kind: part.kind === "thinking" ? "thinking" : speaker(node), text: part.text });
+      if (part.text.trim() !== "") blocks.push({ id, kind: part.kind === "thinking" ? "thinking" : textKind(node), text: part.text });
       break;
     case "call":
       blocks.push(toolBlock(part.id, part.name, part.malformed ?? part.input));
       break;
     case "result": {
-      const at = blocks.findLastIndex((block) => block.id === part.call && block.kind === "tool");
-      const call = running.get(part.call) ?? blocks[at];
-      const known = call?.kind === "tool" ? call : toolBlock(id, part.name, {});
-      const { startedAt } = known.span;
+      const index = blocks.findLastIndex((block) => block.id === part.call && block.kind === "tool");
+      const call = running.get(part.call) ?? blocks[index];
+      const tool = call?.kind === "tool" ? call : toolBlock(id, part.name, {});
+      const { startedAt } = tool.span;
       const tookMs = startedAt === null ? null : Math.max(0, node.at - startedAt);
-      const ended: Block = { ...known, output: "", span: { startedAt, tookMs }, result: { text: part.text, isError: part.isError } };
-      const shown: Block[] =
-        part.display === undefined ? [] : [{ id: `${id}.diff`, kind: "diff", text: namedAs(known.input, part.display) }];
-      const images = (part.images ?? []).map((image, index): Block => ({ id: `${id}.image${index}`, kind: "image", image }));
-      if (at < 0) blocks.push(ended, ...shown, ...images);
-      else blocks.splice(at, 1, ended, ...shown, ...images);
+      const ended: Block = { ...tool, output: "", span: { startedAt, tookMs }, result: { text: part.text, isError: part.isError } };
+      const diffs: Block[] =
+        part.display === undefined ? [] : [{ id: `${id}.diff`, kind: "diff", text: withShortPath(tool.input, part.display) }];
+      const images = (part.images ?? []).map((image, number): Block => ({ id: `${id}.image${number}`, kind: "image", image }));
+      if (index < 0) blocks.push(ended, ...diffs, ...images);
+      else blocks.splice(index, 1, ended, ...diffs, ...images);
       break;
     }
     case "image":
@@ -96,16 +98,16 @@ function place(blocks: Block[], id: string, node: Node, part: Part, running: Rea
   }
 }
 
-/** The file of a diff by the name that the call had for it; what is recorded is the whole path. */
-function namedAs(input: ToolBlock["input"], diff: string): string {
+/** Replaces the absolute path in the head of a diff by the path that the call used. */
+function withShortPath(input: ToolBlock["input"], diff: string): string {
   const path = typeof input === "string" ? null : input["path"];
   if (typeof path !== "string" || path === "" || path.startsWith("/")) return diff;
-  const inner = path.replace(/^(\.\/)+/, "");
-  const shorter = (line: string) => (line.endsWith(`/${inner}`) ? `${line.slice(0, 4)}${inner}` : line);
-  return diff.replace(/^--- .*\n\+\+\+ .*/, (head) => head.split("\n").map(shorter).join("\n"));
+  const relativePath = path.replace(/^(\.\/)+/, "");
+  const shorten = (line: string) => (line.endsWith(`/${relativePath}`) ? `${line.slice(0, 4)}${relativePath}` : line);
+  return diff.replace(/^--- .*\n\+\+\+ .*/, (head) => head.split("\n").map(shorten).join("\n"));
 }
 
-/** A command of the person's: what it printed is what the agent is sent, without the line that names it. */
+/** A shell command of the user. Its output is the excerpt that the agent gets, without the line with the command. */
 function commandBlock(id: string, { handle, excerpt }: HandlePart): Block {
   const { command = "", exitCode, durationMs } = handle.metadata;
   const text = excerpt.slice(excerpt.indexOf(command) + command.length).replace(/^\n/, "");
@@ -117,19 +119,18 @@ export function toolBlock(id: string, name: string, input: Record<string, unknow
   return { id, kind: "tool", name, input, output: "", span: { startedAt: null, tookMs: null }, result: null };
 }
 
-function speaker(node: Node): "user" | "text" | "note" {
+function textKind(node: Node): "user" | "text" | "note" {
   return node.author === "user" ? "user" : node.author === "agent" ? "text" : "note";
 }
 
-/** How a turn ended, and what it used. */
+/** The line after a turn with its status, tokens and cost, and its error if it failed. */
 export function turnBlocks(turn: Turn): Block[] {
-  // A command of the person's asked no model.
+  // A shell command of the user sends no request to a model.
   if (turn.agent === "shell" && turn.status === "ok") return [];
-  const cost = turn.costUsd === null ? "cost unknown" : `$${turn.costUsd.toFixed(4)}`;
   const line: Block = {
     id: `turn-${turn.id}`,
     kind: "turn",
-    text: `${turn.status ?? "open"} · ${pluralize(turn.steps, "step")} · ${tokensText(turn.usage)} · ${cost}`,
+    text: `${turn.status ?? "open"} · ${pluralize(turn.steps, "step")} · ${tokensText(turn.usage)} · ${costText(turn.costUsd)}`,
   };
   if (turn.error === null || turn.status === "cancelled") return [line];
   return [{ id: `error-${turn.id}`, kind: "error", text: turn.error.message, hint: turn.error.hint ?? null }, line];

@@ -1,35 +1,35 @@
-// The steps of a plan: its lines with boxes, or where it has none its numbered lines; and which of them are done. Only the
-// boxes tell that, never what an agent says of itself.
+// Parses the steps of a plan: its lines with checkboxes, or its numbered lines if it has none.
+// A step is done only if its checkbox is ticked; the text of an agent does not count.
 
 export type PlanStep = { text: string; isDone: boolean };
 
-const box = /^\s*(?:[-*+]|\d+[.)])\s+\[([ xX])\]\s+(.*\S)\s*$/;
-const numbered = /^\d+[.)]\s+(.*\S)\s*$/;
+const boxLine = /^\s*(?:[-*+]|\d+[.)])\s+\[([ xX])\]\s+(.*\S)\s*$/;
+const numberedLine = /^\d+[.)]\s+(.*\S)\s*$/;
 
 export function parseSteps(plan: string): PlanStep[] {
   const boxes = boxesIn(plan);
   if (boxes.length > 0) return boxes;
   return linesOf(plan).flatMap((line) => {
-    const text = numbered.exec(line)?.[1];
+    const text = numberedLine.exec(line)?.[1];
     return text === undefined ? [] : [{ text, isDone: false }];
   });
 }
 
-/** The steps of the plan that is executed, with the boxes that have been ticked in its file since. A step that is not there any more stays as it was. */
+/** The steps of `plan`, with the checkboxes ticked since in its file. A step that is missing in the file stays as it was. */
 export function tickedSteps(plan: string, file: string): PlanStep[] {
   const boxes = boxesIn(file);
-  const take = (fits: (text: string) => boolean): PlanStep | undefined => {
-    const at = boxes.findIndex(({ text }) => fits(text));
-    return at === -1 ? undefined : boxes.splice(at, 1)[0];
+  const claimBox = (matches: (text: string) => boolean): PlanStep | undefined => {
+    const index = boxes.findIndex(({ text }) => matches(text));
+    return index === -1 ? undefined : boxes.splice(index, 1)[0];
   };
-  const exact = parseSteps(plan).map((step) => ({ step, found: take((text) => text === step.text) }));
-  return exact.map(({ step, found }) => {
-    const { isDone } = found ?? take((text) => text.startsWith(step.text)) ?? step;
+  const exact = parseSteps(plan).map((step) => ({ step, box: claimBox((text) => text === step.text) }));
+  return exact.map(({ step, box: exactBox }) => {
+    const { isDone } = exactBox ?? claimBox((text) => text.startsWith(step.text)) ?? step;
     return { ...step, isDone: step.isDone || isDone };
   });
 }
 
-/** `plan 2/5: the first that is not done`; null without steps. */
+/** `plan 2/5: text of the next step`. Null without steps. */
 export function progressText(steps: readonly PlanStep[]): string | null {
   if (steps.length === 0) return null;
   const done = steps.filter(({ isDone }) => isDone).length;
@@ -39,12 +39,12 @@ export function progressText(steps: readonly PlanStep[]): string | null {
 
 function boxesIn(text: string): PlanStep[] {
   return linesOf(text).flatMap((line) => {
-    const [, mark, words] = box.exec(line) ?? [];
+    const [, mark, words] = boxLine.exec(line) ?? [];
     return words === undefined ? [] : [{ text: words, isDone: mark !== " " }];
   });
 }
 
-/** Without those of code. */
+/** The lines outside of code fences. */
 function linesOf(text: string): string[] {
   let fence: string | null = null;
   return text.split(/\r?\n/).filter((line) => {

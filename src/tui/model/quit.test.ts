@@ -14,18 +14,18 @@ test("what would be stopped unseen is told before, once for each turn; what is s
 
   const one = press(apply(normal, { type: "running", sessions: ["here", "there"] }), ...typed);
   expect(one.effects).toEqual([]);
-  expect(textOf(one.state)).toContain("── leaving stops a turn in another session: again does it, :agents shows it ");
+  expect(textOf(one.state)).toContain("── quitting stops a turn in another session; quit again, or see :agents ");
   expect(press(one.state, ...typed).effects).toEqual(quit);
 
   const more = press(apply(one.state, { type: "running", sessions: ["there", "elsewhere"] }), ...typed);
   expect(more.effects).toEqual([]);
-  expect(textOf(more.state)).toContain("── leaving stops 2 turns in other sessions: again does it, :agents shows them ");
+  expect(textOf(more.state)).toContain("── quitting stops 2 turns in other sessions; quit again, or see :agents ");
   expect(press(apply(more.state, { type: "running", sessions: [] }), ...typed).effects).toEqual(quit);
 });
 
 test("Ctrl+C tells it the second time and leaves the third", () => {
   const left = apply(fresh, { type: "running", sessions: ["there"] });
   const second = press(left, "ctrl+c", "ctrl+c");
-  expect([second.effects, second.state.notice?.text]).toEqual([[], expect.stringContaining("leaving stops a turn")]);
+  expect([second.effects, second.state.notice?.text]).toEqual([[], expect.stringContaining("quitting stops a turn")]);
   expect(press(second.state, "ctrl+c").effects).toEqual(quit);
 });

@@ -1,4 +1,4 @@
-// Moving in the transcript: by rows, to its ends, from block to block. At the end the view follows what is added.
+// Scrolls the transcript: by rows, to its ends, from block to block. At the end the view follows new rows. Pure.
 import type { Block } from "./blocks.ts";
 import type { State } from "./state.ts";
 import { allBlocks, blockAt, blockCount } from "./transcript.ts";
@@ -25,26 +25,26 @@ function scrollTo(state: State, position: ScrollPosition): State {
   return { ...state, top: isBefore(position, lastTopPosition(state)) ? position : "end" };
 }
 
-/** The block before or after the one in focus; at first the last or first one in view. */
-export function moveFocus(state: State, by: -1 | 1): State {
+/** Moves the focus to the previous (-1) or next (1) block. Without a focus it starts at the last or first visible block. */
+export function moveFocus(state: State, delta: -1 | 1): State {
   if (blockCount(state.transcript) === 0) return state;
-  const now = state.focus === null ? -1 : allBlocks(state.transcript).findIndex((block) => block.id === state.focus);
-  return focusAt(state, now < 0 ? firstInView(state, by) : now + by);
+  const current = state.focus === null ? -1 : allBlocks(state.transcript).findIndex((block) => block.id === state.focus);
+  return focusAt(state, current < 0 ? firstInView(state, delta) : current + delta);
 }
 
-function firstInView(state: State, by: -1 | 1): number {
+function firstInView(state: State, delta: -1 | 1): number {
   const top = topPosition(state);
-  if (by > 0) return top.strip === 0 && top.row === 0 ? top.block : top.block + 1;
+  if (delta > 0) return top.strip === 0 && top.row === 0 ? top.block : top.block + 1;
   return moveBy(state, top, transcriptHeight(state) - 1).block;
 }
 
-/** Brings a block into view, and marks it. */
-export function focusAt(state: State, wanted: number): State {
-  const at = Math.max(0, Math.min(blockCount(state.transcript) - 1, wanted));
-  const focused = { ...state, focus: blockAt(state.transcript, at)?.id ?? null };
+/** Focuses a block and scrolls it into view. `index` is clamped. */
+function focusAt(state: State, index: number): State {
+  const block = Math.max(0, Math.min(blockCount(state.transcript) - 1, index));
+  const focused = { ...state, focus: blockAt(state.transcript, block)?.id ?? null };
   const [start, end] = [
-    { block: at, strip: 0, row: 0 },
-    { block: at + 1, strip: 0, row: 0 },
+    { block, strip: 0, row: 0 },
+    { block: block + 1, strip: 0, row: 0 },
   ];
   const top = topPosition(state);
   if (isBefore(start, top)) return scrollTo(focused, start);
@@ -54,7 +54,7 @@ export function focusAt(state: State, wanted: number): State {
   return scrollTo(focused, isBefore(start, fitting) ? start : fitting);
 }
 
-/** A row that is not in view comes to the upper third. */
+/** Scrolls so that a row outside of the view is in its upper third. */
 export function bringIntoView(state: State, position: ScrollPosition): State {
   const top = topPosition(state);
   if (!isBefore(position, top) && isBefore(position, moveBy(state, top, transcriptHeight(state)))) return state;
@@ -65,7 +65,7 @@ export function focusedBlock({ transcript, focus }: State): Block | undefined {
   return focus === null ? undefined : allBlocks(transcript).find(({ id }) => id === focus);
 }
 
-/** Opens or folds the block in focus; its first row stays where it was, wherever there is room for that. */
+/** Opens or folds the block in focus. Its first row keeps its place on the screen if possible. */
 export function toggleFocused(state: State): State {
   if (state.focus === null) return state;
   const toggled = new Set(state.toggled);

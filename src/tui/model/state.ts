@@ -1,4 +1,5 @@
-// All that the screen shows, as data. Nothing in here is changed in place; `update` makes the next state from it.
+// The state of the screen, the messages that change it and the effects that it asks for. Types and data only.
+// Nothing here is changed in place: `update` returns the next state.
 import { emptyEditLine, type EditLine } from "../../kit/text/line-edit.ts";
 import type { Ask, QueuedInput } from "../../protocol/api/control.ts";
 import type { Event } from "../../protocol/tree/event.ts";
@@ -25,136 +26,137 @@ export type Mode = "normal" | "insert" | "command" | "search";
 
 export type State = {
   size: Size;
-  places: PathPrefixes;
+  pathPrefixes: PathPrefixes;
   bindings: Bindings;
-  /** Whether the terminal has said that it is being looked at. */
+  /** Whether the terminal has reported that it has the focus. */
   isInFront: boolean;
   mode: Mode;
-  /** Null until the first message: a look around leaves nothing behind. */
+  /** Null until the first message, so that opening the screen stores nothing. */
   session: Session | null;
   transcript: TranscriptBlocks;
   allOpen: boolean;
-  /** Blocks that are not as `allOpen` and their kind would have them. */
+  /** Ids of blocks that the user opened or folded. */
   toggled: ReadonlySet<string>;
-  /** Whether the terminal draws images, and the blocks of those that it can't draw. */
+  /** `failed` has the blocks whose image the terminal could not draw. */
   images: { canDraw: boolean; failed: ReadonlySet<string> };
+  /** The id of the block in focus. */
   focus: string | null;
-  /** The first row of the transcript in view; "end" follows what is added. */
+  /** The first visible row of the transcript. "end" follows new rows. */
   top: ScrollPosition | "end";
   draft: EditLine;
   composer: Composer;
-  /** What was searched for last. */
+  /** The latest search of the transcript. */
   search: Search | null;
-  /** What follows the colon. */
+  /** The text after the colon. */
   commandLine: EditLine;
-  /** What the turn is doing; null when none runs. */
+  /** The current work of the turn, as the status bar shows it. Null when no turn runs. */
   activity: string | null;
-  /** Who runs the turn, when it is not this screen. */
+  /** The process that runs the turn. Null when it is this screen. */
   runner: string | null;
-  /** Its process was killed during the last turn: an empty prompt goes on with it. */
+  /** The process of the last turn was killed. Enter on an empty prompt continues the turn. */
   isInterrupted: boolean;
-  /** The hub does not answer. */
-  isLost: boolean;
+  isHubLost: boolean;
   usage: Usage;
   total: Spent;
-  /** Whether the next message is planned about, and nothing carried out. */
+  /** Whether the next turn writes a plan instead of carrying out the message. */
   isPlanning: boolean;
-  /** Of the plan that the shown session executes. */
+  /** Steps of the plan that the visible session executes. */
   steps: readonly PlanStep[];
-  /** What the next turn's tools are to have. */
+  /** Network for the tools of the next turn. */
   net: "on" | "off";
-  /** What the latest turn's were to have, and what they really had. */
-  turnNet: { asked: "on" | "off"; net: EnforcedPolicy["net"] } | null;
+  /** Network of the latest turn: as requested, and as enforced. */
+  turnNet: { requested: "on" | "off"; net: EnforcedPolicy["net"] } | null;
   sandbox: "on" | "off" | "partly";
   asks: readonly Ask[];
   answer: EditLine;
-  asking: AskFocus;
+  askFocus: AskFocus;
   queue: readonly QueuedInput[];
   leader: { since: number; isShown: boolean } | null;
   /** The first key of a pair: `g` of `gg`. */
   pending: string | null;
-  /** The session that is shown was only opened to be watched. */
+  /** Set while the visible session is only watched. */
   visit: Visit | null;
-  /** What lies over the transcript and takes all keys. */
+  /** The overlay above the transcript. It gets all keys. */
   overlay: Overlay | null;
   notice: { text: string; isError: boolean } | null;
-  /** When Ctrl+C was pressed last. */
+  /** Time of the latest Ctrl+C, in milliseconds. */
   stoppedAt: number | null;
-  /** Sessions in which turns run that end with this screen, and those that the person was warned of. */
+  /** Sessions whose turns end when this screen quits, and those of them that the user was warned about. */
   running: readonly string[];
   warned: readonly string[];
 };
 
-/** Which option is chosen of the first question: none at first; behind the last one an answer is typed. */
+/** The state of the answer to the first question. */
 export type AskFocus = {
-  at: number;
-  isPutOff: boolean;
-  /** Whether the person went to it: until then it takes no keys that may be meant for something else. */
-  isTakenUp: boolean;
+  /** Index of the chosen option: -1 for none, `options.length` for a typed answer. */
+  option: number;
+  isPostponed: boolean;
+  /** Whether the user chose to answer it. Before that it gets no keys that may be meant for something else. */
+  isSelected: boolean;
 };
 
-export const noAskFocus: AskFocus = { at: -1, isPutOff: false, isTakenUp: false };
+export const noAskFocus: AskFocus = { option: -1, isPostponed: false, isSelected: false };
 
 export type Size = { columns: number; rows: number };
 
-/** `name` is the key ("a", "G", "enter", "ctrl+c"), `text` what it types, if anything. */
+/** `name` is the key ("a", "G", "enter", "ctrl+c"). `text` is the typed text, or empty. */
 export type Key = { name: string; text: string };
 
 export type UpdateMessage =
-  | { type: "key"; key: Key; at: number }
+  | { type: "key"; key: Key; now: number }
   | { type: "paste"; text: string }
-  | { type: "wheel"; by: number }
+  | { type: "wheel"; rows: number }
   | { type: "resized"; size: Size }
   | { type: "in front"; isInFront: boolean }
   | ImagesMessage
-  /** Some time passed that an effect asked to be told of. */
-  | { type: "tick"; at: number }
+  /** Sent when the time of a `wake` effect has passed. */
+  | { type: "tick"; now: number }
   | SessionOpened
-  /** The first message opened it. */
-  | { type: "begun"; session: Session }
+  /** The first message created a session. */
+  | { type: "session created"; session: Session }
   | { type: "event"; event: Event }
-  /** Of a sub-session below the one that is named. */
-  | { type: "below"; session: string; event: Event }
-  /** Who runs the turn of that session, when it is not this screen. */
+  /** An event of a sub-session of `session`. */
+  | { type: "sub-session event"; session: string; event: Event }
+  /** The process that runs the turn of `session`. Null when it is this screen. */
   | { type: "runner"; session: string; runner: string | null }
-  /** In which sessions turns end with this screen. */
+  /** Sessions whose turns end when this screen quits. */
   | { type: "running"; sessions: readonly string[] }
-  | { type: "connection"; is: "lost" | "found" }
-  /** What was sent in this project before. */
+  | { type: "connection"; isLost: boolean }
+  /** Messages sent earlier in this project. */
   | { type: "history"; entries: readonly string[] }
-  /** What a screen that is gone left in its prompt. */
+  /** The unsent message of an earlier screen. */
   | { type: "unsent"; unsent: UnsentDraft; more: number }
   | { type: "found files"; query: string; files: readonly string[]; problem: string | null }
-  /** What a pasted path is: an image, or only text. */
+  /** The result of `attach`. `path` is null if the pasted path is no image and stays text. */
   | { type: "attached"; path: string | null; text: string; problem: string | null }
   | { type: "planning"; isOn: boolean; net: "on" | "off" }
-  /** With the plan's file as it is now, where it was read. */
+  /** `plan` is the current text of the plan file, if it was read. */
   | { type: "steps"; session: string | null; steps: readonly PlanStep[]; plan?: string }
   | { type: "plan shown"; text: string }
   | { type: "net"; net: "on" | "off" }
-  /** Null: the agent has it already. */
+  /** `text` is null if the agent already has the message. */
   | { type: "taken back"; input: string; text: string | null }
   | { type: "listed"; purpose: "models" | "agents"; items: readonly PickerItem[] }
   | { type: "costs"; lines: readonly string[] }
-  | { type: "told"; text: string; isError?: true }
-  /** One is somewhere else now: what was chosen from is closed. */
-  | { type: "went"; text: string }
+  | { type: "notice"; text: string; isError?: true }
+  /** The screen shows another session or node. Closes the overlay. */
+  | { type: "moved"; text: string }
   | { type: "renamed"; session: Session }
   | { type: "visited"; visit: Visit | null }
-  /** A question of a session that is not shown, to be answered here. */
-  | { type: "asked"; ask: Ask }
+  /** A question of another session, to be answered here. */
+  | { type: "ask found"; ask: Ask }
   | { type: "asks"; asks: readonly Ask[] }
-  /** It needs no answer any more. */
+  /** The question is closed. */
   | { type: "answered"; ask: string }
   | { type: "compared"; comparison: BranchComparison }
   | PanelMessage
-  /** Without a session it is of whatever is shown. */
+  /** Without `session`, the failure belongs to the visible session. */
   | { type: "failed"; session?: string; text: string; hint: string | null }
   | { type: "refused"; session?: string; draft: string; text: string; hint: string | null };
 
 export type ImagesMessage = { type: "images"; canDraw: boolean } | { type: "not drawn"; block: string; problem: string };
 
-/** A session as it stands; shown again, the view stays where it was. */
+/** A session as it was read. If it is the visible one, the scroll position stays. */
 export type SessionOpened = {
   type: "opened";
   session: Session | null;
@@ -164,29 +166,29 @@ export type SessionOpened = {
 } & Partial<Pick<SessionView, "below" | "asks" | "queue" | "open">>;
 
 export type Effect =
-  /** Without a prompt it goes on with what an interrupted turn left. Images by the paths they were pasted as. */
+  /** Without a prompt it continues an interrupted turn. `images` are the pasted paths. */
   | { type: "start"; prompt: string | null; images: readonly string[] }
-  /** A command of the person's; its output becomes part of the conversation. */
+  /** Runs a shell command of the user. Its output becomes part of the conversation. */
   | { type: "execute"; command: string; draft: string }
   | { type: "remember"; text: string }
   | { type: "attach"; path: string; text: string }
   | { type: "find files"; query: string }
   | { type: "steer"; session: string; text: string }
-  /** A message that waits comes back into the prompt. */
+  /** Withdraws a queued message and puts it into the prompt. */
   | { type: "take back"; session: string; input: string }
   | { type: "cancel"; session: string }
   | { type: "answer"; ask: string; text: string }
-  /** What is shown may not be what is stored. */
+  /** Reads the session again, because the screen may differ from the store. */
   | { type: "reload" }
   | { type: "hub" }
   | { type: "clear" }
-  /** Where the session is, unless a node is named. */
+  /** Without `at`, forks at the tip of the session. */
   | { type: "fork"; name: string | null; at?: string }
-  /** This session, unless one is named. */
+  /** Without `session`, renames the visible session. */
   | { type: "rename"; name: string; session?: string }
-  /** To a session, or with this one to a node: a name, an id or its tail. */
-  | { type: "switch"; wanted: string }
-  /** Into the terminal's clipboard. */
+  /** `query` is a name, an id or the end of an id. A node moves the visible session. */
+  | { type: "switch"; query: string }
+  /** Copies to the clipboard of the terminal. */
   | { type: "copy"; text: string }
   | TreeEffect
   | AgentsEffect
@@ -196,10 +198,9 @@ export type Effect =
   | { type: "execute plan" | "edit plan" | "read plan" | "show plan" | "suspend" | "list asks" }
   | { type: "model"; name: string }
   | { type: "agent"; name: string }
-  /** What there is to choose from. */
   | { type: "list"; purpose: "models" | "agents" }
   | { type: "read costs" }
-  /** What each turn may cost from now on. */
+  /** Sets the limit for each following turn; null removes it. */
   | { type: "budget"; usd: number | null }
   | { type: "wake"; afterMs: number }
   | { type: "notify"; text: string }
@@ -212,19 +213,19 @@ export function step(state: State, ...effects: Effect[]): UpdateResult {
   return { state, effects };
 }
 
-/** Says something above the prompt, until the next key. */
-export function withNotice(state: State, text: string, how: "told" | "error" = "told"): State {
-  return { ...state, notice: { text, isError: how === "error" } };
+/** Shows a text above the prompt until the next key. */
+export function withNotice(state: State, text: string, level: "info" | "error" = "info"): State {
+  return { ...state, notice: { text, isError: level === "error" } };
 }
 
 export function firstState(
-  parts: Pick<State, "size" | "net" | "sandbox"> & Partial<Pick<State, "places" | "bindings" | "isPlanning">>,
+  options: Pick<State, "size" | "net" | "sandbox"> & Partial<Pick<State, "pathPrefixes" | "bindings" | "isPlanning">>,
 ): State {
   return {
-    places: { project: "", home: "" },
+    pathPrefixes: { project: "", home: "" },
     bindings: {},
     isPlanning: false,
-    ...parts,
+    ...options,
     isInFront: false,
     mode: "insert",
     session: null,
@@ -241,14 +242,14 @@ export function firstState(
     activity: null,
     runner: null,
     isInterrupted: false,
-    isLost: false,
+    isHubLost: false,
     usage: zeroUsage,
     total: zeroSpent,
     steps: [],
     turnNet: null,
     asks: [],
     answer: emptyEditLine,
-    asking: noAskFocus,
+    askFocus: noAskFocus,
     queue: [],
     leader: null,
     pending: null,

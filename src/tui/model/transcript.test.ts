@@ -79,7 +79,7 @@ test("a sub-session's block lives with it", () => {
     transcript = withSubSessionEvent(transcript, { seq: 1, n: 1, sessionId: "s-2", turnId: "t", at: 0, ...body } as Event);
     return blockAt(transcript, 0);
   };
-  expect(tell({ type: "text.delta", text: "reading\nthe tests" })).toMatchObject({ doing: "reading\nthe tests" });
+  expect(tell({ type: "text.delta", text: "reading\nthe tests" })).toMatchObject({ lastOutput: "reading\nthe tests" });
   expect(tell({ type: "ask.opened" })).toMatchObject({ state: "asking" });
   expect(tell({ type: "ask.closed" })).toMatchObject({ state: "running" });
   expect(tell({ type: "turn.paused" })).toMatchObject({ state: "paused" });
@@ -92,9 +92,9 @@ test("a sub-session's block lives with it", () => {
     current: { costUsd: null },
   });
   const said = node("n3", "agent", [{ kind: "text", text: "all of it, also what was not heard" }]);
-  expect(tell({ type: "node.added", node: { ...said, usage } })).toMatchObject({ doing: "all of it, also what was not heard\n" });
-  expect(tell({ type: "tool.started", call: "c", name: "bash", input: {} })).toMatchObject({ doing: "\nbash(…)\n" });
-  expect(tell({ type: "text.delta", text: "x".repeat(1000) })).toMatchObject({ doing: "x".repeat(400) });
+  expect(tell({ type: "node.added", node: { ...said, usage } })).toMatchObject({ lastOutput: "all of it, also what was not heard\n" });
+  expect(tell({ type: "tool.started", call: "c", name: "bash", input: {} })).toMatchObject({ lastOutput: "\nbash(…)\n" });
+  expect(tell({ type: "text.delta", text: "x".repeat(1000) })).toMatchObject({ lastOutput: "x".repeat(400) });
   expect(tell({ type: "turn.ended", turn: { status: "ok", usage, costUsd: 1 } })).toMatchObject({
     state: "ok",
     spent: { usage, costUsd: 1 },
@@ -140,7 +140,7 @@ test("a sub-session that is read back stands where it began, and not where the p
   ];
   const turn = turnOf({ tip: "n4" });
   expect(blocksOf(path, [turn], spawned).map(({ id }) => id)).toEqual(["n1.0", "c1", "s-2", "n4.0", "s-3", "turn-t-1"]);
-  expect(blocksOf(path, [turn], spawned)[2]).toEqual({ id: "s-2", kind: "session", ...only(child), doing: "3\n" });
+  expect(blocksOf(path, [turn], spawned)[2]).toEqual({ id: "s-2", kind: "session", ...only(child), lastOutput: "3\n" });
   const early = [...path.slice(0, 2), said("n5", 9, "user", text("no"), "t-2")];
   expect(blocksOf(early, [turn, turnOf({ id: "t-2", endedAt: null, tip: "n5" })], spawned).map(({ id }) => id)).toEqual([
     "n1.0",

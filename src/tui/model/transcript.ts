@@ -1,16 +1,16 @@
-// All blocks in their order. What streams is kept apart from what is settled: a delta copies what it changes, never
-// the whole. Nothing in here is changed in place.
+// All blocks in order. Streaming blocks are kept apart from recorded ones, so that a delta copies only what it changes.
+// Nothing here is changed in place.
 import type { Event } from "../../protocol/tree/event.ts";
 import { textOf, type Node } from "../../protocol/tree/node.ts";
 import { addSpent, zeroSpent, type Usage } from "../../protocol/tree/usage.ts";
 import { addParts, toolBlock, type Block, type SessionBlock } from "./blocks.ts";
 
 export type TranscriptBlocks = {
-  /** Recorded, or told once. */
+  /** Blocks of recorded nodes, and notes. */
   readonly settled: readonly Block[];
-  /** Calls and sub-sessions that still change, by id: as they are now, in place of the settled ones. */
+  /** Current versions of calls and sub-sessions that still change, by id. They replace the settled blocks. */
   readonly running: ReadonlyMap<string, Block>;
-  /** What is being written, behind all others, until its node takes its place. */
+  /** Blocks of the answer that streams, after all others. The recorded node replaces them. */
   readonly writing: readonly Block[];
 };
 
@@ -20,31 +20,30 @@ export function blockCount({ settled, writing }: TranscriptBlocks): number {
   return settled.length + writing.length;
 }
 
-export function blockAt({ settled, running, writing }: TranscriptBlocks, at: number): Block | undefined {
-  const block = settled[at];
-  return block === undefined ? writing[at - settled.length] : (running.get(block.id) ?? block);
+export function blockAt({ settled, running, writing }: TranscriptBlocks, index: number): Block | undefined {
+  const block = settled[index];
+  return block === undefined ? writing[index - settled.length] : (running.get(block.id) ?? block);
 }
 
-/** As an array, for whoever looks through them all; a frame never does. */
+/** All blocks as an array. Too slow for a frame of a long transcript. */
 export function allBlocks(transcript: TranscriptBlocks): Block[] {
-  return Array.from({ length: blockCount(transcript) }, (_, at) => blockAt(transcript, at)!);
+  return Array.from({ length: blockCount(transcript) }, (_, index) => blockAt(transcript, index)!);
 }
 
 export function withBlocks(transcript: TranscriptBlocks, ...blocks: Block[]): TranscriptBlocks {
   return { ...transcript, settled: [...transcript.settled, ...blocks] };
 }
 
-/** What was being written becomes what was recorded; a result goes to its call. */
+/** Adds a recorded node, which replaces the streamed blocks. A result is merged into its call. */
 export function withNode(transcript: TranscriptBlocks, node: Node): TranscriptBlocks {
   const settled = [...transcript.settled];
   addParts(settled, node, transcript.running);
   const running = new Map(transcript.running);
   for (const part of node.parts) if (part.kind === "result") running.delete(part.call);
-  const takesOver = node.author === "agent" || node.parts.some((part) => part.kind === "handle");
-  return { settled, running, writing: takesOver ? [] : transcript.writing };
+  const replacesWriting = node.author === "agent" || node.parts.some((part) => part.kind === "handle");
+  return { settled, running, writing: replacesWriting ? [] : transcript.writing };
 }
 
-/** A piece of text that is just being written. */
 export function withDelta(transcript: TranscriptBlocks, kind: "text" | "thinking", text: string): TranscriptBlocks {
   const { writing } = transcript;
   const last = writing.at(-1);
@@ -52,68 +51,72 @@ export function withDelta(transcript: TranscriptBlocks, kind: "text" | "thinking
   return { ...transcript, writing: [...writing, { id: `live-${blockCount(transcript)}`, kind, text, isLive: true }] };
 }
 
-/** All that is streaming so far, told once more: it takes the place of what was there of it. */
+/** Sets the complete text that has streamed so far, in place of the deltas received before. */
 export function withDraft(transcript: TranscriptBlocks, key: string, text: string): TranscriptBlocks {
   if (key !== "text" && key !== "thinking") {
-    const silent = withRunning(transcript, key, (block) => (block.kind === "tool" ? { ...block, output: "" } : block));
-    return withOutput(silent, key, text);
+    const cleared = withRunning(transcript, key, (block) => (block.kind === "tool" ? { ...block, output: "" } : block));
+    return withOutput(cleared, key, text);
   }
   return withDelta({ ...transcript, writing: transcript.writing.filter((block) => block.kind !== key) }, key, text);
 }
 
-/** What a request that failed had begun is not part of the answer. */
+/** Drops streamed text, for example of a request that failed and is tried again. */
 export function withoutWriting(transcript: TranscriptBlocks): TranscriptBlocks {
   return { ...transcript, writing: [] };
 }
 
-/** A call that no node tells of is a command of the person's: it is being written until its node is there. */
+/** Marks a call as started. A call without a block is a shell command of the user: it gets one until its node is recorded. */
 export function withStart(transcript: TranscriptBlocks, { call, name, input, at: startedAt }: Started): TranscriptBlocks {
-  const known = hasBlock(transcript, call) ? transcript : { ...transcript, writing: [...transcript.writing, toolBlock(call, name, input)] };
-  return withRunning(known, call, (block) => (block.kind === "tool" ? { ...block, span: { startedAt, tookMs: null } } : block));
+  const withCall = hasBlock(transcript, call)
+    ? transcript
+    : { ...transcript, writing: [...transcript.writing, toolBlock(call, name, input)] };
+  return withRunning(withCall, call, (block) => (block.kind === "tool" ? { ...block, span: { startedAt, tookMs: null } } : block));
 }
 
 type Started = Extract<Event, { type: "tool.started" }>;
 
-const keptOutput = 4000;
+const maxOutputChars = 4000;
 
-/** The end of what a call has printed so far, from the beginning of a line. */
+/** Appends to the output of a call. Only whole lines at its end are kept. */
 export function withOutput(transcript: TranscriptBlocks, call: string, text: string): TranscriptBlocks {
   return withRunning(transcript, call, (block) => {
     if (block.kind !== "tool") return block;
     const output = block.output + text;
-    const tail = output.slice(-keptOutput);
+    const tail = output.slice(-maxOutputChars);
     return { ...block, output: tail.length === output.length ? output : tail.slice(tail.indexOf("\n") + 1) };
   });
 }
 
-/** A sub-session that is put to work: it has one block, however often that happens. */
+/** Adds the block of a sub-session, or marks it as running if it has one from an earlier turn. */
 export function withSpawned(transcript: TranscriptBlocks, { session: id, agent, task }: Spawned): TranscriptBlocks {
   if (hasBlock(transcript, id))
     return withRunning(transcript, id, (block) => (block.kind === "session" ? { ...block, state: "running" } : block));
-  const nothing = { spent: zeroSpent, current: zeroSpent, doing: "" };
-  return withBlocks(transcript, { id, kind: "session", agent, task, state: "running", ...nothing });
+  const empty = { spent: zeroSpent, current: zeroSpent, lastOutput: "" };
+  return withBlocks(transcript, { id, kind: "session", agent, task, state: "running", ...empty });
 }
 
 type Spawned = Extract<Event, { type: "session.spawned" }>;
 
-/** What a sub-session tells, in the block that stands for it. */
+/** Updates the block of a sub-session from one of its events. */
 export function withSubSessionEvent(transcript: TranscriptBlocks, event: Event): TranscriptBlocks {
-  return withRunning(transcript, event.sessionId, (block) => (block.kind === "session" ? { ...block, ...below(block, event) } : block));
+  return withRunning(transcript, event.sessionId, (block) =>
+    block.kind === "session" ? { ...block, ...changeByEvent(block, event) } : block,
+  );
 }
 
-const keptDoing = 400;
+const maxLastOutputChars = 400;
 
-function below({ doing, spent, current }: SessionBlock, event: Event): Partial<SessionBlock> {
+function changeByEvent({ lastOutput, spent, current }: SessionBlock, event: Event): Partial<SessionBlock> {
   switch (event.type) {
     case "text.delta":
     case "thinking.delta":
-      return { state: "running", doing: (doing + event.text).slice(-keptDoing) };
+      return { state: "running", lastOutput: (lastOutput + event.text).slice(-maxLastOutputChars) };
     case "tool.started":
-      return { state: "running", doing: `\n${event.name}(…)\n` };
+      return { state: "running", lastOutput: `\n${event.name}(…)\n` };
     case "tool.output":
-      return { doing: (doing + event.text).slice(-keptDoing) };
+      return { lastOutput: (lastOutput + event.text).slice(-maxLastOutputChars) };
     case "node.added":
-      return event.node.usage === undefined ? {} : answered({ doing, current }, event.node, event.node.usage);
+      return event.node.usage === undefined ? {} : withAnswer({ lastOutput, current }, event.node, event.node.usage);
     case "ask.opened":
       return { state: "asking" };
     case "ask.closed":
@@ -129,22 +132,26 @@ function below({ doing, spent, current }: SessionBlock, event: Event): Partial<S
   }
 }
 
-/** Whoever came too late for the stream has its words from what was recorded. */
-function answered({ doing, current }: Pick<SessionBlock, "doing" | "current">, node: Node, usage: Usage): Partial<SessionBlock> {
-  const said = textOf(node).slice(-keptDoing);
-  return { doing: `${said || doing}\n`, current: addSpent(current, { usage, costUsd: node.costUsd ?? null }) };
+/** Uses the text of the recorded node, because its stream may have been missed. */
+function withAnswer(
+  { lastOutput, current }: Pick<SessionBlock, "lastOutput" | "current">,
+  node: Node,
+  usage: Usage,
+): Partial<SessionBlock> {
+  const text = textOf(node).slice(-maxLastOutputChars);
+  return { lastOutput: `${text || lastOutput}\n`, current: addSpent(current, { usage, costUsd: node.costUsd ?? null }) };
 }
 
 function hasBlock({ settled, running, writing }: TranscriptBlocks, id: string): boolean {
   return running.has(id) || [settled, writing].some((blocks) => blocks.findLast((block) => block.id === id) !== undefined);
 }
 
-/** Looks from the end, where what runs is; one that is not there changes nothing. */
+/** Changes one block. Searches from the end, where running blocks are. Without such a block nothing changes. */
 function withRunning(transcript: TranscriptBlocks, id: string, change: (block: Block) => Block): TranscriptBlocks {
   if (transcript.writing.some((block) => block.id === id))
     return { ...transcript, writing: transcript.writing.map((block) => (block.id === id ? change(block) : block)) };
-  const now = transcript.running.get(id) ?? transcript.settled.findLast((block) => block.id === id);
-  if (now === undefined) return transcript;
-  const next = change(now);
-  return next === now ? transcript : { ...transcript, running: new Map(transcript.running).set(id, next) };
+  const current = transcript.running.get(id) ?? transcript.settled.findLast((block) => block.id === id);
+  if (current === undefined) return transcript;
+  const next = change(current);
+  return next === current ? transcript : { ...transcript, running: new Map(transcript.running).set(id, next) };
 }

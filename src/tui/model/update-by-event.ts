@@ -1,4 +1,4 @@
-// What a turn tells, on the screen, and what the sub-sessions below it do.
+// Updates the state by the events of the visible session and of its sub-sessions. Pure.
 import { formatDuration } from "../../kit/text/duration.ts";
 import { oneLine } from "../../kit/text/cut-text.ts";
 import type { Event } from "../../protocol/tree/event.ts";
@@ -23,48 +23,48 @@ import {
 
 export function updateByEvent(state: State, event: Event): UpdateResult {
   if (event.sessionId !== state.session?.id) return step(state);
-  if (event.type === "ask.opened" || event.type === "ask.closed") return step(asking(state, event));
+  if (event.type === "ask.opened" || event.type === "ask.closed") return step(withAskEvent(state, event));
   if (event.type === "session.spawned")
     return step({ ...state, transcript: withSpawned(state.transcript, event), activity: "sub-session" });
-  const reload = isPartial(state, event) ? [{ type: "reload" } as const] : [];
+  const reload = needsReload(state, event) ? [{ type: "reload" } as const] : [];
   return step(
-    withoutRetry(state, shown(state, event)),
+    withoutRetry(state, applyEvent(state, event)),
     ...reload,
-    ...(mayHaveTicked(state, event) ? [{ type: "read plan" } as const] : []),
+    ...(mayChangePlan(state, event) ? [{ type: "read plan" } as const] : []),
   );
 }
 
-/** When a request is tried again is of no interest as soon as it was. */
-function withoutRetry(before: State, now: State): State {
-  const isOver = before.activity === "retrying" && now.activity !== "retrying" && now.notice === before.notice;
-  return isOver ? { ...now, notice: null } : now;
+/** Removes the notice about a retry as soon as the retry has begun. */
+function withoutRetry(before: State, next: State): State {
+  const isOver = before.activity === "retrying" && next.activity !== "retrying" && next.notice === before.notice;
+  return isOver ? { ...next, notice: null } : next;
 }
 
-/** Whatever a tool did, it may have been to the plan. */
-function mayHaveTicked({ session }: State, event: Event): boolean {
+/** Any tool may have changed the plan file. */
+function mayChangePlan({ session }: State, event: Event): boolean {
   return session?.plan !== undefined && (event.type === "turn.ended" || (event.type === "node.added" && event.node.author === "tool"));
 }
 
-/** A sub-session of the one that is shown: what it does goes to its block, and it may ask something, too. */
+/** Updates the block of a sub-session, and its questions. */
 export function updateBySubSession(state: State, event: Event): UpdateResult {
   const transcript = withSubSessionEvent(state.transcript, event);
-  const told = transcript === state.transcript ? state : { ...state, transcript };
-  return step(event.type === "ask.opened" || event.type === "ask.closed" ? asking(told, event) : told);
+  const next = transcript === state.transcript ? state : { ...state, transcript };
+  return step(event.type === "ask.opened" || event.type === "ask.closed" ? withAskEvent(next, event) : next);
 }
 
-/** Somebody moved the session meanwhile, or what the turn's sub-sessions used was not told. */
-function isPartial({ session }: State, event: Event): boolean {
+/** Another process moved the session, or the event lacks the cost of the sub-sessions. */
+function needsReload({ session }: State, event: Event): boolean {
   if (event.type === "turn.started") return event.turn.parent !== (session?.tip ?? null);
   return event.type === "turn.ended" && event.below === undefined;
 }
 
-function shown(state: State, event: Exclude<Event, { type: "ask.opened" | "ask.closed" | "session.spawned" }>): State {
+function applyEvent(state: State, event: Exclude<Event, { type: "ask.opened" | "ask.closed" | "session.spawned" }>): State {
   const { transcript } = state;
   switch (event.type) {
     case "turn.started":
       return {
         ...state,
-        ...held(state, event.turn),
+        ...enforcedPolicy(state, event.turn),
         session: event.session,
         activity: "waiting",
         isInterrupted: false,
@@ -120,24 +120,24 @@ function shown(state: State, event: Exclude<Event, { type: "ask.opened" | "ask.c
         notice: state.notice?.isError === true ? state.notice : null,
         usage: event.turn.usage,
         total: addSpent(addSpent(state.total, event.turn), event.below ?? { usage: zeroUsage, costUsd: 0 }),
-        sandbox: held(state, event.turn).sandbox,
+        sandbox: enforcedPolicy(state, event.turn).sandbox,
       };
   }
 }
 
-function asking(state: State, { type, ask }: Extract<Event, { type: "ask.opened" | "ask.closed" }>): State {
+function withAskEvent(state: State, { type, ask }: Extract<Event, { type: "ask.opened" | "ask.closed" }>): State {
   return type === "ask.opened" ? withAsk(state, ask) : withoutAsk(state, ask.id);
 }
 
 export function netOfTurn({ policy, enforced }: Turn): State["turnNet"] {
-  return enforced === null ? null : { asked: policy.net, net: enforced.net };
+  return enforced === null ? null : { requested: policy.net, net: enforced.net };
 }
 
-function held(state: State, turn: Turn): Pick<State, "sandbox" | "turnNet"> {
+function enforcedPolicy(state: State, turn: Turn): Pick<State, "sandbox" | "turnNet"> {
   return { sandbox: turn.enforced === null ? state.sandbox : sandboxState(turn.enforced), turnNet: netOfTurn(turn) ?? state.turnNet };
 }
 
-/** What the kernel really holds in that turn. */
+/** The sandbox as the kernel enforced it in a turn. */
 export function sandboxState({ tier, missing }: EnforcedPolicy): State["sandbox"] {
   return tier === "none" ? "off" : missing.length > 0 ? "partly" : "on";
 }

@@ -1,4 +1,4 @@
-// What a key does, by mode. Overlays come first, then Ctrl+C and Esc, then the leader, then the mode.
+// Updates the state by a key. In order: Ctrl+C, the overlay, a question, the leader, Esc, then the mode. Pure.
 import { emptyEditLine, insertText } from "../../kit/text/line-edit.ts";
 import { oneLine } from "../../kit/text/cut-text.ts";
 import { focusedAsk, handleAskKey } from "./asks.ts";
@@ -7,38 +7,38 @@ import { typeKey } from "../composer/type.ts";
 import { continueTurn } from "../keys/commands.ts";
 import { applyEditKey, isEditKey } from "../keys/edit-keys.ts";
 import { quit } from "./quit.ts";
-import { beginsPair, commandEverywhere, commandOfKey, commandOfLeader, commandOfWord, completedWord } from "../keys/keymap.ts";
+import { startsPair, commandEverywhere, commandOfKey, commandOfLeader, commandOfWord, completeCommandName } from "../keys/keymap.ts";
 import { goBack } from "../overlays/agents.ts";
 import { handleOverlayKey } from "../overlays/index.ts";
 import { searchKey } from "../search/search.ts";
 import { step, withNotice, type Key, type State, type UpdateResult } from "./state.ts";
 
-export const whichKeyAfterMs = 200;
-export const leaderEndsAfterMs = 1000;
+const leaderMenuAfterMs = 200;
+const leaderEndsAfterMs = 1000;
 const quitWithinMs = 2000;
 
-export function pressKey(before: State, key: Key, at: number): UpdateResult {
-  const behindEsc = keyBehindEsc(before, key);
-  if (behindEsc !== null) {
-    const left = pressKey(before, { name: "escape", text: "" }, at);
-    const next = pressKey(left.state, behindEsc, at);
-    return step(next.state, ...left.effects, ...next.effects);
+export function pressKey(before: State, key: Key, now: number): UpdateResult {
+  const keyAfterEsc = splitAltKey(before, key);
+  if (keyAfterEsc !== null) {
+    const escaped = pressKey(before, { name: "escape", text: "" }, now);
+    const next = pressKey(escaped.state, keyAfterEsc, now);
+    return step(next.state, ...escaped.effects, ...next.effects);
   }
   const state = { ...before, notice: null };
-  if (key.name === "ctrl+c") return stopOrQuit(state, at);
+  if (key.name === "ctrl+c") return stopOrQuit(state, now);
   const command = commandOfKey(state.bindings, key.name);
   if (command?.name === "redraw") return command.run(state, "");
   if (state.overlay !== null) return handleOverlayKey(state, state.overlay, key);
   const ask = focusedAsk(state);
   if (ask !== null) return handleAskKey(state, ask, key);
-  if (state.leader !== null) return afterLeader(state, key, at);
+  if (state.leader !== null) return afterLeader(state, key, now);
   if (isMenuKey(state, key)) return typeKey(state, key);
   if (state.mode === "search" && state.search !== null) return searchKey(state, state.search, key);
   if (key.name === "escape") return leaveOrStop(state);
   if (key.name === "space" && (state.mode === "normal" || (state.mode === "insert" && state.draft.text === "")))
     return step(
-      { ...state, leader: { since: at, isShown: false } },
-      { type: "wake", afterMs: whichKeyAfterMs },
+      { ...state, leader: { since: now, isShown: false } },
+      { type: "wake", afterMs: leaderMenuAfterMs },
       { type: "wake", afterMs: leaderEndsAfterMs },
     );
   if (state.mode === "normal") return normalKey(state, key);
@@ -47,27 +47,30 @@ export function pressKey(before: State, key: Key, at: number): UpdateResult {
   return state.mode === "command" ? commandKey(state, key) : typeKey(state, key);
 }
 
-/** A terminal sends Alt and a key as Esc and that key: where Alt means nothing, they were pressed fast. In Normal mode Esc stops the turn. */
-function keyBehindEsc({ mode, overlay }: State, { name }: Key): Key | null {
+/**
+ * The key after Esc, if an Alt key is really Esc and a key pressed fast: a terminal sends both in the same way.
+ * Null in Normal mode, where Esc would stop the turn.
+ */
+function splitAltKey({ mode, overlay }: State, { name }: Key): Key | null {
   if (!name.startsWith("alt+") || isEditKey(name) || (mode === "normal" && overlay === null)) return null;
-  const behind = name.slice("alt+".length);
-  return { name: behind, text: behind === "space" ? " " : Array.from(behind).length === 1 ? behind : "" };
+  const plainName = name.slice("alt+".length);
+  return { name: plainName, text: plainName === "space" ? " " : Array.from(plainName).length === 1 ? plainName : "" };
 }
 
-function stopOrQuit(state: State, at: number): UpdateResult {
-  if (state.stoppedAt !== null && at - state.stoppedAt <= quitWithinMs) return quit({ ...state, stoppedAt: at });
-  const stopped = { ...state, stoppedAt: at, leader: null };
+function stopOrQuit(state: State, now: number): UpdateResult {
+  if (state.stoppedAt !== null && now - state.stoppedAt <= quitWithinMs) return quit({ ...state, stoppedAt: now });
+  const stopped = { ...state, stoppedAt: now, leader: null };
   const { session } = state;
-  if (state.activity === null || session === null) return step(withNotice(stopped, "Ctrl+C again leaves"));
+  if (state.activity === null || session === null) return step(withNotice(stopped, "press Ctrl+C again to quit"));
   if (state.runner !== null)
-    return step(withNotice(stopped, `another process runs it (${state.runner}): Ctrl+C again leaves, :cancel stops it`));
-  return step(withNotice({ ...stopped, activity: "stopping" }, "stopping the turn; Ctrl+C again leaves"), {
+    return step(withNotice(stopped, `runs in another process (${state.runner}): Ctrl+C again quits, :cancel stops it`));
+  return step(withNotice({ ...stopped, activity: "stopping" }, "stopping the turn; press Ctrl+C again to quit"), {
     type: "cancel",
     session: session.id,
   });
 }
 
-/** In Normal mode, with nothing left to leave, Esc goes back from a visit, or stops the turn. */
+/** Esc leaves a mode, a search or a focus. In Normal mode without these it ends a visit, or stops the turn. */
 function leaveOrStop(state: State): UpdateResult {
   const { session, activity, search } = state;
   if (state.mode === "normal" && search?.isShown === true) return step({ ...leaveMode(state), search: { ...search, isShown: false } });
@@ -75,7 +78,7 @@ function leaveOrStop(state: State): UpdateResult {
   if (state.mode !== "normal" || state.focus !== null || state.pending !== null) return step(leaveMode(state));
   if (state.visit !== null) return goBack(state);
   if (!isRunning) return step(leaveMode(state));
-  if (state.runner !== null) return step(withNotice(state, `another process runs it (${state.runner}): :cancel stops it`));
+  if (state.runner !== null) return step(withNotice(state, `runs in another process (${state.runner}): :cancel stops it`));
   return step(withNotice({ ...state, activity: "stopping" }, "stopping the turn"), { type: "cancel", session: session.id });
 }
 
@@ -90,15 +93,15 @@ function leaveMode(state: State): State {
   };
 }
 
-/** The leader's second key. On a prompt, what means nothing was typed: the space, too. */
-function afterLeader(state: State, key: Key, at: number): UpdateResult {
+/** Handles the key after Space. In a prompt, a key without a command is typed, and the space before it too. */
+function afterLeader(state: State, key: Key, now: number): UpdateResult {
   const { leader } = state;
-  const isLate = leader !== null && at - leader.since >= leaderEndsAfterMs;
+  const isLate = leader !== null && now - leader.since >= leaderEndsAfterMs;
   const command = isLate ? undefined : commandOfLeader(state.bindings, key.name);
   if (command !== undefined) return command.run({ ...state, leader: null }, "");
   if (key.name === "escape") return step({ ...state, leader: null });
   const ended = endLeader(state);
-  return state.mode === "normal" ? step(ended) : pressKey(ended, key, at);
+  return state.mode === "normal" ? step(ended) : pressKey(ended, key, now);
 }
 
 export function endLeader(state: State): State {
@@ -107,11 +110,11 @@ export function endLeader(state: State): State {
   return { ...state, leader: null, draft };
 }
 
-export function leaderTick(state: State, at: number): State {
+export function leaderTick(state: State, now: number): State {
   if (state.leader === null) return state;
-  const passed = at - state.leader.since;
-  if (passed >= leaderEndsAfterMs) return endLeader(state);
-  return passed >= whichKeyAfterMs ? { ...state, leader: { ...state.leader, isShown: true } } : state;
+  const elapsedMs = now - state.leader.since;
+  if (elapsedMs >= leaderEndsAfterMs) return endLeader(state);
+  return elapsedMs >= leaderMenuAfterMs ? { ...state, leader: { ...state.leader, isShown: true } } : state;
 }
 
 function normalKey(state: State, key: Key): UpdateResult {
@@ -120,7 +123,7 @@ function normalKey(state: State, key: Key): UpdateResult {
   const next = { ...state, pending: null };
   const command = commandOfKey(state.bindings, name);
   if (command !== undefined) return command.run(next, "");
-  return step(state.pending === null && beginsPair(state.bindings, key.name) ? { ...state, pending: key.name } : next);
+  return step(state.pending === null && startsPair(state.bindings, key.name) ? { ...state, pending: key.name } : next);
 }
 
 function commandKey(state: State, key: Key): UpdateResult {
@@ -128,20 +131,24 @@ function commandKey(state: State, key: Key): UpdateResult {
   if (key.name === "tab") return step(completeCommand(state));
   if (key.name !== "enter") return step({ ...state, commandLine: applyEditKey(state.commandLine, key) });
   const [word = "", ...rest] = state.commandLine.text.trim().split(/\s+/);
-  const left = leaveMode(state);
-  if (word === "") return step(left);
+  const next = leaveMode(state);
+  if (word === "") return step(next);
   const command = commandOfWord(word);
-  if ("run" in command) return command.run(left, rest.join(" "));
+  if ("run" in command) return command.run(next, rest.join(" "));
   return step(
-    withNotice(left, `no command :${word}${command.near === null ? "; :help lists them" : `; did you mean :${command.near}?`}`, "error"),
+    withNotice(
+      next,
+      `no command :${word}${command.near === null ? "; :help lists all commands" : `; did you mean :${command.near}?`}`,
+      "error",
+    ),
   );
 }
 
 function completeCommand(state: State): State {
   const { text: word } = state.commandLine;
   if (/\s/.test(word)) return state;
-  const { text, fitting } = completedWord(word);
+  const { text, matches } = completeCommandName(word);
   const completed = { ...state, commandLine: { text, cursor: text.length } };
-  if (fitting.length === 0) return withNotice(state, `no command begins with :${word}`);
-  return fitting.length === 1 || text !== word ? completed : withNotice(completed, oneLine(fitting.join(", "), 300));
+  if (matches.length === 0) return withNotice(state, `no command begins with :${word}`);
+  return matches.length === 1 || text !== word ? completed : withNotice(completed, oneLine(matches.join(", "), 300));
 }

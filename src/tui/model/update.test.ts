@@ -56,14 +56,14 @@ describe("the space leader", () => {
   });
   test("shows what it offers after 200 ms and ends after a second", () => {
     const begun = press({ ...fresh, mode: "normal" }, "space").state;
-    const shown = apply(begun, { type: "tick", at: 200 });
-    expect([apply(begun, { type: "tick", at: 199 }).leader?.isShown, shown.leader?.isShown]).toEqual([false, true]);
-    expect(textOf(shown)).toContain("n  network for the tools");
-    expect(apply(shown, { type: "tick", at: 1000 }).leader).toBeNull();
+    const shown = apply(begun, { type: "tick", now: 200 });
+    expect([apply(begun, { type: "tick", now: 199 }).leader?.isShown, shown.leader?.isShown]).toEqual([false, true]);
+    expect(textOf(shown)).toContain("n  turn the network for tools on or off");
+    expect(apply(shown, { type: "tick", now: 1000 }).leader).toBeNull();
   });
   test("never eats a space that was typed", () => {
     expect(press(fresh, "space", "z").state.draft.text).toBe(" z");
-    expect(apply(press(fresh, "space").state, { type: "tick", at: 1000 }).draft.text).toBe(" ");
+    expect(apply(press(fresh, "space").state, { type: "tick", now: 1000 }).draft.text).toBe(" ");
     expect(press(fresh, "a", "space", "c").state.draft.text).toBe("a c");
     expect(apply(press(fresh, "space").state, { type: "paste", text: "n" }).draft.text).toBe(" n");
   });
@@ -99,7 +99,7 @@ describe("Ctrl+C", () => {
 });
 
 describe("a turn", () => {
-  const started = apply(fresh, { type: "begun", session });
+  const started = apply(fresh, { type: "session created", session });
   test("streams into a block that its node takes the place of", () => {
     const streamed = tell(started, { type: "text.delta", text: "Hel" }, { type: "text.delta", text: "lo" });
     expect(streamed.transcript.writing).toMatchObject([{ kind: "text", text: "Hello", isLive: true }]);
@@ -219,7 +219,7 @@ function event(body: Told): Event {
 }
 
 function key(name: string, at = 0): UpdateMessage {
-  return { type: "key", key: { name, text: name === "space" ? " " : name.length === 1 ? name : "" }, at };
+  return { type: "key", key: { name, text: name === "space" ? " " : name.length === 1 ? name : "" }, now: at };
 }
 
 function press(state: State, ...names: string[]): { state: State; effects: Effect[] } {

@@ -1,4 +1,4 @@
-// What happens to the state: a message in, the next state and what is to be done outside. Pure: no clock, no Api, no screen.
+// Computes the next state and the effects of a message. Pure: no clock, no Api, no terminal.
 import { stripAnsi } from "../../kit/text/ansi.ts";
 import { insertText } from "../../kit/text/line-edit.ts";
 import { oneLine } from "../../kit/text/cut-text.ts";
@@ -25,11 +25,11 @@ import { endLeader, leaderTick, pressKey } from "./update-by-key.ts";
 export function update(state: State, message: UpdateMessage): UpdateResult {
   switch (message.type) {
     case "key":
-      return pressKey(state, message.key, message.at);
+      return pressKey(state, message.key, message.now);
     case "paste":
-      return pasted(endLeader(state), stripAnsi(message.text));
+      return pasteText(endLeader(state), stripAnsi(message.text));
     case "wheel":
-      return state.overlay === null ? step(scrollBy(state, message.by)) : handleOverlayWheel(state, state.overlay, message.by);
+      return state.overlay === null ? step(scrollBy(state, message.rows)) : handleOverlayWheel(state, state.overlay, message.rows);
     case "resized":
       return step({ ...state, size: message.size });
     case "in front":
@@ -38,21 +38,21 @@ export function update(state: State, message: UpdateMessage): UpdateResult {
     case "not drawn":
       return step(withImages(state, message));
     case "tick":
-      return step(leaderTick(markOverlaySlow(state), message.at));
+      return step(leaderTick(markOverlaySlow(state), message.now));
     case "opened":
-      return step(opened(state, message));
-    case "begun":
+      return step(withOpened(state, message));
+    case "session created":
       return step({ ...state, session: message.session });
     case "event":
       return withAttention(updateByEvent(state, message.event), message.event);
-    case "below":
+    case "sub-session event":
       return message.session === state.session?.id ? withAttention(updateBySubSession(state, message.event), message.event) : step(state);
     case "runner":
       return step(state.session?.id === message.session ? { ...state, runner: message.runner } : state);
     case "running":
       return step({ ...state, running: message.sessions });
     case "connection":
-      return step({ ...state, isLost: message.is === "lost" });
+      return step({ ...state, isHubLost: message.isLost });
     case "history":
       return step({ ...state, composer: { ...state.composer, history: message.entries } });
     case "unsent":
@@ -61,15 +61,15 @@ export function update(state: State, message: UpdateMessage): UpdateResult {
       return step(withFiles(state, message));
     case "attached":
       return attach(message.problem === null ? state : withNotice(state, message.problem, "error"), message);
-    case "went":
+    case "moved":
       return step(withNotice({ ...state, overlay: null, visit: null }, message.text));
     case "renamed":
       return step(state.session?.id === message.session.id ? { ...state, session: message.session } : state);
     case "compared":
       return step(showComparison(state, message.comparison));
     case "visited":
-      return step(visited(state, message.visit));
-    case "asked":
+      return step(withVisit(state, message.visit));
+    case "ask found":
       return step(withFocusedAsk({ ...state, overlay: null }, message.ask));
     case "asks":
       return step(message.asks.toReversed().reduce(withFocusedAsk, state));
@@ -93,12 +93,15 @@ export function update(state: State, message: UpdateMessage): UpdateResult {
       return step(withItems(state, message.purpose, message.items));
     case "costs":
       return step(withCosts(state, message.lines));
-    case "told":
-      return step(withNotice(state, oneLine(message.text, 300), message.isError === true ? "error" : "told"));
+    case "notice":
+      return step(withNotice(state, oneLine(message.text, 300), message.isError === true ? "error" : "info"));
     case "failed":
-      return step(failed(state, message));
+      return step(withFailure(state, message));
     case "refused":
-      return step({ ...restored(failed(state, message), message.draft), activity: state.activity === "starting" ? null : state.activity });
+      return step({
+        ...restoreMessage(withFailure(state, message), message.draft),
+        activity: state.activity === "starting" ? null : state.activity,
+      });
   }
 }
 
@@ -106,14 +109,14 @@ function withImages(state: State, message: ImagesMessage): State {
   const { images } = state;
   if (message.type === "images") return { ...state, images: { ...images, canDraw: message.canDraw } };
   const failed = new Set(images.failed).add(message.block);
-  return withNotice({ ...state, images: { ...images, failed } }, `an image can't be drawn: ${oneLine(message.problem, 200)}`);
+  return withNotice({ ...state, images: { ...images, failed } }, `the terminal can't draw an image: ${oneLine(message.problem, 200)}`);
 }
 
-function visited(state: State, visit: State["visit"]): State {
+function withVisit(state: State, visit: State["visit"]): State {
   return { ...state, overlay: null, visit, mode: visit === null ? (state.visit?.mode ?? state.mode) : "normal" };
 }
 
-function pasted(state: State, text: string): UpdateResult {
+function pasteText(state: State, text: string): UpdateResult {
   const line = text.replace(/\s+/g, " ");
   if (state.overlay !== null) return handleOverlayKey(state, state.overlay, { name: "paste", text: line });
   const ask = focusedAsk(state);
@@ -124,7 +127,7 @@ function pasted(state: State, text: string): UpdateResult {
   return paste(state, text);
 }
 
-function opened(state: State, message: SessionOpened): State {
+function withOpened(state: State, message: SessionOpened): State {
   const { session, turns, open = null, asks = [], queue = [], below = zeroSpent } = message;
   const ended = turns.filter((turn) => turn.endedAt !== null);
   const last = turns.at(-1);
@@ -134,7 +137,7 @@ function opened(state: State, message: SessionOpened): State {
   return {
     ...state,
     session,
-    transcript: standing(message),
+    transcript: openedTranscript(message),
     ...(isSame ? {} : { toggled: new Set(), focus: null, search: null, top: "end" }),
     activity: isRunning ? (open.state === "paused" ? "paused" : "working") : isSame && state.activity === "starting" ? "starting" : null,
     runner: message.runner ?? null,
@@ -148,40 +151,40 @@ function opened(state: State, message: SessionOpened): State {
   };
 }
 
-/** A plan that is being read changes while it is. */
+/** Updates the steps, and the text of an open plan overlay. */
 function withSteps(state: State, { session, steps, plan }: Extract<UpdateMessage, { type: "steps" }>): State {
   if (session !== (state.session?.id ?? null)) return state;
   const { overlay } = state;
   return { ...state, steps, overlay: overlay?.kind === "plan" && plan !== undefined ? { ...overlay, text: plan } : overlay };
 }
 
-/** Unless they were closed meanwhile. */
+/** Shows the costs, unless their overlay was closed meanwhile. */
 function withCosts(state: State, lines: readonly string[]): State {
   const { overlay } = state;
   return overlay?.kind === "reader" && overlay.title === costsTitle ? { ...state, overlay: { ...overlay, lines } } : state;
 }
 
-/** The path, and what is being written; the feed of a turn that runs tells that once more. */
-function standing({ blocks, open = null }: SessionOpened): State["transcript"] {
+/** The recorded path and the streamed drafts. The feed of a running turn sends the drafts once more. */
+function openedTranscript({ blocks, open = null }: SessionOpened): State["transcript"] {
   const path: State["transcript"] = { ...noBlocks, settled: blocks };
-  const begun = (open?.drafts ?? []).reduce((shown, { key, text }) => withDraft(shown, key, text), path);
-  if (open?.state !== "interrupted") return begun;
-  const text = "The process that ran this turn is gone; it had come this far.";
-  return { ...begun, writing: [...begun.writing, { id: "interrupted", kind: "note", text, isLive: true }] };
+  const transcript = (open?.drafts ?? []).reduce((sum, { key, text }) => withDraft(sum, key, text), path);
+  if (open?.state !== "interrupted") return transcript;
+  const text = "The process of this turn ended unexpectedly. This is its output until then.";
+  return { ...transcript, writing: [...transcript.writing, { id: "interrupted", kind: "note", text, isLive: true }] };
 }
 
-/** What went wrong in a session that is not shown any more is told without mixing it with this one. */
-function failed(state: State, { session, text, hint }: { session?: string; text: string; hint: string | null }): State {
+/** Shows a failure: as a block, or as a notice if it belongs to another session or an overlay is open. */
+function withFailure(state: State, { session, text, hint }: { session?: string; text: string; hint: string | null }): State {
   if (session !== undefined && state.session !== null && session !== state.session.id)
     return withNotice(state, oneLine(`session ${shortId(session)}: ${text}`, 300), "error");
-  if (state.overlay !== null || state.isLost)
+  if (state.overlay !== null || state.isHubLost)
     return withNotice(state, oneLine(hint === null ? text : `${text.replace(/\.$/, "")}: ${hint}`, 300), "error");
   const block: Block = { id: `failed-${blockCount(state.transcript)}`, kind: "error", text, hint };
   return { ...state, transcript: withBlocks(state.transcript, block) };
 }
 
-/** A message that was not taken is typed again, as it was, before what has been typed since. */
-function restored(state: State, text: string): State {
+/** Puts a refused message back into the prompt, before the text that was typed since. */
+function restoreMessage(state: State, text: string): State {
   const { draft, composer } = state;
   const { sent } = composer;
   const isSame = sent !== null && expandChips(sent.draft.text, sent.chips).trim() === text;

@@ -1,9 +1,10 @@
-// How what runs looks: a table of turns with what each has used, and the chosen one's task in full below it.
+// Draws the agents panel: a table of turns with their tokens and cost, and the task of the chosen turn below it.
 import { stripAnsi, type TextStyle } from "../../kit/text/ansi.ts";
 import { formatDuration } from "../../kit/text/duration.ts";
 import { pluralize, oneLine, shortCount } from "../../kit/text/cut-text.ts";
 import type { TurnInfo } from "../../protocol/api/control.ts";
 import { shortId } from "../../protocol/tree/node.ts";
+import { sessionLabel } from "../../protocol/tree/turn.ts";
 import type { IndentedTurn } from "../../protocol/tree/turn-list.ts";
 import { countedTokens } from "../../protocol/tree/usage.ts";
 import { cellsOf } from "../layout/cells.ts";
@@ -16,20 +17,20 @@ import { panelView } from "./panel.ts";
 
 const keys = "Enter open · s steer · p pause · x stop · a answer · e ended · Esc";
 
-export function agentsView(panel: AgentsPanel, room: OverlayArea): OverlayView {
+export function agentsView(panel: AgentsPanel, area: OverlayArea): OverlayView {
   const rows = panel.rows ?? [];
-  const shown = columnsIn(panel, rows, room.columns - 4);
+  const columns = fitColumns(panel, rows, area.columns - 4);
   const { steering } = panel;
   return panelView(
     {
       title: titleOf(panel),
       count: rows.length,
-      at: panel.at,
-      head: () => (rows.length === 0 ? [] : [[{ text: shown.map(({ title, width }) => title.padEnd(width)).join("  "), style: faint }]]),
-      line: (at, columns) => lineOf(panel, rows[at]!, shown, columns),
+      index: panel.index,
+      head: () => (rows.length === 0 ? [] : [[{ text: columns.map(({ title, width }) => title.padEnd(width)).join("  "), style: faint }]]),
+      line: (index, width) => lineOf(panel, rows[index]!, { columns, width }),
       empty:
         panel.rows !== null
-          ? `nothing runs in this project, and nothing ended in the last ${spans[panel.since]}`
+          ? `no turn runs in this project, and none ended in the last ${spans[panel.since]}`
           : panel.isSlow
             ? "looking…"
             : "",
@@ -38,7 +39,7 @@ export function agentsView(panel: AgentsPanel, room: OverlayArea): OverlayView {
       keys,
       typing: steering === null ? null : { label: `to ${shortId(steering.session)}`, line: steering.line },
     },
-    room,
+    area,
   );
 }
 
@@ -46,88 +47,94 @@ const spans = { recent: "15 minutes", day: "day" };
 
 function titleOf({ rows, since }: AgentsPanel): string {
   const ended = rows?.filter(({ row }) => row.state === "ended").length ?? 0;
-  const counted = rows === null ? "" : `: ${rows.length - ended} running, ${ended} ended in the last ${spans[since]}`;
-  return `agents${counted}`;
+  const counts = rows === null ? "" : `: ${rows.length - ended} running, ${ended} ended in the last ${spans[since]}`;
+  return `agents${counts}`;
 }
 
-type Column = { title: string; cell: (panel: AgentsPanel, turn: IndentedTurn) => string; spare: number };
-type Shown = Column & { width: number };
+/** Columns with the highest `dropOrder` are dropped first when the screen is narrow; 0 is never dropped. */
+type Column = { title: string; cell: (panel: AgentsPanel, turn: IndentedTurn) => string; dropOrder: number };
+type SizedColumn = Column & { width: number };
 
-const table: readonly Column[] = [
+const turnColumns: readonly Column[] = [
   {
     title: "SESSION",
-    spare: 0,
+    dropOrder: 0,
     cell: (panel, { row: { session }, depth }) => `${"  ".repeat(Math.min(depth, 6))}${nameIn(panel, session)}`,
   },
-  { title: "STATE", spare: 0, cell: (_, { row }) => (row.state === "ended" ? (row.turn.status ?? "ended") : row.state) },
-  { title: "AGE", spare: 3, cell: ({ now }, { row }) => ageText(now - row.turn.startedAt) },
-  { title: "AGENT", spare: 4, cell: (_, { row }) => oneLine(stripAnsi(row.turn.agent), 16) },
-  { title: "MODEL", spare: 5, cell: (_, { row }) => oneLine(stripAnsi(row.turn.model ?? "-"), 32) },
-  { title: "TOKENS", spare: 2, cell: (_, { row }) => shortCount(countedTokens(row.turn.usage)) },
-  { title: "COST", spare: 1, cell: (_, { row }) => costText(row.turn.costUsd, { isTight: true }) },
-  { title: "LEFT", spare: 1, cell: (_, { row }) => leftText(row) },
+  { title: "STATE", dropOrder: 0, cell: (_, { row }) => (row.state === "ended" ? (row.turn.status ?? "ended") : row.state) },
+  { title: "AGE", dropOrder: 3, cell: ({ now }, { row }) => ageText(now - row.turn.startedAt) },
+  { title: "AGENT", dropOrder: 4, cell: (_, { row }) => oneLine(stripAnsi(row.turn.agent), 16) },
+  { title: "MODEL", dropOrder: 5, cell: (_, { row }) => oneLine(stripAnsi(row.turn.model ?? "-"), 32) },
+  { title: "TOKENS", dropOrder: 2, cell: (_, { row }) => shortCount(countedTokens(row.turn.usage)) },
+  { title: "COST", dropOrder: 1, cell: (_, { row }) => costText(row.turn.costUsd, { isTight: true }) },
+  { title: "LEFT", dropOrder: 1, cell: (_, { row }) => remainingText(row) },
 ];
 
 const taskColumns = 20;
 
-/** As many columns as leave room for the task; those that say nothing are left out. */
-function columnsIn(panel: AgentsPanel, rows: readonly IndentedTurn[], room: number): Shown[] {
-  let shown: Shown[] = table.flatMap((column) => {
+/** As many columns as fit beside the task. Columns without content are left out. */
+function fitColumns(panel: AgentsPanel, rows: readonly IndentedTurn[], availableWidth: number): SizedColumn[] {
+  let columns: SizedColumn[] = turnColumns.flatMap((column) => {
     const cells = rows.map((turn) => column.cell(panel, turn));
     return cells.every((cell) => cell === "") ? [] : [{ ...column, width: Math.max(column.title.length, ...cells.map(cellsOf)) }];
   });
-  while (shown.reduce((sum, { width }) => sum + width + 2, 0) + taskColumns > room) {
-    const most = Math.max(0, ...shown.map(({ spare }) => spare));
-    if (most === 0) break;
-    shown = shown.filter(({ spare }) => spare !== most);
+  while (columns.reduce((sum, { width }) => sum + width + 2, 0) + taskColumns > availableWidth) {
+    const highest = Math.max(0, ...columns.map(({ dropOrder }) => dropOrder));
+    if (highest === 0) break;
+    columns = columns.filter(({ dropOrder }) => dropOrder !== highest);
   }
-  const task: Shown = { title: "TASK", spare: 0, width: 4, cell: (_, { row }) => oneLine(stripAnsi(row.session.task ?? ""), 300) };
-  return [...shown, task];
+  const task: SizedColumn = {
+    title: "TASK",
+    dropOrder: 0,
+    width: 4,
+    cell: (_, { row }) => oneLine(stripAnsi(row.session.task ?? ""), 300),
+  };
+  return [...columns, task];
 }
 
-const looks: Record<string, TextStyle> = {
+const stateStyles: Record<string, TextStyle> = {
   running: good,
   paused: waiting,
   asking: busy,
   interrupted: bad,
 };
 
-function lineOf(panel: AgentsPanel, turn: IndentedTurn, shown: readonly Shown[], columns: number): Row {
+function lineOf(panel: AgentsPanel, turn: IndentedTurn, table: { columns: readonly SizedColumn[]; width: number }): Row {
   const style = (title: string): TextStyle =>
-    title === "STATE" ? (looks[turn.row.state] ?? faint) : turn.row.state === "ended" ? faint : {};
-  let left = columns;
-  return shown.map(({ title, cell, width }) => {
-    const text = fit(cell(panel, turn), left);
+    title === "STATE" ? (stateStyles[turn.row.state] ?? faint) : turn.row.state === "ended" ? faint : {};
+  let remaining = table.width;
+  return table.columns.map(({ title, cell, width }) => {
+    const text = fit(cell(panel, turn), remaining);
     const padded = `${text}${" ".repeat(Math.max(0, width - cellsOf(text)))}  `;
-    left = Math.max(0, left - cellsOf(padded));
+    remaining = Math.max(0, remaining - cellsOf(padded));
     return { text: padded, style: style(title) };
   });
 }
 
-function nameIn({ here }: AgentsPanel, session: { id: string; name: string | null }): string {
-  return `${oneLine(stripAnsi(session.name ?? shortId(session.id)), 24)}${session.id === here ? " ←" : ""}`;
+function nameIn({ currentSession: currentSession }: AgentsPanel, session: { id: string; name: string | null }): string {
+  return `${oneLine(stripAnsi(sessionLabel(session)), 24)}${session.id === currentSession ? " ←" : ""}`;
 }
 
 function ageText(ms: number): string {
   return ms < 60_000 ? `${Math.max(0, Math.floor(ms / 1000))} s` : formatDuration(ms);
 }
 
-/** What it and all below it may still use. */
-function leftText({ left }: TurnInfo): string {
+/** The remaining budget of the turn and its sub-sessions. */
+function remainingText({ left }: TurnInfo): string {
   const money = left?.costUsd == null ? [] : [costText(left.costUsd, { digits: 2 })];
   const tokens = left?.tokens == null ? [] : [`${shortCount(left.tokens)} tokens`];
   return [...money, ...tokens].join(" ");
 }
 
 function previewOf(panel: AgentsPanel, columns: number): Row[] {
-  const row = chosenTurn(panel);
-  if (row === undefined) return [];
-  const { session, turn, pid } = row;
-  const walls = `policy ${turn.policy.name}, network ${turn.policy.net}`;
-  const where = [shortId(session.id), turn.agent, turn.model ?? "no model", ...(pid === null ? [] : [`process ${pid}`]), walls];
+  const info = chosenTurn(panel);
+  if (info === undefined) return [];
+  const { session, turn, pid } = info;
+  const policy = `policy ${turn.policy.name}, network ${turn.policy.net}`;
+  const origin = [shortId(session.id), turn.agent, turn.model ?? "no model", ...(pid === null ? [] : [`process ${pid}`]), policy];
   const used = [tokensText(turn.usage), costText(turn.costUsd), pluralize(turn.steps, "step")];
   const lines = [
-    { text: oneLine(stripAnsi(where.join(" · ")), 400), style: faint },
+    { text: oneLine(stripAnsi(origin.join(" · ")), 400), style: faint },
     { text: used.join(" · "), style: faint },
     ...(turn.error === null ? [] : [{ text: stripAnsi(turn.error.message), style: bad }]),
     { text: stripAnsi((session.task ?? "").slice(0, 4000)), style: {} },

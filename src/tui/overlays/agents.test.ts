@@ -24,7 +24,7 @@ const rows = [
 ];
 
 function listed(of: TurnInfo[], reading = 0): UpdateMessage {
-  return { type: "agents", told: { what: "listed", reading, rows: of, now: 70_000 } };
+  return { type: "agents", message: { what: "listed", reading, rows: of, now: 70_000 } };
 }
 const open = apply(press(normal, "space", "a").state, listed(rows));
 
@@ -48,10 +48,10 @@ describe("the agents", () => {
     const more = apply(chosen, listed([row("new", "running"), ...rows], 1));
     expect(effectsOf(more, "p")).toEqual([{ type: "resume", session: "other" }]);
     expect(apply(chosen, listed([], 0))).toBe(chosen);
-    expect(apply(chosen, { type: "agents", told: { what: "failed", reading: 1 } }).overlay).toMatchObject({ reading: 2 });
+    expect(apply(chosen, { type: "agents", message: { what: "failed", reading: 1 } }).overlay).toMatchObject({ reading: 2 });
     expect(effectsOf(open, "e")).toEqual([{ type: "list agents", reading: 2, sinceMs: 86_400_000, afterMs: 0 }]);
-    expect(textOf(apply(press(normal, "space", "a").state, listed([])))).toContain("nothing runs in this project");
-    expect(textOf(apply(press(normal, "space", "a").state, { type: "tick", at: 150 }))).toContain("looking…");
+    expect(textOf(apply(press(normal, "space", "a").state, listed([])))).toContain("no turn runs in this project");
+    expect(textOf(apply(press(normal, "space", "a").state, { type: "tick", now: 150 }))).toContain("looking…");
   });
   test("are paused, let go on, steered, answered and, when it is pressed twice, stopped", () => {
     expect(effectsOf(open, "p")).toEqual([{ type: "pause", session: "ours" }]);
@@ -59,10 +59,10 @@ describe("the agents", () => {
     expect(effectsOf(open, "s", "x", "escape", "j", "a")).toEqual([{ type: "find ask", session: "child" }]);
     expect(effectsOf(open, "x", "x")).toEqual([{ type: "kill", session: "ours" }]);
     expect(effectsOf(open, "x", "j", "x")).toEqual([]);
-    expect(press(open, "j", "x").state.notice?.text).toBe("x again stops child and all below it");
+    expect(press(open, "j", "x").state.notice?.text).toBe("press x again to stop child and its sub-sessions");
     for (const key of ["p", "s", "x"]) expect(press(open, "G", key)).toMatchObject({ effects: [], state: { notice: { isError: false } } });
     const ask = { id: "a1", session: "child", question: "Which?", options: [] } as never;
-    expect(textOf(apply(open, { type: "asked", ask }))).toContain("Which?");
+    expect(textOf(apply(open, { type: "ask found", ask }))).toContain("Which?");
   });
 });
 

@@ -1,21 +1,20 @@
-// A box with a title, as wide as the screen, and what an overlay looks like to it.
+// Draws a box with a title in the full width of the screen. Also the types that every overlay shares.
 import type { TextStyle, TextRun } from "../../kit/text/ansi.ts";
 import type { Bindings } from "../keys/bindings.ts";
 import { cellsOf } from "../layout/cells.ts";
 import { fit, type Row } from "../layout/wrap.ts";
 import { frame } from "../layout/styles.ts";
 
-/** What an overlay may fill, and what it must know to tell keys. */
+/** The area that an overlay may fill, and the key bindings for its hints. */
 export type OverlayArea = { columns: number; height: number; bindings: Bindings };
 
 export type OverlayView = {
   rows: Row[];
   cursor: { row: number; column: number } | null;
-  /** The message is still being typed. */
-  isBeside?: true;
+  /** The prompt keeps the cursor: the user is typing a message. */
+  keepsPromptCursor?: true;
 };
 
-/** A line of a box; one that is chosen stands out. */
 export type BoxLine = string | TextRun | Row;
 
 export const selectedStyle: TextStyle = { inverse: true };
@@ -36,27 +35,27 @@ function runsOf(line: BoxLine): Row {
   return "text" in line ? [line] : line;
 }
 
-/** Exactly so many columns: cut, or filled with blanks; those of a chosen line stand out with it. */
+/** Cuts or pads a row to exactly `columns`. The padding of a chosen line is highlighted too. */
 export function padRow(row: Row, columns: number): Row {
   const runs: TextRun[] = [];
-  let left = columns;
-  for (const { text, style: style } of row) {
-    if (left === 0) break;
-    const shown = fit(text, left);
-    runs.push({ text: shown, style: style });
-    left -= cellsOf(shown);
+  let remaining = columns;
+  for (const { text, style } of row) {
+    if (remaining === 0) break;
+    const visible = fit(text, remaining);
+    runs.push({ text: visible, style });
+    remaining -= cellsOf(visible);
   }
-  return left > 0 ? [...runs, { text: " ".repeat(left), style: runs.at(-1)?.style.inverse === true ? selectedStyle : {} }] : runs;
+  return remaining > 0 ? [...runs, { text: " ".repeat(remaining), style: runs.at(-1)?.style.inverse === true ? selectedStyle : {} }] : runs;
 }
 
-/** The first of so many lines around the one that is chosen. */
-export function firstInView(count: number, at: number, height: number): number {
-  return Math.max(0, Math.min(at - Math.floor(height / 2), count - height));
+/** Index of the first visible line, if `height` lines around `index` are visible. */
+export function firstInView(count: number, index: number, height: number): number {
+  return Math.max(0, Math.min(index - Math.floor(height / 2), count - height));
 }
 
-/** So many lines around the one that is chosen; the first of them, too. */
-export function windowAround<T>(lines: readonly T[], at: number, height: number): { first: number; shown: readonly T[] } {
-  const room = Math.max(1, height);
-  const first = firstInView(lines.length, at, room);
-  return { first, shown: lines.slice(first, first + room) };
+/** The visible lines around `index`, and the index of the first of them. */
+export function windowAround<T>(lines: readonly T[], index: number, height: number): { first: number; visible: readonly T[] } {
+  const count = Math.max(1, height);
+  const first = firstInView(lines.length, index, count);
+  return { first, visible: lines.slice(first, first + count) };
 }

@@ -1,4 +1,4 @@
-// Two branches side by side, as lines to be read: where they part, what each did and cost after that, and its files.
+// Renders the comparison of two branches: where they part, and the steps, cost and files of each after that.
 import { stripAnsi } from "../../kit/text/ansi.ts";
 import { groupDigits, oneLine } from "../../kit/text/cut-text.ts";
 import { branchStats, branchName, changeSigns } from "../../protocol/tree/branch-stats.ts";
@@ -8,45 +8,48 @@ import { faint } from "../layout/styles.ts";
 import type { State } from "../model/state.ts";
 import type { BoxLine } from "./box.ts";
 
-const name = { bold: true };
+const nameStyle = { bold: true };
 const nameColumns = 16;
 const sideColumns = 28;
 
-/** Over what it was asked for from, which comes back when it is closed. */
+/** Opens the comparison above the current overlay, which is shown again when it closes. */
 export function showComparison(state: State, comparison: BranchComparison): State {
   const under = state.overlay === null ? {} : { under: state.overlay };
-  return { ...state, overlay: { kind: "reader", title: "two branches", lines: comparisonLines(comparison), top: 0, ...under } };
+  return {
+    ...state,
+    overlay: { kind: "reader", title: "comparison of two branches", lines: comparisonLines(comparison), top: 0, ...under },
+  };
 }
 
 function comparisonLines({ fork, sharedNodes, a, b }: BranchComparison): BoxLine[] {
-  const figures = branchStats.map(([figure, tell]): BoxLine => [
+  const figures = branchStats.map(([figure, text]): BoxLine => [
     { text: figure.padEnd(nameColumns), style: faint },
-    { text: tell(a).padEnd(sideColumns), style: {} },
-    { text: tell(b), style: {} },
+    { text: text(a).padEnd(sideColumns), style: {} },
+    { text: text(b), style: {} },
   ]);
   const titles = [a, b].map((side) => oneLine(stripAnsi(branchName(side)), sideColumns - 2).padEnd(sideColumns));
   return [
     ...(fork === null
-      ? ["the two share nothing"]
-      : [`they part after ${shortId(fork.id)} (${groupDigits(sharedNodes)} shared)`, { text: said(textOf(fork)), style: faint }]),
+      ? ["the branches share no nodes"]
+      : [`they part after ${shortId(fork.id)} (${groupDigits(sharedNodes)} shared)`, { text: quote(textOf(fork)), style: faint }]),
     "",
-    { text: `${" ".repeat(nameColumns)}${titles.join("")}`, style: name },
+    { text: `${" ".repeat(nameColumns)}${titles.join("")}`, style: nameStyle },
     ...figures,
     ...[a, b].flatMap(sideLines),
   ];
 }
 
 function sideLines(side: BranchSide): BoxLine[] {
-  const head: BoxLine[] = ["", { text: oneLine(stripAnsi(branchName(side)), 60), style: name }];
-  if (side.nodes === 0) return [...head, "nothing after that"];
+  const head: BoxLine[] = ["", { text: oneLine(stripAnsi(branchName(side)), 60), style: nameStyle }];
+  if (side.nodes === 0) return [...head, "no messages after the fork"];
   return [
     ...head,
-    ...(side.firstMessage === null ? [] : [`○ ${said(side.firstMessage)}`]),
-    ...(side.answer === null ? [] : [`● ${said(side.answer)}`]),
+    ...(side.firstMessage === null ? [] : [`○ ${quote(side.firstMessage)}`]),
+    ...(side.answer === null ? [] : [`● ${quote(side.answer)}`]),
     ...(side.files ?? []).map((file) => `${changeSigns[file.kind]} ${stripAnsi(file.path)} +${file.added} -${file.removed}`),
   ];
 }
 
-function said(text: string): string {
+function quote(text: string): string {
   return oneLine(stripAnsi(text), 400) || "(no text)";
 }

@@ -1,4 +1,4 @@
-// What lies over the transcript, as one table: what a key does in it, and how it looks.
+// The table of overlays: how each handles keys, and how it is drawn.
 import { step, type Key, type State, type UpdateResult } from "../model/state.ts";
 import type { OverlayView, OverlayArea } from "./box.ts";
 import { planView, handlePlanKey, type PlanOverlay } from "./plan.ts";
@@ -13,15 +13,18 @@ import { handleTreeKey, updateTree, type TreePanel, type TreeMessage } from "./t
 
 export type Overlay = TextOverlay | Picker | PlanOverlay | TreePanel | AgentsPanel | SessionsPanel;
 
-/** What is told to one of them, by its kind; of no use when it is not there. */
+/** Data for a panel. It is dropped if the panel is not open. */
 export type PanelMessage =
-  | { type: "tree"; told: TreeMessage }
-  | { type: "agents"; told: AgentsMessage }
-  | { type: "sessions"; told: SessionsMessage };
+  | { type: "tree"; message: TreeMessage }
+  | { type: "agents"; message: AgentsMessage }
+  | { type: "sessions"; message: SessionsMessage };
 
-type Part<O> = { press: (state: State, overlay: O, key: Key) => UpdateResult; view: (overlay: O, room: OverlayArea) => OverlayView };
+type OverlayHandlers<O> = {
+  press: (state: State, overlay: O, key: Key) => UpdateResult;
+  view: (overlay: O, area: OverlayArea) => OverlayView;
+};
 
-export const overlays: { [K in Overlay["kind"]]: Part<Extract<Overlay, { kind: K }>> } = {
+export const overlays: { [K in Overlay["kind"]]: OverlayHandlers<Extract<Overlay, { kind: K }>> } = {
   reader: { press: handleTextKey, view: textOverlayView },
   plan: { press: handlePlanKey, view: planView },
   picker: { press: handlePickerKey, view: pickerView },
@@ -34,27 +37,27 @@ export function handleOverlayKey(state: State, overlay: Overlay, key: Key): Upda
   return overlays[overlay.kind].press(state, overlay as never, key);
 }
 
-export function handleOverlayWheel(state: State, overlay: Overlay, by: number): UpdateResult {
-  return handleOverlayKey(state, overlay, { name: by > 0 ? "down" : "up", text: "" });
+export function handleOverlayWheel(state: State, overlay: Overlay, rows: number): UpdateResult {
+  return handleOverlayKey(state, overlay, { name: rows > 0 ? "down" : "up", text: "" });
 }
 
-/** Says that it is still being looked for; what comes at once is shown without it. */
+/** Lets an open panel show that it is loading. Data that arrives quickly is shown without that. */
 export function markOverlaySlow(state: State): State {
   return state.overlay !== null && "isSlow" in state.overlay ? { ...state, overlay: { ...state.overlay, isSlow: true } } : state;
 }
 
-export function renderOverlay(overlay: Overlay, room: OverlayArea): OverlayView {
-  return overlays[overlay.kind].view(overlay as never, room);
+export function renderOverlay(overlay: Overlay, area: OverlayArea): OverlayView {
+  return overlays[overlay.kind].view(overlay as never, area);
 }
 
 export function updateOverlay(state: State, message: PanelMessage): UpdateResult {
   const { overlay } = state;
   if (overlay?.kind === "reader" && overlay.under !== undefined) {
-    const below = updateOverlay({ ...state, overlay: overlay.under }, message);
-    return { ...below, state: { ...below.state, overlay: { ...overlay, under: below.state.overlay ?? overlay.under } } };
+    const updated = updateOverlay({ ...state, overlay: overlay.under }, message);
+    return { ...updated, state: { ...updated.state, overlay: { ...overlay, under: updated.state.overlay ?? overlay.under } } };
   }
-  if (overlay?.kind === "tree" && message.type === "tree") return updateTree(state, overlay, message.told);
-  if (overlay?.kind === "agents" && message.type === "agents") return updateAgents(state, overlay, message.told);
-  if (overlay?.kind === "sessions" && message.type === "sessions") return updateSessions(state, overlay, message.told);
+  if (overlay?.kind === "tree" && message.type === "tree") return updateTree(state, overlay, message.message);
+  if (overlay?.kind === "agents" && message.type === "agents") return updateAgents(state, overlay, message.message);
+  if (overlay?.kind === "sessions" && message.type === "sessions") return updateSessions(state, overlay, message.message);
   return step(state);
 }

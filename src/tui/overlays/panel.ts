@@ -1,5 +1,5 @@
-// What the tree, the agents and the sessions have in common: a list with one line chosen, what is known of it beside the
-// list (below it on a narrow screen), a line of keys or of typing at the foot, and a table of keys.
+// The common layout and keys of the tree, agents and sessions panels: a list with one chosen line, a preview beside the
+// list (below it on a narrow screen), and a last line with keys or a prompt.
 import { visiblePart, layOutText } from "../../kit/text/text-layout.ts";
 import type { EditLine } from "../../kit/text/line-edit.ts";
 import { markdown } from "../cards/markdown.ts";
@@ -9,101 +9,108 @@ import { faint } from "../layout/styles.ts";
 import { step, type Key, type State, type UpdateResult } from "../model/state.ts";
 import { drawBox, selectedStyle, padRow, firstInView, type OverlayView, type OverlayArea } from "./box.ts";
 
-/** A key of a panel, for the help too. Two characters are pressed one after the other. */
+/** A key of a panel; the help lists it too. Two characters are pressed one after the other. */
 export type PanelKey<P> = { keys: readonly string[]; summary: string; run: (state: State, panel: P) => UpdateResult };
 
 export function handleKeyByTable<P>(table: readonly PanelKey<P>[], state: State, panel: P, { name }: Key): UpdateResult {
   const typed = (state.pending ?? "") + name;
   const next = { ...state, pending: null };
-  const row = table.find(({ keys }) => keys.includes(typed));
-  if (row !== undefined) return row.run(next, panel);
-  const begins = state.pending === null && table.some(({ keys }) => keys.some((key) => key.length === 2 && key === name + name));
-  return step(begins ? { ...state, pending: name } : next);
+  const binding = table.find(({ keys }) => keys.includes(typed));
+  if (binding !== undefined) return binding.run(next, panel);
+  const startsPair = state.pending === null && table.some(({ keys }) => keys.some((key) => key.length === 2 && key === name + name));
+  return step(startsPair ? { ...state, pending: name } : next);
 }
 
 export type PanelOptions = {
   title: string;
   count: number;
-  at: number;
-  /** Only asked for lines that are in view. */
-  line: (at: number, columns: number) => Row;
-  /** Where there is nothing in the list. */
+  index: number;
+  /** Called only for visible lines. */
+  line: (index: number, columns: number) => Row;
+  /** Text for an empty list. */
   empty: string;
-  /** At most so many rows of it are shown. */
+  /** At most `rows` rows of it are visible. */
   preview: (columns: number, rows: number) => readonly Row[];
-  /** Above the list. */
+  /** Rows above the list. */
   head?: (columns: number) => readonly Row[];
-  /** A list that needs the whole width has its preview below. */
+  /** Puts the preview below the list, which needs the full width. */
   isStacked?: true;
   keys: string;
-  /** What is being typed, instead of the keys. */
+  /** A prompt in place of the keys. */
   typing: { label: string; line: EditLine } | null;
 };
 
-const wide = 120;
-const fewestRows = 12;
-const tallestPreview = 10;
+const minColumnsBeside = 120;
+const minRowsBeside = 12;
+const maxPreviewRows = 10;
 
 export function panelView(options: PanelOptions, { columns, height }: OverlayArea): OverlayView {
   const inner = Math.max(1, columns - 4);
-  const room = Math.max(3, height - 3);
+  const bodyRows = Math.max(3, height - 3);
   const foot = options.typing === null ? null : visiblePart(layOutText(`${options.typing.label} > `, options.typing.line, inner), 1);
-  const body = columns >= wide && options.isStacked !== true ? besides(options, inner, room) : stacked(options, inner, room);
+  const body =
+    columns >= minColumnsBeside && options.isStacked !== true
+      ? bodyBeside(options, inner, bodyRows)
+      : bodyStacked(options, inner, bodyRows);
   const last: Row = foot === null ? [{ text: options.keys, style: faint }] : [{ text: foot.rows[0] ?? "", style: {} }];
   const rows = drawBox(options.title, [...body, last], columns);
   return { rows, cursor: foot === null ? null : { row: body.length + 1, column: 2 + foot.cursor.column } };
 }
 
-function besides(options: PanelOptions, inner: number, room: number): Row[] {
+function bodyBeside(options: PanelOptions, inner: number, maxRows: number): Row[] {
   const left = Math.floor(inner * 0.6);
   const right = inner - left - 3;
-  const preview = options.preview(right, room);
-  const rows = Math.min(room, Math.max(fewestRows, options.count + 1, preview.length));
+  const preview = options.preview(right, maxRows);
+  const rows = Math.min(maxRows, Math.max(minRowsBeside, options.count + 1, preview.length));
   const list = listRows(options, left, rows);
-  const line: Row = [{ text: " │ ", style: faint }];
-  return Array.from({ length: rows }, (_, at) => [...padRow(list[at] ?? [], left), ...line, ...padRow(preview[at] ?? [], right)]);
+  const separator: Row = [{ text: " │ ", style: faint }];
+  return Array.from({ length: rows }, (_, index) => [
+    ...padRow(list[index] ?? [], left),
+    ...separator,
+    ...padRow(preview[index] ?? [], right),
+  ]);
 }
 
-/** The preview has its room whatever is chosen, so that the list stays where it is. */
-function stacked(options: PanelOptions, inner: number, room: number): Row[] {
+/** The preview has a fixed height, so that the list does not move with the choice. */
+function bodyStacked(options: PanelOptions, inner: number, maxRows: number): Row[] {
   const head = options.head?.(inner).length ?? 0;
-  const forPreview = room < 8 || options.count === 0 ? 0 : Math.min(tallestPreview, Math.floor(room * 0.4));
-  const rows = Math.max(1, Math.min(room - forPreview - 1, Math.max(1, options.count) + head));
+  const previewRows = maxRows < 8 || options.count === 0 ? 0 : Math.min(maxPreviewRows, Math.floor(maxRows * 0.4));
+  const rows = Math.max(1, Math.min(maxRows - previewRows - 1, Math.max(1, options.count) + head));
   const list = listRows(options, inner, rows);
-  if (forPreview === 0) return list;
-  const preview = options.preview(inner, forPreview);
+  if (previewRows === 0) return list;
+  const preview = options.preview(inner, previewRows);
   const rule: Row = [{ text: "─".repeat(inner), style: faint }];
-  return [...list, rule, ...Array.from({ length: forPreview }, (_, at) => preview[at] ?? [])];
+  return [...list, rule, ...Array.from({ length: previewRows }, (_, index) => preview[index] ?? [])];
 }
 
 function listRows(options: PanelOptions, columns: number, rows: number): Row[] {
   const head = options.head?.(columns) ?? [];
   if (options.count === 0) return [...head, [{ text: options.empty, style: faint }]];
-  const room = Math.max(1, rows - head.length);
-  const first = firstInView(options.count, options.at, room);
-  const lines = Array.from({ length: Math.min(room, options.count - first) }, (_, offset): Row => {
+  const listHeight = Math.max(1, rows - head.length);
+  const first = firstInView(options.count, options.index, listHeight);
+  const lines = Array.from({ length: Math.min(listHeight, options.count - first) }, (_, offset): Row => {
     const line = padRow(options.line(first + offset, columns), columns);
-    // Without its colours, which turned around are patches of a background.
-    return first + offset === options.at ? line.map(({ text }) => ({ text, style: selectedStyle })) : line;
+    // Inverse colours would be patches of background, so the chosen line has no colours.
+    return first + offset === options.index ? line.map(({ text }) => ({ text, style: selectedStyle })) : line;
   });
   return [...head, ...lines];
 }
 
-/** When a list that is not there yet says so. */
+/** Delay before a panel without data shows that it is loading. */
 export const slowAfterMs = 150;
 
-/** How far a key moves in a list. */
+/** Lines that a key moves in a list. */
 export const listMoves: Record<string, number> = { down: 1, up: -1, pagedown: 10, pageup: -10, "ctrl+d": 10, "ctrl+u": -10 };
 
-export function moveIndex(at: number, by: number, count: number): number {
-  return Math.max(0, Math.min(count - 1, at + by));
+export function moveIndex(index: number, delta: number, count: number): number {
+  return Math.max(0, Math.min(count - 1, index + delta));
 }
 
-const proseChars = 8000;
-/** Its own, so that what streams in the transcript is not read anew. */
-const prose = { ...markdown };
+const maxPreviewChars = 8000;
+/** A copy, because `stripsOf` remembers one text per reader. A preview must not displace the text that streams. */
+const previewMarkdown = { ...markdown };
 
-/** The beginning of a message, as the transcript shows it. */
+/** The beginning of a message, rendered as in the transcript. */
 export function proseRows(text: string, columns: number): Row[] {
-  return stripsOf(prose, text.slice(0, proseChars), columns).flatMap((strip) => strip());
+  return stripsOf(previewMarkdown, text.slice(0, maxPreviewChars), columns).flatMap((strip) => strip());
 }

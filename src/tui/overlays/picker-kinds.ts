@@ -1,4 +1,4 @@
-// What each list to choose from is called, what it offers where that is known at once, and what choosing does.
+// The kinds of pickers: title, items (if they need no Api call), and the action of a choice.
 import type { Bindings } from "../keys/bindings.ts";
 import { screenCommands, type ScreenCommand } from "../keys/commands.ts";
 import { withText } from "../composer/type.ts";
@@ -9,39 +9,39 @@ import type { PickerItem, PickerKind } from "./picker.ts";
 type PickerDefinition = {
   title: string;
   items?: (bindings: Bindings) => readonly PickerItem[];
-  /** What may follow the words that are looked for; it goes with the choice. */
+  /** A suffix of the filter that is passed to `choose` and not searched for. */
   suffix?: RegExp;
   choose: (state: State, item: PickerItem, suffix: string) => UpdateResult;
 };
 
-/** What has a name after the colon first; what only moves is at one's fingers anyway. */
-const paletteCommands = screenCommands.toSorted((one, other) => Number(one.typed === undefined) - Number(other.typed === undefined));
+/** Commands that can be typed come first; the others only move the view. */
+const paletteCommands = screenCommands.toSorted((a, b) => Number(a.typed === undefined) - Number(b.typed === undefined));
 
 export const pickerKinds: Record<PickerKind, PickerDefinition> = {
   palette: {
     title: "commands",
     items: (bindings) =>
-      paletteCommands.map((command, at) => ({ id: String(at), label: command.summary, detail: keysText(command, bindings) })),
-    choose: (state, { id }) => runOrAsk(state, paletteCommands[Number(id)]!),
+      paletteCommands.map((command, index) => ({ id: String(index), label: command.summary, detail: keysText(command, bindings) })),
+    choose: (state, { id }) => runOrPrompt(state, paletteCommands[Number(id)]!),
   },
   models: {
-    title: "models, with $ for a million tokens; add :high for an effort",
+    title: "models, prices in $ per million tokens; add :high for an effort",
     suffix: /:[a-z]*$/,
     choose: chooseModel,
   },
   agents: {
-    title: "who takes the turns",
+    title: "agents",
     choose: (state, { id }) => step(state, { type: "agent", name: id }),
   },
   history: {
-    title: "sent before in this project",
+    title: "messages sent in this project",
     choose: (state, { id }) => step(withText({ ...state, mode: "insert" }, state.composer.history[Number(id)] ?? "")),
   },
 };
 
 const efforts = ["low", "medium", "high", "xhigh", "max"];
 
-/** What was typed behind a colon may also be part of the model's own name. */
+/** The text after a colon may be an effort, or part of the model's name. */
 function chooseModel(state: State, { id }: PickerItem, suffix: string): UpdateResult {
   const effort = suffix.slice(1);
   if (efforts.includes(effort)) return step(state, { type: "model", name: `${id}:${effort}` });
@@ -49,8 +49,8 @@ function chooseModel(state: State, { id }: PickerItem, suffix: string): UpdateRe
   return step(withNotice(state, `no effort "${effort}": ${efforts.join(", ")}`, "error"));
 }
 
-/** What can't be done without an argument asks for it on the command line. */
-function runOrAsk(state: State, command: ScreenCommand): UpdateResult {
+/** Runs a command. If it needs an argument, opens the command line with its name. */
+function runOrPrompt(state: State, command: ScreenCommand): UpdateResult {
   if (command.typed?.startsWith("<") !== true) return command.run(state, "");
   const text = `${command.name} `;
   return step({ ...state, mode: "command", commandLine: { text, cursor: text.length } });

@@ -69,7 +69,7 @@ describe("costs", () => {
     expect(text).toMatch(/2 {2}claude-sonnet \(cancelled\) +0 +- +0 +\$0\.00 +\d+ ms/);
     expect(text).toMatch(/this branch +2\.0k +90 % +100 +\$0\.0123 +1\.5 s/);
     expect(text).toMatch(/◆ {2}native: style around +2\.0k +90 %/);
-    expect(text).toContain("a turn and all below it may cost $0.50; :budget off takes the limit away");
+    expect(text).toContain("cost limit per turn, with its sub-sessions: $0.50; :budget off removes it");
   });
   test("can be limited, and a limit that is none is told", () => {
     expect(press(fresh, ":", ...Array.from("budget 0.25"), "enter").effects).toEqual([{ type: "budget", usd: 0.25 }]);
@@ -184,7 +184,7 @@ function press(state: State, ...keys: string[]): { state: State; effects: Effect
       const next = update(before.state, {
         type: "key",
         key: { name, text: name === "space" ? " " : name.length === 1 ? name : "" },
-        at: 0,
+        now: 0,
       });
       return { state: next.state, effects: [...before.effects, ...next.effects] };
     },

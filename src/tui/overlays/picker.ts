@@ -1,5 +1,5 @@
-// A list to choose from by typing: the palette, models, sessions, agents. What a choice does stands in one table by its
-// purpose, so that the list itself is data.
+// A picker: a list that is filtered by typing (commands, models, agents, history). Pure.
+// `picker-kinds.ts` has the action of each kind, so that the picker itself is only data.
 import { visiblePart, layOutText } from "../../kit/text/text-layout.ts";
 import { applyEditKey } from "../keys/edit-keys.ts";
 import type { EditLine } from "../../kit/text/line-edit.ts";
@@ -12,21 +12,21 @@ import { pickerKinds } from "./picker-kinds.ts";
 export type PickerItem = {
   id: string;
   label: string;
-  /** Beside the label, fainter. */
+  /** Faint text beside the label. */
   detail: string;
-  /** Shown below the list while it is chosen. */
+  /** Text below the list while the item is chosen. */
   preview?: string;
-  /** What holds now: the list begins there. */
-  isNow?: boolean;
+  /** The current setting. The picker opens with this item chosen. */
+  isCurrent?: boolean;
 };
 
 export type Picker = {
   kind: "picker";
   purpose: PickerKind;
-  /** Null while they are looked up, or where the purpose itself knows them. */
+  /** Null while they are loaded, or if `picker-kinds.ts` has them. */
   items: readonly PickerItem[] | null;
   filter: EditLine;
-  at: number;
+  index: number;
 };
 
 export type PickerKind = "palette" | "history" | "models" | "agents";
@@ -37,41 +37,42 @@ export function handlePickerKey(state: State, picker: Picker, key: Key): UpdateR
   if (key.name === "escape") return step({ ...state, overlay: null });
   const items = matchingItems(picker, state.bindings);
   if (key.name === "enter") {
-    const item = items[picker.at];
+    const item = items[picker.index];
     const { suffix } = splitFilter(picker);
     return item === undefined ? step(state) : pickerKinds[picker.purpose].choose({ ...state, overlay: null }, item, suffix);
   }
-  const by = moves[key.name];
-  if (by !== undefined) return step({ ...state, overlay: { ...picker, at: Math.max(0, Math.min(items.length - 1, picker.at + by)) } });
-  return step({ ...state, overlay: { ...picker, filter: applyEditKey(picker.filter, key), at: 0 } });
+  const delta = moves[key.name];
+  if (delta !== undefined)
+    return step({ ...state, overlay: { ...picker, index: Math.max(0, Math.min(items.length - 1, picker.index + delta)) } });
+  return step({ ...state, overlay: { ...picker, filter: applyEditKey(picker.filter, key), index: 0 } });
 }
 
-/** Every word typed must occur; those that begin with it come first. */
+/** Items that have every typed word. Items that start with the first word come first. */
 export function matchingItems(picker: Picker, bindings: Bindings): readonly PickerItem[] {
   const items = itemsOf(picker, bindings);
   const words = splitFilter(picker)
-    .wanted.toLowerCase()
+    .query.toLowerCase()
     .split(/\s+/)
     .filter((word) => word !== "");
   const [first] = words;
   if (items === null || first === undefined) return items ?? [];
-  const found = items.filter(({ label, detail }) => words.every((word) => `${label} ${detail}`.toLowerCase().includes(word)));
-  const begins = (item: PickerItem) => item.label.toLowerCase().startsWith(first);
-  return [...found.filter(begins), ...found.filter((item) => !begins(item))];
+  const matches = items.filter(({ label, detail }) => words.every((word) => `${label} ${detail}`.toLowerCase().includes(word)));
+  const startsWithFirst = (item: PickerItem) => item.label.toLowerCase().startsWith(first);
+  return [...matches.filter(startsWithFirst), ...matches.filter((item) => !startsWithFirst(item))];
 }
 
-/** What is looked for, and what goes with the choice. */
-function splitFilter({ filter, purpose }: Picker): { wanted: string; suffix: string } {
+/** The search text, and the suffix for `choose`. */
+function splitFilter({ filter, purpose }: Picker): { query: string; suffix: string } {
   const [suffix = ""] = pickerKinds[purpose].suffix?.exec(filter.text) ?? [];
-  return { wanted: filter.text.slice(0, filter.text.length - suffix.length), suffix };
+  return { query: filter.text.slice(0, filter.text.length - suffix.length), suffix };
 }
 
-/** What was looked up, unless the person is choosing something else by now. */
+/** Sets loaded items, unless another picker is open by now. */
 export function withItems(state: State, purpose: PickerKind, items: readonly PickerItem[]): State {
   const { overlay } = state;
   if (overlay?.kind !== "picker" || overlay.purpose !== purpose) return state;
-  const now = overlay.filter.text === "" ? items.findIndex(({ isNow }) => isNow === true) : 0;
-  return { ...state, overlay: { ...overlay, items, at: Math.max(0, now) } };
+  const current = overlay.filter.text === "" ? items.findIndex(({ isCurrent }) => isCurrent === true) : 0;
+  return { ...state, overlay: { ...overlay, items, index: Math.max(0, current) } };
 }
 
 function itemsOf({ items, purpose }: Picker, bindings: Bindings): readonly PickerItem[] | null {
@@ -82,19 +83,19 @@ export function pickerView(picker: Picker, { columns, height, bindings }: Overla
   const inner = columns - 4;
   const input = visiblePart(layOutText("> ", picker.filter, inner), 1);
   const items = matchingItems(picker, bindings);
-  const preview = (items[picker.at]?.preview ?? "").split("\n").filter((line) => line !== "");
-  const forPreview = Math.min(preview.length, Math.floor(height / 3));
-  const { first, shown } = windowAround(items, picker.at, height - 3 - (forPreview === 0 ? 0 : forPreview + 1));
+  const preview = (items[picker.index]?.preview ?? "").split("\n").filter((line) => line !== "");
+  const previewRows = Math.min(preview.length, Math.floor(height / 3));
+  const { first, visible } = windowAround(items, picker.index, height - 3 - (previewRows === 0 ? 0 : previewRows + 1));
   const widest = (texts: string[]) => Math.max(0, ...texts.map((text) => Bun.stringWidth(text)));
-  const room = Math.max(Math.floor(inner / 2), inner - 2 - widest(shown.map(({ detail }) => detail)));
-  const labels = Math.min(room, widest(shown.map(({ label }) => label)));
-  const lines = shown.map(({ label: whole, detail }, at): BoxLine => {
-    const label = fit(whole, labels);
-    const text = `${label}${" ".repeat(Math.max(0, labels - Bun.stringWidth(label)))}  ${detail}`;
-    return first + at === picker.at ? { text: text.padEnd(inner), style: selectedStyle } : text;
+  const maxLabelWidth = Math.max(Math.floor(inner / 2), inner - 2 - widest(visible.map(({ detail }) => detail)));
+  const labelWidth = Math.min(maxLabelWidth, widest(visible.map(({ label }) => label)));
+  const lines = visible.map(({ label: fullLabel, detail }, row): BoxLine => {
+    const label = fit(fullLabel, labelWidth);
+    const text = `${label}${" ".repeat(Math.max(0, labelWidth - Bun.stringWidth(label)))}  ${detail}`;
+    return first + row === picker.index ? { text: text.padEnd(inner), style: selectedStyle } : text;
   });
-  const told = itemsOf(picker, bindings) === null ? ["looking…"] : lines.length === 0 ? ["nothing like that"] : lines;
-  const below = forPreview === 0 ? [] : ["─".repeat(inner), ...preview.slice(0, forPreview)];
-  const rows = drawBox(pickerKinds[picker.purpose].title, [...input.rows, ...told, ...below], columns);
+  const list = itemsOf(picker, bindings) === null ? ["loading…"] : lines.length === 0 ? ["no match"] : lines;
+  const previewLines = previewRows === 0 ? [] : ["─".repeat(inner), ...preview.slice(0, previewRows)];
+  const rows = drawBox(pickerKinds[picker.purpose].title, [...input.rows, ...list, ...previewLines], columns);
   return { rows, cursor: { row: 1 + input.cursor.row, column: 2 + input.cursor.column } };
 }

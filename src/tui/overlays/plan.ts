@@ -1,4 +1,4 @@
-// The plan over the transcript, as it is now: what is done of it is marked while it is read.
+// The plan overlay: the text of the plan file, with finished steps marked. It updates while it is open.
 import type { TextStyle } from "../../kit/text/ansi.ts";
 import { wrapRuns } from "../layout/wrap.ts";
 import { good } from "../layout/styles.ts";
@@ -9,16 +9,16 @@ import { handleTextKey, textOverlayView, type TextOverlay } from "./reader.ts";
 export type PlanOverlay = { kind: "plan"; text: string; top: number };
 
 export function handlePlanKey(state: State, plan: PlanOverlay, key: Key): UpdateResult {
-  const next = handleTextKey(state, asReader(plan, state.size.columns), key);
+  const next = handleTextKey(state, toTextOverlay(plan, state.size.columns), key);
   const { overlay } = next.state;
   return overlay?.kind === "reader" ? step({ ...next.state, overlay: { ...plan, top: overlay.top } }) : next;
 }
 
-export function planView(plan: PlanOverlay, room: OverlayArea): OverlayView {
-  return textOverlayView(asReader(plan, room.columns), room);
+export function planView(plan: PlanOverlay, area: OverlayArea): OverlayView {
+  return textOverlayView(toTextOverlay(plan, area.columns), area);
 }
 
-function asReader({ text, top }: PlanOverlay, columns: number): TextOverlay {
+function toTextOverlay({ text, top }: PlanOverlay, columns: number): TextOverlay {
   const lines = text.trimEnd().split("\n");
   return { kind: "reader", title: ".skein/plan.md", lines: lines.flatMap((line) => linesOf(line, columns - 4)), top };
 }
@@ -27,5 +27,5 @@ function linesOf(line: string, columns: number): BoxLine[] {
   const style: TextStyle = /\[[xX]\] /.test(line) ? good : /^#+ /.test(line) ? { bold: true } : {};
   const [mark = ""] = /^\s*(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?/.exec(line) ?? [];
   const hang = { text: " ".repeat(mark.length), style: {} };
-  return wrapRuns([{ text: line, style: style }], columns, hang).map((row) => ({ text: row.map((run) => run.text).join(""), style }));
+  return wrapRuns([{ text: line, style }], columns, hang).map((row) => ({ text: row.map((run) => run.text).join(""), style }));
 }

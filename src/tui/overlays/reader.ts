@@ -1,4 +1,4 @@
-// A longer text over the transcript, to be scrolled and closed: the help, a comparison of branches, a preview.
+// An overlay with a longer text to scroll: the help, costs, a comparison of branches.
 import type { Bindings } from "../keys/bindings.ts";
 import { helpLines, panelHelp } from "../keys/help.ts";
 import { transcriptHeight } from "../layout/screen-layout.ts";
@@ -6,13 +6,13 @@ import { step, type Key, type State, type UpdateResult } from "../model/state.ts
 import type { Overlay } from "./index.ts";
 import { drawBox, type BoxLine, type OverlayView, type OverlayArea } from "./box.ts";
 
-/** Without lines of its own it is the help. */
 export type TextOverlay = {
   kind: "reader";
   title: string;
+  /** Null shows the help. */
   lines: readonly BoxLine[] | null;
   top: number;
-  /** What it was opened from, and gives back. */
+  /** The overlay that is shown again when this one closes. */
   under?: Overlay;
 };
 
@@ -21,23 +21,23 @@ const pageMoves: Record<string, number> = { pagedown: 1, pageup: -1, "ctrl+d": 0
 
 export function handleTextKey(state: State, reader: TextOverlay, { name }: Key): UpdateResult {
   if (name === "escape" || name === "q") return step({ ...state, overlay: reader.under ?? null });
-  const room = roomIn(transcriptHeight(state));
-  const last = linesOf(reader, state.bindings).length - room;
-  const by = rowMoves[name] ?? Math.round((pageMoves[name] ?? 0) * room);
-  const wanted = name === "g" ? 0 : name === "G" ? last : Math.min(reader.top, last) + by;
-  return step({ ...state, overlay: { ...reader, top: Math.max(0, Math.min(last, wanted)) } });
+  const height = textHeight(transcriptHeight(state));
+  const last = linesOf(reader, state.bindings).length - height;
+  const delta = rowMoves[name] ?? Math.round((pageMoves[name] ?? 0) * height);
+  const top = name === "g" ? 0 : name === "G" ? last : Math.min(reader.top, last) + delta;
+  return step({ ...state, overlay: { ...reader, top: Math.max(0, Math.min(last, top)) } });
 }
 
 export function textOverlayView(reader: TextOverlay, { columns, height, bindings }: OverlayArea): OverlayView {
   const { title, top } = reader;
   const lines = linesOf(reader, bindings);
-  const room = roomIn(height);
-  const first = Math.min(top, Math.max(0, lines.length - room));
-  const where = lines.length > room ? `, ${first + 1}-${first + room} of ${lines.length}: j and k scroll,` : ":";
-  return { rows: drawBox(`${title}${where} Esc closes it`, lines.slice(first, first + room), columns), cursor: null };
+  const visibleRows = textHeight(height);
+  const first = Math.min(top, Math.max(0, lines.length - visibleRows));
+  const position = lines.length > visibleRows ? `, ${first + 1}-${first + visibleRows} of ${lines.length}: j and k scroll,` : ":";
+  return { rows: drawBox(`${title}${position} Esc closes`, lines.slice(first, first + visibleRows), columns), cursor: null };
 }
 
-function roomIn(height: number): number {
+function textHeight(height: number): number {
   return Math.max(1, height - 2);
 }
 

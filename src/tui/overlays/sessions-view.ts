@@ -1,8 +1,9 @@
-// How the sessions to choose from look: name, when it was used and what it is about, and the last messages of the chosen one.
+// Draws the sessions panel: name, time of last use and task of each session, and the last messages of the chosen one.
 import { stripAnsi, type TextRun } from "../../kit/text/ansi.ts";
 import { ago } from "../../kit/text/duration.ts";
 import { oneLine } from "../../kit/text/cut-text.ts";
 import { shortId, textOf, type Node } from "../../protocol/tree/node.ts";
+import { sessionLabel } from "../../protocol/tree/turn.ts";
 import type { FoundNode } from "../../protocol/tree/views.ts";
 import { cellsOf } from "../layout/cells.ts";
 import { fit, wrapRuns, type Row } from "../layout/wrap.ts";
@@ -13,43 +14,43 @@ import { accent, busy, faint, frame, waiting } from "../layout/styles.ts";
 
 const nameColumns = 22;
 
-export function sessionsView(panel: SessionsPanel, room: OverlayArea): OverlayView {
-  const shown = sessionChoices(panel);
-  const chosen = shown[panel.at];
-  const isAsking = panel.searching !== null && panel.isSlow;
+export function sessionsView(panel: SessionsPanel, area: OverlayArea): OverlayView {
+  const choices = sessionChoices(panel);
+  const chosen = choices[panel.index];
+  const isSearching = panel.searching !== null && panel.isSlow;
   return panelView(
     {
-      title: titleOf(panel, shown.length),
-      count: shown.length,
-      at: panel.at,
-      line: (at, columns) => lineOf(panel, shown[at]!, columns),
+      title: titleOf(panel, choices.length),
+      count: choices.length,
+      index: panel.index,
+      line: (index, columns) => lineOf(panel, choices[index]!, columns),
       empty:
-        panel.listed === null || panel.searching !== null
+        panel.sessions === null || panel.searching !== null
           ? panel.isSlow
-            ? "looking…"
+            ? "searching…"
             : ""
           : panel.filter.text === ""
-            ? "no session yet: the first message begins one"
-            : "nothing like that, neither in names and tasks nor in what was said",
+            ? "no sessions yet; the first message creates one"
+            : "no name, task or message matches",
       preview: (columns, rows) => (chosen === undefined ? [] : previewOf(panel, chosen, columns, rows)),
       keys: "",
-      typing: { label: isAsking ? "find (looking…)" : "find", line: panel.filter },
+      typing: { label: isSearching ? "find (searching…)" : "find", line: panel.filter },
     },
-    room,
+    area,
   );
 }
 
-function titleOf({ withArchived, everywhere, listed }: SessionsPanel, count: number): string {
-  const which = `${everywhere ? " of all projects" : ""}${withArchived ? ", archived too" : ""}`;
-  return `sessions${which}${listed === null ? "" : `: ${count}`} · Tab archived · Ctrl+T projects`;
+function titleOf({ withArchived, everywhere, sessions: listed }: SessionsPanel, count: number): string {
+  const scope = `${everywhere ? " of all projects" : ""}${withArchived ? ", with archived" : ""}`;
+  return `sessions${scope}${listed === null ? "" : `: ${count}`} · Tab archived · Ctrl+T projects`;
 }
 
 function lineOf(panel: SessionsPanel, { session, hit }: SessionChoice, columns: number): Row {
-  const mark = session.id === panel.here ? "← " : session.archivedAt === null ? "  " : "× ";
-  const name = fit(oneLine(stripAnsi(session.name ?? shortId(session.id)), nameColumns), nameColumns);
+  const mark = session.id === panel.currentSession ? "← " : session.archivedAt === null ? "  " : "× ";
+  const name = fit(oneLine(stripAnsi(sessionLabel(session)), nameColumns), nameColumns);
   const used = ago(panel.now - session.updatedAt).padEnd(14);
-  const about: Row = hit === null ? [{ text: oneLine(stripAnsi(session.task ?? ""), 300), style: {} }] : snippetOf(hit);
-  const where =
+  const summary: Row = hit === null ? [{ text: oneLine(stripAnsi(session.task ?? ""), 300), style: {} }] : snippetOf(hit);
+  const project =
     panel.everywhere && session.project !== panel.project
       ? [{ text: `${stripAnsi(session.project).split("/").at(-1) ?? ""}  `, style: frame }]
       : [];
@@ -60,37 +61,37 @@ function lineOf(panel: SessionsPanel, { session, hit }: SessionChoice, columns: 
       style: session.archivedAt === null ? { bold: true } : faint,
     },
     { text: used, style: faint },
-    ...where,
-    ...about,
+    ...project,
+    ...summary,
   ];
 }
 
-/** What was found, with the words that were looked for. */
+/** The snippet of a matching message, with the matches highlighted. */
 function snippetOf({ snippet, marks }: FoundNode): TextRun[] {
   const flat = (text: string) => stripAnsi(text).replace(/\s+/g, " ");
   const runs: TextRun[] = [];
-  let from = 0;
+  let offset = 0;
   for (const [start, end] of marks) {
-    runs.push({ text: flat(snippet.slice(from, start)), style: faint }, { text: flat(snippet.slice(start, end)), style: busy });
-    from = end;
+    runs.push({ text: flat(snippet.slice(offset, start)), style: faint }, { text: flat(snippet.slice(start, end)), style: busy });
+    offset = end;
   }
-  return [...runs, { text: flat(snippet.slice(from)), style: faint }].filter(({ text }) => text !== "");
+  return [...runs, { text: flat(snippet.slice(offset)), style: faint }].filter(({ text }) => text !== "");
 }
 
-/** Of what was said the end, as far as there is room. */
+/** The end of the conversation, as much as fits. */
 function previewOf(panel: SessionsPanel, { session }: SessionChoice, columns: number, rows: number): Row[] {
-  const last = panel.previews[previewKey(session)] ?? [];
-  const who = [shortId(session.id), session.agent, ...(session.model === null ? [] : [session.model])];
-  const when = [`used ${ago(panel.now - session.updatedAt)}`, ...(session.archivedAt === null ? [] : ["archived"])];
-  const head = wrapRuns([{ text: oneLine(stripAnsi([...who, ...when].join(" · ")), 400), style: faint }], columns);
-  const said = last.flatMap((node) => saidRows(node, columns));
-  if (session.tip === null) return [...head, [{ text: "nothing was said in it yet", style: faint }]];
-  return [...head, ...said.slice(-Math.max(1, rows - head.length))];
+  const lastMessages = panel.previews[previewKey(session)] ?? [];
+  const origin = [shortId(session.id), session.agent, ...(session.model === null ? [] : [session.model])];
+  const usage = [`used ${ago(panel.now - session.updatedAt)}`, ...(session.archivedAt === null ? [] : ["archived"])];
+  const head = wrapRuns([{ text: oneLine(stripAnsi([...origin, ...usage].join(" · ")), 400), style: faint }], columns);
+  const messages = lastMessages.flatMap((node) => messageRows(node, columns));
+  if (session.tip === null) return [...head, [{ text: "no messages yet", style: faint }]];
+  return [...head, ...messages.slice(-Math.max(1, rows - head.length))];
 }
 
-const rowsOfEach = 3;
+const rowsPerMessage = 3;
 
-function saidRows(node: Node, columns: number): Row[] {
+function messageRows(node: Node, columns: number): Row[] {
   const isUser = node.author === "user";
   const text = oneLine(stripAnsi(textOf(node).slice(0, 2000)), 3 * columns);
   const hang = { text: "  ", style: {} };
@@ -101,5 +102,5 @@ function saidRows(node: Node, columns: number): Row[] {
     ],
     columns,
     hang,
-  ).slice(0, rowsOfEach);
+  ).slice(0, rowsPerMessage);
 }

@@ -12,7 +12,7 @@ const old = sampleSession("old", { archivedAt: 1, tip: "n3" });
 const normal: State = { ...firstState({ size, net: "off", sandbox: "on" }), mode: "normal", session: ours };
 
 function listed(sessions = [ours, parser], reading = 0): UpdateMessage {
-  return { type: "sessions", told: { what: "listed", reading, sessions, project: "/project", now: 7_200_000 } };
+  return { type: "sessions", message: { what: "listed", reading, sessions, project: "/project", now: 7_200_000 } };
 }
 function found(query: string, ...sessions: (typeof ours)[]): UpdateMessage {
   const snippet = "where the lexer\nends";
@@ -25,7 +25,7 @@ function found(query: string, ...sessions: (typeof ours)[]): UpdateMessage {
     before: null,
     after: null,
   }));
-  return { type: "sessions", told: { what: "found", query, hits } };
+  return { type: "sessions", message: { what: "found", query, hits } };
 }
 const opened = press(normal, "space", "s");
 const open = apply(opened.state, listed());
@@ -34,7 +34,7 @@ describe("the sessions", () => {
   test("are listed when it is opened, with the last messages of the chosen one", () => {
     expect(opened.effects).toContainEqual({ type: "list sessions", reading: 0, withArchived: false, everywhere: false });
     const last = [nodeOf("n0", null, "user", "why is it red?"), nodeOf("n1", "n0", "agent", "A test fails.")];
-    const previewed = apply(open, { type: "sessions", told: { what: "previewed", key: "ours n1", last } });
+    const previewed = apply(open, { type: "sessions", message: { what: "previewed", key: "ours n1", last } });
     expect(textOf(previewed)).toMatch(
       /sessions: 2[^]*│ ← ours +2 hours ago +fix the build[^]*parser[^]*│ ▌ why is it red\? +│\n│ ● A test fails\./,
     );
@@ -47,7 +47,7 @@ describe("the sessions", () => {
     expect(open.overlay).toMatchObject({ previewing: "ours n1" });
     expect(effectsOf(open, "down", "up", "down")).toEqual([]);
     const moved = press(open, "down").state;
-    const next = apply(moved, { type: "sessions", told: { what: "previewed", key: "ours n1", last: [] } });
+    const next = apply(moved, { type: "sessions", message: { what: "previewed", key: "ours n1", last: [] } });
     expect(next.overlay).toMatchObject({ previewing: "parser n2" });
   });
   test("are found by name and task at once, and by what was said from three letters on", () => {
@@ -58,7 +58,7 @@ describe("the sessions", () => {
     expect(apply(more, found("lex")).overlay).toMatchObject({ searching: "lexer" });
     const hit = apply(more, found("lexer", parser, parser));
     expect(textOf(hit)).toMatch(/sessions: 1[^]*│ {3}parser +2 hours ago +where the lexer ends/);
-    expect(textOf(apply(more, found("lexer")))).toContain("nothing like that");
+    expect(textOf(apply(more, found("lexer")))).toContain("no name, task or message matches");
     expect(textOf(press(open, "P", "A", "R").state)).toMatch(/parser +2 hours ago +write a parser/);
     expect(textOf(apply(press(open, "x").state, { type: "paste", text: "y\nz" }))).toContain("find > xy z");
   });
@@ -67,16 +67,16 @@ describe("the sessions", () => {
     expect(press(open, "enter").state.overlay).toBeNull();
     expect(effectsOf(open, "tab")).toEqual([{ type: "list sessions", reading: 1, withArchived: true, everywhere: false }]);
     const all = apply(press(open, "tab", "ctrl+t").state, listed([ours, elsewhere, old], 2));
-    expect(textOf(all)).toMatch(/sessions of all projects, archived too: 3[^]*elsewhere +\S+ \S+ ago +other[^]*× old/);
-    expect(press(all, "down", "enter").state.notice?.text).toBe("it is in another project: cd /other/src && skein tui lsewhere");
+    expect(textOf(all)).toMatch(/sessions of all projects, with archived: 3[^]*elsewhere +\S+ \S+ ago +other[^]*× old/);
+    expect(press(all, "down", "enter").state.notice?.text).toBe("that session is in another project: cd /other/src && skein tui lsewhere");
     expect(effectsOf(all, "down", "down", "enter")).toContainEqual({ type: "go", session: "old", node: null });
     expect(apply(all, listed([], 0))).toBe(all);
   });
   test("say that there are none, and that they are being looked for only when that takes long", () => {
-    expect(textOf(apply(opened.state, listed([])))).toContain("no session yet: the first message begins one");
+    expect(textOf(apply(opened.state, listed([])))).toContain("no sessions yet; the first message creates one");
     expect([
-      textOf(opened.state).includes("looking…"),
-      textOf(apply(opened.state, { type: "tick", at: 150 })).includes("looking…"),
+      textOf(opened.state).includes("searching…"),
+      textOf(apply(opened.state, { type: "tick", now: 150 })).includes("searching…"),
     ]).toEqual([false, true]);
     expect(press(open, "escape").state.overlay).toBeNull();
   });
@@ -85,7 +85,7 @@ describe("the sessions", () => {
 describe(":switch and :rename", () => {
   const typed = (text: string) => press(normal, ":", ...Array.from(text).map((letter) => (letter === " " ? "space" : letter)), "enter");
   test("do it at once, and say what they lack", () => {
-    expect(typed("switch parser").effects).toEqual([{ type: "switch", wanted: "parser" }]);
+    expect(typed("switch parser").effects).toEqual([{ type: "switch", query: "parser" }]);
     expect(typed("rename a b").effects).toEqual([{ type: "rename", name: "a b" }]);
     expect([typed("switch").state.notice?.isError, typed("rename").state.notice?.isError]).toEqual([true, true]);
     expect(apply(normal, { type: "renamed", session: { ...ours, name: "mine" } }).session?.name).toBe("mine");

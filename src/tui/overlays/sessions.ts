@@ -1,5 +1,5 @@
-// The sessions of this project to choose from: by name and task as one types, and by what was said in them. Only data and
-// what a key makes of it; `sessions-view.ts` draws it, `effects/sessions.ts` asks the Api.
+// The sessions panel: finds a session by name, task or id, and by the text of its messages. Pure.
+// `sessions-view.ts` draws it, `effects/sessions.ts` calls the Api.
 import { emptyEditLine, type EditLine } from "../../kit/text/line-edit.ts";
 import { shortId, type Node } from "../../protocol/tree/node.ts";
 import type { FoundNode } from "../../protocol/tree/views.ts";
@@ -10,23 +10,23 @@ import { moveIndex, slowAfterMs, type PanelKey } from "./panel.ts";
 
 export type SessionsPanel = {
   kind: "sessions";
-  /** The session one is in, and its project. */
-  here: string | null;
+  /** The visible session, and its project. */
+  currentSession: string | null;
   project: string | null;
   filter: EditLine;
-  /** Null until they were listed. */
-  listed: readonly Session[] | null;
-  /** What was found in their messages, and for which words. */
-  found: { query: string; hits: readonly FoundNode[] };
-  /** The words that are being looked for; others wait for them. */
+  /** Null until they are listed. */
+  sessions: readonly Session[] | null;
+  /** The latest search of messages. */
+  searchResult: { query: string; hits: readonly FoundNode[] };
+  /** The query of the running search. The next one waits for it. */
   searching: string | null;
   withArchived: boolean;
   everywhere: boolean;
-  /** Which listing is waited for. */
+  /** Number of the listing that is awaited. Results of other listings are dropped. */
   reading: number;
   now: number;
-  at: number;
-  /** The last messages of those that were looked at, by session and tip. */
+  index: number;
+  /** Last messages of the sessions that were chosen so far, by `previewKey`. */
   previews: Readonly<Record<string, readonly Node[]>>;
   previewing: string | null;
   isSlow: boolean;
@@ -42,42 +42,49 @@ export type SessionsEffect =
   | { type: "search sessions"; query: string; everywhere: boolean }
   | { type: "preview session"; key: string; tip: string };
 
-/** A line of the list; what was found in a session stands beside it. */
+/** A line of the list. `hit` is set if only a message of the session matches. */
 export type SessionChoice = { session: Session; hit: FoundNode | null };
 
-const fewestLetters = 3;
+const minQueryLength = 3;
 
 export function openSessions(state: State): UpdateResult {
-  const nothing = { filter: emptyEditLine, listed: null, found: { query: "", hits: [] }, searching: null, previews: {}, previewing: null };
-  const rest = { withArchived: false, everywhere: false, reading: 0, now: 0, at: 0, isSlow: false };
-  const overlay: SessionsPanel = { kind: "sessions", here: state.session?.id ?? null, project: null, ...nothing, ...rest };
-  return step({ ...state, overlay }, listing(overlay), { type: "wake", afterMs: slowAfterMs });
+  const empty = {
+    filter: emptyEditLine,
+    sessions: null,
+    searchResult: { query: "", hits: [] },
+    searching: null,
+    previews: {},
+    previewing: null,
+  };
+  const initial = { withArchived: false, everywhere: false, reading: 0, now: 0, index: 0, isSlow: false };
+  const overlay: SessionsPanel = { kind: "sessions", currentSession: state.session?.id ?? null, project: null, ...empty, ...initial };
+  return step({ ...state, overlay }, listEffect(overlay), { type: "wake", afterMs: slowAfterMs });
 }
 
-function listing({ reading, withArchived, everywhere }: SessionsPanel): Effect {
+function listEffect({ reading, withArchived, everywhere }: SessionsPanel): Effect {
   return { type: "list sessions", reading, withArchived, everywhere };
 }
 
-export function updateSessions(state: State, panel: SessionsPanel, told: SessionsMessage): UpdateResult {
-  switch (told.what) {
+export function updateSessions(state: State, panel: SessionsPanel, message: SessionsMessage): UpdateResult {
+  switch (message.what) {
     case "listed":
-      if (told.reading !== panel.reading) return step(state);
-      return asking(state, { ...panel, listed: told.sessions, project: told.project, now: told.now });
+      if (message.reading !== panel.reading) return step(state);
+      return withRequests(state, { ...panel, sessions: message.sessions, project: message.project, now: message.now });
     case "found":
-      return asking(state, { ...panel, searching: null, found: { query: told.query, hits: told.hits } });
+      return withRequests(state, { ...panel, searching: null, searchResult: { query: message.query, hits: message.hits } });
     case "previewed":
-      return asking(state, { ...panel, previewing: null, previews: { ...panel.previews, [told.key]: told.last } });
+      return withRequests(state, { ...panel, previewing: null, previews: { ...panel.previews, [message.key]: message.last } });
   }
 }
 
-/** The panel, and what it lacks: one question of each kind at a time, whatever is typed meanwhile. */
-function asking(state: State, changed: SessionsPanel): UpdateResult {
-  const panel = { ...changed, at: Math.max(0, moveIndex(changed.at, 0, sessionChoices(changed).length)) };
+/** Requests missing data of the panel: at most one search and one preview at a time, however fast the user types. */
+function withRequests(state: State, changed: SessionsPanel): UpdateResult {
+  const panel = { ...changed, index: Math.max(0, moveIndex(changed.index, 0, sessionChoices(changed).length)) };
   const query = panel.filter.text.trim();
-  const session = sessionChoices(panel)[panel.at]?.session;
+  const session = sessionChoices(panel)[panel.index]?.session;
   const key = session === undefined ? null : previewKey(session);
   const effects: Effect[] = [];
-  if (panel.searching === null && query.length >= fewestLetters && query !== panel.found.query) {
+  if (panel.searching === null && query.length >= minQueryLength && query !== panel.searchResult.query) {
     panel.searching = query;
     effects.push({ type: "search sessions", query, everywhere: panel.everywhere });
   }
@@ -92,66 +99,66 @@ export function previewKey({ id, tip }: Session): string {
   return `${id} ${tip ?? ""}`;
 }
 
-/** Those whose name, task or id has all the words; then those in which they were said. */
-export function sessionChoices({ listed, filter, found, withArchived }: SessionsPanel): SessionChoice[] {
+/** Sessions whose name, task or id has all words, then sessions with a matching message. */
+export function sessionChoices({ sessions, filter, searchResult, withArchived }: SessionsPanel): SessionChoice[] {
   const query = filter.text.trim();
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
-  const has = ({ name, task, id }: Session) => {
+  const matches = ({ name, task, id }: Session) => {
     const text = `${name ?? ""} ${task ?? ""} ${id}`.toLowerCase();
     return words.every((word) => text.includes(word));
   };
-  const named = (listed ?? []).filter(has).map((session): SessionChoice => ({ session, hit: null }));
-  const seen = new Set(named.map(({ session }) => session.id));
-  const hits = query.length < fewestLetters ? [] : found.hits;
+  const choices = (sessions ?? []).filter(matches).map((session): SessionChoice => ({ session, hit: null }));
+  const listed = new Set(choices.map(({ session }) => session.id));
+  const hits = query.length < minQueryLength ? [] : searchResult.hits;
   for (const hit of hits) {
-    if (seen.has(hit.session.id) || (hit.session.archivedAt !== null && !withArchived)) continue;
-    seen.add(hit.session.id);
-    named.push({ session: hit.session, hit });
+    if (listed.has(hit.session.id) || (hit.session.archivedAt !== null && !withArchived)) continue;
+    listed.add(hit.session.id);
+    choices.push({ session: hit.session, hit });
   }
-  return named;
+  return choices;
 }
 
 export const sessionsKeys: readonly PanelKey<SessionsPanel>[] = [
-  { keys: ["down", "ctrl+n"], summary: "to the next one", run: moves(1) },
-  { keys: ["up", "ctrl+p"], summary: "to the one before", run: moves(-1) },
-  { keys: ["pagedown"], summary: "ten down", run: moves(10) },
-  { keys: ["pageup"], summary: "ten up", run: moves(-10) },
-  { keys: ["enter"], summary: "go to it; one that was archived comes back", run: choose },
+  { keys: ["down", "ctrl+n"], summary: "to the next one", run: moveBy(1) },
+  { keys: ["up", "ctrl+p"], summary: "to the previous one", run: moveBy(-1) },
+  { keys: ["pagedown"], summary: "ten down", run: moveBy(10) },
+  { keys: ["pageup"], summary: "ten up", run: moveBy(-10) },
+  { keys: ["enter"], summary: "go to it; an archived one is restored", run: choose },
   {
     keys: ["tab"],
-    summary: "with those that were archived, or without",
-    run: (state, panel) => relisted(state, panel, { withArchived: !panel.withArchived }),
+    summary: "with or without archived sessions",
+    run: (state, panel) => listAgain(state, panel, { withArchived: !panel.withArchived }),
   },
   {
     keys: ["ctrl+t"],
-    summary: "of all projects, or of this one",
-    run: (state, panel) => relisted(state, panel, { everywhere: !panel.everywhere }),
+    summary: "sessions of all projects, or of this one",
+    run: (state, panel) => listAgain(state, panel, { everywhere: !panel.everywhere }),
   },
   { keys: ["escape"], summary: "close it", run: (state) => step({ ...state, overlay: null }) },
 ];
 
 export function handleSessionsKey(state: State, panel: SessionsPanel, key: Key): UpdateResult {
-  const row = sessionsKeys.find(({ keys }) => keys.includes(key.name));
-  if (row !== undefined) return row.run(state, panel);
+  const binding = sessionsKeys.find(({ keys }) => keys.includes(key.name));
+  if (binding !== undefined) return binding.run(state, panel);
   const filter = applyEditKey(panel.filter, key);
-  return asking(state, { ...panel, filter, at: filter.text === panel.filter.text ? panel.at : 0 });
+  return withRequests(state, { ...panel, filter, index: filter.text === panel.filter.text ? panel.index : 0 });
 }
 
-function moves(by: number): PanelKey<SessionsPanel>["run"] {
-  return (state, panel) => asking(state, { ...panel, at: moveIndex(panel.at, by, sessionChoices(panel).length) });
+function moveBy(delta: number): PanelKey<SessionsPanel>["run"] {
+  return (state, panel) => withRequests(state, { ...panel, index: moveIndex(panel.index, delta, sessionChoices(panel).length) });
 }
 
-function relisted(state: State, panel: SessionsPanel, change: Partial<SessionsPanel>): UpdateResult {
-  const next = { ...panel, ...change, reading: panel.reading + 1, found: { query: "", hits: [] } };
-  return step({ ...state, overlay: next }, listing(next));
+function listAgain(state: State, panel: SessionsPanel, change: Partial<SessionsPanel>): UpdateResult {
+  const next = { ...panel, ...change, reading: panel.reading + 1, searchResult: { query: "", hits: [] } };
+  return step({ ...state, overlay: next }, listEffect(next));
 }
 
 function choose(state: State, panel: SessionsPanel): UpdateResult {
-  const session = sessionChoices(panel)[panel.at]?.session;
+  const session = sessionChoices(panel)[panel.index]?.session;
   if (session === undefined) return step(state);
-  if (session.id === panel.here) return step({ ...state, overlay: null });
+  if (session.id === panel.currentSession) return step({ ...state, overlay: null });
   if (session.project !== panel.project) {
-    const text = `it is in another project: cd ${session.directory} && skein tui ${shortId(session.id)}`;
+    const text = `that session is in another project: cd ${session.directory} && skein tui ${shortId(session.id)}`;
     return step(withNotice(state, text));
   }
   return step(state, { type: "go", session: session.id, node: null });

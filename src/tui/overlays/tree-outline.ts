@@ -1,160 +1,161 @@
-// A tree as the lines of an outline, made once when it is read: what was said, not every call in between; a straight line
-// stays straight, branches go to the right, sessions stand at their tips. Pure, and no deeper than its loops.
+// Builds the outline of a tree, once per reading: a line per message, not per tool call. Pure.
+// A straight path keeps its indent, branches are indented, sessions are listed at their tips. It does not recurse.
 import { stripAnsi } from "../../kit/text/ansi.ts";
 import { oneLine } from "../../kit/text/cut-text.ts";
 import type { TreeView } from "../../protocol/api/api.ts";
-import type { Node } from "../../protocol/tree/node.ts";
+import { mainArgument, type Node } from "../../protocol/tree/node.ts";
 import type { Session, Turn } from "../../protocol/tree/turn.ts";
-import { mainArgument } from "../cards/tool.ts";
 
 export type TreeRow = {
   /** Null is the beginning, before the first message. */
   node: Node | null;
   branch: number;
   lead: string;
-  /** Calls that were made on the way here and have no line of their own. */
+  /** Number of tool calls before this node that have no line. */
   calls: number;
-  /** Those that rest here. */
+  /** Sessions whose tip is this node. */
   sessions: readonly Session[];
 };
 
-/** A straight piece of the tree with all that grows from it: the rows from `head` up to `end`. */
-export type Branch = { head: number; end: number; above: number | null };
+/** A straight path of the tree with all its child branches: the rows from `head` to before `end`. */
+export type Branch = { head: number; end: number; parent: number | null };
 
 export type Outline = { rows: readonly TreeRow[]; branches: readonly Branch[]; turns: ReadonlyMap<string, Turn> };
 
-const deepestLead = 36;
+const maxLeadLength = 36;
 
-/** A branch that is still to be drawn; once its rows stand, only its end is. */
-type Waiting = { first: Node; lead: string; below: string; above: number | null } | { ends: number };
+/** Work on the stack: a branch whose rows are not made yet, or a branch (by index) whose `end` is not set yet. */
+type PendingBranch = { first: Node; lead: string; restLead: string; parent: number | null } | { endOf: number };
 
 export function buildOutline(view: TreeView): Outline {
   const children = Map.groupBy(view.nodes, (node) => node.parent);
-  const resting = Map.groupBy(view.sessions, (session) => session.tip);
+  const sessionsByTip = Map.groupBy(view.sessions, (session) => session.tip);
   const rows: TreeRow[] = [];
   const branches: Branch[] = [];
-  const waiting: Waiting[] = [];
+  const pending: PendingBranch[] = [];
 
-  /** What goes on from a branch is drawn before what comes after it. */
-  function fan(next: readonly Node[], below: string, above: number | null): void {
-    next.toReversed().forEach((first, at) => {
-      const [corner, side] = at === 0 ? ["└─", "  "] : ["├─", "│ "];
-      waiting.push({ first, lead: below + corner, below: bounded(below + side), above });
+  /** Pushes the child branches in reverse, so that the first one is popped first. */
+  function pushChildren(next: readonly Node[], restLead: string, parent: number | null): void {
+    next.toReversed().forEach((first, index) => {
+      const [corner, side] = index === 0 ? ["└─", "  "] : ["├─", "│ "];
+      pending.push({ first, lead: restLead + corner, restLead: cutLead(restLead + side), parent });
     });
   }
-  function begin(above: number | null): number {
-    branches.push({ head: rows.length, end: rows.length, above });
-    waiting.push({ ends: branches.length - 1 });
+  function addBranch(parent: number | null): number {
+    branches.push({ head: rows.length, end: rows.length, parent });
+    pending.push({ endOf: branches.length - 1 });
     return branches.length - 1;
   }
-  function draw({ first, lead, below, above }: Exclude<Waiting, { ends: number }>): void {
-    const branch = begin(above);
+  function addRows({ first, lead, restLead, parent }: Exclude<PendingBranch, { endOf: number }>): void {
+    const branch = addBranch(parent);
     let calls = 0;
     for (let node: Node | undefined = first; node !== undefined;) {
       const next: readonly Node[] = children.get(node.id) ?? [];
-      const sessions = resting.get(node.id) ?? [];
-      if (node === first || next.length !== 1 || sessions.length > 0 || isSaid(node)) {
-        rows.push({ node, branch, lead: node === first ? lead : below, calls, sessions });
+      const sessions = sessionsByTip.get(node.id) ?? [];
+      if (node === first || next.length !== 1 || sessions.length > 0 || isMessage(node)) {
+        rows.push({ node, branch, lead: node === first ? lead : restLead, calls, sessions });
         calls = 0;
       } else if (node.author === "tool") calls += node.parts.length;
-      if (next.length > 1) return fan(next, below, branch);
+      if (next.length > 1) return pushChildren(next, restLead, branch);
       node = next[0];
     }
   }
 
   const roots = children.get(null) ?? [];
-  const atStart = resting.get(null) ?? [];
-  if (roots.length > 1 || atStart.length > 0) {
-    const branch = begin(null);
-    rows.push({ node: null, branch, lead: "", calls: 0, sessions: atStart });
-    fan(roots, "", branch);
-  } else for (const first of roots) waiting.push({ first, lead: "", below: "", above: null });
-  for (let each = waiting.pop(); each !== undefined; each = waiting.pop()) {
-    if ("ends" in each) branches[each.ends]!.end = rows.length;
-    else draw(each);
+  const sessionsAtStart = sessionsByTip.get(null) ?? [];
+  if (roots.length > 1 || sessionsAtStart.length > 0) {
+    const branch = addBranch(null);
+    rows.push({ node: null, branch, lead: "", calls: 0, sessions: sessionsAtStart });
+    pushChildren(roots, "", branch);
+  } else for (const first of roots) pending.push({ first, lead: "", restLead: "", parent: null });
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    if ("endOf" in next) branches[next.endOf]!.end = rows.length;
+    else addRows(next);
   }
   return { rows, branches, turns: new Map(view.turns.map((turn) => [turn.id, turn])) };
 }
 
-/** A lead that is too deep to be shown keeps its last steps. */
-function bounded(lead: string): string {
-  return lead.length <= deepestLead ? lead : `… ${lead.slice(4 - deepestLead)}`;
+/** Keeps only the end of a lead that is too long. */
+function cutLead(lead: string): string {
+  return lead.length <= maxLeadLength ? lead : `… ${lead.slice(4 - maxLeadLength)}`;
 }
 
-/** What a person would tell of the conversation. What a sub-agent said in between is shown where it was called. */
-function isSaid(node: Node): boolean {
+/** Whether a node is a message of the conversation. Messages of sub-agents are shown at their call instead. */
+function isMessage(node: Node): boolean {
   if (node.author === "tool" || ["below", "group", "team"].includes(node.note?.about ?? "")) return false;
   return node.parts.some((part) => part.kind === "handle" || part.kind === "image" || (part.kind === "text" && part.text.trim() !== ""));
 }
 
-const wordsKept = 200;
-/** Nodes never change, and most are never looked at. */
-const known = new WeakMap<Node, { words: string; sought?: string }>();
+const maxRowChars = 200;
 
-/** What a row says, on one line. */
+type RowText = { text: string; lowerCase?: string };
+/** Filled on demand, because most nodes are never visible. Nodes are immutable. */
+const rowTexts = new WeakMap<Node, RowText>();
+
+/** The text of a row on one line. */
 export function rowText({ node }: Pick<TreeRow, "node">): string {
-  return node === null ? "the beginning" : wordsIn(node).words;
+  return node === null ? "the beginning" : nodeText(node).text;
 }
 
-function wordsIn(node: Node): { words: string; sought?: string } {
-  const words = known.get(node) ?? { words: oneLine(stripAnsi(beginningOf(node)), wordsKept) };
-  known.set(node, words);
-  return words;
+function nodeText(node: Node): RowText {
+  const text = rowTexts.get(node) ?? { text: oneLine(stripAnsi(beginningOf(node)), maxRowChars) };
+  rowTexts.set(node, text);
+  return text;
 }
 
 function beginningOf(node: Node): string {
-  const most = 2 * wordsKept;
+  const maxChars = 2 * maxRowChars;
   const text = node.parts.find((part) => part.kind === "text" && part.text.trim() !== "");
-  if (text?.kind === "text") return text.text.trimStart().slice(0, most);
-  const told = node.parts.map((part) =>
+  if (text?.kind === "text") return text.text.trimStart().slice(0, maxChars);
+  const parts = node.parts.map((part) =>
     part.kind === "call"
       ? `${part.name}(${mainArgument(part.input)})`
       : part.kind === "result"
-        ? `${part.name}: ${part.text.slice(0, most)}`
+        ? `${part.name}: ${part.text.slice(0, maxChars)}`
         : part.kind === "handle"
           ? `[${part.handle.source}: ${part.handle.identifier}]`
           : `(${part.kind})`,
   );
-  return told.join(" ").slice(0, most);
+  return parts.join(" ").slice(0, maxChars);
 }
 
-/** The rows that are to be seen: a folded branch shows its first one, a filter those that have all its words. */
+/** Visible rows: of a folded branch only the first one. A filter shows the rows with all its words, folded or not. */
 export function visibleRows({ rows, branches }: Outline, folded: ReadonlySet<string>, filter: string): number[] {
   const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
-  const shown: number[] = [];
-  for (let at = 0; at < rows.length;) {
-    const row = rows[at]!;
+  const visible: number[] = [];
+  for (let index = 0; index < rows.length;) {
+    const row = rows[index]!;
     if (words.length > 0) {
-      if (hasWords(row, words)) shown.push(at);
-      at += 1;
+      if (hasWords(row, words)) visible.push(index);
+      index += 1;
       continue;
     }
-    shown.push(at);
+    visible.push(index);
     const branch = branches[row.branch]!;
-    at = branch.head === at && folded.has(rowKey(row)) ? branch.end : at + 1;
+    index = branch.head === index && folded.has(rowKey(row)) ? branch.end : index + 1;
   }
-  return shown;
+  return visible;
 }
 
 function hasWords({ node, sessions }: TreeRow, words: readonly string[]): boolean {
-  const here = sessions.map((session) => `${session.name ?? ""} ${session.id}`.toLowerCase());
-  const said = node === null ? null : wordsIn(node);
-  if (said !== null) here.push((said.sought ??= said.words.toLowerCase()));
-  return words.every((word) => here.some((text) => text.includes(word)));
+  const texts = sessions.map((session) => `${session.name ?? ""} ${session.id}`.toLowerCase());
+  const text = node === null ? null : nodeText(node);
+  if (text !== null) texts.push((text.lowerCase ??= text.text.toLowerCase()));
+  return words.every((word) => texts.some((text) => text.includes(word)));
 }
 
-/** Names a row from one reading of the tree to the next. */
+/** Identifies a row across readings of the tree. */
 export function rowKey({ node }: Pick<TreeRow, "node">): string {
   return node?.id ?? "";
 }
 
-/** The session that a row stands for: one that rests there, or the next one along its branch. */
-export function sessionAt({ rows, branches }: Outline, at: number, prefers: (session: Session) => boolean): Session | null {
-  const branch = rows[at]?.branch ?? -1;
-  for (let next = at; next < (branches[branch]?.end ?? 0) && rows[next]?.branch === branch; next += 1) {
-    const resting = rows[next]?.sessions ?? [];
-    const [first] = resting;
-    if (first !== undefined) return resting.find(prefers) ?? first;
+/** The session of a row: one with its tip there, or the next one along the branch. */
+export function sessionAt({ rows, branches }: Outline, index: number, prefers: (session: Session) => boolean): Session | null {
+  const branch = rows[index]?.branch ?? -1;
+  for (let next = index; next < (branches[branch]?.end ?? 0) && rows[next]?.branch === branch; next += 1) {
+    const sessions = rows[next]?.sessions ?? [];
+    const [first] = sessions;
+    if (first !== undefined) return sessions.find(prefers) ?? first;
   }
   return null;
 }

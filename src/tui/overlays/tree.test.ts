@@ -31,7 +31,7 @@ const size = { columns: 80, rows: 24 };
 const normal: State = { ...firstState({ size, net: "off", sandbox: "on" }), mode: "normal", session: ours };
 
 function read(of: TreeView, reading = 0, states = {}): UpdateMessage {
-  return { type: "tree", told: { what: "read", reading, view: of, states, known: "k", now: 60_000 } };
+  return { type: "tree", message: { what: "read", reading, view: of, states, signature: "k", now: 60_000 } };
 }
 const open = apply(press(normal, "space", "t").state, read(view));
 
@@ -91,23 +91,23 @@ describe("in the tree", () => {
   });
   test("a filter shows the lines that have its words, until Esc", () => {
     const found = press(open, "/", ...Array.from("DELETE"), "enter").state;
-    expect(textOf(found)).toMatch(/those with "DELETE"[^]*│ ○ delete it[^]*│ ● deleted \[other\]/);
+    expect(textOf(found)).toMatch(/lines with "DELETE"[^]*│ ○ delete it[^]*│ ● deleted \[other\]/);
     expect(textOf(found)).not.toContain("○ list the files");
     expect(textOf(press(found, "escape").state)).toContain("○ list the files");
     expect(press(found, "escape", "escape").state.overlay).toBeNull();
-    expect(textOf(press(open, "/", ...Array.from("none")).state)).toContain("nothing like that");
+    expect(textOf(press(open, "/", ...Array.from("none")).state)).toContain("no matching line");
   });
   test("Enter goes to the session that rests there, or has this one moved", () => {
     expect(effectsOf(open, "G", "enter")).toEqual([{ type: "go", session: "other", node: "n8" }]);
     expect(effectsOf(open, "k", "s")).toEqual([{ type: "go", session: null, node: "n5" }]);
-    expect(press(open, "enter").state.notice?.text).toBe("you are here already");
-    expect(apply(open, { type: "went", text: "now in other" }).overlay).toBeNull();
+    expect(press(open, "enter").state.notice?.text).toBe("you are already here");
+    expect(apply(open, { type: "moved", text: "now in other" }).overlay).toBeNull();
   });
   test("f forks at the line under a name, or none", () => {
     expect(effectsOf(open, "k", "f", ...Array.from("try"), "enter")).toEqual([{ type: "fork", at: "n5", name: "try" }]);
     expect(effectsOf(open, "f", "enter")).toEqual([{ type: "fork", at: "n6", name: null }]);
     expect(effectsOf(open, "f", "x", "escape", "enter")).toEqual([]);
-    expect(textOf(apply(press(open, "f").state, { type: "paste", text: "a\nb" }))).toContain("name of the fork, or none > a b");
+    expect(textOf(apply(press(open, "f").state, { type: "paste", text: "a\nb" }))).toContain("name of the fork (optional) > a b");
   });
   test("d on two lines compares them, and the comparison gives the tree back", () => {
     expect(effectsOf(open, "d", "G", "d")).toEqual([{ type: "compare", a: "ours", b: "other" }]);
@@ -129,7 +129,7 @@ describe("in the tree", () => {
     expect(effectsOf(open, "G", "x", "x")).toEqual([{ type: "archive", session: "other" }]);
     expect(effectsOf(open, "G", "x", "k", "x")).toEqual([]);
     expect(press(open, "x").state.notice?.text).toContain("go to another one first");
-    expect(press(open, "g", "g", "x").state.notice?.text).toBe("no session rests on this branch");
+    expect(press(open, "g", "g", "x").state.notice?.text).toBe("no session on this branch");
     expect(effectsOf(open, "y")).toEqual([{ type: "copy", text: "n6" }]);
     const failed = apply(press(open, "G").state, { type: "failed", text: "it runs", hint: "stop it" });
     expect(failed.notice).toEqual({ text: "it runs: stop it", isError: true });
@@ -139,12 +139,12 @@ describe("in the tree", () => {
 describe("the tree", () => {
   test("is read when it is opened, and again every second while it is open", () => {
     const opened = press(normal, "space", "t");
-    expect(opened.effects).toContainEqual({ type: "read tree", reading: 0, known: "", afterMs: 0 });
+    expect(opened.effects).toContainEqual({ type: "read tree", reading: 0, signature: "", afterMs: 0 });
     expect(open.overlay).toMatchObject({ reading: 1 });
-    const changed = apply(press(open, "k").state, { type: "tree", told: { what: "changed" } });
-    expect(changed.overlay).toMatchObject({ reading: 2, known: "" });
+    const changed = apply(press(open, "k").state, { type: "tree", message: { what: "changed" } });
+    expect(changed.overlay).toMatchObject({ reading: 2, signature: "" });
     expect(apply(changed, read(view, 1))).toBe(changed);
-    expect(apply(changed, { type: "tree", told: { what: "failed", reading: 2 } }).overlay).toMatchObject({ reading: 3 });
+    expect(apply(changed, { type: "tree", message: { what: "failed", reading: 2 } }).overlay).toMatchObject({ reading: 3 });
     expect(chosen(apply(changed, read({ ...view, nodes: [...nodes, nodeOf("n9", "n8", "user", "why")] }, 2)))).toBe("show it");
     expect(apply(normal, read(view))).toEqual(normal);
   });
@@ -153,9 +153,9 @@ describe("the tree", () => {
     const waiting = press(normal, "space", "t").state;
     expect([
       textOf(waiting).includes("reading the tree"),
-      textOf(apply(waiting, { type: "tick", at: 150 })).includes("reading the tree"),
+      textOf(apply(waiting, { type: "tick", now: 150 })).includes("reading the tree"),
     ]).toEqual([false, true]);
-    expect(textOf(press({ ...normal, session: null }, "space", "t").state)).toContain("nothing was said yet");
+    expect(textOf(press({ ...normal, session: null }, "space", "t").state)).toContain("no messages yet");
   });
   test("stands above the chosen message at 80 × 24, beside it on a wide screen, and fits everywhere", () => {
     const answer = press(open, "g", "g", "j").state;
@@ -184,7 +184,7 @@ function chosen({ overlay }: State): string | undefined {
 test("a tree that is to be read again is not missed by whoever left its session for none meanwhile", async () => {
   const sent: UpdateMessage[] = [];
   const doing = { session: { id: "s-1", tree: "t" }, send: (message: UpdateMessage) => sent.push(message) } as unknown as EffectContext;
-  const reading = runEffect(doing, { type: "read tree", reading: 1, known: "", afterMs: 5 });
+  const reading = runEffect(doing, { type: "read tree", reading: 1, signature: "", afterMs: 5 });
   doing.session = null;
   await reading;
   expect(sent).toEqual([]);

@@ -1,5 +1,5 @@
-// The tree of the session that is shown: walked by keys, with what is done to the chosen branch. Only data and what a key
-// makes of it; `tree-view.ts` draws it, `effects/tree.ts` asks the Api.
+// The tree panel: the tree of the visible session, moving in it, and actions on the chosen branch. Pure.
+// `tree-view.ts` draws it, `effects/tree.ts` calls the Api.
 import { emptyEditLine, type EditLine } from "../../kit/text/line-edit.ts";
 import type { TreeView } from "../../protocol/api/api.ts";
 import type { TurnInfo } from "../../protocol/api/control.ts";
@@ -12,43 +12,44 @@ import { rowKey, buildOutline, sessionAt, visibleRows, type Outline, type TreeRo
 
 export type TreePanel = {
   kind: "tree";
-  /** The session one is in. */
-  here: string | null;
-  /** Null until the tree was read. */
+  /** The visible session. */
+  currentSession: string | null;
+  /** Null until the tree is read. */
   outline: Outline | null;
-  /** What is running in it, by session. */
+  /** States of its running turns, by session. */
   states: Readonly<Record<string, TurnInfo["state"]>>;
-  /** By it a reading finds out that nothing has changed. */
-  known: string;
-  /** Which reading is waited for: an answer to another one is of no use. */
+  /** Identifies the tree that was read. A later reading with the same signature changes nothing. */
+  signature: string;
+  /** Number of the reading that is awaited. Results of other readings are dropped. */
   reading: number;
   now: number;
   /** The first nodes of folded branches. */
   folded: ReadonlySet<string>;
   filter: string;
-  /** Which rows of the outline are to be seen, and which of these is chosen. */
-  shown: readonly number[];
-  at: number;
-  /** What the next one is compared with: a session or a node, and the row it was chosen in. */
-  compared: { what: string; key: string } | null;
-  prompt: { wants: "fork" | "rename" | "filter"; of: string; line: EditLine } | null;
-  /** The session that the next press archives. */
+  /** Visible rows of the outline; `index` is the chosen one of them. */
+  visible: readonly number[];
+  index: number;
+  /** The first side of a comparison: a session or a node, and the key of its row. */
+  compared: { target: string; key: string } | null;
+  /** An open prompt. `id` is the node to fork or the session to rename. */
+  prompt: { kind: "fork" | "rename" | "filter"; id: string; line: EditLine } | null;
+  /** The session that another press of x archives. */
   archiving: string | null;
   isSlow: boolean;
 };
 
 export type TreeMessage =
-  | { what: "read"; reading: number; view: TreeView; states: TreePanel["states"]; known: string; now: number }
+  | { what: "read"; reading: number; view: TreeView; states: TreePanel["states"]; signature: string; now: number }
   | { what: "unchanged"; reading: number; now: number }
-  /** Why is told by itself; it is tried again. */
+  /** The reason is shown by another message. The tree is read again. */
   | { what: "failed"; reading: number }
-  /** Something was done to it here: it is read again at once. */
+  /** An action here changed the tree. It is read again at once. */
   | { what: "changed" };
 
 export type TreeEffect =
-  /** After so long, and whole only if it is not as it is known. */
-  | { type: "read tree"; reading: number; known: string; afterMs: number }
-  /** To the session, or with ours to the node. */
+  /** Waits `afterMs`, then reads the whole tree only if its signature differs. */
+  | { type: "read tree"; reading: number; signature: string; afterMs: number }
+  /** Shows the session, or moves the visible session to the node. */
   | { type: "go"; session: string | null; node: string | null }
   | { type: "compare"; a: string; b: string }
   | { type: "graft"; from: string }
@@ -57,115 +58,122 @@ export type TreeEffect =
 const readAgainMs = 1000;
 
 export function openTree(state: State): UpdateResult {
-  const nothing = { states: {}, known: "", reading: 0, now: 0, folded: new Set<string>(), filter: "", shown: [], at: 0 };
-  const rest = { compared: null, prompt: null, archiving: null, isSlow: false };
-  const here = state.session?.id ?? null;
-  const outline = here === null ? { rows: [], branches: [], turns: new Map() } : null;
-  const opened: State = { ...state, overlay: { kind: "tree", here, outline, ...nothing, ...rest } };
-  if (here === null) return step(opened);
-  return step(opened, { type: "read tree", reading: 0, known: "", afterMs: 0 }, { type: "wake", afterMs: slowAfterMs });
+  const empty = { states: {}, signature: "", reading: 0, now: 0, folded: new Set<string>(), filter: "", visible: [], index: 0 };
+  const closed = { compared: null, prompt: null, archiving: null, isSlow: false };
+  const currentSession = state.session?.id ?? null;
+  const outline = currentSession === null ? { rows: [], branches: [], turns: new Map() } : null;
+  const opened: State = { ...state, overlay: { kind: "tree", currentSession: currentSession, outline, ...empty, ...closed } };
+  if (currentSession === null) return step(opened);
+  return step(opened, { type: "read tree", reading: 0, signature: "", afterMs: 0 }, { type: "wake", afterMs: slowAfterMs });
 }
 
-export function updateTree(state: State, panel: TreePanel, told: TreeMessage): UpdateResult {
-  const next = { ...panel, here: state.session?.id ?? null };
-  if (told.what === "changed") return readAgain(state, { ...next, known: "" }, 0);
-  if (told.reading !== panel.reading) return step(state);
-  if (told.what === "failed") return readAgain(state, next, readAgainMs);
-  if (told.what === "unchanged") return readAgain(state, { ...next, now: told.now }, readAgainMs);
-  const { view, states, known, now } = told;
+export function updateTree(state: State, panel: TreePanel, message: TreeMessage): UpdateResult {
+  const next = { ...panel, currentSession: state.session?.id ?? null };
+  if (message.what === "changed") return readAgain(state, { ...next, signature: "" }, 0);
+  if (message.reading !== panel.reading) return step(state);
+  if (message.what === "failed") return readAgain(state, next, readAgainMs);
+  if (message.what === "unchanged") return readAgain(state, { ...next, now: message.now }, readAgainMs);
+  const { view, states, signature, now } = message;
   const outline = buildOutline(view);
-  const shown = visibleRows(outline, panel.folded, panel.filter);
-  const keep = panel.outline === null ? tipOf(view, next.here) : rowKey(chosenRow(panel) ?? { node: null });
-  const at = shown.findLastIndex((row) => rowKey(outline.rows[row]!) === keep);
+  const visible = visibleRows(outline, panel.folded, panel.filter);
+  const chosenKey = panel.outline === null ? tipOf(view, next.currentSession) : rowKey(chosenRow(panel) ?? { node: null });
+  const index = visible.findLastIndex((row) => rowKey(outline.rows[row]!) === chosenKey);
   return readAgain(
     state,
-    { ...next, outline, shown, states, known, now, at: at < 0 ? moveIndex(panel.at, 0, shown.length) : at },
+    { ...next, outline, visible, states, signature, now, index: index < 0 ? moveIndex(panel.index, 0, visible.length) : index },
     readAgainMs,
   );
 }
 
 function readAgain(state: State, panel: TreePanel, afterMs: number): UpdateResult {
   const reading = panel.reading + 1;
-  return step({ ...state, overlay: { ...panel, reading } }, { type: "read tree", reading, known: panel.known, afterMs });
+  return step({ ...state, overlay: { ...panel, reading } }, { type: "read tree", reading, signature: panel.signature, afterMs });
 }
 
-function tipOf({ sessions }: TreeView, here: string | null): string {
-  return sessions.find((session) => session.id === here)?.tip ?? "";
+function tipOf({ sessions }: TreeView, currentSession: string | null): string {
+  return sessions.find((session) => session.id === currentSession)?.tip ?? "";
 }
 
-export function chosenRow({ outline, shown, at }: TreePanel): TreeRow | undefined {
-  return outline?.rows[shown[at] ?? -1];
+export function chosenRow({ outline, visible, index }: TreePanel): TreeRow | undefined {
+  return outline?.rows[visible[index] ?? -1];
 }
 
 export const treeKeys: readonly PanelKey<TreePanel>[] = [
-  { keys: ["j", "down"], summary: "to the next line", run: moves(1) },
-  { keys: ["k", "up"], summary: "to the line before", run: moves(-1) },
-  { keys: ["ctrl+d", "pagedown"], summary: "ten lines down", run: moves(listMoves["pagedown"]!) },
-  { keys: ["ctrl+u", "pageup"], summary: "ten lines up", run: moves(listMoves["pageup"]!) },
-  { keys: ["gg"], summary: "to the beginning", run: moves(-Infinity) },
-  { keys: ["G"], summary: "to the end", run: moves(Infinity) },
-  { keys: ["h", "left"], summary: "fold the branch; again the one above it", run: fold },
+  { keys: ["j", "down"], summary: "to the next line", run: moveBy(1) },
+  { keys: ["k", "up"], summary: "to the previous line", run: moveBy(-1) },
+  { keys: ["ctrl+d", "pagedown"], summary: "ten lines down", run: moveBy(listMoves["pagedown"]!) },
+  { keys: ["ctrl+u", "pageup"], summary: "ten lines up", run: moveBy(listMoves["pageup"]!) },
+  { keys: ["gg"], summary: "to the beginning", run: moveBy(-Infinity) },
+  { keys: ["G"], summary: "to the end", run: moveBy(Infinity) },
+  { keys: ["h", "left"], summary: "fold the branch; again: its parent branch", run: fold },
   { keys: ["l", "right"], summary: "unfold the branch", run: unfold },
-  { keys: ["/"], summary: "only lines with these words", run: (state, panel) => typing(state, panel, "filter", "", panel.filter) },
-  { keys: ["enter", "s"], summary: "go there: into its session, or with this one; files stay", run: go },
+  {
+    keys: ["/"],
+    summary: "only lines with these words",
+    run: (state, panel) => openPrompt(state, panel, { kind: "filter", id: "", text: panel.filter }),
+  },
+  { keys: ["enter", "s"], summary: "go there: to its session, or move this one; files stay", run: go },
   { keys: ["f"], summary: "fork there, and go there", run: fork },
-  { keys: ["d"], summary: "compare it with the line on which d is pressed next", run: compare },
-  { keys: ["p"], summary: "graft: what came of the branch goes into this session", run: graft },
+  { keys: ["d"], summary: "compare it with the line where you press d next", run: compare },
+  { keys: ["p"], summary: "graft: add the conclusion of the branch to this session", run: graft },
   { keys: ["r"], summary: "rename the session", run: rename },
-  { keys: ["x", "D"], summary: "archive the session; twice", run: archive },
+  { keys: ["x", "D"], summary: "archive the session; press twice", run: archive },
   { keys: ["y"], summary: "copy the short id", run: copy },
-  { keys: ["escape", "q"], summary: "end the filter, close the tree", run: leave },
+  { keys: ["escape", "q"], summary: "clear the filter, then close the tree", run: leave },
 ];
 
 export function handleTreeKey(state: State, panel: TreePanel, key: Key): UpdateResult {
-  if (panel.prompt !== null) return prompting(state, panel, panel.prompt, key);
+  if (panel.prompt !== null) return handlePromptKey(state, panel, panel.prompt, key);
   const { archiving } = panel;
-  const calm = archiving === null || key.name === "x" || key.name === "D" ? panel : { ...panel, archiving: null };
-  return handleKeyByTable(treeKeys, { ...state, overlay: calm }, calm, key);
+  const next = archiving === null || key.name === "x" || key.name === "D" ? panel : { ...panel, archiving: null };
+  return handleKeyByTable(treeKeys, { ...state, overlay: next }, next, key);
 }
 
-function prompting(state: State, panel: TreePanel, prompt: NonNullable<TreePanel["prompt"]>, key: Key): UpdateResult {
-  const { wants, of, line } = prompt;
+function handlePromptKey(state: State, panel: TreePanel, prompt: NonNullable<TreePanel["prompt"]>, key: Key): UpdateResult {
+  const { kind, id, line } = prompt;
   const closed: TreePanel = { ...panel, prompt: null };
-  if (key.name === "escape") return step({ ...state, overlay: wants === "filter" ? filtered(closed, "") : closed });
+  if (key.name === "escape") return step({ ...state, overlay: kind === "filter" ? withFilter(closed, "") : closed });
   if (key.name !== "enter") {
     const next = applyEditKey(line, key);
-    const open = wants === "filter" ? filtered(panel, next.text) : panel;
+    const open = kind === "filter" ? withFilter(panel, next.text) : panel;
     return step({ ...state, overlay: { ...open, prompt: { ...prompt, line: next } } });
   }
   const text = line.text.trim();
   const done: State = { ...state, overlay: closed };
-  if (wants === "filter") return step(done);
-  if (wants === "fork") return step(done, { type: "fork", at: of, name: text === "" ? null : text });
-  return text === "" ? step(done) : step(done, { type: "rename", session: of, name: text });
+  if (kind === "filter") return step(done);
+  if (kind === "fork") return step(done, { type: "fork", at: id, name: text === "" ? null : text });
+  return text === "" ? step(done) : step(done, { type: "rename", session: id, name: text });
 }
 
-function filtered(panel: TreePanel, filter: string): TreePanel {
+function withFilter(panel: TreePanel, filter: string): TreePanel {
   if (panel.outline === null) return { ...panel, filter };
-  const shown = visibleRows(panel.outline, panel.folded, filter);
-  const kept = shown.indexOf(panel.shown[panel.at] ?? -1);
-  return { ...panel, filter, shown, at: Math.max(0, kept) };
+  const visible = visibleRows(panel.outline, panel.folded, filter);
+  const chosen = visible.indexOf(panel.visible[panel.index] ?? -1);
+  return { ...panel, filter, visible, index: Math.max(0, chosen) };
 }
 
-function typing(state: State, panel: TreePanel, wants: "fork" | "rename" | "filter", of: string, text: string): UpdateResult {
+type PromptRequest = Pick<NonNullable<TreePanel["prompt"]>, "kind" | "id"> & { text: string };
+
+function openPrompt(state: State, panel: TreePanel, { kind, id, text }: PromptRequest): UpdateResult {
   const line: EditLine = text === "" ? emptyEditLine : { text, cursor: text.length };
-  return step({ ...state, overlay: { ...panel, prompt: { wants, of, line } } });
+  return step({ ...state, overlay: { ...panel, prompt: { kind, id, line } } });
 }
 
-function moves(by: number): PanelKey<TreePanel>["run"] {
-  return (state, panel) => step({ ...state, overlay: { ...panel, at: Math.max(0, moveIndex(panel.at, by, panel.shown.length)) } });
+function moveBy(delta: number): PanelKey<TreePanel>["run"] {
+  return (state, panel) =>
+    step({ ...state, overlay: { ...panel, index: Math.max(0, moveIndex(panel.index, delta, panel.visible.length)) } });
 }
 
-/** To the first line of the branch, which folds it; from there to the branch above. */
+/** Folds the branch and moves to its first line. If it is folded, moves to its parent branch. */
 function fold(state: State, panel: TreePanel): UpdateResult {
-  const { outline, shown, at } = panel;
+  const { outline, visible, index } = panel;
   const row = chosenRow(panel);
   const branch = outline?.branches[row?.branch ?? -1];
   if (outline === null || row === undefined || branch === undefined || panel.filter !== "") return step(state);
-  const isFolded = shown[at] === branch.head && (panel.folded.has(rowKey(row)) || branch.end === branch.head + 1);
-  const target = isFolded ? (outline.branches[branch.above ?? -1]?.head ?? branch.head) : branch.head;
+  const isFolded = visible[index] === branch.head && (panel.folded.has(rowKey(row)) || branch.end === branch.head + 1);
+  const target = isFolded ? (outline.branches[branch.parent ?? -1]?.head ?? branch.head) : branch.head;
   const folded = isFolded ? panel.folded : new Set([...panel.folded, rowKey(outline.rows[target]!)]);
-  return step({ ...state, overlay: refolded(panel, outline, folded, target) });
+  return step({ ...state, overlay: withFolded(panel, outline, folded, target) });
 }
 
 function unfold(state: State, panel: TreePanel): UpdateResult {
@@ -173,62 +181,67 @@ function unfold(state: State, panel: TreePanel): UpdateResult {
   if (panel.outline === null || row === undefined || !panel.folded.has(rowKey(row))) return step(state);
   const folded = new Set(panel.folded);
   folded.delete(rowKey(row));
-  return step({ ...state, overlay: refolded(panel, panel.outline, folded, panel.shown[panel.at] ?? 0) });
+  return step({ ...state, overlay: withFolded(panel, panel.outline, folded, panel.visible[panel.index] ?? 0) });
 }
 
-function refolded(panel: TreePanel, outline: Outline, folded: ReadonlySet<string>, target: number): TreePanel {
-  const shown = visibleRows(outline, folded, panel.filter);
-  return { ...panel, folded, shown, at: Math.max(0, shown.indexOf(target)) };
+function withFolded(panel: TreePanel, outline: Outline, folded: ReadonlySet<string>, target: number): TreePanel {
+  const visible = visibleRows(outline, folded, panel.filter);
+  return { ...panel, folded, visible, index: Math.max(0, visible.indexOf(target)) };
 }
 
 function go(state: State, panel: TreePanel): UpdateResult {
   const row = chosenRow(panel);
   if (row === undefined) return step(state);
-  if (row.sessions.some((session) => session.id === panel.here)) return step(withNotice(state, "you are here already"));
+  if (row.sessions.some((session) => session.id === panel.currentSession)) return step(withNotice(state, "you are already here"));
   return step(state, { type: "go", session: row.sessions[0]?.id ?? null, node: row.node?.id ?? null });
 }
 
 function fork(state: State, panel: TreePanel): UpdateResult {
   const node = chosenRow(panel)?.node ?? null;
-  return node === null ? step(withNotice(state, "a fork needs a message to begin at")) : typing(state, panel, "fork", node.id, "");
+  return node === null
+    ? step(withNotice(state, "a fork needs a message to start from"))
+    : openPrompt(state, panel, { kind: "fork", id: node.id, text: "" });
 }
 
 function compare(state: State, panel: TreePanel): UpdateResult {
   const row = chosenRow(panel);
   if (row === undefined) return step(state);
-  const what = row.sessions[0]?.id ?? row.node?.id ?? null;
-  if (what === null) return step(withNotice(state, "before the first message there is nothing to compare"));
+  const target = row.sessions[0]?.id ?? row.node?.id ?? null;
+  if (target === null) return step(withNotice(state, "there is nothing to compare before the first message"));
   const { compared } = panel;
   if (compared === null) {
-    const marked: State = { ...state, overlay: { ...panel, compared: { what, key: rowKey(row) } } };
-    return step(withNotice(marked, `d on another line compares it with ${shortId(what)}; d here again does not`));
+    const marked: State = { ...state, overlay: { ...panel, compared: { target, key: rowKey(row) } } };
+    return step(withNotice(marked, `press d on another line to compare it with ${shortId(target)}; d here cancels`));
   }
-  const calm: State = { ...state, overlay: { ...panel, compared: null } };
-  return compared.key === rowKey(row) ? step(calm) : step(calm, { type: "compare", a: compared.what, b: what });
+  const cleared: State = { ...state, overlay: { ...panel, compared: null } };
+  return compared.key === rowKey(row) ? step(cleared) : step(cleared, { type: "compare", a: compared.target, b: target });
 }
 
 function graft(state: State, panel: TreePanel): UpdateResult {
-  const session = chosenSession(panel, (candidate) => candidate.id !== panel.here);
-  if (session === null) return step(withNotice(state, "no session rests on this branch; f forks one"));
-  if (session.id === panel.here) return step(withNotice(state, "this is the branch you are in; choose another one to graft"));
+  const session = chosenSession(panel, (candidate) => candidate.id !== panel.currentSession);
+  if (session === null) return step(withNotice(state, "no session on this branch; press f to fork one"));
+  if (session.id === panel.currentSession) return step(withNotice(state, "this is the branch you are in; choose another one to graft"));
   return step(state, { type: "graft", from: session.id });
 }
 
 function rename(state: State, panel: TreePanel): UpdateResult {
-  const session = chosenSession(panel, (candidate) => candidate.id === panel.here);
-  if (session === null) return step(withNotice(state, "no session rests on this branch; f forks one"));
-  return typing(state, panel, "rename", session.id, session.name ?? "");
+  const session = chosenSession(panel, (candidate) => candidate.id === panel.currentSession);
+  if (session === null) return step(withNotice(state, "no session on this branch; press f to fork one"));
+  return openPrompt(state, panel, { kind: "rename", id: session.id, text: session.name ?? "" });
 }
 
 function archive(state: State, panel: TreePanel): UpdateResult {
-  const session = chosenSession(panel, (candidate) => candidate.id !== panel.here);
-  if (session === null) return step(withNotice(state, "no session rests on this branch"));
-  if (session.id === panel.here) return step(withNotice(state, "you are in this session; go to another one first"));
+  const session = chosenSession(panel, (candidate) => candidate.id !== panel.currentSession);
+  if (session === null) return step(withNotice(state, "no session on this branch"));
+  if (session.id === panel.currentSession) return step(withNotice(state, "you are in this session; go to another one first"));
   if (panel.archiving === session.id)
     return step({ ...state, overlay: { ...panel, archiving: null } }, { type: "archive", session: session.id });
   const name = session.name ?? shortId(session.id);
   return step(
-    withNotice({ ...state, overlay: { ...panel, archiving: session.id } }, `x again archives ${name}; its messages stay in the tree`),
+    withNotice(
+      { ...state, overlay: { ...panel, archiving: session.id } },
+      `press x again to archive ${name}; its messages stay in the tree`,
+    ),
   );
 }
 
@@ -239,9 +252,9 @@ function copy(state: State, panel: TreePanel): UpdateResult {
 }
 
 function leave(state: State, panel: TreePanel): UpdateResult {
-  return step({ ...state, overlay: panel.filter === "" ? null : filtered(panel, "") });
+  return step({ ...state, overlay: panel.filter === "" ? null : withFilter(panel, "") });
 }
 
 function chosenSession(panel: TreePanel, prefers: (session: Session) => boolean): Session | null {
-  return panel.outline === null ? null : sessionAt(panel.outline, panel.shown[panel.at] ?? -1, prefers);
+  return panel.outline === null ? null : sessionAt(panel.outline, panel.visible[panel.index] ?? -1, prefers);
 }

@@ -33,7 +33,7 @@ function wordsOf(block: Block): string {
     case "tool":
       return [block.name, wordsIn(block.input), block.result?.text ?? block.output].join("\n");
     case "session":
-      return `${block.agent}\n${block.task}\n${block.doing}`;
+      return `${block.agent}\n${block.task}\n${block.lastOutput}`;
     case "error":
       return `${block.text}\n${block.hint ?? ""}`;
     case "image":

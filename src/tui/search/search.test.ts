@@ -56,8 +56,8 @@ describe("a search", () => {
   test("takes capitals as they are, and tells when there is nothing", () => {
     expect(lines(press(full, "/", ...Array.from("Needle")))).toContain('"Needle" in block 1 of 1');
     const none = press(full, "/", ...Array.from("haystack"));
-    expect(lines(none)).toContain('── nothing has "haystack"');
-    expect(lines(press(none, "enter"))).toContain('nothing has "haystack"');
+    expect(lines(none)).toContain('── no match for "haystack"');
+    expect(lines(press(none, "enter"))).toContain('no match for "haystack"');
     expect(picture(press(none, "enter", "j"))).toBe(picture(press(full, "j")));
     expect(lines(press(full, "n"))).toContain("nothing was searched for yet");
   });
@@ -92,7 +92,7 @@ function opened(shown: Node[], state = firstState({ size: { columns: 80, rows: 2
 }
 
 function press(state: State, ...keys: string[]): State {
-  return keys.reduce((now, name) => update(now, { type: "key", key: { name, text: name.length === 1 ? name : "" }, at: 0 }).state, state);
+  return keys.reduce((now, name) => update(now, { type: "key", key: { name, text: name.length === 1 ? name : "" }, now: 0 }).state, state);
 }
 
 function picture(state: State): string {

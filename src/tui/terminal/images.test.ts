@@ -42,7 +42,7 @@ test("an image that scrolls away, or is left behind, is deleted", async () => {
     await press("escape", "g", "g");
     const whole = [{ row: 4, rows: 10, cut: 0 }];
     expect(await placed(whole)).toEqual(whole);
-    await send({ type: "wheel", by: 6 });
+    await send({ type: "wheel", rows: 6 });
     const cut = [{ row: 1, rows: 7, cut: 60 }];
     expect(await placed(cut)).toEqual(cut);
     await press("G");
@@ -56,7 +56,7 @@ test("an image that scrolls away, or is left behind, is deleted", async () => {
 test("what can't be decoded stays a line, and is told", async () => {
   await onTerminal(drawsImages, async ({ send, text, uploads }) => {
     await send(shown(png.slice(0, 60)));
-    while (!text().includes("an image can't be drawn: ")) await Bun.sleep(1);
+    while (!text().includes("the terminal can't draw an image: ")) await Bun.sleep(1);
     expect(text()).toMatch(/^ {2}▣ image .*\n\n {2}after it/m);
     expect(uploads()).toBe(0);
   });
@@ -122,7 +122,7 @@ async function onTerminal(answer: string, walk: (parts: Walk) => Promise<void>, 
       send,
       async press(...names) {
         for (const name of names)
-          await send({ type: "key", key: { name, text: name === "newline" ? "\n" : name.length === 1 ? name : "" }, at: 0 });
+          await send({ type: "key", key: { name, text: name === "newline" ? "\n" : name.length === 1 ? name : "" }, now: 0 });
       },
       async redraw() {
         surface.redraw();

@@ -63,7 +63,7 @@ export class Images {
     if (!this.isClosed) this.told.onReady();
   }
 
-  private place(buffer: OptimizedBuffer, image: NativeImage, { top, rows, first, seen }: VisibleImage): void {
+  private place(buffer: OptimizedBuffer, image: NativeImage, { top, rows, firstVisible: first, visibleRows: seen }: VisibleImage): void {
     const cell = this.cell();
     const aspect = (image.width * cell.height) / (image.height * cell.width);
     const columns = Math.max(1, Math.min(Math.round(rows * aspect), buffer.width - leftColumn));

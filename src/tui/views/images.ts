@@ -1,17 +1,17 @@
-// Which images are in view, where, and how much of each.
+// Computes which images are visible, at which rows, and how much of each.
 import type { ImageData } from "../../protocol/tree/node.ts";
 import type { VisibleRow } from "./window.ts";
 
-/** It has `rows` rows from `top` on, which may lie above the screen; of them those from `first` on are seen, `seen` in all. */
-export type VisibleImage = { id: string; image: ImageData; top: number; rows: number; first: number; seen: number };
+/** An image of `rows` rows. `top` may be above the screen; `visibleRows` rows are visible, from row `firstVisible` of the screen. */
+export type VisibleImage = { id: string; image: ImageData; top: number; rows: number; firstVisible: number; visibleRows: number };
 
-export function visibleImages(shown: readonly Partial<VisibleRow>[]): VisibleImage[] {
+export function visibleImages(rows: readonly Partial<VisibleRow>[]): VisibleImage[] {
   const images = new Map<string, VisibleImage>();
-  shown.forEach(({ block, drawn }, at) => {
-    if (block?.kind !== "image" || drawn === null || drawn === undefined) return;
+  rows.forEach(({ block, imageRow }, y) => {
+    if (block?.kind !== "image" || imageRow === null || imageRow === undefined) return;
     const { id, image } = block;
-    const known = images.get(id) ?? { id, image, top: at - drawn.row, rows: drawn.of, first: at, seen: 0 };
-    images.set(id, { ...known, seen: known.seen + 1 });
+    const visible = images.get(id) ?? { id, image, top: y - imageRow.index, rows: imageRow.count, firstVisible: y, visibleRows: 0 };
+    images.set(id, { ...visible, visibleRows: visible.visibleRows + 1 });
   });
   return [...images.values()];
 }

@@ -1,5 +1,5 @@
-// What lies over the transcript: an overlay that was opened, a question of the agent's with the answer being typed, or the
-// keys after Space.
+// Chooses what is drawn above the transcript: the open overlay, a question of an agent, the keys after Space, or the
+// completion menu.
 import { focusedAsk } from "../model/asks.ts";
 import { screenCommands } from "../keys/commands.ts";
 import { menuView } from "../composer/menu.ts";

@@ -1,5 +1,5 @@
-// Which rows of the transcript are in view. A place in it is named by block, strip and row, never by a number of rows
-// from the beginning: only what is in view is ever laid out, however long the transcript is.
+// Computes the visible rows of the transcript. A position is a block, a strip and a row, never a number of rows from the
+// beginning: only visible blocks are laid out, however long the transcript is.
 import type { Block } from "../model/blocks.ts";
 import { cardStrips, opensByDefault } from "../cards/card.ts";
 import { imageRows, imageSize } from "../layout/image-size.ts";
@@ -19,25 +19,25 @@ export function isOpen(state: State, block: Block): boolean {
 
 const gap: Strip = strip(() => [[]]);
 
-/** With an empty row before it, unless it is a folded call below another one. */
-export function stripsAt(state: State, at: number): readonly Strip[] {
-  const block = blockAt(state.transcript, at);
+/** The strips of a block, with an empty row before it, unless it and the block before it are folded calls. */
+export function stripsAt(state: State, index: number): readonly Strip[] {
+  const block = blockAt(state.transcript, index);
   if (block === undefined) return [];
   const card = cardStrips(block, textColumns(state), isOpen(state, block));
   const image = imageStrip(state, block);
   const strips = image === null ? card : [...card, image];
-  const before = at === 0 ? undefined : blockAt(state.transcript, at - 1);
-  return before === undefined || (isFoldedCall(state, block) && isFoldedCall(state, before)) ? strips : [gap, ...strips];
+  const previous = index === 0 ? undefined : blockAt(state.transcript, index - 1);
+  return previous === undefined || (isFoldedCall(state, block) && isFoldedCall(state, previous)) ? strips : [gap, ...strips];
 }
 
-const longestBase64 = (8 * 1024 * 1024 * 4) / 3;
+const maxBase64Chars = (8 * 1024 * 1024 * 4) / 3;
 const blankRows = new Map<number, Strip>();
 
-/** The rows that an image is drawn in, below the line that tells of it. They are the same ones whenever it has as many. */
+/** Empty rows for an image, below its description. The same strip is returned for the same height. */
 function imageStrip(state: State, block: Block): Strip | null {
   const { canDraw, failed } = state.images;
   if (block.kind !== "image" || !canDraw || failed.has(block.id) || !isOpen(state, block)) return null;
-  const size = block.image.base64.length > longestBase64 ? null : imageSize(block.image);
+  const size = block.image.base64.length > maxBase64Chars ? null : imageSize(block.image);
   if (size === null) return null;
   const rows = imageRows(size, { columns: textColumns(state), screenRows: state.size.rows });
   const blank = blankRows.get(rows) ?? strip(() => Array.from({ length: rows }, (): Row => []));
@@ -49,32 +49,32 @@ function isFoldedCall(state: State, block: Block): boolean {
   return block.kind === "tool" && !isOpen(state, block);
 }
 
-/** So many rows further down, or up; at most to the end, which is behind the last block. */
-export function moveBy(state: State, from: ScrollPosition, by: number): ScrollPosition {
-  return by < 0 ? movedUp(state, from, -by) : movedDown(state, from, by);
+/** Moves by rows: down, or up if negative. Stops at the start, or at the end after the last block. */
+export function moveBy(state: State, from: ScrollPosition, rows: number): ScrollPosition {
+  return rows < 0 ? moveUp(state, from, -rows) : moveDown(state, from, rows);
 }
 
-function movedDown(state: State, { block, strip: first, row }: ScrollPosition, by: number): ScrollPosition {
-  let left = by + row;
-  for (let at = block, from = first; at < blockCount(state.transcript); at += 1, from = 0) {
-    const strips = stripsAt(state, at);
+function moveDown(state: State, { block: firstBlock, strip: firstStrip, row }: ScrollPosition, delta: number): ScrollPosition {
+  let remaining = delta + row;
+  for (let block = firstBlock, from = firstStrip; block < blockCount(state.transcript); block += 1, from = 0) {
+    const strips = stripsAt(state, block);
     for (let index = from; index < strips.length; index += 1) {
       const rows = strips[index]?.().length ?? 0;
-      if (left < rows) return { block: at, strip: index, row: left };
-      left -= rows;
+      if (remaining < rows) return { block, strip: index, row: remaining };
+      remaining -= rows;
     }
   }
   return endPosition(state);
 }
 
-function movedUp(state: State, { block, strip: first, row }: ScrollPosition, by: number): ScrollPosition {
-  let left = by - row;
-  if (left <= 0) return { block, strip: first, row: -left };
-  for (let at = block, end = first; at >= 0; at -= 1, end = Number.POSITIVE_INFINITY) {
-    const strips = stripsAt(state, at);
+function moveUp(state: State, { block: firstBlock, strip: firstStrip, row }: ScrollPosition, delta: number): ScrollPosition {
+  let remaining = delta - row;
+  if (remaining <= 0) return { block: firstBlock, strip: firstStrip, row: -remaining };
+  for (let block = firstBlock, end = firstStrip; block >= 0; block -= 1, end = Number.POSITIVE_INFINITY) {
+    const strips = stripsAt(state, block);
     for (let index = Math.min(end, strips.length) - 1; index >= 0; index -= 1) {
-      left -= strips[index]?.().length ?? 0;
-      if (left <= 0) return { block: at, strip: index, row: -left };
+      remaining -= strips[index]?.().length ?? 0;
+      if (remaining <= 0) return { block, strip: index, row: -remaining };
     }
   }
   return startPosition;
@@ -88,39 +88,39 @@ export function isBefore(a: ScrollPosition, b: ScrollPosition): boolean {
   return a.block !== b.block ? a.block < b.block : a.strip !== b.strip ? a.strip < b.strip : a.row < b.row;
 }
 
-/** The first row when the last one is at the bottom. */
+/** The top position at which the last row is at the bottom of the view. */
 export function lastTopPosition(state: State): ScrollPosition {
   return moveBy(state, endPosition(state), -transcriptHeight(state));
 }
 
-/** The first row in view. A place that is no longer there, because a block was folded or has become shorter, is the nearest before it. */
+/** The first visible row. If it is gone, because a block was folded or got shorter, the nearest row before it. */
 export function topPosition(state: State): ScrollPosition {
   const last = lastTopPosition(state);
   if (state.top === "end") return last;
-  const { block, strip: wanted } = state.top;
+  const { block, strip: oldStrip } = state.top;
   const strips = stripsAt(state, block);
-  const index = Math.min(wanted, Math.max(0, strips.length - 1));
+  const index = Math.min(oldStrip, Math.max(0, strips.length - 1));
   const rows = strips[index]?.().length ?? 1;
-  const top = { block, strip: index, row: index < wanted ? 0 : Math.min(state.top.row, Math.max(0, rows - 1)) };
+  const top = { block, strip: index, row: index < oldStrip ? 0 : Math.min(state.top.row, Math.max(0, rows - 1)) };
   return isBefore(top, last) ? top : last;
 }
 
-/** `drawn` says which row of an image is drawn there, of how many. */
-export type VisibleRow = { block: Block; row: Row; drawn: { row: number; of: number } | null };
+/** `imageRow` is the row of an image that is drawn there, and the number of its rows. */
+export type VisibleRow = { block: Block; row: Row; imageRow: { index: number; count: number } | null };
 
 export function rowsInView(state: State): VisibleRow[] {
-  const { block: from, strip: first, row } = topPosition(state);
-  const wanted = transcriptHeight(state) + row;
-  const shown: VisibleRow[] = [];
-  for (let at = from, index = first; shown.length < wanted; at += 1, index = 0) {
-    const block = blockAt(state.transcript, at);
+  const { block: firstBlock, strip: firstStrip, row: firstRow } = topPosition(state);
+  const count = transcriptHeight(state) + firstRow;
+  const visible: VisibleRow[] = [];
+  for (let index = firstBlock, from = firstStrip; visible.length < count; index += 1, from = 0) {
+    const block = blockAt(state.transcript, index);
     if (block === undefined) break;
     const image = imageStrip(state, block);
-    for (const each of stripsAt(state, at).slice(index)) {
-      if (shown.length >= wanted) break;
-      const rows = each();
-      rows.forEach((laid, nth) => shown.push({ block, row: laid, drawn: each === image ? { row: nth, of: rows.length } : null }));
+    for (const part of stripsAt(state, index).slice(from)) {
+      if (visible.length >= count) break;
+      const rows = part();
+      rows.forEach((row, y) => visible.push({ block, row, imageRow: part === image ? { index: y, count: rows.length } : null }));
     }
   }
-  return shown.slice(row, wanted);
+  return visible.slice(firstRow, count);
 }

@@ -46,7 +46,7 @@ test("a message is written with all that helps: files, a shell, pastes, images, 
     await press("clear; skein", "Enter");
     await until(ready);
     await press("C-r", "seq");
-    await until(/sent before in this project[^]*│ !seq 3; exit 4 +│/);
+    await until(/messages sent in this project[^]*│ !seq 3; exit 4 +│/);
     await press("Enter");
     await until("> !seq 3; exit 4");
     await press("C-c", "C-c");
@@ -85,13 +85,13 @@ test("Esc stops the turn, / finds words, Space m a model, Space b what it cost",
     await press("Space", "m");
     await until(/● anthropic\/claude-sonnet-4-5 +200k +\$3\.00 in +\$15\.00 out/);
     await press("opus-4-5:high", "Enter");
-    await until("from now on anthropic/claude-opus-4-5:high answers");
+    await until("model of the next turns: anthropic/claude-opus-4-5:high");
     await press("Space", "b");
     const costs = await until(/costs of this session[^]*this branch/);
     expect(costs).toMatch(/1 {2}claude-sonnet-4-5 +1\.\dk +\d+ % +\d+ +\$0\.00\d\d/);
     expect(costs).toMatch(/2 {2}claude-sonnet-4-5 \(cancelled\)/);
     await press("q", ":budget 0.25", "Enter");
-    await until("each turn may cost $0.25 from now on");
+    await until("each turn may cost at most $0.25 from now on");
     await press("C-c", "C-c");
     await until(/Resume with: skein tui .*\n\$/);
   });

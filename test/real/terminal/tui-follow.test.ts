@@ -57,7 +57,7 @@ describe("the screen follows", () => {
       const watched = await terminal.until(/the run[^]*0\.\d+ *\n[^]*\[\w+, pid \d+\]/);
       expect(watched).toContain("▌ the run");
       await terminal.press("C-c");
-      await terminal.until(/another process runs it \(pid \d+\): Ctrl\+C again leaves, :cancel stops it/);
+      await terminal.until(/runs in another process \(pid \d+\): Ctrl\+C again quits, :cancel stops it/);
       await terminal.press("look here", "Enter");
       await terminal.until("queued: look here");
       model.isHeld = false;
@@ -74,7 +74,7 @@ describe("the screen follows", () => {
       await other.press("from the other", "Enter");
       await terminal.until(/from the other[^]*0\.5 /);
       await kill(skein, " tui count");
-      const left = await terminal.until(/0\.5 [^]*it had come this far[^]*interrupted: Enter goes on with it/);
+      const left = await terminal.until(/0\.5 [^]*This is its output until then[^]*interrupted: Enter continues the turn/);
       expect(left).toContain("▌ from the other");
       await terminal.press("Enter");
       // What is shown is written down at most 100 ms later: of half an answer, its beginning was long ago.
@@ -108,13 +108,13 @@ describe("the screen follows", () => {
       await press("once more", "Enter");
       await until(/once more[^]*0\.5 /);
       await kill(skein, " hub start");
-      await until(/once more[^]*0\.5 [^]*the hub is gone[^]*\[no hub\]/);
+      await until(/once more[^]*0\.5 [^]*connection to the hub lost[^]*\[no hub\]/);
       await press("are you there", "Enter");
       await until(/back in the prompt[^]*> are you there/);
       await press("Escape");
       await until("[NORMAL]");
       await press(":hub", "Enter");
-      await until(/0\.5 [^]*interrupted: Enter goes on with it[^]*> are you there/);
+      await until(/0\.5 [^]*interrupted: Enter continues the turn[^]*> are you there/);
       model.isHeld = false;
       await press("Enter");
       await until(/killed · 0 steps[^]*0\.39 done[^]*── ok · 1 step/);

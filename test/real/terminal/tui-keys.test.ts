@@ -62,7 +62,7 @@ const folding: Row[] = [
 ];
 
 const opening: Row[] = [
-  [["?"], /┌─ help, 1-\d+ of \d+: j and k scroll, Esc closes it/],
+  [["?"], /┌─ help, 1-\d+ of \d+: j and k scroll, Esc closes/],
   [["G", "q"], /verse 0/],
   [["Space", "?"], "┌─ help, 1-"],
   [["Escape"], /verse 0/],
@@ -71,7 +71,7 @@ const opening: Row[] = [
   [[":net off", "Enter"], /── network off[^]*\[NET: off\]/],
   [["Space", "m"], /┌─ models,[^]*● anthropic\/claude-sonnet-4-5 +200k +\$3\.00 in/],
   [["Escape", ":model", "Enter"], "┌─ models,"],
-  [["Escape", ":agent", "Enter"], /┌─ who takes the turns[^]*native/],
+  [["Escape", ":agent", "Enter"], /┌─ agents[^]*native/],
   [["Escape", "Space", "b"], /┌─ costs of this session[^]*\d+ %/],
   [["Escape", "Space", "t"], /┌─ tree: \d lines[^]*○ change/],
   [["Escape", "Space", "a"], /┌─ agents: 0 running, \d ended/],
@@ -86,8 +86,8 @@ const opening: Row[] = [
   [["Space", "f"], /── now in the fork [0-9a-f]{8}; files stay/],
   [[":fork mine", "Enter"], "── now in the fork mine; files stay"],
   [["Space", "c"], /^ {2}i types a message[^]*── a new branch from the beginning[^]*\[i:0 o:0 \| total i:0 o:0 \$0\.00\]/],
-  [["Space", "c"], "── this branch is empty already"],
-  [["q"], "── nothing is watched here; :quit leaves"],
+  [["Space", "c"], "── this branch is already empty"],
+  [["q"], "── no session is being watched; :quit leaves the screen"],
 ];
 
 /** Esc and what comes after it are pressed apart; all else at once, as what begins with Space ends after a second. */

@@ -24,7 +24,7 @@ describe("the tree and the sessions", () => {
       );
       // A fork at the first answer, under a name; what is said there makes a branch.
       await press("g", "g", "j", "f");
-      await until("name of the fork, or none >");
+      await until("name of the fork (optional) >");
       await press("third", "Enter");
       await until(/── now in the fork third; files stay as they are/);
       await press("what now?", "Enter");
@@ -43,14 +43,14 @@ describe("the tree and the sessions", () => {
       await press("Space", "t");
       await until(/\[third\] ← here/);
       await press("r", "C-u", "mine", "Enter");
-      await until(/\[mine\] ← here[^]*── it is called mine now/);
+      await until(/\[mine\] ← here[^]*── renamed to mine/);
       // The other session's own branch: archived only when it is meant.
       await press("/", "what now", "Enter");
       await until(/those with "what now"/);
       await press("Escape");
       await until(/tree: \d lines, 3 branches ─/);
       await press("k", "x");
-      await until(/x again archives other/);
+      await until(/press x again to archive other/);
       await press("x");
       await until(/other is archived; `skein restore/);
       await press("g", "g", "Enter");
@@ -58,9 +58,9 @@ describe("the tree and the sessions", () => {
       await press("Space", "s");
       await until(/sessions: 2[^]*← mine/);
       await press("Tab");
-      await until(/sessions, archived too: 3[^]*× other/);
+      await until(/sessions, with archived: 3[^]*× other/);
       await press("utils.py instead");
-      await until(/sessions, archived too: 2[^]*× other[^]*● Here's utils\.py\.[^]*find > utils\.py instead/);
+      await until(/sessions, with archived: 2[^]*× other[^]*● Here's utils\.py\.[^]*find > utils\.py instead/);
       await press("Enter");
       await until(/Here's utils\.py\.[^]*── now in session other/);
       await press("Escape");
@@ -105,9 +105,9 @@ describe("the agents", () => {
       await press("j", "p");
       await until(/│ {3}[0-9a-f]{8} +paused[^]*it stands still/);
       await press("p");
-      await until("── it goes on");
+      await until("── resumed");
       await press("s", "look at utils", "Enter");
-      await until(/its agent is given that next/);
+      await until(/sent to its agent/);
       await press("Enter");
       await until(/> bash\(echo begun; sleep 300\)[^]*queued: look at utils[^]*\(watched; q goes back\)/);
       await press("q");
@@ -115,7 +115,7 @@ describe("the agents", () => {
       await press("Space", "a");
       await until("agents: 3 running");
       await press("G", "x");
-      await until(/x again stops [0-9a-f]{8} and all below it/);
+      await until(/press x again to stop [0-9a-f]{8} and its sub-sessions/);
       await press("x");
       await until(/│ {3}[0-9a-f]{8} +cancelled[^]*was stopped/);
       await terminal.resize(200, 60);

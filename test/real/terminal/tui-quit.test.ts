@@ -33,7 +33,7 @@ test("what was typed and not sent is there again after a kill -9 and after leavi
     process.kill(screens.find(({ command }) => !command.includes("--new"))!.pid, "SIGKILL");
     await one.until("Killed");
     await one.press("reset; clear; skein tui", "Enter");
-    await one.until(/an unsent message is back in the prompt ─[^]*> half a th\[pasted 12 lines\]\n\[INSERT\]/);
+    await one.until(/restored an unsent message ─[^]*> half a th\[pasted 12 lines\]\n\[INSERT\]/);
     await one.press("C-c", "C-c");
     await one.until(/The unsent message is saved: the next skein tui in this project has it\./);
     await one.press(`clear; skein tui ${model.join(" ")}`, "Enter");
@@ -76,7 +76,7 @@ test("a turn that was left running elsewhere is not stopped without a word, and 
     await press("Escape", "!seq 3", "Enter");
     await until(/> bash\(seq 3\) -- .*1 2 3[^]*\[INSERT\] \[idle\]/);
     await press("C-c", "C-c");
-    await until("leaving stops a turn in another session: again does it, :agents shows it");
+    await until("quitting stops a turn in another session; quit again, or see :agents");
     await press("Escape", ":q", "Enter");
     const told = await until(/Resume with: skein tui [0-9a-f]{8}\n\$/);
     const [, stopped = ""] = /Stopped: take your time\. Resume with: skein tui ([0-9a-f]{8})\nSession saved\. Resume/.exec(told)!;

@@ -108,7 +108,7 @@ describe("the screen", () => {
       await press("go", "Enter");
       await until(/Which colour\?[^]*1\. red[^]*2\. blue[^]*answer >[^]*\[asking\]/);
       await press("Enter");
-      await until("── choose first: j, k or its number, or type an answer ─");
+      await until("── choose an answer with j, k or its number, or type one ─");
       await press("Escape");
       await until("the question stays open");
       await press("Escape");

@@ -9,11 +9,11 @@ const nothing = { text: "", chips: [] };
 
 test("a later process takes over the unsent messages of killed processes, the latest first, each once", async () => {
   const directory = join(temporaryDirectory(), "project");
-  expect(openUnsentStore(directory).take()).toBeNull();
+  expect(openUnsentStore(directory).claim()).toBeNull();
   const older = await screen(directory, "the older");
   const chips = [{ label: "[image a.png]", image: "/a.png" }];
   const newer = await screen(directory, "the newer [image a.png]", chips);
-  expect(openUnsentStore(directory).take()).toBeNull();
+  expect(openUnsentStore(directory).claim()).toBeNull();
   const [first = "", second = ""] = readdirSync(directory).sort(
     (a, b) => Number(a.startsWith(`${newer.pid}-`)) - Number(b.startsWith(`${newer.pid}-`)),
   );
@@ -24,13 +24,13 @@ test("a later process takes over the unsent messages of killed processes, the la
   for (const child of [older, newer]) await killScreen(child);
   writeFileSync(join(directory, `${second}.tmp`), "half a mess");
   const own = openUnsentStore(directory);
-  expect(own.take()).toEqual({ unsent: { text: "the newer [image a.png]", chips }, more: 1 });
+  expect(own.claim()).toEqual({ unsent: { text: "the newer [image a.png]", chips }, more: 1 });
   expect(readdirSync(directory).filter((name) => name.startsWith(`${process.pid}-`) || name === first)).toHaveLength(2);
   const late = await screen(directory, null);
   expect(late.took).toBe("the older");
   await killScreen(late);
-  own.keep(null);
-  expect([own.isKept(), own.take(), readdirSync(directory).length]).toEqual([
+  own.save(null);
+  expect([own.isKept(), own.claim(), readdirSync(directory).length]).toEqual([
     false,
     { unsent: { text: "the older", chips: [] }, more: 0 },
     1,
@@ -41,10 +41,10 @@ test("an unreadable file is reported and stays, and an unwritable one is reporte
   const directory = temporaryDirectory();
   writeFileSync(join(directory, "1-1.json"), '{"text":4}');
   const own = openUnsentStore(directory);
-  expect([own.take(), own.problem()]).toEqual([null, `${join(directory, "1-1.json")} can't be read: it is not an unsent message`]);
+  expect([own.claim(), own.problem()]).toEqual([null, `${join(directory, "1-1.json")} can't be read: it is not an unsent message`]);
   expect(readdirSync(directory)).toEqual(["1-1.json"]);
   const nowhere = openUnsentStore(join(directory, "1-1.json", "below"));
-  nowhere.keep(nothing);
+  nowhere.save(nothing);
   expect([nowhere.isKept(), nowhere.problem()]).toEqual([false, expect.stringContaining("ENOTDIR")]);
 });
 
@@ -60,7 +60,7 @@ async function screen(directory: string, text: string | null, chips: object[] = 
     const { openUnsentStore } = await import(${JSON.stringify(join(import.meta.dir, "unsent-drafts.ts"))});
     const own = openUnsentStore(${JSON.stringify(directory)});
     const [text, chips] = ${JSON.stringify([text, chips])};
-    console.log(text === null ? own.take()?.unsent.text : (own.keep({ text, chips }), "kept"));
+    console.log(text === null ? own.claim()?.unsent.text : (own.save({ text, chips }), "kept"));
     setInterval(() => {}, 1000);`;
   const child = Bun.spawn([process.execPath, "-e", code], { stdout: "pipe", stderr: "inherit", stdin: "ignore" });
   onTestFinished(() => child.kill("SIGKILL"));

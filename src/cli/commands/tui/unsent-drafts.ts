@@ -13,7 +13,7 @@ export function openUnsentStore(directory: string): UnsentStore & { isKept: () =
   let isKept = false;
   let problem: string | null = null;
   return {
-    take() {
+    claim() {
       try {
         const files = orphanedFiles(directory);
         for (const [index, file] of files.entries()) {
@@ -29,7 +29,7 @@ export function openUnsentStore(directory: string): UnsentStore & { isKept: () =
       }
       return null;
     },
-    keep(unsent) {
+    save(unsent) {
       try {
         if (unsent === null) rmSync(ownFile, { force: true });
         else replaceFile(ownFile, JSON.stringify(unsent), { file: 0o600, directory: 0o700 });

@@ -1,0 +1,87 @@
+// Renders a unified diff: changed lines in colour, with their line numbers in the new file (in the old one for removed
+// lines). Context lines are highlighted as code.
+import type { TextRun } from "../../kit/text/ansi.ts";
+import { bad, code, faint, good } from "../layout/styles.ts";
+import { strip, type BlockReader, type Strip } from "./strips.ts";
+import { findLanguage, colorLine, type SyntaxState } from "./syntax.ts";
+import { blanks, wrapRuns } from "../layout/wrap.ts";
+
+/** `oldLine` and `newLine` are the next line numbers; 0 outside of a hunk. */
+type State = { oldName: string; oldLine: number; newLine: number; painting: SyntaxState };
+
+const numberColumns = 5;
+
+export const unifiedDiff: BlockReader<State> = {
+  start: { oldName: "", oldLine: 0, newLine: 0, painting: { language: null, until: null } },
+  line: (line, state, columns) => {
+    const name = /^(---|\+\+\+) (?:[ab]\/)?(.*?)\t?$/.exec(line);
+    if (name !== null && state.oldLine === 0) return nameLine({ isOld: name[1] === "---", name: name[2] ?? "" }, state, columns);
+    const hunk = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@(.*)$/.exec(line);
+    if (hunk !== null) {
+      const [, oldStart = "", newStart = "", context = ""] = hunk;
+      const head = [blanks(numberColumns + 1), { text: `@@${context}`, style: code }];
+      const next = {
+        ...state,
+        oldLine: Number(oldStart) || 1,
+        newLine: Number(newStart) || 1,
+        painting: { ...state.painting, until: null },
+      };
+      const isFirstWithoutContext = state.oldLine === 0 && context.trim() === "";
+      return { strips: isFirstWithoutContext ? [] : [strip(() => wrapRuns(head, columns))], state: next };
+    }
+    // A line of the next file's head.
+    if (/^(diff|index|new file|deleted file|old mode|new mode|similarity|rename) /.test(line))
+      return { strips: [], state: { ...state, oldLine: 0, newLine: 0 } };
+    return state.oldLine === 0 ? { strips: [plainStrip(line, columns)], state } : changedLine(line, state, columns);
+  },
+};
+
+function nameLine({ isOld, name }: { isOld: boolean; name: string }, state: State, columns: number): { strips: Strip[]; state: State } {
+  if (isOld) return { strips: [], state: { ...state, oldName: name } };
+  const title = fileTitle(state.oldName, name);
+  const language = findLanguage(/\.(\w+)$/.exec(name)?.[1] ?? "");
+  return {
+    strips: [strip(() => wrapRuns([{ text: title, style: { bold: true } }], columns))],
+    state: { ...state, painting: { language: language === "diff" ? null : language, until: null } },
+  };
+}
+
+function changedLine(line: string, state: State, columns: number): { strips: Strip[]; state: State } {
+  const sign = line.charAt(0);
+  const text = line.slice(1);
+  const hang = blanks(numberColumns + 2);
+  const rows = (number: number | null, mark: TextRun, runs: TextRun[]) =>
+    strip(() => wrapRuns([{ text: `${number ?? ""} `.padStart(numberColumns), style: faint }, mark, ...runs], columns, hang));
+  if (sign === "+")
+    return {
+      strips: [rows(state.newLine, { text: "+ ", style: good }, [{ text, style: good }])],
+      state: { ...state, newLine: state.newLine + 1 },
+    };
+  if (sign === "-")
+    return {
+      strips: [rows(state.oldLine, { text: "- ", style: bad }, [{ text, style: bad }])],
+      state: { ...state, oldLine: state.oldLine + 1 },
+    };
+  if (sign === "\\") return { strips: [rows(null, { text: "  ", style: faint }, [{ text: line, style: faint }])], state };
+  const painted = colorLine(text, state.painting);
+  const next = { ...state, oldLine: state.oldLine + 1, newLine: state.newLine + 1, painting: painted.painting };
+  return { strips: [rows(state.newLine, { text: "  ", style: faint }, painted.runs)], state: next };
+}
+
+function plainStrip(line: string, columns: number): Strip {
+  return strip(() => wrapRuns([{ text: line, style: faint }], columns));
+}
+
+/** The file of a diff, and its numbers of added and removed lines. Null if the text is no diff of a file. */
+export function diffCounts(text: string): { name: string; added: number; removed: number } | null {
+  const names = /^--- (?:a\/)?(.*)\n\+\+\+ (?:b\/)?(.*)$/m.exec(text);
+  if (names === null) return null;
+  const count = (sign: RegExp) => text.match(sign)?.length ?? 0;
+  const name = fileTitle(names[1] ?? "", names[2] ?? "");
+  return { name, added: count(/^\+(?!\+\+ )/gm), removed: count(/^-(?!-- )/gm) };
+}
+
+function fileTitle(before: string, after: string): string {
+  if (after === "/dev/null") return `${before} (deleted)`;
+  return before === "/dev/null" ? `${after} (created)` : after;
+}
