@@ -98,10 +98,7 @@ export function update(state: State, message: UpdateMessage): UpdateResult {
     case "failed":
       return step(withFailure(state, message));
     case "refused":
-      return step({
-        ...restoreMessage(withFailure(state, message), message.draft),
-        activity: state.activity === "starting" ? null : state.activity,
-      });
+      return step(withRefusal(state, message));
   }
 }
 
@@ -181,6 +178,12 @@ function withFailure(state: State, { session, text, hint }: { session?: string; 
     return withNotice(state, oneLine(hint === null ? text : `${text.replace(/\.$/, "")}: ${hint}`, 300), "error");
   const block: Block = { id: `failed-${blockCount(state.transcript)}`, kind: "error", text, hint };
   return { ...state, transcript: withBlocks(state.transcript, block) };
+}
+
+/** Shows why a message was refused. Its turn has not started. */
+function withRefusal(state: State, message: Extract<UpdateMessage, { type: "refused" }>): State {
+  const activity = state.activity === "starting" ? null : state.activity;
+  return { ...restoreMessage(withFailure(state, message), message.draft), activity };
 }
 
 /** Puts a refused message back into the prompt, before the text that was typed since. */
