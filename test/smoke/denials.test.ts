@@ -1,7 +1,7 @@
 // What is not allowed, end to end: the model reads it in the result, the person sees it as an event and as a line.
 // Where this machine holds no walls nothing is blamed on them; the guard holds everywhere.
 import { expect, test } from "bun:test";
-import { event as eventSchema } from "../../src/protocol/schema/records.ts";
+import { event as eventSchema } from "../../src/protocol/fixtures/printed-schemas.ts";
 import { startModelServer } from "../../src/scripted-model/model-server.ts";
 import { shellScript } from "../../src/scripted-model/script.ts";
 import { temporaryHome, vendorEnv, wireModels } from "../support/temporary-home.ts";

@@ -3,7 +3,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { filesDiff, filesRestore, result } from "../../src/protocol/schema/records.ts";
+import { filesDiff, filesRestore, result } from "../../src/protocol/fixtures/printed-schemas.ts";
 import { startModelServer } from "../../src/scripted-model/model-server.ts";
 import { shellScript } from "../../src/scripted-model/script.ts";
 import { temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../support/temporary-home.ts";

@@ -1,7 +1,7 @@
 // One headless run from the door to the disk and back: every wire, every output format.
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import { event, result, streamLine, transcriptHeader, transcriptLine } from "../../src/protocol/schema/records.ts";
+import { event, result, streamLine, transcriptHeader, transcriptLine } from "../../src/protocol/fixtures/printed-schemas.ts";
 import { startModelServer } from "../../src/scripted-model/model-server.ts";
 import { shellScript } from "../../src/scripted-model/script.ts";
 import { temporaryHome, vendorEnv, wireModels } from "../support/temporary-home.ts";

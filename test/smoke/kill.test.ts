@@ -1,6 +1,6 @@
 // skein kill from another terminal: the turn ends, is recorded, and can be gone on with.
 import { expect, test } from "bun:test";
-import { killReport, result } from "../../src/protocol/schema/records.ts";
+import { killReport, result } from "../../src/protocol/fixtures/printed-schemas.ts";
 import { readEvents } from "../support/read-events.ts";
 import { startModelServer } from "../../src/scripted-model/model-server.ts";
 import { shellScript } from "../../src/scripted-model/script.ts";

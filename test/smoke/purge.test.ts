@@ -1,7 +1,7 @@
 // An archived session goes for good with `purge`, and what a fork of it needs stays.
 import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
-import { purge, result } from "../../src/protocol/schema/records.ts";
+import { purge, result } from "../../src/protocol/fixtures/printed-schemas.ts";
 import { startModelServer } from "../../src/scripted-model/model-server.ts";
 import { shellScript } from "../../src/scripted-model/script.ts";
 import { temporaryHome, vendorEnv, wireModels } from "../support/temporary-home.ts";

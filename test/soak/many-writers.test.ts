@@ -1,7 +1,7 @@
 // Many processes on one store: all finish, nothing is mixed up, and a session has one writer at a time.
 import { expect, test } from "bun:test";
 import { readFileSync, truncateSync } from "node:fs";
-import { result, transcriptHeader, transcriptLine } from "../../src/protocol/schema/records.ts";
+import { result, transcriptHeader, transcriptLine } from "../../src/protocol/fixtures/printed-schemas.ts";
 import { readEvents } from "../support/read-events.ts";
 import { startModelServer } from "../../src/scripted-model/model-server.ts";
 import { shellScript } from "../../src/scripted-model/script.ts";

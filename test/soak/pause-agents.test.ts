@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { startModelServer } from "../../src/scripted-model/model-server.ts";
-import { pauseReport } from "../../src/protocol/schema/records.ts";
+import { pauseReport } from "../../src/protocol/fixtures/printed-schemas.ts";
 import { homeWithFakeClis } from "../support/fake-clis.ts";
 import { readEvents } from "../support/read-events.ts";
 import { waitForNoProcesses } from "../support/processes.ts";

@@ -5,7 +5,7 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { type ModelServer, type ScriptSource, startModelServer } from "../../src/scripted-model/model-server.ts";
 import { shellScript } from "../../src/scripted-model/script.ts";
-import { pauseReport, turnInfo } from "../../src/protocol/schema/records.ts";
+import { pauseReport, turnInfo } from "../../src/protocol/fixtures/printed-schemas.ts";
 import { readEvents } from "../support/read-events.ts";
 import { mcpClient } from "../support/mcp-clients.ts";
 import { waitForNoProcesses } from "../support/processes.ts";

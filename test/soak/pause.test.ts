@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { pauseReport, turnInfo } from "../../src/protocol/schema/records.ts";
+import { pauseReport, turnInfo } from "../../src/protocol/fixtures/printed-schemas.ts";
 import { startModelServer } from "../../src/scripted-model/model-server.ts";
 import { shellScript } from "../../src/scripted-model/script.ts";
 import { isStopped } from "../../src/kit/process/processes.ts";

@@ -37,7 +37,9 @@ export async function takeTurn(
     .split("\n")
     .filter((line) => line.startsWith("{"))
     .map((line) => JSON.parse(line) as ReturnType<typeof eventRecord>);
-  const turn = events.flatMap((event) => ("turn" in event && event.type === "turn.ended" ? [event.turn] : [])).at(-1);
+  const turn = events
+    .flatMap((event) => ("turn" in event && event.type === "turn.ended" ? [event.turn as unknown as ReturnType<typeof turnRecord>] : []))
+    .at(-1);
   if (turn === undefined) throw new Error(`no turn was taken (${ran.code}): ${ran.err}`);
   return {
     ran,

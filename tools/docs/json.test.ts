@@ -3,6 +3,13 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { printJsonDocs } from "./json.ts";
 
-test("docs/JSON.md is what the schemas print (npm run docs rewrites it)", () => {
+test("docs/JSON.md is current (npm run docs rewrites it)", () => {
   expect(readFileSync(join(import.meta.dir, "../../docs/JSON.md"), "utf8")).toBe(printJsonDocs());
+});
+
+test("every linked type of docs/JSON.md is described once", () => {
+  const text = printJsonDocs();
+  const headings = [...text.matchAll(/^#+ (.*)$/gm)].map(([, title]) => title!.toLowerCase().replaceAll(" ", "-"));
+  const links = [...new Set([...text.matchAll(/\]\(#([^)]+)\)/g)].map(([, link]) => link!))];
+  expect(links.filter((link) => headings.filter((heading) => heading === link).length !== 1)).toEqual([]);
 });

@@ -1,131 +1,143 @@
-// Prints docs/JSON.md from the schemas.
+// Prints docs/JSON.md: the prose of json.md with a table for every printed document. A type with an id is printed once.
 import { z } from "zod";
 import { exitCodes } from "../../src/protocol/api/error.ts";
-import { agent, agentsReport, agentTrial, contractCheck } from "../../src/protocol/schema/agent-records.ts";
-import { hubStarted, hubStatus, hubStopped } from "../../src/protocol/schema/hub-records.ts";
-import * as records from "../../src/protocol/schema/records.ts";
-import { mailList, mailMessage, mailPosted, teamCleaned, teamMember, teamMerge, teamPosted, teamRow, teamStatus } from "../../src/protocol/schema/team-records.ts";
-import { role, roles } from "../../src/protocol/schema/role-records.ts";
-import { comparison, exportHeader, exportLine, foundNode } from "../../src/protocol/schema/tree-records.ts";
+import { event } from "../../src/protocol/schema/events.ts";
+import * as printed from "../../src/protocol/schema/printed.ts";
+import * as results from "../../src/protocol/schema/results.ts";
+import * as setup from "../../src/protocol/schema/setup.ts";
+import * as team from "../../src/protocol/schema/team-views.ts";
+import { fillTemplate, markdownTable, type SchemaNode } from "./template.ts";
 
-type Json = {
-  type?: string | string[];
-  const?: unknown;
-  enum?: unknown[];
-  description?: string;
-  properties?: Record<string, Json>;
-  required?: string[];
-  items?: Json;
-  anyOf?: Json[];
-  oneOf?: Json[];
-};
+type Section = readonly [title: string, intro: string, schema: z.ZodType];
 
-const sections: [string, string, z.ZodType][] = [
-  ["Result", "`run --output-format json` prints one of these; `events` ends with one.", records.result],
+const sections: readonly Section[] = [
+  ["Result of a run", "`run --output-format json` prints one; `events` ends with one.", printed.result],
   [
     "Events",
-    "`run --output-format events`, `logs --json` and `attach --json` print one per line. A record with `n` is passing: an increment that is not stored.",
-    records.event,
+    "`run --output-format events`, `logs --json` and `attach --json` print one per line. An event with `n` is transient: an increment that is not stored.",
+    event,
   ],
   [
     "stream-json",
-    "`run --output-format stream-json` prints lines in the shape Claude Code made common; ours rides under `skein`.",
-    records.streamLine,
+    "`run --output-format stream-json` prints lines in the format of Claude Code; skein's own fields are under `skein`.",
+    printed.streamLine,
   ],
-  ["Import", "`import --json` prints one of these.", records.importReport],
-  ["run --detach", "`run --detach --json` prints one of these when the turn has begun.", records.detachedTurn],
-  ["ps", "`ps --json` prints an array of these, the latest turn first.", records.turnInfo],
-  ["asks", "`asks --json` prints an array of these, the oldest first; `answer --json` prints the one that was answered.", records.openAsk],
-  ["kill", "`kill --json` prints one of these.", records.killReport],
-  ["pause and resume", "`pause --json` and `resume --json` print one of these.", records.pauseReport],
-  ["hub start", "`hub start --json` prints one of these; `hub.json` holds the same but for `outcome`.", hubStarted],
-  ["hub status", "`hub status --json` prints one of these.", hubStatus],
-  ["hub stop", "`hub stop --json` prints one of these.", hubStopped],
-  ["purge", "`purge --json` prints one of these.", records.purge],
-  ["Files: difference", "`files diff --json` prints one of these.", records.filesDiff],
-  ["Files: restore", "`files restore --json` prints one of these.", records.filesRestore],
-  ["search", "`search --json` prints an array of these.", foundNode],
-  ["diff", "`diff --json` prints one of these.", comparison],
-  ["agents", "`agents --json` prints an array of these.", agent],
-  ["roles", "`roles --json` prints one of these.", roles],
-  ["role", "`roles show <name> --json` prints one of these.", role],
-  ["doctor --agents", "`doctor --agents --json` prints one of these.", agentsReport],
-  ["doctor --agents: an agent", "Each of `agents`.", agentTrial],
-  ["doctor --agents: a check", "Each of an agent's `checks`, always in this order.", contractCheck],
-  ["team list", "`team list --json` prints an array of these, the latest first.", teamRow],
-  ["team status", "`team status --json` prints one of these; so does the MCP tool `session_status`.", teamStatus],
-  ["team status: a member", "Each of a phase's `members`.", teamMember],
-  ["team message", "`team message --json` prints one of these.", teamPosted],
-  ["team merge", "`team merge --json` prints one of these.", teamMerge],
-  ["team clean", "`team clean --json` prints one of these.", teamCleaned],
-  ["msg send and report", "`msg send --json` and `report --json` print one of these.", mailPosted],
-  ["msg read", "`msg read --json` prints an array of these; a file in an inbox is one.", mailMessage],
-  ["msg list", "`msg list --json` prints one of these.", mailList],
-  ["Export: first line", "`export --format jsonl` prints a transcript of the whole tree, with more in each line.", exportHeader],
-  ["Export: every other line", "One part of one node; parents come before their children.", exportLine],
-  ["Transcript: first line", "`.skein/sessions/<time>-<short id>.jsonl`", records.transcriptHeader],
-  [
-    "Transcript: every other line",
-    "One part of one node. A torn last line can be left by a crash; readers ignore it.",
-    records.transcriptLine,
-  ],
+  ["import", "`import --json` prints one.", results.importReport],
+  ["run --detach", "`run --detach --json` prints one when the turn has started.", printed.detachedTurn],
+  ["ps", "`ps --json` prints an array, the latest turn first.", results.turnInfo],
+  ["asks", "`asks --json` prints an array, the oldest first; `answer --json` prints the answered one.", printed.openAsk],
+  ["kill", "`kill --json` prints one.", results.killReport],
+  ["pause and resume", "`pause --json` and `resume --json` print one.", results.pauseReport],
+  ["hub start", "`hub start --json` prints one; `hub.json` holds the same without `outcome`.", printed.hubStarted],
+  ["hub status", "`hub status --json` prints one.", printed.hubStatus],
+  ["hub stop", "`hub stop --json` prints one.", printed.hubStopped],
+  ["purge", "`purge --json` prints one.", results.purgeReport],
+  ["files diff", "`files diff --json` prints one.", printed.printedDiff],
+  ["files restore", "`files restore --json` prints one.", printed.printedRestore],
+  ["search", "`search --json` prints an array.", results.foundNode],
+  ["diff", "`diff --json` prints one.", results.branchComparison],
+  ["agents", "`agents --json` prints an array.", setup.agentInfo],
+  ["roles", "`roles --json` prints one; `roles show <name> --json` prints one [Role](#role).", setup.printedRoles],
+  ["doctor --agents", "`doctor --agents --json` prints one.", setup.agentsReport],
+  ["team list", "`team list --json` prints an array, the latest first.", team.printedTeam],
+  ["team status", "`team status --json` prints one; so does the MCP tool `session_status`.", team.teamStatus],
+  ["team message", "`team message --json` prints one.", team.teamMessageResult],
+  ["team merge", "`team merge --json` prints one.", team.teamMerge],
+  ["team clean", "`team clean --json` prints one.", team.teamCleanResult],
+  ["msg send and report", "`msg send --json` and `report --json` print one.", team.mailPosted],
+  ["msg read", "`msg read --json` prints an array; a file in an inbox is one.", team.mailMessage],
+  ["msg list", "`msg list --json` prints one.", team.mailList],
+  ["Export: first line", "`export --format jsonl` prints a transcript of the whole tree, with more fields in each line.", printed.exportHeader],
+  ["Export: every other line", "One part of one node; parents come before their children.", printed.exportLine],
+  ["Transcript: first line", "`.skein/sessions/<time>-<short id>.jsonl`", printed.transcriptHeader],
+  ["Transcript: every other line", "One part of one node. A crash can leave an incomplete last line; readers ignore it.", printed.transcriptLine],
 ];
 
 export function printJsonDocs(): string {
-  const lines = [
-    "# What skein prints as JSON",
-    "",
-    "Printed from `src/protocol/schema/records.ts`; `npm run docs` rewrites it. Keys are snake_case, times ISO 8601 in UTC. Fields are only ever added.",
-    "",
-  ];
-  for (const [title, intro, schema] of sections) {
-    lines.push(`## ${title}`, "", intro, "");
-    const json = z.toJSONSchema(schema) as Json;
-    for (const variant of json.oneOf ?? json.anyOf ?? [json]) lines.push(...recordLines(variant), "");
-  }
-  lines.push(
-    "## Exit codes",
-    "",
-    "By how the turn ended (`status`); `usage` and `config` are faults before a turn.",
-    "",
-    "| status | code |",
-    "|---|---|",
-  );
-  for (const [status, code] of Object.entries(exitCodes))
-    lines.push(`| ${status} | ${code}${status === "cancelled" ? ", or 143 after SIGTERM" : ""} |`);
-  return `${lines.join("\n")}\n`;
-}
-
-function recordLines(record: Json): string[] {
-  const type = record.properties?.["type"]?.const as string | undefined;
-  const subtype = record.properties?.["subtype"]?.const as string | undefined;
-  const title = type === undefined ? [] : [`### ${type}${subtype === undefined ? "" : ` / ${subtype}`}`, ""];
-  return [...title, "| field | type | |", "|---|---|---|", ...fieldLines(record, "")];
-}
-
-function fieldLines(record: Json, prefix: string): string[] {
-  return Object.entries(record.properties ?? {}).flatMap(([name, field]) => {
-    const optional = record.required?.includes(name) ? "" : "optional";
-    const inner = nested(field);
-    const note = [optional, field.description ?? ""].filter((word) => word !== "").join("; ");
-    const row = `| \`${prefix}${name}\` | ${typeName(field)} | ${note} |`;
-
-    return inner === null || prefix.split(".").length > 2 ? [row] : [row, ...fieldLines(inner, `${prefix}${name}.`)];
+  const types = new Map<string, SchemaNode>();
+  const documents = sections.map(([title, intro, schema]) => {
+    const json = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as SchemaNode;
+    for (const [name, type] of Object.entries(json.$defs ?? {})) types.set(name, type);
+    const id = schema.meta()?.["id"] as string | undefined;
+    if (id !== undefined && !types.has(id)) types.set(id, json);
+    const body = id === undefined ? tablesOf(json) : `One ${typeLink(id)}.`;
+    return `## ${title}\n\n${intro}\n\n${body}`;
+  });
+  const sorted = [...types].toSorted(([a], [b]) => a.localeCompare(b));
+  return fillTemplate("json", {
+    notice: "Written from `tools/docs/json.md` and the schemas in `src/protocol/schema`.",
+    documents: documents.join("\n\n"),
+    types: sorted.map(([name, type]) => `### ${name}\n\n${tablesOf(type)}`).join("\n\n"),
+    "exit-codes": markdownTable(
+      ["status", "code"],
+      Object.entries(exitCodes).map(([status, code]) => [status, `${code}${status === "cancelled" ? ", or 143 after SIGTERM" : ""}`]),
+    ),
   });
 }
 
-/** The object inside a field, if there is exactly one. */
-function nested(field: Json): Json | null {
-  if (field.properties !== undefined) return field;
-  const objects = (field.anyOf ?? []).filter((variant) => variant.properties !== undefined);
-  return objects.length === 1 ? (objects[0] as Json) : null;
+/** One table. For a union also a row for each variant, with the fields that not all variants share. */
+function tablesOf(schema: SchemaNode): string {
+  const variants = variantsOf(schema);
+  if (variants.length === 1) return fieldTable(fieldRows(variants[0]!, ""));
+  const discriminator = ["type", "kind", "status"].find((name) => variants.every((variant) => variant.properties?.[name]?.const !== undefined))!;
+  const rows = variants.map((variant) => fieldRows(variant, "").filter(([name]) => name !== `\`${discriminator}\``));
+  const isShared = (row: string[]) => rows.every((others) => others.some((other) => Bun.deepEquals(other, row)));
+  const shared = rows[0]!.filter(isShared);
+  const variantRows = variants.map((variant, index) => {
+    const further = rows[index]!.filter((row) => !isShared(row)).map(([name, type, note]) => `${name} ${type}${note === "" ? "" : ` (${note})`}`);
+    return [`\`${String(variant.properties![discriminator]!.const)}\``, further.join("<br>")];
+  });
+  const sharedTable = shared.length === 0 ? [] : [`Every variant has:\n\n${fieldTable(shared)}`];
+  return [...sharedTable, markdownTable([`\`${discriminator}\``, shared.length === 0 ? "fields" : "further fields"], variantRows)].join("\n\n");
 }
 
-function typeName(field: Json): string {
+function variantsOf(schema: SchemaNode): SchemaNode[] {
+  const variants = schema.oneOf ?? schema.anyOf;
+  return variants === undefined ? [schema] : variants.flatMap(variantsOf);
+}
+
+function fieldTable(rows: string[][]): string {
+  return markdownTable(["field", "type", ""], rows);
+}
+
+function fieldRows(object: SchemaNode, prefix: string): string[][] {
+  return Object.entries(object.properties ?? {}).flatMap(([name, field]) => {
+    if (field.hubOnly === true) return [];
+    const optional = object.required?.includes(name) ? "" : "optional";
+    const note = [optional, field.description ?? ""].filter((text) => text !== "").join("; ");
+    const inner = innerObject(field);
+    const row = [`\`${prefix}${name}\``, typeText(field), note];
+    return inner === null ? [row] : [row, ...fieldRows(inner.object, `${prefix}${name}${inner.suffix}.`)];
+  });
+}
+
+/** The object without an id inside of a field or of the items of an array, if there is exactly one. */
+function innerObject(field: SchemaNode): { object: SchemaNode; suffix: string } | null {
+  if (field.properties !== undefined) return { object: field, suffix: "" };
+  if (field.type === "array" && field.items?.properties !== undefined) return { object: field.items, suffix: "[]" };
+  const objects = (field.anyOf ?? []).filter((variant) => variant.properties !== undefined);
+  return objects.length === 1 ? { object: objects[0]!, suffix: "" } : null;
+}
+
+function typeText(field: SchemaNode): string {
+  if (field.$ref !== undefined) return typeLink(decodeURIComponent(field.$ref.split("/").at(-1)!));
+  if (field.allOf !== undefined) return field.allOf.map(typeText).join(" and ");
   if (field.const !== undefined) return `\`${JSON.stringify(field.const)}\``;
-  if (field.enum !== undefined) return field.enum.map((value) => `\`${String(value)}\``).join(", ");
-  if (field.anyOf !== undefined) return field.anyOf.map(typeName).join(" or ");
+  if (field.enum !== undefined) return enumText(field.enum);
+  if (field.anyOf !== undefined) return field.anyOf.map(typeText).join(" or ");
   if (field.oneOf !== undefined) return "one of several objects";
-  if (field.type === "array") return `array of ${field.items === undefined ? "anything" : typeName(field.items)}`;
+  if (field.type === "array") return `array of ${field.items === undefined ? "anything" : typeText(field.items)}`;
   return Array.isArray(field.type) ? field.type.join(" or ") : (field.type ?? "anything");
+}
+
+const statusCount = Object.keys(exitCodes).length - 2;
+
+/** The statuses of a turn are listed under the exit codes. */
+function enumText(values: unknown[]): string {
+  if (values.length === statusCount) return "[status](#exit-codes)";
+  return values.map((value) => `\`${String(value)}\``).join(", ");
+}
+
+function typeLink(name: string): string {
+  return `[${name}](#${name.toLowerCase().replaceAll(" ", "-")})`;
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { jsonText, toSnakeCase } from "./json.ts";
+import { toPrintedJson } from "../../protocol/json/json-case.ts";
+import { jsonText } from "./json.ts";
 import { stripControls, showsUnicode, styleOf } from "../terminal/style.ts";
 import { fit, tableText } from "../terminal/table.ts";
 
@@ -46,7 +47,7 @@ describe("table", () => {
 describe("json", () => {
   test("keys are snake_case and times are ISO, at every depth", () => {
     const value = { costUsd: 1, createdAt: 0, endedAt: null, rows: [{ cacheRead: 2, baseUrl: "x" }], sha256: "y", at: 1_000 };
-    expect(toSnakeCase(value)).toEqual({
+    expect(toPrintedJson(value)).toEqual({
       cost_usd: 1,
       created_at: "1970-01-01T00:00:00.000Z",
       ended_at: null,
@@ -57,7 +58,7 @@ describe("json", () => {
   });
 
   test("somebody else's words keep their spelling", () => {
-    expect(toSnakeCase({ input: { filePath: "x", changedAt: 5 }, value: { "X-Team": "y" } })).toEqual({
+    expect(toPrintedJson({ input: { filePath: "x", changedAt: 5 }, value: { "X-Team": "y" } })).toEqual({
       input: { filePath: "x", changedAt: 5 },
       value: { "X-Team": "y" },
     });

@@ -1,99 +1,163 @@
-// The Api's values as they leave the process, snake_case with ISO times, and exactly back. Nodes, sessions, turns, asks
-// and events have the fields of their records (records.ts) and more. What others have named stays as it is.
-import { isRecord } from "../../kit/text/json.ts";
-import { camelCase, renamedFields, snakeCase } from "./field-names.ts";
+// The one encoder: values of the Api to JSON with snake_case names and ISO times, and exactly back. Hub, command line and
+// MCP use it. Names that a model, a vendor, a tool or a user defined stay as they are. Loads no schemas.
+import { isRecord, type Json } from "../../kit/text/json.ts";
 import type { MethodName } from "../api/api.ts";
+import { camelCase, renamedFields, snakeCase } from "./field-names.ts";
 
-type Fields = Record<string, unknown>;
+/** Names inside these fields belong to a model, a vendor, a tool or a user. */
+const foreignNames: ReadonlySet<string> = new Set([
+  "input",
+  "metadata",
+  "opaque",
+  "answerSchema",
+  "parameters",
+  "value",
+  "written",
+  "env",
+  "data",
+  "headers",
+  "schema",
+]);
+const foreignNamesInDocuments = new Set([...foreignNames].filter((name) => name !== "metadata"));
 
-/** Below these keys the names are a model's, a vendor's, a tool's or a user's. */
-const othersNames = new Set(["input", "metadata", "opaque", "answerSchema", "parameters", "value", "written", "env"]);
+type KnownObject = {
+  /** Two fields that only this object has, under the same name on both sides. */
+  marks: [string, string];
+  jsonNames: Map<string, string>;
+  ourNames: Map<string, string>;
+  /** Fields that the hub sends and the command line does not print. */
+  hubOnly: ReadonlySet<string>;
+};
 
-/** What a record calls otherwise, by two fields that tell which thing it is. */
-const node = thing(["author", "parts"], renamedFields.node);
-const session = thing(["tip", "createdAt"], renamedFields.session);
-const turn = thing(["steps", "policy"], renamedFields.turn);
-const ask = thing(["question", "openedAt"], renamedFields.ask);
-const spawned = thing(["sessionId", "task"], renamedFields.spawned);
-const place = thing(["session", "node"], renamedFields.position);
+const node = knownObject(["author", "parts"], renamedFields.node, ["keptFrom", "belowCall"]);
+const session = knownObject(["tip", "createdAt"], renamedFields.session, ["forkedFrom", "plan"]);
+const turn = knownObject(["steps", "policy"], renamedFields.turn, ["policy", "source"]);
+const ask = knownObject(["question", "openedAt"], renamedFields.ask);
+const spawned = knownObject(["sessionId", "task"], renamedFields.spawned);
+const source = knownObject(["nativeId", "sha256"], {}, ["tip"]);
+const turnInfo = knownObject(["state", "turn"], {}, ["left"]);
+const knownObjects = [node, session, turn, ask, spawned, source, turnInfo];
+const turnEnded = knownObject(["type", "turn"], {}, ["answer", "below", "left"]);
 
-/** The key decides for a place: `{session, node}` alone may as well be what a method is asked. */
-const places = new Set(["forkedFrom", "graftedFrom"]);
+/** Found by its key: `{session, node}` alone may also be the params of a method. */
+const position = knownObject(["session", "node"], renamedFields.position);
+const positionKeys = new Set(["forkedFrom", "graftedFrom"]);
 
+function knownObject(marks: [string, string], renamed: Readonly<Record<string, string>>, hubOnly: string[] = []): KnownObject {
+  const entries = Object.entries(renamed);
+  return {
+    marks,
+    jsonNames: new Map(entries),
+    ourNames: new Map(entries.map(([ours, json]) => [json, ours])),
+    hubOnly: new Set(hubOnly),
+  };
+}
+
+type Encoding = { isPrinted: boolean; foreignNames: ReadonlySet<string> };
+const hubEncoding: Encoding = { isPrinted: false, foreignNames };
+const lineEncoding: Encoding = { isPrinted: true, foreignNames };
+const documentEncoding: Encoding = { isPrinted: true, foreignNames: foreignNamesInDocuments };
+
+/** JSON as the hub sends it: every field. */
 export function toJsonCase(value: unknown): unknown {
-  return leaving(value, "");
+  return encode(value, "", hubEncoding);
+}
+
+/** JSON as the command line prints it: without the fields that only the hub sends. In documents `metadata` is snake_case too. */
+export function toPrintedJson(value: unknown, { isDocument = false }: { isDocument?: boolean } = {}): unknown {
+  return encode(value, "", isDocument ? documentEncoding : lineEncoding);
 }
 
 export function fromJsonCase(value: unknown): unknown {
-  return entering(value, "");
+  return decode(value, "");
 }
 
-/** `node.addSession` is `node.add_session` there. */
+/** The name of a method in JSON: `node.addSession` is `node.add_session`. */
 export function toMethodName(method: MethodName): string {
   return snakeCase(method);
 }
 
-const wireName = remembered(snakeCase);
-const ourName = remembered(camelCase);
+const toJsonName = memoize(snakeCase);
+const toOurName = memoize(camelCase);
 
-/** The names are few, and there is one for every word that streams. */
-function remembered(change: (name: string) => string): (name: string) => string {
-  const known = new Map<string, string>();
+/** Every streamed event is converted, and there are few names. */
+function memoize(convert: (name: string) => string): (name: string) => string {
+  const cache = new Map<string, string>();
   return (name) => {
-    const found = known.get(name);
-    if (found !== undefined) return found;
-    const changed = change(name);
-    if (known.size < 1_000) known.set(name, changed);
-    return changed;
+    const cached = cache.get(name);
+    if (cached !== undefined) return cached;
+    const converted = convert(name);
+    if (cache.size < 1_000) cache.set(name, converted);
+    return converted;
   };
 }
 
-function leaving(value: unknown, key: string): unknown {
+function encode(value: unknown, key: string, encoding: Encoding): unknown {
   if (typeof value !== "object" || value === null) return typeof value === "number" && isTime(key) ? isoOf(value) : value;
-  if (othersNames.has(key)) return value;
-  if (Array.isArray(value)) return value.map(toJsonCase);
-  if (isSchema(value as Fields)) return value;
-  const is = thingOf(value as Fields, key);
-  const fields = is === node ? withFlatNote(value as Fields) : (value as Fields);
-  const left: Fields = {};
-  for (const name of Object.keys(fields)) left[wireName(is?.onWire.get(name) ?? name)] = leaving(fields[name], name);
-  return left;
+  if (encoding.foreignNames.has(key)) return value;
+  if (Array.isArray(value)) return value.map((item) => encode(item, "", encoding));
+  if (isConfigSchema(value as Json)) return value;
+  const known = findKnownObject(value as Json, key);
+  const flat = known === node ? flattenNote(value as Json) : (value as Json);
+  const fields = encoding.isPrinted ? printedFields(flat, known) : flat;
+  const encoded: Json = {};
+  for (const name of Object.keys(fields)) encoded[toJsonName(known?.jsonNames.get(name) ?? name)] = encode(fields[name], name, encoding);
+  return encoded;
 }
 
-function entering(value: unknown, key: string): unknown {
+/** Drops what is not printed. Of an event `type` comes first, so that people can read the lines. */
+function printedFields({ opaque: _, ...fields }: Json, known: KnownObject | undefined): Json {
+  if (fields["type"] === "turn.ended") return printedEvent(without(fields, turnEnded.hubOnly));
+  if (known === node && "tree" in fields) return printedNode(fields);
+  if (known === turn) return printedTurn(fields);
+  if (typeof fields["type"] === "string" && "seq" in fields) return printedEvent(fields);
+  return known === undefined ? fields : without(fields, known.hubOnly);
+}
+
+function printedEvent({ type, ...fields }: Json): Json {
+  return { type, ...fields };
+}
+
+/** The cost stands beside the usage: null if its price is unknown. */
+function printedNode({ costUsd, ...fields }: Json): Json {
+  return { ...without(fields, node.hubOnly), ...(fields["usage"] === undefined ? {} : { costUsd: costUsd ?? null }) };
+}
+
+/** The error is left out if there is none, and the native id if no other program took the turn. */
+function printedTurn({ error, nativeId, ...fields }: Json): Json {
+  const cli = fields["cli"] === undefined ? {} : { nativeId };
+  return { ...without(fields, turn.hubOnly), ...(error === null ? {} : { error }), ...cli };
+}
+
+function without(fields: Json, names: ReadonlySet<string>): Json {
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => !names.has(name)));
+}
+
+function decode(value: unknown, key: string): unknown {
   if (typeof value !== "object" || value === null) return typeof value === "string" && isTime(key) ? millisecondsOf(value) : value;
-  if (othersNames.has(key)) return value;
+  if (foreignNames.has(key)) return value;
   if (Array.isArray(value)) return value.map(fromJsonCase);
-  if (isSchema(value as Fields)) return value;
-  const fields: Fields = {};
-  for (const name of Object.keys(value)) fields[ourName(name)] = entering((value as Fields)[name], ourName(name));
-  const is = thingOf(fields, key);
-  if (is === undefined) return fields;
-  const entered: Fields = {};
-  for (const name of Object.keys(fields)) entered[is.ours.get(name) ?? name] = fields[name];
-  return is === node ? withWholeNote(entered) : entered;
+  if (isConfigSchema(value as Json)) return value;
+  const fields: Json = {};
+  for (const name of Object.keys(value)) fields[toOurName(name)] = decode((value as Json)[name], toOurName(name));
+  const known = findKnownObject(fields, key);
+  if (known === undefined) return fields;
+  const decoded: Json = {};
+  for (const name of Object.keys(fields)) decoded[known.ourNames.get(name) ?? name] = fields[name];
+  return known === node ? foldNote(decoded) : decoded;
 }
 
-type KnownRecord = { marks: [string, string]; onWire: Map<string, string>; ours: Map<string, string> };
-
-function thing(marks: [string, string], names: Record<string, string>): KnownRecord {
-  const entries = Object.entries(names);
-  return { marks, onWire: new Map(entries), ours: new Map(entries.map(([ours, onWire]) => [onWire, ours])) };
+function findKnownObject(value: Json, key: string): KnownObject | undefined {
+  if (positionKeys.has(key)) return position;
+  return knownObjects.find(({ marks: [first, second] }) => first in value && second in value);
 }
 
-const things = [node, session, turn, ask, spawned];
-
-function thingOf(value: Fields, key: string): KnownRecord | undefined {
-  if (places.has(key)) return place;
-  return things.find(({ marks: [one, other] }) => one in value && other in value);
-}
-
-/** A node's record only says what its note is about; the rest stands beside it. */
-function withFlatNote({ note, ...node }: Fields): Fields {
-  if (!isRecord(note)) return node;
-  const { about, keptFrom, call, from, said, happened } = note;
+/** In JSON the details of a note are fields of its node, and `note` is only the kind. */
+function flattenNote(fields: Json): Json {
+  if (!isRecord(fields["note"])) return fields;
+  const { about, keptFrom, call, from, said, happened } = fields["note"];
   return {
-    ...node,
+    ...fields,
     note: about,
     ...(keptFrom === undefined ? {} : { keptFrom }),
     ...(call === undefined ? {} : { belowCall: call }),
@@ -103,10 +167,10 @@ function withFlatNote({ note, ...node }: Fields): Fields {
   };
 }
 
-function withWholeNote({ note, keptFrom, belowCall, graftedFrom, said, happened, ...node }: Fields): Fields {
-  if (note === undefined) return node;
+function foldNote({ note, keptFrom, belowCall, graftedFrom, said, happened, ...fields }: Json): Json {
+  if (note === undefined) return fields;
   return {
-    ...node,
+    ...fields,
     note: {
       about: note,
       ...(keptFrom === undefined ? {} : { keptFrom }),
@@ -118,23 +182,24 @@ function withWholeNote({ note, keptFrom, belowCall, graftedFrom, said, happened,
   };
 }
 
+/** Times are named `at` or `...At` and count milliseconds. */
 function isTime(key: string): boolean {
   return key === "at" || key === "endedSince" || key.endsWith("At");
 }
 
-/** What no calendar knows stays a number. */
+/** A number that is not a valid time stays a number. */
 function isoOf(ms: number): string | number {
   const time = new Date(ms);
   return time.getTime() === ms ? time.toISOString() : ms;
 }
 
-/** Any other text stays what it is: a fork is `at` a node. */
+/** Any other text stays as it is: the `at` of a fork is a node. */
 function millisecondsOf(text: string): number | string {
   const time = new Date(text);
   return !Number.isNaN(time.getTime()) && time.toISOString() === text ? time.getTime() : text;
 }
 
-/** The schema of the configuration: its names are those of a JSON schema and of our config keys. */
-function isSchema(value: Fields): boolean {
+/** The JSON schema of the configuration: JSON schema and our config keys define its names. */
+function isConfigSchema(value: Json): boolean {
   return "$schema" in value;
 }

@@ -1,8 +1,9 @@
 // The lines of a transcript: a header, then one line per part. The field names are a promise to other programs.
 import type { Handle, HandleMetadata } from "../tree/handle.ts";
 import type { Author, ImageData, Node, Note, Part } from "../tree/node.ts";
-import { statementRecord } from "./records.ts";
 import type { Session } from "../tree/turn.ts";
+import type { StatementJson } from "../schema/tree.ts";
+import { snakeCase } from "./field-names.ts";
 import { toJsonCase } from "./json-case.ts";
 
 export type TranscriptHeader = {
@@ -31,7 +32,7 @@ export type TranscriptLine = {
   tool_id?: string;
   is_error?: boolean;
   handle?: { source: string; source_version: string; identifier: string; metadata: Record<string, unknown> };
-  note?: { about: Note["about"]; kept_from?: string | null; said?: ReturnType<typeof statementRecord>; happened?: unknown };
+  note?: { about: Note["about"]; kept_from?: string | null; said?: StatementJson; happened?: unknown };
   token_usage?: { input: number; output: number; cache_read: number; cache_write: number };
 };
 
@@ -110,12 +111,12 @@ function handleOf(handle: Handle): TranscriptLine["handle"] {
 }
 
 function snakeCased(metadata: HandleMetadata): Record<string, unknown> {
-  const entries = Object.entries(metadata).map(([key, value]) => [key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), value]);
+  const entries = Object.entries(metadata).map(([key, value]) => [snakeCase(key), value]);
   return Object.fromEntries(entries);
 }
 
 function noteOf(note: Note): TranscriptLine["note"] {
-  if (note.about === "group") return { about: note.about, said: statementRecord(note.said) };
+  if (note.about === "group") return { about: note.about, said: toJsonCase(note.said) as StatementJson };
   if (note.about === "team") return { about: note.about, happened: toJsonCase(note.happened) };
   return note.about === "compaction" ? { about: note.about, kept_from: note.keptFrom } : { about: note.about };
 }

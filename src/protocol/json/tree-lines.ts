@@ -8,12 +8,16 @@ import { sessionRecord, turnRecord } from "./records.ts";
 import { toTranscriptHeader, toTranscriptLines, type TranscriptHeader, type TranscriptLine } from "./transcript-lines.ts";
 import type { TeamEvent } from "../team/team.ts";
 import type { Session, Turn } from "../tree/turn.ts";
+import { camelCase } from "./field-names.ts";
 import { fromJsonCase } from "./json-case.ts";
 
 export type TreeHeader = TranscriptHeader & { tree: { id: string; sessions: SessionLine[]; turns: TurnLine[] } };
 
-type SessionLine = ReturnType<typeof sessionRecord> & { forked_from: TranscriptHeader["forked_from"] | null; plan?: string };
-type TurnLine = ReturnType<typeof turnRecord> & { native_id: string | null; policy: Turn["policy"] };
+type SessionLine = Omit<ReturnType<typeof sessionRecord>, "forked_from"> & {
+  forked_from: TranscriptHeader["forked_from"] | null;
+  plan?: string;
+};
+type TurnLine = Omit<ReturnType<typeof turnRecord>, "native_id" | "policy"> & { native_id: string | null; policy: Turn["policy"] };
 
 export type TreeLine = TranscriptLine & {
   /** Only on the first line of a node. */
@@ -126,10 +130,7 @@ function callPart(id: string, name: string, content: string): Part {
 }
 
 function handleOf(handle: NonNullable<TranscriptLine["handle"]>): Handle {
-  const metadata = Object.entries(handle.metadata).map(([key, value]) => [
-    key.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
-    value,
-  ]);
+  const metadata = Object.entries(handle.metadata).map(([key, value]) => [camelCase(key), value]);
   const { source, source_version: sourceVersion, identifier } = handle;
   return { source, sourceVersion, identifier, metadata: Object.fromEntries(metadata) };
 }

@@ -34,6 +34,11 @@ export function fields<Shape extends z.ZodRawShape, const Renamed extends Rename
     );
 }
 
+/** A field that the command line leaves out if it says nothing. The schema accepts JSON without it. */
+export function sometimesPrinted<Schema extends z.ZodType>(schema: Schema): Schema {
+  return schema.optional() as unknown as Schema;
+}
+
 /** A field that the hub sends and the command line does not print. The schema accepts JSON without it. */
 export function hubOnly<Schema extends z.ZodType>(schema: Schema): Schema {
   return schema.optional().meta({ hubOnly: true }) as unknown as Schema;

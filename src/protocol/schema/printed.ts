@@ -4,8 +4,11 @@ import { z } from "zod";
 import { toolLevels } from "../api/policy.ts";
 import { renamedFields } from "../json/field-names.ts";
 import { fields } from "./fields.ts";
+import type { event } from "./events.ts";
 import { diffFields, restoreFields, turnInfo } from "./results.ts";
+import type { printedRole } from "./setup.ts";
 import { askFields, cost, count, enforcedPolicy, handle, id, sessionFields, status, time, turnError, turnFields, usage } from "./tree.ts";
+import type { ask, node, session, turn } from "./tree.ts";
 
 const textOrNull = z.string().nullable();
 
@@ -30,8 +33,21 @@ export const result = fields({
     .describe("the budget left for the turn and its sub-sessions, of limited values only"),
   error: turnError.optional(),
 }).meta({ id: "Result" });
+export type TurnResult = z.output<typeof result>;
 /** The result as it is printed. */
 export type ResultRecord = z.input<typeof result>;
+
+/** Objects as they are printed. Fields that only the hub sends are missing there. */
+export type NodeJson = z.input<typeof node>;
+export type SessionJson = z.input<typeof session>;
+export type TurnJson = Omit<z.input<typeof turn>, "error" | "native_id" | "policy"> & {
+  error?: z.input<typeof turnError>;
+  native_id?: string | null;
+};
+export type AskJson = z.input<typeof ask>;
+export type EventJson = z.input<typeof event>;
+export type TurnInfoJson = z.input<typeof turnInfo>;
+export type RoleJson = z.input<typeof printedRole>;
 
 const claudeUsage = z.strictObject({
   input_tokens: count,

@@ -130,6 +130,7 @@ export const printedTeam = fields({
   isKept,
 });
 export type PrintedTeam = z.output<typeof printedTeam>;
+export type TeamJson = z.input<typeof printedTeam>;
 
 /** A message in an inbox, and a line of the log of all mail. */
 export const mailMessage = fields({
@@ -150,6 +151,7 @@ export const mailMessage = fields({
   undelivered: z.array(fields({ to: z.string(), reason: z.string() })),
 }).meta({ id: "Mail message" });
 export type MailMessage = z.output<typeof mailMessage>;
+export type MailMessageJson = z.input<typeof mailMessage>;
 
 const printedMember = fields({
   id: z.string().describe("a name that no program may take apart"),
@@ -208,6 +210,7 @@ export const teamStatus = fields({
   merge: mergeState,
 });
 export type TeamStatus = z.output<typeof teamStatus>;
+export type TeamStatusJson = z.input<typeof teamStatus>;
 
 export const teamMerge = fields({ ...diffFields, merged: z.boolean() });
 

@@ -4,7 +4,7 @@ import { turnStatuses } from "../api/error.ts";
 import { policyNames, toolLevels } from "../api/policy.ts";
 import { renamedFields } from "../json/field-names.ts";
 import { groupPhases } from "../team/group.ts";
-import { fields, hubOnly, policy, time as anyTime } from "./fields.ts";
+import { fields, hubOnly, policy, sometimesPrinted, time as anyTime } from "./fields.ts";
 import { teamEvent } from "./team.ts";
 
 export const id = z
@@ -115,6 +115,7 @@ const statementInfo = fields({
   costUsd: cost.describe("of all tries"),
 });
 export type StatementInfo = z.output<typeof statementInfo>;
+export type StatementJson = z.input<typeof statementInfo>;
 
 const position = fields({ session: id, node: id }, renamedFields.position);
 
@@ -145,7 +146,7 @@ const flatNode = fields(
     keptFrom: hubOnly(id.nullable().optional()),
     belowCall: hubOnly(z.string().optional()),
     said: statementInfo.optional().describe("the statement of a group's participant"),
-    happened: teamEvent.optional().describe("an event of a team, by the names of its log"),
+    happened: teamEvent.optional().describe("an event of a team; `event` is its name in the team's log"),
     graftedFrom: position.optional(),
     model: z.string().optional().describe("`vendor/id` of an agent node"),
     usage: usage.optional(),
@@ -226,7 +227,7 @@ export const turnFields = {
   tip: id.nullable().describe("the last node of the turn so far"),
   agent: z.string(),
   model: z.string().nullable(),
-  nativeId: z.string().nullable().describe("the external agent's own session; only with `cli`"),
+  nativeId: sometimesPrinted(z.string().nullable().describe("the external agent's own session; printed only with `cli`")),
   policy: hubOnly(policy),
   enforced: enforcedPolicy.nullable(),
   usage,
@@ -235,7 +236,7 @@ export const turnFields = {
   startedAt: time,
   endedAt: time.nullable(),
   status: status.nullable(),
-  error: turnError.nullable(),
+  error: sometimesPrinted(turnError.nullable()),
   source: hubOnly(source.optional()).describe("the origin of an imported turn"),
   role: z.string().optional(),
   cli: cli.optional(),

@@ -1,4 +1,6 @@
 // Messages among the members of a team: as a sender writes them, as they were taken up, and as they lie in files.
+import { toJsonCase } from "../json/json-case.ts";
+import type { MailMessage, MailMessageJson } from "../schema/team-views.ts";
 import type { RefusedMessage, Report, SentMessage } from "../schema/team.ts";
 
 export type { OutgoingMessage, RefusedMessage, SentMessage } from "../schema/team.ts";
@@ -51,13 +53,13 @@ export type RosterFile = {
   members: { id: string; key: string; role: string; suffix: string | null; instance: number; agent: string; state: string }[];
 };
 
-/** The file in an inbox, and a line of the log of all mail. */
-export function messageRecord(sent: SentMessage, team: string) {
+/** A message as programs read it. */
+export function mailMessage(sent: SentMessage, team: string): MailMessage {
   return {
     id: sent.id,
     from: sent.from,
     to: sent.to,
-    session_id: team,
+    sessionId: team,
     timestamp: new Date(sent.sentAt).toISOString(),
     type: sent.kind,
     subject: sent.subject,
@@ -66,6 +68,11 @@ export function messageRecord(sent: SentMessage, team: string) {
     delivered: sent.delivered,
     undelivered: sent.undelivered,
   };
+}
+
+/** The file in an inbox, and a line of the log of all mail. */
+export function messageRecord(sent: SentMessage, team: string): MailMessageJson {
+  return toJsonCase(mailMessage(sent, team)) as MailMessageJson;
 }
 
 export function reportRecord(report: Report) {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { startModelServer } from "../../../src/scripted-model/model-server.ts";
-import { result as resultSchema } from "../../../src/protocol/schema/records.ts";
+import { result as resultSchema } from "../../../src/protocol/fixtures/printed-schemas.ts";
 import { watchArguments } from "../../support/argument-lists.ts";
 import { canaryPattern, withCanaries } from "../../support/canaries.ts";
 import { homeWithFakeClis, type FakeCliHome } from "../../support/fake-clis.ts";

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { agent, agentsReport } from "../../../src/protocol/schema/agent-records.ts";
+import { agent, agentsReport } from "../../../src/protocol/fixtures/printed-schemas.ts";
 import { waitForNoProcesses } from "../../support/processes.ts";
 import { type TemporaryHome, temporaryHome } from "../../support/temporary-home.ts";
 

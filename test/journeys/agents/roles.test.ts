@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { startModelServer, type RecordedRequest } from "../../../src/scripted-model/model-server.ts";
 import { field, listOf, textOf } from "../../../src/scripted-model/json.ts";
 import type { turnRecord } from "../../../src/protocol/json/records.ts";
-import * as schema from "../../../src/protocol/schema/role-records.ts";
+import * as schema from "../../../src/protocol/fixtures/printed-schemas.ts";
 import { homeWithFakeClis } from "../../support/fake-clis.ts";
 import { type TemporaryHome, temporaryHome, vendorEnv, wireModels } from "../../support/temporary-home.ts";
 

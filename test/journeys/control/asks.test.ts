@@ -1,6 +1,6 @@
 // Questions to a person, from the real program: asked headless, answered from another process, gone on with.
 import { describe, expect, test } from "bun:test";
-import { openAsk, result } from "../../../src/protocol/schema/records.ts";
+import { openAsk, result } from "../../../src/protocol/fixtures/printed-schemas.ts";
 import { startModelServer, type ModelServer, type ScriptSource } from "../../../src/scripted-model/model-server.ts";
 import type { ScriptCall, Script } from "../../../src/scripted-model/script.ts";
 import { temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../../support/temporary-home.ts";

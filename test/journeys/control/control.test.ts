@@ -6,7 +6,7 @@ import { startModelServer } from "../../../src/scripted-model/model-server.ts";
 import { shellScript, type Script } from "../../../src/scripted-model/script.ts";
 import { connectApi } from "../../../src/hub/api-client.ts";
 import { eventRecord } from "../../../src/protocol/json/records.ts";
-import { detachedTurn, event as eventSchema, killReport, turnInfo } from "../../../src/protocol/schema/records.ts";
+import { detachedTurn, event as eventSchema, killReport, turnInfo } from "../../../src/protocol/fixtures/printed-schemas.ts";
 import { readEvents, type PrintedEvent } from "../../support/read-events.ts";
 import { longRunModel, startLongRun } from "../../support/long-run.ts";
 import { waitForNoProcesses } from "../../support/processes.ts";

@@ -12,7 +12,7 @@ import { Fault } from "../../../src/protocol/api/error.ts";
 import type { Event } from "../../../src/protocol/tree/event.ts";
 import { defaultPolicy } from "../../../src/protocol/api/policy.ts";
 import { bareTurn } from "../../../src/protocol/api/turn-options.ts";
-import { hubStarted, hubStatus, hubStopped } from "../../../src/protocol/schema/hub-records.ts";
+import { hubStarted, hubStatus, hubStopped } from "../../../src/protocol/fixtures/printed-schemas.ts";
 import { childrenOf, waitForNoProcesses } from "../../support/processes.ts";
 import { skeinCommand, temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../../support/temporary-home.ts";
 

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 
 import { join } from "node:path";
 import { offeredTools } from "../../../src/agents/native/tools/offered-tools.ts";
 import { toolsByLevel } from "../../../src/protocol/api/policy.ts";
-import { event as eventSchema, result as resultSchema, transcriptHeader } from "../../../src/protocol/schema/records.ts";
+import { event as eventSchema, result as resultSchema, transcriptHeader } from "../../../src/protocol/fixtures/printed-schemas.ts";
 import {
   startModelServer,
   type ModelServer,

@@ -2,7 +2,7 @@
 // in bounded time, says what to do, and loses nothing that had arrived. `retry-after: 0` keeps the waits short.
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import { result as resultSchema } from "../../../src/protocol/schema/records.ts";
+import { result as resultSchema } from "../../../src/protocol/fixtures/printed-schemas.ts";
 import { startModelServer, type ModelServerOptions, type ScriptSource } from "../../../src/scripted-model/model-server.ts";
 import { shellScript, type ServerFault, type Script } from "../../../src/scripted-model/script.ts";
 import { temporaryHome, vendorEnv, wireModels } from "../../support/temporary-home.ts";

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
-import { result as resultSchema } from "../../../src/protocol/schema/records.ts";
+import { result as resultSchema } from "../../../src/protocol/fixtures/printed-schemas.ts";
 import { startModelServer, type ScriptSource } from "../../../src/scripted-model/model-server.ts";
 import { temporaryHome, vendorEnv, wireModels, type RunOptions, type TemporaryHome } from "../../support/temporary-home.ts";
 

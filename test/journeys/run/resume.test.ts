@@ -2,7 +2,7 @@
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { result, transcriptHeader } from "../../../src/protocol/schema/records.ts";
+import { result, transcriptHeader } from "../../../src/protocol/fixtures/printed-schemas.ts";
 import { readEvents, type EventReader } from "../../support/read-events.ts";
 import { startModelServer, type RecordedRequest, type ScriptSource } from "../../../src/scripted-model/model-server.ts";
 import { shellScript } from "../../../src/scripted-model/script.ts";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { z } from "zod";
 import { startModelServer } from "../../../src/scripted-model/model-server.ts";
 import { processStartTime } from "../../../src/kit/process/processes.ts";
-import * as records from "../../../src/protocol/schema/team-records.ts";
+import * as records from "../../../src/protocol/fixtures/printed-schemas.ts";
 import { waitForNoProcesses } from "../../support/processes.ts";
 import { temporaryHome, vendorEnv, type RunResult } from "../../support/temporary-home.ts";
 import { repositoryIn } from "../../support/team-journey.ts";

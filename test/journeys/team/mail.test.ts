@@ -8,7 +8,7 @@ import { startModelServer } from "../../../src/scripted-model/model-server.ts";
 import type { Script } from "../../../src/scripted-model/script.ts";
 import { openMail } from "../../../src/agents/team/mail/mail.ts";
 import { createTeamDirectory } from "../../../src/agents/team/team-paths.ts";
-import { mailList, mailMessage, mailPosted } from "../../../src/protocol/schema/team-records.ts";
+import { mailList, mailMessage, mailPosted } from "../../../src/protocol/fixtures/printed-schemas.ts";
 import type { RefusedMessage, SentMessage } from "../../../src/protocol/team/mail.ts";
 import type { Report } from "../../../src/protocol/team/team.ts";
 import { skeinCommand, temporaryHome, vendorEnv, wireModels } from "../../support/temporary-home.ts";

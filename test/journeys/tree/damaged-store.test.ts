@@ -3,7 +3,7 @@ import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { result } from "../../../src/protocol/schema/records.ts";
+import { result } from "../../../src/protocol/fixtures/printed-schemas.ts";
 import { startModelServer } from "../../../src/scripted-model/model-server.ts";
 import { shellScript } from "../../../src/scripted-model/script.ts";
 import { inOwnMounts } from "../../support/mounts.ts";

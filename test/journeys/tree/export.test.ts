@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { NewNode } from "../../../src/protocol/tree/node.ts";
-import { comparison, exportHeader, exportLine, foundNode } from "../../../src/protocol/schema/tree-records.ts";
+import { comparison, exportHeader, exportLine, foundNode } from "../../../src/protocol/fixtures/printed-schemas.ts";
 import { nodeOfLines, type TreeHeader, type TreeLine } from "../../../src/protocol/json/tree-lines.ts";
 import { openStore } from "../../../src/store/sqlite/sqlite-store.ts";
 import { startModelServer } from "../../../src/scripted-model/model-server.ts";

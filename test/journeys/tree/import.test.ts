@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { importReport } from "../../../src/protocol/schema/records.ts";
+import { importReport } from "../../../src/protocol/fixtures/printed-schemas.ts";
 import { treeHeader, treeLines } from "../../../src/protocol/json/tree-lines.ts";
 import type { Session } from "../../../src/protocol/tree/turn.ts";
 import { openStore } from "../../../src/store/sqlite/sqlite-store.ts";

@@ -6,7 +6,7 @@ import { delimiter, join } from "node:path";
 import { installPeers, peerNames, peersBin } from "../../../bench/peers.ts";
 import { startModelServer } from "../../../src/scripted-model/model-server.ts";
 import { trialCheckNames } from "../../../src/protocol/api/agents.ts";
-import { agent, agentsReport } from "../../../src/protocol/schema/agent-records.ts";
+import { agent, agentsReport } from "../../../src/protocol/fixtures/printed-schemas.ts";
 import { agentModels, takeTurn } from "../../support/agent-journey.ts";
 import { waitForNoProcesses } from "../../support/processes.ts";
 import { type TemporaryHome, temporaryHome, vendorEnv } from "../../support/temporary-home.ts";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { installPeers, peerNames } from "../../../bench/peers.ts";
 import { startModelServer } from "../../../src/scripted-model/model-server.ts";
 import { shellScript } from "../../../src/scripted-model/script.ts";
-import { pauseReport } from "../../../src/protocol/schema/records.ts";
+import { pauseReport } from "../../../src/protocol/fixtures/printed-schemas.ts";
 import { agentHome, agentModels } from "../../support/agent-journey.ts";
 import { readEvents } from "../../support/read-events.ts";
 import { waitForNoProcesses } from "../../support/processes.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { agent, agentsReport } from "../../../protocol/schema/agent-records.ts";
+import { agent, agentsReport } from "../../../protocol/fixtures/printed-schemas.ts";
 import type { AgentInfo, AgentsReport, TrialCheck, TrialCheckName } from "../../../protocol/api/agents.ts";
 import { trialCheckNames } from "../../../protocol/api/agents.ts";
 import { agents } from "./agents.ts";

@@ -3,7 +3,7 @@ import { nodeSummary } from "../../../protocol/tree/node-summary.ts";
 import { groupDigits, oneLine } from "../../../kit/text/cut-text.ts";
 import { branchStats, branchName, changeSigns } from "../../../protocol/tree/branch-stats.ts";
 import { shortId } from "../../../protocol/tree/node.ts";
-import { type BranchComparison, type BranchSide, comparisonRecord } from "../../../protocol/tree/views.ts";
+import type { BranchComparison, BranchSide } from "../../../protocol/tree/views.ts";
 import { jsonFlag } from "../../parse/args.ts";
 import type { Args, Command, CommandContext } from "../../parse/command.ts";
 import { jsonText } from "../../print/json.ts";
@@ -25,7 +25,7 @@ async function runDiff(args: Args, ctx: CommandContext): Promise<number> {
   const [a = "", b = ""] = args.positionals;
   const api = await ctx.api();
   const comparison = await api.branch.compare({ a, b, directory: ctx.cwd });
-  ctx.out.write(args.flags["json"] ? jsonText(comparisonRecord(comparison)) : comparisonText(comparison, ctx));
+  ctx.out.write(args.flags["json"] ? jsonText(comparison) : comparisonText(comparison, ctx));
   return 0;
 }
 

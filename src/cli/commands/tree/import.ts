@@ -4,7 +4,6 @@ import { printableLabel } from "../../print/session-label.ts";
 import { resolve } from "node:path";
 import { importFormats, type ImportFormat, type ImportReport } from "../../../protocol/tree/import.ts";
 import { shortId } from "../../../protocol/tree/node.ts";
-import { importRecord } from "../../../protocol/json/records.ts";
 import { jsonFlag } from "../../parse/args.ts";
 import type { Args, Command, CommandContext } from "../../parse/command.ts";
 import { jsonText } from "../../print/json.ts";
@@ -42,7 +41,7 @@ async function runImport(args: Args, ctx: CommandContext): Promise<number> {
     directory: ctx.cwd,
   });
   if (args.flags["json"]) {
-    ctx.out.write(jsonText(importRecord(report)));
+    ctx.out.write(jsonText(report));
     return 0;
   }
   ctx.out.write(reportText(report, styleOf(ctx.out)));

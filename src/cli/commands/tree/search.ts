@@ -4,7 +4,7 @@ import { printableLabel } from "../../print/session-label.ts";
 import { oneLine } from "../../../kit/text/cut-text.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import { type Node, shortId } from "../../../protocol/tree/node.ts";
-import { type FoundNode, foundNodeRecord } from "../../../protocol/tree/views.ts";
+import type { FoundNode } from "../../../protocol/tree/views.ts";
 import { jsonFlag } from "../../parse/args.ts";
 import type { Args, Command, CommandContext } from "../../parse/command.ts";
 import { jsonText } from "../../print/json.ts";
@@ -34,7 +34,7 @@ async function runSearch(args: Args, ctx: CommandContext): Promise<number> {
   const everywhere = args.flags["all-projects"] === true;
   const api = await ctx.api();
   const matches = await api.search.find({ query, project: everywhere ? null : ctx.project, limit });
-  if (args.flags["json"]) ctx.out.write(jsonText(matches.map(foundNodeRecord)));
+  if (args.flags["json"]) ctx.out.write(jsonText(matches));
   else if (matches.length === 0) ctx.err.write(`nothing found${everywhere ? "" : " in this project (--all-projects searches the rest)"}\n`);
   else ctx.out.write(matches.map((match) => matchText(match, ctx, everywhere)).join("\n"));
   return matches.length === 0 ? 1 : 0;
