@@ -101,7 +101,7 @@ test("two that resume one team at once: one goes on, the other says who has it; 
       1,
       expect.stringMatching(
         new RegExp(
-          `^skein: Session crew is in use by process ${winner.pid} since \\S+\n       skein team status crew .*skein team stop crew ends it\n$`,
+          `^skein: Session crew is in use by process ${winner.pid} since \\S+\n       skein team status crew .*skein team stop crew stops it\n$`,
         ),
       ),
     ]);
