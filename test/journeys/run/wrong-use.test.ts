@@ -32,7 +32,7 @@ function filesOf(folder: string): string[] {
 
 /** One wrong use of each flag of `run`, and what the message must say. */
 const wrong: Record<string, [string[], RegExp]> = {
-  model: [["-m", "no-such-model"], /"no-such-model" is no model name/],
+  model: [["-m", "no-such-model"], /"no-such-model" is not a model name/],
   agent: [["-a", "nobody"], /no agent or model "nobody"/],
   "agent-arg": [["-a", "claude", "--agent-arg=--permission-mode=plan"], /skein sets --permission-mode of claude itself/],
   role: [["--role", "enginer"], /no role "enginer"[\s\S]*did you mean engineer\?/],
@@ -357,7 +357,7 @@ describe("without a key", () => {
     using skein = temporaryHome();
     const ran = await skein.run(["run", "x"]);
     expect(ran).toMatchObject({ code: 4, out: "" });
-    for (const words of ["no model can be asked", "export ANTHROPIC_API_KEY=", "https://", "ollama serve", "skein demo"])
+    for (const words of ["no model can be used", "export ANTHROPIC_API_KEY=", "https://", "ollama serve", "skein demo"])
       expect(ran.err).toContain(words);
     expect(Math.max(...ran.err.split("\n").map((line) => line.length))).toBeLessThanOrEqual(80);
     expect(existsSync(skein.env["SKEIN_HOME"] as string)).toBe(false);
