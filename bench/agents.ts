@@ -1,6 +1,6 @@
-// What skein adds to another agent's command line: each CLI by itself, in namespaces alone, and through `skein run -a`,
-// behind walls and through the gateway, in turns, on one scripted model server. Writes the table of AGENTS.md and leaves
-// what is said below it; `-- --quick` makes one round, `-- codex pi` takes those alone, and then nothing is written.
+// Measures the overhead of skein on another agent's CLI: the CLI alone, in namespaces, and through `skein run -a` with
+// sandbox and gateway, interleaved, on one scripted model server. Writes the table of AGENTS.md and keeps the text below
+// it. `-- --quick` runs one round, `-- codex pi` only those agents; both write nothing.
 import { rm } from "node:fs/promises";
 import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
@@ -25,80 +25,80 @@ const models: Record<string, string> = {
 
 const isQuick = process.argv.includes("--quick");
 const rounds = isQuick ? 1 : 5;
-const named = process.argv.slice(2).filter((word) => !word.startsWith("-"));
+const requested = process.argv.slice(2).filter((word) => !word.startsWith("-"));
 const few = sums(2);
 const many = sums(12);
 
-/** A tree's configuration directory is as warm as a home that was used before; nothing of the earlier turns is sent. */
+/** Reuses a tree, so that its configuration directory is warm. --fresh sends nothing of the earlier turns. */
 const warm = ["--session", "bench", "--fresh"];
 
 type Round = { few: Figures; callMs: number; memory: Figures };
 
 const file = join(import.meta.dir, "AGENTS.md");
-const accountHead = "## What it comes to";
+const conclusionsHead = "## Conclusions";
 
 await installPeers(peerNames);
 const skein = await buildSkein();
 const path = `${peersBin}:${process.env["PATH"]}`;
-const machine = await probeSandbox({ selfCommand: skein.command("").slice(0, 1), path });
+const support = await probeSandbox({ selfCommand: skein.command("").slice(0, 1), path });
 adoptOrphans();
 const server = await startRemoteModelServer(shellScript([]));
 const rows: string[] = [];
 try {
-  for (const adapter of await loadAdapters()) if (named.length === 0 || named.includes(adapter.name)) rows.push(await compare(adapter));
+  for (const adapter of await loadAdapters())
+    if (requested.length === 0 || requested.includes(adapter.name)) rows.push(await compare(adapter));
 } finally {
   await server.stop();
 }
-const report = text(rows, await bareRuntime());
+const report = text(rows, await versionMs());
 console.log(report);
-if (!isQuick && named.length === 0) await Bun.write(file, report + (await account()));
+if (!isQuick && requested.length === 0) await Bun.write(file, report + (await savedConclusions()));
 process.exit(0);
 
 async function compare(adapter: Adapter): Promise<string> {
-  const seats = {
+  const sites = {
     alone: await openBenchSite(alone(adapter), server.url),
-    apart: await openBenchSite(apart(adapter), server.url),
-    through: await openBenchSite(through(adapter), server.url),
+    namespaced: await openBenchSite(namespaced(adapter), server.url),
+    throughSkein: await openBenchSite(throughSkein(adapter), server.url),
   };
-  for (const seat of Object.values(seats)) await measure(server, seat, few, "time");
-  const [bare, ours, apartMs]: [Round[], Round[], number[]] = [[], [], []];
+  for (const site of Object.values(sites)) await measure(server, site, few, "time");
+  const [bare, ours, namespacedMs]: [Round[], Round[], number[]] = [[], [], []];
   for (let round = 0; round < rounds; round += 1) {
-    bare.push(await once(seats.alone));
-    apartMs.push((await measure(server, seats.apart, few, "time")).firstRequestMs);
-    ours.push(await once(seats.through));
+    bare.push(await measureRound(sites.alone));
+    namespacedMs.push((await measure(server, sites.namespaced, few, "time")).firstRequestMs);
+    ours.push(await measureRound(sites.throughSkein));
     console.error(`${adapter.name}: round ${round + 1} of ${rounds}`);
   }
-  for (const seat of Object.values(seats)) await rm(seat.cwd, { recursive: true, force: true });
-  const row = rowOf(adapter.name, bare, median(apartMs), ours);
+  for (const site of Object.values(sites)) await rm(site.cwd, { recursive: true, force: true });
+  const row = rowOf(adapter.name, bare, median(namespacedMs), ours);
   console.error(row);
   return row;
 }
 
-async function once(seat: BenchSite): Promise<Round> {
+async function measureRound(site: BenchSite): Promise<Round> {
   return {
-    few: await measure(server, seat, few, "time"),
-    callMs: await perCall(seat),
-    memory: await measure(server, seat, few, "memory"),
+    few: await measure(server, site, few, "time"),
+    callMs: await medianCallMs(site),
+    memory: await measure(server, site, few, "memory"),
   };
 }
 
-/** From request to request, as the server sees it: the median of one run of many calls. */
-async function perCall(seat: BenchSite): Promise<number> {
-  await measure(server, seat, many, "time");
+/** Median time from request to request at the server, in one run of many calls. */
+async function medianCallMs(site: BenchSite): Promise<number> {
+  await measure(server, site, many, "time");
   const times = (await server.requests()).filter(({ number }) => number > 0).map(({ at }) => at);
-  return median(times.slice(1).map((at, index) => at - times[index]!));
+  return median(times.slice(1).map((time, index) => time - times[index]!));
 }
 
-/** In the namespaces that skein would put it into, and behind no walls: what the kernel and two small programs cost. */
-function apart(adapter: Adapter): Contender {
+/** In the namespaces that skein uses, without the other sandbox rules: the cost of the kernel and two small programs. */
+function namespaced(adapter: Adapter): Contender {
   const contender = alone(adapter, "apart");
-  const command = (task: string) =>
-    sandboxCommand({ command: contender.command(task), cwd: "/", rules: null, support: machine, selfCommand: [] });
+  const command = (task: string) => sandboxCommand({ command: contender.command(task), cwd: "/", rules: null, support, selfCommand: [] });
   return { ...contender, command };
 }
 
-/** From start to end of our program when it only says its version: the least that anything on our runtime takes. */
-async function bareRuntime(): Promise<number> {
+/** Time of `skein --version`: the minimum for any program on this runtime. */
+async function versionMs(): Promise<number> {
   const times: number[] = [];
   for (let run = 0; run < 11; run += 1) {
     const startedAt = performance.now();
@@ -108,15 +108,15 @@ async function bareRuntime(): Promise<number> {
   return median(times);
 }
 
-/** Written by hand, from the table. */
-async function account(): Promise<string> {
-  const kept = (await Bun.file(file).text()).split(accountHead)[1];
-  return kept === undefined ? "" : `\n${accountHead}${kept}`;
+/** The conclusions are written by hand, from the table. */
+async function savedConclusions(): Promise<string> {
+  const saved = (await Bun.file(file).text()).split(conclusionsHead)[1];
+  return saved === undefined ? "" : `\n${conclusionsHead}${saved}`;
 }
 
-/** As its adapter would start it, asking the server itself. */
-function alone(adapter: Adapter, how = "alone"): Contender {
-  const name = `${adapter.name}-${how}`;
+/** Started as by its adapter, with requests to the server itself. */
+function alone(adapter: Adapter, variant = "alone"): Contender {
+  const name = `${adapter.name}-${variant}`;
   const home = join(peersDir, "homes", name);
   const launch = (url: string, prompt: string): CliLaunch => ({
     prompt,
@@ -146,7 +146,7 @@ function inConfig(files: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(files).map(([path, body]) => [`config/${path}`, body]));
 }
 
-function through(adapter: Adapter): Contender {
+function throughSkein(adapter: Adapter): Contender {
   const command = (task: string) => [
     ...skein.command(task).slice(0, 3),
     "-a",
@@ -168,7 +168,7 @@ function through(adapter: Adapter): Contender {
   return { name: `${adapter.name}-through-skein`, version: skein.version, files: () => ({}), env, command };
 }
 
-function rowOf(name: string, bare: Round[], apartMs: number, ours: Round[]): string {
+function rowOf(name: string, bare: Round[], namespacedMs: number, ours: Round[]): string {
   const columns: ((round: Round) => number)[] = [
     (round) => round.few.firstRequestMs,
     (round) => round.callMs,
@@ -181,16 +181,16 @@ function rowOf(name: string, bare: Round[], apartMs: number, ours: Round[]): str
     const digits = a < 100 ? 1 : 0;
     return `${a.toFixed(digits)} → ${b.toFixed(digits)} (${b >= a ? "+" : ""}${((b / a - 1) * 100).toFixed(0)} %)`;
   });
-  return `| ${name} | ${cells[0]} | ${apartMs.toFixed(0)} | ${cells.slice(1).join(" | ")} |`;
+  return `| ${name} | ${cells[0]} | ${namespacedMs.toFixed(0)} | ${cells.slice(1).join(" | ")} |`;
 }
 
 function megabytes(bytes = Number.NaN): number {
   return bytes / 2 ** 20;
 }
 
-/** Gemini CLI refuses substitutions, so that the commands of the other bench would not run. */
+/** Gemini CLI refuses command substitutions, so the commands of the other bench would not run. */
 function sums(count: number): Scenario {
-  const commands = Array.from({ length: count }, (_, at) => `expr 52000 + ${at}`);
+  const commands = Array.from({ length: count }, (_, index) => `expr 52000 + ${index}`);
   return { name: `${count} calls`, commands, proof: [`${52000 + count - 1}`] };
 }
 
@@ -198,14 +198,14 @@ function median(values: number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
 }
 
-function text(table: string[], leastMs: number): string {
+function text(table: string[], versionTime: number): string {
   const load = loadavg().map((value) => value.toFixed(1));
-  return `# What skein adds to other agents
+  return `# Overhead of skein on other agents
 
-${new Date().toISOString().slice(0, 10)}, \`npm run bench:agents\`; medians of ${rounds}, each CLI alone and through skein in turns, warm homes on both sides (a new tree's is cold), walls on, \
-requests through the gateway, ${cpus().length} cores, load ${load.join(" ")} at the end. Alone: as the adapter starts it, asking the scripted server itself. \
-Memory is of the whole tree, skein's own processes included. In namespaces: alone, behind the same \`setpriv\` and \`unshare\` and nothing else of ours. \
-Per tool call: from request to request in a run of ${many.commands.length}. \`skein --version\`: ${leastMs.toFixed(0)} ms.
+${new Date().toISOString().slice(0, 10)}, \`npm run bench:agents\`; medians of ${rounds}, each CLI alone and through skein in turns, warm homes on both sides (the home of a new tree is cold), sandbox on, \
+requests through the gateway, ${cpus().length} cores, load ${load.join(" ")} at the end. Alone: started as by the adapter, with requests to the scripted server itself. \
+Memory is that of the whole process tree, including skein's processes. In namespaces: alone, behind the same \`setpriv\` and \`unshare\` and nothing else of skein. \
+Per tool call: from request to request in a run of ${many.commands.length}. \`skein --version\`: ${versionTime.toFixed(0)} ms.
 
 | agent | start → first request, ms | in namespaces, ms | per tool call, ms | run of ${few.commands.length} calls, ms | peak RSS, MB | peak PSS, MB |
 |---|---|---|---|---|---|---|

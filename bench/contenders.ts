@@ -1,4 +1,4 @@
-// Who is measured, and how each one is pointed at the scripted model server. No measuring here.
+// The programs to measure, and their configuration for the scripted model server. Measures nothing.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import ownPackage from "../package.json";
@@ -11,7 +11,7 @@ export type Contender = {
   files: (url: string) => Record<string, string>;
   env: (url: string, home: string) => Record<string, string>;
   command: (task: string) => string[];
-  /** What it reads before the end of its input; nothing without. */
+  /** Text for its stdin; without it stdin is empty. */
   stdin?: (task: string) => string | null;
 };
 
@@ -25,7 +25,7 @@ export const pi: Contender = {
   command: (task) => [peerPrograms.node, peerPrograms.pi, "-p", "--mode", "json", "--model", "lab/claude-sonnet-4-5", task],
 };
 
-/** The native executable itself, without the Node launcher that npm puts before it. */
+/** The native executable, without the Node launcher of its npm package. */
 export const codex: Contender = {
   name: "codex",
   version: versionOf(peerPackages.codex),
@@ -42,7 +42,7 @@ export const skein: Contender = {
   command: (task) => [join(root, "dist/skein"), "run", task, "-m", "anthropic/claude-sonnet-4-5", "--output-format", "json"],
 };
 
-/** Builds the executable when it is missing or older than a source file. */
+/** Builds the executable if it is missing or older than a source file. */
 export async function buildSkein(): Promise<Contender> {
   if (!(await isBuilt())) await run([process.execPath, "run", "tools/build.ts"], root);
   return skein;
@@ -60,8 +60,8 @@ async function run(command: string[], cwd: string): Promise<void> {
   if ((await child.exited) !== 0) throw new Error(`failed: ${command.join(" ")}`);
 }
 
-function versionOf(wanted: string): string {
-  return wanted.slice(wanted.lastIndexOf("@") + 1);
+function versionOf(spec: string): string {
+  return spec.slice(spec.lastIndexOf("@") + 1);
 }
 
 function piModels(url: string): object {

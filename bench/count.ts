@@ -1,5 +1,5 @@
-// What counting a project's tokens costs, and how long the process that asks for it is held up meanwhile. Writes
-// COUNT.md; `-- --quick` does not.
+// Measures counting a project's tokens, and how long it blocks the event loop of the caller. Writes COUNT.md;
+// `-- --quick` does not.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,11 +19,11 @@ for (const [files, lines] of [
   [100_000, 3],
 ] as const)
   rows.push(await measure(files, lines));
-const report = `# What counting tokens costs
+const report = `# Cost of counting tokens
 
 ${new Date().toISOString().slice(0, 10)}, \`npm run bench:count\`; Bun ${Bun.version} from source, ${cpus().length} cores, load ${loadavg()[0]?.toFixed(1)} at the end. Files of 20 lines, and of 3 lines where there are 100,000, in a git repository; the best of ${rounds}.
 
-| files | tokens | list, ms | count, ms | event loop held at most, ms |
+| files | tokens | list, ms | count, ms | event loop blocked at most, ms |
 |---:|---:|---:|---:|---:|
 ${rows.join("\n")}
 `;
@@ -31,32 +31,32 @@ console.log(report);
 if (!process.argv.includes("--quick")) await Bun.write(join(import.meta.dir, "COUNT.md"), report);
 
 async function measure(files: number, lines: number): Promise<string> {
-  const project = makeProject(files, lines);
-  const best = { list: Infinity, count: Infinity, held: Infinity };
+  const project = createProject(files, lines);
+  const best = { list: Infinity, count: Infinity, blocked: Infinity };
   let tokens = 0;
   for (let n = 0; n < rounds; n++) {
     const stall = watchEventLoop();
-    const began = performance.now();
+    const startedAt = performance.now();
     const all = await listFiles({ items: ["."], directory: project, project, path });
-    const listed = performance.now();
-    const counted = await countFiles({ command, project, files: all, top: 10, limitMs: 600_000 });
-    best.count = Math.min(best.count, performance.now() - listed);
-    best.list = Math.min(best.list, listed - began);
-    best.held = Math.min(best.held, stall.stop());
-    if (counted.totalFiles !== files) throw new Error(`${counted.totalFiles} files were counted instead of ${files}`);
-    tokens = counted.totalTokens;
+    const listedAt = performance.now();
+    const result = await countFiles({ command, project, files: all, top: 10, limitMs: 600_000 });
+    best.count = Math.min(best.count, performance.now() - listedAt);
+    best.list = Math.min(best.list, listedAt - startedAt);
+    best.blocked = Math.min(best.blocked, stall.stop());
+    if (result.totalFiles !== files) throw new Error(`${result.totalFiles} files were counted instead of ${files}`);
+    tokens = result.totalTokens;
   }
   const cells = [files, tokens].map((count) => count.toLocaleString("en-US"));
-  return `| ${[...cells, ...[best.list, best.count, best.held].map((ms) => ms.toFixed(0))].join(" | ")} |`;
+  return `| ${[...cells, ...[best.list, best.count, best.blocked].map((ms) => ms.toFixed(0))].join(" | ")} |`;
 }
 
-function makeProject(files: number, lines: number): string {
+function createProject(files: number, lines: number): string {
   const project = join(root, `p${files}`);
   for (let n = 0; n < files; n++) {
     const directory = join(project, `d${n % 25}`, `s${n % 500}`);
     if (n < 500) mkdirSync(directory, { recursive: true });
-    const line = (at: number) => `export const value${n}_${at} = compute(${n * 7919}, "a line about value ${at}");\n`;
-    writeFileSync(join(directory, `f${n}.ts`), Array.from({ length: lines }, (_, at) => line(at)).join(""));
+    const line = (index: number) => `export const value${n}_${index} = compute(${n * 7919}, "a line about value ${index}");\n`;
+    writeFileSync(join(directory, `f${n}.ts`), Array.from({ length: lines }, (_, index) => line(index)).join(""));
   }
   Bun.spawnSync(["git", "init", "-q"], { cwd: project });
   return project;

@@ -1,5 +1,5 @@
-// Many watchers of one run in a process of their own, some of whom never read. Says when all are there, then, when the
-// run has ended, how many lasting events each of the readers was told.
+// Many watchers of one run in one process; some of them never read. Prints "ready" when all are connected, and after
+// the run the number of durable events that each reader got.
 import { connect } from "node:net";
 import { connectApi } from "../src/hub/api-client.ts";
 import { createApp } from "../src/app/create-app.ts";
@@ -9,35 +9,35 @@ import { version } from "../src/version.ts";
 
 const [socket = "", session = "", readers = "0", stalled = "0"] = process.argv.slice(2);
 const cwd = process.cwd();
-const estate = createProcessContext({
+const processContext = createProcessContext({
   enclosingSession: () => null,
   startedAt: Date.now(),
   address: () => null,
   connect: (address) => connectApi({ socket: address }, { client: "bench" }),
 });
-const wish = { ephemeral: false, trust: null, lenient: false, selfCommand: [], warn: console.error };
-const api = createApp({ env: process.env, cwd, startedIn: cwd, version, processContext: estate, ...wish });
+const options = { ephemeral: false, trust: null, lenient: false, selfCommand: [], warn: console.error };
+const api = createApp({ env: process.env, cwd, startedIn: cwd, version, processContext, ...options });
 
-for (let at = 0; at < Number(stalled); at++) await stall();
+for (let index = 0; index < Number(stalled); index++) await stall();
 const counts = await Promise.all(Array.from({ length: Number(readers) }, watcher));
 console.log("ready");
-console.log(JSON.stringify(await Promise.all(counts.map((count) => count.told))));
+console.log(JSON.stringify(await Promise.all(counts.map((count) => count.durableEvents))));
 process.exit(0);
 
-/** Resolves once the first event is there. */
-async function watcher(): Promise<{ told: Promise<number> }> {
+/** Resolves when the first event has arrived. */
+async function watcher(): Promise<{ durableEvents: Promise<number> }> {
   const events = api.turn.watch({ session, afterSeq: 0, until: "idle" })[Symbol.asyncIterator]();
   const first = await events.next();
   if (first.done === true) throw new Error("there was nothing to watch");
-  const rest = async (): Promise<number> => {
-    let lasting = 1;
-    for (let event = await events.next(); event.done !== true; event = await events.next()) if (!("n" in event.value)) lasting += 1;
-    return lasting;
+  const countRest = async (): Promise<number> => {
+    let count = 1;
+    for (let event = await events.next(); event.done !== true; event = await events.next()) if (!("n" in event.value)) count += 1;
+    return count;
   };
-  return { told: rest() };
+  return { durableEvents: countRest() };
 }
 
-/** Asks to be told everything and reads nothing of it, not even in the kernel's name. */
+/** Subscribes to every event and never reads from the socket. */
 function stall(): Promise<void> {
   const frames = [
     { jsonrpc: "2.0", id: 1, method: "hub.hello", params: { protocol: protocolVersion, client: "bench" } },

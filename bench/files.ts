@@ -1,5 +1,5 @@
-// What the record of a project's files costs: the first snapshot, one of an unchanged project (what a turn waits for at
-// its end when nothing changed), and one after a change. Writes FILES.md; `-- --quick` does not.
+// Measures file snapshots: the first, one of an unchanged project (for which a turn without changes waits at its end),
+// and one after a change. Writes FILES.md; `-- --quick` does not.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,11 +11,11 @@ process.on("exit", () => rmSync(root, { recursive: true, force: true }));
 
 const rows: string[] = [];
 for (const files of [100, 5_000, 50_000]) rows.push(await measure(files));
-const report = `# What the record of files costs
+const report = `# Cost of file snapshots
 
-${new Date().toISOString().slice(0, 10)}, \`npm run bench:files\`; Bun ${Bun.version}, ${Bun.spawnSync(["git", "--version"]).stdout.toString().trim()}, ${cpus().length} cores, load ${loadavg()[0]?.toFixed(1)} at the end. Files of about 600 bytes in 500 directories; medians of ${rounds}, the first snapshot once. The first and every other snapshot before a turn are taken while the model's first answer is awaited; a turn that ran tools waits for the one after it.
+${new Date().toISOString().slice(0, 10)}, \`npm run bench:files\`; Bun ${Bun.version}, ${Bun.spawnSync(["git", "--version"]).stdout.toString().trim()}, ${cpus().length} cores, load ${loadavg()[0]?.toFixed(1)} at the end. Files of about 600 bytes in 500 directories; medians of ${rounds}, the first snapshot once. Snapshots before a turn are taken while the model answers for the first time. A turn that ran tools waits for the snapshot after it.
 
-| files | first, ms | event loop held at most, ms | unchanged, ms | one file changed, ms |
+| files | first, ms | event loop blocked at most, ms | unchanged, ms | one file changed, ms |
 |---:|---:|---:|---:|---:|
 ${rows.join("\n")}
 `;
@@ -23,8 +23,8 @@ console.log(report);
 if (!process.argv.includes("--quick")) await Bun.write(join(import.meta.dir, "FILES.md"), report);
 
 async function measure(files: number): Promise<string> {
-  const project = makeProject(files);
-  await Bun.sleep(1100); // a file as young as its record is read again
+  const project = createProject(files);
+  await Bun.sleep(1100); // git reads a file again if it is as new as the index
   const snapshots = createSnapshots({
     root: join(root, "data"),
     path: process.env["PATH"] ?? "",
@@ -34,7 +34,7 @@ async function measure(files: number): Promise<string> {
   });
   const stall = watchEventLoop();
   const first = await timed(() => snapshots.take(project));
-  const held = stall.stop();
+  const blockedMs = stall.stop();
   const unchanged: number[] = [];
   const changed: number[] = [];
   for (let n = 0; n < rounds; n++) {
@@ -42,11 +42,11 @@ async function measure(files: number): Promise<string> {
     writeFileSync(join(project, "d1", "s1", "f1.ts"), `changed ${n}\n`);
     changed.push(await timed(() => snapshots.take(project)));
   }
-  const cells = [first, held, median(unchanged), median(changed)].map((ms) => ms.toFixed(ms < 10 ? 1 : 0));
+  const cells = [first, blockedMs, median(unchanged), median(changed)].map((ms) => ms.toFixed(ms < 10 ? 1 : 0));
   return `| ${files.toLocaleString("en-US")} | ${cells.join(" | ")} |`;
 }
 
-function makeProject(files: number): string {
+function createProject(files: number): string {
   const project = join(root, `p${files}`);
   for (let n = 0; n < files; n++) {
     const directory = join(project, `d${n % 25}`, `s${n % 500}`);

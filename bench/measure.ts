@@ -1,5 +1,5 @@
-// One run of one contender on the scripted model server: how long, how much memory, how much CPU, what it sent.
-// A run that did not do the work is an error, never a figure.
+// Measures one run of one contender on the scripted model server: time, memory, CPU and requests.
+// Throws for a run that did not do its work, so that it is never a figure.
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -15,7 +15,7 @@ import { watchTree, type Peak } from "./tree.ts";
 export type Scenario = {
   name: string;
   commands: string[];
-  /** One of these must be in the last request: the commands really ran. */
+  /** One of these texts must be in the last request, as proof that the commands ran. */
   proof: string[];
 };
 
@@ -34,7 +34,7 @@ const limitMs = 60_000;
 const task = "Run the commands.";
 
 export function callsScenario(count: number): Scenario {
-  // The output is not in the command, so that only a command that ran can put it into a request.
+  // The output differs from the command, so that only an executed command can put it into a request.
   const commands = Array.from({ length: count }, (_, index) => `echo out-$((1000 + ${index}))`);
   return { name: `${count} calls`, commands, proof: [`out-${1000 + count - 1}`] };
 }
@@ -42,7 +42,7 @@ export function callsScenario(count: number): Scenario {
 /** 625,000 lines of 8 bytes. */
 export const bigScenario: Scenario = { name: "5 MB", commands: ["seq 1000001 1625000"], proof: ["1000002", "1624999"] };
 
-/** An empty home that stays for all runs, outside the temp directory, and an empty git repository to work in. */
+/** An empty home for all runs, outside of the temp directory, and an empty git repository as project. */
 export async function openBenchSite(contender: Contender, url: string): Promise<BenchSite> {
   const home = join(peersDir, "homes", contender.name);
   await rm(home, { recursive: true, force: true });
@@ -56,17 +56,17 @@ export async function openBenchSite(contender: Contender, url: string): Promise<
   return { contender, home, cwd };
 }
 
-/** Memory is sampled in runs of its own: sampling takes time from what it watches. */
-export async function measure(server: RemoteModelServer, seat: BenchSite, scenario: Scenario, watch: "time" | "memory"): Promise<Figures> {
+/** Memory is sampled in separate runs, because sampling slows the run down. */
+export async function measure(server: RemoteModelServer, site: BenchSite, scenario: Scenario, watch: "time" | "memory"): Promise<Figures> {
   await server.setScript(shellScript(scenario.commands));
   await server.clear();
   const marker = `BENCH_RUN=${crypto.randomUUID()}`;
-  const log = join(seat.home, "stdout.log");
-  const env = { ...cleanEnv(seat.home), ...seat.contender.env(server.url, seat.home), BENCH_RUN: marker.slice("BENCH_RUN=".length) };
+  const log = join(site.home, "stdout.log");
+  const env = { ...cleanEnv(site.home), ...site.contender.env(server.url, site.home), BENCH_RUN: marker.slice("BENCH_RUN=".length) };
   const startedAt = performance.timeOrigin + performance.now();
-  const input = seat.contender.stdin?.(task) ?? null;
-  const child = Bun.spawn(seat.contender.command(task), {
-    cwd: seat.cwd,
+  const input = site.contender.stdin?.(task) ?? null;
+  const child = Bun.spawn(site.contender.command(task), {
+    cwd: site.cwd,
     env,
     stdin: input === null ? "ignore" : new Blob([input]),
     stdout: Bun.file(log),
@@ -81,7 +81,7 @@ export async function measure(server: RemoteModelServer, seat: BenchSite, scenar
   const orphans = await endOrphans(marker, [server.pid]);
   const requests = (await server.requests()).filter((request) => request.number > 0);
   const problem = findProblem(scenario, exitCode, requests);
-  if (problem !== null) throw new Error(`${seat.contender.name}, ${scenario.name}: ${problem}; see ${log}`);
+  if (problem !== null) throw new Error(`${site.contender.name}, ${scenario.name}: ${problem}; see ${log}`);
   const cpuMs = Number(child.resourceUsage()?.cpuTime.total ?? 0n) / 1000 + orphans.cpuMs;
   const [first, last] = [requests[0]!, requests.at(-1)!];
   const growthBytes = (Buffer.byteLength(last.text) - Buffer.byteLength(first.text)) / scenario.commands.length;
@@ -101,9 +101,9 @@ function cleanEnv(home: string): Record<string, string> {
 }
 
 function findProblem(scenario: Scenario, exitCode: number, requests: RecordedRequest[]): string | null {
-  const wanted = scenario.commands.length + 1;
+  const expected = scenario.commands.length + 1;
   if (exitCode !== 0) return `exit code ${exitCode} after ${requests.length} requests`;
-  if (requests.length !== wanted) return `${requests.length} requests instead of ${wanted}`;
+  if (requests.length !== expected) return `${requests.length} requests instead of ${expected}`;
   const last = requests.at(-1)?.text ?? "";
   return scenario.proof.some((text) => last.includes(text)) ? null : "the output of the command is not in the last request";
 }

@@ -1,29 +1,29 @@
-// Processes that a measured run leaves behind: taken over by this process, ended, reaped, and their CPU time counted.
-// Linux only; without this a tool that does not wait for its children would look cheaper than it is.
+// Adopts, ends and reaps processes that a measured run leaves, and counts their CPU time. Linux only.
+// Without this a program that does not wait for its children would look cheaper than it is.
 import { dlopen, FFIType, ptr } from "bun:ffi";
-import { childrenOf, isZombie, processesMarked } from "./tree.ts";
+import { childrenOf, isZombie, processesWithEnv } from "./tree.ts";
 
 const setChildSubreaper = 36;
 
 type Libc = ReturnType<typeof openLibc>;
 let libc: Libc | null = null;
 
-/** From now on orphans of our children become our children. */
+/** Makes orphans of our children our children. */
 export function adoptOrphans(): void {
   libc = openLibc();
   libc.symbols.prctl(setChildSubreaper, 1, 0, 0, 0);
 }
 
-/** Ends what carries the marker and reaps every child that is not ours by intent; returns their CPU time in ms. */
-export async function endOrphans(marker: string, ours: number[]): Promise<{ cpuMs: number; killed: number }> {
+/** Kills processes with the marker and reaps every child except `keep`. Returns their CPU time in ms. */
+export async function endOrphans(marker: string, keep: number[]): Promise<{ cpuMs: number; killed: number }> {
   let cpuMs = 0;
   let killed = 0;
   for (let round = 0; round < 40; round += 1) {
-    const children = childrenOf(process.pid).filter((pid) => !ours.includes(pid));
-    const marked = processesMarked(marker);
+    const children = childrenOf(process.pid).filter((pid) => !keep.includes(pid));
+    const marked = processesWithEnv(marker);
     if (children.length === 0 && marked.length === 0) break;
     cpuMs += children.filter(isZombie).reduce((sum, pid) => sum + reap(pid), 0);
-    // They get 100 ms to end by themselves.
+    // They have 100 ms to exit by themselves.
     if (round >= 10) for (const pid of marked) killed += kill(pid);
     await Bun.sleep(10);
   }

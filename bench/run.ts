@@ -1,5 +1,5 @@
-// `npm run bench`: installs the peers, runs everyone in turn on one scripted model server, prints one table and
-// writes it to RESULTS.md. `-- --quick` makes one round and writes nothing, `-- --runs N` makes N, `-- --peers` leaves skein out.
+// `npm run bench`: installs the peers, runs all programs interleaved on one scripted model server, prints one table and
+// writes RESULTS.md. `-- --quick` runs one round and writes nothing, `-- --runs N` runs N, `-- --peers` omits skein.
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { cpus, loadavg, totalmem } from "node:os";
@@ -24,20 +24,20 @@ async function main(args: string[]): Promise<void> {
   const startedAt = Date.now();
   adoptOrphans();
   const server = await startRemoteModelServer(shellScript([]));
-  const seats: BenchSite[] = [];
+  const sites: BenchSite[] = [];
   try {
-    for (const contender of contenders) seats.push(await openBenchSite(contender, server.url));
-    const results = await measureAll(server, seats, rounds, startedAt + deadlineMs);
-    const report = describeRun(seats, results, args) + renderTables(results);
+    for (const contender of contenders) sites.push(await openBenchSite(contender, server.url));
+    const results = await measureAll(server, sites, rounds, startedAt + deadlineMs);
+    const report = describeRun(sites, results, args) + renderTables(results);
     console.log(report);
     if (!isQuick) await Bun.write(join(import.meta.dir, "RESULTS.md"), report);
   } finally {
     await server.stop();
-    for (const seat of seats) await rm(seat.cwd, { recursive: true, force: true });
+    for (const site of sites) await rm(site.cwd, { recursive: true, force: true });
   }
 }
 
-/** Two benches at once would spoil each other's figures and homes. */
+/** Two benches at once would disturb each other's figures and homes. */
 function takeLock(): Disposable {
   const file = join(peersDir, "lock");
   mkdirSync(peersDir, { recursive: true });
@@ -47,23 +47,23 @@ function takeLock(): Disposable {
   return { [Symbol.dispose]: () => rmSync(file, { force: true }) };
 }
 
-/** Interleaved: every contender once, then every contender again. The first pass only warms the homes. */
-async function measureAll(server: RemoteModelServer, seats: BenchSite[], rounds: number, deadline: number): Promise<Map<string, Round[]>> {
-  const results = new Map<string, Round[]>(seats.map((seat) => [seat.contender.name, []]));
-  for (const seat of seats) await measure(server, seat, callsScenario(2), "time");
+/** Interleaved: each contender once per round. The first pass only warms the homes. */
+async function measureAll(server: RemoteModelServer, sites: BenchSite[], rounds: number, deadline: number): Promise<Map<string, Round[]>> {
+  const results = new Map<string, Round[]>(sites.map((site) => [site.contender.name, []]));
+  for (const site of sites) await measure(server, site, callsScenario(2), "time");
   for (let round = 1; round <= rounds; round += 1) {
     if (Date.now() > deadline) {
       console.error(`out of time after ${round - 1} rounds`);
       break;
     }
     console.error(`round ${round} of ${rounds}`);
-    for (const [name, result] of await measureRound(server, seats)) results.get(name)?.push(result);
+    for (const [name, result] of await measureRound(server, sites)) results.get(name)?.push(result);
   }
   return results;
 }
 
-async function measureRound(server: RemoteModelServer, seats: BenchSite[]): Promise<Map<string, Round>> {
-  const parts = new Map<string, Partial<Round>>(seats.map((seat) => [seat.contender.name, {}]));
+async function measureRound(server: RemoteModelServer, sites: BenchSite[]): Promise<Map<string, Round>> {
+  const parts = new Map<string, Partial<Round>>(sites.map((site) => [site.contender.name, {}]));
   const plan = [
     ["calls20", callsScenario(20), "time"],
     ["calls100", callsScenario(100), "time"],
@@ -72,23 +72,23 @@ async function measureRound(server: RemoteModelServer, seats: BenchSite[]): Prom
     ["memoryBig", bigScenario, "memory"],
   ] as const;
   for (const [key, scenario, watch] of plan) {
-    for (const seat of seats) parts.get(seat.contender.name)![key] = await measureTwice(() => measure(server, seat, scenario, watch));
+    for (const site of sites) parts.get(site.contender.name)![key] = await measureTwice(() => measure(server, site, scenario, watch));
   }
   return parts as Map<string, Round>;
 }
 
-/** A run that failed is made once more, visibly; a second failure ends the bench. */
+/** A failed run is reported and repeated once. A second failure ends the bench. */
 async function measureTwice<T>(run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {
-    console.error(`${error instanceof Error ? error.message : String(error)}; once more`);
+    console.error(`${error instanceof Error ? error.message : String(error)}; trying once more`);
     return run();
   }
 }
 
-function describeRun(seats: BenchSite[], results: Map<string, Round[]>, args: string[]): string {
-  const versions = seats.map(({ contender }) => `${contender.name} ${contender.version}`).join(", ");
+function describeRun(sites: BenchSite[], results: Map<string, Round[]>, args: string[]): string {
+  const versions = sites.map(({ contender }) => `${contender.name} ${contender.version}`).join(", ");
   const count = Math.min(...[...results.values()].map((rounds) => rounds.length));
   const tokens = [...results].map(([name, rounds]) => {
     const { system, tools, messages } = rounds[0]!.calls20.tokens;
@@ -102,7 +102,7 @@ ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GB, load ${load.join
 one scripted model server over HTTP in its own process, its answers included in every time.
 
 - First request: from before the process is started to its arrival at the server. Overhead per call: (100 calls − 20 calls) / 80, the command (\`echo\`) included.
-- Memory: sum over the process tree without children between fork and exec, RSS every 5 ms, PSS every 20 ms, in runs of their own. CPU: user and system time of the tree, orphans included.
+- Memory: sum over the process tree without children between fork and exec, RSS every 5 ms, PSS every 20 ms, in separate runs. CPU: user and system time of the tree, orphans included.
 - Tokens: o200k_base over the JSON of system + tools + messages: ${tokens.join("; ")}. Growth: bytes of the request body per call over 100 calls.
 - 5 MB: one command that prints 625,000 lines of 8 bytes.
 

@@ -1,5 +1,5 @@
-// What the walls cost: the first tool call and each further one, behind walls and without any, taken in turns in one
-// run; at the executor, and as a model's server sees the whole program. Writes SANDBOX.md; `-- --quick` does not.
+// Measures the cost of the sandbox: the first and each further tool call, with and without it, interleaved in one run,
+// at the executor and for the whole program. Writes SANDBOX.md; `-- --quick` does not.
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, loadavg, release } from "node:os";
 import { join } from "node:path";
@@ -19,15 +19,15 @@ const calls = isQuick ? 20 : 300;
 const runs = isQuick ? 1 : 15;
 const callsInRun = 20;
 
-// Not in /tmp: there the walls would have another shape than in a home.
+// Not in /tmp: the sandbox rules differ there from those of a home directory.
 const data = join(import.meta.dir, "data");
 mkdirSync(data, { recursive: true });
 const root = realpathSync(mkdtempSync(join(data, "sandbox-")));
 process.on("exit", () => rmSync(root, { recursive: true, force: true }));
 
-const walled: Policy = { name: "workspace", sandbox: "required", net: "off", allowWrite: [], addDirs: [] };
+const sandboxed: Policy = { name: "workspace", sandbox: "required", net: "off", allowWrite: [], addDirs: [] };
 const bare: Policy = { name: "full", sandbox: "off", net: "on", allowWrite: [], addDirs: [] };
-const policies = { walls: walled, none: bare };
+const policies = { sandbox: sandboxed, none: bare };
 type Side = keyof typeof policies;
 const sides = Object.keys(policies) as Side[];
 
@@ -41,9 +41,9 @@ const tasks: Record<string, [string, Record<string, unknown>]> = {
 const program = join(root, "program", "skein");
 const [home, project] = [join(root, "home"), join(root, "project")];
 prepare();
-const ground = groundOf();
-const machine = await loadSandboxSupport(ground, { anew: true });
-if (machine.tier === "none") throw new Error(`there is nothing to measure: ${machine.why}`);
+const ctx = createContext();
+const support = await loadSandboxSupport(ctx, { anew: true });
+if (support.tier === "none") throw new Error(`there is nothing to measure: ${support.why}`);
 
 const first = await firstCalls();
 const further = await furtherCalls();
@@ -52,10 +52,10 @@ const report = text();
 console.log(report);
 if (!isQuick) await Bun.write(join(import.meta.dir, "SANDBOX.md"), report);
 
-/** A home and a project with what people have there: places to hide, to copy and to guard. */
+/** A home and a project with typical files: paths to hide, to copy and to protect. */
 function prepare(): void {
-  const folders = [".ssh", ".aws", ".docker", ".cache", ".npm", ".cargo/registry", ".config/gh", ".claude/skills"];
-  for (const folder of folders) mkdirSync(join(home, folder), { recursive: true });
+  const directories = [".ssh", ".aws", ".docker", ".cache", ".npm", ".cargo/registry", ".config/gh", ".claude/skills"];
+  for (const directory of directories) mkdirSync(join(home, directory), { recursive: true });
   for (const file of [".npmrc", ".netrc", ".git-credentials", ".bash_history"]) writeFileSync(join(home, file), "x\n");
   mkdirSync(join(project, ".skein"), { recursive: true });
   Bun.spawnSync(["git", "init", "-q"], { cwd: project });
@@ -65,7 +65,7 @@ function prepare(): void {
   if (built.exitCode !== 0) throw new Error(built.stderr.toString());
 }
 
-function groundOf(): AppContext {
+function createContext(): AppContext {
   const env = { PATH: process.env["PATH"], HOME: home };
   const paths = findPaths(env, project);
   const config = loadConfig({ project, env, paths, trusted: () => false });
@@ -89,9 +89,9 @@ function groundOf(): AppContext {
   return { ...input, paths, project, config, isTrusted: () => false, providers: {} };
 }
 
-/** From nothing to the first result, with an executor of its own each time. */
+/** From the start of a new executor to its first result. */
 async function firstCalls(): Promise<Record<Side, number[]>> {
-  const times: Record<Side, number[]> = { walls: [], none: [] };
+  const times: Record<Side, number[]> = { sandbox: [], none: [] };
   for (let round = 0; round < starts; round++) {
     for (const side of sides) {
       const from = performance.now();
@@ -103,32 +103,32 @@ async function firstCalls(): Promise<Record<Side, number[]>> {
   return times;
 }
 
-/** In turns with two executors that are warm. */
+/** Alternates between two warm executors. */
 async function furtherCalls(): Promise<Map<string, Record<Side, number[]>>> {
-  const found = new Map<string, Record<Side, number[]>>();
-  await withExecutor("walls", "further", (walls) =>
+  const timesByTask = new Map<string, Record<Side, number[]>>();
+  await withExecutor("sandbox", "further", (inSandbox) =>
     withExecutor("none", "further", async (none) => {
       for (const [name, task] of Object.entries(tasks)) {
-        const times: Record<Side, number[]> = { walls: [], none: [] };
+        const times: Record<Side, number[]> = { sandbox: [], none: [] };
         for (let round = -20; round < calls; round++) {
           for (const side of sides) {
             const from = performance.now();
-            await call(side === "walls" ? walls : none, task);
+            await call(side === "sandbox" ? inSandbox : none, task);
             if (round >= 0) times[side].push(performance.now() - from);
           }
         }
-        found.set(name, times);
+        timesByTask.set(name, times);
       }
     }),
   );
-  return found;
+  return timesByTask;
 }
 
 async function withExecutor(side: Side, session: string, act: (executor: Executor) => Promise<void>): Promise<void> {
-  const executors = createExecutors(ground);
+  const executors = createExecutors(ctx);
   try {
     const { tier } = await executors.enforced(policies[side]);
-    if ((tier === "none") !== (side === "none")) throw new Error(`${side} is held by ${tier}`);
+    if ((tier === "none") !== (side === "none")) throw new Error(`${side} is enforced by ${tier}`);
     await act(executors.get({ root: session, directory: project, project, policy: policies[side], nesting: false }));
   } finally {
     await executors.close();
@@ -142,11 +142,11 @@ async function call(executor: Executor, [name, input]: [string, Record<string, u
   return performance.now();
 }
 
-type Whole = { start: number[]; first: number[]; further: number[]; all: number[] };
+type RunTimes = { start: number[]; first: number[]; further: number[]; all: number[] };
 
-/** The whole program: how long after its start each request comes. */
-async function wholeRuns(): Promise<Record<Side, Whole>> {
-  const found: Record<Side, Whole> = { walls: emptyWhole(), none: emptyWhole() };
+/** Times of the whole program, from the arrival of its requests. */
+async function wholeRuns(): Promise<Record<Side, RunTimes>> {
+  const times: Record<Side, RunTimes> = { sandbox: emptyTimes(), none: emptyTimes() };
   const server = startModelServer(shellScript(Array.from({ length: callsInRun }, (_, n) => `echo ${n}`)));
   try {
     for (let round = -1; round < runs; round++) {
@@ -154,27 +154,27 @@ async function wholeRuns(): Promise<Record<Side, Whole>> {
         server.clear();
         const from = performance.timeOrigin + performance.now();
         await runOnce(server.url, side);
-        const at = server.main().map((request) => request.at - from);
-        if (at.length !== callsInRun + 1) throw new Error(`${at.length} requests came`);
+        const arrivals = server.main().map((request) => request.at - from);
+        if (arrivals.length !== callsInRun + 1) throw new Error(`${arrivals.length} requests arrived`);
         if (round < 0) continue;
-        found[side].start.push(at[0]!);
-        found[side].first.push(at[1]! - at[0]!);
-        found[side].further.push((at.at(-1)! - at[1]!) / (callsInRun - 1));
-        found[side].all.push(performance.timeOrigin + performance.now() - from);
+        times[side].start.push(arrivals[0]!);
+        times[side].first.push(arrivals[1]! - arrivals[0]!);
+        times[side].further.push((arrivals.at(-1)! - arrivals[1]!) / (callsInRun - 1));
+        times[side].all.push(performance.timeOrigin + performance.now() - from);
       }
     }
   } finally {
     await server.stop();
   }
-  return found;
+  return times;
 }
 
-function emptyWhole(): Whole {
+function emptyTimes(): RunTimes {
   return { start: [], first: [], further: [], all: [] };
 }
 
 async function runOnce(url: string, side: Side): Promise<void> {
-  const flags = side === "walls" ? ["--sandbox", "required"] : ["--policy", "full", "--sandbox", "off"];
+  const flags = side === "sandbox" ? ["--sandbox", "required"] : ["--policy", "full", "--sandbox", "off"];
   const env = { PATH: process.env["PATH"] ?? "", HOME: home, ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: "dummy" };
   const command = [program, "run", "go", "-m", "anthropic/claude-sonnet-4-5", "--json", ...flags];
   const child = Bun.spawn(command, { cwd: project, env, stdin: "ignore", stdout: "ignore", stderr: "pipe", timeout: 60_000 });
@@ -183,40 +183,40 @@ async function runOnce(url: string, side: Side): Promise<void> {
 
 function text(): string {
   const rows = [...further].map(([name, times]) => row(name, times, "< 1"));
-  const seen = (name: keyof Whole) => ({ walls: whole.walls[name], none: whole.none[name] });
-  return `# What the walls cost
+  const timesOf = (name: keyof RunTimes) => ({ sandbox: whole.sandbox[name], none: whole.none[name] });
+  return `# Cost of the sandbox
 
-${new Date().toISOString().slice(0, 10)}, \`npm run bench:sandbox\`; Bun ${Bun.version}, Linux ${release().split(".", 2).join(".")}, tier ${machine.tier}${machine.processes === "with-user" ? " with a user namespace" : ""}, ${cpus().length} cores, load ${loadavg()
+${new Date().toISOString().slice(0, 10)}, \`npm run bench:sandbox\`; Bun ${Bun.version}, Linux ${release().split(".", 2).join(".")}, tier ${support.tier}${support.processes === "with-user" ? " with a user namespace" : ""}, ${cpus().length} cores, load ${loadavg()
     .map((load) => load.toFixed(1))
     .join(
       " ",
-    )} at the end. Milliseconds; medians, and in brackets the fastest. With walls: policy \`workspace\`, network off. Without: policy \`full\`, \`--sandbox off\`. Both sides take turns, so that other work on the machine falls on both; the load says whether there was any.
+    )} at the end. Milliseconds; medians, with the fastest in brackets. With sandbox: policy \`workspace\`, network off. Without: policy \`full\`, \`--sandbox off\`. Both sides alternate, so that other work on the machine affects both; the load shows whether there was any.
 
 ## At the executor
 
-| what | walls | none | difference of medians | goal |
+| what | sandbox | none | difference of medians | goal |
 |---|---:|---:|---:|---:|
-${row(`from nothing to the first result (${starts} starts)`, first, "")}
+${row(`start to first result (${starts} starts)`, first, "")}
 ${rows.join("\n")}
 
 Each further call was made ${calls} times.
 
 ## The whole program, as the model's server sees it
 
-${runs} runs of ${callsInRun} calls of \`echo\` each. The executor starts while the first answer is on its way; here the answer comes at once, so that the first call waits for all of the start.
+${runs} runs of ${callsInRun} calls of \`echo\` each. The executor starts while the model answers. Here the answer comes at once, so the first call waits for the whole start.
 
-| what | walls | none | difference of medians | goal |
+| what | sandbox | none | difference of medians | goal |
 |---|---:|---:|---:|---:|
-${row("start to first request", seen("start"), "")}
-${row("first call: request to request", seen("first"), "")}
-${row("each further call: request to request", seen("further"), "< 1")}
-${row("whole run", seen("all"), "")}
+${row("start to first request", timesOf("start"), "")}
+${row("first call: request to request", timesOf("first"), "")}
+${row("each further call: request to request", timesOf("further"), "< 1")}
+${row("whole run", timesOf("all"), "")}
 `;
 }
 
 function row(name: string, times: Record<Side, number[]>, goal: string): string {
   const cell = (side: Side) => `${median(times[side]).toFixed(2)} (${Math.min(...times[side]).toFixed(2)})`;
-  return `| ${name} | ${cell("walls")} | ${cell("none")} | ${(median(times.walls) - median(times.none)).toFixed(2)} | ${goal} |`;
+  return `| ${name} | ${cell("sandbox")} | ${cell("none")} | ${(median(times.sandbox) - median(times.none)).toFixed(2)} | ${goal} |`;
 }
 
 function median(times: number[]): number {

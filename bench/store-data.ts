@@ -1,5 +1,5 @@
-// Makes a big store to measure: a million nodes in a thousand sessions, one path of ten thousand nodes among them.
-// Uses the store's own rows in big transactions; the words are drawn by a seeded generator, so every run is the same.
+// Creates a big store for measurements: a million nodes in a thousand sessions, with one path of ten thousand nodes.
+// Writes rows in big transactions. The words come from a seeded generator, so every store is the same.
 import { mkdirSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import type { NewNode } from "../src/protocol/tree/node.ts";
@@ -15,8 +15,8 @@ export type Size = { nodes: number; sessions: number; pathNodes: number };
 export const longSession = "long";
 export const rareWord = "zyzzyva";
 
-/** Written beside its place and moved there when it is whole. */
-export function makeStore(path: string, size: Size, tell: (line: string) => void): void {
+/** Writes to a temporary path and renames the complete store. */
+export function createStore(path: string, size: Size, report: (line: string) => void): void {
   const partial = `${path}.partial`;
   for (const end of ["", "-wal", "-shm"]) rmSync(`${partial}${end}`, { force: true });
   mkdirSync(dirname(path), { recursive: true });
@@ -25,18 +25,18 @@ export function makeStore(path: string, size: Size, tell: (line: string) => void
   const random = seeded(7);
   fill(db, longSession, size.pathNodes, random);
   const others = size.sessions - 1;
-  const each = Math.floor((size.nodes - size.pathNodes) / others);
-  let before: { id: string; middle: string } | null = null;
-  for (let at = 0; at < others; at += 1) {
+  const nodesPerSession = Math.floor((size.nodes - size.pathNodes) / others);
+  let previous: { id: string; middle: string } | null = null;
+  for (let index = 0; index < others; index += 1) {
     // Every fifth session is a fork in the middle of the one before it.
-    const count = at === others - 1 ? size.nodes - size.pathNodes - each * (others - 1) : each;
-    before =
-      at % 5 === 4 && before
-        ? grow(db, forkSession(db, before.id, before.middle, { name: null }).id, count, random)
+    const count = index === others - 1 ? size.nodes - size.pathNodes - nodesPerSession * (others - 1) : nodesPerSession;
+    previous =
+      index % 5 === 4 && previous
+        ? grow(db, forkSession(db, previous.id, previous.middle, { name: null }).id, count, random)
         : fill(db, null, count, random);
-    if (at % 200 === 199) tell(`${at + 1} of ${others} sessions`);
+    if (index % 200 === 199) report(`${index + 1} of ${others} sessions`);
   }
-  tell("full-text index");
+  report("full-text index");
   while (indexSome(db) > 0);
   db.run("pragma wal_checkpoint(truncate)");
   db.close();
@@ -47,12 +47,12 @@ function fill(db: Db, name: string | null, count: number, random: () => number) 
   return grow(db, createSession(db, { ...newSession, name }).id, count, random);
 }
 
-/** Turns of about twenty nodes: a prompt, then calls and results in turn, then an answer. */
+/** Turns of at most twenty nodes: a prompt, alternating calls and results, an answer. */
 function grow(db: Db, session: string, count: number, random: () => number): { id: string; middle: string } {
   const lease = acquire(db, session, currentProcess());
   let middle = "";
   for (let done = 0; done < count;) {
-    const left = Math.min(20, count - done);
+    const turnNodes = Math.min(20, count - done);
     const { value: turn } = startTurn(db, lease, {
       agent: "native",
       model: "replay/one",
@@ -63,22 +63,25 @@ function grow(db: Db, session: string, count: number, random: () => number): { i
     db.write(() => {
       const target = requireLease(db, lease);
       const { n } = db.query<{ n: number }>("select n from turns where id = ?").get(turn.id)!;
-      for (let at = 1; at < left; at += 1) {
-        const { value } = addNode(db, target, { n, id: turn.id }, nodeAt(at, random));
+      for (let index = 1; index < turnNodes; index += 1) {
+        const { value } = addNode(db, target, { n, id: turn.id }, nodeAt(index, random));
         if (done < count / 2) middle = value.id;
       }
     });
     endTurn(db, lease, turn.id, { status: "ok", error: null, nativeId: null, enforced: null });
-    done += left;
+    done += turnNodes;
   }
   db.query("update leases set pid = null").run();
   return { id: session, middle };
 }
 
-function nodeAt(at: number, random: () => number): NewNode {
-  const call = `call-${at}`;
-  if (at % 2 === 0) {
-    return { author: "tool", parts: [{ kind: "result", call: `call-${at - 1}`, name: "bash", text: words(random, 40), isError: false }] };
+function nodeAt(index: number, random: () => number): NewNode {
+  const call = `call-${index}`;
+  if (index % 2 === 0) {
+    return {
+      author: "tool",
+      parts: [{ kind: "result", call: `call-${index - 1}`, name: "bash", text: words(random, 40), isError: false }],
+    };
   }
   return {
     author: "agent",
@@ -104,7 +107,7 @@ const newSession: NewSession = {
   transcript: null,
 };
 
-/** As in real text, few words are common and most are rare: the k-th is about 1/k as likely as the first. */
+/** As in real text, few words are common: the k-th word is about 1/k as likely as the first. */
 function words(random: () => number, count: number): string {
   const text = Array.from({ length: count }, () => `w${Math.floor(30_000 ** random())}`);
   if (random() < 0.00002) text.push(rareWord);

@@ -1,4 +1,4 @@
-// From the figures of many runs to one table of medians, with ratios to the best peer and to the goals.
+// Renders the figures of many runs as a table of medians, with ratios to the best peer and goals.
 import type { Figures } from "./measure.ts";
 
 /** One round of one contender. */
@@ -9,7 +9,7 @@ type Row = {
   unit: string;
   digits: number;
   value: (round: Round) => number;
-  /** At most this share of the best peer; null where no goal is set. */
+  /** Maximum ratio to the best peer; null if there is no goal. */
   goal: number | null;
 };
 
@@ -57,7 +57,7 @@ const rows: Row[] = [
 
 export const ours = "skein";
 
-/** Markdown: medians, the ratio of ours to the best peer, the goal; then the spread of every figure. */
+/** Markdown: medians, the ratio of skein to the best peer, the goal; then the range of every figure. */
 export function renderTables(results: Map<string, Round[]>): string {
   const names = [...results.keys()];
   const peers = names.filter((name) => name !== ours);
@@ -82,9 +82,9 @@ export function median(values: number[]): number {
 }
 
 function ratioCells(row: Row, values: Map<string, number>, peers: string[]): string[] {
-  const mine = values.get(ours);
-  if (mine === undefined) return [];
-  const ratio = mine / Math.min(...peers.map((name) => values.get(name)!));
+  const skein = values.get(ours);
+  if (skein === undefined) return [];
+  const ratio = skein / Math.min(...peers.map((name) => values.get(name)!));
   const goal = row.goal === null ? "" : `≤ ${row.goal.toFixed(2)}`;
   return [ratio.toFixed(2), goal, row.goal === null ? "" : ratio <= row.goal ? "yes" : "no"];
 }

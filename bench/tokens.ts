@@ -1,5 +1,5 @@
-// What the first request costs, by one tokenizer (o200k_base) for all: the JSON text of system prompt, tool
-// definitions and messages, wherever a protocol puts them.
+// Counts the tokens of a first request with one tokenizer (o200k_base) for all programs: the JSON of system prompt, tool
+// definitions and messages, in every protocol.
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import type { RecordedRequest } from "../src/scripted-model/model-server.ts";
 import { field, listOf, type JsonValue } from "../src/scripted-model/json.ts";

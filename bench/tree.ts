@@ -1,7 +1,7 @@
-// Peak memory of a process and everything under it, sampled from /proc. The rule:
-// - a process belongs to the tree if its parent did when it was first seen; one that is orphaned later stays in;
-// - a child that for up to 100 ms still shows its parent's executable and arguments is not counted: between fork and
-//   exec it shows the parent's pages a second time (after a vfork in PSS too);
+// Samples the peak memory of a process tree from /proc. The rules:
+// - a process belongs to the tree if its parent does at the first sample; an orphan stays in the tree;
+// - a child with its parent's executable and arguments is not counted for up to 100 ms: between fork and exec it
+//   shows the parent's pages a second time (after a vfork in PSS too);
 // - RSS is the sum of resident pages every 5 ms, PSS the sum of smaps_rollup every 20 ms.
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
@@ -14,10 +14,10 @@ const forkMs = 100;
 
 export function watchTree(root: number): { stop: () => Peak } {
   const members = new Map<number, Member>([[root, { parent: 0, seenAt: performance.now(), isSettled: true }]]);
-  const strangers = new Set<number>();
+  const others = new Set<number>();
   const peak: Peak = { rssBytes: 0, pssBytes: 0, samples: 0 };
   const timer = setInterval(() => {
-    updateMembers(members, strangers);
+    updateMembers(members, others);
     const counted = [...members].flatMap(([pid, member]) => (isCopy(pid, member) ? [] : [pid]));
     peak.rssBytes = Math.max(peak.rssBytes, sum(counted, residentBytes));
     if (peak.samples % 4 === 0) peak.pssBytes = Math.max(peak.pssBytes, sum(counted, proportionalBytes));
@@ -31,8 +31,8 @@ export function watchTree(root: number): { stop: () => Peak } {
   };
 }
 
-/** Processes with this text in the environment they were started with. */
-export function processesMarked(marker: string): number[] {
+/** Processes with this text in their start environment. */
+export function processesWithEnv(marker: string): number[] {
   return processIds().filter((pid) => read(`/proc/${pid}/environ`).includes(marker));
 }
 
@@ -44,15 +44,15 @@ export function isZombie(pid: number): boolean {
   return statFields(pid)[0] === "Z";
 }
 
-function updateMembers(members: Map<number, Member>, strangers: Set<number>): void {
+function updateMembers(members: Map<number, Member>, others: Set<number>): void {
   const alive = new Set(processIds());
   for (const pid of members.keys()) if (!alive.has(pid)) members.delete(pid);
-  for (const pid of strangers) if (!alive.has(pid)) strangers.delete(pid);
+  for (const pid of others) if (!alive.has(pid)) others.delete(pid);
   for (const pid of alive) {
-    if (members.has(pid) || strangers.has(pid)) continue;
+    if (members.has(pid) || others.has(pid)) continue;
     const parent = parentOf(pid);
     if (members.has(parent)) members.set(pid, { parent, seenAt: performance.now(), isSettled: false });
-    else strangers.add(pid);
+    else others.add(pid);
   }
 }
 
@@ -93,7 +93,7 @@ function parentOf(pid: number): number {
   return Number(statFields(pid)[1] ?? 0);
 }
 
-/** The fields of stat after the name, which may itself contain spaces and brackets. */
+/** The fields of stat after the name. The name may contain spaces and brackets. */
 function statFields(pid: number): string[] {
   const stat = read(`/proc/${pid}/stat`);
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ");

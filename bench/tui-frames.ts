@@ -1,6 +1,6 @@
-// What one frame of skein's screen costs, inside its own process: the next state, its picture and the drawing of its
-// cells on OpenTUI's renderer without a terminal: at the pace of the program, and without a rest between them, which is the
-// worst case. As a program it prints the table alone: `bun bench/tui-frames.ts`.
+// Measures one frame of skein's TUI inside its process: computing the next state, rendering it and drawing its cells on
+// OpenTUI's renderer without a terminal. At the pace of the program, and without pauses, which is the worst case.
+// `bun bench/tui-frames.ts` prints only the table.
 import { loadavg } from "node:os";
 import { createTestRenderer } from "@opentui/core/testing";
 import type { Event } from "../src/protocol/tree/event.ts";
@@ -15,7 +15,7 @@ import { pieceAt, pieces, piecesPerSecond } from "./tui-model.ts";
 import { size } from "./tui-pty.ts";
 import { nodesOf } from "./tui-session.ts";
 
-/** How long each took, and the processor time of its own thread in that: the rest is another program's. */
+/** Elapsed time, and the CPU time of the thread in it. The rest is time of other programs. */
 export type Frame = { ms: number; cpuMs: number };
 export type Frames = { what: string; frames: Frame[] }[];
 
@@ -38,19 +38,19 @@ export async function measureFrames(blocks: number): Promise<Frames> {
     return { ms: performance.now() - from, cpuMs: threadCpuMs() - cpuFrom };
   };
   const empty = await frame();
-  const { made, pieces: makings } = makeBlocks(nodesOf(blocks) as Node[]);
-  const opened = await frame({ type: "opened", session, blocks: made, turns: [] });
+  const { blocks: allBlocks, pieces: slices } = makeBlocks(nodesOf(blocks) as Node[]);
+  const opened = await frame({ type: "opened", session, blocks: allBlocks, turns: [] });
   const paced = await atPace((n) => frame({ type: "event", event: delta(n, piecesPerFrame) }));
   const streamed: Frame[] = [];
   for (let n = 0; n < pieces; n += 1) streamed.push(await frame({ type: "event", event: delta(n) }));
   const scrolled: Frame[] = [];
   for (let times = 0; times < 500; times += 1) scrolled.push(await frame({ type: "wheel", rows: -3 }));
   return [
-    { what: "the first, of a screen without a word", frames: [empty] },
-    { what: `each piece of making ${blocks.toLocaleString("en-US")} blocks (no frame; keys are heard after it)`, frames: makings },
+    { what: "the first, of an empty screen", frames: [empty] },
+    { what: `each piece of making ${blocks.toLocaleString("en-US")} blocks (no frame; keys are read after it)`, frames: slices },
     { what: `showing ${blocks.toLocaleString("en-US")} blocks`, frames: [opened] },
-    { what: `a stream of ${pieces.toLocaleString("en-US")} pieces at the program's pace`, frames: paced },
-    { what: `each of ${pieces.toLocaleString("en-US")} pieces by itself, one upon the other`, frames: streamed },
+    { what: `a stream of ${pieces.toLocaleString("en-US")} pieces at the pace of the program`, frames: paced },
+    { what: `each of ${pieces.toLocaleString("en-US")} pieces separately, without a pause`, frames: streamed },
     { what: "each of 500 steps back through the transcript", frames: scrolled },
   ];
 }
@@ -58,7 +58,7 @@ export async function measureFrames(blocks: number): Promise<Frames> {
 const framesPerSecond = 10;
 const piecesPerFrame = piecesPerSecond / framesPerSecond;
 
-/** What came since the frame before is drawn in one, as `coalesce` hands it on. */
+/** Draws all pieces since the previous frame in one frame, as `coalesce` does. */
 async function atPace(draw: (from: number) => Promise<Frame>): Promise<Frame[]> {
   const frames: Frame[] = [];
   const startedAt = performance.now();
@@ -69,15 +69,15 @@ async function atPace(draw: (from: number) => Promise<Frame>): Promise<Frame[]> 
   return frames;
 }
 
-/** As it is done when a session is opened. */
-function makeBlocks(nodes: readonly Node[]): { made: Block[]; pieces: Frame[] } {
+/** As when a session is opened. */
+function makeBlocks(nodes: readonly Node[]): { blocks: Block[]; pieces: Frame[] } {
   const work = blocksOfPath({ nodes, turns: [], spawned: [] });
   const pieces: Frame[] = [];
   for (;;) {
     const [from, cpuFrom] = [performance.now(), threadCpuMs()];
     const { done, value } = work.next();
     pieces.push({ ms: performance.now() - from, cpuMs: threadCpuMs() - cpuFrom });
-    if (done === true) return { made: value, pieces };
+    if (done === true) return { blocks: value, pieces };
   }
 }
 
@@ -87,7 +87,7 @@ function threadCpuMs(): number {
 }
 
 function delta(n: number, count = 1): Event {
-  const text = Array.from({ length: count }, (_, at) => pieceAt(n + at)).join("");
+  const text = Array.from({ length: count }, (_, index) => pieceAt(n + index)).join("");
   return { seq: 1, n, sessionId: "s", turnId: "t", at: 0, type: "text.delta", text };
 }
 

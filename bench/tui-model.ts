@@ -1,9 +1,9 @@
-// A model that answers by a stream of many small pieces, on Anthropic's wire, in a process of its own: `bun bench/tui-model.ts`
-// prints its address and ends with its input. Requests that do not ask for the stream get one word.
+// A model server that streams many small pieces on Anthropic's wire, in its own process: `bun bench/tui-model.ts` prints
+// its address and exits when stdin ends. Requests without `streamPrompt` get one word.
 import { startModelServer } from "../src/scripted-model/model-server.ts";
 
-export const wanted = "stream now";
-/** The last piece: letters that are nowhere else, since a screen writes only the cells that change. */
+export const streamPrompt = "stream now";
+/** The last piece: letters that are nowhere else, because a screen writes only changed cells. */
 export const streamEnd = "ΩΨΞ";
 export const pieces = 5000;
 export const piecesPerSecond = 500;
@@ -13,20 +13,20 @@ const words =
 
 async function answer(request: Request): Promise<Response> {
   const body = (await request.clone().json()) as { messages: { role: string; content: unknown }[] };
-  // A request for a title has tools neither, and is not what is measured.
-  const isAsked = "tools" in body && JSON.stringify(body.messages.at(-1)?.content).includes(wanted);
-  const texts = isAsked ? [...Array.from({ length: pieces - 1 }, (_, at) => pieceAt(at)), streamEnd] : ["done"];
+  // A request for a title has no tools and is not measured.
+  const isStream = "tools" in body && JSON.stringify(body.messages.at(-1)?.content).includes(streamPrompt);
+  const texts = isStream ? [...Array.from({ length: pieces - 1 }, (_, index) => pieceAt(index)), streamEnd] : ["done"];
   return new Response(events(texts), { headers: { "content-type": "text/event-stream" } });
 }
 
-/** Prose, items and now and then a fence, as models write. */
-export function pieceAt(at: number): string {
-  const place = at % 120;
-  if (place === 60) return "\n\n- an **item** ";
-  if (place === 80) return "\n\n```ts\nconst ";
-  if (place === 95) return ";\n```\n\n";
-  if (place === 119) return "\n\n";
-  return place > 80 && place < 95 ? `x${at} + ` : `${words[(at * 7) % words.length]} `;
+/** Prose, list items and code fences, as models write. */
+export function pieceAt(index: number): string {
+  const position = index % 120;
+  if (position === 60) return "\n\n- an **item** ";
+  if (position === 80) return "\n\n```ts\nconst ";
+  if (position === 95) return ";\n```\n\n";
+  if (position === 119) return "\n\n";
+  return position > 80 && position < 95 ? `x${index} + ` : `${words[(index * 7) % words.length]} `;
 }
 
 async function* events(texts: string[]): AsyncGenerator<string> {
@@ -35,10 +35,10 @@ async function* events(texts: string[]): AsyncGenerator<string> {
   yield event({ type: "message_start", message });
   yield event({ type: "content_block_start", index: 0, content_block: { type: "text", text: "" } });
   const startedAt = performance.now();
-  for (const [at, text] of texts.entries()) {
+  for (const [index, text] of texts.entries()) {
     yield event({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text } });
-    const early = startedAt + ((at + 1) * 1000) / piecesPerSecond - performance.now();
-    if (early > 1) await Bun.sleep(early);
+    const waitMs = startedAt + ((index + 1) * 1000) / piecesPerSecond - performance.now();
+    if (waitMs > 1) await Bun.sleep(waitMs);
   }
   yield event({ type: "content_block_stop", index: 0 });
   yield event({ type: "message_delta", delta: { stop_reason: "end_turn", stop_sequence: null }, usage });

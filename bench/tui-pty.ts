@@ -1,14 +1,14 @@
-// A program in a terminal of its own (a pty): what it writes, how soon it answers a key, what it takes of the machine.
-// It is answered as a plain xterm answers, so that nobody waits for a terminal that says nothing.
+// Runs a program in its own terminal (a pty) and measures its output, its reaction to keys, its CPU time and memory.
+// Answers terminal queries like a plain xterm, so that no program waits for an answer.
 import { readFileSync } from "node:fs";
 import { childrenOf } from "./tree.ts";
 
 export type Pty = {
-  /** Since the start, or since the last `mark`. */
+  /** Output bytes since the start or the last `mark`. */
   bytes: () => number;
   mark: () => void;
   type: (text: string) => void;
-  /** Milliseconds until the text is written to the terminal, from now on. */
+  /** Milliseconds until the program writes the text, from now on. Rejects after `limitMs`. */
   until: (text: string, limitMs: number) => Promise<number>;
   cpuMs: () => number;
   rssBytes: () => number;
@@ -16,7 +16,7 @@ export type Pty = {
 };
 
 export const size = { cols: 120, rows: 40 };
-const queries: [asked: string, answer: string][] = [
+const queries: [query: string, answer: string][] = [
   ["\x1b[c", "\x1b[?62;22c"],
   ["\x1b[6n", "\x1b[1;1R"],
   ["\x1b[5n", "\x1b[0n"],
@@ -25,7 +25,7 @@ const queries: [asked: string, answer: string][] = [
 export function openPty(command: string[], cwd: string, env: Record<string, string>): Pty {
   const decoder = new TextDecoder();
   let written = 0;
-  const waiting = new Set<{ text: string; seen: string; found: () => void }>();
+  const waiters = new Set<{ text: string; output: string; onMatch: () => void }>();
   const child = Bun.spawn(command, {
     cwd,
     env,
@@ -34,11 +34,11 @@ export function openPty(command: string[], cwd: string, env: Record<string, stri
       data(terminal, bytes) {
         written += bytes.length;
         const text = decoder.decode(bytes, { stream: true });
-        for (const [asked, answer] of queries) if (text.includes(asked)) terminal.write(answer);
-        for (const each of waiting) {
-          // What is waited for may be torn between two pieces.
-          each.seen = (each.seen + plain(text)).slice(-4000);
-          if (each.seen.includes(each.text)) each.found();
+        for (const [query, answer] of queries) if (text.includes(query)) terminal.write(answer);
+        for (const waiter of waiters) {
+          // The text may be split between two chunks.
+          waiter.output = (waiter.output + plain(text)).slice(-4000);
+          if (waiter.output.includes(waiter.text)) waiter.onMatch();
         }
       },
     },
@@ -50,15 +50,15 @@ export function openPty(command: string[], cwd: string, env: Record<string, stri
     async until(text, limitMs) {
       const from = performance.now();
       const { promise, resolve } = Promise.withResolvers<number>();
-      const waiter = { text, seen: "", found: () => resolve(performance.now() - from) };
-      waiting.add(waiter);
-      const late = setTimeout(() => resolve(Number.NaN), limitMs);
-      const took = await promise;
-      clearTimeout(late);
-      waiting.delete(waiter);
-      if (Number.isNaN(took))
-        throw new Error(`${command[0]}: no "${text}" within ${limitMs} ms, but ${JSON.stringify(waiter.seen.slice(-300))}`);
-      return took;
+      const waiter = { text, output: "", onMatch: () => resolve(performance.now() - from) };
+      waiters.add(waiter);
+      const timer = setTimeout(() => resolve(Number.NaN), limitMs);
+      const elapsed = await promise;
+      clearTimeout(timer);
+      waiters.delete(waiter);
+      if (Number.isNaN(elapsed))
+        throw new Error(`${command[0]}: no "${text}" within ${limitMs} ms, but ${JSON.stringify(waiter.output.slice(-300))}`);
+      return elapsed;
     },
     cpuMs: () => treeOf(child.pid).reduce((sum, pid) => sum + cpuOf(pid), 0),
     rssBytes: () => treeOf(child.pid).reduce((sum, pid) => sum + Number(/^VmRSS:\s+(\d+)/m.exec(proc(pid, "status"))?.[1] ?? 0) * 1024, 0),
@@ -70,7 +70,7 @@ export function openPty(command: string[], cwd: string, env: Record<string, stri
   };
 }
 
-/** Without the words that move the cursor and change colours. */
+/** Without escape sequences for the cursor and colours. */
 function plain(text: string): string {
   return Bun.stripANSI(text).replace(/\s+/g, " ");
 }

@@ -1,4 +1,4 @@
-// The full screens that are measured: how each is given a conversation, and how it is started on it. No measuring here.
+// The TUIs to measure: how each gets a conversation and is started with it. Measures nothing.
 import { join } from "node:path";
 import { buildSkein, pi as piContender, skein as skeinContender } from "./contenders.ts";
 import { installPeers, peerPackages, peerPrograms } from "./peers.ts";
@@ -9,10 +9,10 @@ export type ScreenSite = { url: string; root: string; home: string; cwd: string 
 export type Screen = {
   name: string;
   version: string;
-  env: (seat: ScreenSite) => Record<string, string>;
-  /** Puts a conversation of so many blocks where the program finds it. */
-  seed: (seat: ScreenSite, blocks: number) => Promise<void>;
-  command: (seat: ScreenSite) => string[];
+  env: (site: ScreenSite) => Record<string, string>;
+  /** Stores a conversation with that many blocks where the program finds it. */
+  seed: (site: ScreenSite, blocks: number) => Promise<void>;
+  command: (site: ScreenSite) => string[];
 };
 
 const model = "claude-sonnet-4-5";
@@ -22,9 +22,9 @@ const skein: Screen = {
   name: "skein",
   version: skeinContender.version,
   env: ({ url, home }) => skeinContender.env(url, home),
-  seed: async (seat, blocks) => {
-    await Bun.write(seedFile(seat), piSession(blocks, seat.cwd));
-    await run(skein, seat, [skeinProgram(), "import", seedFile(seat), "--name", "bench"]);
+  seed: async (site, blocks) => {
+    await Bun.write(seedFile(site), piSession(blocks, site.cwd));
+    await run(skein, site, [skeinProgram(), "import", seedFile(site), "--name", "bench"]);
   },
   command: () => [skeinProgram(), "tui", "bench", "-m", `anthropic/${model}`],
 };
@@ -33,11 +33,11 @@ const pi: Screen = {
   name: "pi",
   version: piContender.version,
   env: ({ url, home }) => piContender.env(url, home),
-  seed: async (seat, blocks) => {
-    for (const [name, text] of Object.entries(piContender.files(seat.url))) await Bun.write(join(seat.home, name), text);
-    await Bun.write(seedFile(seat), piSession(blocks, seat.cwd));
+  seed: async (site, blocks) => {
+    for (const [name, text] of Object.entries(piContender.files(site.url))) await Bun.write(join(site.home, name), text);
+    await Bun.write(seedFile(site), piSession(blocks, site.cwd));
   },
-  command: (seat) => [peerPrograms.node, peerPrograms.pi, "--session", seedFile(seat), "--model", `lab/${model}`],
+  command: (site) => [peerPrograms.node, peerPrograms.pi, "--session", seedFile(site), "--model", `lab/${model}`],
 };
 
 const opencode: Screen = {
@@ -46,7 +46,7 @@ const opencode: Screen = {
   env: ({ url, home }) => ({
     ...Object.fromEntries(["CONFIG", "DATA", "STATE", "CACHE"].map((kind) => [`XDG_${kind}_HOME`, join(home, kind.toLowerCase())])),
     ...Object.fromEntries(
-      ["AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS"].map((what) => [`OPENCODE_DISABLE_${what}`, "1"]),
+      ["AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS"].map((feature) => [`OPENCODE_DISABLE_${feature}`, "1"]),
     ),
     OPENCODE_CONFIG_CONTENT: JSON.stringify({
       model: `anthropic/${model}`,
@@ -56,14 +56,14 @@ const opencode: Screen = {
       provider: { anthropic: { options: { baseURL: `${url}/v1`, apiKey: "dummy" } } },
     }),
   }),
-  seed: async (seat, blocks) => {
-    await Bun.write(seedFile(seat), opencodeSession(blocks, seat.cwd));
-    await run(opencode, seat, [peerPrograms.opencode, "import", seedFile(seat)]);
+  seed: async (site, blocks) => {
+    await Bun.write(seedFile(site), opencodeSession(blocks, site.cwd));
+    await run(opencode, site, [peerPrograms.opencode, "import", seedFile(site)]);
   },
   command: () => [peerPrograms.opencode, "--session", opencodeSessionId],
 };
 
-/** Built or installed where they are not yet. */
+/** Builds or installs missing programs. */
 export async function readyScreens(names: readonly string[]): Promise<Screen[]> {
   const screens = [skein, pi, opencode].filter(({ name }) => names.includes(name));
   if (names.includes("skein")) await buildSkein();
@@ -71,26 +71,26 @@ export async function readyScreens(names: readonly string[]): Promise<Screen[]> 
   return screens;
 }
 
-export function environmentOf(screen: Screen, seat: ScreenSite): Record<string, string> {
-  const usual = {
+export function environmentOf(screen: Screen, site: ScreenSite): Record<string, string> {
+  const defaults = {
     PATH: process.env.PATH ?? "/usr/bin:/bin",
-    HOME: seat.home,
+    HOME: site.home,
     LANG: "C.UTF-8",
     TERM: "xterm-256color",
     USER: "bench",
     SHELL: "/bin/bash",
   };
-  return { ...usual, ...screen.env(seat) };
+  return { ...defaults, ...screen.env(site) };
 }
 
 function skeinProgram(): string {
   return skeinContender.command("")[0]!;
 }
 
-async function run(screen: Screen, seat: ScreenSite, command: string[]): Promise<void> {
+async function run(screen: Screen, site: ScreenSite, command: string[]): Promise<void> {
   const child = Bun.spawn(command, {
-    cwd: seat.cwd,
-    env: environmentOf(screen, seat),
+    cwd: site.cwd,
+    env: environmentOf(screen, site),
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",

@@ -1,34 +1,34 @@
-// One conversation of so many blocks, written as each program under test reads it: pi's own file, which skein imports,
-// and what `opencode import` takes. A round is four blocks: a message, an answer in Markdown, a call, a short answer.
+// One conversation with a given number of blocks, in the format of each program: pi's session file, which skein imports,
+// and the format of `opencode import`. A round has four blocks: message, answer in Markdown, call, short answer.
 
-/** In the last block, and nowhere else: a screen that shows it shows the end. */
+/** Text of the last block only: a screen that shows it shows the end of the conversation. */
 export const lastWords = "That was the end.";
 
-type Round = { asked: string; answer: string; command: string; gave: string; said: string };
+type Round = { prompt: string; answer: string; command: string; output: string; closing: string };
 
 const model = "claude-sonnet-4-5";
 const startedAt = Date.parse("2026-11-01T00:00:00Z");
 
 function roundsOf(blocks: number): Round[] {
   const count = Math.floor(blocks / 4);
-  return Array.from({ length: count }, (_, at) => ({
-    asked: `How long is part ${at}?`,
-    answer: `Part **${at}**:\n\n- \`wc\` knows\n- I ask it`,
-    command: `wc -l ${at}.txt`,
-    gave: `${at} ${at}.txt\n`,
-    said: at === count - 1 ? lastWords : `It has ${at} lines.`,
+  return Array.from({ length: count }, (_, index) => ({
+    prompt: `How long is part ${index}?`,
+    answer: `Part **${index}**:\n\n- \`wc\` knows\n- I ask it`,
+    command: `wc -l ${index}.txt`,
+    output: `${index} ${index}.txt\n`,
+    closing: index === count - 1 ? lastWords : `It has ${index} lines.`,
   }));
 }
 
-/** The same as nodes of a path, for what is measured inside the process. */
+/** The same conversation as nodes of a path, for measurements inside the process. */
 export function nodesOf(blocks: number): object[] {
   const nodes: object[] = [];
   const add = (author: string, ...parts: object[]) => void nodes.push({ id: `n${nodes.length}`, author, parts, turn: null, at: startedAt });
-  for (const [at, { asked, answer, command, gave, said }] of roundsOf(blocks).entries()) {
-    add("user", { kind: "text", text: asked });
-    add("agent", { kind: "text", text: answer }, { kind: "call", id: `c${at}`, name: "bash", input: { command } });
-    add("tool", { kind: "result", call: `c${at}`, name: "bash", text: gave, isError: false });
-    add("agent", { kind: "text", text: said });
+  for (const [index, { prompt, answer, command, output, closing }] of roundsOf(blocks).entries()) {
+    add("user", { kind: "text", text: prompt });
+    add("agent", { kind: "text", text: answer }, { kind: "call", id: `c${index}`, name: "bash", input: { command } });
+    add("tool", { kind: "result", call: `c${index}`, name: "bash", text: output, isError: false });
+    add("agent", { kind: "text", text: closing });
   }
   return nodes;
 }
@@ -46,12 +46,12 @@ export function piSession(blocks: number, cwd: string): string {
   const head = { type: "session", version: 3, id: "01a1e242-01e7-756d-9334-64e23ff9bae4", cwd };
   lines.push(JSON.stringify({ ...head, timestamp: new Date(startedAt).toISOString() }));
   add({ type: "model_change", provider: "lab", modelId: model });
-  for (const [at, { asked, answer, command, gave, said }] of roundsOf(blocks).entries()) {
-    const call = { type: "toolCall", id: `call_${at}`, name: "bash", arguments: { command } };
-    message("user", { content: [text(asked)] });
+  for (const [index, { prompt, answer, command, output, closing }] of roundsOf(blocks).entries()) {
+    const call = { type: "toolCall", id: `call_${index}`, name: "bash", arguments: { command } };
+    message("user", { content: [text(prompt)] });
     message("assistant", { content: [text(answer), call], ...piAnswer("toolUse") });
-    message("toolResult", { toolCallId: call.id, toolName: "bash", content: [text(gave)], isError: false });
-    message("assistant", { content: [text(said)], ...piAnswer("stop") });
+    message("toolResult", { toolCallId: call.id, toolName: "bash", content: [text(output)], isError: false });
+    message("assistant", { content: [text(closing)], ...piAnswer("stop") });
   }
   return `${lines.join("\n")}\n`;
 }
@@ -64,7 +64,7 @@ function piAnswer(stopReason: string): object {
 
 export const opencodeSessionId = "ses_e1b94209bffeBGuOr0XGborMq3";
 
-/** Its ids are ordered: later ones sort behind earlier ones. */
+/** opencode sorts by id, so later ids must be greater. */
 export function opencodeSession(blocks: number, cwd: string): string {
   let count = 0;
   const id = (kind: "msg" | "prt") => `${kind}_1e46${(count += 1).toString(16).padStart(8, "0")}AAAAAAAAAAAAAA`;
@@ -73,17 +73,17 @@ export function opencodeSession(blocks: number, cwd: string): string {
   const messages: object[] = [];
   const add = (info: object, parts: object[]) => {
     const messageID = id("msg");
-    const place = { sessionID: opencodeSessionId, messageID };
+    const position = { sessionID: opencodeSessionId, messageID };
     messages.push({
       info: { ...info, id: messageID, sessionID: opencodeSessionId },
-      parts: parts.map((part) => ({ ...part, id: id("prt"), ...place })),
+      parts: parts.map((part) => ({ ...part, id: id("prt"), ...position })),
     });
     return messageID;
   };
   const text = (words: string) => ({ type: "text", text: words, time: { start: now(), end: now() } });
-  for (const { asked, answer, command, gave, said } of roundsOf(blocks)) {
+  for (const { prompt, answer, command, output, closing } of roundsOf(blocks)) {
     const parentID = add({ role: "user", time: { created: now() }, agent: "build", model: { providerID: "anthropic", modelID: model } }, [
-      text(asked),
+      text(prompt),
     ]);
     const info = (finish: string) => ({
       parentID,
@@ -98,10 +98,10 @@ export function opencodeSession(blocks: number, cwd: string): string {
       providerID: "anthropic",
       time: { created: now(), completed: now() },
     });
-    const state = { status: "completed", input: { command }, output: gave, metadata: { output: gave, exit: 0 }, title: command };
+    const state = { status: "completed", input: { command }, output, metadata: { output, exit: 0 }, title: command };
     const call = { type: "tool", tool: "bash", callID: `call_${count}`, state: { ...state, time: { start: now(), end: now() } } };
     add(info("tool-calls"), [{ type: "step-start" }, text(answer), call, { type: "step-finish", reason: "tool-calls", tokens, cost: 0 }]);
-    add(info("stop"), [{ type: "step-start" }, text(said), { type: "step-finish", reason: "stop", tokens, cost: 0 }]);
+    add(info("stop"), [{ type: "step-start" }, text(closing), { type: "step-finish", reason: "stop", tokens, cost: 0 }]);
   }
   const info = {
     id: opencodeSessionId,

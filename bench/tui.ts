@@ -1,11 +1,11 @@
-// The full screen against others', each in a terminal of its own with the same conversation and the same stream: how
-// soon it shows the end, how soon a key is answered, what it writes and takes. Writes TUI.md; `-- --quick` does not.
+// Compares the TUI with those of other programs, each in its own terminal with the same conversation and stream: time
+// to the end of the conversation and after a key, output, memory and CPU. Writes TUI.md; `-- --quick` does not.
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { cpus, loadavg, release, tmpdir } from "node:os";
 import { join } from "node:path";
 import { median } from "./table.ts";
 import { framesTable, measureFrames, type Frames } from "./tui-frames.ts";
-import { pieces, piecesPerSecond, streamEnd, wanted } from "./tui-model.ts";
+import { pieces, piecesPerSecond, streamEnd, streamPrompt } from "./tui-model.ts";
 import { openPty, size, type Pty } from "./tui-pty.ts";
 import { environmentOf, readyScreens, type Screen, type ScreenSite } from "./tui-screens.ts";
 import { lastWords } from "./tui-session.ts";
@@ -33,12 +33,12 @@ type Row = { what: string; value: (figures: Figures) => number; digits?: number 
 
 const megabyte = 1_000_000;
 const rows: Row[] = [
-  { what: "start → the end of the conversation is shown, ms", value: ({ firstFrameMs }) => firstFrameMs },
-  { what: "memory then, MB", value: ({ loadedBytes }) => loadedBytes / megabyte },
+  { what: "start → end of the conversation shown, ms", value: ({ firstFrameMs }) => firstFrameMs },
+  { what: "memory at that time, MB", value: ({ loadedBytes }) => loadedBytes / megabyte },
   { what: "key → its letter is written, median, ms", value: ({ keyMs }) => median(keyMs), digits: 1 },
-  { what: "key → its letter, the slowest, ms", value: ({ keyMs }) => Math.max(...keyMs), digits: 1 },
+  { what: "key → its letter is written, slowest, ms", value: ({ keyMs }) => Math.max(...keyMs), digits: 1 },
   { what: "the same while it streams, median, ms", value: ({ streamKeyMs }) => median(streamKeyMs), digits: 1 },
-  { what: "the same while it streams, the slowest, ms", value: ({ streamKeyMs }) => Math.max(...streamKeyMs), digits: 1 },
+  { what: "the same while it streams, slowest, ms", value: ({ streamKeyMs }) => Math.max(...streamKeyMs), digits: 1 },
   { what: `a stream of ${pieces / piecesPerSecond} s is shown after, ms`, value: ({ streamMs }) => streamMs },
   { what: "CPU while it streams, ms", value: ({ cpuMs }) => cpuMs },
   { what: "bytes to the terminal while it streams, KB", value: ({ writtenBytes }) => writtenBytes / 1000 },
@@ -51,19 +51,19 @@ const results = new Map<Screen, Figures[]>();
 try {
   const { value } = await model.stdout.getReader().read();
   const url = new TextDecoder().decode(value).trim();
-  const seats = new Map<Screen, ScreenSite>();
-  for (const screen of await readyScreens(names)) seats.set(screen, await takeSeat(screen, url));
+  const sites = new Map<Screen, ScreenSite>();
+  for (const screen of await readyScreens(names)) sites.set(screen, await openSite(screen, url));
   for (let round = 0; round < rounds; round += 1)
-    for (const [screen, seat] of seats) {
-      restore(seat);
-      const figures = await measure(screen, seat);
+    for (const [screen, site] of sites) {
+      restore(site);
+      const figures = await measure(screen, site);
       console.error(
         screen.name,
         JSON.stringify(figures, (_, value: unknown) => (typeof value === "number" ? Math.round(value) : value)),
       );
       results.set(screen, [...(results.get(screen) ?? []), figures]);
     }
-  for (const { root } of seats.values()) for (const folder of [root, seedOf(root)]) rmSync(folder, { recursive: true, force: true });
+  for (const { root } of sites.values()) for (const directory of [root, seedOf(root)]) rmSync(directory, { recursive: true, force: true });
 } finally {
   await model.stdin.end();
   await model.exited;
@@ -72,28 +72,28 @@ const report = text(frames);
 console.log(report);
 if (!isQuick) await Bun.write(join(import.meta.dir, "TUI.md"), report);
 
-async function takeSeat(screen: Screen, url: string): Promise<ScreenSite> {
+async function openSite(screen: Screen, url: string): Promise<ScreenSite> {
   const root = mkdtempSync(join(tmpdir(), `bench-tui-${screen.name}-`));
-  const seat = { url, root, home: join(root, "home"), cwd: join(root, "project") };
-  for (const folder of [seat.home, seat.cwd]) mkdirSync(folder);
-  await Bun.spawn(["git", "init", "-q", seat.cwd], { stdout: "ignore" }).exited;
-  await screen.seed(seat, blocks);
+  const site = { url, root, home: join(root, "home"), cwd: join(root, "project") };
+  for (const directory of [site.home, site.cwd]) mkdirSync(directory);
+  await Bun.spawn(["git", "init", "-q", site.cwd], { stdout: "ignore" }).exited;
+  await screen.seed(site, blocks);
   cpSync(root, seedOf(root), { recursive: true });
-  return seat;
+  return site;
 }
 
 function seedOf(root: string): string {
   return `${root}-seed`;
 }
 
-/** A run adds to the conversation: each begins with the same one. */
+/** A run adds to the conversation, so each run starts with a copy of the same one. */
 function restore({ root }: ScreenSite): void {
   rmSync(root, { recursive: true, force: true });
   cpSync(seedOf(root), root, { recursive: true });
 }
 
-async function measure(screen: Screen, seat: ScreenSite): Promise<Figures> {
-  const pty = openPty(screen.command(seat), seat.cwd, environmentOf(screen, seat));
+async function measure(screen: Screen, site: ScreenSite): Promise<Figures> {
+  const pty = openPty(screen.command(site), site.cwd, environmentOf(screen, site));
   try {
     const firstFrameMs = await pty.until(lastWords, limitMs);
     await Bun.sleep(2000);
@@ -103,15 +103,15 @@ async function measure(screen: Screen, seat: ScreenSite): Promise<Figures> {
     const cpuBefore = pty.cpuMs();
     let peakBytes = loadedBytes;
     const sampling = setInterval(() => (peakBytes = Math.max(peakBytes, pty.rssBytes())), 500);
-    for (const letter of wanted) {
+    for (const letter of streamPrompt) {
       pty.type(letter);
       await Bun.sleep(20);
     }
     pty.type("\r");
-    const over = pty.until(streamEnd, limitMs);
+    const ended = pty.until(streamEnd, limitMs);
     await Bun.sleep(2000);
     const streamKeyMs = await pressAll(pty, "бгджзийлпфцчшщыэюя");
-    const streamMs = await over;
+    const streamMs = await ended;
     clearInterval(sampling);
     return {
       firstFrameMs,
@@ -128,13 +128,13 @@ async function measure(screen: Screen, seat: ScreenSite): Promise<Figures> {
   }
 }
 
-/** Letters that are nowhere else on the screen, typed one by one and deleted again. */
+/** Types letters that are nowhere else on the screen, one by one, and deletes them again. */
 async function pressAll(pty: Pty, letters: string): Promise<number[]> {
   const times: number[] = [];
   for (const letter of letters) {
-    const shown = pty.until(letter, limitMs);
+    const painted = pty.until(letter, limitMs);
     pty.type(letter);
-    times.push(await shown);
+    times.push(await painted);
     pty.type("\x7f");
     await Bun.sleep(100);
   }
@@ -146,21 +146,21 @@ function text(inside: Frames): string {
   const cell = (screen: Screen, { value, digits = 0 }: Row) => median((results.get(screen) ?? []).map(value)).toFixed(digits);
   const table = rows.map((row) => {
     const values = screens.map((screen) => Number(cell(screen, row)));
-    const [own = 0, ...peers] = values;
-    return `| ${row.what} | ${screens.map((screen) => cell(screen, row)).join(" | ")} | ${(own / Math.min(...peers)).toFixed(2)} |`;
+    const [skein = 0, ...peers] = values;
+    return `| ${row.what} | ${screens.map((screen) => cell(screen, row)).join(" | ")} | ${(skein / Math.min(...peers)).toFixed(2)} |`;
   });
-  const load = loadavg().map((each) => each.toFixed(1));
+  const load = loadavg().map((value) => value.toFixed(1));
   return `# The full screen with ${blocks.toLocaleString("en-US")} blocks
 
 ${new Date().toISOString().slice(0, 10)}, \`npm run bench:tui\`; Bun ${Bun.version}, Linux ${release().split(".", 2).join(".")}, ${cpus().length} cores, load ${load.join(" ")} at the end.
 
-Each program is in a pty of ${size.cols} × ${size.rows} that answers as a plain xterm does, with the same conversation: ${blocks / 4} rounds of a message, an answer in Markdown, a call and a short answer. pi opens it as its own file, skein has imported that file, opencode has imported the same in its own format. Then a message is sent, and the model on this machine answers in ${pieces.toLocaleString("en-US")} pieces, ${piecesPerSecond} a second; while they come, letters are typed that are nowhere else on the screen. A time is taken when the text in question has been written to the terminal. Memory is the resident memory of the program and all below it. Medians of ${rounds} runs, all sides taking turns; the last column is skein's figure as a share of the best other's.
+Each program is in a pty of ${size.cols} × ${size.rows} that answers like a plain xterm, with the same conversation: ${blocks / 4} rounds of a message, an answer in Markdown, a call and a short answer. pi opens it as its own file, skein has imported that file, opencode has imported the same in its own format. Then a message is sent, and the model on this machine answers in ${pieces.toLocaleString("en-US")} pieces, ${piecesPerSecond} a second; meanwhile letters are typed that are nowhere else on the screen. Times end when the text has been written to the terminal. Memory is the resident memory of the program and its child processes. Medians of ${rounds} runs, interleaved. The last column is skein's figure divided by that of the best other program.
 
 | | ${screens.map(({ name, version }) => `${name} ${version}`).join(" | ")} | ratio |
 |---|${screens.map(() => "---:|").join("")}---:|
 ${table.join("\n")}
 
-Inside skein's own process (\`bun bench/tui-frames.ts\`), on the same renderer without a terminal: the next state, its picture and the drawing of its cells, in ms, and how much of that was processor time of its own thread (the rest is waiting, on a machine with other work mostly for that). The program draws at most ten times a second while text streams, which also bounds what it writes; the last but one row draws every piece by itself without a rest, which is worse than it ever gets.
+Inside skein's own process (\`bun bench/tui-frames.ts\`), on the same renderer without a terminal: computing the next state, rendering it and drawing its cells, in ms, and the CPU time of its thread in that. The rest is waiting, mostly for other programs. The program draws at most ten times a second while text streams, which also limits its output. The last row but one draws every piece separately without a pause, which is worse than the real worst case.
 
 ${framesTable(inside)}
 `;

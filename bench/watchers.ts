@@ -1,5 +1,5 @@
-// What it costs a run to be watched: nobody, and a hundred of whom ten never read, taken in turns in one run of the
-// bench, as the model's server sees it. Writes WATCHERS.md; `-- --quick` does not.
+// Measures the cost of watchers for a run: without any, and with a hundred of which ten never read, interleaved, at the
+// model's server. Writes WATCHERS.md; `-- --quick` does not.
 import { readdirSync, writeFileSync } from "node:fs";
 import { cpus, loadavg, release } from "node:os";
 import { join } from "node:path";
@@ -21,18 +21,18 @@ type Pace = keyof typeof paces;
 type Figures = { alone: number[]; watched: number[] };
 const figures = new Map<Pace, Figures>();
 for (const pace of Object.keys(paces) as Pace[]) {
-  const found: Figures = { alone: [], watched: [] };
+  const result: Figures = { alone: [], watched: [] };
   for (let round = 0; round < rounds; round++) {
-    found.alone.push(await measure(pace, "alone"));
-    found.watched.push(await measure(pace, "watched"));
+    result.alone.push(await measure(pace, "alone"));
+    result.watched.push(await measure(pace, "watched"));
   }
-  figures.set(pace, found);
+  figures.set(pace, result);
 }
 const report = text();
 console.log(report);
 if (!isQuick) await Bun.write(join(import.meta.dir, "WATCHERS.md"), report);
 
-/** Milliseconds from the second request to the last one: by then everyone is there. */
+/** Milliseconds from the second request to the last one. All watchers are connected by then. */
 async function measure(pace: Pace, side: keyof Figures): Promise<number> {
   const ready = Promise.withResolvers<void>();
   const times: number[] = [];
@@ -43,18 +43,19 @@ async function measure(pace: Pace, side: keyof Figures): Promise<number> {
       times.push(performance.now());
     },
   });
-  using house = temporaryHome(vendorEnv(server.url));
-  writeFileSync(join(house.project, "note.txt"), "a note\n");
+  using temp = temporaryHome(vendorEnv(server.url));
+  writeFileSync(join(temp.project, "note.txt"), "a note\n");
   try {
-    const run = readEvents(house.start(["run", "go", "--session", "run", "-m", longRunModel, "--output-format", "events"]));
-    const begun = await run.until((event) => event.type === "turn.started");
-    const watching = side === "alone" || begun === null ? null : await watch(house, begun.session_id);
+    const run = readEvents(temp.start(["run", "go", "--session", "run", "-m", longRunModel, "--output-format", "events"]));
+    const started = await run.until((event) => event.type === "turn.started");
+    const watching = side === "alone" || started === null ? null : await watch(temp, started.session_id);
     ready.resolve();
     const { code, err } = await run.ended;
     if (code !== 0) throw new Error(err);
-    const lasting = run.printed.filter((event) => !("n" in event) && event.type !== "result").length;
-    const told = (await watching?.ended) ?? [];
-    if (told.some((count) => count !== lasting)) throw new Error(`of ${lasting} lasting events watchers were told ${told.join(", ")}`);
+    const durableCount = run.printed.filter((event) => !("n" in event) && event.type !== "result").length;
+    const counts = (await watching?.ended) ?? [];
+    if (counts.some((count) => count !== durableCount))
+      throw new Error(`of ${durableCount} durable events watchers got ${counts.join(", ")}`);
     if (isQuick) console.error(pace, side, times.at(-1)! - times[1]!);
     return times.at(-1)! - times[1]!;
   } finally {
@@ -62,13 +63,13 @@ async function measure(pace: Pace, side: keyof Figures): Promise<number> {
   }
 }
 
-async function watch(house: TemporaryHome, session: string): Promise<{ ended: Promise<number[]> }> {
-  const folder = join(house.env["SKEIN_HOME"] as string, "state", "run");
-  const socket = await socketIn(folder);
+async function watch(temp: TemporaryHome, session: string): Promise<{ ended: Promise<number[]> }> {
+  const directory = join(temp.env["SKEIN_HOME"] as string, "state", "run");
+  const socket = await waitForSocket(directory);
   const args = [socket, session, String(crowd.readers), String(crowd.stalled)];
   const child = Bun.spawn([process.execPath, join(import.meta.dir, "crowd.ts"), ...args], {
-    cwd: house.project,
-    env: house.env,
+    cwd: temp.project,
+    env: temp.env,
     stdout: "pipe",
     stderr: "inherit",
   });
@@ -86,18 +87,18 @@ async function watch(house: TemporaryHome, session: string): Promise<{ ended: Pr
   return { ended };
 }
 
-/** It is there a moment after the turn has begun. */
-async function socketIn(folder: string): Promise<string> {
+/** The socket is created shortly after the turn has started. */
+async function waitForSocket(directory: string): Promise<string> {
   for (let tries = 0; tries < 200; tries++) {
     try {
-      const [name] = readdirSync(folder).filter((entry) => entry.endsWith(".sock"));
-      if (name !== undefined) return join(folder, name);
+      const [name] = readdirSync(directory).filter((entry) => entry.endsWith(".sock"));
+      if (name !== undefined) return join(directory, name);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
     }
     await Bun.sleep(10);
   }
-  throw new Error(`no socket in ${folder}`);
+  throw new Error(`no socket in ${directory}`);
 }
 
 function text(): string {
@@ -105,14 +106,14 @@ function text(): string {
     const ratio = median(watched) / median(alone);
     return `| ${pace} | ${cell(alone)} | ${cell(watched)} | ${ratio.toFixed(2)} |`;
   });
-  const load = loadavg().map((each) => each.toFixed(1));
-  return `# What it costs a run to be watched
+  const load = loadavg().map((value) => value.toFixed(1));
+  return `# Cost of watchers for a run
 
 ${new Date().toISOString().slice(0, 10)}, \`npm run bench:watchers\`; Bun ${Bun.version}, Linux ${release().split(".", 2).join(".")}, ${cpus().length} cores, load ${load.join(" ")} at the end.
 
-One run in a process of its own, watched by nobody and by ${crowd.readers + crowd.stalled} over its socket, of whom ${crowd.stalled} ask to be told everything and never read. The watchers share one other process, so that it is the run that is measured and not the start of a hundred programs; each of those who read must have been told every lasting event, or the bench fails. Milliseconds from the second request to the last as the model's server sees them; medians of ${rounds} runs, and in brackets the fastest. Both sides take turns. The watchers' own work is on the same machine: with ${cpus().length} cores, a burst that all of them read takes time from the run also where the run does nothing for it.
+One run in its own process, without watchers and with ${crowd.readers + crowd.stalled} on its socket, of which ${crowd.stalled} subscribe to everything and never read. The watchers share one other process, so that the start of a hundred programs is not measured. Each reader must get every durable event, or the bench fails. Milliseconds from the second request to the last at the model's server; medians of ${rounds} runs, with the fastest in brackets. Both sides alternate. The watchers' own work is on the same machine: with ${cpus().length} cores, a burst that all of them read also takes CPU time from the run.
 
-| the run | nobody | ${crowd.readers + crowd.stalled} watchers | ratio |
+| the run | no watchers | ${crowd.readers + crowd.stalled} watchers | ratio |
 |---|---:|---:|---:|
 ${rows.join("\n")}
 `;

@@ -1,6 +1,6 @@
-// Builds skein: `dist/skein`, one self-contained executable, and with --bundle `dist/main.js` with its bytecode and the
-// screen beside it, which is what the npm package carries. --outfile <path> writes the executable elsewhere, --outdir
-// <path> the bundle; both leave `dist` alone. None of them loads a directory's .env, bunfig.toml or tsconfig.json.
+// Builds skein: `dist/skein`, one self-contained executable. With --bundle it builds the files of the npm package:
+// `dist/main.js` with its bytecode, and the TUI beside it. --outfile <path> and --outdir <path> write elsewhere.
+// The built program loads no .env, bunfig.toml or tsconfig.json of the current directory.
 import type { BunPlugin } from "bun";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,8 +12,8 @@ const wantsBundle = process.argv.includes("--bundle");
 const outfile = argument("--outfile");
 const outdir = argument("--outdir") ?? `${root}/dist`;
 
-/** The screen's highlighter, which we do not use, and the native library of other machines. */
-const leftOut = ["*.scm", "*.wasm"];
+/** Files of the TUI library's highlighter, which skein does not use. */
+const unusedAssets = ["*.scm", "*.wasm"];
 const nativeLibraries = "darwin-x64 darwin-arm64 linux-x64 linux-x64-musl linux-arm64 linux-arm64-musl win32-x64 win32-arm64"
   .split(" ")
   .map((platform) => `@opentui/core-${platform}`);
@@ -30,44 +30,44 @@ function argument(flag: string): string | undefined {
 }
 
 /**
- * The screen is a file of its own: its library awaits at the top level, which bytecode can't. Its native library is found
- * in node_modules, where npm puts the one of the machine.
+ * The TUI is a separate file: its library uses top-level await, which bytecode does not support. Its native library is
+ * loaded from node_modules, where npm installs the one for the machine.
  */
 async function bundle(): Promise<void> {
-  const beside: BunPlugin = {
-    name: "the screen is beside it",
+  const externalTui: BunPlugin = {
+    name: "external-tui",
     setup: (builder) => void builder.onResolve({ filter: /\/tui\/app\.ts$/ }, () => ({ path: "./tui.js", external: true })),
   };
-  const all = { target: "bun", minify: true, outdir } as const;
-  await Bun.build({ ...all, entrypoints: [`${root}/src/main.ts`], format: "cjs", bytecode: true, plugins: [beside] });
+  const common = { target: "bun", minify: true, outdir } as const;
+  await Bun.build({ ...common, entrypoints: [`${root}/src/main.ts`], format: "cjs", bytecode: true, plugins: [externalTui] });
   await Bun.build({
-    ...all,
+    ...common,
     entrypoints: [`${root}/src/tui/app.ts`],
     format: "esm",
     naming: { entry: "tui.js", asset: "tui-[name].[ext]" },
-    external: [...leftOut, ...nativeLibraries],
+    external: [...unusedAssets, ...nativeLibraries],
   });
 }
 
-/** Built, tried, and built again with what was used in front: skein has 5 MB less then and its executor 2.5 (`npm run bench`). */
+/** Builds twice: the second build puts the functions that a run used first. Saves 5 MB, and 2.5 MB in the executor. */
 async function compile(outfile: string): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), "skein-build-"));
+  const directory = mkdtempSync(join(tmpdir(), "skein-build-"));
   try {
-    const tried = join(folder, "tried");
-    await buildExecutable(tried, []);
-    await buildExecutable(outfile, await recordOrder(tried, folder));
+    const trial = join(directory, "trial");
+    await buildExecutable(trial, []);
+    await buildExecutable(outfile, await recordOrder(trial, directory));
     chmodSync(outfile, 0o755);
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(directory, { recursive: true, force: true });
   }
 }
 
 /**
- * Split, so that the executor does not load the agent; and compiling to machine code late, because most runs are
- * over before it pays: 20 calls take a tenth less time and the process 7 MB less (`npm run bench`).
+ * Code splitting: the executor does not load the agent. A late JIT, because most runs end before it pays off:
+ * 20 calls take a tenth less time and the process 7 MB less (`npm run bench`).
  */
 async function buildExecutable(outfile: string, orders: string[]): Promise<void> {
-  const closed = ["dotenv", "bunfig", "tsconfig", "package-json"].map((file) => `--no-compile-autoload-${file}`);
+  const noAutoload = ["dotenv", "bunfig", "tsconfig", "package-json"].map((file) => `--no-compile-autoload-${file}`);
   await build([
     "--compile",
     "--bytecode",
@@ -75,9 +75,9 @@ async function buildExecutable(outfile: string, orders: string[]): Promise<void>
     "--format=esm",
     "--splitting",
     "--compile-jit-policy=30",
-    ...closed,
+    ...noAutoload,
     ...orders.map((order) => `--bytecode-order=${order}`),
-    ...[...leftOut, ...nativeLibraries.filter(isMissing)].flatMap((name) => ["--external", name]),
+    ...[...unusedAssets, ...nativeLibraries.filter(isMissing)].flatMap((name) => ["--external", name]),
     "--outfile",
     outfile,
   ]);

@@ -1,5 +1,5 @@
-// Which functions skein uses when it does its work, recorded by letting it: `tools/build.ts` puts their bytecode side by
-// side, so that a run has only those in memory. One file is for skein itself, one for its executor.
+// Records the functions that skein uses in a run, one file for skein and one for its executor. `tools/build.ts` puts
+// their bytecode together, so that a run has only those pages in memory.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { startModelServer } from "../src/scripted-model/model-server.ts";
@@ -8,24 +8,24 @@ import { startExecutor } from "../src/executor/client.ts";
 
 const commands = ["echo one", "seq 100000", "exit 3"];
 
-/** Written into `folder`; the most important comes first. */
-export async function recordOrder(program: string, folder: string): Promise<string[]> {
-  return [await recordRun(program, folder), await recordExecutor(program, folder)];
+/** Writes into `directory`. Returns the files, the most important first. */
+export async function recordOrder(program: string, directory: string): Promise<string[]> {
+  return [await recordRun(program, directory), await recordExecutor(program, directory)];
 }
 
-async function recordRun(program: string, folder: string): Promise<string> {
-  const order = join(folder, "run.order");
-  const project = join(folder, "project");
+async function recordRun(program: string, directory: string): Promise<string> {
+  const order = join(directory, "run.order");
+  const project = join(directory, "project");
   mkdirSync(project);
   const server = startModelServer(shellScript(commands));
   try {
-    const words = ["run", "Run the commands.", "-m", "anthropic/claude-sonnet-4-5", "--sandbox", "auto", "--output-format", "json"];
-    const child = Bun.spawn([program, ...words], {
+    const args = ["run", "Run the commands.", "-m", "anthropic/claude-sonnet-4-5", "--sandbox", "auto", "--output-format", "json"];
+    const child = Bun.spawn([program, ...args], {
       cwd: project,
       env: {
         PATH: process.env.PATH,
-        HOME: folder,
-        SKEIN_HOME: join(folder, "skein"),
+        HOME: directory,
+        SKEIN_HOME: join(directory, "skein"),
         ANTHROPIC_BASE_URL: server.url,
         ANTHROPIC_API_KEY: "none",
         BUN_BYTECODE_ORDER_OUT: order,
@@ -35,22 +35,22 @@ async function recordRun(program: string, folder: string): Promise<string> {
       stderr: "inherit",
       timeout: 60_000,
     });
-    if ((await child.exited) !== 0) throw new Error("the run that is recorded for the build failed");
+    if ((await child.exited) !== 0) throw new Error("the recorded run of the build failed");
     return order;
   } finally {
     await server.stop();
   }
 }
 
-/** Without walls, which would keep it from writing what it recorded. */
-async function recordExecutor(program: string, folder: string): Promise<string> {
-  const order = join(folder, "executor.order");
+/** Without a sandbox, which would prevent it from writing its record. */
+async function recordExecutor(program: string, directory: string): Promise<string> {
+  const order = join(directory, "executor.order");
   const command = ["env", `BUN_BYTECODE_ORDER_OUT=${order}`, program, "__executor"];
-  const executor = startExecutor({ command, env: process.env, cwd: folder });
+  const executor = startExecutor({ command, env: process.env, cwd: directory });
   const { signal } = new AbortController();
   for (const line of commands) {
-    const place = { session: "build", turn: "build", cwd: folder, env: {}, signal, onOutput: () => {} };
-    await executor.callTool("bash", { command: line }, place);
+    const context = { session: "build", turn: "build", cwd: directory, env: {}, signal, onOutput: () => {} };
+    await executor.callTool("bash", { command: line }, context);
   }
   await executor.close();
   return order;

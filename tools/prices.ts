@@ -1,5 +1,5 @@
-// Reduces the price list of @pydantic/genai-prices to src/models/catalog-data.json: the vendors we know, text models
-// only, one line each. Run it after that package was updated; nothing here ships.
+// Reduces the price list of @pydantic/genai-prices to src/models/catalog-data.json: only known vendors and text models,
+// one line each. Run it after an update of that package. It is not part of the program.
 import { findProvider, type MatchLogic, type ModelInfo, type ModelPrice, TieredPrices } from "@pydantic/genai-prices";
 import {
   type CatalogData,
@@ -22,7 +22,7 @@ const vendors: Record<string, string> = {
   groq: "groq",
 };
 
-const otherTrades =
+const otherModels =
   /^ft:|\.ft-|audio|tts|realtime|live|image|transcribe|embed|whisper|voice|voxtral|moderation|ocr|guard|dall-e|sora|veo|lyria|robotics|computer-use|rerank|:batch/;
 
 export function reducePrices(): CatalogData {
@@ -32,23 +32,23 @@ export function reducePrices(): CatalogData {
 }
 
 function reduceModel(model: ModelInfo): CatalogEntry[] {
-  const isOld = model.deprecated === true;
+  const isDeprecated = model.deprecated === true;
   const prices = (Array.isArray(model.prices) ? model.prices : [{ prices: model.prices }]).map((entry): Rates | DatedRates | null => {
     const rates = reduceRates(entry.prices);
-    const when = entry.constraint;
-    if (!rates || !when) return rates;
-    return when.type === "start_date" ? { rates, from: when.start_date } : { rates, between: [when.start_time, when.end_time] };
+    const period = entry.constraint;
+    if (!rates || !period) return rates;
+    return period.type === "start_date" ? { rates, from: period.start_date } : { rates, between: [period.start_time, period.end_time] };
   });
-  const known = prices.filter((entry) => entry !== null);
-  if (isOld || otherTrades.test(model.id) || known.length < prices.length) return [];
+  const priced = prices.filter((entry) => entry !== null);
+  if (isDeprecated || otherModels.test(model.id) || priced.length < prices.length) return [];
   const match = reduceMatch(model.match);
   const isPlain = match.length === 1 && match[0] === `=${model.id}`;
-  const id = callable(model.id, match);
-  return [[id, isPlain ? [] : match, model.context_window ?? null, ...known]];
+  const id = acceptedName(model.id, match);
+  return [[id, isPlain ? [] : match, model.context_window ?? null, ...priced]];
 }
 
-/** The list's own id is sometimes only a label: then the first name that the vendor takes. */
-function callable(id: string, match: Matcher[]): string {
+/** The id of the list, or the first accepted name where that id is only a label. */
+function acceptedName(id: string, match: Matcher[]): string {
   if (match.some((matcher) => matchesName(matcher, id))) return id;
   const name = match.find((matcher) => typeof matcher === "string" && matcher.startsWith("="));
   return typeof name === "string" ? name.slice(1) : `${id}-latest`;
@@ -66,7 +66,7 @@ function reduceRate(price: ModelPrice[string]): Rate {
   return null;
 }
 
-/** `=equals`, `^starts`, `$ends`, `*contains`, `/regex`; several are alternatives, a list inside means all of them. */
+/** `=equals`, `^starts`, `$ends`, `*contains`, `/regex`. Several matchers are alternatives; all of an inner list must match. */
 function reduceMatch(match: MatchLogic): Matcher[] {
   if ("or" in match) return match.or.flatMap(reduceMatch);
   if ("and" in match) return [match.and.map((inner) => reduceMatch(inner)[0] as string)];
@@ -79,7 +79,7 @@ function reduceMatch(match: MatchLogic): Matcher[] {
 
 if (import.meta.main) {
   const lines = Object.entries(reducePrices()).map(
-    ([vendor, rows]) => `${JSON.stringify(vendor)}: [\n${rows.map((row) => JSON.stringify(row)).join(",\n")}\n]`,
+    ([vendor, entries]) => `${JSON.stringify(vendor)}: [\n${entries.map((entry) => JSON.stringify(entry)).join(",\n")}\n]`,
   );
   await Bun.write(new URL("../src/models/catalog-data.json", import.meta.url), `{\n${lines.join(",\n")}\n}\n`);
 }

@@ -1,13 +1,13 @@
-"""A client of skein's hub, over its unix socket: python3 client.py <hub.json> <directory> "prompt" """
+"""A client of skein's hub on its unix socket: python3 client.py <hub.json> <directory> "prompt" """
 import json, socket, sys
 
-place, directory, prompt = sys.argv[1:]
-line = socket.socket(socket.AF_UNIX)
-line.connect(json.load(open(place))["socket"])
-messages = line.makefile("rw", encoding="utf-8", newline="\n")
+hub_file, directory, prompt = sys.argv[1:]
+connection = socket.socket(socket.AF_UNIX)
+connection.connect(json.load(open(hub_file))["socket"])
+messages = connection.makefile("rw", encoding="utf-8", newline="\n")
 
 
-def ask(method, **params):
+def call(method, **params):
     messages.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}) + "\n")
     messages.flush()
     answer = next(message for message in map(json.loads, messages) if "id" in message)
@@ -16,11 +16,11 @@ def ask(method, **params):
     return answer["result"]
 
 
-ask("hub.hello", protocol=1, client="example", directory=directory)
-for session in ask("session.list"):
+call("hub.hello", protocol=1, client="example", directory=directory)
+for session in call("session.list"):
     print(session["id"], session["name"] or "")
-session = ask("session.open", directory=directory)
-ask("turn.start", session=session["id"], prompt=prompt)
+session = call("session.open", directory=directory)
+call("turn.start", session=session["id"], prompt=prompt)
 for message in map(json.loads, messages):
     if message["method"] == "feed.end":
         break

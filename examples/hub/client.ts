@@ -1,13 +1,13 @@
-// A client of skein's hub, over its WebSocket: bun client.ts <hub.json> <directory> "prompt"
+// A client of skein's hub, on its WebSocket: bun client.ts <hub.json> <directory> "prompt"
 import { readFileSync } from "node:fs";
 
-const [place, directory, prompt] = process.argv.slice(2) as [string, string, string];
-const hub = JSON.parse(readFileSync(place, "utf8")) as { url: string; token_file: string };
+const [hubFile, directory, prompt] = process.argv.slice(2) as [string, string, string];
+const hub = JSON.parse(readFileSync(hubFile, "utf8")) as { url: string; token_file: string };
 const socket = new WebSocket(hub.url, ["skein", readFileSync(hub.token_file, "utf8").trim()]);
-let asked = 0;
+let lastId = 0;
 
-function ask<Answer>(method: string, params: object): Promise<Answer> {
-  const id = ++asked;
+function call<Result>(method: string, params: object): Promise<Result> {
+  const id = ++lastId;
   socket.send(JSON.stringify({ jsonrpc: "2.0", id, method, params }));
   return new Promise((resolve, reject) => {
     socket.addEventListener("message", ({ data }) => {
@@ -25,7 +25,7 @@ socket.addEventListener("message", ({ data }) => {
   if (method === "feed.end") socket.close();
 });
 await new Promise((resolve, reject) => Object.assign(socket, { onopen: resolve, onerror: reject }));
-await ask("hub.hello", { protocol: 1, client: "example", directory });
-for (const { id, name } of await ask<{ id: string; name: string | null }[]>("session.list", {})) console.log(id, name ?? "");
-const session = await ask<{ id: string }>("session.open", { directory });
-await ask("turn.start", { session: session.id, prompt });
+await call("hub.hello", { protocol: 1, client: "example", directory });
+for (const { id, name } of await call<{ id: string; name: string | null }[]>("session.list", {})) console.log(id, name ?? "");
+const session = await call<{ id: string }>("session.open", { directory });
+await call("turn.start", { session: session.id, prompt });
