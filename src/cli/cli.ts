@@ -40,7 +40,7 @@ function asksForHelp(argv: string[]): boolean {
   return argv.slice(0, end < 0 ? argv.length : end).some((word) => word === "--help" || word === "-h");
 }
 
-/** As an answer to a call without arguments, help goes to stderr and the exit code is 2. */
+/** A call without arguments (`asUsage`) prints help to stderr and exits with 2. */
 async function printHelp(name: string | undefined, ctx: CommandContext, asUsage: boolean): Promise<number> {
   const { commandHelp, mainHelp } = await import("./parse/help.ts");
   const command = name === undefined ? null : await findCommand(name);

@@ -1,4 +1,4 @@
-// What a reader sees of a node: blocks, with a tool's call and result as one, and handles resolved.
+// Converts nodes to blocks for readable formats. A tool's call and result are one block, and handles are resolved.
 import { mainArgument } from "../../protocol/tree/node.ts";
 import type { Handle } from "../../protocol/tree/handle.ts";
 import type { CallPart, ImageData, Node, ResultPart } from "../../protocol/tree/node.ts";
@@ -11,10 +11,10 @@ export type ExportBlock =
 
 export type ToolResult = { text: string; isError: boolean; images: ImageData[]; display: string | null };
 
-/** The text behind a handle, or null when it can't be had. */
+/** Resolves with the text of a handle, or null if it can't be read. */
 export type ResolveHandle = (handle: Handle) => Promise<string | null>;
 
-/** The blocks of each node of a run. A call whose result comes later in the run is shown there, in one block. */
+/** Yields the blocks of each node. A call whose result comes later in `nodes` is in the block of the result. */
 export async function* blocksOf(nodes: Node[], resolve: ResolveHandle): AsyncGenerator<{ node: Node; blocks: ExportBlock[] }> {
   const answered = new Set(nodes.flatMap((node) => node.parts).flatMap((part) => (part.kind === "result" ? [part.call] : [])));
   const calls = new Map<string, CallPart>();
@@ -31,13 +31,13 @@ export async function* blocksOf(nodes: Node[], resolve: ResolveHandle): AsyncGen
           if (!answered.has(part.id)) blocks.push(toolBlock(part.name, part, null));
           break;
         case "result":
-          blocks.push(toolBlock(part.name, calls.get(part.call) ?? null, await resultOf(part, resolve)));
+          blocks.push(toolBlock(part.name, calls.get(part.call) ?? null, await loadResult(part, resolve)));
           break;
         case "image":
           blocks.push({ kind: "image", image: part });
           break;
         case "handle":
-          blocks.push({ kind: "data", title: titleOf(part.handle), text: (await resolve(part.handle)) ?? part.excerpt });
+          blocks.push({ kind: "data", title: handleTitle(part.handle), text: (await resolve(part.handle)) ?? part.excerpt });
           break;
       }
     }
@@ -49,17 +49,17 @@ function toolBlock(name: string, call: CallPart | null, result: ToolResult | nul
   if (call === null) return { kind: "tool", name, argument: "", input: null, result };
   if (call.malformed !== undefined) return { kind: "tool", name, argument: call.malformed, input: null, result };
   const argument = Object.keys(call.input).length === 0 ? "" : mainArgument(call.input);
-  const isAll = Object.values(call.input).length <= 1 && !argument.includes("\n");
-  return { kind: "tool", name, argument, input: isAll ? null : JSON.stringify(call.input, null, 2), result };
+  const isComplete = Object.values(call.input).length <= 1 && !argument.includes("\n");
+  return { kind: "tool", name, argument, input: isComplete ? null : JSON.stringify(call.input, null, 2), result };
 }
 
-async function resultOf(part: ResultPart, resolve: ResolveHandle): Promise<ToolResult> {
-  const whole = part.handle === undefined ? null : await resolve(part.handle);
-  return { text: whole ?? part.text, isError: part.isError, images: part.images ?? [], display: part.display ?? null };
+async function loadResult(part: ResultPart, resolve: ResolveHandle): Promise<ToolResult> {
+  const fullText = part.handle === undefined ? null : await resolve(part.handle);
+  return { text: fullText ?? part.text, isError: part.isError, images: part.images ?? [], display: part.display ?? null };
 }
 
-function titleOf(handle: Handle): string {
+function handleTitle(handle: Handle): string {
   const { command, exitCode } = handle.metadata;
-  const what = typeof command === "string" ? command : handle.identifier;
-  return `${handle.source}: ${what}${typeof exitCode === "number" ? ` (exit ${exitCode})` : ""}`;
+  const subject = typeof command === "string" ? command : handle.identifier;
+  return `${handle.source}: ${subject}${typeof exitCode === "number" ? ` (exit ${exitCode})` : ""}`;
 }

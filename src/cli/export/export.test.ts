@@ -39,14 +39,14 @@ const session: Session = {
 };
 
 const documentOf = (nodes: Node[], change: Partial<Session> = {}, resolve: Document["resolve"] = async () => null): Document => {
-  const own = { ...session, ...change };
-  const view: TreeView = { nodes, sessions: [own], turns: [] };
-  return { session: own, view, resolve };
+  const changed = { ...session, ...change };
+  const view: TreeView = { nodes, sessions: [changed], turns: [] };
+  return { session: changed, view, resolve };
 };
-const whole = async (pieces: AsyncIterable<string>) => (await Array.fromAsync(pieces)).join("");
+const joined = async (pieces: AsyncIterable<string>) => (await Array.fromAsync(pieces)).join("");
 
 describe("segments", () => {
-  test("a run ends where branches begin, and branches follow in order", () => {
+  test("a segment ends at a fork, and its branches follow in order", () => {
     const nodes = [node("a", null), node("b", "a"), node("c", "b"), node("d", "b"), node("e", "c"), node("f", "d"), node("g", "d")];
     expect(
       segmentsOf({ nodes }).map(({ number, depth, from, nodes: run, next }) => [
@@ -65,11 +65,12 @@ describe("segments", () => {
     ]);
   });
 
-  test("five thousand forks one below the other are no obstacle", async () => {
+  test("five thousand nested forks can be exported", async () => {
     const nodes: Node[] = [node("0", null)];
-    for (let at = 1; at <= 5_000; at += 1) nodes.push(node(`x${at}`, String(at - 1)), node(String(at), String(at - 1), [text("hi")]));
+    for (let index = 1; index <= 5_000; index += 1)
+      nodes.push(node(`x${index}`, String(index - 1)), node(String(index), String(index - 1), [text("hi")]));
     expect(segmentsOf({ nodes })).toHaveLength(10_001);
-    expect((await whole(htmlDocument(documentOf(nodes)))).endsWith("</html>\n")).toBe(true);
+    expect((await joined(htmlDocument(documentOf(nodes)))).endsWith("</html>\n")).toBe(true);
   });
 });
 
@@ -94,8 +95,8 @@ describe("a page", () => {
     { kind: "handle", handle: { source: evil, sourceVersion: "1", identifier: evil, metadata: { command: evil } }, excerpt: evil },
   ];
   for (const author of ["user", "agent", "tool", "note"] as const) {
-    test(`shows what a ${author} wrote and obeys none of it`, async () => {
-      const html = await whole(
+    test(`a page shows text of the author "${author}" and executes none of it`, async () => {
+      const html = await joined(
         htmlDocument(documentOf([node("n", null, parts, author)], { name: evil, tip: "n", project: evil, model: evil })),
       );
       const tags = [...html.matchAll(/<[a-z][^>]*>/g)].map(([tag]) => tag);
@@ -106,10 +107,10 @@ describe("a page", () => {
     });
   }
 
-  test("keeps links to the web and colours of every kind", async () => {
-    const shown = text("see [c](https://example.org/x)");
+  test("a page keeps web links and colours of every kind", async () => {
+    const linkText = text("see [c](https://example.org/x)");
     const output: Part = { kind: "result", call: "c", name: "bash", text: "\x1b[38;5;196ma\x1b[0;42mb", isError: true };
-    const html = await whole(htmlDocument(documentOf([node("n", null, [shown], "agent"), node("m", "n", [output], "tool")])));
+    const html = await joined(htmlDocument(documentOf([node("n", null, [linkText], "agent"), node("m", "n", [output], "tool")])));
     expect(html).toContain('<a rel="noreferrer" href="https://example.org/x">c</a>');
     expect(html).toContain('<span style="color:#ff0000">a</span><span class="b2">b</span>');
   });
@@ -135,14 +136,14 @@ describe("text", () => {
     ),
   ];
 
-  test("a call and its result are one block, and a handle that can't be resolved leaves its excerpt", async () => {
-    const out = await whole(textDocument(documentOf(calls)));
+  test("a call and its result are one block, with the excerpt of a handle that can't be resolved", async () => {
+    const out = await joined(textDocument(documentOf(calls)));
     expect(out).toContain("  ✓ bash echo hi\n    short\n");
-    expect(await whole(textDocument(documentOf(calls, {}, async () => "all of it")))).toContain("    all of it\n");
+    expect(await joined(textDocument(documentOf(calls, {}, async () => "all of it")))).toContain("    all of it\n");
   });
 
-  test("no output can close the fence around it in Markdown", async () => {
-    const out = await whole(markdownDocument(documentOf(calls, {}, async () => "```\n````\n# not a title")));
+  test("no output can close its code fence in Markdown", async () => {
+    const out = await joined(markdownDocument(documentOf(calls, {}, async () => "```\n````\n# not a title")));
     expect(out).toContain("`````\n```\n````\n# not a title\n`````");
   });
 });

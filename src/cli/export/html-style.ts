@@ -1,4 +1,4 @@
-// The look of an exported page: one style for light and dark, nothing loaded from elsewhere.
+// The style sheet of an exported page, for light and dark. It loads nothing.
 
 export const pageStyle = `
 :root { color-scheme: light dark; --page: #fcfcfb; --card: #fff; --ink: #1d1f23; --soft: #686d76; --line: #e3e4e7; --code: #f4f4f2;
@@ -38,7 +38,7 @@ code { background: var(--code); border-radius: .25rem; padding: .1rem .3rem }
 pre { background: var(--code); border: 1px solid var(--line); border-radius: .5rem; padding: .7rem .9rem; margin: .5rem 0; overflow: auto;
   max-height: 32rem; white-space: pre-wrap; overflow-wrap: anywhere } pre code { background: none; padding: 0 }
 img { max-width: 100%; border: 1px solid var(--line); border-radius: .5rem; margin: .5rem 0; display: block }
-.ways { font-size: .9rem; color: var(--soft); padding-top: .5rem } .ways a { margin-right: .6rem }
+.branches { font-size: .9rem; color: var(--soft); padding-top: .5rem } .branches a { margin-right: .6rem }
 .bold { font-weight: 700 } .dim { opacity: .7 } .italic { font-style: italic } .underline { text-decoration: underline }
 .inverse { background: var(--ink); color: var(--page) }
 .c0 { color: #6b7078 } .c1, .c9 { color: #c2392e } .c2, .c10 { color: #2c8a4f } .c3, .c11 { color: #97710e } .c4, .c12 { color: #2c6fc2 }

@@ -1,12 +1,12 @@
-// A tree as one page that needs nothing else: no script, no request, everything that was said escaped. What a tool
-// printed keeps its colours; the policy in the head stops whatever would still try to load or run.
+// Exports a tree as one page without scripts and requests. All text is escaped; tool output keeps its colours.
+// The content security policy in the head blocks everything that would still load or run.
 import { ansiRuns, type TextStyle, stripAnsi } from "../../kit/text/ansi.ts";
 import { type ImageData, type Node, shortId } from "../../protocol/tree/node.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 import { type ExportBlock, blocksOf } from "./blocks.ts";
-import { authorsOf, branchTitle, type Document, treeFacts, timeOf, titleOf } from "./document.ts";
+import { authorsOf, branchTitle, type Document, treeFacts, timeText, titleOf } from "./document.ts";
 import { pageStyle } from "./html-style.ts";
-import { labelsOf, type Segment, segmentsOf, sessionLabel } from "./segments.ts";
+import { labelsOf, type Segment, segmentsOf, tipLabel } from "./segments.ts";
 
 export async function* htmlDocument(document: Document): AsyncGenerator<string> {
   const { view } = document;
@@ -19,7 +19,7 @@ export async function* htmlDocument(document: Document): AsyncGenerator<string> 
       const sessions = labels.get(node.id) ?? [];
       if (blocks.length > 0 || sessions.length > 0) yield* article(node, authorOf(node), blocks, sessions);
     }
-    yield `${ways(segment)}</section>\n`;
+    yield `${branchLinks(segment)}</section>\n`;
   }
   yield "</main>\n</body>\n</html>\n";
 }
@@ -31,7 +31,7 @@ function head(document: Document): string {
   const facts = treeFacts(document).map(([name, value]) => `<dt>${escaped(name)}</dt><dd>${escaped(value)}</dd>`);
   const tips = document.view.sessions
     .filter((session) => session.tip !== null)
-    .map((session) => `<a class="label" href="#n-${escaped(session.tip ?? "")}">${escaped(sessionLabel(session))}</a>`);
+    .map((session) => `<a class="label" href="#n-${escaped(session.tip ?? "")}">${escaped(tipLabel(session))}</a>`);
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -55,17 +55,17 @@ function sectionStart(segment: Segment): string {
   return `<section id="b-${segment.number}" style="margin-left: ${indent}rem"><h2>${branchTitle(segment)}, from ${from}</h2>\n`;
 }
 
-function ways(segment: Segment): string {
+function branchLinks(segment: Segment): string {
   if (segment.next.length === 0) return "";
-  const links = segment.next.map((number, at) => `<a href="#b-${number}">branch ${at + 1}</a>`);
-  return `<p class="ways">goes on in ${links.join("")}</p>`;
+  const links = segment.next.map((number, index) => `<a href="#b-${number}">branch ${index + 1}</a>`);
+  return `<p class="branches">continues in ${links.join("")}</p>`;
 }
 
 function* article(node: Node, author: string, blocks: ExportBlock[], sessions: Session[]): Generator<string> {
-  const labels = sessions.map((session) => `<span class="label">${escaped(sessionLabel(session))}</span>`).join("");
-  const who = `<b>${escaped(author)}</b><span>${shortId(node.id)}</span><time>${timeOf(node.at)}</time>${labels}`;
+  const labels = sessions.map((session) => `<span class="label">${escaped(tipLabel(session))}</span>`).join("");
+  const head = `<b>${escaped(author)}</b><span>${shortId(node.id)}</span><time>${timeText(node.at)}</time>${labels}`;
   const hasHead = node.author !== "tool" || sessions.length > 0;
-  yield `<article class="${node.author}" id="n-${escaped(node.id)}">${hasHead ? `<div class="who">${who}</div>` : ""}`;
+  yield `<article class="${node.author}" id="n-${escaped(node.id)}">${hasHead ? `<div class="who">${head}</div>` : ""}`;
   for (const block of blocks) yield blockHtml(block, node);
   yield "</article>\n";
 }
@@ -96,13 +96,13 @@ function toolHtml({ name, argument, input, result }: Extract<ExportBlock, { kind
   return `<details><summary>${summary}</summary>${body}</details>`;
 }
 
-/** Pictures are part of the page; what is no picture is only named. */
+/** Embeds a picture. Other data is shown as its type only. */
 function picture({ mime, base64 }: ImageData): string {
   if (!/^image\/[\w.+-]{1,40}$/.test(mime) || !/^[A-Za-z0-9+/=]*$/.test(base64)) return `<p>[image ${escaped(mime)}]</p>`;
   return `<img alt="image" src="data:${mime};base64,${base64}">`;
 }
 
-/** HTML in it is shown, not obeyed; links go to the web only, and pictures from elsewhere become their words. */
+/** Shows HTML in the text as text, keeps only web links, and replaces external pictures by their description. */
 function markdown(text: string): string {
   const html = Bun.markdown.html(stripAnsi(text), { noHtmlBlocks: true, noHtmlSpans: true });
   return html
@@ -117,7 +117,7 @@ function markdown(text: string): string {
 function colored(text: string): string {
   return ansiRuns(text)
     .map((run) => {
-      const { names, styles } = looksOf(run.style);
+      const { names, styles } = cssOf(run.style);
       if (names.length + styles.length === 0) return escaped(run.text);
       const attributes = [
         ...(names.length === 0 ? [] : [`class="${names.join(" ")}"`]),
@@ -128,7 +128,7 @@ function colored(text: string): string {
     .join("");
 }
 
-function looksOf(style: TextStyle): { names: string[]; styles: string[] } {
+function cssOf(style: TextStyle): { names: string[]; styles: string[] } {
   const names: string[] = (["bold", "dim", "italic", "underline", "inverse"] as const).filter((name) => style[name] === true);
   const styles: string[] = [];
   if (typeof style.color === "number") names.push(`c${style.color}`);

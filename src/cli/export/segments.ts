@@ -1,19 +1,20 @@
-// A tree cut into straight runs of nodes, in reading order: a run ends where branches begin, and each branch is a run.
+// Cuts a tree into segments without branches, in reading order. A segment ends at a fork; each branch is a segment.
 import type { TreeView } from "../../protocol/api/api.ts";
-import { type Node, shortId } from "../../protocol/tree/node.ts";
-import type { Session } from "../../protocol/tree/turn.ts";
+import type { Node } from "../../protocol/tree/node.ts";
+import { sessionLabel, type Session } from "../../protocol/tree/turn.ts";
 
 export type Segment = {
   /** Counts from 1, in reading order. */
   number: number;
   depth: number;
-  /** The node it goes on from; null for a root. */
+  /** The node before its first one; null for a root. */
   from: Node | null;
-  /** Which of the branches there it is, from 1, and of how many. */
+  /** Its number among the branches of that node, from 1. */
   branch: number;
+  /** The number of branches of that node. */
   branches: number;
   nodes: Node[];
-  /** The runs that go on from its last node, by number. */
+  /** Numbers of the segments after its last node. */
   next: number[];
 };
 
@@ -22,14 +23,14 @@ export function segmentsOf(view: Pick<TreeView, "nodes">): Segment[] {
   const roots = children.get(null) ?? [];
   const segments: Segment[] = [];
   type Start = { first: Node; from: Segment | null; branch: number; branches: number };
-  const open: Start[] = roots.map((first, at) => ({ first, from: null, branch: at + 1, branches: roots.length })).reverse();
+  const open: Start[] = roots.map((first, index) => ({ first, from: null, branch: index + 1, branches: roots.length })).reverse();
   for (let start = open.pop(); start !== undefined; start = open.pop()) {
     const { from, branch, branches } = start;
     const nodes = [start.first];
-    let below = children.get(start.first.id) ?? [];
-    for (let only = below[0]; below.length === 1 && only !== undefined; only = below[0]) {
+    let childNodes = children.get(start.first.id) ?? [];
+    for (let only = childNodes[0]; childNodes.length === 1 && only !== undefined; only = childNodes[0]) {
       nodes.push(only);
-      below = children.get(only.id) ?? [];
+      childNodes = children.get(only.id) ?? [];
     }
     const segment: Segment = {
       number: segments.length + 1,
@@ -42,17 +43,22 @@ export function segmentsOf(view: Pick<TreeView, "nodes">): Segment[] {
     };
     segments.push(segment);
     from?.next.push(segment.number);
-    const ways = below.map((first, at) => ({ first, from: segment, branch: at + 1, branches: below.length }));
-    open.push(...ways.reverse());
+    const branchStarts = childNodes.map((first, index) => ({
+      first,
+      from: segment,
+      branch: index + 1,
+      branches: childNodes.length,
+    }));
+    open.push(...branchStarts.reverse());
   }
   return segments;
 }
 
-/** The sessions whose tip a node is. */
+/** Sessions by the node that is their tip. */
 export function labelsOf(view: Pick<TreeView, "sessions">): Map<string | null, Session[]> {
   return Map.groupBy(view.sessions, (session) => session.tip);
 }
 
-export function sessionLabel(session: Session): string {
-  return `${session.name ?? shortId(session.id)}${session.archivedAt === null ? "" : " (archived)"}`;
+export function tipLabel(session: Session): string {
+  return `${sessionLabel(session)}${session.archivedAt === null ? "" : " (archived)"}`;
 }

@@ -1,9 +1,9 @@
-// A tree as plain text and as Markdown. No colours, no control characters, whatever a tool printed.
+// Exports a tree as plain text and as Markdown, without colours and control characters.
 import { stripAnsi } from "../../kit/text/ansi.ts";
 import { type Node, shortId } from "../../protocol/tree/node.ts";
 import { type ExportBlock, blocksOf } from "./blocks.ts";
-import { authorsOf, branchTitle, type Document, treeFacts, timeOf, titleOf } from "./document.ts";
-import { labelsOf, type Segment, segmentsOf, sessionLabel } from "./segments.ts";
+import { authorsOf, branchTitle, type Document, treeFacts, timeText, titleOf } from "./document.ts";
+import { labelsOf, type Segment, segmentsOf, tipLabel } from "./segments.ts";
 
 type TextFormat = {
   title: (text: string) => string;
@@ -14,26 +14,26 @@ type TextFormat = {
 };
 
 export function textDocument(document: Document): AsyncGenerator<string> {
-  return formatDocument(document, textVoice);
+  return formatDocument(document, textFormat);
 }
 
 export function markdownDocument(document: Document): AsyncGenerator<string> {
-  return formatDocument(document, markdownVoice);
+  return formatDocument(document, markdownFormat);
 }
 
-async function* formatDocument(document: Document, voice: TextFormat): AsyncGenerator<string> {
+async function* formatDocument(document: Document, format: TextFormat): AsyncGenerator<string> {
   const { view } = document;
   const labels = labelsOf(view);
   const authorOf = authorsOf(document);
-  yield `${voice.title(line(titleOf(document)))}\n\n${voice.facts(treeFacts(document))}\n`;
+  yield `${format.title(line(titleOf(document)))}\n\n${format.facts(treeFacts(document))}\n`;
   for (const segment of segmentsOf(view)) {
-    if (segment.branches > 1) yield `\n${voice.branch(segment, segment.from === null ? "the start" : shortId(segment.from.id))}\n`;
+    if (segment.branches > 1) yield `\n${format.branch(segment, segment.from === null ? "the start" : shortId(segment.from.id))}\n`;
     for await (const { node, blocks } of blocksOf(segment.nodes, document.resolve)) {
-      const names = (labels.get(node.id) ?? []).map((session) => line(sessionLabel(session)));
+      const names = (labels.get(node.id) ?? []).map((session) => line(tipLabel(session)));
       const hasHead = node.author !== "tool" || names.length > 0;
       if (blocks.length === 0 && names.length === 0) continue;
-      if (hasHead) yield `\n${voice.node(node, line(authorOf(node)), names)}\n`;
-      for (const block of blocks) yield `\n${voice.block(block)}\n`;
+      if (hasHead) yield `\n${format.node(node, line(authorOf(node)), names)}\n`;
+      for (const block of blocks) yield `\n${format.block(block)}\n`;
     }
   }
 }
@@ -42,48 +42,48 @@ function line(text: string): string {
   return stripAnsi(text).replaceAll(/\s+/g, " ").trim();
 }
 
-function indented(text: string, by = "    "): string {
+function indentText(text: string, indent = "    "): string {
   return stripAnsi(text)
     .replace(/\n+$/, "")
     .split("\n")
-    .map((each) => (each === "" ? "" : by + each))
+    .map((row) => (row === "" ? "" : indent + row))
     .join("\n");
 }
 
-const textVoice: TextFormat = {
+const textFormat: TextFormat = {
   title: (text) => `${text}\n${"=".repeat(Math.min(100, Bun.stringWidth(text)))}`,
   facts: (facts) => facts.map(([name, value]) => `${name.padEnd(8)} ${line(value)}`).join("\n"),
   branch: (segment, from) => `${"-".repeat(72)}\n${branchTitle(segment)}, from ${from}`,
   node: (node, author, labels) => {
     const marks = labels.map((label) => `  [${label}]`).join("");
-    return `${author}  ${shortId(node.id)}  ${timeOf(node.at)}${marks}`;
+    return `${author}  ${shortId(node.id)}  ${timeText(node.at)}${marks}`;
   },
   block: (block) => {
     switch (block.kind) {
       case "text":
-        return indented(block.text, "  ");
+        return indentText(block.text, "  ");
       case "thinking":
-        return `  (thinking)\n${indented(block.text)}`;
+        return `  (thinking)\n${indentText(block.text)}`;
       case "image":
         return `  [image ${line(block.image.mime)}]`;
       case "data":
-        return `  ${line(block.title)}\n${indented(block.text)}`;
+        return `  ${line(block.title)}\n${indentText(block.text)}`;
       case "tool": {
         const head = `  ${signOf(block)} ${line(block.name)} ${line(block.argument)}`.trimEnd();
         const pictures = (block.result?.images ?? []).map((image) => `    [image ${line(image.mime)}]`);
-        return [head, ...toolTexts(block).map((text) => indented(text)), ...pictures].join("\n");
+        return [head, ...toolTexts(block).map((text) => indentText(text)), ...pictures].join("\n");
       }
     }
   },
 };
 
-const markdownVoice: TextFormat = {
+const markdownFormat: TextFormat = {
   title: (text) => `# ${escaped(text)}`,
   facts: (facts) => facts.map(([name, value]) => `- ${name}: ${escaped(line(value))}`).join("\n"),
   branch: (segment, from) => `---\n\n## ${branchTitle(segment)}, from \`${from}\``,
   node: (node, author, labels) => {
     const marks = labels.map((label) => ` **[${escaped(label)}]**`).join("");
-    return `### ${escaped(author)} \`${shortId(node.id)}\`${marks}\n\n<sub>${timeOf(node.at)}</sub>`;
+    return `### ${escaped(author)} \`${shortId(node.id)}\`${marks}\n\n<sub>${timeText(node.at)}</sub>`;
   },
   block: (block) => {
     switch (block.kind) {

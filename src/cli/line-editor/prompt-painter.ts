@@ -43,7 +43,7 @@ export class PromptPainter {
     this.#painted = null;
   }
 
-  /** Call it after the width changed: the terminal has wrapped each painted row by itself. */
+  /** Call it after the width changed, because the terminal then wraps each painted row. */
   rewrap(): void {
     if (this.#painted === null) return;
     const { rows, cursor } = this.#painted;

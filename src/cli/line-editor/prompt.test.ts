@@ -1,4 +1,4 @@
-// A prompt key by key, the history behind it, and what Tab chooses.
+// Tests the prompt key by key, the history and completion.
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,28 +12,28 @@ const root = mkdtempSync(join(tmpdir(), "skein-repl-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 function typed(text: string, prompt: Prompt = freshPrompt([])): KeyResult {
-  let pressed: KeyResult = { prompt };
-  for (const key of keyDecoder()(text)) pressed = press(pressed.prompt, key);
-  return pressed;
+  let result: KeyResult = { prompt };
+  for (const key of keyDecoder()(text)) result = press(result.prompt, key);
+  return result;
 }
 
 describe("an entry", () => {
-  test("ends with Enter", () => {
+  test("an entry ends with Enter", () => {
     expect(typed("hello\r").entered).toBe("hello");
   });
-  test("goes on after a backslash, Alt-Enter, in a fence and in a paste", () => {
+  test("an entry continues after a backslash or Alt-Enter, in a fence and in a paste", () => {
     expect(typed("a\\\rb\x1b\rc\r").entered).toBe("a\nb\nc");
     expect(typed("```\rcode\r```\r").entered).toBe("```\ncode\n```");
     expect(typed("\x1b[200~one\rtwo\r\x1b[201~\r").entered).toBe("one\ntwo");
     expect(continuationOf("two backslashes \\\\")).toBeNull();
   });
-  test("is dropped by Ctrl-C; an empty one asks to stop or to leave", () => {
+  test("Ctrl-C drops an entry; at an empty one Ctrl-C stops and Ctrl-D leaves", () => {
     expect(typed("abc\x03")).toMatchObject({ action: "stop", prompt: { line: { text: "" } } });
     expect(typed("\x03").action).toBe("stop");
     expect(typed("\x04").action).toBe("leave");
     expect(typed("ab\x01\x04").prompt.line.text).toBe("b");
   });
-  test("comes from history with the arrows, and the draft comes back", () => {
+  test("the arrows show history entries, and then the draft again", () => {
     const prompt = freshPrompt(["old", "two\nrows"]);
     expect(typed("dra\x1b[A", prompt).prompt.line.text).toBe("two\nrows");
     expect(typed("dra\x1b[A\x1b[A\x1b[A", prompt).prompt.line.text).toBe("old");
@@ -42,7 +42,7 @@ describe("an entry", () => {
 });
 
 describe("history", () => {
-  test("is kept for its project, for its owner only, with entries of several lines", () => {
+  test("history is stored per project, readable by its owner only, with multi-line entries", () => {
     const file = historyFile(root, "/some/project");
     const history = openHistory(file);
     for (const entry of ["one", "one", "  ", "two\nlines"]) history.add(entry);
@@ -50,23 +50,23 @@ describe("history", () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(historyFile(root, "/other/project")).not.toBe(file);
   });
-  test("leaves out what is torn, and does not grow for ever", () => {
+  test("history skips incomplete lines and is limited to 1000 entries", () => {
     const file = join(root, "long.jsonl");
-    writeFileSync(file, `{"no":1}\n"torn\n${Array.from({ length: 2500 }, (_, at) => JSON.stringify(`entry ${at}`)).join("\n")}\n`);
+    writeFileSync(file, `{"no":1}\n"torn\n${Array.from({ length: 2500 }, (_, index) => JSON.stringify(`entry ${index}`)).join("\n")}\n`);
     expect(openHistory(file).entries).toHaveLength(1000);
     expect(readFileSync(file, "utf8").trim().split("\n")).toHaveLength(1000);
   });
-  test("that can't be written is still there for this conversation", () => {
+  test("history that can't be written is available in this process", () => {
     const history = openHistory("/dev/null/history");
     history.add("one");
     expect(history.entries).toEqual(["one"]);
   });
 });
 
-test("Tab takes the one that fits, else what they share, else lists them", () => {
-  const known = ["/back", "/branches", "/tree"];
-  expect(completeWord("/t", known)).toEqual({ insertion: "ree ", choices: [] });
-  expect(completeWord("/", known)).toEqual({ insertion: "", choices: known });
+test("Tab inserts the only match, else the common prefix, else lists the matches", () => {
+  const candidates = ["/back", "/branches", "/tree"];
+  expect(completeWord("/t", candidates)).toEqual({ insertion: "ree ", choices: [] });
+  expect(completeWord("/", candidates)).toEqual({ insertion: "", choices: candidates });
   expect(completeWord("a", ["abc1", "abc2"])).toEqual({ insertion: "bc", choices: [] });
-  expect(completeWord("x", known)).toEqual({ insertion: "", choices: [] });
+  expect(completeWord("x", candidates)).toEqual({ insertion: "", choices: [] });
 });

@@ -7,8 +7,8 @@ export const shells = ["bash", "zsh", "fish"] as const;
 export type Shell = (typeof shells)[number];
 
 export function completionScript(shell: Shell, commands: readonly Command[]): string {
-  const named = commands.flatMap((command) => [command.name, ...(command.aliases ?? [])].map((name) => ({ ...command, name })));
-  return { bash, zsh, fish }[shell](named);
+  const entries = commands.flatMap((command) => [command.name, ...(command.aliases ?? [])].map((name) => ({ ...command, name })));
+  return { bash, zsh, fish }[shell](entries);
 }
 
 const help: Flag = { name: "help", short: "h", summary: "show help" };
@@ -39,7 +39,7 @@ function spellings(flag: Flag): string[] {
 }
 
 function bash(commands: readonly Command[]): string {
-  const words = commands.map((command) => command.name).join(" ");
+  const commandNames = commands.map((command) => command.name).join(" ");
   const cases = commands.map((command) => `    ${command.name})\n${bashCommand(command)}\n      ;;`).join("\n");
   const first = flagsOf(commands.find((command) => command.name === "run")).map((flag) => `--${flag.name}`);
   return `# bash completion for skein: source <(skein completions bash)
@@ -48,7 +48,7 @@ _skein() {
   local flags= verbs= choices= first= teamverbs= IFS=$' \\t\\n'
   COMPREPLY=()
   if [[ $COMP_CWORD -eq 1 && $cur != -* ]]; then
-    COMPREPLY=($(compgen -W "${words} help" -- "$cur"))
+    COMPREPLY=($(compgen -W "${commandNames} help" -- "$cur"))
     return
   fi
   if [[ $COMP_CWORD -eq 1 ]]; then
@@ -61,7 +61,7 @@ _skein() {
   if [[ $command == -* ]]; then command=run; fi
   case $command in
 ${cases}
-    help) verbs="${words}" ;;
+    help) verbs="${commandNames}" ;;
   esac
   if [[ $choices == "<session>" || ( -z $choices && $cur != -* && -n $first && $COMP_CWORD -eq 2 ) ]]; then
     IFS=$'\\n'

@@ -57,7 +57,7 @@ describe("json", () => {
     });
   });
 
-  test("somebody else's words keep their spelling", () => {
+  test("keys inside of tool input and configuration values keep their spelling", () => {
     expect(toPrintedJson({ input: { filePath: "x", changedAt: 5 }, value: { "X-Team": "y" } })).toEqual({
       input: { filePath: "x", changedAt: 5 },
       value: { "X-Team": "y" },

@@ -15,11 +15,11 @@ export async function completeEntry(repl: Repl, { text, cursor }: EditLine): Pro
       slashCommands.map((command) => `/${command.name}`),
     );
   }
-  const words = /^\/([a-z]+)\s+(\S*)$/.exec(head);
-  if (words === null) return noCompletion;
-  const command = slashCommands.find((candidate) => candidate.name === words[1]);
+  const match = /^\/([a-z]+)\s+(\S*)$/.exec(head);
+  if (match === null) return noCompletion;
+  const command = slashCommands.find((candidate) => candidate.name === match[1]);
   if (command?.offers === undefined) return noCompletion;
-  return completeWord(words[2] ?? "", await listArguments(repl, command.offers).catch(() => []));
+  return completeWord(match[2] ?? "", await listArguments(repl, command.offers).catch(() => []));
 }
 
 /** Inserts the only match, or the common prefix of several. If there is none to insert, lists the matches. */

@@ -1,4 +1,4 @@
-// Walking a small tree by eye: a line of two exchanges, the second with a tool call, and a branch from the first.
+// Tests positions in a small tree: two exchanges, the second with a tool call, and a branch from the first.
 import { describe, expect, test } from "bun:test";
 import type { TreeView } from "../../protocol/api/api.ts";
 import type { Node, Part } from "../../protocol/tree/node.ts";
@@ -35,14 +35,14 @@ describe("going back", () => {
     const { node, back } = messageBack(view(line), tip, count);
     return [node?.id ?? null, back];
   };
-  test("counts what was said, not what was done", () => {
+  test("going back counts messages, not tool calls", () => {
     expect(back("a2", 1)).toEqual(["u2", 1]);
     expect(back("a2", 2)).toEqual(["a1", 2]);
   });
-  test("from a tool's node goes to what was said before it", () => {
+  test("going back from a tool node leads to the message before it", () => {
     expect(back("t2", 1)).toEqual(["u2", 1]);
   });
-  test("ends at the beginning, and says how far that was", () => {
+  test("going back stops at the beginning, and returns the number of messages moved", () => {
     expect(back("a2", 99)).toEqual([null, 4]);
     expect(back("u1", 1)).toEqual([null, 1]);
     expect(back(null, 1)).toEqual([null, 0]);
@@ -50,40 +50,40 @@ describe("going back", () => {
 });
 
 describe("branches", () => {
-  test("of a straight line are none", () => {
+  test("a tree without forks has no branches", () => {
     const main = session("main", "a2");
     expect(branchesOf(view(line, main), main)).toBeNull();
   });
-  test("after a fork are what we said and the session that rests there", () => {
+  test("a fork has the new message and the session at the fork as branches", () => {
     const main = session("main", "a2");
     const fork = session("fork", "u3");
-    const found = branchesOf(view([...line, node("u3", "a2", "user", "instead")], main, fork), fork);
-    expect(found?.at?.id).toBe("a2");
-    expect(found?.positions).toEqual([
+    const nearest = branchesOf(view([...line, node("u3", "a2", "user", "instead")], main, fork), fork);
+    expect(nearest?.fork?.id).toBe("a2");
+    expect(nearest?.positions).toEqual([
       { node: "u3", session: fork, isOurs: true, excerpt: "instead" },
       { node: "a2", session: main, isOurs: false, excerpt: null },
     ]);
   });
-  test("after going back are here and what was said before, whose place is its end", () => {
+  test("after going back, the branches are the current position and the end of the earlier messages", () => {
     const main = session("main", "a1");
     expect(branchesOf(view(line, main), main)?.positions).toEqual([
       { node: "a1", session: main, isOurs: true, excerpt: null },
       { node: "a2", session: null, isOurs: false, excerpt: "second" },
     ]);
   });
-  test("may part before the first message", () => {
+  test("branches can part before the first message", () => {
     const main = session("main", "x1");
-    const found = branchesOf(view([...line, node("x1", null, "user", "anew")], main), main);
-    expect(found?.at).toBeNull();
-    expect(found?.positions.map((place) => place.excerpt)).toEqual(["anew", "first"]);
+    const nearest = branchesOf(view([...line, node("x1", null, "user", "anew")], main), main);
+    expect(nearest?.fork).toBeNull();
+    expect(nearest?.positions.map(({ excerpt }) => excerpt)).toEqual(["anew", "first"]);
   });
 });
 
-test("leaves are the ends, the newest first, with the session that rests there", () => {
+test("leaves are listed newest first, with the session at each leaf", () => {
   const main = session("main", "a2");
   const fork = session("fork", "u3");
-  const places = leavesOf(view([...line, node("u3", "a1", "user", "instead")], main, fork), main);
-  expect(places.map(({ node, session, isOurs }) => [node, session?.name, isOurs])).toEqual([
+  const leaves = leavesOf(view([...line, node("u3", "a1", "user", "instead")], main, fork), main);
+  expect(leaves.map(({ node, session, isOurs }) => [node, session?.name, isOurs])).toEqual([
     ["u3", "fork", false],
     ["a2", "main", true],
   ]);

@@ -38,15 +38,15 @@ export function messageBack(view: TreeView, tip: string | null, count: number): 
   return { node: before[back] ?? null, back };
 }
 
-export type Branches = { at: Node | null; positions: TreePosition[] };
+export type Branches = { fork: Node | null; positions: TreePosition[] };
 
 /** The branches of the nearest fork, upwards from the tip. A session whose tip is the fork counts as a branch. Null: no fork. */
 export function branchesOf(view: TreeView, ours: Session): Branches | null {
   const children = Map.groupBy(view.nodes, (node) => node.parent);
   const path = pathTo(view, ours.tip);
   const onPath = new Set(path.map((node) => node.id));
-  for (const at of [...path.toReversed(), null]) {
-    const node = at?.id ?? null;
+  for (const forkNode of [...path.toReversed(), null]) {
+    const node = forkNode?.id ?? null;
     const sessionsHere = view.sessions.filter((session) => session.tip === node);
     const childNodes = children.get(node) ?? [];
     if (sessionsHere.length + childNodes.length < 2) continue;
@@ -55,7 +55,7 @@ export function branchesOf(view: TreeView, ours: Session): Branches | null {
       const end = findEnd(view, children, child);
       return { ...end, isOurs: onPath.has(child.id), excerpt: nodeExcerpt(child) };
     });
-    return { at, positions: [...continuing, ...ending].sort((a, b) => Number(b.isOurs) - Number(a.isOurs)) };
+    return { fork: forkNode, positions: [...continuing, ...ending].sort((a, b) => Number(b.isOurs) - Number(a.isOurs)) };
   }
   return null;
 }

@@ -25,8 +25,8 @@ export async function fork(repl: Repl, name: string): Promise<void> {
   const forked = await repl.api.session.fork({ session: session.id, at: null, name: name === "" ? null : name });
   await repl.api.session.use({ session: forked.id, directory: repl.directory });
   repl.session = forked;
-  const at = forked.tip === null ? "" : ` at ${shortId(forked.tip)}`;
-  repl.ctx.out.write(`Created branch${at}: now in session ${printableLabel(forked)}; ${printableLabel(session)} keeps its place.\n`);
+  const position = forked.tip === null ? "" : ` at ${shortId(forked.tip)}`;
+  repl.ctx.out.write(`Created branch${position}: now in session ${printableLabel(forked)}; ${printableLabel(session)} keeps its place.\n`);
 }
 
 export async function back(repl: Repl, argument: string): Promise<void> {
@@ -48,9 +48,9 @@ export async function branches(repl: Repl): Promise<void> {
     out.write("No branches: from the first message to here it is one line. /fork or /back and a new message make one.\n");
     return;
   }
-  const { at, positions } = nearest;
+  const { fork: forkNode, positions } = nearest;
   repl.listing = positions;
-  const label = at === null ? "The beginning" : at.id === session.tip ? "The current node" : `Node ${shortId(at.id)}`;
+  const label = forkNode === null ? "The beginning" : forkNode.id === session.tip ? "The current node" : `Node ${shortId(forkNode.id)}`;
   out.write(`${label} has ${positions.length} branches:\n${positionsText(positions, out, "→ ")}`);
 }
 

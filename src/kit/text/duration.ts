@@ -23,6 +23,11 @@ export function formatDuration(ms: number): string {
   return `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, "0")} m`;
 }
 
+/** A running time that is redrawn: "12 s", then as `formatDuration`. */
+export function formatElapsed(ms: number): string {
+  return ms < 60_000 ? `${Math.max(0, Math.floor(ms / 1000))} s` : formatDuration(ms);
+}
+
 const spans: readonly (readonly [word: string, ms: number])[] = [
   ["year", 365 * 86_400_000],
   ["month", 30 * 86_400_000],

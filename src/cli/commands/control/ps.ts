@@ -1,6 +1,6 @@
 // skein ps: lists the turns of all processes on this machine, in every project. Sub-sessions are below their parents.
 import { costText } from "../../../protocol/tree/usage-text.ts";
-import { formatDuration } from "../../../kit/text/duration.ts";
+import { formatElapsed } from "../../../kit/text/duration.ts";
 import { oneLine, shortCount } from "../../../kit/text/cut-text.ts";
 import type { TurnInfo } from "../../../protocol/api/control.ts";
 import { shortId } from "../../../protocol/tree/node.ts";
@@ -62,7 +62,7 @@ const columns: readonly PsColumn[] = [
   { title: "SESSION", spare: 0, cell: ({ session }, { depth }) => `${"  ".repeat(depth)}${shortId(session.id)}` },
   { title: "NAME", spare: 1, cell: ({ session }) => oneLine(stripControls(session.name ?? ""), 24) },
   { title: "STATE", spare: 0, cell: (info, { style }) => stateText(info, style) },
-  { title: "AGE", align: "right", spare: 0, cell: ({ turn }) => ageText(turn.startedAt) },
+  { title: "AGE", align: "right", spare: 0, cell: ({ turn }) => formatElapsed(Date.now() - turn.startedAt) },
   { title: "AGENT", spare: 4, cell: ({ turn }) => stripControls(turn.agent) },
   { title: "ROLE", spare: 2, cell: ({ turn }) => stripControls(turn.role ?? "") },
   { title: "MODEL", spare: 5, cell: ({ turn }) => oneLine(stripControls(turn.model ?? "-"), 32) },
@@ -92,11 +92,6 @@ function visibleColumns(lines: readonly string[][], width: number): number[] {
 function stateText({ state, turn }: TurnInfo, style: Style): string {
   const paint = { running: style.green, paused: style.yellow, asking: style.yellow, interrupted: style.red, ended: style.dim }[state];
   return paint(state === "ended" ? (turn.status ?? "ended") : state);
-}
-
-function ageText(startedAt: number): string {
-  const ms = Math.max(0, Date.now() - startedAt);
-  return ms < 60_000 ? `${Math.floor(ms / 1000)} s` : formatDuration(ms);
 }
 
 /** Writes the home directory as ~, and only the last two names of a long path. */

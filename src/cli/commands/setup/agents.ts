@@ -59,8 +59,8 @@ function keyText(credentials: AgentCredential[]): string {
 
 function abilityText({ can, installed }: AgentInfo): string {
   if (!installed) return "-";
-  const words = [can.resume ? "resume" : "", can.fork ? "fork" : "", can.efforts.length > 0 ? "effort" : "", "role"];
-  return words.filter((word) => word !== "").join(", ");
+  const abilities = [can.resume ? "resume" : "", can.fork ? "fork" : "", can.efforts.length > 0 ? "effort" : "", "role"];
+  return abilities.filter((ability) => ability !== "").join(", ");
 }
 
 function triedText({ tried }: AgentInfo): string {

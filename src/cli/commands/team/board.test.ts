@@ -97,9 +97,9 @@ test("a board has a line for the team, each phase, and each member with its last
 
 test("a board shows that the planner is planning, and the questions of members", () => {
   expect(boardLines(view([], { state: "planning" }), options).at(-1)).toBe("● the planner is planning the next phase");
-  const shown = view([{ members: [busy], isOver: false }]);
-  shown.members[0]!.asks = [{ id: "a", question: "Which port?" }];
-  expect(boardLines(shown, { ...options, columns: 100 }).join("\n")).toMatch(/1 question: skein asks[^]*asks: Which port\?/);
+  const teamView = view([{ members: [busy], isOver: false }]);
+  teamView.members[0]!.asks = [{ id: "a", question: "Which port?" }];
+  expect(boardLines(teamView, { ...options, columns: 100 }).join("\n")).toMatch(/1 question: skein asks[^]*asks: Which port\?/);
 });
 
 test("no line of a board is wider than the screen or moves the cursor, and ASCII is enough", () => {
@@ -117,21 +117,21 @@ test("no line of a board is wider than the screen or moves the cursor, and ASCII
 
 test("with few rows, a board omits ended phases first, then waiting members, and counts the other lines", () => {
   const many = Array.from({ length: 10 }, (_, at) => member(`m${at}`, 1, { state: "running" }));
-  const shown = view([
+  const teamView = view([
     { members: [done], isOver: true },
     { members: [...many, idle], isOver: false },
   ]);
-  expect(boardLines(shown, { ...options, rows: 14 }).join("\n")).not.toContain("ann");
-  expect(boardLines(shown, { ...options, rows: 13 }).join("\n")).not.toContain("cid");
-  const few = boardLines(shown, { ...options, rows: 5 });
+  expect(boardLines(teamView, { ...options, rows: 14 }).join("\n")).not.toContain("ann");
+  expect(boardLines(teamView, { ...options, rows: 13 }).join("\n")).not.toContain("cid");
+  const few = boardLines(teamView, { ...options, rows: 5 });
   expect(few).toHaveLength(5);
   expect(few.at(-1)).toBe("  and 9 more lines: skein team status");
 });
 
 test("the costs of members are aligned whatever the number of tokens", () => {
-  const shown = view([{ members: [done, busy], isOver: false }]);
+  const teamView = view([{ members: [done, busy], isOver: false }]);
   const few = { usage: { input: 7, output: 1, cacheRead: 0, cacheWrite: 0 }, costUsd: 0.001 };
-  const members = shown.members.map((figures, at) => (at === 0 ? { ...figures, spent: few } : figures));
-  const costs = boardLines({ ...shown, members }, options).flatMap((line) => (/ann|bob/.test(line) ? [line.indexOf("$")] : []));
+  const members = teamView.members.map((figures, at) => (at === 0 ? { ...figures, spent: few } : figures));
+  const costs = boardLines({ ...teamView, members }, options).flatMap((line) => (/ann|bob/.test(line) ? [line.indexOf("$")] : []));
   expect(costs).toEqual([costs[0]!, costs[0]!]);
 });

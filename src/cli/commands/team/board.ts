@@ -1,7 +1,7 @@
 // Renders a team as a few lines: phases, members, the last status of each and its usage. Pure: depends only on the
 // view, the size and the time. Where rows are missing, ended phases are omitted first, then waiting members.
 import { costText } from "../../../protocol/tree/usage-text.ts";
-import { formatDuration } from "../../../kit/text/duration.ts";
+import { formatElapsed } from "../../../kit/text/duration.ts";
 import { pluralize, oneLine, shortCount } from "../../../kit/text/cut-text.ts";
 import type { MemberRecord } from "../../../protocol/team/team.ts";
 import { lastStatusLine, type MemberStats, type TeamView } from "../../../protocol/team/views.ts";
@@ -49,7 +49,7 @@ function headLine({ session, state, team, run, spent, members }: TeamView, { sty
   const asks = members.reduce((sum, figures) => sum + figures.asks.length, 0);
   const facts = [
     `${style.bold(`team ${printableLabel(session)}`)} ${paint(state)}`,
-    elapsedText(run.startedAt, run.endedAt ?? now),
+    formatElapsed((run.endedAt ?? now) - run.startedAt),
     spentText(spent),
     ...(team.messages.length === 0 ? [] : [pluralize(team.messages.length, "message")]),
     ...(asks === 0 ? [] : [style.yellow(`${pluralize(asks, "question")}: skein asks`)]),
@@ -90,7 +90,7 @@ function memberLine(member: MemberRecord, view: TeamView, widths: Widths, option
   const stats: Partial<MemberStats> = view.members.find(({ id }) => id === member.id) ?? {};
   const startedAt = stats.startedAt ?? null;
   const until = member.state === "running" ? now : (stats.endedAt ?? null);
-  const time = startedAt === null || until === null ? "" : elapsedText(startedAt, until);
+  const time = startedAt === null || until === null ? "" : formatElapsed(until - startedAt);
   const attempt = member.attempts > 1 ? style.yellow(` try ${member.attempts}`) : "";
   const ask = stats.asks?.at(-1);
   const status =
@@ -138,11 +138,6 @@ export function spentText(spent: Spent): string {
 
 function shortFigures({ usage, costUsd }: Spent): string {
   return `${shortCount(countedTokens(usage))} ${costText(costUsd, { digits: 3, isTight: true })}`;
-}
-
-function elapsedText(from: number, to: number): string {
-  const ms = Math.max(0, to - from);
-  return ms < 60_000 ? `${Math.floor(ms / 1000)} s` : formatDuration(ms);
 }
 
 function padToWidth(text: string, width: number): string {

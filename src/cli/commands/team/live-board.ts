@@ -14,7 +14,7 @@ export type LiveBoard = Printer & { close: () => Promise<void> };
 const refreshMs = 1_000;
 const debounceMs = 100;
 
-/** `createPrinter` makes the printer of lasting lines. It gets every event that the board does not show. */
+/** `createPrinter` makes the printer of the lines that stay. It gets every event that the board does not show. */
 export function liveBoard(api: Api, session: string, ctx: CommandContext, createPrinter: (ctx: CommandContext) => Printer): LiveBoard {
   const style = styleOf(ctx.err);
   const unicode = showsUnicode(ctx.env);

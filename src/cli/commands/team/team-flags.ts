@@ -57,9 +57,10 @@ export function readTeamRequest(args: Args, ctx: CommandContext, objective: stri
 }
 
 function parseCast(list: string | null): RoleAssignment[] {
-  const words = (list ?? "").split(",").map((word) => word.trim());
-  if (list !== null && words.includes("")) throw new Fault("usage", `--agents takes role[:agent] with commas between them, not "${list}"`);
-  return words.filter((word) => word !== "").map(parseAssignment);
+  const assignments = (list ?? "").split(",").map((word) => word.trim());
+  if (list !== null && assignments.includes(""))
+    throw new Fault("usage", `--agents takes role[:agent] with commas between them, not "${list}"`);
+  return assignments.filter((word) => word !== "").map(parseAssignment);
 }
 
 function parseAssignment(word: string): RoleAssignment {

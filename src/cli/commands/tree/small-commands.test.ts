@@ -140,37 +140,39 @@ describe("init", () => {
   };
 
   test("init creates the files once, and does not change existing files", async () => {
-    const at = project("init");
-    const first = await run(init, [], { api, project: at });
+    const directory = project("init");
+    const first = await run(init, [], { api, project: directory });
     expect(first.out.split("\n").filter(Boolean)).toEqual(
-      [".skein/config.jsonc", ".skein/config.schema.json", ".skein/.gitignore", "AGENTS.md"].map((name) => `created ${join(at, name)}`),
+      [".skein/config.jsonc", ".skein/config.schema.json", ".skein/.gitignore", "AGENTS.md"].map(
+        (name) => `created ${join(directory, name)}`,
+      ),
     );
-    expect(Bun.JSONC.parse(readFileSync(join(at, ".skein/config.jsonc"), "utf8"))).toEqual({ $schema: "./config.schema.json" });
-    expect(readFileSync(join(at, ".skein/.gitignore"), "utf8")).toContain("sessions/\n");
-    writeFileSync(join(at, ".skein/config.jsonc"), '{ "model": "mine" }');
-    writeFileSync(join(at, "AGENTS.md"), "mine");
-    const second = await run(init, [], { api, project: at });
+    expect(Bun.JSONC.parse(readFileSync(join(directory, ".skein/config.jsonc"), "utf8"))).toEqual({ $schema: "./config.schema.json" });
+    expect(readFileSync(join(directory, ".skein/.gitignore"), "utf8")).toContain("sessions/\n");
+    writeFileSync(join(directory, ".skein/config.jsonc"), '{ "model": "mine" }');
+    writeFileSync(join(directory, "AGENTS.md"), "mine");
+    const second = await run(init, [], { api, project: directory });
     expect(second.out).toEndWith("nothing to do: all files exist\n");
-    expect(readFileSync(join(at, ".skein/config.jsonc"), "utf8")).toBe('{ "model": "mine" }');
-    expect(readFileSync(join(at, "AGENTS.md"), "utf8")).toBe("mine");
-    const files = (await run(init, ["--json"], { api, project: at })).json();
-    expect(files).toMatchObject({ project: at, files: [{ path: join(at, ".skein/config.jsonc"), made: false }, {}, {}] });
+    expect(readFileSync(join(directory, ".skein/config.jsonc"), "utf8")).toBe('{ "model": "mine" }');
+    expect(readFileSync(join(directory, "AGENTS.md"), "utf8")).toBe("mine");
+    const files = (await run(init, ["--json"], { api, project: directory })).json();
+    expect(files).toMatchObject({ project: directory, files: [{ path: join(directory, ".skein/config.jsonc"), made: false }, {}, {}] });
   });
 
   test("init creates no AGENTS.md beside a CLAUDE.md", async () => {
-    const at = project("claude");
-    writeFileSync(join(at, "CLAUDE.md"), "");
-    await run(init, [], { api, project: at });
-    expect(readdirSync(at).sort()).toEqual([".skein", "CLAUDE.md"]);
+    const directory = project("claude");
+    writeFileSync(join(directory, "CLAUDE.md"), "");
+    await run(init, [], { api, project: directory });
+    expect(readdirSync(directory).sort()).toEqual([".skein", "CLAUDE.md"]);
   });
 
   test("init follows no link out of the project", async () => {
-    const at = project("linked");
+    const directory = project("linked");
     const outside = project("outside");
-    symlinkSync(outside, join(at, ".skein"));
-    await expect(run(init, [], { api, project: at })).rejects.toMatchObject({
+    symlinkSync(outside, join(directory, ".skein"));
+    await expect(run(init, [], { api, project: directory })).rejects.toMatchObject({
       code: "file-unwritable",
-      message: `${join(at, ".skein")} is not a directory`,
+      message: `${join(directory, ".skein")} is not a directory`,
     });
     expect(readdirSync(outside)).toEqual([]);
     const other = project("linked-file");

@@ -23,14 +23,14 @@ test("a later process takes over the unsent messages of killed processes, the la
 
   for (const child of [older, newer]) await killScreen(child);
   writeFileSync(join(directory, `${second}.tmp`), "half a mess");
-  const own = openUnsentStore(directory);
-  expect(own.claim()).toEqual({ unsent: { text: "the newer [image a.png]", chips }, more: 1 });
+  const store = openUnsentStore(directory);
+  expect(store.claim()).toEqual({ unsent: { text: "the newer [image a.png]", chips }, more: 1 });
   expect(readdirSync(directory).filter((name) => name.startsWith(`${process.pid}-`) || name === first)).toHaveLength(2);
   const late = await screen(directory, null);
   expect(late.took).toBe("the older");
   await killScreen(late);
-  own.save(null);
-  expect([own.isKept(), own.claim(), readdirSync(directory).length]).toEqual([
+  store.save(null);
+  expect([store.isKept(), store.claim(), readdirSync(directory).length]).toEqual([
     false,
     { unsent: { text: "the older", chips: [] }, more: 0 },
     1,
@@ -40,8 +40,8 @@ test("a later process takes over the unsent messages of killed processes, the la
 test("an unreadable file is reported and stays, and an unwritable one is reported", () => {
   const directory = temporaryDirectory();
   writeFileSync(join(directory, "1-1.json"), '{"text":4}');
-  const own = openUnsentStore(directory);
-  expect([own.claim(), own.problem()]).toEqual([null, `${join(directory, "1-1.json")} can't be read: it is not an unsent message`]);
+  const store = openUnsentStore(directory);
+  expect([store.claim(), store.problem()]).toEqual([null, `${join(directory, "1-1.json")} can't be read: it is not an unsent message`]);
   expect(readdirSync(directory)).toEqual(["1-1.json"]);
   const nowhere = openUnsentStore(join(directory, "1-1.json", "below"));
   nowhere.save(nothing);
@@ -58,9 +58,9 @@ function temporaryDirectory(): string {
 async function screen(directory: string, text: string | null, chips: object[] = []) {
   const code = `
     const { openUnsentStore } = await import(${JSON.stringify(join(import.meta.dir, "unsent-drafts.ts"))});
-    const own = openUnsentStore(${JSON.stringify(directory)});
+    const store = openUnsentStore(${JSON.stringify(directory)});
     const [text, chips] = ${JSON.stringify([text, chips])};
-    console.log(text === null ? own.claim()?.unsent.text : (own.save({ text, chips }), "kept"));
+    console.log(text === null ? store.claim()?.unsent.text : (store.save({ text, chips }), "kept"));
     setInterval(() => {}, 1000);`;
   const child = Bun.spawn([process.execPath, "-e", code], { stdout: "pipe", stderr: "inherit", stdin: "ignore" });
   onTestFinished(() => child.kill("SIGKILL"));
