@@ -10,7 +10,7 @@ const asked = ["env", "-i", process.execPath, "-e", script];
 async function seenBelow(...chain: Record<string, string>[]): Promise<unknown> {
   const words = chain.flatMap((env, at) => {
     const own = ["env", "-i", `PATH=${process.env["PATH"]}`, ...Object.entries(env).map(([name, value]) => `${name}=${value}`)];
-    // A shell that has something left to do stays.
+    // A shell with another command left to run stays the parent.
     return at === chain.length - 1 ? [...own, process.execPath, "-e", script] : [...own, "sh", "-c", '"$@"; exit $?', "sh"];
   });
   return JSON.parse(await new Response(Bun.spawn(words).stdout).text());
@@ -18,29 +18,29 @@ async function seenBelow(...chain: Record<string, string>[]): Promise<unknown> {
 
 const marked = (session: string, nesting = false) => sessionTagVariables({ session, nesting });
 
-test("without a session around there is none", async () => {
+test("a process outside of any session has no enclosing session", async () => {
   expect(findEnclosingSession({})).toBe(null);
   expect(await seenBelow({}, {})).toBe(null);
 });
 
-test("a session is told by the process' own variables, and by those of any parent", async () => {
+test("the enclosing session is found in the variables of the process and of every parent", async () => {
   expect(findEnclosingSession(marked("one"))).toEqual({ session: "one", nesting: false });
   for (const chain of [[marked("one")], [marked("one"), {}], [marked("one"), {}, {}, {}]])
     expect(await seenBelow(...chain)).toEqual({ session: "one", nesting: false });
 });
 
-test("nesting is allowed only where everyone who is marked allows it", async () => {
+test("nesting is allowed only if every tag allows it", async () => {
   expect(await seenBelow(marked("one", true), {})).toEqual({ session: "one", nesting: true });
   expect(await seenBelow(marked("one"), marked("two", true))).toEqual({ session: "one", nesting: false });
   expect(await seenBelow(marked("one", true), marked("two"), marked("three", true))).toEqual({ session: "two", nesting: false });
   expect(await seenBelow({ SKEIN_NESTING: "allowed" }, marked("one"))).toEqual({ session: "one", nesting: false });
 });
 
-test("a name that only ends like the variable is none", async () => {
+test("a variable with a similar name is ignored", async () => {
   expect(await seenBelow({ MY_SKEIN_SESSION_ID: "one" }, {})).toBe(null);
 });
 
-test("a command that has left parents and environment behind is known by its limit", async () => {
+test("a command without parents and environment is recognised by its rlimit", async () => {
   if (process.platform !== "linux") return;
   const libc = await loadLibc();
   const { result: started, tag: sign } = libc!.withRlimitTag(7, () => Bun.spawn(asked));

@@ -38,20 +38,20 @@ function repository(): string {
   return path;
 }
 
-describe("what commits write", () => {
-  test("is the repository inside the project", () => {
+describe("writable paths", () => {
+  test("commits write the repository inside the project", () => {
     const project = repository();
     expect(writableGitPaths(project)).toEqual([join(project, ".git")]);
   });
 
-  test("is the shared repository of a worktree, which names the worktree in its turn", () => {
+  test("commits of a worktree write the shared repository that names the worktree", () => {
     const main = repository();
     const worktree = `${main}-tree`;
     git(main, "worktree", "add", "-q", worktree);
     expect(writableGitPaths(worktree)).toEqual([join(main, ".git")]);
   });
 
-  test("is nothing for a .git file that names a repository which does not know of it", () => {
+  test("a .git file that names a repository without this worktree makes nothing writable", () => {
     const victim = repository();
     git(victim, "worktree", "add", "-q", `${victim}-tree`);
     const stranger = join(root, "stranger");
@@ -68,7 +68,7 @@ describe("what commits write", () => {
     }
   });
 
-  test("is nothing for a .git file whose own directory claims another as shared", () => {
+  test("a .git file whose directory names a foreign shared repository makes nothing writable", () => {
     const victim = repository();
     const stranger = join(root, "stranger2");
     mkdirSync(join(stranger, "own"), { recursive: true });
@@ -78,7 +78,7 @@ describe("what commits write", () => {
     expect(writableGitPaths(stranger)).toEqual([]);
   });
 
-  test("is nothing where .git is a link, is empty or is not there", () => {
+  test("a .git that is a link, empty or missing makes nothing writable", () => {
     const [linked, empty, none] = ["linked", "empty", "none"].map((name) => join(root, name)) as [string, string, string];
     for (const path of [linked, join(empty, ".git"), none]) mkdirSync(path, { recursive: true });
     symlinkSync(join(repository(), ".git"), join(linked, ".git"));
@@ -86,10 +86,10 @@ describe("what commits write", () => {
   });
 });
 
-describe("what is guarded", () => {
+describe("protected paths", () => {
   const names = ["hooks", "config", "config.worktree", "commondir"];
 
-  test("hooks, settings and the way to them, of the repository, its submodules and its worktrees", () => {
+  test("hooks and settings of the repository, its submodules and its worktrees are protected", () => {
     const project = repository();
     const library = repository();
     git(project, "submodule", "add", "-q", library, "deep/er");
@@ -99,13 +99,13 @@ describe("what is guarded", () => {
     expect(new Set(protectedGitPaths(own))).toEqual(new Set(places.flatMap((place) => names.map((name) => join(place, name)))));
   });
 
-  test("the file by which a worktree or a submodule finds its repository", () => {
+  test("the .git file of a worktree or a submodule is protected", () => {
     const main = repository();
     git(main, "worktree", "add", "-q", `${main}-tree`);
     expect(protectedGitPaths(`${main}-tree`)).toEqual([join(`${main}-tree`, ".git")]);
   });
 
-  test("all of a repository whose hooks or settings are a link, because a link can be put elsewhere", () => {
+  test("a repository with linked hooks or settings is protected completely, because a link can be replaced", () => {
     const project = repository();
     rmSync(join(project, ".git", "hooks"), { recursive: true });
     symlinkSync("../my-hooks", join(project, ".git", "hooks"));
@@ -113,15 +113,15 @@ describe("what is guarded", () => {
     expect(protectedGitPaths(project)).toEqual([join(project, ".git")]);
   });
 
-  test("nothing in a directory that is no repository, and nothing of a single file that may be written", () => {
+  test("a directory without a repository and a single writable file have no protected paths", () => {
     expect(protectedGitPaths(root)).toEqual([]);
     writeFileSync(join(root, "one.txt"), "");
     expect([protectedGitPaths(join(root, "one.txt")), writableGitPaths(join(root, "one.txt"))]).toEqual([[], []]);
   });
 });
 
-describe("what is not there", () => {
-  test("is made, and means what its absence meant", () => {
+describe("missing files", () => {
+  test("a placeholder has the content that git assumes when the file is missing", () => {
     const project = repository();
     rmSync(join(project, ".git", "hooks"), { recursive: true });
     const before = git(project, "status", "--porcelain=v2", "--branch");
@@ -139,7 +139,7 @@ describe("what is not there", () => {
     expect(git(project, "fsck")).toBe("");
   });
 
-  test("without it, git would take its settings from wherever a tool says", () => {
+  test("without a placeholder a tool could redirect git's settings", () => {
     const project = repository();
     cpSync(join(project, ".git"), join(project, "evil"), { recursive: true });
     git(join(project, "evil"), "config", "--file", "config", "core.hooksPath", "/evil");
@@ -147,7 +147,7 @@ describe("what is not there", () => {
     expect(git(project, "config", "core.hooksPath")).toBe("/evil");
   });
 
-  test("what a person has there is left as it is", () => {
+  test("existing files of the user stay unchanged", () => {
     const project = repository();
     git(project, "config", "extensions.worktreeConfig", "true");
     writeFileSync(join(project, ".git", "config.worktree"), "[a]\n\tb = c\n");
@@ -157,7 +157,7 @@ describe("what is not there", () => {
     expect(readFileSync(join(project, ".git", "hooks", "pre-commit"), "utf8")).toBe("mine");
   });
 
-  test("settings for one worktree are made where the repository looks for them", () => {
+  test("a placeholder for worktree settings is created if the repository uses them", () => {
     const project = repository();
     git(project, "config", "extensions.worktreeConfig", "true");
     rmSync(join(project, ".git", "config.worktree"), { force: true });

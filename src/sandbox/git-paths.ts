@@ -1,50 +1,54 @@
-// What of a repository's own files a tool needs to write, and what it must not: a hook or a setting that it could
-// write would be run by the user's next git command.
+// Lists the files of a git repository that tools need to write, and those they must not write: the user's next git
+// command would run a changed hook or setting.
 import { linkSync, lstatSync, mkdirSync, readdirSync, readFileSync, realpathSync, unlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 
-const mostModules = 512;
+const maxModules = 512;
 
-/** What commits write: the repository inside the project, named so that it can't be renamed away, or a worktree's. */
+/** The paths that commits write: the repository inside the project, or the shared repository of a worktree. */
 export function writableGitPaths(project: string): string[] {
   const inside = join(project, ".git");
   if (kindOf(inside) === "directory" && isRepository(inside)) return hasLinks(inside) ? [] : [inside];
-  const own = linkedDirectory(project);
-  if (own === null) return [];
-  const shared = resolve(own, readLine(join(own, "commondir")) ?? ".");
-  // What the project says of itself must be confirmed by the repository it names: the project may be a stranger's.
-  const back = readLine(join(own, "gitdir"));
-  const isConfirmed = back !== null && isSame(back, join(project, ".git")) && dirname(dirname(own)) === shared;
+  const gitDir = linkedDirectory(project);
+  if (gitDir === null) return [];
+  const shared = resolve(gitDir, readLine(join(gitDir, "commondir")) ?? ".");
+  // The project may be untrusted, so the repository must name the project too.
+  const back = readLine(join(gitDir, "gitdir"));
+  const isConfirmed = back !== null && isSame(back, join(project, ".git")) && dirname(dirname(gitDir)) === shared;
   return isConfirmed && !hasLinks(shared) ? [shared] : [];
 }
 
-/** In a writable directory: what git runs, is told what to run by, or finds the repository by. */
+/** Paths in a writable directory that git runs, or that decide what git runs or where the repository is. */
 export function protectedGitPaths(directory: string): string[] {
-  const named = join(directory, ".git");
-  // A file that names the repository could name another; a link among what is guarded could be put elsewhere.
-  const whole = kindOf(named) === "file" || (kindOf(named) === "directory" && hasLinks(named)) ? [named] : [];
-  if (!isRepository(directory)) return whole;
-  const worktrees = namesIn(join(directory, "worktrees")).map((name) => join(directory, "worktrees", name));
-  return [...whole, ...[directory, ...modulesOf(join(directory, "modules"))].flatMap(guardedNames), ...worktrees.flatMap(guardedNames)];
+  const dotGit = join(directory, ".git");
+  // A .git file could be changed to name another repository, and a link could be replaced. Then all of .git is protected.
+  const entire = kindOf(dotGit) === "file" || (kindOf(dotGit) === "directory" && hasLinks(dotGit)) ? [dotGit] : [];
+  if (!isRepository(directory)) return entire;
+  const worktrees = listNames(join(directory, "worktrees")).map((name) => join(directory, "worktrees", name));
+  return [
+    ...entire,
+    ...[directory, ...modulesOf(join(directory, "modules"))].flatMap(protectedNames),
+    ...worktrees.flatMap(protectedNames),
+  ];
 }
 
 /**
- * What does not exist can't be guarded: what git would look for is made, such that it means what its absence meant.
- * Says which files it made, for whoever takes them away when no tool runs any more.
+ * Creates the files that git would look for and that are missing, because a missing file can't be protected. Their
+ * content means the same as their absence. Returns the created files, so that they can be removed after the last tool.
  */
 export function createGitPlaceholders(project: string): string[] {
   return writableGitPaths(project)
     .flatMap((repository) => [repository, ...modulesOf(join(repository, "modules"))])
-    .flatMap((one) => {
-      isMade(() => mkdirSync(join(one, "hooks")));
-      const files: [string, string][] = [[join(one, "commondir"), ".\n"]];
-      if (/worktreeconfig/i.test(readText(join(one, "config")) ?? "")) files.push([join(one, "config.worktree"), ""]);
-      return files.filter(([path, text]) => isMade(() => makeWhole(path, text))).map(([path]) => path);
+    .flatMap((repository) => {
+      isCreated(() => mkdirSync(join(repository, "hooks")));
+      const files: [string, string][] = [[join(repository, "commondir"), ".\n"]];
+      if (/worktreeconfig/i.test(readText(join(repository, "config")) ?? "")) files.push([join(repository, "config.worktree"), ""]);
+      return files.filter(([path, text]) => isCreated(() => createFile(path, text))).map(([path]) => path);
     });
 }
 
-/** With its text or not at all: git reads it at any moment, and dies of an empty one. */
-function makeWhole(path: string, text: string): void {
+/** Creates the file with its content in one step: git may read it at any moment and fails on an empty one. */
+function createFile(path: string, text: string): void {
   const temporary = `${path}.${process.pid}-${crypto.randomUUID()}`;
   writeFileSync(temporary, text, { flag: "wx" });
   try {
@@ -54,12 +58,12 @@ function makeWhole(path: string, text: string): void {
   }
 }
 
-function isMade(act: () => void): boolean {
+function isCreated(act: () => void): boolean {
   try {
     act();
     return true;
   } catch {
-    // It is there, or who can't write there can't write a hook either.
+    // The path exists. Or it can't be written, and then tools can't write a hook there either.
     return false;
   }
 }
@@ -69,27 +73,27 @@ function isRepository(directory: string): boolean {
 }
 
 function hasLinks(repository: string): boolean {
-  return guardedNames(repository).some((path) => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink());
+  return protectedNames(repository).some((path) => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink());
 }
 
-function guardedNames(repository: string): string[] {
+function protectedNames(repository: string): string[] {
   return ["hooks", "config", "config.worktree", "commondir"].map((name) => join(repository, name));
 }
 
-/** Submodules lie at any depth below `modules`, each with a HEAD of its own. */
-function modulesOf(folder: string): string[] {
-  const found: string[] = [];
-  const waiting = [folder];
-  for (let next = waiting.pop(); next !== undefined && found.length < mostModules; next = waiting.pop()) {
+/** Submodules are at any depth below `modules`. Each has its own HEAD. */
+function modulesOf(directory: string): string[] {
+  const modules: string[] = [];
+  const pending = [directory];
+  for (let next = pending.pop(); next !== undefined && modules.length < maxModules; next = pending.pop()) {
     const isModule = isRepository(next);
-    if (isModule) found.push(next);
-    const below = isModule ? join(next, "modules") : next;
-    for (const name of namesIn(below)) if (kindOf(join(below, name)) === "directory") waiting.push(join(below, name));
+    if (isModule) modules.push(next);
+    const parent = isModule ? join(next, "modules") : next;
+    for (const name of listNames(parent)) if (kindOf(join(parent, name)) === "directory") pending.push(join(parent, name));
   }
-  return found;
+  return modules;
 }
 
-/** For a worktree: the directory that its `.git` file names. */
+/** The directory that the `.git` file of a worktree names. */
 function linkedDirectory(project: string): string | null {
   const file = join(project, ".git");
   const line = kindOf(file) === "file" ? readLine(file) : null;
@@ -105,9 +109,9 @@ function kindOf(path: string): "file" | "directory" | null {
   }
 }
 
-function namesIn(folder: string): string[] {
+function listNames(directory: string): string[] {
   try {
-    return readdirSync(folder);
+    return readdirSync(directory);
   } catch {
     return [];
   }

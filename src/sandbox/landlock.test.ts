@@ -25,20 +25,20 @@ const readable = (given: PathRule[]) =>
     .map((path) => path.slice(root.length + 1))
     .toSorted();
 
-describe("what can be read where only allowing is possible", () => {
-  test("is everything beside a secret, by name, and never the secret or what leads to it", () => {
+describe("readable paths", () => {
+  test("paths beside a secret are readable, and neither the secret nor its parents are", () => {
     expect(readable(rules(["home/.ssh", "none"]))).toEqual(["home/.bashrc", "home/work", "other", "skein"]);
   });
 
-  test("is what is shown inside a hidden directory, and nothing else of it", () => {
+  test("of a hidden directory only its visible paths are readable", () => {
     expect(readable(rules(["skein", "none"], ["skein/skills", "read"]))).toEqual(["home", "other", "skein/skills"]);
   });
 
-  test("names a secret that is a file by leaving it out", () => {
+  test("a secret file is not among the readable paths", () => {
     expect(readable(rules(["home/.bashrc", "none"]))).toEqual(["home/.ssh", "home/work", "other", "skein"]);
   });
 
-  test("is the whole of a place without secrets, at once", () => {
+  test("a directory without secrets is one readable path", () => {
     const all = readablePaths(rules());
     expect(all).toContain("/usr");
     expect(all).not.toContain("/");
@@ -46,7 +46,7 @@ describe("what can be read where only allowing is possible", () => {
     expect(all.some((path) => path.startsWith("/dev/"))).toBe(false);
   });
 
-  test("a secret that is not there hides nothing", () => {
+  test("a missing secret hides nothing", () => {
     expect(readable(rules(["home/.gnupg", "none"]))).toEqual(["home/.bashrc", "home/.ssh", "home/work", "other", "skein"]);
   });
 });

@@ -1,11 +1,11 @@
-// Landlock: which paths the process and all it starts may ever write (and, where no mounts can cover secrets, read),
-// and that signals and abstract sockets stay among themselves. It only ever takes rights away.
+// Restricts this process and its descendants with Landlock: the paths they may write, and without mounts also the paths
+// they may read. Signals and abstract sockets stay inside the sandbox. It can only remove rights.
 import { closeSync, lstatSync, readdirSync } from "node:fs";
 import { join, sep } from "node:path";
 import { errorName, openReal, type SystemCall } from "./syscalls.ts";
 import type { PathRule, SandboxRules } from "./rules.ts";
 
-const askVersion = 1;
+const queryVersion = 1;
 
 const right = {
   execute: 1n << 0n,
@@ -22,7 +22,7 @@ const right = {
 const reading = right.execute | right.readFile | right.readDir;
 const writing = right.writeFile | right.change | right.refer | right.truncate;
 const onFiles = right.execute | right.writeFile | right.readFile | right.truncate | right.deviceControl;
-/** To bind a port, and to connect to one. */
+/** The rights to bind and to connect. */
 const tcp = 0b11n;
 const connectTcp = 0b10n;
 const scopes = 0b11n;
@@ -32,24 +32,24 @@ const portRule = 2;
 const writableDevices = ["null", "zero", "full", "tty"].map((name) => `/dev/${name}`);
 const readableDevices = ["random", "urandom"].map((name) => `/dev/${name}`);
 
-/** 0 where the kernel has none. */
+/** 0 if the kernel has no Landlock. */
 function landlockVersion(call: SystemCall): number {
-  return Math.max(0, call("landlockCreate", null, 0, askVersion));
+  return Math.max(0, call("landlockCreate", null, 0, queryVersion));
 }
 
-/** With `mounts` the mounts hide secrets and devices; without them reading is limited here too. */
+/** With mounts, the mounts hide secrets and devices. Without them Landlock limits reading too. */
 export function restrictPaths(call: SystemCall, rules: SandboxRules, hasMounts: boolean): void {
   const version = landlockVersion(call);
-  // Mounts hold the same by themselves; the first version would forbid moving files between directories.
+  // Mounts protect the same paths. Version 1 would forbid moving files between directories.
   if (hasMounts && version < 2) return;
   if (!hasMounts && version < 3) throw new Error(`Landlock is at version ${version}; 3 is needed`);
-  const handled = (reading | writing | (version >= 5 ? right.deviceControl : 0n)) & known(version);
-  const isNetOurs = rules.net === "off" && !hasMounts;
-  if (isNetOurs && rules.port !== undefined && version < 4) throw new Error(`Landlock is at version ${version}; one port needs 4`);
-  const forNet = version >= 4 && isNetOurs ? tcp : 0n;
-  const attributes = new BigUint64Array([handled, forNet, version >= 6 ? scopes : 0n]);
+  const handled = (reading | writing | (version >= 5 ? right.deviceControl : 0n)) & supportedRights(version);
+  const limitsNet = rules.net === "off" && !hasMounts;
+  if (limitsNet && rules.port !== undefined && version < 4) throw new Error(`Landlock is at version ${version}; one port needs 4`);
+  const netRights = version >= 4 && limitsNet ? tcp : 0n;
+  const attributes = new BigUint64Array([handled, netRights, version >= 6 ? scopes : 0n]);
   const size = version >= 6 ? 24 : version >= 4 ? 16 : 8;
-  const ruleset = need(call("landlockCreate", attributes, size, 0), "make a ruleset");
+  const ruleset = need(call("landlockCreate", attributes, size, 0), "create a ruleset");
   const allow = (path: string, rights: bigint) => allowPath(call, ruleset, path, rights & handled);
   const all = reading | writing | right.deviceControl;
   for (const { path, access } of rules.rules) {
@@ -63,38 +63,38 @@ export function restrictPaths(call: SystemCall, rules: SandboxRules, hasMounts: 
     for (const path of [...readablePaths(rules.rules), ...readableDevices]) allow(path, reading);
     for (const path of parentPathsOf(rules.rules)) allow(path, right.readDir);
   }
-  if (isNetOurs && rules.port !== undefined) {
+  if (limitsNet && rules.port !== undefined) {
     need(call("landlockAdd", ruleset, portRule, new BigUint64Array([connectTcp, BigInt(rules.port)]), 0), "allow a port");
   }
   need(call("landlockRestrict", ruleset, 0), "restrict itself");
   closeSync(ruleset);
 }
 
-/** Everything but what leads to a secret: Landlock can only allow, so the entries around it are named one by one. */
+/** Every path that does not lead to a secret. Landlock can only allow, so the entries beside a secret are listed one by one. */
 export function readablePaths(rules: PathRule[]): string[] {
   const hidden = [...rules.filter((rule) => rule.access === "none").map((rule) => rule.path), "/dev"];
-  const leadsTo = (path: string) => hidden.filter((one) => isWithin(one, path));
-  const shown = rules.filter((rule) => rule.access !== "none").map((rule) => rule.path);
-  const found: string[] = [];
+  const secretsBelow = (path: string) => hidden.filter((secret) => isWithin(secret, path));
+  const visible = rules.filter((rule) => rule.access !== "none").map((rule) => rule.path);
+  const paths: string[] = [];
   const visit = (path: string): void => {
-    const secrets = leadsTo(path);
-    if (secrets.includes(path)) return void found.push(...shown.filter((one) => one !== path && isWithin(one, path)));
-    if (secrets.length === 0) return void found.push(path);
-    for (const name of namesIn(path)) visit(join(path, name));
+    const secrets = secretsBelow(path);
+    if (secrets.includes(path)) return void paths.push(...visible.filter((other) => other !== path && isWithin(other, path)));
+    if (secrets.length === 0) return void paths.push(path);
+    for (const name of listNames(path)) visit(join(path, name));
   };
   visit(sep);
-  return found;
+  return paths;
 }
 
-/** Directories on the way to a secret can be listed: without that, nothing beside it could be found. */
+/** The parents of secrets. They can be listed, because otherwise the files beside a secret could not be found. */
 function parentPathsOf(rules: PathRule[]): string[] {
   const hidden = [...rules.filter((rule) => rule.access === "none").map((rule) => rule.path), "/dev/null"];
-  const ways = new Set<string>();
+  const parents = new Set<string>();
   for (const path of hidden) {
     const parts = path.split(sep).slice(1, -1);
-    parts.forEach((_, at) => ways.add(sep + parts.slice(0, at + 1).join(sep)));
+    parts.forEach((_, index) => parents.add(sep + parts.slice(0, index + 1).join(sep)));
   }
-  return [sep, ...ways];
+  return [sep, ...parents];
 }
 
 function allowPath(call: SystemCall, ruleset: number, path: string, rights: bigint): void {
@@ -109,12 +109,11 @@ function allowPath(call: SystemCall, ruleset: number, path: string, rights: bigi
   closeSync(file);
 }
 
-/** Rights that this version knows. */
-function known(version: number): bigint {
+function supportedRights(version: number): bigint {
   return (1n << BigInt([0, 13, 14, 15, 15, 16][Math.min(version, 5)]!)) - 1n;
 }
 
-function namesIn(path: string): string[] {
+function listNames(path: string): string[] {
   try {
     return lstatSync(path).isDirectory() ? readdirSync(path) : [];
   } catch {
@@ -122,8 +121,8 @@ function namesIn(path: string): string[] {
   }
 }
 
-function isWithin(path: string, folder: string): boolean {
-  return folder === sep || path === folder || path.startsWith(folder + sep);
+function isWithin(path: string, directory: string): boolean {
+  return directory === sep || path === directory || path.startsWith(directory + sep);
 }
 
 function need(result: number, what: string): number {

@@ -29,7 +29,7 @@ function places(name: string) {
 
 async function launch(machine: SandboxSupport, at: (part: string) => string, more: PathRule[], script: string) {
   const rules: PathRule[] = [{ path: "/", access: "read" }, { path: at("temp"), access: "write" }, ...more];
-  const walls = {
+  const sandboxRules = {
     rules,
     net: "off" as const,
     unixSockets: false,
@@ -42,7 +42,7 @@ async function launch(machine: SandboxSupport, at: (part: string) => string, mor
   const command = sandboxCommand({
     command: ["/bin/sh", "-c", script],
     cwd: at("temp"),
-    rules: walls,
+    rules: sandboxRules,
     support: machine,
     selfCommand: self,
   });
@@ -52,14 +52,14 @@ async function launch(machine: SandboxSupport, at: (part: string) => string, mor
 }
 
 describe("the launcher", () => {
-  test("becomes the program, with its environment, its directory and its exit code", async () => {
+  test("the launcher executes the program with its environment, directory and exit code", async () => {
     for (const machine of machines) {
       const at = places(`becomes-${machine.tier}`);
       expect(await launch(machine, at, [], 'echo "$SEEN $PWD"; exit 7')).toEqual({ out: `kept ${at("temp")}\n`, err: "", code: 7 });
     }
   });
 
-  test("gives no right to where a link leads that came into a path after it was looked at", async () => {
+  test("a link placed into a path after the rules were made gives no access to its target", async () => {
     for (const machine of machines) {
       const at = places(`link-${machine.tier}`);
       symlinkSync(at("outside"), at("project/sub"));
@@ -78,7 +78,7 @@ describe("the launcher", () => {
     }
   });
 
-  test("starts nothing where a wall can't be put up, and says which", async () => {
+  test("the launcher starts nothing if a restriction can't be applied, and names it", async () => {
     const machine = machines.find((one) => one.tier === "namespaces");
     if (machine === undefined) return;
     const at = places("missing");
@@ -87,7 +87,7 @@ describe("the launcher", () => {
     expect(err).toContain(`can't open ${at("not-there")}: ENOENT`);
   });
 
-  test("shows those inside which session they are in, and they can't change that", async () => {
+  test("a sandboxed process sees its session and can't change the tag", async () => {
     const machine = machines.find((one) => one.tier === "namespaces");
     if (machine === undefined) return;
     const tries = ["rm -f /dev/skein", "mv /dev/skein /dev/other", "chmod 666 /dev/skein", "echo session s-2 nesting >/dev/skein"];
@@ -95,10 +95,10 @@ describe("the launcher", () => {
     expect(out).toBe("session s-1");
   });
 
-  test("says when the program can't be started", async () => {
+  test("the launcher reports a program that can't be started", async () => {
     for (const machine of machines) {
       const at = places(`program-${machine.tier}`);
-      const walls = {
+      const rules = {
         rules: [{ path: "/", access: "read" as const }],
         net: "off" as const,
         unixSockets: false,
@@ -107,7 +107,7 @@ describe("the launcher", () => {
         maxProcesses: 9,
         keepsOwnerRights: false,
       };
-      const command = sandboxCommand({ command: [at("nothing")], cwd: root, rules: walls, support: machine, selfCommand: self });
+      const command = sandboxCommand({ command: [at("nothing")], cwd: root, rules, support: machine, selfCommand: self });
       const { exitCode, stderr } = Bun.spawnSync(command, { env: { PATH: path } });
       expect(exitCode).toBe(125);
       expect(stderr.toString()).toContain(`can't start ${at("nothing")}: ENOENT`);

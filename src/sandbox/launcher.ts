@@ -1,11 +1,12 @@
-// The launcher: a process of ours that puts up the walls around itself and then becomes the program it was asked to
-// start. It does all that it was told or nothing: a wall that can't be put up ends it with a line that says so.
+// The launcher: a process that sandboxes itself and then executes the requested program.
+// If any restriction can't be applied, it ends with one line that says which, and starts nothing.
 import { readFileSync, writeFileSync } from "node:fs";
 import { ptr } from "bun:ffi";
+import { messageOf } from "../protocol/api/error.ts";
 import { sendListeningSocket } from "./namespace-port.ts";
 import { restrictPaths } from "./landlock.ts";
 import { mountView } from "./mounts.ts";
-import { type Arch, filterProgram } from "./seccomp.ts";
+import { type Arch, type FilterOptions, filterProgram } from "./seccomp.ts";
 import { cString, cStrings, errorName, openSystemCalls, type SystemCall } from "./syscalls.ts";
 import type { SandboxRules } from "./rules.ts";
 
@@ -13,7 +14,7 @@ export type LaunchRequest = {
   rules: SandboxRules;
   tier: "namespaces" | "landlock";
   cwd: string;
-  /** The program, found by its absolute path, and its arguments. */
+  /** The absolute path of the program, and its arguments. */
   command: string[];
 };
 
@@ -23,33 +24,33 @@ const processLimit = 6;
 const setFilter = 1;
 const closeOnExec = 4;
 
-/** Comes back only with what went wrong. */
-export function launch(order: LaunchRequest, env: Record<string, string | undefined>): string {
+/** Returns only if it failed, with the reason. */
+export function launch(request: LaunchRequest, env: Record<string, string | undefined>): string {
   try {
     const call = openSystemCalls();
-    applySandbox(call, order);
-    return `can't start ${order.command[0]}: ${errorName(execProgram(call, order.command, env))}`;
+    applySandbox(call, request);
+    return `can't start ${request.command[0]}: ${errorName(execProgram(call, request.command, env))}`;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return messageOf(error);
   }
 }
 
-function applySandbox(call: SystemCall, { rules: walls, tier, cwd }: LaunchRequest): void {
+function applySandbox(call: SystemCall, { rules, tier, cwd }: LaunchRequest): void {
   const hasMounts = tier === "namespaces";
-  preferAsVictim();
+  raiseOomScore();
   if (hasMounts) {
-    if (walls.net === "off") raiseLoopback(call);
-    if (walls.net === "off" && walls.port !== undefined) sendListeningSocket(need, call, walls.port);
-    limitProcesses(call, walls.maxProcesses);
-    mountView(call, walls);
+    if (rules.net === "off") raiseLoopback(call);
+    if (rules.net === "off" && rules.port !== undefined) sendListeningSocket(need, call, rules.port);
+    limitProcesses(call, rules.maxProcesses);
+    mountView(call, rules);
   }
   process.chdir(cwd);
-  need(call("prctl", prctl.noNewRights, 1, 0, 0, 0), "give up new rights");
-  restrictPaths(call, walls, hasMounts);
-  dropRights(call, walls.keepsOwnerRights ? [capability.chown, capability.override, capability.fowner] : []);
-  const inetSockets = hasMounts || walls.net === "on";
-  installFilter(call, { unixSockets: walls.unixSockets, inetSockets, onlyTcp: !inetSockets && walls.port !== undefined });
-  need(call("closeRange", 3, 0xffff_ffff, closeOnExec), "close what was inherited");
+  need(call("prctl", prctl.noNewRights, 1, 0, 0, 0), "give up new privileges");
+  restrictPaths(call, rules, hasMounts);
+  dropCapabilities(call, rules.keepsOwnerRights ? [capability.chown, capability.override, capability.fowner] : []);
+  const inetSockets = hasMounts || rules.net === "on";
+  installFilter(call, { unixSockets: rules.unixSockets, inetSockets, onlyTcp: !inetSockets && rules.port !== undefined });
+  need(call("closeRange", 3, 0xffff_ffff, closeOnExec), "close inherited files");
 }
 
 function execProgram(call: SystemCall, command: string[], env: Record<string, string | undefined>): number {
@@ -59,18 +60,18 @@ function execProgram(call: SystemCall, command: string[], env: Record<string, st
   return call("execve", cString(command[0]!), args.pointers, environment.pointers);
 }
 
-/** When memory runs out the kernel is to end tools before it ends skein. */
-function preferAsVictim(): void {
+/** If memory runs out, the kernel should kill tools before skein. */
+function raiseOomScore(): void {
   try {
     writeFileSync("/proc/self/oom_score_adj", "500");
   } catch {
-    // A preference, not a wall.
+    // Only a preference, not a restriction.
   }
 }
 
-/** A namespace of its own has a loopback, but it is down. */
+/** A new network namespace has a loopback interface, but it is down. */
 function raiseLoopback(call: SystemCall): void {
-  const socket = need(call("socket", 2, 2, 0), "make a socket");
+  const socket = need(call("socket", 2, 2, 0), "create a socket");
   const request = Buffer.alloc(40);
   request.write("lo");
   request.writeUInt16LE(0x41, 16);
@@ -78,29 +79,29 @@ function raiseLoopback(call: SystemCall): void {
   call("close", socket);
 }
 
-/** Counted in the namespace alone: by its user, and since Linux 6.14 by its numbers, which holds for root too. */
-function limitProcesses(call: SystemCall, most: number): void {
-  const limit = new BigUint64Array([BigInt(most), BigInt(most)]);
+/** Limits the processes of the namespace: by user, and since Linux 6.14 also by pid numbers, which includes root. */
+function limitProcesses(call: SystemCall, max: number): void {
+  const limit = new BigUint64Array([BigInt(max), BigInt(max)]);
   call("prlimit", 0, processLimit, limit, null);
   const [major = 0, minor = 0] = readFileSync("/proc/sys/kernel/osrelease", "utf8").split(".").map(Number);
   if (major < 6 || (major === 6 && minor < 14)) return;
   try {
-    writeFileSync("/proc/sys/kernel/pid_max", String(most));
+    writeFileSync("/proc/sys/kernel/pid_max", String(max));
   } catch {
-    // Then the limit above and the executor's own count hold.
+    // The limit above and the limit of the executor still apply.
   }
 }
 
-function dropRights(call: SystemCall, kept: number[]): void {
-  for (let number = 0; number < 64; number += 1) if (!kept.includes(number)) call("prctl", prctl.dropFromBounds, number, 0, 0, 0);
+function dropCapabilities(call: SystemCall, retained: number[]): void {
+  for (let number = 0; number < 64; number += 1) if (!retained.includes(number)) call("prctl", prctl.dropFromBounds, number, 0, 0, 0);
   call("prctl", prctl.ambient, prctl.clearAmbient, 0, 0, 0);
-  const bits = kept.reduce((sum, number) => sum | (1 << number), 0);
+  const bits = retained.reduce((sum, number) => sum | (1 << number), 0);
   const header = new Uint32Array([0x2008_0522, 0]);
   need(call("capset", header, new Uint32Array([bits, bits, 0, 0, 0, 0])), "drop capabilities");
 }
 
-function installFilter(call: SystemCall, wishes: Parameters<typeof filterProgram>[1]): void {
-  const program = filterProgram(process.arch as Arch, wishes);
+function installFilter(call: SystemCall, options: FilterOptions): void {
+  const program = filterProgram(process.arch as Arch, options);
   const description = new BigUint64Array([BigInt(program.length / 8), BigInt(ptr(program))]);
   need(call("seccomp", setFilter, 0, description), "install the filter");
 }

@@ -4,9 +4,9 @@ import { offerPort } from "./namespace-port.ts";
 
 const openFiles = () => readdirSync("/proc/self/fd").length;
 
-// That a port is handed out, and what it leads to, is tried in src/agents/external/gateway/sandboxed-gateway.test.ts.
+// src/agents/external/gateway/sandboxed-gateway.test.ts tests that a port is passed out and works.
 describe("an offer of a port", () => {
-  test("has one end of a pair for the child, which is ours only until the child has started", () => {
+  test("the child's end of the socket pair is closed here after the child has started", () => {
     const offer = offerPort();
     expect(fstatSync(offer.childEnd).isSocket()).toBe(true);
     offer.started();
@@ -14,7 +14,7 @@ describe("an offer of a port", () => {
     offer.close();
   });
 
-  test("is not waited for longer than asked, and leaves no file open", async () => {
+  test("waiting for a port ends with the signal and leaves no file open", async () => {
     const before = openFiles();
     const offer = offerPort();
     offer.started();

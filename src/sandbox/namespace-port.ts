@@ -1,19 +1,19 @@
-// A port on the loopback of a walled program, served from outside of its walls: the launcher makes the listening socket
-// inside the network namespace and hands it out over a pair of sockets. No process stands between, and no path leads out.
+// A loopback port of a sandboxed program that is served from outside the sandbox. The launcher creates the listening
+// socket inside the network namespace and sends it out over a socket pair. It needs no process in between and no path.
 import { closeSync } from "node:fs";
 import { dlopen, ptr, read } from "bun:ffi";
 import type { SystemCall } from "./syscalls.ts";
 
-/** Where the launcher finds its end of the pair: the fourth entry of `stdio`. */
+/** The launcher's end of the socket pair: the fourth entry of `stdio`. */
 export const launcherSocketFd = 3;
 
 export type PortOffer = {
-  /** Give it to the launcher as its file descriptor `wayOut`, and call `started` when that is done. */
+  /** Pass it to the launcher as file descriptor `launcherSocketFd`, then call `started`. */
   childEnd: number;
   started: () => void;
-  /** The listening socket, to be closed by whoever takes it; null when `signal` came first. */
+  /** Resolves with the listening socket, which the caller must close. Null if the signal aborts first. */
   take: (signal: AbortSignal) => Promise<number | null>;
-  /** Without `take`, or after it. */
+  /** Call it after `take`, or instead of it. */
   close: () => void;
 };
 
@@ -24,13 +24,13 @@ const closeOnExec = 0o2000000;
 const nonBlocking = 0o4000;
 const receiveFlags = 0x4000_0000 | 0x40;
 const queueLength = 511;
-const askEveryMs = 3;
+const pollMs = 3;
 
-/** The outer side. */
+/** Runs outside of the sandbox. */
 export function offerPort(): PortOffer {
   const libc = openLibrary();
   const ends = new Int32Array(2);
-  if (libc.socketpair(unixFamily, stream | closeOnExec, 0, ptr(ends)) !== 0) throw new Error("can't make a pair of sockets");
+  if (libc.socketpair(unixFamily, stream | closeOnExec, 0, ptr(ends)) !== 0) throw new Error("can't create a socket pair");
   const open = new Set(ends);
   const close = (end: number) => {
     if (open.delete(end)) closeSync(end);
@@ -40,7 +40,7 @@ export function offerPort(): PortOffer {
     childEnd: inner,
     started: () => close(inner),
     take: async (signal) => {
-      for (; !signal.aborted; await Bun.sleep(askEveryMs)) {
+      for (; !signal.aborted; await Bun.sleep(pollMs)) {
         const file = receiveFile(libc, outer);
         if (file !== null) return file;
       }
@@ -50,9 +50,9 @@ export function offerPort(): PortOffer {
   };
 }
 
-/** The launcher's side, in the namespace, once its loopback is up. Connections wait in the queue until they are taken. */
+/** Runs in the launcher, after the loopback is up. Connections wait in the queue until they are accepted. */
 export function sendListeningSocket(need: (result: number, what: string) => number, call: SystemCall, port: number): void {
-  const socket = need(call("socket", inetFamily, stream | closeOnExec | nonBlocking, 0), "make a socket");
+  const socket = need(call("socket", inetFamily, stream | closeOnExec | nonBlocking, 0), "create a socket");
   const address = Buffer.alloc(16);
   address.writeUInt16LE(inetFamily, 0);
   address.writeUInt16BE(port, 2);
@@ -60,12 +60,12 @@ export function sendListeningSocket(need: (result: number, what: string) => numb
   need(call("bind", socket, address, address.length), `bind port ${port}`);
   need(call("listen", socket, queueLength), `listen on port ${port}`);
   const message = messageWith(socket);
-  need(call("sendmsg", launcherSocketFd, message.header, 0), "hand out the port");
+  need(call("sendmsg", launcherSocketFd, message.header, 0), "send the port");
   for (const file of [socket, launcherSocketFd]) call("close", file);
 }
 
-/** A message of one byte and one file, as the kernel takes it; `kept` must live as long as it does. */
-function messageWith(file: number): { header: BigUint64Array; control: Buffer; kept: unknown[] } {
+/** A message of one byte and one file descriptor. The caller must keep `retained` alive as long as it is used. */
+function messageWith(file: number): { header: BigUint64Array; control: Buffer; retained: unknown[] } {
   const byte = new Uint8Array(1);
   const pieces = new BigUint64Array([BigInt(ptr(byte)), 1n]);
   const control = Buffer.alloc(24);
@@ -74,14 +74,14 @@ function messageWith(file: number): { header: BigUint64Array; control: Buffer; k
   control.writeInt32LE(1, 12);
   control.writeInt32LE(file, 16);
   const header = new BigUint64Array([0n, 0n, BigInt(ptr(pieces)), 1n, BigInt(ptr(control)), 24n, 0n]);
-  return { header, control, kept: [byte, pieces] };
+  return { header, control, retained: [byte, pieces] };
 }
 
 function receiveFile(libc: ReturnType<typeof openLibrary>, from: number): number | null {
   const message = messageWith(-1);
-  const got = Number(libc.recvmsg(from, ptr(message.header), receiveFlags));
-  // Only one file can come, and it is the last field.
-  return got === 1 && message.header[5]! >= 20n ? read.i32(ptr(message.control), 16) : null;
+  const received = Number(libc.recvmsg(from, ptr(message.header), receiveFlags));
+  // At most one descriptor fits, and it is the last field.
+  return received === 1 && message.header[5]! >= 20n ? read.i32(ptr(message.control), 16) : null;
 }
 
 const libraries = ["libc.so.6", "libc.musl-x86_64.so.1", "libc.musl-aarch64.so.1"];

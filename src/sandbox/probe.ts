@@ -1,87 +1,86 @@
-// What this machine can really hold: each tier is tried out with walls around a small program that tries to get past
-// them. Nothing is believed that was not seen; the answer is good until the machine or our rights change.
+// Finds the sandbox tier that works on this machine: a small program runs in each sandbox and tries to break out.
+// Only observed results count. They are valid until the machine or the rights of this process change.
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readlinkSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
-import type { SandboxSupport } from "./sandbox-command.ts";
-import { sandboxCommand } from "./sandbox-command.ts";
+import { messageOf } from "../protocol/api/error.ts";
+import { sandboxCommand, type SandboxSupport } from "./sandbox-command.ts";
 import type { SandboxRules } from "./rules.ts";
 
 export type ProbeOptions = {
   selfCommand: string[];
   path: string;
-  /** Tests of what happens elsewhere: the best tier that may be found. */
+  /** The best tier to try, for tests of machines without the better ones. */
   best?: SandboxSupport["tier"];
-  /** How long a tier may take to show that it holds. */
+  /** Time limit for each attempt. */
   tryMs?: number;
 };
 
 const graceMs = 200;
-const heldBack = { why: "SKEIN_SANDBOX_BEST holds it back", hint: "unset SKEIN_SANDBOX_BEST" };
+const limitedByUser = { why: "SKEIN_SANDBOX_BEST excludes better tiers", hint: "unset SKEIN_SANDBOX_BEST" };
 
-/** Our own hints name them. */
 const settings = {
   apparmor: "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
   clone: "/proc/sys/kernel/unprivileged_userns_clone",
-  most: "/proc/sys/user/max_user_namespaces",
+  maxUser: "/proc/sys/user/max_user_namespaces",
 };
 
 export async function probeSandbox(options: ProbeOptions): Promise<SandboxSupport> {
-  if (options.best === "none") return { ...bare(null), ...heldBack };
+  if (options.best === "none") return { ...noSandbox(null), ...limitedByUser };
   if (process.platform === "darwin") return probeSeatbelt(options);
   const tools = findTools(options.path);
-  const isHeldBack = options.best === "landlock";
+  const isLimited = options.best === "landlock";
   const reasons: string[] = tools === null ? ["unshare and setpriv were not found"] : [];
-  if (tools !== null && !isHeldBack) {
+  if (tools !== null && !isLimited) {
     for (const processes of ["plain", "with-user"] as const) {
-      const machine: SandboxSupport = { tier: "namespaces", processes, tools, why: null, hint: null };
-      const problem = await tryOut(machine, options);
-      if (problem === null) return machine;
+      const support: SandboxSupport = { tier: "namespaces", processes, tools, why: null, hint: null };
+      const problem = await trySandbox(support, options);
+      if (problem === null) return support;
       reasons.push(problem);
     }
   }
   const hint = tools === null ? "install util-linux 2.36 or newer" : namespaceHint();
-  const lower = isHeldBack ? heldBack : { why: reasons.at(-1)!, hint };
-  const second: SandboxSupport = { tier: "landlock", processes: "no", tools, ...lower };
-  const problem = await tryOut(second, options);
-  if (problem === null) return second;
-  const processes = tools === null || isHeldBack ? "no" : await processesAlone(tools, options);
+  const reason = isLimited ? limitedByUser : { why: reasons.at(-1)!, hint };
+  const fallback: SandboxSupport = { tier: "landlock", processes: "no", tools, ...reason };
+  const problem = await trySandbox(fallback, options);
+  if (problem === null) return fallback;
+  const processes = tools === null || isLimited ? "no" : await probeProcesses(tools, options);
   return {
-    ...bare(tools),
+    ...noSandbox(tools),
     processes,
-    why: `${lower.why}; ${problem}`,
-    hint: `${lower.hint}; or use a kernel with Landlock (6.2 or newer)`,
+    why: `${reason.why}; ${problem}`,
+    hint: `${reason.hint}; or use a kernel with Landlock (6.2 or newer)`,
   };
 }
 
-/** Changes with the boot, the namespaces, the rights we run with and the settings. */
+/** Changes with the version, the boot, the namespaces, the rights of this process and the kernel settings. */
 export function machineKey(version: string): string {
   const status = readText("/proc/self/status");
   const rights = ["Uid", "CapEff", "NoNewPrivs", "Seccomp"].map((name) => new RegExp(`^${name}:\\s*(.*)$`, "m").exec(status)?.[1] ?? "");
-  const set = Object.values(settings).map((path) => readText(path).trim());
-  return [version, readText("/proc/sys/kernel/random/boot_id").trim(), linkAt("/proc/self/ns/user"), ...rights, ...set].join(" ");
+  const values = Object.values(settings).map((path) => readText(path).trim());
+  return [version, readText("/proc/sys/kernel/random/boot_id").trim(), linkAt("/proc/self/ns/user"), ...rights, ...values].join(" ");
 }
 
 async function probeSeatbelt(options: ProbeOptions): Promise<SandboxSupport> {
-  const machine: SandboxSupport = { ...bare(null), tier: "seatbelt" };
-  const problem = await tryOut(machine, options);
+  const support: SandboxSupport = { ...noSandbox(null), tier: "seatbelt" };
+  const problem = await trySandbox(support, options);
   const hint = "see that /usr/bin/sandbox-exec works, and that skein itself is not started in a sandbox";
-  return problem === null ? machine : { ...bare(null), why: problem, hint };
+  return problem === null ? support : { ...noSandbox(null), why: problem, hint };
 }
 
-function bare(tools: SandboxSupport["tools"]): SandboxSupport {
+function noSandbox(tools: SandboxSupport["tools"]): SandboxSupport {
   return { tier: "none", processes: "no", tools, why: null, hint: null };
 }
 
-/** Null when everything that must fail failed and everything that must work worked. */
-async function tryOut(machine: SandboxSupport, options: ProbeOptions): Promise<string | null> {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), "skein-probe-")));
+/** Null if every forbidden action failed and every allowed one worked; else the problem. */
+async function trySandbox(support: SandboxSupport, options: ProbeOptions): Promise<string | null> {
+  const directory = realpathSync(mkdtempSync(join(tmpdir(), "skein-probe-")));
   try {
-    const places = ["open", "closed", "secret", "temp", "copies"].map((name) => join(folder, name));
-    for (const place of places) mkdirSync(place);
-    const [open, closed, secret, temp, copies] = places as [string, string, string, string, string];
+    const paths = ["open", "closed", "secret", "temp", "copies"].map((name) => join(directory, name));
+    for (const path of paths) mkdirSync(path);
+    const [open, closed, secret, temp, copies] = paths as [string, string, string, string, string];
     writeFileSync(join(secret, "key"), "secret");
-    const walls: SandboxRules = {
+    const rules: SandboxRules = {
       rules: [
         { path: "/", access: "read" },
         { path: open, access: "write" },
@@ -95,45 +94,47 @@ async function tryOut(machine: SandboxSupport, options: ProbeOptions): Promise<s
       maxProcesses: 256,
       keepsOwnerRights: false,
     };
-    const network = machine.tier === "namespaces" ? linkAt("/proc/self/ns/net") : "";
+    const network = support.tier === "namespaces" ? linkAt("/proc/self/ns/net") : "";
     const command = ["/bin/sh", "-c", attempts, "sh", open, closed, secret, network];
-    const said = await outputOf(
-      sandboxCommand({ command, cwd: open, rules: walls, support: machine, selfCommand: options.selfCommand }),
+    const output = await lastLineOf(
+      sandboxCommand({ command, cwd: open, rules, support, selfCommand: options.selfCommand }),
       options.tryMs,
     );
-    if (said !== "walls hold") return said || "the launcher said nothing";
-    // What it says of itself is not enough.
-    if (readText(join(open, "file")) !== "ok\n") return "the launcher did not start what it was told to start";
+    if (output !== success) return output || "the launcher printed nothing";
+    // The output alone could be forged.
+    if (readText(join(open, "file")) !== "ok\n") return "the launcher did not start the program";
     return existsSync(join(closed, "file")) ? "wrote what is not allowed" : null;
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(directory, { recursive: true, force: true });
   }
 }
 
-/** It must be able to write the first directory, and neither to write the second, read the third nor be in our network. */
+const success = "sandbox works";
+
+/** Must be able to write $1, and unable to write $2, to read $3 and to use the network namespace $4. */
 const attempts = `
 echo ok >"$1/file" || { echo "can't write what is allowed"; exit; }
 (echo bad >"$2/file") 2>/dev/null && { echo "wrote what is not allowed"; exit; }
 (cat "$3/key") 2>/dev/null && { echo "read a secret"; exit; }
 [ -n "$4" ] && [ "$4" = "$(readlink /proc/self/ns/net)" ] && { echo "in the network of the machine"; exit; }
 [ -n "$4" ] && [ $$ != 1 ] && { echo "among the processes of the machine"; exit; }
-echo walls hold`;
+echo ${success}`;
 
-/** Containing processes may be possible where walls are not. */
-async function processesAlone(tools: NonNullable<SandboxSupport["tools"]>, { tryMs }: ProbeOptions): Promise<SandboxSupport["processes"]> {
+/** A pid namespace may be possible on a machine without a sandbox. */
+async function probeProcesses(tools: NonNullable<SandboxSupport["tools"]>, { tryMs }: ProbeOptions): Promise<SandboxSupport["processes"]> {
   for (const processes of ["plain", "with-user"] as const) {
-    const machine: SandboxSupport = { ...bare(tools), processes };
-    const said = await outputOf(
-      sandboxCommand({ command: ["/bin/sh", "-c", "echo $$"], cwd: "/", rules: null, support: machine, selfCommand: [] }),
+    const support: SandboxSupport = { ...noSandbox(tools), processes };
+    const output = await lastLineOf(
+      sandboxCommand({ command: ["/bin/sh", "-c", "echo $$"], cwd: "/", rules: null, support, selfCommand: [] }),
       tryMs,
     );
-    if (said === "1") return processes;
+    if (output === "1") return processes;
   }
   return "no";
 }
 
-/** The last line. Who says nothing in time is ended, and what it may have started is not waited for. */
-async function outputOf(command: string[], tryMs = 10_000): Promise<string> {
+/** The last line of output. The program is killed after the time limit, and its descendants are not awaited. */
+async function lastLineOf(command: string[], tryMs = 10_000): Promise<string> {
   try {
     const child = Bun.spawn(command, {
       env: { PATH: "/usr/bin:/bin" },
@@ -143,18 +144,18 @@ async function outputOf(command: string[], tryMs = 10_000): Promise<string> {
     });
     const texts = Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
     const late = child.exited.then(() => Bun.sleep(graceMs)).then(() => null);
-    const got = await Promise.race([texts, late]);
-    if (got === null || child.signalCode === "SIGKILL") return "the launcher did not end in time";
-    const [out, err] = got;
+    const outputs = await Promise.race([texts, late]);
+    if (outputs === null || child.signalCode === "SIGKILL") return "the launcher did not end in time";
+    const [out, err] = outputs;
     return (out.trim() || err.trim()).split("\n").at(-1) ?? "";
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return messageOf(error);
   }
 }
 
 function findTools(path: string): SandboxSupport["tools"] {
   const find = (name: string) =>
-    [...path.split(delimiter), "/usr/bin", "/bin", "/usr/sbin"].map((folder) => join(folder, name)).find(existsSync);
+    [...path.split(delimiter), "/usr/bin", "/bin", "/usr/sbin"].map((directory) => join(directory, name)).find(existsSync);
   const unshare = find("unshare");
   const setpriv = find("setpriv");
   return unshare === undefined || setpriv === undefined ? null : { unshare, setpriv };
@@ -163,7 +164,7 @@ function findTools(path: string): SandboxSupport["tools"] {
 function namespaceHint(): string {
   if (readText(settings.apparmor).trim() === "1") return "allow user namespaces: sysctl kernel.apparmor_restrict_unprivileged_userns=0";
   if (readText(settings.clone).trim() === "0") return "allow user namespaces: sysctl kernel.unprivileged_userns_clone=1";
-  if (readText(settings.most).trim() === "0") return "allow user namespaces: sysctl user.max_user_namespaces=10000";
+  if (readText(settings.maxUser).trim() === "0") return "allow user namespaces: sysctl user.max_user_namespaces=10000";
   return "allow user namespaces (in a container: its security profile forbids them; see docs/SANDBOX.md)";
 }
 

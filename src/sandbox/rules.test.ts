@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import type { Policy, PolicyName } from "../protocol/api/policy.ts";
 import { describeSandbox, isTooBroad, type SandboxPaths, type PathRule, createSandboxRules } from "./rules.ts";
 
-const root = realpathSync(mkdtempSync(join(tmpdir(), "skein-walls-")));
+const root = realpathSync(mkdtempSync(join(tmpdir(), "skein-rules-")));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 let count = 0;
@@ -48,7 +48,7 @@ function accessTo(rules: PathRule[], path: string): PathRule["access"] {
   return ours.findLast((rule) => rule.path === "/" || path === rule.path || path.startsWith(`${rule.path}/`))!.access;
 }
 
-describe("what a policy lets tools do, place by place", () => {
+describe("access by policy and path", () => {
   const rows: [string, PathRule["access"], PathRule["access"], PathRule["access"]][] = [
     // path, workspace, readonly, plan
     ["elsewhere", "read", "read", "read"],
@@ -74,21 +74,21 @@ describe("what a policy lets tools do, place by place", () => {
   const { at, places } = house(["home/project/.skein/config.jsonc", "home/project/.skein/plan.md", "home/.claude/skills/a/SKILL.md"]);
   const names = ["workspace", "readonly", "plan"] as const;
   names.forEach((name, column) => {
-    test.each(rows.map((row) => [row[0], row[column + 1]!] as const))(`${name}: %s is %s`, (path, wanted) => {
-      expect(accessTo(createSandboxRules(policy(name), places).rules, join(at, path))).toBe(wanted as PathRule["access"]);
+    test.each(rows.map((row) => [row[0], row[column + 1]!] as const))(`under policy ${name} the access to %s is %s`, (path, expected) => {
+      expect(accessTo(createSandboxRules(policy(name), places).rules, join(at, path))).toBe(expected as PathRule["access"]);
     });
   });
 });
 
-test("rules go from the shortest path to the longest, and the first is for everything", () => {
+test("rules are sorted from the shortest path to the longest, and the first is for /", () => {
   const { rules } = createSandboxRules(policy("workspace"), house().places);
   const depths = rules.map((rule) => rule.path.split("/").filter(Boolean).length);
   expect(rules[0]).toEqual({ path: "/", access: "read" });
   expect(depths).toEqual(depths.toSorted((a, b) => a - b));
 });
 
-describe("what belongs to the work besides the project", () => {
-  test("--add-dir and --allow-write can be written, and their repositories are guarded as the project's", () => {
+describe("additional directories", () => {
+  test("--add-dir and --allow-write are writable, and their repositories are protected like the project's", () => {
     const { at, places } = house(["lib/.git/HEAD", "lib/.git/config", "lib/.git/objects/x", "lib/.git/hooks/x", "out/x"]);
     const asked = policy("workspace", { addDirs: [join(at, "lib")], allowWrite: [join(at, "out")] });
     const { rules } = createSandboxRules(asked, places);
@@ -97,7 +97,7 @@ describe("what belongs to the work besides the project", () => {
     ).toEqual(["write", "write", "write", "read", "read"]);
   });
 
-  test("what is guarded can be asked for by its own name", () => {
+  test("a protected path can be made writable by its own name", () => {
     const { at, places } = house();
     const hooks = join(at, "home/project/.git/hooks");
     const { rules } = createSandboxRules(policy("workspace", { allowWrite: [hooks] }), places);
@@ -105,7 +105,7 @@ describe("what belongs to the work besides the project", () => {
     expect(accessTo(rules, join(at, "home/project/.git/config"))).toBe("read");
   });
 
-  test("readonly and plan write neither", () => {
+  test("policies readonly and plan make neither writable", () => {
     const { at, places } = house(["lib/x"]);
     for (const name of ["readonly", "plan"] as const) {
       const { rules } = createSandboxRules(policy(name, { addDirs: [join(at, "lib")], allowWrite: [join(at, "lib")] }), places);
@@ -114,8 +114,8 @@ describe("what belongs to the work besides the project", () => {
   });
 });
 
-describe("a project that is not to be trusted", () => {
-  test("can't make a secret readable by a link where something is guarded", () => {
+describe("untrusted projects", () => {
+  test("an untrusted project can't make a secret readable by a link at a protected path", () => {
     for (const name of [".skein", ".git/hooks", ".git/config.worktree"]) {
       const { at, places } = house();
       rmSync(join(places.project, name), { recursive: true, force: true });
@@ -124,7 +124,7 @@ describe("a project that is not to be trusted", () => {
     }
   });
 
-  test("can't make a file writable by a link or a hard link at the plan's place", () => {
+  test("an untrusted project can't make a file writable by a link at the path of the plan", () => {
     for (const make of [symlinkSync, linkSync]) {
       const { at, places } = house(["home/.bashrc", "home/project/.skein/x"]);
       make(join(at, "home/.bashrc"), join(places.project, ".skein/plan.md"));
@@ -136,12 +136,12 @@ describe("a project that is not to be trusted", () => {
     }
   });
 
-  test("has no plan where .skein is a file", () => {
+  test("a project whose .skein is a file has no plan", () => {
     const { places } = house(["home/project/.skein"]);
     expect(accessTo(createSandboxRules(policy("plan"), places).rules, join(places.project, ".skein"))).toBe("read");
   });
 
-  test("can't make another repository writable by a link at .git", () => {
+  test("an untrusted project can't make another repository writable by a link at .git", () => {
     const { at, places } = house(["other/.git/HEAD", "other/.git/objects/x"]);
     rmSync(join(places.project, ".git"), { recursive: true });
     symlinkSync(join(at, "other/.git"), join(places.project, ".git"));
@@ -149,7 +149,7 @@ describe("a project that is not to be trusted", () => {
   });
 });
 
-test("the home directory, or what it lies in, is no project that could be written", () => {
+test("the home directory and its parents are not writable as a project", () => {
   const { at, places } = house();
   for (const project of [places.home, dirname(places.home), "/"]) {
     const { rules } = createSandboxRules(policy("workspace"), { ...places, project, directory: project });
@@ -159,13 +159,13 @@ test("the home directory, or what it lies in, is no project that could be writte
   expect(isTooBroad(`${places.home}-more`, places.home)).toBe(false);
 });
 
-test("a directory of the project is written where the project itself is too wide", () => {
+test("the working directory is writable if the project itself is too broad", () => {
   const { at, places } = house(["home/notes/x"]);
   const { rules } = createSandboxRules(policy("workspace"), { ...places, project: places.home, directory: join(at, "home/notes") });
   expect(accessTo(rules, join(at, "home/notes/x"))).toBe("write");
 });
 
-test("a project in a scratch place is the project itself, under every policy", () => {
+test("a project below a scratch path is no scratch copy, under every policy", () => {
   const { at, places } = house();
   const inCache = { ...places, project: join(at, "home/.cache"), directory: join(at, "home/.cache") };
   expect(
@@ -175,7 +175,7 @@ test("a project in a scratch place is the project itself, under every policy", (
   ).toEqual(["write", "read", "read"]);
 });
 
-test("places are known by their real paths, and what is not there has no rule", () => {
+test("rules use real paths, and a missing path has no rule", () => {
   const { at, places } = house();
   symlinkSync(places.project, join(at, "link"));
   const { rules } = createSandboxRules(policy("workspace"), { ...places, project: join(at, "link"), directory: join(at, "link") });
@@ -183,7 +183,7 @@ test("places are known by their real paths, and what is not there has no rule", 
   expect(rules.map((rule) => rule.path)).not.toContain(join(at, "home/.gnupg"));
 });
 
-test("root keeps the right to change what belongs to others only where the project does", () => {
+test("root keeps the right to change files of other users only if the project belongs to one", () => {
   const { places } = house();
   const isMine = process.getuid?.() === 0;
   expect(createSandboxRules(policy("workspace"), { ...places, isRoot: true }).keepsOwnerRights).toBe(!isMine);
@@ -191,7 +191,7 @@ test("root keeps the right to change what belongs to others only where the proje
   expect(createSandboxRules(policy("workspace"), places).keepsOwnerRights).toBe(false);
 });
 
-test("the executor is told what it may write and what is hidden", () => {
+test("the executor gets the writable and the hidden paths", () => {
   const { at, places } = house();
   const asked = policy("workspace", { net: "on" });
   const bounds = describeSandbox(createSandboxRules(asked, places), asked, true);

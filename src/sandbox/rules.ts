@@ -1,5 +1,5 @@
-// What may be read, written and reached, as data: a policy and a few places become rules on paths. The longest path
-// that leads to a file decides. Enforces nothing; the launcher and the Seatbelt profile are made from it.
+// Turns a policy and a few paths into sandbox rules, as data. The rule with the longest path decides for a file.
+// Enforces nothing: the launcher and the Seatbelt profile are built from the rules.
 import { lstatSync, realpathSync, statSync } from "node:fs";
 import { totalmem } from "node:os";
 import { dirname, sep } from "node:path";
@@ -7,27 +7,27 @@ import type { SandboxInfo, Policy, SessionTag } from "../protocol/api/policy.ts"
 import { protectedGitPaths, writableGitPaths } from "./git-paths.ts";
 import { scratchPaths, secretPaths } from "./known-paths.ts";
 
-/** `scratch` can be read, and what is written there goes to a copy of its own; where that can't be had it is read-only. */
+/** `scratch` can be read, and writes go to a private copy. Without support for copies it is read-only. */
 export type PathRule = { path: string; access: "none" | "read" | "write" | "scratch" };
 
 export type SandboxRules = {
-  /** From the shortest path to the longest; the first is for everything. */
+  /** From the shortest path to the longest. The first is for `/`. */
   rules: PathRule[];
   net: "on" | "off";
   /**
-   * With the network off, the one port of the loopback that can be reached all the same. In a namespace it is the
-   * program's own and `inner-port.ts` hands it out; elsewhere it is the machine's.
+   * With the network off, the one port of the loopback that can still be reached. In a network namespace it is a port of
+   * that namespace, passed out by `namespace-port.ts`. Without a namespace it is a port of the machine.
    */
   port?: number;
   unixSockets: boolean;
-  /** Private and writable: the tools' TMPDIR. */
+  /** Private and writable: TMPDIR of the tools. */
   temp: string;
-  /** Where the copies that `scratch` makes are kept. */
+  /** The directory for the copies of `scratch` paths. */
   copies: string;
   maxProcesses: number;
-  /** Root may write what belongs to others only where the project does. */
+  /** Root keeps the right to write files of other users, because files of the project belong to one. */
   keepsOwnerRights: boolean;
-  /** Shown to those inside, by `within.ts`; they can't remove it. */
+  /** Shown inside the sandbox, see `enclosing-session.ts`. It can't be removed there. */
   sessionTag?: SessionTag;
 };
 
@@ -35,72 +35,73 @@ export type SandboxPaths = {
   project: string;
   directory: string;
   home: string;
-  /** skein's own directories: hidden but for what a model is told to read. */
+  /** The directories of skein. They are hidden, except for files that the model may read. */
   own: { config: string; data: string; state: string; cache: string };
-  /** Both exist, and are nobody else's. */
+  /** Both exist and are private. */
   temp: string;
   copies: string;
   isRoot: boolean;
   unixSockets: boolean;
-  /** The person's environment, which may have moved secrets. */
+  /** The user's environment. Its variables may move secrets. */
   env?: Record<string, string | undefined>;
 };
 
-/** Held by the kernel; the executor ends what comes near it, and says so. */
-const mostProcesses = 4096;
-const manyProcesses = 3000;
-/** Of the machine's memory: commands that take more end before the machine does. */
+/** Limit of the kernel. */
+const kernelMaxProcesses = 4096;
+/** Limit of the executor. It is lower, so that the executor can end the commands and report the reason. */
+const executorMaxProcesses = 3000;
+/** Share of the machine's memory that commands may use together. */
 const memoryShare = 0.75;
 
-/** For every policy but `full`, which has no walls. */
-export function createSandboxRules(policy: Policy, places: SandboxPaths): SandboxRules {
-  const writable = writablePlaces(policy, places);
-  const found = new Map<string, PathRule["access"]>([["/", "read"]]);
-  const put = (access: PathRule["access"], paths: string[]) => {
-    for (const path of paths.map(real)) if (path !== null) found.set(path, access);
+/** For every policy except `full`, which has no sandbox. */
+export function createSandboxRules(policy: Policy, paths: SandboxPaths): SandboxRules {
+  const writable = writablePaths(policy, paths);
+  const accessByPath = new Map<string, PathRule["access"]>([["/", "read"]]);
+  const setAccess = (access: PathRule["access"], targets: string[]) => {
+    for (const path of targets.map(realPathOf)) if (path !== null) accessByPath.set(path, access);
   };
-  put("scratch", scratchPaths(places.home));
-  put("none", secretPaths(places));
-  put("none", [places.own.config, places.own.data, places.own.state]);
-  put("read", readableSkeinPaths(places));
-  // Also where the project lies in a scratch place: what seems to be written must not be lost.
-  put(
+  setAccess("scratch", scratchPaths(paths.home));
+  setAccess("none", secretPaths(paths));
+  setAccess("none", [paths.own.config, paths.own.data, paths.own.state]);
+  setAccess("read", readableSkeinPaths(paths));
+  // A project below a scratch path must not be scratch itself, or its changes would be lost.
+  setAccess(
     "read",
-    [places.project, places.directory, ...policy.addDirs].filter((path) => !isTooBroad(path, places.home)),
+    [paths.project, paths.directory, ...policy.addDirs].filter((path) => !isTooBroad(path, paths.home)),
   );
-  put("write", writable);
-  put("read", protectedPlaces(writable, policy.allowWrite));
-  if (policy.name !== "readonly" && isOwnFile(planFilePath(places.project))) put("write", [planFilePath(places.project)]);
-  put("write", [places.temp]);
-  const rules = [...found].map(([path, access]) => ({ path, access }));
+  setAccess("write", writable);
+  setAccess("read", protectedPaths(writable, policy.allowWrite));
+  if (policy.name !== "readonly" && isOwnFile(planFilePath(paths.project))) setAccess("write", [planFilePath(paths.project)]);
+  setAccess("write", [paths.temp]);
+  const rules = [...accessByPath].map(([path, access]) => ({ path, access }));
   return {
     rules: sortByDepth(rules),
     net: policy.net,
-    unixSockets: places.unixSockets,
-    temp: places.temp,
-    copies: places.copies,
-    maxProcesses: mostProcesses,
-    keepsOwnerRights: places.isRoot && writable.some((path) => ownerOf(path) !== 0),
+    unixSockets: paths.unixSockets,
+    temp: paths.temp,
+    copies: paths.copies,
+    maxProcesses: kernelMaxProcesses,
+    keepsOwnerRights: paths.isRoot && writable.some((path) => ownerOf(path) !== 0),
   };
 }
 
-/** What is named twice goes by the last. */
+/** The last rule for a path wins. */
 export function sortByDepth(rules: PathRule[]): PathRule[] {
   const last = new Map(rules.map((rule) => [rule.path, rule]));
   return [...last.values()].toSorted((a, b) => depth(a.path) - depth(b.path) || (a.path < b.path ? -1 : 1));
 }
 
-/** What the executor is told, to explain what the kernel denies. */
+/** The description that the executor gets, to explain what the kernel denies. */
 export function describeSandbox(rules: SandboxRules, policy: Policy, isEnforced: boolean): SandboxInfo {
-  const paths = (access: PathRule["access"]) => rules.rules.filter((rule) => rule.access === access).map((rule) => rule.path);
+  const pathsWith = (access: PathRule["access"]) => rules.rules.filter((rule) => rule.access === access).map((rule) => rule.path);
   return {
     policy: policy.name,
     net: policy.net,
     unixSockets: rules.unixSockets,
-    writable: paths("write"),
-    hidden: paths("none"),
+    writable: pathsWith("write"),
+    hidden: pathsWith("none"),
     temp: rules.temp,
-    maxProcesses: manyProcesses,
+    maxProcesses: executorMaxProcesses,
     maxMemoryBytes: policy.name === "full" ? null : Math.floor(totalmem() * memoryShare),
     isEnforced,
     ...(rules.sessionTag === undefined ? {} : { sessionTag: rules.sessionTag }),
@@ -111,30 +112,30 @@ export function planFilePath(project: string): string {
   return `${project}/.skein/plan.md`;
 }
 
-/** The home directory is no project: a tool that may write it may write what runs at the next login. */
+/** The home directory is no project: a tool that may write there could change programs that run at the next login. */
 export function isTooBroad(project: string, home: string): boolean {
-  return `${real(home) ?? home}${sep}`.startsWith(project === sep ? sep : `${real(project) ?? project}${sep}`);
+  return `${realPathOf(home) ?? home}${sep}`.startsWith(project === sep ? sep : `${realPathOf(project) ?? project}${sep}`);
 }
 
-function writablePlaces(policy: Policy, places: SandboxPaths): string[] {
+function writablePaths(policy: Policy, paths: SandboxPaths): string[] {
   if (policy.name !== "workspace") return [];
-  const own = [places.project, places.directory].filter((path) => !isTooBroad(path, places.home));
-  const all = [...own, ...policy.addDirs, ...policy.allowWrite];
+  const projectPaths = [paths.project, paths.directory].filter((path) => !isTooBroad(path, paths.home));
+  const all = [...projectPaths, ...policy.addDirs, ...policy.allowWrite];
   return [...all, ...all.flatMap(writableGitPaths)];
 }
 
 /**
- * Where a change would run code, or widen what skein does, outside of the walls. Only what lies in a writable place:
- * a link must not make a secret readable by being guarded.
+ * Paths where a change would run code, or extend what skein does, outside of the sandbox. Only paths inside a writable
+ * one: otherwise a link could make a secret readable.
  */
-function protectedPlaces(writable: string[], asked: string[]): string[] {
-  const within = writable.flatMap((path) => real(path) ?? []);
-  const wanted = new Set(asked.map(real));
-  const guarded = writable.flatMap((path) => [...protectedGitPaths(path), `${path}/.skein`]).flatMap((path) => real(path) ?? []);
-  return guarded.filter((path) => !wanted.has(path) && within.some((one) => path.startsWith(one + sep)));
+function protectedPaths(writable: string[], allowed: string[]): string[] {
+  const roots = writable.flatMap((path) => realPathOf(path) ?? []);
+  const exceptions = new Set(allowed.map(realPathOf));
+  const candidates = writable.flatMap((path) => [...protectedGitPaths(path), `${path}/.skein`]).flatMap((path) => realPathOf(path) ?? []);
+  return candidates.filter((path) => !exceptions.has(path) && roots.some((root) => path.startsWith(root + sep)));
 }
 
-/** Not reached by a link: the project may be a stranger's. */
+/** A regular file without links to it: an untrusted project could place a link here. */
 function isOwnFile(path: string): boolean {
   try {
     const stat = lstatSync(path);
@@ -144,13 +145,13 @@ function isOwnFile(path: string): boolean {
   }
 }
 
-/** Skills and roles are read by the model; they lie beside what it must not see. */
+/** Skills, roles and instructions are for the model, though they are beside hidden files. */
 function readableSkeinPaths({ own, home }: SandboxPaths): string[] {
   return [...["skills", "roles", "AGENTS.md", "CLAUDE.md"].map((name) => `${own.config}/${name}`), `${home}/.claude/skills`];
 }
 
-function real(path: string): string | null {
-  // Most of the places that are looked for do not exist, and an exception for each would cost milliseconds.
+function realPathOf(path: string): string | null {
+  // Most paths do not exist, and an exception for each would cost milliseconds.
   try {
     if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return null;
     return realpathSync(path);

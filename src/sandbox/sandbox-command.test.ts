@@ -17,7 +17,7 @@ const machine = (
   hint: null,
   ...more,
 });
-const walls = (net: "on" | "off" = "off"): SandboxRules => ({
+const rules = (net: "on" | "off" = "off"): SandboxRules => ({
   rules: [{ path: "/", access: "read" }],
   net,
   unixSockets: false,
@@ -26,60 +26,60 @@ const walls = (net: "on" | "off" = "off"): SandboxRules => ({
   maxProcesses: 9,
   keepsOwnerRights: false,
 });
-const wordsOf = (on: SandboxSupport, within: SandboxRules | null) =>
+const argsOf = (on: SandboxSupport, within: SandboxRules | null) =>
   sandboxCommand({ command: ["/bin/tool", "a b"], cwd: "/work", rules: within, support: on, selfCommand: ["/skein"] });
-const order = (words: string[]) => JSON.parse(words.at(-1)!) as LaunchRequest;
+const order = (args: string[]) => JSON.parse(args.at(-1)!) as LaunchRequest;
 
 const tied = ["/usr/bin/setpriv", "--pdeathsig", "KILL"];
 const asked = ["/usr/bin/setpriv", "--pdeathsig", "TERM"];
 const apart = ["--mount", "--pid", "--fork", "--kill-child", "--mount-proc"];
 
-describe("the words before a command", () => {
-  test("as root: namespaces of mounts, processes, messages and the network, then the launcher", () => {
-    const words = wordsOf(machine("namespaces", "plain"), walls());
-    expect(words.slice(0, -1)).toEqual([...tied, "/usr/bin/unshare", ...apart, "--ipc", "--net", "--", "/skein", "__launch"]);
-    expect(order(words)).toEqual({ rules: walls(), tier: "namespaces", cwd: "/work", command: ["/bin/tool", "a b"] });
+describe("sandboxCommand", () => {
+  test("as root the command has mount, pid, ipc and network namespaces, then the launcher", () => {
+    const args = argsOf(machine("namespaces", "plain"), rules());
+    expect(args.slice(0, -1)).toEqual([...tied, "/usr/bin/unshare", ...apart, "--ipc", "--net", "--", "/skein", "__launch"]);
+    expect(order(args)).toEqual({ rules: rules(), tier: "namespaces", cwd: "/work", command: ["/bin/tool", "a b"] });
   });
 
-  test("as a user: one of users too, with the same user inside, and rights in it for the launcher", () => {
-    const words = wordsOf(machine("namespaces", "with-user"), walls());
-    expect(words.slice(4, -3)).toEqual(["--user", "--map-current-user", ...apart, "--ipc", "--net", "--keep-caps", "--"]);
+  test("as a user the command also has a user namespace with capabilities for the launcher", () => {
+    const args = argsOf(machine("namespaces", "with-user"), rules());
+    expect(args.slice(4, -3)).toEqual(["--user", "--map-current-user", ...apart, "--ipc", "--net", "--keep-caps", "--"]);
   });
 
-  test("with the network on there is no namespace for it", () => {
-    expect(wordsOf(machine("namespaces", "plain"), walls("on"))).not.toContain("--net");
+  test("with the network on there is no network namespace", () => {
+    expect(argsOf(machine("namespaces", "plain"), rules("on"))).not.toContain("--net");
   });
 
-  test("by Landlock alone: asked to end when we do, for it must end its children itself; then the launcher", () => {
-    const words = wordsOf(machine("landlock", "no"), walls());
-    expect(words.slice(0, -1)).toEqual([...asked, "/skein", "__launch"]);
-    expect(order(words).tier).toBe("landlock");
-    expect(wordsOf(machine("landlock", "no", { tools: null }), walls()).slice(0, -1)).toEqual(["/skein", "__launch"]);
+  test("with Landlock alone the process gets SIGTERM when skein ends, so that it can end its children", () => {
+    const args = argsOf(machine("landlock", "no"), rules());
+    expect(args.slice(0, -1)).toEqual([...asked, "/skein", "__launch"]);
+    expect(order(args).tier).toBe("landlock");
+    expect(argsOf(machine("landlock", "no", { tools: null }), rules()).slice(0, -1)).toEqual(["/skein", "__launch"]);
   });
 
-  test("on macOS: sandbox-exec with a profile; without walls the command itself", () => {
-    const words = wordsOf(machine("seatbelt", "no", { tools: null }), walls());
-    expect(words.slice(0, 2)).toEqual(["/usr/bin/sandbox-exec", "-p"]);
-    expect(words.slice(3)).toEqual(["/bin/tool", "a b"]);
-    expect(wordsOf(machine("seatbelt", "no", { tools: null }), null)).toEqual(["/bin/tool", "a b"]);
+  test("on macOS the command runs in sandbox-exec, and unchanged without a sandbox", () => {
+    const args = argsOf(machine("seatbelt", "no", { tools: null }), rules());
+    expect(args.slice(0, 2)).toEqual(["/usr/bin/sandbox-exec", "-p"]);
+    expect(args.slice(3)).toEqual(["/bin/tool", "a b"]);
+    expect(argsOf(machine("seatbelt", "no", { tools: null }), null)).toEqual(["/bin/tool", "a b"]);
   });
 
-  test("without walls: contained as well as the machine can, and never with a launcher", () => {
+  test("without a sandbox the processes are contained if the machine can, and there is no launcher", () => {
     const rows: [SandboxSupport, string[]][] = [
       [machine("namespaces", "plain"), [...tied, "/usr/bin/unshare", ...apart, "--"]],
       [machine("none", "with-user"), [...tied, "/usr/bin/unshare", "--user", "--map-current-user", ...apart, "--"]],
       [machine("none", "no"), asked],
       [machine("none", "no", { tools: null }), []],
     ];
-    for (const [on, before] of rows) expect(wordsOf(on, null)).toEqual([...before, "/bin/tool", "a b"]);
-    expect(wordsOf(machine("none", "no"), walls())).toEqual([...asked, "/bin/tool", "a b"]);
+    for (const [on, before] of rows) expect(argsOf(on, null)).toEqual([...before, "/bin/tool", "a b"]);
+    expect(argsOf(machine("none", "no"), rules())).toEqual([...asked, "/bin/tool", "a b"]);
   });
 });
 
-describe("what a policy comes to", () => {
+describe("enforcedPolicy", () => {
   const policy = (name: PolicyName, net: "on" | "off" = "off"): Policy => ({ name, sandbox: "auto", net, allowWrite: [], addDirs: [] });
 
-  test("namespaces hold all of it", () => {
+  test("namespaces enforce the whole policy", () => {
     expect(enforcedPolicy(machine("namespaces", "plain"), policy("workspace"))).toEqual({
       policy: "workspace",
       tier: "namespaces",
@@ -91,21 +91,21 @@ describe("what a policy comes to", () => {
     });
   });
 
-  test("a lower tier says what it does not hold", () => {
+  test("a lower tier lists what it does not enforce", () => {
     const held = enforcedPolicy(machine("landlock", "no"), policy("plan"));
     expect(held).toMatchObject({ tier: "landlock", fs: true, net: "off", secrets: true, processes: false });
     expect(held.missing).toContain("processes");
     expect(enforcedPolicy(machine("seatbelt", "no"), policy("plan")).missing).toContain("processes");
   });
 
-  test("nothing is said to hold where nothing does: not the network either", () => {
+  test("without a sandbox nothing is reported as enforced, not even the network", () => {
     const none = enforcedPolicy(machine("none", "no"), policy("readonly"));
     expect(none).toMatchObject({ tier: "none", fs: false, net: "on", secrets: false, processes: false });
     expect(none.missing).toEqual(["fs", "net", "secrets", "processes"]);
     expect(enforcedPolicy(machine("none", "plain"), policy("readonly")).missing).toEqual(["fs", "net", "secrets"]);
   });
 
-  test("full misses nothing, because it asks for nothing", () => {
+  test("policy full misses nothing, because it requires nothing", () => {
     expect(enforcedPolicy(machine("namespaces", "plain"), policy("full"))).toMatchObject({
       tier: "none",
       fs: false,

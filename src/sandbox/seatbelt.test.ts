@@ -26,7 +26,7 @@ const operations = [
 ].flatMap((line) => line.split(" "));
 
 describe("the profile as text", () => {
-  test("starts closed, and every line is one rule with balanced brackets", () => {
+  test("the profile denies by default, and every line is one rule with balanced brackets", () => {
     for (const variant of [lines(), lines({ net: "on", unixSockets: true })]) {
       expect(variant.slice(0, 2)).toEqual(["(version 1)", "(deny default)"]);
       for (const line of variant) {
@@ -36,7 +36,7 @@ describe("the profile as text", () => {
     }
   });
 
-  test("shows those inside that they are, unless they may start skein again", () => {
+  test("the profile marks the sandbox unless nesting is allowed", () => {
     const mark = '(deny file-read* file-test-existence (literal "/private/var/db/skein-session"))';
     const isMarked = (more: Partial<SandboxRules>) => lines(more).includes(mark);
     expect([{}, { sessionTag: { session: "s", nesting: false } }, { mark: { session: "s", nesting: true } }].map(isMarked)).toEqual([
@@ -46,33 +46,33 @@ describe("the profile as text", () => {
     ]);
   });
 
-  test("names only operations that there are", () => {
+  test("the profile uses only operations that exist", () => {
     const used = lines({ net: "on", unixSockets: true }).flatMap(
       (line) => /^\((?:allow|deny) ([^()"]+)/.exec(line)?.[1]?.trim().split(" ") ?? [],
     );
     expect(used.filter((name) => !operations.includes(name))).toEqual([]);
   });
 
-  test("a filter for targets stands only with operations that have one", () => {
+  test("a target filter is used only with operations that support it", () => {
     expect(lines().filter((line) => line.includes("(target "))).toEqual([
       "(allow signal (target same-sandbox))",
       "(allow process-info* (target same-sandbox))",
     ]);
   });
 
-  test("paths come from the shortest to the longest, because the last rule wins", () => {
+  test("paths are sorted from the shortest to the longest, because the last rule wins", () => {
     const at = (text: string) => lines().findIndex((line) => line.includes(text));
     expect(at('(allow file-read* file-write* file-test-existence file-map-executable (subpath "/Users/ada/p"))')).toBeGreaterThan(0);
     expect(at('(deny file-write* (subpath "/Users/ada/p/.git/hooks"))')).toBeGreaterThan(at('(subpath "/Users/ada/p/.git"))'));
     expect(at('file-map-executable (subpath "/Users/ada/skein/tmp/1/files"))')).toBeGreaterThan(at('(subpath "/Users/ada/skein"))'));
   });
 
-  test("a hidden place is not even known to exist, and a scratch place is only read", () => {
+  test("a hidden path can't be tested for existence, and a scratch path is read-only", () => {
     expect(profile()).toContain('(deny file-read* file-write* file-test-existence file-map-executable (subpath "/Users/ada/.ssh"))');
     expect(profile()).toContain('(deny file-write* (subpath "/private/tmp"))');
   });
 
-  test("the way to what is shown inside a hidden place can be asked for, and nothing else there", () => {
+  test("only the parents of a visible path inside a hidden directory can be examined", () => {
     const found = lines().filter((line) => line.startsWith("(allow file-read-metadata"));
     expect(found.map((line) => /literal "(.*)"/.exec(line)?.[1])).toEqual([
       "/Users/ada/skein",
@@ -81,7 +81,7 @@ describe("the profile as text", () => {
     ]);
   });
 
-  test("a directory above a guarded place can't be renamed", () => {
+  test("a directory above a protected path can't be renamed", () => {
     const found = lines().filter((line) => line.startsWith("(deny file-write-unlink"));
     expect(found.map((line) => /literal "(.*?)"/.exec(line)?.[1])).toEqual([
       "/Users/ada/p",
@@ -90,11 +90,11 @@ describe("the profile as text", () => {
     ]);
   });
 
-  test("a name with quotes and backslashes stays one text", () => {
+  test("a path with quotes and backslashes is escaped", () => {
     expect(profile({ rules: [{ path: '/a"b\\c', access: "none" }] })).toContain(String.raw`(subpath "/a\"b\\c")`);
   });
 
-  test("no service is asked that keeps secrets or starts programs outside", () => {
+  test("no service is allowed that stores secrets or starts programs outside", () => {
     const on = profile({ net: "on", unixSockets: true });
     for (const word of ["SecurityServer", "securityd", "launchservicesd", "lsopen", "appleevent", "(allow mach-lookup)", "(allow default)"])
       expect(on).not.toContain(word);
@@ -104,7 +104,7 @@ describe("the profile as text", () => {
 describe("the network", () => {
   const about = (more: Partial<SandboxRules>) => lines(more).filter((line) => /network-|socket/.test(line));
 
-  test("off: the machine's own loopback, by the address that each operation goes by", () => {
+  test("with the network off only the loopback is allowed, for each operation by its address", () => {
     expect(about({})).toEqual([
       '(allow network-bind (local ip "localhost:*"))',
       '(allow network-inbound (local ip "localhost:*"))',
@@ -112,7 +112,7 @@ describe("the network", () => {
     ]);
   });
 
-  test("on: all of it, names of hosts included", () => {
+  test("with the network on all hosts and host names are allowed", () => {
     expect(about({ net: "on" })).toEqual([
       '(allow network-bind (local ip "*:*"))',
       '(allow network-inbound (local ip "*:*"))',
@@ -122,7 +122,7 @@ describe("the network", () => {
     ]);
   });
 
-  test("unix sockets only where they are asked for, and never those in a hidden place", () => {
+  test("unix sockets are allowed only if requested, and never below a hidden path", () => {
     const found = about({ unixSockets: true }).slice(3);
     expect(found.slice(0, 3)).toEqual([
       "(allow system-socket (socket-domain AF_UNIX))",

@@ -1,18 +1,18 @@
-// The walls as a profile for macOS's sandbox-exec. The last rule that matches wins there, so the order of the paths is
-// ours: short ones first. Pure text; it is tested as text, and tried out by the probe where it is used.
+// Renders the sandbox rules as a profile for sandbox-exec on macOS. There the last matching rule wins, so short paths
+// come first. Pure text. The probe tests it on the machine where it is used.
 import { dirname, sep } from "node:path";
 import type { PathRule, SandboxRules } from "./rules.ts";
 import { sessionTagPaths } from "./enclosing-session.ts";
 
-/** The system's own services that programs ask for users, time zones, logs and certificates; none that keeps secrets. */
+/** System services for users, time zones, logs and certificates. None of them stores secrets. */
 const services = [
   "bsd.dirhelper cfprefsd.agent cfprefsd.daemon logd PowerManagement.control system.logger system.notification_center",
   "system.opendirectoryd.libinfo system.opendirectoryd.membership trustd.agent",
 ].flatMap((line) => line.split(" "));
-const servicesOfTheNetwork = ["networkd", "ocspd", "SystemConfiguration.configd", "SystemConfiguration.DNSConfiguration"];
+const networkServices = ["networkd", "ocspd", "SystemConfiguration.configd", "SystemConfiguration.DNSConfiguration"];
 
-/** What every program needs to start. */
-const opening = [
+/** The rules that every program needs to start. */
+const baseRules = [
   "(version 1)",
   "(deny default)",
   "(allow process-exec)",
@@ -30,46 +30,55 @@ const opening = [
   '(allow file-read* file-write* file-ioctl (literal "/dev/ptmx") (literal "/dev/tty") (regex #"^/dev/ttys[0-9]+$"))',
 ];
 
-export function seatbeltProfile(walls: SandboxRules): string {
-  const rules = walls.rules.filter((rule) => rule.path !== sep);
-  return [...opening, ...rules.map(pathRule), ...ways(rules), ...fixedNames(rules), ...markRule(walls), ...networkRules(walls)].join("\n");
+export function seatbeltProfile(sandbox: SandboxRules): string {
+  const rules = sandbox.rules.filter((rule) => rule.path !== sep);
+  return [
+    ...baseRules,
+    ...rules.map(pathRule),
+    ...parentRules(rules),
+    ...renameRules(rules),
+    ...sessionTagRule(sandbox),
+    ...networkRules(sandbox),
+  ].join("\n");
 }
 
-/** A place that need not exist: outside nothing is there, inside it can't be looked at. */
-function markRule({ sessionTag: mark }: SandboxRules): string[] {
-  return mark === undefined || mark.nesting ? [] : [`(deny file-read* file-test-existence (literal ${quoted(sessionTagPaths.denied)}))`];
+/** Inside the sandbox this path can't be read, which shows that there is one. The file need not exist. */
+function sessionTagRule({ sessionTag }: SandboxRules): string[] {
+  return sessionTag === undefined || sessionTag.nesting
+    ? []
+    : [`(deny file-read* file-test-existence (literal ${quote(sessionTagPaths.denied)}))`];
 }
 
-/** There are no copies here: what would be scratch can be read, and written nowhere. */
+/** There are no copies on macOS, so scratch paths are read-only. */
 function pathRule({ path, access }: PathRule): string {
-  const place = `(subpath ${quoted(path)})`;
+  const target = `(subpath ${quote(path)})`;
   switch (access) {
     case "none":
-      return `(deny file-read* file-write* file-test-existence file-map-executable ${place})`;
+      return `(deny file-read* file-write* file-test-existence file-map-executable ${target})`;
     case "write":
-      return `(allow file-read* file-write* file-test-existence file-map-executable ${place})`;
+      return `(allow file-read* file-write* file-test-existence file-map-executable ${target})`;
     default:
-      return `(allow file-read* file-test-existence file-map-executable ${place})\n(deny file-write* ${place})`;
+      return `(allow file-read* file-test-existence file-map-executable ${target})\n(deny file-write* ${target})`;
   }
 }
 
-/** What is shown inside a hidden directory is found only by asking for each directory on the way. */
-function ways(rules: PathRule[]): string[] {
+/** A visible path inside a hidden directory can be reached only if its parents can be examined. */
+function parentRules(rules: PathRule[]): string[] {
   const hidden = rules.filter((rule) => rule.access === "none").map((rule) => rule.path);
-  const shown = rules.filter((rule) => rule.access !== "none").flatMap((rule) => above(rule.path));
-  const found = shown.filter((path) => hidden.some((one) => isWithin(path, one)));
-  return [...new Set(found)].map((path) => `(allow file-read-metadata file-test-existence (literal ${quoted(path)}))`);
+  const parents = rules.filter((rule) => rule.access !== "none").flatMap((rule) => parentsOf(rule.path));
+  const hiddenParents = parents.filter((path) => hidden.some((directory) => isWithin(path, directory)));
+  return [...new Set(hiddenParents)].map((path) => `(allow file-read-metadata file-test-existence (literal ${quote(path)}))`);
 }
 
-/** Rules go by name: a directory above a guarded place must not be renamed, or the place would get another. */
-function fixedNames(rules: PathRule[]): string[] {
+/** Rules go by name, so a directory above a protected path must not be renamed. */
+function renameRules(rules: PathRule[]): string[] {
   const writable = rules.filter((rule) => rule.access === "write").map((rule) => rule.path);
-  const guarded = rules.filter((rule) => rule.access !== "write").map((rule) => rule.path);
-  const found = [...guarded.flatMap(above), ...writable].filter((path) => writable.some((one) => isWithin(path, one)));
-  return [...new Set(found)].map((path) => `(deny file-write-unlink (require-all (literal ${quoted(path)}) (vnode-type DIRECTORY)))`);
+  const protectedPaths = rules.filter((rule) => rule.access !== "write").map((rule) => rule.path);
+  const fixed = [...protectedPaths.flatMap(parentsOf), ...writable].filter((path) => writable.some((root) => isWithin(path, root)));
+  return [...new Set(fixed)].map((path) => `(deny file-write-unlink (require-all (literal ${quote(path)}) (vnode-type DIRECTORY)))`);
 }
 
-/** Only "localhost" and "*" can be said of a host. Binding and listening go by the local address, connecting by the remote. */
+/** A host can only be "localhost" or "*". Binding and listening use the local address, connecting the remote one. */
 function networkRules(rules: SandboxRules): string[] {
   const host = rules.net === "on" ? "*:*" : "localhost:*";
   return [
@@ -77,21 +86,21 @@ function networkRules(rules: SandboxRules): string[] {
     `(allow network-inbound (local ip "${host}"))`,
     `(allow network-outbound (remote ip "${host}"))`,
     ...(rules.net === "on"
-      ? [lookup(servicesOfTheNetwork), "(allow system-socket (require-all (socket-domain AF_SYSTEM) (socket-protocol 2)))"]
+      ? [lookup(networkServices), "(allow system-socket (require-all (socket-domain AF_SYSTEM) (socket-protocol 2)))"]
       : []),
     ...(rules.net === "on" ? ['(allow network-outbound (remote unix-socket (path-literal "/private/var/run/mDNSResponder")))'] : []),
     ...(rules.unixSockets ? unixRules(rules.rules) : []),
   ];
 }
 
-/** Sockets that lie in a hidden place stay out of reach. */
+/** Sockets below a hidden path stay unreachable. */
 function unixRules(rules: PathRule[]): string[] {
   const hidden = rules.filter((rule) => rule.access === "none");
   return [
     "(allow system-socket (socket-domain AF_UNIX))",
     "(allow network-bind (local unix-socket))",
     "(allow network-outbound (remote unix-socket))",
-    ...hidden.map(({ path }) => `(deny network-outbound (remote unix-socket (subpath ${quoted(path)})))`),
+    ...hidden.map(({ path }) => `(deny network-outbound (remote unix-socket (subpath ${quote(path)})))`),
   ];
 }
 
@@ -99,15 +108,15 @@ function lookup(names: string[]): string {
   return `(allow mach-lookup ${names.map((name) => `(global-name "com.apple.${name}")`).join(" ")})`;
 }
 
-function above(path: string): string[] {
+function parentsOf(path: string): string[] {
   const parent = dirname(path);
-  return parent === sep ? [] : [...above(parent), parent];
+  return parent === sep ? [] : [...parentsOf(parent), parent];
 }
 
-function isWithin(path: string, folder: string): boolean {
-  return path === folder || path.startsWith(folder + sep);
+function isWithin(path: string, directory: string): boolean {
+  return path === directory || path.startsWith(directory + sep);
 }
 
-function quoted(text: string): string {
+function quote(text: string): string {
   return `"${text.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
 }

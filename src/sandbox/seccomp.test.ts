@@ -4,7 +4,7 @@ import { type Arch, filterProgram, forbiddenCalls, type FilterOptions } from "./
 const audit = { x64: 0xc000003e, arm64: 0xc00000b7 };
 const open: FilterOptions = { unixSockets: true, inetSockets: true };
 const shut: FilterOptions = { unixSockets: false, inetSockets: false };
-const walled: FilterOptions = { unixSockets: false, inetSockets: true };
+const isolated: FilterOptions = { unixSockets: false, inetSockets: true };
 const onePort: FilterOptions = { ...shut, onlyTcp: true };
 
 type Call = { arch?: number; number: number; args?: number[] };
@@ -36,7 +36,7 @@ function verdictOf(program: Uint8Array, { arch, number, args = [] }: Call & { ar
   throw new Error("the program ends without a verdict");
 }
 
-/** Name, number on x64 and arm64, arguments, wishes, verdict. */
+/** Name, number on x64 and arm64, arguments, options, verdict. */
 const rows: [string, number, number, number[], FilterOptions, Verdict][] = [
   ["read", 0, 63, [], shut, "allow"],
   ["execve", 59, 221, [], shut, "allow"],
@@ -65,15 +65,15 @@ const rows: [string, number, number, number[], FilterOptions, Verdict][] = [
   ["ioctl that types into a terminal", 16, 29, [0, 0x5412], shut, "fails with 1"],
   ["the same with something in the upper half", 16, 29, [0, 0x1_0000_5412], shut, "fails with 1"],
   ["ioctl that pastes into a console", 16, 29, [0, 0x541c], shut, "fails with 1"],
-  ["a unix socket, not asked for", 41, 198, [1, 1, 0], walled, "fails with 13"],
-  ["a unix socket, asked for", 41, 198, [1, 1, 0], open, "allow"],
+  ["a unix socket, not requested", 41, 198, [1, 1, 0], isolated, "fails with 13"],
+  ["a unix socket, requested", 41, 198, [1, 1, 0], open, "allow"],
   ["a pair of sockets", 53, 199, [1, 1, 0], shut, "allow"],
   ["a pair that closes on exec", 53, 199, [1, 0x80801, 0], shut, "allow"],
   ["a pair that keeps sequences", 53, 199, [1, 5, 0], shut, "allow"],
   ["a pair of datagram sockets, which could send elsewhere", 53, 199, [1, 0x80002, 0], shut, "fails with 13"],
-  ["a pair of raw sockets, which are the same", 53, 199, [1, 3, 0], walled, "fails with 13"],
-  ["a pair of datagram sockets where all are asked for", 53, 199, [1, 2, 0], open, "allow"],
-  ["an IPv4 socket in a network of our own", 41, 198, [2, 1, 0], walled, "allow"],
+  ["a pair of raw sockets, which are the same", 53, 199, [1, 3, 0], isolated, "fails with 13"],
+  ["a pair of datagram sockets if unix sockets are allowed", 53, 199, [1, 2, 0], open, "allow"],
+  ["an IPv4 socket in a network namespace", 41, 198, [2, 1, 0], isolated, "allow"],
   ["an IPv4 socket without one", 41, 198, [2, 1, 0], shut, "fails with 13"],
   ["an IPv6 socket without one", 41, 198, [10, 1, 0], shut, "fails with 13"],
   ["TCP where one port is left open", 41, 198, [2, 0x80801, 6], onePort, "allow"],
@@ -86,7 +86,7 @@ const rows: [string, number, number, number[], FilterOptions, Verdict][] = [
   ["sendto that connects by itself", 44, 206, [3, 0, 0, 0x2000_4000], onePort, "fails with 1"],
   ["sendmsg that connects by itself", 46, 211, [3, 0, 0x2000_0000], onePort, "fails with 1"],
   ["sendmmsg that connects by itself", 307, 269, [3, 0, 1, 0x2000_0000], onePort, "fails with 1"],
-  ["sendto that connects by itself, in a network of our own", 44, 206, [3, 0, 0, 0x2000_0000], walled, "allow"],
+  ["sendto that connects by itself, in a network namespace", 44, 206, [3, 0, 0, 0x2000_0000], isolated, "allow"],
   ["netlink for routes", 41, 198, [16, 3, 0], shut, "allow"],
   ["netlink for anything else", 41, 198, [16, 3, 9], open, "fails with 13"],
   ["a packet socket", 41, 198, [17, 3, 0], open, "fails with 13"],
@@ -95,26 +95,26 @@ const rows: [string, number, number, number[], FilterOptions, Verdict][] = [
 ];
 
 describe.each(["x64", "arm64"] as Arch[])("on %s", (arch) => {
-  test.each(rows)("%s", (_, x64, arm64, args, wishes, verdict) => {
+  test.each(rows)("the filter decides: %s", (_, x64, arm64, args, options, verdict) => {
     const call = { arch: audit[arch], number: arch === "x64" ? x64 : arm64, args };
-    expect(verdictOf(filterProgram(arch, wishes), call)).toBe(verdict);
+    expect(verdictOf(filterProgram(arch, options), call)).toBe(verdict);
   });
 
-  test("a call of another machine type ends the process", () => {
+  test("a system call of another machine type kills the process", () => {
     for (const other of [0x40000003, 0x40000028, arch === "x64" ? audit.arm64 : audit.x64])
       expect(verdictOf(filterProgram(arch, open), { arch: other, number: 0 })).toBe("kill");
   });
 
-  test("the 32-bit calls of x64 and numbers below zero are missing", () => {
+  test("32-bit calls of x64 and negative numbers fail with ENOSYS", () => {
     for (const number of [0x4000_0000 + 165, 0x4000_0000, -1])
       expect(verdictOf(filterProgram(arch, open), { arch: audit[arch], number })).toBe("fails with 38");
   });
 
-  test("every number up to a thousand gets a verdict, and most are allowed", () => {
+  test("every number up to 1000 gets a verdict, and most are allowed", () => {
     const program = filterProgram(arch, shut);
     const verdicts = Array.from({ length: 1000 }, (_, number) => verdictOf(program, { arch: audit[arch], number }));
     const denied = verdicts.filter((verdict) => verdict !== "allow").length;
-    // The call for sockets is denied by its arguments, which are zero here; two calls exist on x64 only.
+    // `socket` is denied for its arguments, which are zero here. Two calls exist only on x64.
     expect(denied).toBe(forbiddenCalls().length + 1 - (arch === "x64" ? 0 : 2));
   });
 });

@@ -1,5 +1,5 @@
-// The filter of system calls as a program for the kernel: what could undo the walls from inside, and what reaches
-// past them. Pure: two machine types, one table.
+// Builds the seccomp filter: a program for the kernel that refuses system calls which could undo or bypass the sandbox.
+// Pure, for two machine types, from one table.
 
 const arches = {
   x64: { audit: 0xc000003e, column: 0 },
@@ -10,9 +10,9 @@ export type Arch = keyof typeof arches;
 
 export type FilterOptions = {
   unixSockets: boolean;
-  /** Whether the machine's own network can be seen: without a namespace, "off" means no such sockets at all. */
+  /** Whether internet sockets are allowed. Without a network namespace, a network that is off means none at all. */
   inetSockets: boolean;
-  /** No such sockets but for TCP, which Landlock bounds. */
+  /** No internet sockets except TCP, which Landlock limits to one port. */
   onlyTcp?: boolean;
 };
 
@@ -20,7 +20,7 @@ const permission = 1;
 const access = 13;
 const missing = 38;
 
-/** Never allowed: name, number on x64 and on arm64 (null where there is none). */
+/** Calls that always fail with EPERM: name, number on x64, number on arm64 (null if it does not exist there). */
 const forbidden: [string, number | null, number | null][] = [
   ["mount", 165, 40],
   ["umount2", 166, 39],
@@ -66,7 +66,7 @@ const forbidden: [string, number | null, number | null][] = [
   ["ioperm", 173, null],
 ];
 
-/** Programs do without these when they seem not to exist; the filter could not look into their arguments. */
+/** Calls that fail with ENOSYS, because the filter can't read their arguments. Programs then use older calls. */
 const absent: [string, number, number][] = [
   ["clone3", 435, 435],
   ["io_uring_setup", 425, 425],
@@ -79,7 +79,7 @@ const unshare = [272, 97] as const;
 const socket = [41, 198] as const;
 const socketPair = [53, 199] as const;
 const ioctl = [16, 29] as const;
-/** Each with the place of its flags. */
+/** `flags` is the index of the argument with the flags. */
 const sends = [
   { numbers: [44, 206], flags: 3 },
   { numbers: [46, 211], flags: 2 },
@@ -90,9 +90,9 @@ const sends = [
 const newNamespaces = 0x7e02_0000;
 const newTimeNamespace = 0x80;
 const terminalInput = [0x5412, 0x541c];
-/** Datagram and raw, and not stream nor sequence: what has no end to stay connected to can be sent anywhere. */
+/** The bit of datagram and raw sockets, which are not connected and can send anywhere. */
 const unconnected = 0x2;
-/** Connects without a call that Landlock could look at. */
+/** TCP fast open connects without a call that Landlock checks. */
 const fastOpen = 0x2000_0000;
 const family = { unix: 1, inet: 2, inet6: 10, netlink: 16 };
 
@@ -100,106 +100,107 @@ const load = 0x20;
 const jumpEqual = 0x15;
 const jumpAtLeast = 0x35;
 const jumpSet = 0x45;
-const giveBack = 0x06;
+const returnValue = 0x06;
 const allow = 0x7fff_0000;
 const kill = 0x8000_0000;
 const fail = (error: number) => 0x0005_0000 | error;
 
 type Instruction = { code: number; k: number; jt?: number; jf?: number };
 
-export function filterProgram(arch: Arch, wishes: FilterOptions): Uint8Array {
+export function filterProgram(arch: Arch, options: FilterOptions): Uint8Array {
   const { audit, column } = arches[arch];
   const program: Instruction[] = [
     { code: load, k: 4 },
     { code: jumpEqual, k: audit, jt: 1 },
-    { code: giveBack, k: kill },
+    { code: returnValue, k: kill },
     { code: load, k: 0 },
-    // The 32-bit calls of x64 have numbers of their own.
+    // The 32-bit calls of x64 have separate numbers.
     { code: jumpAtLeast, k: 0x4000_0000, jf: 1 },
-    { code: giveBack, k: fail(missing) },
+    { code: returnValue, k: fail(missing) },
     ...absent.flatMap((row) => failOn(row[column === 0 ? 1 : 2], missing)),
     ...forbidden.flatMap(([, x64, arm64]) => failOn(column === 0 ? x64 : arm64, permission)),
     ...whenEqual(clone[column], [{ code: load, k: argument(0) }, ...failOnBits(newNamespaces)]),
     ...whenEqual(unshare[column], [{ code: load, k: argument(0) }, ...failOnBits(newNamespaces | newTimeNamespace)]),
     ...whenEqual(ioctl[column], [{ code: load, k: argument(1) }, ...terminalInput.flatMap((request) => failOn(request, permission))]),
-    ...(wishes.onlyTcp ? sends : []).flatMap(({ numbers, flags }) =>
+    ...(options.onlyTcp ? sends : []).flatMap(({ numbers, flags }) =>
       whenEqual(numbers[column], [{ code: load, k: argument(flags) }, ...failOnBits(fastOpen)]),
     ),
-    ...whenEqual(socket[column], socketRules(wishes)),
-    ...(wishes.unixSockets ? [] : whenEqual(socketPair[column], [{ code: load, k: argument(1) }, ...failOnBits(unconnected, access)])),
-    { code: giveBack, k: allow },
+    ...whenEqual(socket[column], socketRules(options)),
+    ...(options.unixSockets ? [] : whenEqual(socketPair[column], [{ code: load, k: argument(1) }, ...failOnBits(unconnected, access)])),
+    { code: returnValue, k: allow },
   ];
   return encode(program);
 }
 
-/** Names of what the filter never lets through, for the documents. */
+/** Names of the calls that always fail, for the documents. */
 export function forbiddenCalls(): string[] {
   return [...forbidden, ...absent].map(([name]) => name);
 }
 
-/** Only families that are asked for; of netlink only the one that lists interfaces and routes. */
-function socketRules(wishes: FilterOptions): Instruction[] {
+/** Allows only the requested socket families, and of netlink only the protocol that lists interfaces and routes. */
+function socketRules(options: FilterOptions): Instruction[] {
   const inet = [family.inet, family.inet6];
-  const families = [...(wishes.unixSockets ? [family.unix] : []), ...(wishes.inetSockets ? inet : [])];
+  const families = [...(options.unixSockets ? [family.unix] : []), ...(options.inetSockets ? inet : [])];
   return [
     { code: load, k: argument(0) },
-    ...(wishes.onlyTcp ? inet.flatMap((one) => whenEqual(one, plainTcp)) : []),
-    ...families.flatMap((one) => [
-      { code: jumpEqual, k: one, jf: 1 },
-      { code: giveBack, k: allow },
+    ...(options.onlyTcp ? inet.flatMap((inetFamily) => whenEqual(inetFamily, plainTcp)) : []),
+    ...families.flatMap((allowed) => [
+      { code: jumpEqual, k: allowed, jf: 1 },
+      { code: returnValue, k: allow },
     ]),
     { code: jumpEqual, k: family.netlink, jt: 1 },
-    { code: giveBack, k: fail(access) },
+    { code: returnValue, k: fail(access) },
     { code: load, k: argument(2) },
     { code: jumpEqual, k: 0, jt: 1 },
-    { code: giveBack, k: fail(access) },
+    { code: returnValue, k: fail(access) },
   ];
 }
 
-/** A stream over TCP alone: its relatives are none of Landlock's business. */
+/** Allows a stream socket only for TCP. Landlock does not limit other stream protocols. */
 const plainTcp: Instruction[] = [
   { code: load, k: argument(1) },
   ...failOnBits(0xe, access),
   { code: jumpSet, k: 1, jt: 1 },
-  { code: giveBack, k: fail(access) },
+  { code: returnValue, k: fail(access) },
   { code: load, k: argument(2) },
   { code: jumpEqual, k: 0, jt: 2 },
   { code: jumpEqual, k: 6, jt: 1 },
-  { code: giveBack, k: fail(access) },
+  { code: returnValue, k: fail(access) },
 ];
 
-/** What is compared is loaded before, and still after when it was another; what `then` does not end is allowed. */
+/** Runs `then` if the loaded value equals `number`. If `then` does not return, the call is allowed. */
 function whenEqual(number: number, then: Instruction[]): Instruction[] {
-  return [{ code: jumpEqual, k: number, jf: then.length + 1 }, ...then, { code: giveBack, k: allow }];
+  return [{ code: jumpEqual, k: number, jf: then.length + 1 }, ...then, { code: returnValue, k: allow }];
 }
 
 function failOn(value: number | null, error: number): Instruction[] {
   if (value === null) return [];
   return [
     { code: jumpEqual, k: value, jf: 1 },
-    { code: giveBack, k: fail(error) },
+    { code: returnValue, k: fail(error) },
   ];
 }
 
 function failOnBits(bits: number, error: number = permission): Instruction[] {
   return [
     { code: jumpSet, k: bits, jf: 1 },
-    { code: giveBack, k: fail(error) },
+    { code: returnValue, k: fail(error) },
   ];
 }
 
-/** The low half of an argument. */
-function argument(at: number): number {
-  return 16 + 8 * at;
+/** The offset of the low half of an argument. */
+function argument(index: number): number {
+  return 16 + 8 * index;
 }
 
 function encode(program: Instruction[]): Uint8Array {
   const bytes = Buffer.alloc(program.length * 8);
-  program.forEach(({ code, k, jt, jf }, at) => {
-    bytes.writeUInt16LE(code, at * 8);
-    bytes.writeUInt8(jt ?? 0, at * 8 + 2);
-    bytes.writeUInt8(jf ?? 0, at * 8 + 3);
-    bytes.writeUInt32LE(k >>> 0, at * 8 + 4);
+  program.forEach(({ code, k, jt, jf }, index) => {
+    const offset = index * 8;
+    bytes.writeUInt16LE(code, offset);
+    bytes.writeUInt8(jt ?? 0, offset + 2);
+    bytes.writeUInt8(jf ?? 0, offset + 3);
+    bytes.writeUInt32LE(k >>> 0, offset + 4);
   });
   return bytes;
 }

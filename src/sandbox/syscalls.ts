@@ -1,5 +1,5 @@
-// System calls that the runtime does not offer, by number, for the launcher: it alone loads this, and only to put up
-// walls around itself before it becomes another program.
+// System calls by number that Bun does not offer. Only the launcher loads this file, to sandbox itself before it
+// executes another program.
 import { dlopen, ptr, read } from "bun:ffi";
 import { constants } from "node:os";
 
@@ -34,8 +34,8 @@ const numbers = {
   },
 } as const;
 
-/** The same on every machine since Linux 5.x. */
-const youngNumbers = {
+/** Since Linux 5.x new calls have the same number on every machine. */
+const commonNumbers = {
   openTree: 428,
   moveMount: 429,
   closeRange: 436,
@@ -46,23 +46,24 @@ const youngNumbers = {
   landlockRestrict: 446,
 } as const;
 
-export type CallName = keyof (typeof numbers)["x64"] | keyof typeof youngNumbers;
+export type CallName = keyof (typeof numbers)["x64"] | keyof typeof commonNumbers;
 
 export type Argument = number | bigint | string | NodeJS.TypedArray | null;
 
-/** The result, or the negated error number. */
-export type SystemCall = (name: CallName, ...given: Argument[]) => number;
+/** Returns the result, or the negated error number. */
+export type SystemCall = (name: CallName, ...args: Argument[]) => number;
 
 const libraries = ["libc.so.6", "libc.musl-x86_64.so.1", "libc.musl-aarch64.so.1"];
 
 export function openSystemCalls(): SystemCall {
   const { syscall, errno, signal } = openLibrary();
-  const byName = { ...numbers[process.arch as "x64" | "arm64"], ...youngNumbers };
-  // Ignored signals would stay ignored in whatever comes after us.
+  const byName = { ...numbers[process.arch as "x64" | "arm64"], ...commonNumbers };
+  // Ignored signals would stay ignored in the program that is executed.
   for (const ignored of [13, 25]) signal(ignored, null);
-  return (name, ...given) => {
-    const kept: NodeJS.TypedArray[] = [];
-    const words = given.map((argument) => word(argument, kept));
+  return (name, ...args) => {
+    // Keeps buffers alive during the call.
+    const retained: NodeJS.TypedArray[] = [];
+    const words = args.map((argument) => toWord(argument, retained));
     while (words.length < 6) words.push(0);
     const [a, b, c, d, e, f] = words as [number, number, number, number, number, number];
     const result = Number(syscall(byName[name], a, b, c, d, e, f));
@@ -70,45 +71,48 @@ export function openSystemCalls(): SystemCall {
   };
 }
 
-const fromHere = -100;
+const currentDirectory = -100;
 const pathOnly = 0o10000000;
 const closeOnExec = 0o2000000;
 const noLinks = 4;
 
-/** A name for a real path. Where a link has come into it since it was found to be real, somebody wants to lead us elsewhere. */
+/** Opens a path without following links. A link that was placed there after the path was resolved makes it fail. */
 export function openReal(call: SystemCall, path: string): number {
-  return call("openat2", fromHere, path, new BigUint64Array([BigInt(pathOnly | closeOnExec), 0n, BigInt(noLinks)]), 24);
+  return call("openat2", currentDirectory, path, new BigUint64Array([BigInt(pathOnly | closeOnExec), 0n, BigInt(noLinks)]), 24);
 }
 
 export function errorName(result: number): string {
   return Object.entries(constants.errno).find(([, number]) => number === -result)?.[0] ?? `error ${-result}`;
 }
 
-/** Text as C has it. */
+/** Text with a terminating zero. */
 export function cString(text: string): Uint8Array {
   return Buffer.from(`${text}\0`);
 }
 
-/** An array of pointers to texts, ended by a null. */
-export function cStrings(texts: string[]): { pointers: BigUint64Array; kept: Uint8Array[] } {
-  const kept = texts.map(cString);
-  return { pointers: new BigUint64Array([...kept.map((bytes) => BigInt(ptr(bytes))), 0n]), kept };
+/** A null-terminated array of pointers. The caller must keep `retained` alive as long as it is used. */
+export function cStrings(texts: string[]): { pointers: BigUint64Array; retained: Uint8Array[] } {
+  const retained = texts.map(cString);
+  return { pointers: new BigUint64Array([...retained.map((bytes) => BigInt(ptr(bytes))), 0n]), retained };
 }
 
-function word(argument: Argument, kept: NodeJS.TypedArray[]): number | bigint {
+function toWord(argument: Argument, retained: NodeJS.TypedArray[]): number | bigint {
   if (argument === null) return 0;
   if (typeof argument === "number" || typeof argument === "bigint") return argument;
   const bytes = typeof argument === "string" ? cString(argument) : argument;
-  kept.push(bytes);
+  retained.push(bytes);
   return ptr(bytes);
 }
 
 function openLibrary() {
-  const anyWord = "i64" as const;
+  const machineWord = "i64" as const;
   for (const library of libraries) {
     try {
       const { symbols } = dlopen(library, {
-        syscall: { args: [anyWord, anyWord, anyWord, anyWord, anyWord, anyWord, anyWord], returns: anyWord },
+        syscall: {
+          args: [machineWord, machineWord, machineWord, machineWord, machineWord, machineWord, machineWord],
+          returns: machineWord,
+        },
         __errno_location: { args: [], returns: "ptr" },
         signal: { args: ["i32", "ptr"], returns: "ptr" },
       });
