@@ -1,4 +1,4 @@
-// The Api rows that belong to no session, put together from the rooms that know the answers.
+// The Api methods that belong to no session, each implemented by the module that has the data.
 import { findProject } from "../config/paths.ts";
 import { settingsOf } from "../config/values.ts";
 import type { AppContext } from "./app-context.ts";
@@ -8,7 +8,7 @@ import type { CreateTrialApp } from "./agents/try-agents.ts";
 
 type AppMethods = Pick<Api, "agents" | "models" | "auth" | "skills" | "config" | "trust" | "doctor" | "tokens" | "plan">;
 
-export function createApiMethods(ctx: AppContext, store: () => Promise<Store>, build: CreateTrialApp): AppMethods {
+export function createApiMethods(ctx: AppContext, store: () => Promise<Store>, createTrialApp: CreateTrialApp): AppMethods {
   const { paths, project, config } = ctx;
   return {
     agents: { list: async () => (await import("./agents/list-agents.ts")).listAgents(ctx) },
@@ -50,7 +50,7 @@ export function createApiMethods(ctx: AppContext, store: () => Promise<Store>, b
     tokens: { count: async (params) => (await import("./count-tokens.ts")).countTokens(ctx, params) },
     doctor: {
       check: async () => (await import("./doctor.ts")).checkMachine(ctx, store),
-      tryAgents: async (params) => (await import("./agents/try-agents.ts")).tryAgents(ctx, build, params),
+      tryAgents: async (params) => (await import("./agents/try-agents.ts")).tryAgents(ctx, createTrialApp, params),
     },
   };
 }

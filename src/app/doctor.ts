@@ -1,4 +1,4 @@
-// What `skein doctor` says about this machine, for what exists so far.
+// The checks of `skein doctor` for this support.
 import type { AppContext } from "./app-context.ts";
 import { findProgram } from "../agents/external/process/program.ts";
 import type { AgentConfig } from "../protocol/api/agents.ts";
@@ -17,37 +17,37 @@ export async function checkMachine(ctx: AppContext, store: () => Promise<Store>)
   const checks: DoctorCheck[] = [
     { name: "runtime", ok: true, optional: false, detail: `Bun ${Bun.version} on ${process.platform} ${process.arch}` },
     ...checkConfig(ctx),
-    await tried("store", false, async () => {
+    await runCheck("store", false, async () => {
       const sessions = await (await store()).listSessions({ project: null, limit: 1 });
       return `${ctx.paths.data}/skein.db opens, ${sessions.length === 0 ? "empty" : "in use"}`;
     }),
-    await tried("tools", false, () => checkExecutor(ctx)),
+    await runCheck("tools", false, () => checkExecutor(ctx)),
     await checkSandbox(ctx),
-    await tried("model", false, async () => {
+    await runCheck("model", false, async () => {
       const chosen = await chooseModel(null, { env: ctx.env, providers: ctx.providers, configured: ctx.config.values.model });
       return `${chosen.model}${chosen.because === null ? "" : ` (${chosen.because})`}`;
     }),
-    ...(await authStatus(ctx)).map((row) => ({
-      name: `key: ${row.vendor}`,
-      ok: row.ready,
+    ...(await authStatus(ctx)).map(({ vendor, ready, source, hint }) => ({
+      name: `key: ${vendor}`,
+      ok: ready,
       optional: true,
-      detail: row.source ?? (row.ready ? "none needed" : "not set"),
-      hint: row.hint,
+      detail: source ?? (ready ? "none needed" : "not set"),
+      hint,
     })),
-    ...(await Promise.all(Object.entries(ctx.config.values.agents).map(([name, recipe]) => checkOwnAgent(ctx, name, recipe)))),
+    ...(await Promise.all(Object.entries(ctx.config.values.agents).map(([name, recipe]) => checkConfiguredAgent(ctx, name, recipe)))),
   ];
   return { checks, ok: checks.every((check) => check.ok || check.optional) };
 }
 
-/** One that makes no sense stops every run, one that is not installed only its own. */
-async function checkOwnAgent({ env }: AppContext, name: string, recipe: AgentConfig): Promise<DoctorCheck> {
-  const row = await tried(`agent: ${name}`, false, async () => {
+/** An invalid entry stops every run. A missing program stops only the runs of its agent, so that check is optional. */
+async function checkConfiguredAgent({ env }: AppContext, name: string, recipe: AgentConfig): Promise<DoctorCheck> {
+  const check = await runCheck(`agent: ${name}`, false, async () => {
     recipeEntry(name, recipe);
     return findProgram(recipe.command ?? "", env["PATH"] ?? "") ?? "";
   });
-  if (!row.ok || row.detail !== "") return row;
+  if (!check.ok || check.detail !== "") return check;
   return {
-    ...row,
+    ...check,
     ok: false,
     optional: true,
     detail: `there is no ${recipe.command}`,
@@ -55,29 +55,29 @@ async function checkOwnAgent({ env }: AppContext, name: string, recipe: AgentCon
   };
 }
 
-const tierWords = {
-  namespaces: "all of it is held (namespaces)",
-  landlock: "most of it is held (landlock)",
-  seatbelt: "most of it is held (seatbelt)",
+const tierTexts = {
+  namespaces: "fully enforced (namespaces)",
+  landlock: "mostly enforced (landlock)",
+  seatbelt: "mostly enforced (seatbelt)",
 };
 
-/** Tried out anew: whoever asks may just have changed the machine. */
+/** Ignores the cached result: the user may just have changed the support. */
 async function checkSandbox(ctx: AppContext): Promise<DoctorCheck> {
-  const machine = await loadSandboxSupport(ctx, { anew: true });
-  const { missing } = enforcedPolicy(machine, defaultPolicy);
-  const why = machine.why === null ? [] : [machine.why];
-  const hint = machine.hint === null ? {} : { hint: machine.hint };
-  if (machine.tier === "none") {
+  const support = await loadSandboxSupport(ctx, { anew: true });
+  const { missing } = enforcedPolicy(support, defaultPolicy);
+  const why = support.why === null ? [] : [support.why];
+  const hint = support.hint === null ? {} : { hint: support.hint };
+  if (support.tier === "none") {
     const detail = [...why, "policies readonly and plan refuse, workspace warns"].join("; ");
-    return { name: "sandbox", ok: false, optional: true, detail: `nothing is held: ${detail}`, ...hint };
+    return { name: "sandbox", ok: false, optional: true, detail: `nothing is enforced: ${detail}`, ...hint };
   }
-  const more = machine.hint === null ? [] : [`for more: ${machine.hint}`];
-  const less = missing.length === 0 ? [] : [`not held: ${missing.join(", ")}`, ...why, ...more];
+  const more = support.hint === null ? [] : [`for more: ${support.hint}`];
+  const less = missing.length === 0 ? [] : [`not enforced: ${missing.join(", ")}`, ...why, ...more];
   return {
     name: "sandbox",
     ok: true,
     optional: true,
-    detail: [`${tierWords[machine.tier]}, tried out just now`, ...less].join("; "),
+    detail: [`${tierTexts[support.tier]}, tested just now`, ...less].join("; "),
     ...hint,
   };
 }
@@ -96,7 +96,7 @@ async function checkExecutor(ctx: AppContext): Promise<string> {
   }
 }
 
-async function tried(name: string, optional: boolean, check: () => Promise<string>): Promise<DoctorCheck> {
+async function runCheck(name: string, optional: boolean, check: () => Promise<string>): Promise<DoctorCheck> {
   try {
     return { name, ok: true, optional, detail: await check() };
   } catch (error) {

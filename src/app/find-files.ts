@@ -1,5 +1,5 @@
-// `files.list`: the files of a project that somebody means by a few letters. What there is is listed again at most every
-// few seconds, and nobody who types waits for it but the first.
+// `files.list`: finds files of a project by a few letters of their paths. The list of files is cached for some seconds;
+// only the first call waits for it.
 import { join, relative } from "node:path";
 import { findProject } from "../config/paths.ts";
 import { listFiles } from "../files/project/list-files.ts";
@@ -9,39 +9,39 @@ import { Fault } from "../protocol/api/error.ts";
 import type { ListFilesParams, ListFilesResult } from "../protocol/tree/file-changes.ts";
 import { searchPath } from "./search-path.ts";
 
-const listedForMs = 5_000;
+const maxAgeMs = 5_000;
 
-type Listed = { project: string; at: number; files: Promise<string[]> };
+type Listing = { project: string; listedAt: number; files: Promise<string[]> };
 
-/** Remembers the project that was asked for last. */
+/** Caches the files of the last project. */
 export function createFileFinder({ paths, env }: AppContext): (params: ListFilesParams) => Promise<ListFilesResult> {
-  let known: Listed | null = null;
+  let cache: Listing | null = null;
   let isListing = false;
-  const list = (project: string): Listed => ({
+  const startListing = (project: string): Listing => ({
     project,
-    at: Date.now(),
+    listedAt: Date.now(),
     files: listFiles({ items: [project], directory: project, project, path: searchPath(env) }),
   });
-  /** The files that were there a moment ago will do until those that are there now are known. */
+  /** Lists the files again in the background. Until then the old list is used. */
   function refresh(project: string): void {
     isListing = true;
-    const next = list(project);
+    const next = startListing(project);
     void next.files
-      .then(() => (known = next))
-      .catch(() => (known = null)) // Who asks next is told why.
+      .then(() => (cache = next))
+      .catch(() => (cache = null)) // the next call lists again and reports the error
       .finally(() => (isListing = false));
   }
   return async ({ directory, query, limit }) => {
     const project = findProject(directory, paths.home);
-    if (project === "/") throw new Fault("usage", "the whole machine is no project", { hint: "name a directory of a project" });
-    if (known?.project !== project) known = list(project);
-    else if (!isListing && Date.now() - known.at > listedForMs) refresh(project);
-    const asked = known;
-    const files = await asked.files.catch((error: unknown) => {
-      if (known === asked) known = null;
+    if (project === "/") throw new Fault("usage", "/ is not a project", { hint: "name a directory of a project" });
+    if (cache?.project !== project) cache = startListing(project);
+    else if (!isListing && Date.now() - cache.listedAt > maxAgeMs) refresh(project);
+    const listing = cache;
+    const files = await listing.files.catch((error: unknown) => {
+      if (cache === listing) cache = null;
       throw error;
     });
-    const found = await rankFiles(files, query, limit);
-    return { files: found.map((file) => relative(directory, join(project, file))), total: files.length };
+    const matches = await rankFiles(files, query, limit);
+    return { files: matches.map((file) => relative(directory, join(project, file))), total: files.length };
   };
 }

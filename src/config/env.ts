@@ -1,5 +1,5 @@
-// Every environment variable that skein reads, for the documentation. Variables that set a configuration key
-// stand in keys.ts with their key; this table must not repeat them.
+// Every environment variable that skein reads, for the documentation. Variables that set a configuration key are in keys.ts
+// and must not be repeated here.
 
 import { type Vendor, vendors } from "../models/vendors.ts";
 

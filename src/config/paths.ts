@@ -1,4 +1,4 @@
-// Where skein keeps its things, and which directory is the project. Everything that leaves here is absolute.
+// Finds skein's directories and the project of a directory. All returned paths are absolute.
 import { realpathSync, statSync, type Stats } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
@@ -15,13 +15,13 @@ export type Paths = Readonly<{
   userConfig: string;
 }>;
 
-/** By XDG, `skein/` below each; SKEIN_HOME moves all four. Empty variables count as unset. */
+/** The XDG directories, with `skein/` in each. SKEIN_HOME moves all four. An empty variable counts as not set. */
 export function findPaths(env: Record<string, string | undefined>, cwd: string): Paths {
   const home = absolutePath(env["HOME"] || homedir(), { cwd, home: cwd });
   const absolute = (path: string): string => absolutePath(path, { cwd, home });
   const root = env["SKEIN_HOME"] ? absolute(env["SKEIN_HOME"]) : null;
-  const directory = (name: string, variable: string, usual: string): string =>
-    root === null ? join(env[variable] ? absolute(env[variable]) : join(home, usual), "skein") : join(root, name);
+  const directory = (name: string, variable: string, fallback: string): string =>
+    root === null ? join(env[variable] ? absolute(env[variable]) : join(home, fallback), "skein") : join(root, name);
   const config = directory("config", "XDG_CONFIG_HOME", ".config");
   return Object.freeze({
     home,
@@ -34,18 +34,18 @@ export function findPaths(env: Record<string, string | undefined>, cwd: string):
 }
 
 /**
- * The nearest ancestor with `.skein/` or `.git`, else the directory itself, as a real path. The home directory,
- * `/` and places like /tmp count only when they are the start, and the climb never passes the home directory.
+ * The nearest ancestor with `.skein/` or `.git`, else the directory itself, as a real path. The home directory, `/` and
+ * directories like /tmp count only if the search starts there. The search never goes above the home directory.
  */
 export function findProject(directory: string, home: string): string {
   const start = realDirectory(directory);
   const top = realOr(home);
-  if (isMarked(start)) return start;
-  for (let at = start; at !== top;) {
-    const parent = dirname(at);
-    if (parent === at || parent === top || dirname(parent) === parent) break;
-    at = parent;
-    if (isMarked(at)) return isOpenToAll(at) ? start : at;
+  if (hasProjectMarker(start)) return start;
+  for (let current = start; current !== top;) {
+    const parent = dirname(current);
+    if (parent === current || parent === top || dirname(parent) === parent) break;
+    current = parent;
+    if (hasProjectMarker(current)) return isWritableByAll(current) ? start : current;
   }
   return start;
 }
@@ -66,12 +66,12 @@ function realOr(path: string): string {
   }
 }
 
-function isMarked(directory: string): boolean {
+function hasProjectMarker(directory: string): boolean {
   return statOr(join(directory, ".skein"))?.isDirectory() === true || statOr(join(directory, ".git")) !== undefined;
 }
 
-/** Like /tmp: everyone may put files there, so what lies there may be a stranger's. */
-function isOpenToAll(directory: string): boolean {
+/** A directory like /tmp: every user can create files there, so a marker in it may be another user's. */
+function isWritableByAll(directory: string): boolean {
   return ((statOr(directory)?.mode ?? 0) & 0o1002) === 0o1002;
 }
 

@@ -1,5 +1,5 @@
-// What skein remembers of a project from one invocation to the next: a small file in the state directory.
-// Losing it loses nothing but convenience, so a broken one counts as empty.
+// Stores a project's current session and its planner in a small file of the state directory.
+// The file is only a convenience, so a broken one counts as empty.
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Paths } from "./paths.ts";
@@ -20,7 +20,7 @@ export function readProjectState(paths: Paths, project: string): ProjectState {
   }
 }
 
-/** What is not named stays as it was. */
+/** Changes only the named fields. */
 export function writeProjectState(paths: Paths, project: string, change: Partial<ProjectState>): void {
   const state = { ...readProjectState(paths, project), ...change };
   const file = stateFile(paths, project);
@@ -30,7 +30,7 @@ export function writeProjectState(paths: Paths, project: string, change: Partial
     writeFileSync(temporary, `${JSON.stringify({ project, ...state })}\n`, { mode: 0o600 });
     renameSync(temporary, file);
   } catch {
-    // A run must not fail for it: without the file the latest session is the current one.
+    // A run must not fail because of it. Without the file the latest session is the current one.
   }
 }
 

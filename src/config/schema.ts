@@ -1,4 +1,4 @@
-// The JSON schema of a config file, printed from the table of keys for editors and `config schema`.
+// The JSON schema of a config file, made from the table of keys, for editors and `skein config schema`.
 import { configKeys, type ConfigKey } from "./keys.ts";
 
 type Schema = Record<string, unknown>;
@@ -6,32 +6,32 @@ type Schema = Record<string, unknown>;
 export function configSchema(): Schema {
   const root = emptyObject();
   properties(root)["$schema"] = { type: "string" };
-  for (const row of configKeys) place(root, row.key.split("."), leaf(row));
+  for (const entry of configKeys) insert(root, entry.key.split("."), leafSchema(entry));
   return { $schema: "http://json-schema.org/draft-07/schema#", title: "skein configuration", ...root };
 }
 
-function place(object: Schema, words: string[], schema: Schema): void {
+function insert(object: Schema, words: string[], schema: Schema): void {
   const [word = "", ...rest] = words;
   if (word === "*") {
     const inner = (object["additionalProperties"] || emptyObject()) as Schema;
     object["additionalProperties"] = inner;
-    place(inner, rest, schema);
+    insert(inner, rest, schema);
   } else if (rest.length === 0) {
     properties(object)[word] = schema;
   } else {
-    place((properties(object)[word] ??= emptyObject()), rest, schema);
+    insert((properties(object)[word] ??= emptyObject()), rest, schema);
   }
 }
 
-function leaf(row: ConfigKey): Schema {
-  const fallback = row.default === null ? {} : { default: row.default };
-  return { description: row.description, ...fallback, ...shape(row) };
+function leafSchema(entry: ConfigKey): Schema {
+  const fallback = entry.default === null ? {} : { default: entry.default };
+  return { description: entry.description, ...fallback, ...typeSchema(entry) };
 }
 
-function shape(row: ConfigKey): Schema {
-  switch (row.type) {
+function typeSchema(entry: ConfigKey): Schema {
+  switch (entry.type) {
     case "choice":
-      return { enum: [...(row.choices ?? []), null] };
+      return { enum: [...(entry.choices ?? []), null] };
     case "integer":
       return { type: ["integer", "null"], exclusiveMinimum: 0 };
     case "number":

@@ -1,4 +1,4 @@
-// `config set`: changes one value in a config file and keeps its comments and layout.
+// `config set`: changes one value in a config file. Keeps its comments and layout.
 import { realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { Fault } from "../protocol/api/error.ts";
@@ -15,17 +15,17 @@ export type SetValueOptions = {
   project: string;
   scope: "user" | "project";
   key: string;
-  /** As typed; `null` takes the key out. */
+  /** The text as typed; `null` removes the key. */
   value: string;
 };
 
-/** A project that was trusted stays so: the person who typed the change has read it. */
+/** A trusted project stays trusted: the user who typed the change knows it. */
 export async function setConfigValue(options: SetValueOptions): Promise<{ path: string }> {
-  const row = findKey(options.key);
-  if (!row) throw new Fault("config", `unknown key "${options.key}"`, { hint: unknownKeyHint(options.key) });
-  const value = options.value === "null" ? undefined : jsonFromText(row, options.value);
+  const entry = findKey(options.key);
+  if (!entry) throw new Fault("config", `unknown key "${options.key}"`, { hint: unknownKeyHint(options.key) });
+  const value = options.value === "null" ? undefined : jsonFromText(entry, options.value);
   if (value !== undefined) {
-    const checked = checkValue(row, value);
+    const checked = checkValue(entry, value);
     if (!checked.ok) throw new Fault("config", `"${options.key}" must be ${checked.expected}`);
   }
   const path = options.scope === "user" ? options.paths.userConfig : join(options.project, ".skein", "config.jsonc");
@@ -52,12 +52,12 @@ async function writeValue(path: string, key: string, value: unknown, modes: { fi
   const after = applyEdits(text, edits);
   parseConfigText(after, path);
   if (after === before) return;
-  // Through a link to the file itself, so that a linked config stays linked.
+  // Writes to the target of a link, so that the link stays.
   const target = before === null ? path : realpathSync(path);
   writeFileAtomically(target, after, before === null ? modes : { ...modes, file: statSync(target).mode & 0o777 });
 }
 
-/** Nothing but blanks and comments: there is no object to change yet. */
+/** Whether the text has only blanks and comments, and so no object to change. */
 function isBlank(text: string): boolean {
   return !text.replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, "").trim();
 }

@@ -1,4 +1,4 @@
-// Writes a small file of ours whole or not at all.
+// Writes a small file atomically.
 import { replaceFile } from "../kit/files/replace-file.ts";
 import { Fault, messageOf } from "../protocol/api/error.ts";
 

@@ -1,25 +1,29 @@
-// The roles that are always there, as a table. Prompts are short on purpose: each is sent with every request of its turn.
+// The built-in roles as a table. Prompts are short on purpose: each is sent with every request of its turn.
 import type { Role } from "../protocol/api/role.ts";
 
-type Row = Pick<Role, "name" | "description" | "prompt" | "maxMemoryMb"> &
+type BuiltInRole = Pick<Role, "name" | "description" | "prompt" | "maxMemoryMb"> &
   Partial<Pick<Role, "capabilities" | "reads" | "writes" | "tools" | "policy" | "idleMs">> & { minutes: number };
 
-const common = "$SKEIN_SHARED_CONTEXT";
-const own = "$SKEIN_WORKSPACE";
+const sharedContext = "$SKEIN_SHARED_CONTEXT";
+const workspace = "$SKEIN_WORKSPACE";
 
-/** Whoever builds or runs something waits longer for it. */
-const patientMs = 20 * 60_000;
-const usualIdleMs = 10 * 60_000;
+/** Idle limit of roles that build or run programs. */
+const builderIdleMs = 20 * 60_000;
+const defaultIdleMs = 10 * 60_000;
 
-const rows: readonly Row[] = [
+const table: readonly BuiltInRole[] = [
   {
     name: "architect",
     description: "designs the technical shape: components, interfaces, stack, specs to build from",
     prompt:
       "You are the architect: you settle the technical shape, not the looks. Learn what is asked and what is there, then decide components, interfaces with versions, and the stack, each with its reason. Write specs that an engineer can build from without asking you, and tell the engineers where they are. Done means: every requirement has its place, and security, speed and growth are considered.",
     capabilities: ["system-design", "technical-specifications", "architecture-diagrams"],
-    reads: [`${common}/requirements/`],
-    writes: [`${common}/architecture/system-design.md`, `${common}/architecture/specs/`, `${common}/architecture/diagrams/`],
+    reads: [`${sharedContext}/requirements/`],
+    writes: [
+      `${sharedContext}/architecture/system-design.md`,
+      `${sharedContext}/architecture/specs/`,
+      `${sharedContext}/architecture/diagrams/`,
+    ],
     minutes: 30,
     maxMemoryMb: 2048,
   },
@@ -29,10 +33,10 @@ const rows: readonly Row[] = [
     prompt:
       "You are the engineer: you build what was specified. Read the specs first and clear up doubts before you write. Work in small steps, tests beside the code, in the style you find. Note every place where you left the spec, and why. Done means: the spec is met, tests and lint pass because you ran them, and you have read your own change as a reviewer would.",
     capabilities: ["code-implementation", "testing", "debugging"],
-    reads: [`${common}/architecture/`],
-    writes: [`${own}/src/`, `${own}/tests/`, `${common}/implementation/`],
+    reads: [`${sharedContext}/architecture/`],
+    writes: [`${workspace}/src/`, `${workspace}/tests/`, `${sharedContext}/implementation/`],
     minutes: 60,
-    idleMs: patientMs,
+    idleMs: builderIdleMs,
     maxMemoryMb: 4096,
   },
   {
@@ -41,7 +45,7 @@ const rows: readonly Row[] = [
     prompt:
       "You are the researcher: you find out, within the time you have. Fix the criteria before you look. Prefer primary sources and what you tried yourself: small proofs, measurements with their command. Keep apart what is known, what is guessed and what stayed open. Begin the report with your recommendation, then give the trade-offs that led to it.",
     capabilities: ["technology-research", "documentation", "analysis"],
-    writes: [`${common}/research/reports/`, `${common}/research/recommendations/`, `${own}/poc/`],
+    writes: [`${sharedContext}/research/reports/`, `${sharedContext}/research/recommendations/`, `${workspace}/poc/`],
     minutes: 45,
     maxMemoryMb: 2048,
   },
@@ -51,10 +55,10 @@ const rows: readonly Row[] = [
     prompt:
       "You are quality assurance: you decide whether the work may pass. Plan what to test, about six tenths unit, three integration, one end to end; automate it and run it. Report each defect with steps, expected, actual and severity. Hold the work against its spec, not against your taste. End with the state of the gate, pass or not, and tell everyone.",
     capabilities: ["testing", "code-review", "bug-tracking"],
-    reads: [`${common}/architecture/specs/`, `${common}/requirements/`],
-    writes: [`${common}/qa/test-plans/`, `${common}/qa/reports/`, `${common}/qa/reviews/`, `${own}/tests/`],
+    reads: [`${sharedContext}/architecture/specs/`, `${sharedContext}/requirements/`],
+    writes: [`${sharedContext}/qa/test-plans/`, `${sharedContext}/qa/reports/`, `${sharedContext}/qa/reviews/`, `${workspace}/tests/`],
     minutes: 45,
-    idleMs: patientMs,
+    idleMs: builderIdleMs,
     maxMemoryMb: 3072,
   },
   {
@@ -64,7 +68,12 @@ const rows: readonly Row[] = [
       "You are the project manager: you keep the work moving and leave the doing to others. Split the objective into tasks, each with an owner, what it waits for, and how one sees that it is done. Follow what really happened, not what was promised. What is blocked goes first to its owner, then to whoever it waits for, then to the person. Tell the state in few lines; end with what was reached and what is open.",
     capabilities: ["coordination", "progress-tracking", "communication"],
     tools: ["read", "write", "edit", "bash", "spawn_session"],
-    writes: [`${common}/project/plans/`, `${common}/project/status/`, `${common}/project/coordination/`, `${own}/dashboards/`],
+    writes: [
+      `${sharedContext}/project/plans/`,
+      `${sharedContext}/project/status/`,
+      `${sharedContext}/project/coordination/`,
+      `${workspace}/dashboards/`,
+    ],
     minutes: 30,
     maxMemoryMb: 1024,
   },
@@ -74,10 +83,15 @@ const rows: readonly Row[] = [
     prompt:
       "You are the devops engineer: you make the work build, ship and run anywhere, again and again. Write infrastructure as code, pipelines, monitoring, and runbooks that a tired stranger can follow. Every change has a way back, and you say which. Secrets stand in no file and no log. Try what you write as far as this machine allows, and name what you could not try.",
     capabilities: ["infrastructure", "deployment", "ci-cd"],
-    reads: [`${common}/architecture/`],
-    writes: [`${own}/infrastructure/`, `${own}/pipelines/`, `${common}/devops/monitoring/`, `${common}/devops/docs/`],
+    reads: [`${sharedContext}/architecture/`],
+    writes: [
+      `${workspace}/infrastructure/`,
+      `${workspace}/pipelines/`,
+      `${sharedContext}/devops/monitoring/`,
+      `${sharedContext}/devops/docs/`,
+    ],
     minutes: 40,
-    idleMs: patientMs,
+    idleMs: builderIdleMs,
     maxMemoryMb: 3072,
   },
   {
@@ -86,8 +100,13 @@ const rows: readonly Row[] = [
     prompt:
       "You are the security engineer: you look for what an attacker would use. Model the threats (STRIDE), then read code, configuration and dependencies for known weaknesses (OWASP, CVE). Each finding has a place, a way to exploit it, a severity and a remedy; check it before you claim it. Tell everyone of a critical one at once. Finish with the order of remedies, what holds, and what you did not look at.",
     capabilities: ["security-analysis", "vulnerability-assessment", "compliance-checking"],
-    reads: [`${common}/architecture/`],
-    writes: [`${common}/security/assessments/`, `${common}/security/policies/`, `${common}/security/remediation/`, `${own}/security/`],
+    reads: [`${sharedContext}/architecture/`],
+    writes: [
+      `${sharedContext}/security/assessments/`,
+      `${sharedContext}/security/policies/`,
+      `${sharedContext}/security/remediation/`,
+      `${workspace}/security/`,
+    ],
     minutes: 40,
     maxMemoryMb: 2048,
   },
@@ -97,10 +116,10 @@ const rows: readonly Row[] = [
     prompt:
       "You are the data scientist: you turn data into something to act on. Look at the data itself first: size, gaps, oddities, bias. Begin with the simplest model and let a harder one earn its place. Validate on data that the model has not seen. Fix seeds and versions, so that one command repeats every figure. Give findings with their uncertainty, and say what to do about them.",
     capabilities: ["data-analysis", "machine-learning", "statistics"],
-    reads: [`${common}/requirements/`],
-    writes: [`${common}/data/`],
+    reads: [`${sharedContext}/requirements/`],
+    writes: [`${sharedContext}/data/`],
     minutes: 60,
-    idleMs: patientMs,
+    idleMs: builderIdleMs,
     maxMemoryMb: 8192,
   },
   {
@@ -109,8 +128,8 @@ const rows: readonly Row[] = [
     prompt:
       "You are the UX designer: you shape what people see and do, not the technical architecture. Begin with who uses it and what for; draw the flows, errors and empty states included. Make mockups as text, HTML or SVG that can be opened, from one small design system. Everything works by keyboard, with a screen reader and in poor light. Say why each choice helps the person.",
     capabilities: ["ui-design", "ux-design", "prototyping"],
-    reads: [`${common}/architecture/`],
-    writes: [`${common}/design/`],
+    reads: [`${sharedContext}/architecture/`],
+    writes: [`${sharedContext}/design/`],
     minutes: 45,
     maxMemoryMb: 2048,
   },
@@ -120,8 +139,13 @@ const rows: readonly Row[] = [
     prompt:
       "You are the documenter: you write so that the reader gets on without asking. Know for whom each page is: users, developers, operators, or the team itself. Begin with the task, not with the system. Run every example before you print it, and include what to do when it fails. Say for which version it holds. Correct what is there before you add to it.",
     capabilities: ["technical-writing", "documentation", "knowledge-management"],
-    reads: [`${common}/architecture/`, `${common}/implementation/`],
-    writes: [`${common}/docs/technical/`, `${common}/docs/user/`, `${common}/docs/developer/`, `${common}/docs/process/`],
+    reads: [`${sharedContext}/architecture/`, `${sharedContext}/implementation/`],
+    writes: [
+      `${sharedContext}/docs/technical/`,
+      `${sharedContext}/docs/user/`,
+      `${sharedContext}/docs/developer/`,
+      `${sharedContext}/docs/process/`,
+    ],
     minutes: 30,
     maxMemoryMb: 1024,
   },
@@ -131,8 +155,8 @@ const rows: readonly Row[] = [
     prompt:
       "You are the reviewer of code, design and architecture. Go by a list: does it do what was asked, is it correct, safe, tested, simple, in keeping with the rest. Each issue has a severity, a place and a suggestion; praise what should stay. Be frank about the work and kind to its author. End with one verdict: approved with suggestions, changes requested, or rejected, and the risk of going on.",
     capabilities: ["code-review", "architecture-review", "feedback"],
-    reads: [`${common}/architecture/`, `${common}/implementation/`],
-    writes: [`${common}/reviews/code/`, `${common}/reviews/design/`, `${common}/reviews/architecture/`],
+    reads: [`${sharedContext}/architecture/`, `${sharedContext}/implementation/`],
+    writes: [`${sharedContext}/reviews/code/`, `${sharedContext}/reviews/design/`, `${sharedContext}/reviews/architecture/`],
     minutes: 30,
     maxMemoryMb: 2048,
   },
@@ -142,7 +166,12 @@ const rows: readonly Row[] = [
     prompt:
       "You are the analyst: you find out what is really needed. Write user stories, then requirements: numbered, each testable and with its reason, those on speed, safety and operation too. Draw the flows and list the edge cases. Keep a table that leads from each wish to its requirement and from there to its test. Name contradictions and open questions; fill no gap with a guess.",
     capabilities: ["requirements-analysis", "business-analysis", "documentation"],
-    writes: [`${common}/requirements/`, `${common}/analysis/business/`, `${common}/analysis/system/`, `${common}/validation/`],
+    writes: [
+      `${sharedContext}/requirements/`,
+      `${sharedContext}/analysis/business/`,
+      `${sharedContext}/analysis/system/`,
+      `${sharedContext}/validation/`,
+    ],
     minutes: 45,
     maxMemoryMb: 2048,
   },
@@ -152,10 +181,10 @@ const rows: readonly Row[] = [
     prompt:
       "You are the tester: you try to break the work before its users do. Write down the strategy and what ends the testing, then the cases: usual, at the border, wrong, many at once, interrupted. Automate those worth repeating, and run them all. Each bug has the shortest way to see it, severity and priority. Report figures: run, passed, failed, not run, and what that says.",
     capabilities: ["test-planning", "test-execution", "quality-metrics"],
-    reads: [`${common}/requirements/`],
-    writes: [`${common}/testing/plans/`, `${common}/testing/reports/`, `${own}/tests/`, `${own}/automation/`],
+    reads: [`${sharedContext}/requirements/`],
+    writes: [`${sharedContext}/testing/plans/`, `${sharedContext}/testing/reports/`, `${workspace}/tests/`, `${workspace}/automation/`],
     minutes: 45,
-    idleMs: patientMs,
+    idleMs: builderIdleMs,
     maxMemoryMb: 3072,
   },
   {
@@ -190,13 +219,13 @@ const rows: readonly Row[] = [
   },
 ];
 
-export const builtInRoles: readonly Role[] = rows.map(({ minutes, ...row }) => ({
+export const builtInRoles: readonly Role[] = table.map(({ minutes, ...row }) => ({
   capabilities: [],
   reads: [],
   writes: [],
   tools: ["read", "write", "edit", "bash"],
   policy: "workspace",
-  idleMs: usualIdleMs,
+  idleMs: defaultIdleMs,
   ...row,
   timeoutMs: minutes * 60_000,
   agent: null,

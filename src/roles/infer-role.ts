@@ -1,5 +1,4 @@
-// What a role of one's own gets where its file says nothing: read from its name and description.
-
+// Infers the tools and limits of a role from its name and description, where its file does not set them.
 import type { Role } from "../protocol/api/role.ts";
 
 const minute = 60_000;
@@ -8,17 +7,17 @@ export type InferredLimits = { tools: string[]; timeoutMs: number; idleMs: numbe
 
 export function inferLimits(name: string, description: string): InferredLimits {
   const words = `${name} ${description}`.toLowerCase().replace(/[_-]/g, " ");
-  const says = (pattern: RegExp) => pattern.test(words);
-  const builds = says(/\b(code|coding|coder|implement|engineer|develop|test|qa\b)/);
+  const mentions = (pattern: RegExp) => pattern.test(words);
+  const isBuilder = mentions(/\b(code|coding|coder|implement|engineer|develop|test|qa\b)/);
   return {
-    tools: ["read", "write", "edit", ...(builds ? ["bash"] : [])],
-    timeoutMs: (says(/\b(architect|design)/) ? 60 : says(/\b(implement|code|coding|coder)/) ? 120 : 45) * minute,
+    tools: ["read", "write", "edit", ...(isBuilder ? ["bash"] : [])],
+    timeoutMs: (mentions(/\b(architect|design)/) ? 60 : mentions(/\b(implement|code|coding|coder)/) ? 120 : 45) * minute,
     idleMs: 10 * minute,
     maxMemoryMb: 2048,
   };
 }
 
-/** A role that stands in no file: somebody's words for it are all there is. */
+/** A role without a file: its description is also its prompt. */
 export function roleFromDescription(name: string, description: string): Role {
   return {
     name,

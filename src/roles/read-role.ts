@@ -1,5 +1,5 @@
-// A role from a Markdown file: ours, or one of Claude Code's agents. What would widen is never taken from it; what was
-// meant to narrow and can't be understood leaves the role out.
+// Reads a role from a Markdown file of skein or of Claude Code. Fields that would widen rights are ignored. A narrowing
+// field that can't be understood makes the role invalid.
 import { basename } from "node:path";
 import { maxTimerMs, parseDuration } from "../kit/text/duration.ts";
 import { readFrontmatter } from "../kit/files/frontmatter.ts";
@@ -30,168 +30,180 @@ const fieldNames = [
   "capabilities",
 ];
 
-const narrowing = ["policy", "timeout", "idle"];
+const narrowingFields = ["policy", "timeout", "idle"];
 
-/** Rights that only the turn itself can have. */
-const rights = ["allow_write", "add_dir", "add_dirs", "base_url", "command", "args", "env", "key", "sandbox", "hooks", "mcpServers"];
+/** Rights that a role can't have; only a turn can. */
+const wideningFields = [
+  "allow_write",
+  "add_dir",
+  "add_dirs",
+  "base_url",
+  "command",
+  "args",
+  "env",
+  "key",
+  "sandbox",
+  "hooks",
+  "mcpServers",
+];
 
-/** The fields of Claude Code's agents that mean nothing here. */
-const claudeOnly = ["color", "skills", "memory", "background", "effort", "isolation", "maxTurns", "initialPrompt", "permissionMode"];
+/** Fields of Claude Code's agents that skein ignores. */
+const claudeOnlyFields = ["color", "skills", "memory", "background", "effort", "isolation", "maxTurns", "initialPrompt", "permissionMode"];
 
 const claudeModels = /^(sonnet|opus|haiku|opusplan|default)(\[.*\])?$/;
 
-/** Says why there is no role in the file. */
-class Unusable extends Error {}
+/** The file has no valid role. */
+class InvalidRole extends Error {}
 
-type Said = { notes: string[]; ignored: string[] };
+type Remarks = { notes: string[]; ignored: string[] };
 
-export function readRole(file: RoleFile, known: (name: string) => Role | undefined): { role: Role | null; problems: string[] } {
+export function readRole(file: RoleFile, findWeaker: (name: string) => Role | undefined): { role: Role | null; problems: string[] } {
   const { fields, body, problems } = readFrontmatter(file.path, maxRoleBytes);
   if (Object.keys(fields).length === 0) return { role: null, problems };
   try {
-    return { role: roleOf(file, fields, body, known), problems };
+    return { role: roleOf(file, fields, body, findWeaker), problems };
   } catch (error) {
-    if (!(error instanceof Unusable)) throw error;
+    if (!(error instanceof InvalidRole)) throw error;
     return { role: null, problems: [...problems, `${error.message}; the role is left out`] };
   }
 }
 
-function roleOf(file: RoleFile, fields: Record<string, unknown>, body: string, known: (name: string) => Role | undefined): Role {
+function roleOf(file: RoleFile, fields: Record<string, unknown>, body: string, findWeaker: (name: string) => Role | undefined): Role {
   const name = nameOf(fields, file.path);
-  const under = known(name);
-  const description = oneLine(text(fields, "description") ?? under?.description ?? "", 1024);
-  if (description === "") throw new Unusable("has no description");
-  if (body.includes("\0")) throw new Unusable("holds bytes that are no text");
-  const said: Said = { notes: [], ignored: [] };
-  tellOthers(file, fields, said);
-  const usual = under ?? inferLimits(name, description);
-  const tools = toolsOf(file, fields, usual.tools, said);
+  const base = findWeaker(name);
+  const description = oneLine(text(fields, "description") ?? base?.description ?? "", 1024);
+  if (description === "") throw new InvalidRole("has no description");
+  if (body.includes("\0")) throw new InvalidRole("has bytes that are no text");
+  const remarks: Remarks = { notes: [], ignored: [] };
+  noteUnusedFields(file, fields, remarks);
+  const defaults = base ?? inferLimits(name, description);
+  const tools = toolsOf(file, fields, defaults.tools, remarks);
   const role: Role = {
     name,
     description,
-    prompt: body === "" ? (under?.prompt ?? "") : body,
-    capabilities: list(fields, "capabilities") ?? under?.capabilities ?? [],
-    reads: under?.reads ?? [],
-    writes: under?.writes ?? [],
-    agent: onTrust(file, "agent", text(fields, "agent"), said) ?? under?.agent ?? null,
-    model: onTrust(file, "model", modelOf(fields, said), said) ?? under?.model ?? null,
+    prompt: body === "" ? (base?.prompt ?? "") : body,
+    capabilities: list(fields, "capabilities") ?? base?.capabilities ?? [],
+    reads: base?.reads ?? [],
+    writes: base?.writes ?? [],
+    agent: ifTrusted(file, "agent", text(fields, "agent"), remarks) ?? base?.agent ?? null,
+    model: ifTrusted(file, "model", modelOf(fields, remarks), remarks) ?? base?.model ?? null,
     tools: tools.tools,
-    policy: narrowerPolicy(policyOf(file, fields, under?.policy ?? "workspace", said), tools.onlyLooks ? "readonly" : null),
-    net: netOf(file, fields, said) ?? under?.net ?? null,
-    timeoutMs: duration(fields, "timeout") ?? usual.timeoutMs,
-    idleMs: duration(fields, "idle") ?? usual.idleMs,
-    maxMemoryMb: memory(fields) ?? usual.maxMemoryMb,
+    policy: narrowerPolicy(policyOf(file, fields, base?.policy ?? "workspace", remarks), tools.onlyLooks ? "readonly" : null),
+    net: netOf(file, fields, remarks) ?? base?.net ?? null,
+    timeoutMs: duration(fields, "timeout") ?? defaults.timeoutMs,
+    idleMs: duration(fields, "idle") ?? defaults.idleMs,
+    maxMemoryMb: memory(fields) ?? defaults.maxMemoryMb,
     origin: file.origin,
     path: file.path,
-    specialises: under === undefined ? null : (under.path ?? "built-in"),
-    ...said,
+    specialises: base === undefined ? null : (base.path ?? "built-in"),
+    ...remarks,
   };
-  if (under === undefined) tellInferred(role, fields);
-  return file.trusted ? role : withinLimits(role, under);
+  if (base === undefined) noteInferred(role, fields);
+  return file.trusted ? role : withinLimits(role, base);
 }
 
 function nameOf(fields: Record<string, unknown>, path: string): string {
   const name = text(fields, "name") ?? basename(path, ".md");
   if (/^[a-z0-9][a-z0-9_-]{0,63}$/i.test(name)) return name;
-  throw new Unusable(`its name ${JSON.stringify(name.slice(0, 80))} must be 1 to 64 letters, digits, "-" and "_"`);
+  throw new InvalidRole(`its name ${JSON.stringify(name.slice(0, 80))} must be 1 to 64 letters, digits, "-" and "_"`);
 }
 
-/** Of Claude Code, a file that names no tools means all that there are. */
+/** A Claude Code file without `tools` means all tools. */
 function toolsOf(
   file: RoleFile,
   fields: Record<string, unknown>,
-  usual: readonly string[] | null,
-  said: Said,
+  defaultTools: readonly string[] | null,
+  remarks: Remarks,
 ): { tools: readonly string[] | null; onlyLooks: boolean } {
   const without = list(fields, "disallowedTools") ?? [];
   const names = list(fields, "tools") ?? (file.format === "claude" && without.length > 0 ? ["*"] : null);
-  if (names === null) return { tools: file.format === "claude" ? null : usual, onlyLooks: false };
-  const wish = resolveToolNames(names, without);
-  said.notes.push(...wish.notes);
-  return wish;
+  if (names === null) return { tools: file.format === "claude" ? null : defaultTools, onlyLooks: false };
+  const resolved = resolveToolNames(names, without);
+  remarks.notes.push(...resolved.notes);
+  return resolved;
 }
 
-function policyOf(file: RoleFile, fields: Record<string, unknown>, usual: PolicyName, said: Said): PolicyName {
-  const wanted = text(fields, "policy") ?? (fields["permissionMode"] === "plan" ? "readonly" : null);
-  if (wanted === null) return usual;
-  if (!isPolicyName(wanted)) {
-    const near = nearestWord(wanted, policyNames);
-    throw new Unusable(
-      `its policy ${JSON.stringify(oneLine(wanted, 40))} is none of ${policyNames.join(", ")}${near === null ? "" : `; ${near}?`}`,
+function policyOf(file: RoleFile, fields: Record<string, unknown>, fallback: PolicyName, remarks: Remarks): PolicyName {
+  const name = text(fields, "policy") ?? (fields["permissionMode"] === "plan" ? "readonly" : null);
+  if (name === null) return fallback;
+  if (!isPolicyName(name)) {
+    const near = nearestWord(name, policyNames);
+    throw new InvalidRole(
+      `its policy ${JSON.stringify(oneLine(name, 40))} is none of ${policyNames.join(", ")}${near === null ? "" : `; ${near}?`}`,
     );
   }
-  if (wanted !== "full" || file.trusted) return wanted;
-  said.ignored.push("policy: full");
-  return usual;
+  if (name !== "full" || file.trusted) return name;
+  remarks.ignored.push("policy: full");
+  return fallback;
 }
 
-function netOf(file: RoleFile, fields: Record<string, unknown>, said: Said): "on" | "off" | null {
+function netOf(file: RoleFile, fields: Record<string, unknown>, remarks: Remarks): "on" | "off" | null {
   const value = fields["net"];
   if (value === undefined) return null;
   if (value === "off" || value === false) return "off";
-  if (value !== "on" && value !== true) throw new Unusable("its net must be on or off");
+  if (value !== "on" && value !== true) throw new InvalidRole("its net must be on or off");
   if (file.trusted) return "on";
-  said.ignored.push("net: on");
+  remarks.ignored.push("net: on");
   return null;
 }
 
-function modelOf(fields: Record<string, unknown>, said: Said): string | null {
+function modelOf(fields: Record<string, unknown>, remarks: Remarks): string | null {
   const model = text(fields, "model");
   if (model === null || model === "inherit") return null;
   if (!claudeModels.test(model)) return model;
-  said.notes.push(`${model} is Claude Code's own name for a model; the turn's is used`);
+  remarks.notes.push(`${model} is Claude Code's own name for a model; the turn's is used`);
   return null;
 }
 
-/** Where the text of a project goes, and at whose cost, is not for a stranger to say. */
-function onTrust(file: RoleFile, key: string, value: string | null, said: Said): string | null {
+/** An untrusted file may not decide which agent or model gets the project's text, and at whose cost. */
+function ifTrusted(file: RoleFile, key: string, value: string | null, remarks: Remarks): string | null {
   if (value === null || file.trusted) return value;
-  said.ignored.push(`${key}: ${oneLine(value, 80)}`);
+  remarks.ignored.push(`${key}: ${oneLine(value, 80)}`);
   return null;
 }
 
-function tellOthers(file: RoleFile, fields: Record<string, unknown>, said: Said): void {
+function noteUnusedFields(file: RoleFile, fields: Record<string, unknown>, remarks: Remarks): void {
   for (const key of Object.keys(fields)) {
-    if (fieldNames.includes(key) || (file.format === "claude" && claudeOnly.includes(key))) continue;
+    if (fieldNames.includes(key) || (file.format === "claude" && claudeOnlyFields.includes(key))) continue;
     const near = nearestWord(key, fieldNames);
-    if (!rights.includes(key)) said.notes.push(`unknown field ${oneLine(key, 40)}${near === null ? "" : `; ${near}?`}`);
-    else if (file.trusted) said.notes.push(`${key} is left out: a role adds no rights to those of the turn`);
-    else said.ignored.push(key);
+    if (!wideningFields.includes(key)) remarks.notes.push(`unknown field ${oneLine(key, 40)}${near === null ? "" : `; ${near}?`}`);
+    else if (file.trusted) remarks.notes.push(`${key} is left out: a role adds no rights to those of the turn`);
+    else remarks.ignored.push(key);
   }
 }
 
-function tellInferred(role: Role, fields: Record<string, unknown>): void {
-  const given = (key: string) => fields[key] !== undefined;
-  const words = [
-    ...(given("tools") || role.tools === null ? [] : [`tools ${role.tools.join(", ")}`]),
-    ...(given("policy") ? [] : [`policy ${role.policy ?? "of the turn"}`]),
-    ...(given("timeout") ? [] : [`timeout ${role.timeoutMs / 60_000}m`]),
-    ...(given("max_memory_mb") ? [] : [`max_memory_mb ${role.maxMemoryMb}`]),
+function noteInferred(role: Role, fields: Record<string, unknown>): void {
+  const isSet = (key: string) => fields[key] !== undefined;
+  const inferred = [
+    ...(isSet("tools") || role.tools === null ? [] : [`tools ${role.tools.join(", ")}`]),
+    ...(isSet("policy") ? [] : [`policy ${role.policy ?? "of the turn"}`]),
+    ...(isSet("timeout") ? [] : [`timeout ${role.timeoutMs / 60_000}m`]),
+    ...(isSet("max_memory_mb") ? [] : [`max_memory_mb ${role.maxMemoryMb}`]),
   ];
-  if (words.length > 0) role.notes = [...role.notes, `inferred: ${words.join("; ")}`];
+  if (inferred.length > 0) role.notes = [...role.notes, `inferred: ${inferred.join("; ")}`];
 }
 
-/** A stranger's role has no more than the one it makes special, and no longer than a turn without a role. */
-function withinLimits(role: Role, under: Role | undefined): Role {
-  const own = under?.tools ?? null;
+/** An untrusted role has no more rights than the role it replaces, and no more time than a turn without a role. */
+function withinLimits(role: Role, base: Role | undefined): Role {
+  const baseTools = base?.tools ?? null;
   return {
     ...role,
-    tools: own === null ? role.tools : (role.tools ?? own).filter((name) => own.includes(name)),
-    policy: narrowerPolicy(role.policy, under?.policy ?? null),
-    net: under?.net === "off" ? "off" : role.net,
-    timeoutMs: Math.min(role.timeoutMs, under?.timeoutMs ?? headlessLimits.timeoutMs),
-    idleMs: Math.min(role.idleMs ?? Number.POSITIVE_INFINITY, under?.idleMs ?? headlessLimits.idleMs),
-    maxMemoryMb: Math.min(role.maxMemoryMb, under?.maxMemoryMb ?? Number.POSITIVE_INFINITY),
+    tools: baseTools === null ? role.tools : (role.tools ?? baseTools).filter((name) => baseTools.includes(name)),
+    policy: narrowerPolicy(role.policy, base?.policy ?? null),
+    net: base?.net === "off" ? "off" : role.net,
+    timeoutMs: Math.min(role.timeoutMs, base?.timeoutMs ?? headlessLimits.timeoutMs),
+    idleMs: Math.min(role.idleMs ?? Number.POSITIVE_INFINITY, base?.idleMs ?? headlessLimits.idleMs),
+    maxMemoryMb: Math.min(role.maxMemoryMb, base?.maxMemoryMb ?? Number.POSITIVE_INFINITY),
   };
 }
 
-/** Without a value, what narrows nothing is as if it were not there. */
+/** The text of a field; null if it is missing. An empty field counts as missing unless it is a narrowing one. */
 function text(fields: Record<string, unknown>, key: string): string | null {
   const value = fields[key];
-  if (value === undefined || (value === null && !narrowing.includes(key))) return null;
+  if (value === undefined || (value === null && !narrowingFields.includes(key))) return null;
   if (typeof value === "string" && value.trim() !== "") return value.trim();
   if (typeof value === "number") return String(value);
-  throw new Unusable(`its ${key} is no text`);
+  throw new InvalidRole(`its ${key} is no text`);
 }
 
 /** `a, b` or a list. */
@@ -199,16 +211,16 @@ function list(fields: Record<string, unknown>, key: string): string[] | null {
   const value = fields[key];
   if (value === undefined) return null;
   const items = typeof value === "string" ? value.split(",") : value;
-  if (!Array.isArray(items) || !items.every((item) => typeof item === "string")) throw new Unusable(`its ${key} are no names`);
+  if (!Array.isArray(items) || !items.every((item) => typeof item === "string")) throw new InvalidRole(`its ${key} are no names`);
   return [...new Set(items.map((item) => item.trim()).filter((item) => item !== ""))];
 }
 
 function duration(fields: Record<string, unknown>, key: string): number | null {
   const written = text(fields, key);
-  const ms = written === null ? null : parseDuration(written);
   if (written === null) return null;
+  const ms = parseDuration(written);
   if (ms !== null && ms > 0 && ms <= maxTimerMs) return ms;
-  throw new Unusable(`its ${key} takes seconds or 90s, 10m, 2h, not ${JSON.stringify(oneLine(written, 40))}`);
+  throw new InvalidRole(`its ${key} takes seconds or 90s, 10m, 2h, not ${JSON.stringify(oneLine(written, 40))}`);
 }
 
 function memory(fields: Record<string, unknown>): number | null {
@@ -216,5 +228,5 @@ function memory(fields: Record<string, unknown>): number | null {
   if (value === undefined) return null;
   const number = Number(value);
   if (Number.isSafeInteger(number) && number > 0) return number;
-  throw new Unusable("its max_memory_mb is no whole number above 0");
+  throw new InvalidRole("its max_memory_mb is no whole number above 0");
 }

@@ -1,9 +1,9 @@
-// Which tools a role names, in our words or in Claude Code's. What we do not have, or can't hold it to, is left out and said.
+// Resolves the tool names of a role, in skein's or Claude Code's words. Unknown or restricted tools are left out with a note.
 import { oneLine } from "../kit/text/cut-text.ts";
 import { toolsByLevel } from "../protocol/api/policy.ts";
 import { fileChangingTools } from "../protocol/api/tool-table.ts";
 
-const ours = toolsByLevel.orchestrator;
+const skeinTools = toolsByLevel.orchestrator;
 
 const otherNames: Readonly<Record<string, string>> = {
   multiedit: "edit",
@@ -12,37 +12,37 @@ const otherNames: Readonly<Record<string, string>> = {
   agent: "spawn_session",
 };
 
-/** Looking around is done in bash here, which does more: it is given for these only where nothing can be written. */
-const looking = new Set(["grep", "glob", "ls"]);
+/** Claude Code's search tools. skein searches with bash, which a role gets for them only if it can't write. */
+const searchTools = new Set(["grep", "glob", "ls"]);
 
-/** Everyone may ask, where someone can answer. */
-const everyones = new Set(["ask_user", "askuserquestion"]);
+/** Every role has these, so they need no mention. */
+const sharedTools = new Set(["ask_user", "askuserquestion"]);
 
-/** `onlyLooks`: it names nothing that could change a file, or have another do so. */
+/** `onlyLooks`: no tool of the role can change a file, directly or in a sub-session. */
 export type NamedTools = { tools: string[]; onlyLooks: boolean; notes: string[] };
 
 export function resolveToolNames(names: readonly string[], without: readonly string[]): NamedTools {
-  const limited = names.filter((name) => name.includes("("));
-  const plain = names.filter((name) => !name.includes("(")).map(ourName);
-  const banned = new Set(without.map((name) => ourName(name.replace(/\(.*/, ""))));
-  const wanted = new Set((plain.includes("*") ? ours : plain).filter((name) => !banned.has(name) && !everyones.has(name)));
-  const tools = ours.filter((name) => wanted.has(name));
+  const restricted = names.filter((name) => name.includes("("));
+  const plain = names.filter((name) => !name.includes("(")).map(skeinName);
+  const banned = new Set(without.map((name) => skeinName(name.replace(/\(.*/, ""))));
+  const requested = new Set((plain.includes("*") ? skeinTools : plain).filter((name) => !banned.has(name) && !sharedTools.has(name)));
+  const tools = skeinTools.filter((name) => requested.has(name));
   const onlyLooks = !tools.some((name) => name === "spawn_session" || fileChangingTools.has(name));
-  const looks = [...wanted].some((name) => looking.has(name));
-  if (looks && onlyLooks) tools.push("bash");
-  const unknown = [...wanted].filter((name) => !ours.includes(name) && !looking.has(name));
+  const isSearching = [...requested].some((name) => searchTools.has(name));
+  if (isSearching && onlyLooks) tools.push("bash");
+  const unknown = [...requested].filter((name) => !skeinTools.includes(name) && !searchTools.has(name));
   return {
     tools,
     onlyLooks,
     notes: [
       ...unknown.map((name) => `there is no tool ${oneLine(name, 60)}; left out`),
-      ...limited.map((name) => `a tool can't be held to ${oneLine(name, 60)}; left out`),
-      ...(looks && !tools.includes("bash") ? ["searching is done with bash, which it does not name; left out"] : []),
+      ...restricted.map((name) => `a tool can't be restricted to ${oneLine(name, 60)}; left out`),
+      ...(isSearching && !tools.includes("bash") ? ["its search tools need bash, which it does not name; left out"] : []),
     ],
   };
 }
 
-function ourName(name: string): string {
+function skeinName(name: string): string {
   const plain = name.trim().toLowerCase();
   return otherNames[plain] ?? plain;
 }

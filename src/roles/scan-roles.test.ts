@@ -178,14 +178,14 @@ describe("an agent of Claude Code", () => {
     ["tools: Read, Grep, Glob", ["read", "bash"], "readonly", []],
     ["tools: Read", ["read"], "readonly", []],
     ["tools: Read, Edit, MultiEdit, Bash, Task", ["read", "edit", "bash", "spawn_session"], "workspace", []],
-    ["tools: Read, Write, Grep", ["read", "write"], "workspace", ["searching is done with bash, which it does not name; left out"]],
+    ["tools: Read, Write, Grep", ["read", "write"], "workspace", ["its search tools need bash, which it does not name; left out"]],
     [
       "tools: Read, WebFetch, mcp__x__y",
       ["read"],
       "readonly",
       ["there is no tool webfetch; left out", "there is no tool mcp__x__y; left out"],
     ],
-    ["tools: Read, Bash(git log:*)", ["read"], "readonly", ["a tool can't be held to Bash(git log:*); left out"]],
+    ["tools: Read, Bash(git log:*)", ["read"], "readonly", ["a tool can't be restricted to Bash(git log:*); left out"]],
     ["disallowedTools: Bash, Task", ["read", "write", "edit"], "workspace", []],
     ["tools: Read, Grep\npolicy: workspace", ["read", "bash"], "readonly", []],
     ["permissionMode: plan\ncolor: red", null, "readonly", []],
@@ -219,7 +219,7 @@ describe("a broken file is told and left out", () => {
     [file("description: d\nidle: 0"), 'its idle takes seconds or 90s, 10m, 2h, not "0"; the role is left out'],
     [file("description: d\nmax_memory_mb: -1"), "its max_memory_mb is no whole number above 0; the role is left out"],
     [file("description: d\ntools: {a: b}"), "its tools are no names; the role is left out"],
-    [file("description: d", "a\0b"), "holds bytes that are no text; the role is left out"],
+    [file("description: d", "a\0b"), "has bytes that are no text; the role is left out"],
     ["x".repeat(70_000), "has 70000 bytes; 65536 are allowed"],
   ])("%#", (text, message) => {
     const { roles, problems, home } = scan({ ".config/skein/roles/r.md": text });

@@ -1,5 +1,5 @@
-// Finds roles: those that are built in, the user's files over them, the project's over both. Bounded, and throws
-// nothing: what is wrong with a file is a problem in the list.
+// Finds roles: built-in ones, then the user's files, then the project's. A later role of the same name replaces an earlier
+// one. Reads a bounded number of files and never throws; an invalid file is a problem in the list.
 import { readdirSync, realpathSync, statSync } from "node:fs";
 import { join, sep } from "node:path";
 import { messageOf } from "../protocol/api/error.ts";
@@ -11,7 +11,7 @@ export type ScanRolesOptions = {
   project: string;
   home: string;
   configDir: string;
-  /** Asked only when the project has role files. */
+  /** Called only if the project has role files. */
   trusted: () => boolean;
 };
 
@@ -23,70 +23,71 @@ const maxFiles = 200;
 export function scanRoles(options: ScanRolesOptions): RoleList {
   const problems: Problem[] = [];
   let trusted: boolean | null = null;
-  const once = { ...options, trusted: () => (trusted ??= options.trusted()) };
+  const memoized = { ...options, trusted: () => (trusted ??= options.trusted()) };
   let roles: readonly Role[] = builtInRoles;
-  for (const scope of scopesOf(options)) roles = withFiles(roles, scope, once, problems);
+  for (const scope of scopesOf(options)) roles = withFiles(roles, scope, memoized, problems);
   return { roles: [...roles], problems };
 }
 
-/** From the weakest to the strongest; within one, the first place wins. */
+/** From the weakest to the strongest scope. Within a scope the first directory wins. */
 function scopesOf({ project, home, configDir }: ScanRolesOptions): RoleDirectory[][] {
   const user: RoleDirectory[] = [
     { path: join(configDir, "roles"), origin: "user", format: "skein" },
     { path: join(home, ".claude", "agents"), origin: "user", format: "claude" },
   ];
-  const own: RoleDirectory[] = [
+  const projectDirectories: RoleDirectory[] = [
     { path: join(project, ".skein", "roles"), origin: "project", format: "skein" },
     { path: join(project, ".claude", "agents"), origin: "project", format: "claude" },
   ];
-  return [user, own.filter(({ path }) => !user.some((place) => place.path === path))];
+  return [user, projectDirectories.filter(({ path }) => !user.some((directory) => directory.path === path))];
 }
 
-/** A role of the same name takes the place of the one below; others follow in the order of their files. */
-function withFiles(below: readonly Role[], places: RoleDirectory[], options: ScanRolesOptions, problems: Problem[]): Role[] {
-  const mine = new Map<string, Role>();
-  for (const place of places) {
-    for (const path of filesIn(place, options, problems)) {
-      const file = { path, origin: place.origin, format: place.format, trusted: place.origin === "user" || options.trusted() };
-      const { role, problems: wrong } = readRole(file, (name) => below.find((known) => known.name === name));
-      problems.push(...wrong.map((message) => ({ path, message })));
+/** Adds the roles of one scope. A role of the same name replaces the weaker one; others follow in the order of their files. */
+function withFiles(weaker: readonly Role[], directories: RoleDirectory[], options: ScanRolesOptions, problems: Problem[]): Role[] {
+  const roles = new Map<string, Role>();
+  for (const { origin, ...directory } of directories) {
+    for (const path of filesIn({ origin, ...directory }, options, problems)) {
+      const file = { path, origin, format: directory.format, trusted: origin === "user" || options.trusted() };
+      const { role, problems: messages } = readRole(file, (name) => weaker.find((candidate) => candidate.name === name));
+      problems.push(...messages.map((message) => ({ path, message })));
       if (role === null) continue;
-      const winner = mine.get(role.name);
-      if (winner === undefined) mine.set(role.name, role);
+      const winner = roles.get(role.name);
+      if (winner === undefined) roles.set(role.name, role);
       else problems.push({ path, message: `is hidden by ${winner.path}, which has the same name` });
     }
   }
-  const kept = below.map((role) => mine.get(role.name) ?? role);
-  return [...kept, ...[...mine.values()].filter(({ name }) => !below.some((role) => role.name === name))];
+  const replaced = weaker.map((role) => roles.get(role.name) ?? role);
+  return [...replaced, ...[...roles.values()].filter(({ name }) => !weaker.some((role) => role.name === name))];
 }
 
-function filesIn({ path: folder, origin }: RoleDirectory, { project }: ScanRolesOptions, problems: Problem[]): string[] {
+function filesIn({ path: directoryPath, origin }: RoleDirectory, { project }: ScanRolesOptions, problems: Problem[]): string[] {
   let names: string[];
   try {
-    if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return [];
-    names = readdirSync(folder)
+    if (!statSync(directoryPath, { throwIfNoEntry: false })?.isDirectory()) return [];
+    names = readdirSync(directoryPath)
       .filter((name) => name.endsWith(".md") && !name.startsWith("."))
       .sort();
   } catch (error) {
-    problems.push({ path: folder, message: `can't be read: ${messageOf(error)}` });
+    problems.push({ path: directoryPath, message: `can't be read: ${messageOf(error)}` });
     return [];
   }
-  if (names.length > maxFiles) problems.push({ path: folder, message: `holds ${names.length} files; the first ${maxFiles} were read` });
+  if (names.length > maxFiles)
+    problems.push({ path: directoryPath, message: `has ${names.length} files; the first ${maxFiles} were read` });
   return names.slice(0, maxFiles).flatMap((name) => {
-    const path = join(folder, name);
-    const message = unfit(path, origin === "project" ? project : null);
+    const path = join(directoryPath, name);
+    const message = fileProblem(path, origin === "project" ? project : null);
     if (message !== null) problems.push({ path, message });
     return message === null ? [path] : [];
   });
 }
 
-/** What a project links to from outside would be sent to a vendor. */
-function unfit(path: string, within: string | null): string | null {
+/** Refuses a link out of the project: the text of a role is sent to a vendor. */
+function fileProblem(path: string, root: string | null): string | null {
   try {
     const stat = statSync(path);
     if (!stat.isFile()) return "is no file";
     if (stat.size > maxRoleBytes) return `has ${stat.size} bytes; ${maxRoleBytes} are allowed`;
-    if (within === null || realpathSync(path).startsWith(realpathSync(within) + sep)) return null;
+    if (root === null || realpathSync(path).startsWith(realpathSync(root) + sep)) return null;
     return "is a link that leads out of the project";
   } catch (error) {
     return `can't be read: ${messageOf(error)}`;

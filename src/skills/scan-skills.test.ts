@@ -120,16 +120,16 @@ describe("a SKILL.md", () => {
       "---\nname: a\ndescription: x\n",
       'has no frontmatter between two lines "---" in its first 8192 bytes',
     ],
-    ["without a description", "---\nname: a\n---\n", "has no description, so nobody could know when to use it; it is left out"],
+    ["without a description", "---\nname: a\n---\n", "has no description, so a model can't know when to use it; it is left out"],
     [
       "with a blank description",
       "---\nname: a\ndescription: '  '\n---\n",
-      "has no description, so nobody could know when to use it; it is left out",
+      "has no description, so a model can't know when to use it; it is left out",
     ],
     [
       "with a description that is no text",
       "---\nname: a\ndescription: [1]\n---\n",
-      "has no description, so nobody could know when to use it; it is left out",
+      "has no description, so a model can't know when to use it; it is left out",
     ],
     ["whose frontmatter is a list", "---\n- a\n---\n", "its frontmatter holds no fields"],
   ])("%s is left out and reported", (_, text, message) => {
@@ -223,6 +223,6 @@ describe("the search", () => {
     for (let n = 0; n < 520; n += 1) mkdirSync(join(project, ".skein/skills", String(n)), { recursive: true });
     const list = scan();
     expect(list.problems).toHaveLength(1);
-    expect(messages(list)[0]).toBe("was not looked at: more than 500 directories");
+    expect(messages(list)[0]).toBe("was not searched: more than 500 directories");
   });
 });

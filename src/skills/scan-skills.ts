@@ -1,5 +1,5 @@
-// Finds skills: directories with a SKILL.md, of the project and of the user. Bounded, and throws nothing: what is
-// wrong with a skill is a problem in the list. A place that does not exist costs one stat.
+// Finds skills of the project and of the user: directories with a SKILL.md. Visits a bounded number of directories and
+// never throws; an invalid skill is a problem in the list. A missing directory costs one stat.
 import { readdirSync, realpathSync, statSync, type Stats } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { readFrontmatter } from "../kit/files/frontmatter.ts";
@@ -7,7 +7,7 @@ import { messageOf } from "../protocol/api/error.ts";
 import type { SkillList, SkillInfo } from "../protocol/api/api.ts";
 
 export type ScanSkillsOptions = {
-  /** Where the agent works: it and its parents up to the project may hold `.agents/skills`. */
+  /** The agent's directory. It and its parents up to the project may have `.agents/skills`. */
   directory: string;
   project: string;
   home: string;
@@ -23,56 +23,57 @@ const maxDirectories = 500;
 const headBytes = 8_192;
 
 export function scanSkills(options: ScanSkillsOptions): SkillList {
-  const found: SkillInfo[] = [];
+  const skills: SkillInfo[] = [];
   const problems: Problem[] = [];
   const visited = new Set<string>();
-  const budget = { left: maxDirectories };
+  const budget = { remaining: maxDirectories };
   for (const root of rootsOf(options)) {
     for (const file of findFiles(root.path, visited, budget, problems)) {
       const skill = readSkill(file, root, problems);
       if (!skill) continue;
-      const winner = found.find((other) => other.name === skill.name);
+      const winner = skills.find((other) => other.name === skill.name);
       if (winner) problems.push({ path: file, message: `is hidden by ${winner.path}, which has the same name` });
-      else found.push(skill);
+      else skills.push(skill);
     }
   }
-  return { skills: found, problems };
+  return { skills, problems };
 }
 
-/** In the order in which they win: the project before the user, nearer before farther. */
+/** Strongest first: the project before the user, a nearer directory before a farther one. */
 function rootsOf({ directory, project, home, configDir, trusted }: ScanSkillsOptions): Root[] {
   const users = [join(configDir, "skills"), join(home, ".agents", "skills"), join(home, ".claude", "skills")];
   const roots: Root[] = [{ path: join(project, ".skein", "skills"), scope: "project", trusted }];
-  // What was trusted are the files at the top of the project; skills further down were not among them.
-  for (const place of upwards(directory, project))
-    roots.push({ path: join(place, ".agents", "skills"), scope: "project", trusted: trusted && place === project });
+  // Trust covers the files at the top of the project, not the skills of its subdirectories.
+  for (const parent of parentsUpTo(directory, project))
+    roots.push({ path: join(parent, ".agents", "skills"), scope: "project", trusted: trusted && parent === project });
   roots.push({ path: join(project, ".claude", "skills"), scope: "project", trusted });
-  const own = roots.filter((root) => !users.includes(root.path));
-  return [...own, ...users.map((path): Root => ({ path, scope: "user", trusted: true }))];
+  const projectRoots = roots.filter((root) => !users.includes(root.path));
+  return [...projectRoots, ...users.map((path): Root => ({ path, scope: "user", trusted: true }))];
 }
 
-function upwards(directory: string, project: string): string[] {
-  const places = [directory];
-  while (places.at(-1) !== project) {
-    const parent = dirname(places.at(-1) as string);
-    if (parent === places.at(-1)) return [project];
-    places.push(parent);
+/** The directory and its parents up to the project. Only the project if the directory is outside of it. */
+function parentsUpTo(directory: string, project: string): string[] {
+  const directories = [directory];
+  while (directories.at(-1) !== project) {
+    const parent = dirname(directories.at(-1) as string);
+    if (parent === directories.at(-1)) return [project];
+    directories.push(parent);
   }
-  return places;
+  return directories;
 }
 
-function findFiles(root: string, visited: Set<string>, budget: { left: number }, problems: Problem[]): string[] {
+function findFiles(root: string, visited: Set<string>, budget: { remaining: number }, problems: Problem[]): string[] {
   if (!statOr(root)?.isDirectory()) return [];
   const files: string[] = [];
   const queue = [{ path: root, depth: 0 }];
   for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
     const { path, depth } = next;
     if (!enter(path, visited)) continue;
-    if (budget.left <= 0) {
-      problems.push({ path, message: `was not looked at: more than ${maxDirectories} directories` });
+    if (budget.remaining <= 0) {
+      problems.push({ path, message: `was not searched: more than ${maxDirectories} directories` });
       break;
     }
-    budget.left -= 1;
+    budget.remaining -= 1;
     const file = join(path, "SKILL.md");
     if (statOr(file)?.isFile()) files.push(file);
     else if (depth < maxDepth) queue.push(...children(path, problems).map((child) => ({ path: child, depth: depth + 1 })));
@@ -80,7 +81,7 @@ function findFiles(root: string, visited: Set<string>, budget: { left: number },
   return files.sort();
 }
 
-/** False when this directory was seen before, by whatever link. */
+/** Returns false if this directory was visited before, also through a link. */
 function enter(path: string, visited: Set<string>): boolean {
   try {
     const real = realpathSync(path);
@@ -106,12 +107,12 @@ function children(path: string, problems: Problem[]): string[] {
 }
 
 function readSkill(file: string, root: Root, problems: Problem[]): SkillInfo | null {
-  const { fields, problems: wrong } = readFrontmatter(file, headBytes);
+  const { fields, problems: messages } = readFrontmatter(file, headBytes);
   const add = (message: string): number => problems.push({ path: file, message });
-  wrong.forEach(add);
+  messages.forEach(add);
   const description = typeof fields["description"] === "string" ? fields["description"].trim() : "";
   if (description === "") {
-    if (wrong.length === 0) add("has no description, so nobody could know when to use it; it is left out");
+    if (messages.length === 0) add("has no description, so a model can't know when to use it; it is left out");
     return null;
   }
   const folder = basename(dirname(file));

@@ -1,5 +1,5 @@
-// The directories of teams, seen from outside: what their work would change, a message or a wish left there, and taking
-// one away. The path is made from the project and the team's id, never taken from what a session says.
+// Access to team directories from outside of a team: diff, messages, added members, removal. The path is made from the
+// project and the team's id, never from the content of a session.
 import { lstatSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import {
@@ -19,7 +19,7 @@ import { personAddress } from "../../protocol/team/mail.ts";
 import { toJsonCase } from "../../protocol/json/json-case.ts";
 import type { TeamDirectory, TeamDirectories, Worktrees } from "../../protocol/api/ports.ts";
 
-export function createTeamDirectories(workspaces: Pick<Worktrees, "planMerge" | "patch">): TeamDirectories {
+export function createTeamDirectories(worktrees: Pick<Worktrees, "planMerge" | "patch">): TeamDirectories {
   const drop = (directory: string, value: unknown): string => {
     const id = newDropId();
     mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -30,9 +30,9 @@ export function createTeamDirectories(workspaces: Pick<Worktrees, "planMerge" | 
     isKept: (project, team) => statSync(teamPaths(project, team).root, { throwIfNoEntry: false })?.isDirectory() === true,
     directory: (project, team) => teamPaths(project, team).root,
     async diff(project, team, { base, work }) {
-      const at = teamRepository(teamPaths(project, team.id), project);
-      const { now, merged, conflicts, changes } = await workspaces.planMerge(at, base, work);
-      const patch = conflicts.length > 0 ? await workspaces.patch(at, base, work) : await workspaces.patch(at, now, merged);
+      const repository = teamRepository(teamPaths(project, team.id), project);
+      const { now, merged, conflicts, changes } = await worktrees.planMerge(repository, base, work);
+      const patch = conflicts.length > 0 ? await worktrees.patch(repository, base, work) : await worktrees.patch(repository, now, merged);
       return { base, work, conflicts, changes, patch };
     },
     post: (project, team, message) => drop(join(mailDirectory(teamPaths(project, team), personAddress), "outbox"), message),
@@ -46,7 +46,7 @@ export function createTeamDirectories(workspaces: Pick<Worktrees, "planMerge" | 
   };
 }
 
-/** A link that a repository brings with it leads nowhere. */
+/** Links are skipped: a repository could contain one to anywhere. */
 function directoriesIn(project: string): string[] {
   const teams = [join(project, ".skein"), join(project, ".skein", "teams")];
   const isDirectory = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
@@ -58,7 +58,7 @@ function directoryOf(paths: TeamPaths, name: string): TeamDirectory {
   const touchedAt = lstatSync(paths.root).mtimeMs;
   try {
     const team = readLoggedTeam(paths);
-    if (team !== null && shortId(team.id) !== name) throw new Fault("file-unreadable", "it has another team's log");
+    if (team !== null && shortId(team.id) !== name) throw new Fault("file-unreadable", "the log belongs to another team");
     const last = lstatSync(logPath(paths), { throwIfNoEntry: false })?.mtimeMs ?? 0;
     return { id: team?.id ?? name, touchedAt: Math.max(touchedAt, last), isLed: hasLeader(paths), team };
   } catch {

@@ -1,5 +1,5 @@
-// Executors by what they may do: one for each policy, project and topmost session, started on first use inside the
-// walls that this machine can hold.
+// Starts executors in the sandbox that this machine supports: one for each policy, project and topmost session, at its
+// first use. It also builds the sandbox command for external CLIs.
 import {
   chmodSync,
   mkdirSync,
@@ -37,15 +37,15 @@ import { holdGitPlaceholders } from "./git-placeholders.ts";
 import { createExecutorPool } from "./executor-pool.ts";
 
 export type ExecutorProvider = {
-  /** What is held for such a turn. Throws where walls are required and there are none. */
+  /** What this machine enforces for the policy. Throws if the policy requires a sandbox and there is none. */
   enforced: (policy: Policy) => Promise<EnforcedPolicy>;
-  /** For a turn whose `enforced` was asked for. */
+  /** `enforced` must have been called before. */
   get: (turn: SandboxedTurn) => Executor;
-  /** The words that start another program behind the walls of such a turn, and what its environment gains. */
+  /** The command that starts another program in the turn's sandbox, and variables to add to its environment. */
   sandboxCommand: (turn: SandboxedTurn, request: SandboxRequest) => { command: string[]; env: Record<string, string> };
-  /** What stands around such a turn. */
+  /** Whether the turn is sandboxed, and whether it has its own network namespace. */
   sandboxStatus: (turn: SandboxedTurn) => { isWalled: boolean; hasOwnNetwork: boolean };
-  /** A new directory that goes in the end, with all that is in it. */
+  /** A new directory that is removed when the app closes. */
   createScratchDirectory: () => string;
   close: () => Promise<void>;
 };
@@ -54,214 +54,216 @@ export type SandboxedTurn = Pick<TurnInput, "root" | "directory" | "project" | "
 
 type Cleanup = () => void;
 
-/** What is in use by then stays. */
-function tryTo(act: Cleanup): void {
+/** Ignores errors: a directory may be in use again. */
+function tryCleanup(cleanup: Cleanup): void {
   try {
-    act();
+    cleanup();
   } catch {
-    // A directory that is not empty any more.
+    // The directory is no longer empty.
   }
 }
 
-const keptMs = 7 * 24 * 3_600_000;
+const maxTempAgeMs = 7 * 24 * 3_600_000;
 
 export function createExecutors(ctx: AppContext): ExecutorProvider {
-  const kept = createExecutorPool((root) => ctx.processContext.running.get(root) !== undefined);
-  const atEnd: Cleanup[] = [];
-  let found: SandboxSupport | null = null;
+  const pool = createExecutorPool((root) => ctx.processContext.running.get(root) !== undefined);
+  const cleanups: Cleanup[] = [];
+  let support: SandboxSupport | null = null;
 
-  const machineFor = async ({ name, sandbox }: Policy): Promise<SandboxSupport> => {
-    found ??= await loadSandboxSupport(ctx);
-    return name === "full" && sandbox === "off" ? { ...found, tier: "none", processes: "no" } : found;
+  const supportFor = async ({ name, sandbox }: Policy): Promise<SandboxSupport> => {
+    support ??= await loadSandboxSupport(ctx);
+    return name === "full" && sandbox === "off" ? { ...support, tier: "none", processes: "no" } : support;
   };
-  const known = (): SandboxSupport => {
-    if (found === null) throw new Fault("internal", "the walls were not asked for first");
-    return found;
+  const requireSupport = (): SandboxSupport => {
+    if (support === null) throw new Fault("internal", "the sandbox was not checked before use");
+    return support;
   };
   const start = (turn: SandboxedTurn): Executor => {
-    const { machine, walls, bounds } = sandboxFor(ctx, turn, known(), atEnd);
-    const inner = [...ctx.selfCommand, "__executor", JSON.stringify(bounds)];
-    const command = sandboxCommand({ command: inner, cwd: turn.directory, rules: walls, support: machine, selfCommand: ctx.selfCommand });
-    const executor = startExecutor({ command, env: ctx.env, cwd: turn.directory, sandbox: bounds, root: turn.root });
-    // What held when it was tried does not hold any more: it is tried out again the next time.
-    executor.ready.catch(() => rmSync(machineFile(ctx), { force: true }));
+    const sandbox = sandboxFor(ctx, turn, requireSupport(), cleanups);
+    const { rules, info } = sandbox;
+    const inner = [...ctx.selfCommand, "__executor", JSON.stringify(info)];
+    const { selfCommand } = ctx;
+    const command = sandboxCommand({ command: inner, cwd: turn.directory, rules, support: sandbox.support, selfCommand });
+    const executor = startExecutor({ command, env: ctx.env, cwd: turn.directory, sandbox: info, root: turn.root });
+    // The cached probe result is wrong, so the next start probes again.
+    executor.ready.catch(() => rmSync(supportFile(ctx), { force: true }));
     return executor;
   };
   return {
-    enforced: async (policy) => required(enforcedPolicy(await machineFor(policy), policy), policy, found),
+    enforced: async (policy) => requireSandbox(enforcedPolicy(await supportFor(policy), policy), policy, support),
     get: (turn) => {
       const key = JSON.stringify([turn.root, turn.project, turn.directory, turn.policy, turn.nesting, planKey(turn)]);
-      return kept.get(key, turn.root, () => start(turn));
+      return pool.get(key, turn.root, () => start(turn));
     },
-    sandboxCommand: (turn, wish) => sandboxCommandFor(ctx, turn, known(), wish, atEnd),
+    sandboxCommand: (turn, request) => sandboxCommandFor(ctx, turn, request, sandboxFor(ctx, turn, requireSupport(), cleanups)),
     sandboxStatus: ({ policy }) => {
-      const { tier } = known();
+      const { tier } = requireSupport();
       const isWalled = policy.name !== "full" && tier !== "none";
       return { isWalled, hasOwnNetwork: isWalled && tier === "namespaces" && policy.net === "off" };
     },
     createScratchDirectory: () => {
-      const folder = mkdtempSync(join(tmpdir(), "skein-"));
-      atEnd.push(() => removeTemp(folder));
-      return folder;
+      const directory = mkdtempSync(join(tmpdir(), "skein-"));
+      cleanups.push(() => removeTemp(directory));
+      return directory;
     },
     close: async () => {
-      await kept.close();
-      for (const cleanUp of atEnd) tryTo(cleanUp);
+      await pool.close();
+      for (const cleanup of cleanups) tryCleanup(cleanup);
     },
   };
 }
 
-/** In a namespace of processes the first one must take care of orphans, which no agent's CLI does. */
-const keeper = ["/bin/sh", "-c", '"$@"; exit $?', "sh"];
+/** The first process of a pid namespace must reap orphans, which no agent's CLI does. */
+const reaper = ["/bin/sh", "-c", '"$@"; exit $?', "sh"];
 
-function sandboxCommandFor(ctx: AppContext, turn: SandboxedTurn, found: SandboxSupport, request: SandboxRequest, atEnd: Cleanup[]) {
-  const { machine, walls, bounds } = sandboxFor(ctx, turn, found, atEnd);
-  const more = (access: PathRule["access"], paths: string[]) => paths.map((path) => ({ path: realpathSync(path), access }));
+function sandboxCommandFor(ctx: AppContext, turn: SandboxedTurn, request: SandboxRequest, sandbox: TurnSandbox) {
+  const { support, rules, info } = sandbox;
+  const pathRules = (access: PathRule["access"], paths: string[]) => paths.map((path) => ({ path: realpathSync(path), access }));
   const wider: SandboxRules | null =
-    walls === null
+    rules === null
       ? null
       : {
-          ...walls,
-          rules: sortByDepth([...walls.rules, ...more("read", request.readable), ...more("write", request.writable)]),
+          ...rules,
+          rules: sortByDepth([...rules.rules, ...pathRules("read", request.readable), ...pathRules("write", request.writable)]),
           ...(request.port === null ? {} : { port: request.port }),
         };
-  const inner = machine.processes === "no" ? request.command : [...keeper, ...request.command];
-  const command = sandboxCommand({ command: inner, cwd: turn.directory, rules: wider, support: machine, selfCommand: ctx.selfCommand });
-  return { command, env: { TMPDIR: bounds.temp, ...sessionTagVariables(sessionTagOf(turn)) } };
+  const inner = support.processes === "no" ? request.command : [...reaper, ...request.command];
+  const command = sandboxCommand({ command: inner, cwd: turn.directory, rules: wider, support, selfCommand: ctx.selfCommand });
+  return { command, env: { TMPDIR: info.temp, ...sessionTagVariables(sessionTagOf(turn)) } };
 }
 
-/** From what was found out since this machine started, or by trying. */
+/** The cached probe result of this boot, else a new probe. `anew` ignores the cache. */
 export async function loadSandboxSupport(ctx: AppContext, { anew = false } = {}): Promise<SandboxSupport> {
   const best = ctx.env["SKEIN_SANDBOX_BEST"] as SandboxSupport["tier"] | undefined;
-  const { machineKey, probeSandbox: probeMachine } = await import("../../sandbox/probe.ts");
+  const { machineKey, probeSandbox } = await import("../../sandbox/probe.ts");
   const key = `${machineKey(version)} ${best ?? ""} ${ctx.selfCommand.join(" ")}`;
-  const kept = anew ? null : readMachine(ctx, key);
-  if (kept !== null) return kept;
-  const machine = await probeMachine({
+  const cached = anew ? null : readCachedSupport(ctx, key);
+  if (cached !== null) return cached;
+  const support = await probeSandbox({
     selfCommand: ctx.selfCommand,
     path: ctx.env["PATH"] ?? "",
     ...(best === undefined ? {} : { best }),
   });
-  if (!ctx.ephemeral) keepMachine(ctx, key, machine);
-  return machine;
+  if (!ctx.ephemeral) cacheSupport(ctx, key, support);
+  return support;
 }
 
-function required(enforced: EnforcedPolicy, policy: Policy, support: SandboxSupport | null): EnforcedPolicy {
+function requireSandbox(enforced: EnforcedPolicy, policy: Policy, support: SandboxSupport | null): EnforcedPolicy {
   if (policy.sandbox !== "required" || policy.name === "full" || enforced.fs) return enforced;
   const hint = support?.hint ?? "run skein doctor to see what this machine can enforce";
-  throw new Fault("sandbox-unavailable", `policy ${policy.name} can't be enforced here: ${support?.why ?? "there are no walls"}`, {
-    hint: `${hint}; or go without walls: --policy workspace --sandbox auto`,
+  throw new Fault("sandbox-unavailable", `policy ${policy.name} can't be enforced here: ${support?.why ?? "this machine has no sandbox"}`, {
+    hint: `${hint}; or run without a sandbox: --policy workspace --sandbox auto`,
   });
 }
 
-function sandboxFor(ctx: AppContext, turn: SandboxedTurn, support: SandboxSupport, atEnd: Cleanup[]) {
+type TurnSandbox = ReturnType<typeof sandboxFor>;
+
+function sandboxFor(ctx: AppContext, turn: SandboxedTurn, machineSupport: SandboxSupport, cleanups: Cleanup[]) {
   const { policy, project, directory } = turn;
-  const machine: SandboxSupport =
-    policy.name === "full" && policy.sandbox === "off" ? { ...support, tier: "none", processes: "no" } : support;
-  const { temp, copies } = makeTemp(ctx, turn, atEnd);
-  const canGuard = policy.name === "workspace" && (machine.tier === "namespaces" || machine.tier === "seatbelt");
-  const written = canGuard ? [project, directory, ...policy.addDirs, ...policy.allowWrite] : [];
-  for (const place of written) atEnd.push(holdGitPlaceholders(ctx.paths.state, place));
-  if (written.length > 0 && !isTooBroad(project, ctx.paths.home)) holdDirectory(join(project, ".skein"), atEnd);
+  const isOff = policy.name === "full" && policy.sandbox === "off";
+  const support: SandboxSupport = isOff ? { ...machineSupport, tier: "none", processes: "no" } : machineSupport;
+  const { temp, copies } = makeTemp(ctx, turn, cleanups);
+  const canGuard = policy.name === "workspace" && (support.tier === "namespaces" || support.tier === "seatbelt");
+  const writable = canGuard ? [project, directory, ...policy.addDirs, ...policy.allowWrite] : [];
+  for (const path of writable) cleanups.push(holdGitPlaceholders(ctx.paths.state, path));
+  if (writable.length > 0 && !isTooBroad(project, ctx.paths.home)) holdDirectory(join(project, ".skein"), cleanups);
   const { home, config, data, state, cache } = ctx.paths;
-  const own = { config, data, state, cache };
+  const skeinDirectories = { config, data, state, cache };
   const isRoot = process.getuid?.() === 0;
   const { env } = ctx;
-  const open = createSandboxRules(policy, {
+  const untagged = createSandboxRules(policy, {
     project,
     directory,
     home,
-    own,
+    own: skeinDirectories,
     temp,
     copies,
     isRoot,
     env,
     unixSockets: ctx.config.values.unixSockets,
   });
-  const rules: SandboxRules = { ...open, sessionTag: sessionTagOf(turn) };
-  const isWalled = policy.name !== "full" && machine.tier !== "none";
-  return { machine, walls: isWalled ? rules : null, bounds: describeSandbox(rules, policy, isWalled) };
+  const rules: SandboxRules = { ...untagged, sessionTag: sessionTagOf(turn) };
+  const isWalled = policy.name !== "full" && support.tier !== "none";
+  return { support, rules: isWalled ? rules : null, info: describeSandbox(rules, policy, isWalled) };
 }
 
 function sessionTagOf({ root, nesting }: SandboxedTurn): SessionTag {
   return { session: root, nesting };
 }
 
-/** Only what exists can be guarded: without it a tool could make it, with a config inside. */
-function holdDirectory(folder: string, atEnd: Cleanup[]): void {
+/** Creates a directory so that it can be protected. Else a tool could create it, with a config file in it. */
+function holdDirectory(directory: string, cleanups: Cleanup[]): void {
   try {
-    mkdirSync(folder);
-    atEnd.push(() => rmdirSync(folder));
+    mkdirSync(directory);
+    cleanups.push(() => rmdirSync(directory));
   } catch {
-    // It is there, or nobody can make it.
+    // It exists, or it can't be created.
   }
 }
 
-/** A plan that an editor has replaced is another file: who may write it, to plan or to tick its steps, needs walls of its own. */
+/** An editor replaces the plan by a new file. A turn that may write the plan then needs a new sandbox. */
 function planKey({ policy, project }: SandboxedTurn): number {
   return policy.name === "plan" || policy.name === "workspace" ? (statSync(planFilePath(project), { throwIfNoEntry: false })?.ino ?? 0) : 0;
 }
 
-/** Kept for the session's next turn; what nobody has used for a week goes. Two executors can't share the copies. */
+/** The directory stays for the session's next turn. Unused ones are removed after a week. Two executors can't share `copies`. */
 function makeTemp(
   ctx: AppContext,
   { root, policy, project, directory }: SandboxedTurn,
-  atEnd: Cleanup[],
+  cleanups: Cleanup[],
 ): { temp: string; copies: string } {
   const all = join(ctx.paths.data, "tmp");
-  const folder = ctx.ephemeral ? mkdtempSync(join(tmpdir(), "skein-")) : join(all, root);
-  atEnd.push(() => (ctx.ephemeral ? removeTemp(folder) : openUp(folder)));
-  const [temp, copies] = [
-    join(folder, "files"),
-    join(folder, "copies", Bun.hash(JSON.stringify([policy, project, directory])).toString(16)),
-  ] as const;
+  const parent = ctx.ephemeral ? mkdtempSync(join(tmpdir(), "skein-")) : join(all, root);
+  cleanups.push(() => (ctx.ephemeral ? removeTemp(parent) : makeAccessible(parent)));
+  const temp = join(parent, "files");
+  const copies = join(parent, "copies", Bun.hash(JSON.stringify([policy, project, directory])).toString(16));
   for (const path of [temp, copies]) mkdirSync(path, { recursive: true, mode: 0o700 });
   utimesSync(temp, new Date(), new Date());
-  if (!ctx.ephemeral) setTimeout(() => sweep(all), 0).unref();
+  if (!ctx.ephemeral) setTimeout(() => removeOldTemps(all), 0).unref();
   return { temp: realpathSync(temp), copies: realpathSync(copies) };
 }
 
-function sweep(all: string): void {
+function removeOldTemps(all: string): void {
   for (const name of readdirSync(all)) {
-    const folder = join(all, name);
-    const usedAt = statSync(join(folder, "files"), { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
-    if (Date.now() - usedAt > keptMs) removeTemp(folder);
+    const directory = join(all, name);
+    const usedAt = statSync(join(directory, "files"), { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
+    if (Date.now() - usedAt > maxTempAgeMs) removeTemp(directory);
   }
 }
 
-function removeTemp(folder: string): void {
+function removeTemp(directory: string): void {
   try {
-    openUp(folder);
-    rmSync(folder, { recursive: true, force: true });
+    makeAccessible(directory);
+    rmSync(directory, { recursive: true, force: true });
   } catch {
-    // Left for the next time.
+    // The next sweep tries again.
   }
 }
 
-/** The kernel leaves directories in there that their owner can't open, and so could not delete. */
-function openUp(folder: string): void {
-  for (const path of new Bun.Glob("copies/*/*/work/*").scanSync({ cwd: folder, onlyFiles: false, dot: true }))
-    chmodSync(join(folder, path), 0o700);
+/** overlayfs leaves work directories that their owner can't open, and so could not delete. */
+function makeAccessible(directory: string): void {
+  for (const path of new Bun.Glob("copies/*/*/work/*").scanSync({ cwd: directory, onlyFiles: false, dot: true }))
+    chmodSync(join(directory, path), 0o700);
 }
 
-function machineFile({ paths }: AppContext): string {
+function supportFile({ paths }: AppContext): string {
   return join(paths.state, "sandbox.json");
 }
 
-function readMachine(ctx: AppContext, key: string): SandboxSupport | null {
+function readCachedSupport(ctx: AppContext, key: string): SandboxSupport | null {
   try {
-    const kept = JSON.parse(readFileSync(machineFile(ctx), "utf8")) as { key: string; machine: SandboxSupport };
-    return kept.key === key ? kept.machine : null;
+    const cached = JSON.parse(readFileSync(supportFile(ctx), "utf8")) as { key: string; machine: SandboxSupport };
+    return cached.key === key ? cached.machine : null;
   } catch {
     return null;
   }
 }
 
-function keepMachine(ctx: AppContext, key: string, support: SandboxSupport): void {
+function cacheSupport(ctx: AppContext, key: string, support: SandboxSupport): void {
   try {
     mkdirSync(ctx.paths.state, { recursive: true, mode: 0o700 });
-    writeFileSync(machineFile(ctx), `${JSON.stringify({ key, machine: support })}\n`, { mode: 0o600 });
+    writeFileSync(supportFile(ctx), `${JSON.stringify({ key, machine: support })}\n`, { mode: 0o600 });
   } catch {
-    // Then it is found out again the next time.
+    // The next start probes again.
   }
 }

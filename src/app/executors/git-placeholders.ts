@@ -1,58 +1,58 @@
-// Files that skein makes in a repository so that they can be guarded. They go with the last process that guards them:
-// taken away earlier, the guard of every other process on this machine would be gone with them.
+// Creates placeholder files in a repository, so that the sandbox can protect them. The last process that needs them
+// removes them; an earlier removal would take the protection from the other processes.
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { processStartTime } from "../../kit/process/processes.ts";
 import { createGitPlaceholders } from "../../sandbox/git-paths.ts";
 
-let guards = 0;
+let holdCount = 0;
 
-/** Gives back what ends it. */
+/** Returns the function that releases the placeholders. */
 export function holdGitPlaceholders(stateDir: string, directory: string): () => void {
-  const folder = join(stateDir, "guards", Bun.hash(directory).toString(16));
-  const own = join(folder, `${process.pid}-${processStartTime(process.pid)}-${(guards += 1)}`);
+  const holdDirectory = join(stateDir, "guards", Bun.hash(directory).toString(16));
+  const holdFile = join(holdDirectory, `${process.pid}-${processStartTime(process.pid)}-${(holdCount += 1)}`);
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    writeFileSync(own, "");
-    const made = createGitPlaceholders(directory);
-    if (made.length > 0) appendFileSync(join(folder, "made"), made.map((path) => `${path}\n`).join(""));
+    mkdirSync(holdDirectory, { recursive: true, mode: 0o700 });
+    writeFileSync(holdFile, "");
+    const created = createGitPlaceholders(directory);
+    if (created.length > 0) appendFileSync(join(holdDirectory, "made"), created.map((path) => `${path}\n`).join(""));
   } catch {
-    createGitPlaceholders(directory); // Where nobody can be told of it, it stays.
+    createGitPlaceholders(directory); // no hold file can be written, so the placeholders stay
     return () => {};
   }
   return () => {
-    rmSync(own, { force: true });
-    if (hasOthers(folder)) return;
-    for (const path of madeIn(folder)) takeAway(path);
-    // Whoever came while we went has found what is gone now.
-    if (hasOthers(folder)) createGitPlaceholders(directory);
-    else rmSync(folder, { recursive: true, force: true });
+    rmSync(holdFile, { force: true });
+    if (hasOthers(holdDirectory)) return;
+    for (const path of createdPaths(holdDirectory)) removePlaceholder(path);
+    // A process that started meanwhile relies on the removed files.
+    if (hasOthers(holdDirectory)) createGitPlaceholders(directory);
+    else rmSync(holdDirectory, { recursive: true, force: true });
   };
 }
 
-function hasOthers(folder: string): boolean {
-  return readdirSync(folder).some((name) => {
+function hasOthers(holdDirectory: string): boolean {
+  return readdirSync(holdDirectory).some((name) => {
     const [pid, started] = name.split("-");
     if (started === undefined) return false;
-    const isThere = processStartTime(Number(pid)) === started;
-    if (!isThere) rmSync(join(folder, name), { force: true });
-    return isThere;
+    const isAlive = processStartTime(Number(pid)) === started;
+    if (!isAlive) rmSync(join(holdDirectory, name), { force: true });
+    return isAlive;
   });
 }
 
-function madeIn(folder: string): string[] {
+function createdPaths(holdDirectory: string): string[] {
   try {
-    return readFileSync(join(folder, "made"), "utf8").split("\n").slice(0, -1);
+    return readFileSync(join(holdDirectory, "made"), "utf8").split("\n").slice(0, -1);
   } catch {
     return [];
   }
 }
 
-/** Only what still says what its absence says. */
-function takeAway(path: string): void {
+/** Removes a file only if it still has the content of a placeholder. */
+function removePlaceholder(path: string): void {
   try {
     if (readFileSync(path, "utf8").replace(".\n", "") === "") rmSync(path);
   } catch {
-    // It is gone, or somebody else's now.
+    // It is already removed, or another file now.
   }
 }

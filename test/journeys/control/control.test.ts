@@ -189,7 +189,7 @@ describe("from any moment on", () => {
       await skein.run(["run", "first thing", "--session", "calm", ...model]);
       await skein.run(["add", "calm", "a message that nobody takes up"]);
       const attached = await skein.run(["attach", "calm"]);
-      expect(attached).toMatchObject({ code: 0, err: 'nothing runs in calm; skein run --resume calm "message" goes on\n' });
+      expect(attached).toMatchObject({ code: 0, err: 'nothing is running in calm; continue it with: skein run --resume calm "message"\n' });
       expect(attached.out).toMatch(
         /> first thing\n• bash echo one\n {2}one.*\nAll done\.\nok · 2 steps.*\n> a message that nobody takes up\n$/,
       );
@@ -221,7 +221,7 @@ describe("in a terminal", () => {
       await Promise.all([one, other].map((each) => each.until("given to the agent: please be quick")));
       expect(requests().at(-1)).toContain("please be quick");
       other.type("\x03");
-      await other.until(/left work; it runs on[^]*skein attach work/);
+      await other.until(/left work; its turn continues[^]*skein attach work/);
       expect(await other.exited).toBe(0);
       letGo(skein, "end");
       expect(await one.until(/As you wish\.\nok · 3 steps/)).toContain("> please be quick");

@@ -116,12 +116,13 @@ describe("what was enforced", () => {
       return await skein.run(["doctor"]);
     };
     expect((await doctor("none")).out).toMatch(
-      /^[-○] sandbox .*nothing is held: .*readonly and plan refuse.*\n +unset SKEIN_SANDBOX_BEST$/m,
+      /^[-○] sandbox .*nothing is enforced: .*readonly and plan refuse.*\n +unset SKEIN_SANDBOX_BEST$/m,
     );
     const second = (await doctor("landlock")).out;
-    expect(second).toMatch(/^[-+✓○] sandbox .*(\(landlock\).*not held: processes.*for more: unset SKEIN_SANDBOX_BEST|nothing is held)/m);
-    if (tier === "namespaces")
-      expect((await doctor("")).out).toMatch(/^[+✓] sandbox .*all of it is held \(namespaces\), tried out just now$/m);
+    expect(second).toMatch(
+      /^[-+✓○] sandbox .*(\(landlock\).*not enforced: processes.*for more: unset SKEIN_SANDBOX_BEST|nothing is enforced)/m,
+    );
+    if (tier === "namespaces") expect((await doctor("")).out).toMatch(/^[+✓] sandbox .*fully enforced \(namespaces\), tested just now$/m);
   });
 });
 

@@ -30,7 +30,7 @@ describe("a clean checkout after npm ci --ignore-scripts", () => {
   test("runs the demo with an empty home and no network", async () => {
     const ran = await runProgram(at("checkout", "bin", "skein"), ["demo"]);
     expect({ code: ran.code, out: ran.out }).toEqual({ code: 0, out: expect.stringContaining("both checks of test.sh pass") });
-    expect(ran.err).toContain("The tree it left");
+    expect(ran.err).toContain("The tree it stored");
   });
 
   test(

@@ -31,7 +31,7 @@ test("what happened, what happens, a line typed in between, and the way out", as
     await press("ase", "Enter");
     await until(/> be quick, please\n[^]*waits for the agent's next step: be quick, please/);
     await press("C-c");
-    await until(/left count; it runs on\n {2}skein attach count [^]*\n\$/);
+    await until(/left count; its turn continues\n {2}skein attach count [^]*\n\$/);
     await press("stty -a", "Enter");
     expect(await until(/ -?echo echoe/)).toMatch(/ icanon [^]* echo /);
     await press("clear; skein attach count", "Enter");

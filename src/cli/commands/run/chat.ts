@@ -1,4 +1,4 @@
-// skein chat: a conversation in the terminal, or line by line from a pipe. The session is kept and can be resumed.
+// skein chat: a conversation in the terminal, or line by line from a pipe. Its session is stored and can be continued.
 import type { SessionOpenParams, Settings, TurnStartParams } from "../../../protocol/api/api.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import { shortId, textOf } from "../../../protocol/tree/node.ts";
@@ -17,7 +17,7 @@ import { TerminalInput } from "../../line-editor/terminal-input.ts";
 import { isMessage } from "../../repl/navigate.ts";
 import { readFlags, loadRole, buildSessionOpen, buildTurn } from "./run.ts";
 
-const taken = new Set(
+const chatFlagNames = new Set(
   "model agent provider role continue system append-system no-context-files tool-level tools no-spawn allow-nesting policy sandbox net allow-write add-dir max-steps max-tokens max-budget-usd timeout transcript-dir ephemeral cd trust no-trust".split(
     " ",
   ),
@@ -25,21 +25,21 @@ const taken = new Set(
 
 export const screenReaderFlag: Flag = {
   name: "screen-reader",
-  summary: "for those who listen: line by line, each with its kind in words, nothing drawn (the key screen_reader, ACCESSIBLE)",
+  summary: "for screen readers: line by line, each with its kind in words, nothing drawn (the key screen_reader, ACCESSIBLE)",
 };
 
-/** Whether words are to be listened to, by flag, configuration or the environment's own word for it. */
+/** Whether to print for a screen reader: by flag, configuration or the variable ACCESSIBLE. */
 export function usesScreenReader(flags: ReturnType<typeof readFlags>, settings: Settings, { env, stdin }: CommandContext): boolean {
   return flags.on("screen-reader") || (stdin.isTty && (settings.screenReader || !["", "0", undefined].includes(env["ACCESSIBLE"])));
 }
 
 export const chat: Command = {
   name: "chat",
-  summary: "talk with an agent, and walk the tree of the conversation",
+  summary: "talk with an agent, and move in the tree of the conversation",
   usage: "[session] [flags]",
   positionals: { min: 0, max: 1 },
-  flags: [screenReaderFlag, ...runFlags.filter((flag) => taken.has(flag.name))],
-  notes: `Without a session it starts a new one; a name that is not known starts one of that name.
+  flags: [screenReaderFlag, ...runFlags.filter((flag) => chatFlagNames.has(flag.name))],
+  notes: `Without a session it starts a new one; an unknown name starts one of that name.
 Limits of time, money and steps hold for each turn. When the agent asks something,
 the next line is the answer, or the number of one of its options.
 
@@ -53,13 +53,13 @@ Without a terminal each line of stdin is a message or a slash command, and the e
 
 async function runChat(args: Args, ctx: CommandContext): Promise<number> {
   const flags = readFlags(args, ctx);
-  const [wanted] = args.positionals;
-  if (wanted !== undefined && flags.on("continue")) throw new Fault("usage", "a session and --continue exclude each other");
-  if (wanted !== undefined && flags.on("ephemeral")) throw new Fault("usage", "a session and --ephemeral exclude each other");
-  return openChat(flags, ctx, wanted);
+  const [sessionName] = args.positionals;
+  if (sessionName !== undefined && flags.on("continue")) throw new Fault("usage", "a session and --continue exclude each other");
+  if (sessionName !== undefined && flags.on("ephemeral")) throw new Fault("usage", "a session and --ephemeral exclude each other");
+  return openChat(flags, ctx, sessionName);
 }
 
-export async function openChat(flags: ReturnType<typeof readFlags>, ctx: CommandContext, wanted: string | undefined): Promise<number> {
+export async function openChat(flags: ReturnType<typeof readFlags>, ctx: CommandContext, sessionName: string | undefined): Promise<number> {
   const ephemeral = flags.on("ephemeral");
   const api = await ctx.api({ ephemeral, ...(flags.trust === null ? {} : { trust: flags.trust }), cwd: flags.directory });
   const isSpoken = usesScreenReader(flags, await api.config.values(), ctx);
@@ -67,9 +67,9 @@ export async function openChat(flags: ReturnType<typeof readFlags>, ctx: Command
   const asks: TurnStartParams["asks"] = isWatched ? { how: "wait", limitMs: null } : { how: "later" };
   const turn = { ...buildTurn(flags, await api.config.values(), ctx), asks };
   const role = await loadRole(api, flags);
-  const open = openingOf(buildSessionOpen(flags, await api.config.values(), null, { toolLevel: turn.toolLevel, role }), wanted);
+  const open = openingOf(buildSessionOpen(flags, await api.config.values(), null, { toolLevel: turn.toolLevel, role }), sessionName);
   const isNew = open.find.by === "new";
-  // Only the session knows who it is that they would go to.
+  // For an existing session the agent is not known yet, so --agent-arg is checked when the turn starts.
   const agentArgs = isNew || turn.agent !== null ? turn.agentArgs : [];
   await api.turn.check({ ...turn, agentArgs, agent: open.agent, isNew, directory: flags.directory });
   const session = open.find.by === "new" ? null : await api.session.open(open);
@@ -101,27 +101,27 @@ export async function openChat(flags: ReturnType<typeof readFlags>, ctx: Command
   }
 }
 
-/** A new session has its id before its first message, so that it can be told. */
-function openingOf(open: SessionOpenParams, wanted: string | undefined): SessionOpenParams {
-  if (wanted !== undefined) return { ...open, find: { by: "name", wanted, orCreate: true } };
+/** A new session gets its id before its first message, so that the greeting can print it. */
+function openingOf(open: SessionOpenParams, name: string | undefined): SessionOpenParams {
+  if (name !== undefined) return { ...open, find: { by: "name", wanted: name, orCreate: true } };
   return open.find.by === "new" ? { ...open, id: Bun.randomUUIDv7() } : open;
 }
 
 async function greet(repl: Repl): Promise<void> {
   const { api, ctx, session, open } = repl;
   const style = styleOf(ctx.err);
-  const say = (text: string) => ctx.err.write(`${text}\n`);
+  const print = (text: string) => ctx.err.write(`${text}\n`);
   const help = style.dim("· /help lists the commands");
   if (session === null || session.tip === null) {
-    say(`New session ${session === null ? shortId(open.id ?? "") : printableLabel(session)} ${help}`);
+    print(`New session ${session === null ? shortId(open.id ?? "") : printableLabel(session)} ${help}`);
     return;
   }
   const messages = (await api.node.path({ node: session.tip })).filter(isMessage);
-  say(`Session ${printableLabel(session)}, ${messages.length} ${messages.length === 1 ? "message" : "messages"} ${help}`);
-  if (repl.isSpoken) say(messages.slice(-2).flatMap(nodeLines).join("\n"));
+  print(`Session ${printableLabel(session)}, ${messages.length} ${messages.length === 1 ? "message" : "messages"} ${help}`);
+  if (repl.isSpoken) print(messages.slice(-2).flatMap(nodeLines).join("\n"));
   else
     for (const node of messages.slice(-2))
-      say(style.dim(`  ${node.author === "user" ? ">" : " "} ${oneLine(textOf(node), ctx.err.columns - 6)}`));
+      print(style.dim(`  ${node.author === "user" ? ">" : " "} ${oneLine(textOf(node), ctx.err.columns - 6)}`));
   const ask = await askAtTip(repl);
   if (ask !== null) printAsk(repl, ask);
 }

@@ -1,4 +1,4 @@
-// A turn that runs a command for a person: everything that only matters to a model is off.
+// The turn of a shell command. Every option that only matters to a model is off.
 import type { TurnStartParams } from "../../../protocol/api/api.ts";
 import type { Policy } from "../../../protocol/api/policy.ts";
 import { bareTurn } from "../../../protocol/api/turn-options.ts";

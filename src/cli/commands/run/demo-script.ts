@@ -1,5 +1,5 @@
-// What the scripted model of `skein demo` says: it writes a small program with a bug, sees its test fail, mends it.
-// Only the words are scripted; the loop, the tools, the files and the test are real.
+// The script of `skein demo`: the model writes a small program with a bug, sees its test fail, and repairs it.
+// Only the model's answers are scripted; the loop, the tools, the files and the test are real.
 
 export const demoTask = "Write slug.sh, which turns a title into a URL slug, with a test. Make the test pass.";
 

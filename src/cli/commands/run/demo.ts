@@ -1,4 +1,4 @@
-// skein demo: the main job in a minute, with no key and no network. The model is scripted; nothing else is.
+// skein demo: a whole run in a minute, without a key and without network. Only the model is scripted.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ export const demo: Command = {
   usage: "[--keep] [--json]",
   positionals: { min: 0, max: 0 },
   flags: [
-    { name: "keep", summary: "leave the temporary project and its data, and say where" },
+    { name: "keep", summary: "keep the temporary project and its data, and print its path" },
     { name: "json", summary: "print only the result object" },
   ],
   notes: "A scripted model drives the real loop, tools, store and transcript in a temporary project.",
@@ -35,10 +35,10 @@ async function runDemo(args: Args, ctx: CommandContext): Promise<number> {
   const api = await ctx.api({ cwd: project, env: { ...ctx.env, SKEIN_HOME: join(root, "home") } });
   try {
     const isJson = args.flags["json"] === true;
-    const say = (text: string) => (isJson ? undefined : ctx.err.write(text));
+    const print = (text: string) => (isJson ? undefined : ctx.err.write(text));
     const style = styleOf(ctx.err);
-    say(`${style.bold("skein demo")}: the model is a script; the loop, the tools, the files and the tree are real.\n\n`);
-    say(`${style.bold("$ skein run")} "${demoTask}"\n`);
+    print(`${style.bold("skein demo")}: the model is a script; the loop, the tools, the files and the tree are real.\n\n`);
+    print(`${style.bold("$ skein run")} "${demoTask}"\n`);
     const model = `replay/${script}`;
     const session = await api.session.open({
       find: { by: "new" },
@@ -56,14 +56,14 @@ async function runDemo(args: Args, ctx: CommandContext): Promise<number> {
     const result = await followTurn(api.turn.start({ ...demoTurn(session.id), prompt: demoTask, model }), printer);
     if (result.status === "cancelled") return exitCodes.cancelled;
     const view = await api.session.tree({ session: session.id });
-    const done = result.status === "ok" && wentAsTold(view);
-    if (!done) throw new Fault("internal", "the demo did not go as it should", { hint: "`skein doctor` may say why" });
+    const done = result.status === "ok" && followedScript(view);
+    if (!done) throw new Fault("internal", "the demo failed", { hint: "`skein doctor` may say why" });
     if (isJson) return 0;
-    say(`\n${style.bold("The file it left")}, slug.sh:\n${indented(readFileSync(join(project, "slug.sh"), "utf8"))}\n`);
-    say(
-      `${style.bold("The tree it left")} (every node is stored; a run can be forked at any of them):\n${indented(treeText(view, { ...ctx.err, columns: ctx.err.columns - 2 }))}\n\n`,
+    print(`\n${style.bold("The file it wrote")}, slug.sh:\n${indented(readFileSync(join(project, "slug.sh"), "utf8"))}\n`);
+    print(
+      `${style.bold("The tree it stored")} (every node is stored; a run can be forked at any of them):\n${indented(treeText(view, { ...ctx.err, columns: ctx.err.columns - 2 }))}\n\n`,
     );
-    say(nextSteps(style, args.flags["keep"] === true ? root : null));
+    print(nextSteps(style, args.flags["keep"] === true ? root : null));
     return 0;
   } finally {
     await api.close();
@@ -71,10 +71,10 @@ async function runDemo(args: Args, ctx: CommandContext): Promise<number> {
   }
 }
 
-/** The script claims that the test failed and then passed: that is checked, not believed. */
-function wentAsTold(view: TreeView): boolean {
+/** The script says that the test failed and then passed. Checks that it really did. */
+function followedScript(view: TreeView): boolean {
   const tests = view.nodes.flatMap((node) => node.parts).filter((part) => part.kind === "result" && part.name === "bash");
-  return tests.length === 2 && tests.every((part, at) => part.kind === "result" && part.isError === (at === 0));
+  return tests.length === 2 && tests.every((part, index) => part.kind === "result" && part.isError === (index === 0));
 }
 
 function demoTurn(session: string): TurnStartParams {
@@ -82,8 +82,8 @@ function demoTurn(session: string): TurnStartParams {
   return { ...turn, limits: { ...turn.limits, maxSteps: 20 }, timeoutMs: 60_000, idleMs: 30_000 };
 }
 
-function nextSteps(style: ReturnType<typeof styleOf>, kept: string | null): string {
-  const where = kept === null ? "" : `Everything is still in ${kept}\n\n`;
+function nextSteps(style: ReturnType<typeof styleOf>, root: string | null): string {
+  const where = root === null ? "" : `Everything is still in ${root}\n\n`;
   return `${where}${style.bold("With a real model")}, in a project of yours:
   export ANTHROPIC_API_KEY=...        or OPENAI_API_KEY, GEMINI_API_KEY, ... (skein auth status lists them all)
   skein run "explain what this project does"

@@ -1,4 +1,4 @@
-// A turn that is left to the hub: waited for until it has begun, then told where to find it.
+// Leaves a turn to the hub: waits for its start, then prints how to find it.
 import type { Api } from "../../../protocol/api/api.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import type { Event } from "../../../protocol/tree/event.ts";
@@ -9,17 +9,17 @@ import { jsonText } from "../../print/json.ts";
 import { printWarning, type OutputFormat } from "../../print/printer.ts";
 import { stripControls, styleOf } from "../../terminal/style.ts";
 
-/** The hub's house as ours would be, with our environment; the hub is started if it does not run. */
+/** Connects to an app in the hub with this command's environment. Starts the hub if it does not run. */
 export async function connectHubFor(
-  { state, home, selfCommand: self, version, env }: CommandContext,
+  { state, home, selfCommand, version, env }: CommandContext,
   { cwd, trust }: { cwd: string; trust?: boolean },
 ): Promise<Api> {
-  const { connectHubApi: connectHub } = await import("../../../hub/find-hub.ts");
+  const { connectHubApi } = await import("../../../hub/find-hub.ts");
   const caller = { directory: cwd, ...(trust === undefined ? {} : { trust }) };
-  return connectHub({ state, home, selfCommand: self, version, env }, caller, { start: true });
+  return connectHubApi({ state, home, selfCommand, version, env }, caller, { start: true });
 }
 
-/** From the moment it is recorded it is the hub's; what stops it before that is told here. */
+/** Returns when the turn is recorded. An error before that is thrown here. */
 export async function detachTurn(events: AsyncIterable<Event>, api: Api, ctx: CommandContext, format: OutputFormat): Promise<number> {
   try {
     for await (const event of events) {
@@ -29,19 +29,19 @@ export async function detachTurn(events: AsyncIterable<Event>, api: Api, ctx: Co
       if (format === "json") ctx.out.write(jsonText(detachedRecord(event.turn, hub)));
       else {
         ctx.out.write(`${event.sessionId}\n`);
-        ctx.err.write(styleOf(ctx.err).dim(waysBack(stripControls(event.session.name ?? shortId(event.sessionId)), hub.pid)));
+        ctx.err.write(styleOf(ctx.err).dim(nextCommands(stripControls(event.session.name ?? shortId(event.sessionId)), hub.pid)));
       }
       return 0;
     }
   } finally {
     await api.close();
   }
-  throw new Fault("internal", "the turn ended without having begun");
+  throw new Fault("internal", "the turn ended before it had started");
 }
 
-function waysBack(name: string, pid: number): string {
+function nextCommands(name: string, pid: number): string {
   return `runs in the hub (process ${pid})
-  skein attach ${name}    watches it, talks to it, answers it
+  skein attach ${name}    watches it, sends messages, answers questions
   skein logs -f ${name}   only watches
   skein kill ${name}      stops it
 `;

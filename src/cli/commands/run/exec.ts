@@ -1,4 +1,4 @@
-// skein exec: a command in a session's directory; what it prints becomes a node that the agent will be sent.
+// skein exec: runs a command in a session's directory. Its output becomes a node that the agent gets.
 import { parseDuration } from "../../../kit/text/duration.ts";
 import { exitCodes, Fault } from "../../../protocol/api/error.ts";
 import type { Node } from "../../../protocol/tree/node.ts";
@@ -18,7 +18,7 @@ export const exec: Command = {
   usage: '<session> "command" [flags]',
   positionals: { min: 2, max: 2 },
   flags: [{ name: "timeout", value: "duration", summary: "stop it after 90, 90s, 10m, 2h" }, ...policyFlags, jsonFlag],
-  notes: "Exits as the command did. It runs in a new shell in the session's directory, under the configured policy or these flags.",
+  notes: "The exit code is the command's. It runs in a new shell in the session's directory, under the configured policy or these flags.",
   run: runExec,
 };
 
@@ -27,10 +27,10 @@ async function runExec(args: Args, ctx: CommandContext): Promise<number> {
   const timeoutMs = typeof timeout === "string" ? parseDuration(timeout) : null;
   if (timeout !== undefined && timeoutMs === null)
     throw new Fault("usage", `--timeout takes seconds or 90s, 10m, 2h, not "${String(timeout)}"`);
-  const wish = readPolicyFlags(args, ctx);
+  const policyValues = readPolicyFlags(args, ctx);
   const api = await ctx.api();
   const session = await findSession(api, ctx, args.positionals[0]);
-  const policy = resolvePolicy(wish, await api.config.values(), "minimal");
+  const policy = resolvePolicy(policyValues, await api.config.values(), "minimal");
   const start = { ...commandTurn(session.id, args.positionals[1] as string, policy), timeoutMs };
   ctx.onStop(() => void api.turn.cancel({ session: session.id }));
   let added: Node | null = null;

@@ -1,9 +1,9 @@
-// `run --plan`: the file a new session executes, read whole before anything is written.
+// Reads the file of `run --plan`, before anything is written.
 import { readFileSync, statSync, type Stats } from "node:fs";
 import { Fault, messageOf } from "../../../protocol/api/error.ts";
 import { maxPlanBytes, type Plan } from "../../../protocol/tree/turn.ts";
 
-/** What is sent when the plan says everything. */
+/** The prompt if the user gives no task besides the plan. */
 export const planTask = "Carry out the plan.";
 
 export function readPlan(file: string): Plan {

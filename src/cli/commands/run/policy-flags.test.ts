@@ -28,8 +28,8 @@ describe("the paths of a policy", () => {
   });
 
   test("must exist, and what is added must be a directory", () => {
-    expect(() => read({ "allow-write": ["nothing"] })).toThrow(`--allow-write: nothing is at ${join(root, "work", "nothing")}`);
-    expect(() => read({ "add-dir": ["file/below"] })).toThrow("--add-dir: nothing is at");
+    expect(() => read({ "allow-write": ["nothing"] })).toThrow(`--allow-write: ${join(root, "work", "nothing")} does not exist`);
+    expect(() => read({ "add-dir": ["file/below"] })).toThrow("does not exist");
     expect(() => read({ "add-dir": ["file"] })).toThrow("file is no directory");
   });
 });
@@ -57,16 +57,16 @@ describe("a policy", () => {
     [
       "readonly tools and a policy that writes",
       [{ name: "workspace" }, {}, "readonly"],
-      "--tool-level readonly can't go with --policy workspace",
+      "--tool-level readonly excludes --policy workspace",
     ],
-    ["no sandbox and walls", [{ sandbox: "off" }], "--sandbox off goes only with --policy full"],
-    ["no sandbox in the settings and walls", [{}, { sandbox: "off" }], "--sandbox off goes only with --policy full"],
+    ["no sandbox and walls", [{ sandbox: "off" }], "--sandbox off needs --policy full"],
+    ["no sandbox in the settings and walls", [{}, { sandbox: "off" }], "--sandbox off needs --policy full"],
     [
       "a path to write where nothing may be written",
       [{ name: "readonly", allowWrite: ["/x"] }],
-      "--allow-write goes against --policy readonly",
+      "--allow-write excludes --policy readonly",
     ],
-    ["a network that is off without walls", [{ name: "full", net: "off" }], "--net off needs walls"],
+    ["a network that is off without walls", [{ name: "full", net: "off" }], "--net off needs a sandbox"],
   ];
   test.each(wrong)("refuses %s", (_title, given, says) => {
     expect(() => made(...given)).toThrow(says);

@@ -1,4 +1,4 @@
-// The flags that say what a turn may do, for every command that starts one, and the policy they make of the settings.
+// The policy flags of every command that starts a turn, and the policy that follows from flags and settings.
 import { realpathSync, statSync } from "node:fs";
 import { absolutePath } from "../../../kit/files/absolute-path.ts";
 import type { Settings } from "../../../protocol/api/api.ts";
@@ -15,7 +15,7 @@ export const policyFlags: readonly Flag[] = [
   { name: "add-dir", value: "directory", repeat: true, summary: "a directory besides the project that belongs to the work" },
 ];
 
-/** What the flags ask for; null where the settings decide. */
+/** Values of the flags; null if the settings decide. */
 export type PolicyFlagValues = {
   name: PolicyName | null;
   sandbox: SandboxMode | null;
@@ -24,7 +24,7 @@ export type PolicyFlagValues = {
   addDirs: string[];
 };
 
-/** Every value checked; paths are absolute and exist. */
+/** Checks every value. Paths are absolute and exist. */
 export function readPolicyFlags(args: Args, ctx: Pick<CommandContext, "cwd" | "home">): PolicyFlagValues {
   const text = (name: string) => (typeof args.flags[name] === "string" ? args.flags[name] : null);
   const list = (name: string) => (Array.isArray(args.flags[name]) ? args.flags[name] : []);
@@ -32,46 +32,46 @@ export function readPolicyFlags(args: Args, ctx: Pick<CommandContext, "cwd" | "h
     name: text("policy") as PolicyName | null,
     sandbox: text("sandbox") as SandboxMode | null,
     net: text("net") as Policy["net"] | null,
-    allowWrite: list("allow-write").map((path) => existing("allow-write", path, ctx)),
-    addDirs: list("add-dir").map((path) => directory("add-dir", path, ctx)),
+    allowWrite: list("allow-write").map((path) => existingPath("allow-write", path, ctx)),
+    addDirs: list("add-dir").map((path) => existingDirectory("add-dir", path, ctx)),
   };
 }
 
-/** Flags over settings. What goes against itself is wrong use, not a silent choice. */
-export function resolvePolicy(wish: PolicyFlagValues, settings: Settings, toolLevel: ToolLevel): Policy {
-  const usual = configuredPolicy({ ...settings, toolLevel }, wish.name);
-  const { name } = usual;
-  const writes = name === "workspace" || name === "full";
-  if (toolLevel === "readonly" && writes) {
-    throw new Fault("usage", `--tool-level readonly can't go with --policy ${name}: its bash could write`, {
+/** Flags take precedence over settings. Throws a usage fault for a contradiction. */
+export function resolvePolicy(flags: PolicyFlagValues, settings: Settings, toolLevel: ToolLevel): Policy {
+  const configured = configuredPolicy({ ...settings, toolLevel }, flags.name);
+  const { name } = configured;
+  const canWrite = name === "workspace" || name === "full";
+  if (toolLevel === "readonly" && canWrite) {
+    throw new Fault("usage", `--tool-level readonly excludes --policy ${name}: its bash could write`, {
       hint: "leave --policy out, or use --tool-level minimal",
     });
   }
-  const sandbox = wish.sandbox ?? usual.sandbox;
-  if (sandbox === "off" && name !== "full") throw new Fault("usage", "--sandbox off goes only with --policy full");
-  if (wish.allowWrite.length > 0 && !writes) throw new Fault("usage", `--allow-write goes against --policy ${name}`);
-  if (wish.net === "off" && name === "full")
-    throw new Fault("usage", "--net off needs walls, and --policy full has none", { hint: "use --policy workspace" });
+  const sandbox = flags.sandbox ?? configured.sandbox;
+  if (sandbox === "off" && name !== "full") throw new Fault("usage", "--sandbox off needs --policy full");
+  if (flags.allowWrite.length > 0 && !canWrite) throw new Fault("usage", `--allow-write excludes --policy ${name}`);
+  if (flags.net === "off" && name === "full")
+    throw new Fault("usage", "--net off needs a sandbox, and --policy full has none", { hint: "use --policy workspace" });
   return {
     name,
     sandbox,
-    net: wish.net ?? usual.net,
-    allowWrite: [...usual.allowWrite, ...wish.allowWrite],
-    addDirs: wish.addDirs,
+    net: flags.net ?? configured.net,
+    allowWrite: [...configured.allowWrite, ...flags.allowWrite],
+    addDirs: flags.addDirs,
   };
 }
 
-function existing(flag: string, path: string, { cwd, home }: Pick<CommandContext, "cwd" | "home">): string {
-  const wanted = absolutePath(path, { cwd, home });
+function existingPath(flag: string, path: string, { cwd, home }: Pick<CommandContext, "cwd" | "home">): string {
+  const absolute = absolutePath(path, { cwd, home });
   try {
-    return realpathSync(wanted);
+    return realpathSync(absolute);
   } catch (error) {
-    throw new Fault("usage", `--${flag}: nothing is at ${wanted}`, { hint: "it must exist before the run", cause: error });
+    throw new Fault("usage", `--${flag}: ${absolute} does not exist`, { hint: "create it before the run", cause: error });
   }
 }
 
-function directory(flag: string, path: string, ctx: Pick<CommandContext, "cwd" | "home">): string {
-  const found = existing(flag, path, ctx);
-  if (!statSync(found).isDirectory()) throw new Fault("usage", `--${flag}: ${found} is no directory`);
-  return found;
+function existingDirectory(flag: string, path: string, ctx: Pick<CommandContext, "cwd" | "home">): string {
+  const absolute = existingPath(flag, path, ctx);
+  if (!statSync(absolute).isDirectory()) throw new Fault("usage", `--${flag}: ${absolute} is no directory`);
+  return absolute;
 }

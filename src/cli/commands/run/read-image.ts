@@ -1,30 +1,30 @@
-// An image as a model is sent it: its kind is told by its first bytes, not by its name.
+// Reads an image for a model. Its type comes from its first bytes, not from its name.
 import { readFileSync, statSync } from "node:fs";
 import { Fault } from "../../../protocol/api/error.ts";
 import type { ImageData } from "../../../protocol/tree/node.ts";
 
-const kinds: [string, string][] = [
+const magicNumbers: [string, string][] = [
   ["89504e47", "image/png"],
   ["ffd8ff", "image/jpeg"],
   ["47494638", "image/gif"],
   ["52494646", "image/webp"],
 ];
 
-const mostBytes = 5_000_000;
+const maxBytes = 5_000_000;
 
-/** `told` stands before what is wrong with it. */
-export function readImage(path: string, told = ""): ImageData {
+/** Error messages start with `prefix`. */
+export function readImage(path: string, prefix = ""): ImageData {
   const size = sizeOf(path);
-  if (size === null) throw new Fault("usage", `${told}no file ${path}`);
-  if (size > mostBytes) throw new Fault("usage", `${told}${path} is larger than 5 MB`);
+  if (size === null) throw new Fault("usage", `${prefix}no file ${path}`);
+  if (size > maxBytes) throw new Fault("usage", `${prefix}${path} is larger than 5 MB`);
   const bytes = readFileSync(path);
   const head = bytes.subarray(0, 4).toString("hex");
-  const mime = kinds.find(([magic]) => head.startsWith(magic))?.[1];
-  if (mime === undefined) throw new Fault("usage", `${told}${path} is no png, jpeg, gif or webp`);
+  const mime = magicNumbers.find(([magic]) => head.startsWith(magic))?.[1];
+  if (mime === undefined) throw new Fault("usage", `${prefix}${path} is no png, jpeg, gif or webp`);
   return { mime, base64: bytes.toString("base64") };
 }
 
-/** Null for what is no file, or can't be looked at. */
+/** Null if the path is no file or can't be read. */
 function sizeOf(path: string): number | null {
   try {
     const stat = statSync(path);
