@@ -1,9 +1,10 @@
-// How the processes of one user find each other: the socket that this one's leases name, opened once its first turn is
-// on its way, and the client that talks to others'. Nothing of that is loaded before.
+// Connects the processes of one user: the socket that the leases of this process name, opened after its first request was
+// sent, and the client for sockets of other processes. Neither is loaded before.
 import { join } from "node:path";
 import type { Listener } from "./hub/connection.ts";
 import type { ProcessContext } from "./app/process-context.ts";
 import type { Api } from "./protocol/api/api.ts";
+import { messageOf } from "./protocol/api/error.ts";
 
 export type ProcessSocket = Pick<ProcessContext, "address" | "connect"> & { close: () => Promise<void> };
 
@@ -11,35 +12,35 @@ export type ProcessSocketOptions = {
   stateDir: string;
   version: string;
   startedAt: number;
-  /** The house that answers others; built when the first of them calls. */
+  /** Creates the Api for other processes, when the first one calls. */
   createApi: () => Promise<Api>;
   warn: (message: string) => void;
 };
 
-/** The first request is to be out before anything is done for those who may want to watch it. */
+/** The first model request must be sent before any work for possible watchers. */
 const listenAfterMs = 40;
 
-export function createProcessSocket({ stateDir, version, startedAt, createApi: house, warn }: ProcessSocketOptions): ProcessSocket {
+export function createProcessSocket({ stateDir, version, startedAt, createApi, warn }: ProcessSocketOptions): ProcessSocket {
   const client = `skein ${version}`;
   let address: string | null = null;
   let timer: Timer | null = null;
   let listening: Promise<Listener | null> | null = null;
 
-  const listen = async (at: string): Promise<Listener | null> => {
+  const listen = async (path: string): Promise<Listener | null> => {
     try {
-      const { servePrivateSocket: listenPrivately } = await import("./hub/private-socket.ts");
-      return listenPrivately(at, { apiFor: shareApi(house), version, startedAt });
+      const { servePrivateSocket } = await import("./hub/private-socket.ts");
+      return servePrivateSocket(path, { apiFor: shareApi(createApi), version, startedAt });
     } catch (error) {
-      warn(`other processes can't reach this run: ${error instanceof Error ? error.message : String(error)}`);
+      warn(`other processes can't reach this run: ${messageOf(error)}`);
       return null;
     }
   };
   return {
     address() {
       if (address !== null) return address;
-      const at = join(stateDir, "run", `${process.pid}-${crypto.randomUUID().slice(0, 8)}.sock`);
-      timer = setTimeout(() => void (listening = listen(at)), listenAfterMs);
-      return (address = at);
+      const path = join(stateDir, "run", `${process.pid}-${crypto.randomUUID().slice(0, 8)}.sock`);
+      timer = setTimeout(() => void (listening = listen(path)), listenAfterMs);
+      return (address = path);
     },
     connect: async (socket) => (await import("./hub/api-client.ts")).connectApi({ socket }, { client }),
     async close() {
@@ -49,8 +50,8 @@ export function createProcessSocket({ stateDir, version, startedAt, createApi: h
   };
 }
 
-/** One house for all who call; it is closed with this process, not with a connection. */
-function shareApi(house: () => Promise<Api>): () => Promise<Api> {
-  let built: Promise<Api> | null = null;
-  return async () => ({ ...(await (built ??= house())), close: async () => {} });
+/** One Api for all callers. It is closed with this process, not with a connection. */
+function shareApi(createApi: () => Promise<Api>): () => Promise<Api> {
+  let created: Promise<Api> | null = null;
+  return async () => ({ ...(await (created ??= createApi())), close: async () => {} });
 }

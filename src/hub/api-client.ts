@@ -1,5 +1,5 @@
-// The Api of another process: every row travels over one connection. What is lost with it is told as a fault; leaving
-// stops nothing over there. Loads no schemas.
+// The Api of another process over one connection. A lost connection is a fault. Closing it stops no turn of the other
+// process. Loads no schemas.
 import { isRecord } from "../kit/text/json.ts";
 import { Rpc, rpcCodes, type RpcReply } from "../kit/flow/rpc.ts";
 import { isFeed, type Api, type MethodName } from "../protocol/api/api.ts";
@@ -12,7 +12,7 @@ import { remoteFeed, type RemoteFeed } from "./remote-feed.ts";
 
 export type ApiAddress = { socket: string } | { url: string; token: string };
 
-/** Who calls, from where, and with which environment; that goes only over a socket. */
+/** The caller. Its environment is sent only over a unix socket. */
 export type ApiCaller = {
   client: string;
   directory?: string;
@@ -22,9 +22,9 @@ export type ApiCaller = {
 
 export type RemoteApi = {
   api: Api;
-  /** Whom we talk to. */
+  /** The answer to the handshake. */
   welcome: { protocol: number; version: string; pid: number; started_at: string };
-  /** A method that is no row of the Api. */
+  /** Calls a method that is not part of the Api. */
   call: (method: string, params: unknown) => Promise<unknown>;
 };
 
@@ -32,27 +32,27 @@ export async function connectApi(address: ApiAddress, caller: ApiCaller): Promis
   return (await connect(address, caller)).api;
 }
 
-/** Items that a feed may be ahead of its reader. */
+/** Unconfirmed items of a feed. */
 const window = 256;
 const helloMs = 5_000;
 
 export async function connect(address: ApiAddress, caller: ApiCaller): Promise<RemoteApi> {
-  const talk = new ClientConnection();
-  const accept = (connection: Connection): FrameHandler => talk.over(connection);
+  const client = new ClientConnection();
+  const accept = (connection: Connection): FrameHandler => client.over(connection);
   const connection =
     "socket" in address
       ? await (await import("./unix-socket.ts")).connectUnix(address.socket, accept)
       : await (await import("./web-socket.ts")).connectWeb(address.url, address.token, accept);
-  const tooLate = setTimeout(() => connection.close("it does not answer"), helloMs);
+  const timeout = setTimeout(() => connection.close("it does not answer"), helloMs);
   try {
-    const { client, directory, env, trust } = caller;
-    const welcome = await talk.call("hub.hello", { protocol: protocolVersion, client, directory, env, trust, window });
-    return { api: talk.api(), welcome: welcome as RemoteApi["welcome"], call: (method, params) => talk.call(method, params) };
+    const { client: name, directory, env, trust } = caller;
+    const welcome = await client.call("hub.hello", { protocol: protocolVersion, client: name, directory, env, trust, window });
+    return { api: client.api(), welcome: welcome as RemoteApi["welcome"], call: (method, params) => client.call(method, params) };
   } catch (error) {
-    connection.close("not welcome");
+    connection.close("the handshake failed");
     throw error;
   } finally {
-    clearTimeout(tooLate);
+    clearTimeout(timeout);
   }
 }
 
@@ -64,7 +64,7 @@ class ClientConnection {
   over(connection: Connection): FrameHandler {
     const rpc = new Rpc({
       send: (frame) => void connection.send(frame),
-      onNotification: (method, params) => this.#noticed(method, params),
+      onNotification: (method, params) => this.#onNotice(method, params),
       cancel: { method: "hub.cancel", field: "id" },
       maxFrame: connectionLimits.frameBytes,
     });
@@ -98,7 +98,7 @@ class ClientConnection {
     return fromJsonCase(await this.call(toMethodName(method), toJsonCase(params), signal));
   }
 
-  /** Asked for at once, as if it were here: a turn runs whether or not it is watched. */
+  /** Sends the request at once, as in the same process: a turn runs also without a reader. */
   #feed(method: MethodName, params: Params): AsyncIterable<unknown> {
     const id = this.call(toMethodName(method), toJsonCase(params)).then((result) => (result as { feed: number }).feed);
     const opened = id.then((feed) => this.#feedOf(feed));
@@ -111,26 +111,26 @@ class ClientConnection {
     };
   }
 
-  /** Its first item can be here before anyone has seen the answer that names it. */
+  /** The first item can arrive before the answer that names the feed is read. */
   #feedOf(id: number): RemoteFeed<unknown> {
-    const known = this.#feeds.get(id);
-    if (known !== undefined) return known;
+    const existing = this.#feeds.get(id);
+    if (existing !== undefined) return existing;
     const feed = remoteFeed<unknown>({
       window,
-      took: (count) => void this.#rpc?.notify("feed.took", { feed: id, count }),
-      left: () => void this.#rpc?.notify("feed.close", { feed: id }),
+      onTook: (count) => void this.#rpc?.notify("feed.took", { feed: id, count }),
+      onLeft: () => void this.#rpc?.notify("feed.close", { feed: id }),
     });
     this.#feeds.set(id, feed);
     return feed;
   }
 
-  #noticed(method: string, params: unknown): void {
+  #onNotice(method: string, params: unknown): void {
     if (!isRecord(params) || typeof params["feed"] !== "number") return;
     const { feed: id, item, error } = params;
     if (method === "feed.item") this.#feedOf(id).push(fromJsonCase(item));
     if (method !== "feed.end") return;
     this.#feedOf(id).end(isRecord(error) ? toFault(resultError(error)) : undefined);
-    // Whoever was answered has it by now, or gets it in this turn of the loop.
+    // The reader of the answer has the feed by now, or gets it in this turn of the event loop.
     setTimeout(() => this.#feeds.delete(id));
   }
 }
@@ -150,7 +150,7 @@ function lazyFields(create: (name: string) => unknown): object {
   );
 }
 
-/** What is called over there can't call back; only a signal is heard. */
+/** Callbacks can't be sent. A signal cancels the request. */
 type Params = Record<string, unknown> & { signal?: AbortSignal; onProgress?: unknown };
 
 function resultOf(reply: RpcReply): unknown {

@@ -1,12 +1,12 @@
-// What every transport gives and takes: whole frames, either way. Data only.
+// The types and limits that all transports share. A transport carries whole frames in both directions.
 
 export type Connection = {
-  /** What comes back, if anything, resolves when there is room for more. It never rejects. */
+  /** A returned promise resolves when the buffer has space again. It never rejects. */
   send: (frame: string) => Promise<void> | void;
   close: (why: string) => void;
 };
 
-/** Whoever talks over a connection. After `lost` nothing comes any more. */
+/** Handles the frames of a connection. No call follows after `closed`. */
 export type FrameHandler = {
   receive: (frame: string) => void;
   closed: (why: string) => void;
@@ -18,10 +18,10 @@ export type AcceptConnection = (connection: Connection) => FrameHandler;
 export type Listener = { close: () => void };
 
 export const connectionLimits = {
-  /** One frame, either way. */
+  /** Longest frame in each direction. */
   frameBytes: 16 << 20,
-  /** Whoever lets more than this pile up without reading is let go. */
+  /** A connection with more unread bytes than this is closed. */
   unsentBytes: 64 << 20,
-  /** Of one listener, at once. */
+  /** Open connections of one listener. */
   connections: 512,
 } as const;

@@ -1,27 +1,28 @@
-// The feeds of one connection, on the side that serves. An item is pulled only when there is room for it: whoever reads
-// slowly lets the engine's own bounded tail drop what may be lost, and nothing piles up here.
+// The feeds of one connection, on the serving side. An item is read only when it can be sent. With a slow reader the
+// engine's own bounded queue drops transient events, and nothing piles up here.
 import type { RpcError } from "../kit/flow/rpc.ts";
 import { Fault } from "../protocol/api/error.ts";
 import { toJsonCase } from "../protocol/json/json-case.ts";
 import { faultError } from "./rpc-faults.ts";
 
 export type FeedsOptions = {
-  /** Both are false when it could not be sent. The params of the second are JSON already. */
+  /** Both return false if the message could not be sent. `notifyText` gets params that are already JSON. */
   notify: (method: string, params: unknown) => boolean;
   notifyText: (method: string, params: string) => boolean;
-  /** Null when there is room at once. */
+  /** Resolves when the connection can take more; null if it can now. */
   room: () => Promise<void> | null;
 };
 
 type OpenFeed = {
   iterator: AsyncIterator<unknown>;
-  /** Items that may be sent before the reader says that it took some. */
+  /** Items that may be sent before the reader confirms some. */
   credit: number;
-  more: (() => void) | null;
+  /** Wakes the loop that waits for credit. */
+  onCredit: (() => void) | null;
   isClosed: boolean;
 };
 
-const mostFeeds = 100;
+const maxFeeds = 100;
 
 export class Feeds {
   readonly #options: FeedsOptions;
@@ -33,13 +34,13 @@ export class Feeds {
   }
 
   get isFull(): boolean {
-    return this.#open.size >= mostFeeds;
+    return this.#open.size >= maxFeeds;
   }
 
-  /** Nothing is pulled before `begin`. */
+  /** Reads nothing before `begin`. */
   add(items: AsyncIterable<unknown>, window: number): { id: number; begin: () => void } {
     const id = (this.#lastId += 1);
-    const feed: OpenFeed = { iterator: items[Symbol.asyncIterator](), credit: window, more: null, isClosed: false };
+    const feed: OpenFeed = { iterator: items[Symbol.asyncIterator](), credit: window, onCredit: null, isClosed: false };
     this.#open.set(id, feed);
     return { id, begin: () => void this.#pump(id, feed) };
   }
@@ -48,15 +49,15 @@ export class Feeds {
     const feed = this.#open.get(id);
     if (feed === undefined) return;
     feed.credit += count;
-    feed.more?.();
+    feed.onCredit?.();
   }
 
   close(id: number): void {
     const feed = this.#open.get(id);
     if (feed === undefined || feed.isClosed) return;
     feed.isClosed = true;
-    feed.more?.();
-    // A turn goes on without its reader; what else there is to clean up may take its time, or fail.
+    feed.onCredit?.();
+    // The turn continues without its reader. Cleaning up may take time or fail.
     void Promise.resolve(feed.iterator.return?.()).catch(() => {});
     this.#end(id);
   }
@@ -73,7 +74,7 @@ export class Feeds {
         const { value, done } = await feed.iterator.next();
         if (feed.isClosed) return;
         if (done) return this.#end(id);
-        for (let wait = allowance.take(); wait !== null; wait = allowance.take()) await wait;
+        for (let wait = sendRate.take(); wait !== null; wait = sendRate.take()) await wait;
         if (feed.isClosed) return;
         feed.credit -= 1;
         if (!this.#options.notifyText("feed.item", `{"feed":${id},"item":${textOf(value)}}`)) {
@@ -87,47 +88,47 @@ export class Feeds {
     }
   }
 
-  /** Null when there is room for an item. */
+  /** Null if an item can be sent now. */
   #wait(feed: OpenFeed): Promise<void> | null {
     if (feed.isClosed) return null;
-    return feed.credit <= 0 ? new Promise<void>((more) => (feed.more = more)) : this.#options.room();
+    return feed.credit <= 0 ? new Promise<void>((resolve) => (feed.onCredit = resolve)) : this.#options.room();
   }
 
-  /** Always told, also to whoever closed it: after it nothing comes under this id. */
+  /** Always sends `feed.end`, also to the client that closed the feed: nothing follows under this id. */
   #end(id: number, error?: RpcError): void {
     this.#open.delete(id);
     this.#options.notify("feed.end", { feed: id, ...(error === undefined ? {} : { error }) });
   }
 }
 
-/** Of all feeds of this process together: more would be felt by the turns that run in it. */
-const most = { perSecond: 15_000, atOnce: 5_000, waitMs: 20 };
+/** Limit for all feeds of this process. A higher rate would slow down its turns. */
+const rateLimit = { perSecond: 15_000, atOnce: 5_000, waitMs: 20 };
 
 class SendRate {
-  #left = most.atOnce;
+  #remaining = rateLimit.atOnce;
   #countedAt = performance.now();
 
-  /** Null when one more may be sent now. */
+  /** Null if one more item may be sent now. */
   take(): Promise<void> | null {
     const now = performance.now();
-    this.#left = Math.min(most.atOnce, this.#left + ((now - this.#countedAt) / 1000) * most.perSecond);
+    this.#remaining = Math.min(rateLimit.atOnce, this.#remaining + ((now - this.#countedAt) / 1000) * rateLimit.perSecond);
     this.#countedAt = now;
-    if (this.#left < 1) return Bun.sleep(most.waitMs);
-    this.#left -= 1;
+    if (this.#remaining < 1) return Bun.sleep(rateLimit.waitMs);
+    this.#remaining -= 1;
     return null;
   }
 }
 
-const allowance = new SendRate();
+const sendRate = new SendRate();
 
-/** What many watch is written once: they are all given the same object. */
-const texts = new WeakMap<object, string>();
+/** JSON of items. All watchers get the same object, so it is encoded once. */
+const encodedItems = new WeakMap<object, string>();
 
 function textOf(item: unknown): string {
   if (typeof item !== "object" || item === null) return JSON.stringify(item) ?? "null";
-  const known = texts.get(item);
-  if (known !== undefined) return known;
+  const cached = encodedItems.get(item);
+  if (cached !== undefined) return cached;
   const text = JSON.stringify(toJsonCase(item));
-  texts.set(item, text);
+  encodedItems.set(item, text);
   return text;
 }

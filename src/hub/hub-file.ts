@@ -1,5 +1,5 @@
-// What the hub leaves for those who look for it: hub.json, the token beside it, the lock that only one hub holds.
-// All of it can be read by this user alone, and is there whole or not at all.
+// Files of the hub: hub.json, the token, and the lock that only one hub holds. Only this user can read them, and
+// they are written atomically.
 import { isRecord } from "../kit/text/json.ts";
 import { closeSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,18 +15,18 @@ export type HubFile = {
   protocol: number;
   started_at: string;
   token_file: string;
-  /** When its process began, in the system's own words: another one may have the pid by now. */
+  /** Start time of its process as the system gives it. Another process may have the pid by now. */
   process_start: string;
 };
 
 export type HubPaths = { file: string; token: string; log: string; lock: string };
 
 export function hubPaths(state: string): HubPaths {
-  const at = (name: string) => join(state, name);
-  return { file: at("hub.json"), token: at("hub.token"), log: at("hub.log"), lock: at("hub.lock") };
+  const pathOf = (name: string) => join(state, name);
+  return { file: pathOf("hub.json"), token: pathOf("hub.token"), log: pathOf("hub.log"), lock: pathOf("hub.lock") };
 }
 
-/** Null when there is none, or when what it names is gone. */
+/** Null if there is no file, or if its process has exited. */
 export function readHubFile(state: string): HubFile | null {
   let text: string;
   try {
@@ -35,15 +35,15 @@ export function readHubFile(state: string): HubFile | null {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
     throw new Fault("file-unreadable", `can't read ${hubPaths(state).file}: ${messageOf(error)}`, { cause: error });
   }
-  const found = hubFileIn(text);
-  return found !== null && processStartTime(found.pid) === found.process_start ? found : null;
+  const file = parseHubFile(text);
+  return file !== null && processStartTime(file.pid) === file.process_start ? file : null;
 }
 
-/** It is written whole: anything else was not written by us. */
-function hubFileIn(text: string): HubFile | null {
+/** The file is written atomically, so a broken one is not ours. */
+function parseHubFile(text: string): HubFile | null {
   try {
-    const found: unknown = JSON.parse(text);
-    return isRecord(found) && typeof found["pid"] === "number" && typeof found["socket"] === "string" ? (found as HubFile) : null;
+    const value: unknown = JSON.parse(text);
+    return isRecord(value) && typeof value["pid"] === "number" && typeof value["socket"] === "string" ? (value as HubFile) : null;
   } catch {
     return null;
   }
@@ -65,12 +65,12 @@ export function removeHubFiles(state: string): void {
   for (const path of [file, token]) rmSync(path, { force: true });
 }
 
-/** Held until it is released or this process ends, however it ends. Null: another hub holds it. */
+/** The lock is held until it is released or this process ends. Null: another hub holds it. */
 export async function takeHubLock(state: string): Promise<{ release: () => void } | null> {
   mkdirSync(state, { recursive: true, mode: 0o700 });
   const file = openSync(hubPaths(state).lock, "a", 0o600);
   const libc = await loadLibc();
-  // Where files can't be locked, hub.json alone says who is there.
+  // If files can't be locked, only hub.json tells whether a hub runs.
   const isOurs = libc === null ? readHubFile(state) === null : libc.lock(file);
   if (!isOurs) closeSync(file);
   return isOurs ? { release: () => closeSync(file) } : null;

@@ -1,5 +1,5 @@
-// The private socket of a process that runs turns: its leases name it, so that other processes of the same user can
-// watch, steer and stop what runs here. Sockets that dead processes left are taken away.
+// The private socket of a process that runs turns. Its leases name the socket, so that other processes of the same user
+// can watch, steer and stop its turns. Sockets of exited processes are removed.
 import { readdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { processStartTime } from "../kit/process/processes.ts";
@@ -12,20 +12,20 @@ export function servePrivateSocket(address: string, serving: Omit<ServeOptions, 
   return listenPrivateSocket(address, (connection) => serveWhenLoaded(connection, { ...serving, transport: "private" }));
 }
 
-/** Most runs are watched by nobody: what answers is loaded with the first call, and what was said meanwhile waits. */
+/** Loads the server with the first connection, because most runs are never watched. Frames wait until then. */
 function serveWhenLoaded(connection: Connection, serving: ServeOptions): FrameHandler {
   const loaded = import("./serve-api.ts").then(({ serveApi }) => serveApi(connection, serving));
-  loaded.catch((error) => connection.close(`what answers can't be loaded: ${messageOf(error)}`));
-  const pass = (tell: (talker: FrameHandler) => void): void => void loaded.then(tell, () => {});
-  return { receive: (frame) => pass((talker) => talker.receive(frame)), closed: (why) => pass((talker) => talker.closed(why)) };
+  loaded.catch((error) => connection.close(`the server can't be loaded: ${messageOf(error)}`));
+  const pass = (call: (handler: FrameHandler) => void): void => void loaded.then(call, () => {});
+  return { receive: (frame) => pass((handler) => handler.receive(frame)), closed: (why) => pass((handler) => handler.closed(why)) };
 }
 
-/** At `<pid>-<hex>.sock` in a directory that is this user's alone. */
+/** The address is `<pid>-<hex>.sock` in a directory that only this user can open. */
 export function listenPrivateSocket(address: string, accept: AcceptConnection): Listener {
   const directory = dirname(address);
   createPrivateDirectory(directory);
   const listener = listenUnix(address, accept);
-  sweep(directory).catch(() => {}); // the next process sweeps too
+  removeStaleSockets(directory).catch(() => {}); // the next process tries again
   return {
     close() {
       listener.close();
@@ -34,10 +34,10 @@ export function listenPrivateSocket(address: string, accept: AcceptConnection): 
   };
 }
 
-/** A pid that is nobody's here may be somebody's in another container: only a socket that nobody answers goes. */
-async function sweep(directory: string): Promise<void> {
-  const isLeft = (name: string) => processStartTime(Number(/^(\d+)-[0-9a-f]+\.sock$/.exec(name)?.[1] ?? process.pid)) === null;
-  for (const name of readdirSync(directory).filter(isLeft)) {
+/** A pid that does not exist here may exist in another container. So only a socket that refuses connections is removed. */
+async function removeStaleSockets(directory: string): Promise<void> {
+  const isStale = (name: string) => processStartTime(Number(/^(\d+)-[0-9a-f]+\.sock$/.exec(name)?.[1] ?? process.pid)) === null;
+  for (const name of readdirSync(directory).filter(isStale)) {
     const path = join(directory, name);
     try {
       (await connectUnix(path, () => ({ receive: () => {}, closed: () => {} }))).close("only looking");

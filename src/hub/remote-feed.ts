@@ -1,34 +1,34 @@
-// A feed of another process as it is read here. It is bounded: the other side sends only as many items ahead as it
-// was allowed, and is told what was taken.
+// A feed of another process, on the reading side. It is bounded: the other side sends at most `window` unconfirmed
+// items, and gets a confirmation when some are read.
 
 export type RemoteFeed<T> = AsyncIterableIterator<T> & {
   push: (item: T) => void;
-  /** Without an error it has ended well. What came before is read first. */
+  /** Ends the feed, with an error if it failed. Earlier items are read first. */
   end: (error?: unknown) => void;
 };
 
 export type RemoteFeedOptions = {
-  /** Items taken since it was last told. */
-  took: (count: number) => void;
-  /** The reader leaves before the end. */
-  left: () => void;
+  /** Called with the number of items read since the last call. */
+  onTook: (count: number) => void;
+  /** Called if the reader stops before the end. */
+  onLeft: () => void;
   window: number;
 };
 
-export function remoteFeed<T>({ took, left, window }: RemoteFeedOptions): RemoteFeed<T> {
+export function remoteFeed<T>({ onTook, onLeft, window }: RemoteFeedOptions): RemoteFeed<T> {
   let items: T[] = [];
-  let taken = 0;
-  let untold = 0;
+  let readCount = 0;
+  let unconfirmed = 0;
   let ending: { error: unknown } | null = null;
   let waiting: PromiseWithResolvers<IteratorResult<T>>[] = [];
 
   const settle = (reader: PromiseWithResolvers<IteratorResult<T>>): boolean => {
-    if (taken < items.length) {
-      reader.resolve({ value: items[taken++]!, done: false });
-      untold += 1;
-      if (taken === items.length) [items, taken] = [[], 0];
-      if (untold >= window / 2 && ending === null) took(untold);
-      if (untold >= window / 2) untold = 0;
+    if (readCount < items.length) {
+      reader.resolve({ value: items[readCount++]!, done: false });
+      unconfirmed += 1;
+      if (readCount === items.length) [items, readCount] = [[], 0];
+      if (unconfirmed >= window / 2 && ending === null) onTook(unconfirmed);
+      if (unconfirmed >= window / 2) unconfirmed = 0;
     } else if (ending === null) return false;
     else if (ending.error === undefined) reader.resolve({ value: undefined, done: true });
     else {
@@ -37,7 +37,7 @@ export function remoteFeed<T>({ took, left, window }: RemoteFeedOptions): Remote
     }
     return true;
   };
-  const awaken = (): void => {
+  const wakeReaders = (): void => {
     waiting = waiting.filter((reader) => !settle(reader));
   };
 
@@ -45,23 +45,23 @@ export function remoteFeed<T>({ took, left, window }: RemoteFeedOptions): Remote
     push(item) {
       if (ending !== null) return;
       items.push(item);
-      awaken();
+      wakeReaders();
     },
     end(error) {
       ending ??= { error };
-      awaken();
+      wakeReaders();
     },
     next() {
       const reader = Promise.withResolvers<IteratorResult<T>>();
       waiting.push(reader);
-      awaken();
+      wakeReaders();
       return reader.promise;
     },
     async return() {
-      if (ending === null) left();
+      if (ending === null) onLeft();
       ending = { error: undefined };
-      [items, taken] = [[], 0];
-      awaken();
+      [items, readCount] = [[], 0];
+      wakeReaders();
       return { value: undefined, done: true };
     },
     [Symbol.asyncIterator]() {

@@ -1,5 +1,5 @@
-// The hub itself: both listeners over one process' houses, from the moment it is found by others until it is told to
-// stop. Turns that run then may finish for a while; the rest is stopped and recorded as that.
+// Runs the hub: both listeners, until it is asked to stop. Running turns get some time to finish; then they are
+// cancelled and their end is recorded.
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { pollUntil } from "../kit/flow/sleep.ts";
@@ -17,25 +17,25 @@ import { listenWeb } from "./web-socket.ts";
 export type HubDeps = {
   state: string;
   version: string;
-  /** Null: 4444, or the next one that is free. */
+  /** Null: 4444, or the next free port. */
   port: number | null;
   apiFor: (hello: Hello) => Promise<Api>;
-  /** The hub's own, to see what runs. */
+  /** The hub's own Api, to list running turns. */
   api: Api;
-  /** Whether another hub takes work; one that is stopping is waited for. */
+  /** Whether another hub accepts work. A hub that is stopping does not count. */
   isThere: () => Promise<boolean>;
   onStop: (stop: () => void) => void;
-  /** Told once it answers. */
+  /** Called once, when the hub answers. */
   onReady: (file: HubFile) => void;
   log: (line: string) => void;
 };
 
-/** How long turns may go on after the hub was told to stop, and what a stopped one needs to be recorded. */
+/** How long turns may continue after the request to stop, and how long their cancellation may take. */
 export const stopTimeouts = { finishMs: 10_000, cancelMs: 20_000 };
 
 const firstPort = 4444;
-const lookEveryMs = 5_000;
-const beginsWork = new Set<MethodName | "hub.hello">([
+const checkEveryMs = 5_000;
+const startingMethods = new Set<MethodName | "hub.hello">([
   "hub.hello",
   "turn.start",
   "bash.execute",
@@ -44,7 +44,7 @@ const beginsWork = new Set<MethodName | "hub.hello">([
   "session.describe",
 ]);
 
-/** False: another hub is there and stays. Otherwise it resolves when this one has been stopped. */
+/** Resolves when this hub has stopped; with false if another hub runs. */
 export async function runHub(deps: HubDeps): Promise<boolean> {
   const lock = await pollUntil(
     stopTimeouts.finishMs,
@@ -55,7 +55,7 @@ export async function runHub(deps: HubDeps): Promise<boolean> {
   const hub = { isStopping: false };
   deps.onStop(() => stopping.resolve(stopTimeouts.finishMs));
   const listeners = listen(deps, hub, stopping.resolve);
-  const looking = setInterval(() => void isAbandoned(deps).then((yes) => yes && stopping.resolve(0)), lookEveryMs);
+  const abandonedCheck = setInterval(() => void isAbandoned(deps).then((isIdle) => isIdle && stopping.resolve(0)), checkEveryMs);
   try {
     void recoverTurns(deps);
     const finishMs = await stopping.promise;
@@ -63,9 +63,9 @@ export async function runHub(deps: HubDeps): Promise<boolean> {
     deps.log(`stopping; turns have ${finishMs} ms to finish`);
     await endTurns(deps.api, finishMs);
   } finally {
-    clearInterval(looking);
+    clearInterval(abandonedCheck);
     listeners.close();
-    if (isFound(deps.state)) removeHubFiles(deps.state);
+    if (isRegistered(deps.state)) removeHubFiles(deps.state);
     lock.release();
   }
   deps.log("stopped");
@@ -74,7 +74,7 @@ export async function runHub(deps: HubDeps): Promise<boolean> {
 
 function listen(deps: HubDeps, hub: { isStopping: boolean }, stop: (finishMs: number) => void): { close: () => void } {
   const { state, version, apiFor } = deps;
-  const places = hubPaths(state);
+  const paths = hubPaths(state);
   const startedAt = Date.now();
   const accept =
     (transport: ServeOptions["transport"]): AcceptConnection =>
@@ -84,12 +84,12 @@ function listen(deps: HubDeps, hub: { isStopping: boolean }, stop: (finishMs: nu
         version,
         startedAt,
         transport,
-        refuse: (row) => (hub.isStopping && beginsWork.has(row) ? new Fault("hub-unreachable", "the hub is stopping") : null),
-        extraMethods: transport === "private" ? { "hub.stop": (params) => stop(waitIn(params)) } : {},
+        refuse: (method) => (hub.isStopping && startingMethods.has(method) ? new Fault("hub-unreachable", "the hub is stopping") : null),
+        extraMethods: transport === "private" ? { "hub.stop": (params) => stop(parseWaitMs(params)) } : {},
       });
   const socket = join(state, "run", `${process.pid}-${randomBytes(4).toString("hex")}.sock`);
   const token = randomBytes(32).toString("base64url");
-  const ports = deps.port === null ? Array.from({ length: 100 }, (_, more) => firstPort + more) : [deps.port];
+  const ports = deps.port === null ? Array.from({ length: 100 }, (_, offset) => firstPort + offset) : [deps.port];
   const web = listenWeb({ ports, token, accept: accept("web") });
   const unix = listenPrivateSocket(socket, accept("private"));
   const file: HubFile = {
@@ -99,11 +99,11 @@ function listen(deps: HubDeps, hub: { isStopping: boolean }, stop: (finishMs: nu
     version,
     protocol: protocolVersion,
     started_at: new Date(startedAt).toISOString(),
-    token_file: places.token,
+    token_file: paths.token,
     process_start: processStartTime(process.pid) ?? "",
   };
-  writePrivateFile(places.token, token);
-  writePrivateFile(places.file, `${JSON.stringify(file, null, 2)}\n`);
+  writePrivateFile(paths.token, token);
+  writePrivateFile(paths.file, `${JSON.stringify(file, null, 2)}\n`);
   deps.log(`skein ${version} serves ${web.url} and ${socket}, process ${process.pid}`);
   deps.onReady(file);
   return {
@@ -114,47 +114,47 @@ function listen(deps: HubDeps, hub: { isStopping: boolean }, stop: (finishMs: nu
   };
 }
 
-function isFound(state: string): boolean {
+function isRegistered(state: string): boolean {
   return readHubFile(state)?.pid === process.pid;
 }
 
-/** A hub that nobody can find and that does nothing has no reason to stay: its directory was removed, for one. */
+/** True if no client can find the hub and no turn runs, for example because its directory was removed. */
 async function isAbandoned({ state, api }: HubDeps): Promise<boolean> {
   try {
-    return !isFound(state) && (await api.health.check()).running === 0;
+    return !isRegistered(state) && (await api.health.check()).running === 0;
   } catch {
-    return false; // A file that can't be read now, for want of handles perhaps, is looked for again.
+    return false; // The file may be unreadable for a moment, for example without free file handles. The next check reads it again.
   }
 }
 
-function waitIn({ wait_ms, ...rest }: Record<string, unknown>): number {
-  const [stranger] = Object.keys(rest);
-  if (stranger !== undefined) throw new Fault("usage", `hub.stop takes no ${stranger.slice(0, 100)}`);
+function parseWaitMs({ wait_ms, ...rest }: Record<string, unknown>): number {
+  const [unknownField] = Object.keys(rest);
+  if (unknownField !== undefined) throw new Fault("usage", `hub.stop takes no ${unknownField.slice(0, 100)}`);
   if (wait_ms === undefined) return stopTimeouts.finishMs;
   if (typeof wait_ms === "number" && wait_ms >= 0) return wait_ms;
   throw new Fault("usage", "wait_ms is a number of milliseconds");
 }
 
-/** Turns of processes that are gone: a hub that was killed, for one. */
+/** Records the end of turns whose process has exited, for example a killed hub. */
 async function recoverTurns({ api, log }: HubDeps): Promise<void> {
   try {
-    const left = (await api.turn.list({ endedSince: null })).filter(({ state }) => state === "interrupted");
-    for (const { session } of left) {
+    const interrupted = (await api.turn.list({ endedSince: null })).filter(({ state }) => state === "interrupted");
+    for (const { session } of interrupted) {
       const { outcome } = await api.turn.kill({ session: session.id, force: false });
-      log(`session ${session.id}: its process was gone; its turn is recorded as ${outcome}`);
+      log(`session ${session.id}: its process had exited; its turn is recorded as ${outcome}`);
     }
   } catch (error) {
-    log(`what others left could not be recorded: ${messageOf(error)}`);
+    log(`interrupted turns could not be recorded: ${messageOf(error)}`);
   }
 }
 
 async function endTurns(api: Api, finishMs: number): Promise<void> {
-  const isQuiet = async () => (await api.health.check()).running === 0 || null;
-  if (await pollUntil(finishMs, isQuiet)) return;
-  // Again and again: one that was asked for before may begin only now.
+  const isIdle = async () => (await api.health.check()).running === 0 || null;
+  if (await pollUntil(finishMs, isIdle)) return;
+  // Repeated, because a turn that was requested earlier may start only now.
   await pollUntil(stopTimeouts.cancelMs, async () => {
-    const ours = (await api.turn.list({ endedSince: null })).filter(({ pid }) => pid === process.pid);
-    await Promise.allSettled(ours.map(({ session }) => api.turn.cancel({ session: session.id })));
-    return isQuiet();
+    const ownTurns = (await api.turn.list({ endedSince: null })).filter(({ pid }) => pid === process.pid);
+    await Promise.allSettled(ownTurns.map(({ session }) => api.turn.cancel({ session: session.id })));
+    return isIdle();
   });
 }

@@ -221,7 +221,7 @@ describe.each(transports)("over %s", (transport) => {
   });
 });
 
-test("an environment travels over the private socket only, and is nowhere but in the house", async () => {
+test("an environment is accepted over the private socket only, and is held in memory only", async () => {
   const env = { ANTHROPIC_API_KEY: "key", PATH: "/bin" };
   using own = startTestServer("unix", { session: { current: async () => null } });
   const { api } = await own.connect({ env });
@@ -229,7 +229,7 @@ test("an environment travels over the private socket only, and is nowhere but in
   expect(own.hellos[0]?.env).toEqual(env);
   await api.close();
   using web = startTestServer("web", {});
-  await expect(web.connect({ env })).rejects.toMatchObject({ code: "usage", message: "env travels over the unix socket only" });
+  await expect(web.connect({ env })).rejects.toMatchObject({ code: "usage", message: "env is accepted over the unix socket only" });
 });
 
 test("two servers at once do not know each other", async () => {

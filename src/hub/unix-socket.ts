@@ -1,21 +1,21 @@
-// The unix socket as a transport: one frame per line, bounded, with room told to the sender. A path that is too long
-// for the system is no trouble on Linux: the runtime goes through the opened directory then.
+// The unix socket as a transport: one frame per line, bounded, with back-pressure for the sender. A path that is too long
+// for the system works on Linux: the runtime then opens it through its directory.
 import { chmodSync, mkdirSync, statSync } from "node:fs";
 import { LineSplitter } from "../kit/text/line-splitter.ts";
 import { rpcCodes } from "../kit/flow/rpc.ts";
 import { Fault, messageOf } from "../protocol/api/error.ts";
 import { connectionLimits, type AcceptConnection, type Connection, type Listener, type FrameHandler } from "./connection.ts";
 
-/** The directory of sockets: this user's alone, also when it was there before. */
+/** Makes a directory that only this user can open, also if it exists. */
 export function createPrivateDirectory(path: string): void {
   mkdirSync(path, { recursive: true, mode: 0o700 });
   if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o700);
 }
 
-/** Only this user can connect, also for the moment before the mode is set. */
+/** Only this user can connect, also in the moment before the mode is set. */
 export function listenUnix(path: string, accept: AcceptConnection): Listener {
   const open = new Set<UnixConnection>();
-  const before = process.umask(0o177);
+  const oldUmask = process.umask(0o177);
   try {
     const server = Bun.listen<UnixConnection>({
       unix: path,
@@ -38,11 +38,11 @@ export function listenUnix(path: string, accept: AcceptConnection): Listener {
     return {
       close: () => {
         server.stop();
-        for (const line of open) line.close("the server ends");
+        for (const connection of open) connection.close("the server stops");
       },
     };
   } finally {
-    process.umask(before);
+    process.umask(oldUmask);
   }
 }
 
@@ -72,43 +72,43 @@ const nothing = new Uint8Array(0);
 class UnixConnection implements Connection {
   readonly #socket: Bun.Socket<unknown>;
   readonly #lines = new LineSplitter(connectionLimits.frameBytes);
-  readonly #talker: FrameHandler;
-  /** Of this turn of the loop. */
+  readonly #handler: FrameHandler;
+  /** Frames of this turn of the event loop. */
   #frames: string[] = [];
   #framesLength = 0;
   #unsent: Uint8Array = nothing;
-  #room: PromiseWithResolvers<void> | null = null;
+  #drained: PromiseWithResolvers<void> | null = null;
   #cork: NodeJS.Immediate | null = null;
   #hasEnded = false;
 
   constructor(socket: Bun.Socket<unknown>, accept: AcceptConnection) {
     this.#socket = socket;
-    this.#talker = accept(this);
+    this.#handler = accept(this);
   }
 
   send(frame: string): Promise<void> | void {
     if (this.#hasEnded) return;
     this.#frames.push(frame, "\n");
     this.#framesLength += frame.length;
-    if (this.#room === null) this.#cork ??= setImmediate(() => this.flush());
-    if (this.#room === null && this.#framesLength > corkLength) this.flush();
-    if (this.#unsent.length + this.#framesLength > connectionLimits.unsentBytes) this.close("it does not read what it is sent");
-    return this.#room?.promise;
+    if (this.#drained === null) this.#cork ??= setImmediate(() => this.flush());
+    if (this.#drained === null && this.#framesLength > corkLength) this.flush();
+    if (this.#unsent.length + this.#framesLength > connectionLimits.unsentBytes) this.close("it does not read");
+    return this.#drained?.promise;
   }
 
-  /** What was sent in one turn of the loop is written at once. */
+  /** Writes all frames of one turn of the event loop at once. */
   flush(): void {
     if (this.#cork !== null) clearImmediate(this.#cork);
     this.#cork = null;
     if (this.#hasEnded) return;
-    const bytes = this.#gathered();
+    const bytes = this.#takeUnsent();
     const written = bytes.length === 0 ? 0 : Math.max(0, this.#socket.write(bytes));
     this.#unsent = written < bytes.length ? bytes.subarray(written) : nothing;
-    if (this.#unsent.length > 0) this.#room ??= Promise.withResolvers();
+    if (this.#unsent.length > 0) this.#drained ??= Promise.withResolvers();
     else this.#release();
   }
 
-  #gathered(): Uint8Array {
+  #takeUnsent(): Uint8Array {
     if (this.#frames.length === 0) return this.#unsent;
     const frames = Buffer.from(this.#frames.join(""));
     this.#frames = [];
@@ -120,7 +120,7 @@ class UnixConnection implements Connection {
     if (this.#hasEnded) return;
     for (const line of this.#lines.push(bytes)) {
       if (line.cutBytes > 0) return this.#refuse();
-      if (line.text.trim() !== "" && !this.#hasEnded) this.#talker.receive(line.text);
+      if (line.text.trim() !== "" && !this.#hasEnded) this.#handler.receive(line.text);
     }
     if (this.#lines.pendingBytes > connectionLimits.frameBytes) this.#refuse();
   }
@@ -130,7 +130,7 @@ class UnixConnection implements Connection {
     this.flush();
     this.end(why);
     this.#socket.end();
-    // Whoever keeps their side open does not keep ours.
+    // A client that keeps its side open must not keep ours open.
     setTimeout(() => this.#socket.terminate(), 1000).unref();
   }
 
@@ -141,12 +141,12 @@ class UnixConnection implements Connection {
     this.#framesLength = 0;
     this.#unsent = nothing;
     this.#release();
-    this.#talker.closed(why);
+    this.#handler.closed(why);
   }
 
   #release(): void {
-    this.#room?.resolve();
-    this.#room = null;
+    this.#drained?.resolve();
+    this.#drained = null;
   }
 
   #refuse(): void {

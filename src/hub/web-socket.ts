@@ -1,17 +1,17 @@
-// The WebSocket as a transport, on this machine's loopback only. Whoever connects shows the token; a page of another
-// origin is refused even with it.
+// The WebSocket as a transport, on the loopback interface only. A client needs the token. A page of another origin is
+// refused even with the token.
 import { createHash, timingSafeEqual } from "node:crypto";
 import { Fault, messageOf } from "../protocol/api/error.ts";
 import { connectionLimits, type AcceptConnection, type Connection, type Listener, type FrameHandler } from "./connection.ts";
 
 export type WebOptions = {
-  /** The first one that is free is taken. */
+  /** The first free port is used. */
   ports: readonly number[];
   token: string;
   accept: AcceptConnection;
 };
 
-type WebClient = { talker: FrameHandler | null; room: PromiseWithResolvers<void> | null };
+type WebClient = { handler: FrameHandler | null; drained: PromiseWithResolvers<void> | null };
 
 export function listenWeb(options: WebOptions): Listener & { url: string } {
   for (const port of options.ports) {
@@ -23,7 +23,7 @@ export function listenWeb(options: WebOptions): Listener & { url: string } {
   }
   const [first, ...more] = options.ports;
   const which = more.length === 0 ? `port ${first} is` : `ports ${first} to ${more.at(-1)} are`;
-  throw new Fault("network", `${which} in use`, { hint: "--port names another one" });
+  throw new Fault("network", `${which} in use`, { hint: "choose another one with --port" });
 }
 
 function listenAt(port: number, { token, accept }: WebOptions): Listener & { url: string } {
@@ -36,7 +36,7 @@ function listenAt(port: number, { token, accept }: WebOptions): Listener & { url
       if (refused !== null) return refused;
       if (open.size >= connectionLimits.connections) return new Response("too many connections\n", { status: 503 });
       const headers = request.headers.has("sec-websocket-protocol") ? { "Sec-WebSocket-Protocol": subprotocol } : undefined;
-      if (self.upgrade(request, { data: { talker: null, room: null }, ...(headers && { headers }) })) return undefined;
+      if (self.upgrade(request, { data: { handler: null, drained: null }, ...(headers && { headers }) })) return undefined;
       return new Response("this is skein's hub: JSON-RPC 2.0 over WebSocket\n", { status: 426, headers: { Upgrade: "websocket" } });
     },
     websocket: {
@@ -44,14 +44,14 @@ function listenAt(port: number, { token, accept }: WebOptions): Listener & { url
       backpressureLimit: connectionLimits.unsentBytes,
       closeOnBackpressureLimit: true,
       perMessageDeflate: false,
-      // On one machine nobody goes away without a word; whoever stands still for an hour may go on then.
+      // On one machine a lost client closes its connection. A paused client may continue after an hour.
       idleTimeout: 0,
       open(socket) {
         open.add(socket);
-        socket.data.talker = accept(connectionOf(socket));
+        socket.data.handler = accept(connectionOf(socket));
       },
       message(socket, frame) {
-        if (typeof frame === "string") socket.data.talker?.receive(frame);
+        if (typeof frame === "string") socket.data.handler?.receive(frame);
         else socket.close(1003, "frames are texts");
       },
       drain(socket) {
@@ -60,14 +60,14 @@ function listenAt(port: number, { token, accept }: WebOptions): Listener & { url
       close(socket, _, why) {
         open.delete(socket);
         release(socket.data);
-        socket.data.talker?.closed(why || "the connection was closed");
+        socket.data.handler?.closed(why || "the connection was closed");
       },
     },
   });
   return {
     url: `ws://127.0.0.1:${server.port}`,
     close: () => {
-      for (const socket of open) socket.close(1001, "the server ends");
+      for (const socket of open) socket.close(1001, "the server stops");
       void server.stop(true);
     },
   };
@@ -76,36 +76,36 @@ function listenAt(port: number, { token, accept }: WebOptions): Listener & { url
 function connectionOf(socket: Bun.ServerWebSocket<WebClient>): Connection {
   return {
     send(frame) {
-      if (socket.readyState === WebSocket.OPEN && socket.send(frame) === -1) socket.data.room ??= Promise.withResolvers();
-      return socket.data.room?.promise;
+      if (socket.readyState === WebSocket.OPEN && socket.send(frame) === -1) socket.data.drained ??= Promise.withResolvers();
+      return socket.data.drained?.promise;
     },
-    // A reason may have 123 bytes.
+    // A reason has at most 123 bytes.
     close: (why) => socket.close(1000, why.slice(0, 40)),
   };
 }
 
 function release(served: WebClient): void {
-  served.room?.resolve();
-  served.room = null;
+  served.drained?.resolve();
+  served.drained = null;
 }
 
-/** A browser can send no header: it offers this and the token as subprotocols. */
+/** A browser can't send headers, so it offers this and the token as subprotocols. */
 const subprotocol = "skein";
 
 function refusalOf(request: Request, token: string, port: number): Response | null {
   const origin = request.headers.get("origin");
-  const own = [`http://127.0.0.1:${port}`, `http://localhost:${port}`];
-  if (origin !== null && !own.includes(origin)) return new Response("pages of other origins are not served\n", { status: 403 });
-  const shown = [
+  const ownOrigins = [`http://127.0.0.1:${port}`, `http://localhost:${port}`];
+  if (origin !== null && !ownOrigins.includes(origin)) return new Response("pages of other origins are not served\n", { status: 403 });
+  const candidates = [
     request.headers.get("authorization")?.replace(/^Bearer +/i, ""),
     new URL(request.url).searchParams.get("token"),
     ...(request.headers.get("sec-websocket-protocol")?.split(",") ?? []),
   ];
-  if (shown.some((word) => word != null && isSame(word.trim(), token))) return null;
+  if (candidates.some((candidate) => candidate != null && isSame(candidate.trim(), token))) return null;
   return new Response("the token is missing or wrong; it is in the token_file that hub.json names\n", { status: 401 });
 }
 
-/** In the same time whatever is compared. */
+/** Takes the same time for every input. */
 function isSame(a: string, b: string): boolean {
   const hash = (text: string) => createHash("sha256").update(text).digest();
   return timingSafeEqual(hash(a), hash(b));
@@ -118,18 +118,22 @@ export function connectWeb(url: string, token: string, accept: AcceptConnection)
       send: (frame) => socket.send(frame),
       close: (why) => socket.close(1000, why.slice(0, 40)),
     };
-    let talker: FrameHandler | null = null;
+    let handler: FrameHandler | null = null;
     socket.addEventListener("open", () => {
-      talker = accept(connection);
+      handler = accept(connection);
       resolve(connection);
     });
     socket.addEventListener("message", ({ data }) => {
-      if (typeof data === "string") talker?.receive(data);
+      if (typeof data === "string") handler?.receive(data);
     });
     socket.addEventListener("error", (event) => {
       const why = "message" in event ? messageOf(event.message) : "no connection";
-      reject(new Fault("connection-lost", `can't connect to ${url}: ${why}`, { hint: "is the hub there, and the token its own?" }));
+      reject(
+        new Fault("connection-lost", `can't connect to ${url}: ${why}`, {
+          hint: "check that the hub runs and that the token is its current one",
+        }),
+      );
     });
-    socket.addEventListener("close", ({ reason }) => talker?.closed(reason || "the connection was closed"));
+    socket.addEventListener("close", ({ reason }) => handler?.closed(reason || "the connection was closed"));
   });
 }
