@@ -183,8 +183,8 @@ describe("an agent that speaks ACP", () => {
 describe("wrong use", () => {
   test.each([
     ["my-missing", [], 3, /my-missing is not installed: there is no no-such-program in PATH[\s\S]*install it from somewhere/],
-    ["my-plain", ["-m", "claude-x"], 2, /my-plain can't be told a model/],
-    ["my-json", ["-m", "claude-x:high"], 2, /my-json can't be told an effort/],
+    ["my-plain", ["-m", "claude-x"], 2, /my-plain takes no model/],
+    ["my-json", ["-m", "claude-x:high"], 2, /my-json takes no effort/],
     ["my-plainn", [], 3, /did you mean my-plain\?/],
     ["my-plain", ["--agent-arg=word"], 2, /"word" is not a flag of my-plain/],
   ] as [string, string[], number, RegExp][])("%s with %j is refused", async (agent, more, code, says) => {
