@@ -55,7 +55,7 @@ const turningOn: readonly { way: EscapeWay; stop: Stop; notCovered: Record<strin
       script: ({ ready, sign }) => `env -i setsid -f sleep ${sign}; ${ready}; kill -9 $PPID`,
     },
     stop: stops[0] as Stop,
-    notCovered: { [unwalled]: "nobody is left who knows whose orphan it is" },
+    notCovered: { [unwalled]: "no remaining process knows whose orphan it is" },
   },
   {
     way: {
@@ -63,7 +63,7 @@ const turningOn: readonly { way: EscapeWay; stop: Stop; notCovered: Record<strin
       script: ({ ready, sign }) => `setsid -f sleep ${sign}; ${ready}; kill -STOP $PPID`,
     },
     stop: stops[4] as Stop,
-    notCovered: { [unwalled]: "a stopped executor does not learn that skein is gone" },
+    notCovered: { [unwalled]: "a stopped executor does not notice that skein has ended" },
   },
 ];
 
