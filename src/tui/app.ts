@@ -1,5 +1,5 @@
-// The screen as a door: keys and events go to `update`, the state goes to the picture, effects to the Api. It owns the
-// terminal while it runs, and gives it back however it ends. Loaded only by `skein tui`.
+// Runs the screen: sends keys and events to `update`, the state to the surface, and effects to the Api.
+// It owns the terminal while it runs and restores it however it ends. Only `skein tui` and `attach --tui` load it.
 import { decodePasteBytes, type CliRenderer } from "@opentui/core";
 import type { Settings } from "../protocol/api/api.ts";
 import { createSuspender } from "./terminal/suspend.ts";
@@ -15,7 +15,7 @@ import { firstState, type UpdateMessage } from "./model/state.ts";
 import { openTerminal, type Terminal, type TerminalOptions } from "./terminal/terminal.ts";
 import { update } from "./model/update.ts";
 
-/** What the screen itself brings is not asked for. */
+/** The effect context without the parts that the screen creates itself. */
 export type ScreenOptions = Omit<
   EffectContext,
   "pastedImages" | "files" | "following" | "isHubLost" | "send" | "redraw" | "quit" | "lendTerminal"
@@ -29,26 +29,26 @@ export type ScreenOptions = Omit<
 export type OpenScreenOptions = Omit<ScreenOptions, "bindings" | "surface" | "notify" | "setTitle" | "copy"> &
   Pick<TerminalOptions, "env" | "isInline"> & { settings: Settings };
 
-/** Signals besides those that end every command; the terminal that went away is one of them. */
+/** Signals that end the screen, besides those that end every command. SIGHUP: the terminal was closed. */
 export type ExitSignal = "SIGHUP" | "SIGQUIT";
 
-/** Runs until the person leaves, or a signal comes; of those it sees itself it tells which. */
+/** Runs until the user quits or a signal arrives. Returns the signal if it is an ExitSignal, else null. */
 export async function openScreen({ settings, env, isInline, ...rest }: OpenScreenOptions): Promise<ExitSignal | null> {
   const bindings = checkBindings(settings.keys);
   const terminal = await openTerminal({ notify: settings.notify, env, isInline });
   let signal: ExitSignal | null = null;
   let stop = () => {};
-  const stopBy = (by: ExitSignal) => {
-    signal = by;
+  const stopBy = (cause: ExitSignal) => {
+    signal = cause;
     stop();
   };
   const onStop = (end: () => void) => rest.onStop((stop = end));
-  const hungUp = () => stopBy("SIGHUP");
-  const quit = () => stopBy("SIGQUIT");
-  // For good: a shell that goes away tells more than once, and the turn's end must still be recorded.
-  process.on("SIGHUP", hungUp).on("SIGQUIT", quit);
-  process.stdin.on("end", hungUp).on("error", hungUp);
-  process.stdout.on("error", hungUp);
+  const onHangUp = () => stopBy("SIGHUP");
+  const onQuit = () => stopBy("SIGQUIT");
+  // Never removed: a closing shell sends SIGHUP more than once, and the end of the turn must still be recorded.
+  process.on("SIGHUP", onHangUp).on("SIGQUIT", onQuit);
+  process.stdin.on("end", onHangUp).on("error", onHangUp);
+  process.stdout.on("error", onHangUp);
   try {
     await runScreen({ ...rest, ...terminal, bindings, onStop }, terminal.renderer);
   } finally {
@@ -57,9 +57,9 @@ export async function openScreen({ settings, env, isInline, ...rest }: OpenScree
   return signal;
 }
 
-/** The same on any renderer: tests bring one without a terminal. */
+/** Runs the screen on any renderer. Tests pass one without a terminal. */
 export async function runScreen(options: ScreenOptions, renderer: CliRenderer): Promise<void> {
-  const over = Promise.withResolvers<void>();
+  const end = Promise.withResolvers<void>();
   const size = () => ({ columns: renderer.width, rows: renderer.height });
   let state = firstState({
     size: size(),
@@ -75,18 +75,18 @@ export async function runScreen(options: ScreenOptions, renderer: CliRenderer): 
     onWheel: (by) => send({ type: "wheel", rows: by }),
     onImages: send,
   });
-  const kept = createDraftSaver(options.local.unsent, (text) => send({ type: "notice", text, isError: true }));
-  const stop = () => (kept.finish(), options.suspend()); // no timer runs while it stands still
-  const aside = createSuspender({ renderer, surface, stop, onFault: over.reject });
-  const doing: EffectContext = {
+  const draftSaver = createDraftSaver(options.local.unsent, (text) => send({ type: "notice", text, isError: true }));
+  const stop = () => (draftSaver.finish(), options.suspend()); // no timer runs while the process is suspended
+  const suspender = createSuspender({ renderer, surface, stop, onFault: end.reject });
+  const ctx: EffectContext = {
     ...options,
     pastedImages: new Map(),
     files: { isSearching: false, nextQuery: null },
     following: null,
     isHubLost: false,
     send,
-    quit: over.resolve,
-    ...aside,
+    quit: end.resolve,
+    ...suspender,
     redraw: surface.redraw,
   };
   let title = "";
@@ -95,12 +95,12 @@ export async function runScreen(options: ScreenOptions, renderer: CliRenderer): 
     try {
       const next = update(state, message);
       state = next.state;
-      kept.onState(state);
+      draftSaver.onState(state);
       surface.draw();
       if (titleOf(state) !== title) options.setTitle((title = titleOf(state)));
-      for (const effect of next.effects) void runEffect(doing, effect);
+      for (const effect of next.effects) void runEffect(ctx, effect);
     } catch (error) {
-      over.reject(error);
+      end.reject(error);
     }
   }
 
@@ -111,31 +111,31 @@ export async function runScreen(options: ScreenOptions, renderer: CliRenderer): 
   renderer.keyInput.on("paste", ({ bytes }) => send({ type: "paste", text: decodePasteBytes(bytes).replace(/\r\n?/g, "\n") }));
   renderer.on("focus", () => send({ type: "in front", isInFront: true }));
   renderer.on("blur", () => send({ type: "in front", isInFront: false }));
-  renderer.on("render:error", ({ error }: { error: unknown }) => over.reject(error));
-  renderer.on("handler:error", ({ error }: { error: unknown }) => over.reject(error));
+  renderer.on("render:error", ({ error }: { error: unknown }) => end.reject(error));
+  renderer.on("handler:error", ({ error }: { error: unknown }) => end.reject(error));
   renderer.on("resize", () => send({ type: "resized", size: size() }));
-  process.on("uncaughtException", over.reject);
-  process.on("unhandledRejection", over.reject);
-  options.onStop(over.resolve);
+  process.on("uncaughtException", end.reject);
+  process.on("unhandledRejection", end.reject);
+  options.onStop(end.resolve);
   try {
     send({ type: "history", entries: options.local.history.entries });
     restoreUnsent(options.local.unsent, send);
-    await enterSession(doing, options.session);
-    await over.promise;
+    await enterSession(ctx, options.session);
+    await end.promise;
   } finally {
-    kept.finish();
-    stopFollowing(doing);
-    doing.isHubLost = false; // nobody looks for the hub any more
+    draftSaver.finish();
+    stopFollowing(ctx);
+    ctx.isHubLost = false; // ends the attempts to reconnect
     surface.close();
-    aside.close();
-    process.off("uncaughtException", over.reject);
-    process.off("unhandledRejection", over.reject);
+    suspender.close();
+    process.off("uncaughtException", end.reject);
+    process.off("unhandledRejection", end.reject);
   }
 }
 
-function restoreUnsent(place: UnsentStore, send: (message: UpdateMessage) => void): void {
-  const found = place.claim();
-  const problem = place.problem();
-  if (found !== null) send({ type: "unsent", ...found });
-  if (problem !== null) send({ type: "notice", text: `what was typed last can't be brought back: ${problem}`, isError: true });
+function restoreUnsent(store: UnsentStore, send: (message: UpdateMessage) => void): void {
+  const saved = store.claim();
+  const problem = store.problem();
+  if (saved !== null) send({ type: "unsent", ...saved });
+  if (problem !== null) send({ type: "notice", text: `the unsent message can't be restored: ${problem}`, isError: true });
 }

@@ -1,7 +1,8 @@
-// The screen without a screen of its own: what is finished is printed once, and only what still changes stands below it,
-// with the composer and the status bar. Pure.
+// Computes the inline screen: finished blocks are printed once into the terminal's scrollback. Changing blocks, the
+// composer and the status bar form a footer below them. Pure.
 import { stripAnsi } from "../../kit/text/ansi.ts";
 import { oneLine } from "../../kit/text/cut-text.ts";
+import { sessionLabel } from "../../protocol/tree/turn.ts";
 import type { Row } from "../layout/wrap.ts";
 import { faint } from "../layout/styles.ts";
 import type { State } from "../model/state.ts";
@@ -11,79 +12,81 @@ import { overlayOf } from "../views/overlays.ts";
 import { renderFrame, type ScreenFrame } from "../views/screen.ts";
 import { stripsAt } from "../views/window.ts";
 
-/** What was printed: of which session, how many of its blocks, and which was the last. */
+/** The printed blocks: their session, their number, and the id of the last one. */
 export type PrintedBlocks = { session: string | null; blocks: number; last: string | null };
 
 export const noPrintedBlocks: PrintedBlocks = { session: null, blocks: 0, last: null };
 
-/** What looks back, or lies over the transcript, takes the whole screen for as long as it is there. */
+/** Scrolling back, a focus or an overlay uses the alternate screen while it lasts. */
 export function needsFullScreen(state: State): boolean {
   return state.overlay !== null || state.focus !== null || state.top !== "end";
 }
 
-/** Rows to be printed now, and what has been printed with them: of another session its name, and what was said last. */
+/** Rows to print now. For another session: its name and its last screenful. */
 export function rowsToPrint(state: State, before: PrintedBlocks): { rows: Row[]; printed: PrintedBlocks } {
   const { transcript, session } = state;
-  const goesOn =
+  const isContinued =
     before.session === (session?.id ?? null) && (before.blocks === 0 || blockAt(transcript, before.blocks - 1)?.id === before.last);
-  const upTo = finishedBlocks(state, goesOn ? before.blocks : 0);
-  const from = goesOn ? before.blocks : firstToPrint(state, upTo);
-  const rows = [...(goesOn ? [] : headOf(state, from)), ...blockRows(state, from, upTo)];
-  return { rows, printed: { session: session?.id ?? null, blocks: upTo, last: blockAt(transcript, upTo - 1)?.id ?? null } };
+  const end = finishedBlocks(state, isContinued ? before.blocks : 0);
+  const start = isContinued ? before.blocks : firstToPrint(state, end);
+  const rows = [...(isContinued ? [] : headOf(state, start)), ...blockRows(state, { start, end })];
+  return { rows, printed: { session: session?.id ?? null, blocks: end, last: blockAt(transcript, end - 1)?.id ?? null } };
 }
 
-/** What is left when the screen is closed is printed as it is. */
+/** The remaining blocks, printed as they are when the screen closes. */
 export function lastRows(state: State, { blocks }: PrintedBlocks): Row[] {
-  return blockRows(state, blocks, blockCount(state.transcript));
+  return blockRows(state, { start: blocks, end: blockCount(state.transcript) });
 }
 
-/** What still changes, and all that stands below it. */
+/** The changing blocks with the composer and the status bar. */
 export function renderFooter(state: State, { blocks }: PrintedBlocks): ScreenFrame {
-  const around = state.size.rows - transcriptHeight(state);
-  const room = Math.max(1, state.size.rows - 1 - around);
-  const live = blockRows(state, blocks, blockCount(state.transcript), room).length;
-  const height = Math.min(room, Math.max(live, overlayOf(state, room)?.rows.length ?? 0));
-  const size = { ...state.size, rows: around + Math.max(1, height) };
-  // With the one before it, which is out of view, the first block has its distance from what was printed.
-  const { rows, cursor } = renderFrame({ ...state, size, transcript: after(state.transcript, Math.max(0, blocks - 1)) });
+  const otherRows = state.size.rows - transcriptHeight(state);
+  const maxRows = Math.max(1, state.size.rows - 1 - otherRows);
+  const liveRows = blockRows(state, { start: blocks, end: blockCount(state.transcript), maxRows }).length;
+  const height = Math.min(maxRows, Math.max(liveRows, overlayOf(state, maxRows)?.rows.length ?? 0));
+  const size = { ...state.size, rows: otherRows + Math.max(1, height) };
+  // The last printed block is included but not visible, so that the first block keeps its empty row before it.
+  const { rows, cursor } = renderFrame({ ...state, size, transcript: withoutFirst(state.transcript, Math.max(0, blocks - 1)) });
   if (height > 0) return { rows, cursor };
   return { rows: rows.slice(1), cursor: cursor === null ? null : { ...cursor, row: cursor.row - 1 } };
 }
 
-/** Calls and sub-sessions that still run, and whatever came after them, are not. */
-function finishedBlocks({ transcript, activity }: State, from: number): number {
+/** The number of finished blocks: those before the first call or sub-session that still runs. */
+function finishedBlocks({ transcript, activity }: State, start: number): number {
   const { settled, running } = transcript;
-  let at = from;
-  for (let block = settled[at]; block !== undefined; block = settled[++at])
+  let count = start;
+  for (let block = settled[count]; block !== undefined; block = settled[++count])
     if (running.has(block.id) || (activity !== null && block.kind === "tool" && block.result === null)) break;
-  return at;
+  return count;
 }
 
-/** Of a session that is opened, the last screenful is enough. */
-function firstToPrint(state: State, upTo: number): number {
+/** The first block of the last screenful. */
+function firstToPrint(state: State, end: number): number {
   let rows = 0;
-  for (let at = upTo - 1; at >= 0; at -= 1) {
-    rows += blockRows(state, at, at + 1).length;
-    if (rows > state.size.rows) return at;
+  for (let index = end - 1; index >= 0; index -= 1) {
+    rows += blockRows(state, { start: index, end: index + 1 }).length;
+    if (rows > state.size.rows) return index;
   }
   return 0;
 }
 
 function headOf({ session }: State, earlier: number): Row[] {
-  const remark = (text: string): Row => [{ text: `── ${text}`, style: faint }];
-  const name = oneLine(stripAnsi(session?.name ?? session?.id.slice(-8) ?? "new session"), 60);
-  return [[], remark(name), ...(earlier === 0 ? [] : [remark(`${earlier} earlier blocks; Esc and k look back`)])];
+  const ruleLine = (text: string): Row => [{ text: `── ${text}`, style: faint }];
+  const name = oneLine(stripAnsi(session === null ? "new session" : sessionLabel(session)), 60);
+  return [[], ruleLine(name), ...(earlier === 0 ? [] : [ruleLine(`${earlier} earlier blocks; press Esc, then k, to scroll back`)])];
 }
 
-/** Of these blocks, or of as many as fill `most`. */
-function blockRows(state: State, from: number, to: number, most = Number.POSITIVE_INFINITY): Row[] {
+type BlockRange = { start: number; end: number; maxRows?: number };
+
+/** The rows of the blocks in a range. It stops after the block that reaches `maxRows`. */
+function blockRows(state: State, { start, end, maxRows = Number.POSITIVE_INFINITY }: BlockRange): Row[] {
   const rows: Row[] = [];
-  for (let at = from; at < to && rows.length < most; at += 1)
-    for (const strip of stripsAt(state, at))
+  for (let index = start; index < end && rows.length < maxRows; index += 1)
+    for (const strip of stripsAt(state, index))
       for (const row of strip()) rows.push(row.length === 0 ? [] : [{ text: "  ", style: {} }, ...row]);
   return rows;
 }
 
-function after({ settled, running, writing }: TranscriptBlocks, blocks: number): TranscriptBlocks {
+function withoutFirst({ settled, running, writing }: TranscriptBlocks, blocks: number): TranscriptBlocks {
   return { settled: settled.slice(blocks), running, writing };
 }

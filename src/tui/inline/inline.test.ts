@@ -29,7 +29,7 @@ test("a block is printed once, and a call only when it has its result", () => {
 test("of a session that is opened its name and the last screenful are printed", () => {
   const long = { ...fresh, transcript: withBlocks(noBlocks, ...Array.from({ length: 200 }, (_, at) => note(String(at)))) };
   const texts = rowsToPrint(long, { session: "0000-other", blocks: 3, last: "2" }).rows.map(textOf);
-  expect(texts.slice(0, 3)).toEqual(["", "── first", "── 191 earlier blocks; Esc and k look back"]);
+  expect(texts.slice(0, 3)).toEqual(["", "── first", "── 191 earlier blocks; press Esc, then k, to scroll back"]);
   expect(texts.at(-1)).toBe("  block 199");
 });
 

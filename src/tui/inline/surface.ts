@@ -1,4 +1,4 @@
-// Paints the state into the terminal's own screen: what is finished scrolls away with everything else that was printed there.
+// Paints the inline screen. Finished output scrolls up with the other output of the terminal.
 import type { SurfaceOptions, Surface } from "../terminal/surface.ts";
 import { renderFrame } from "../views/screen.ts";
 import { clearFooter, paint, rewrapFrame, rowText, type PaintedFrame } from "./paint.ts";
@@ -6,46 +6,46 @@ import { renderFooter, lastRows, needsFullScreen, noPrintedBlocks, rowsToPrint, 
 
 export function inlineSurface({ state, color }: SurfaceOptions, write: (bytes: string) => void, frameMs = 16): Surface {
   let printed: PrintedBlocks = noPrintedBlocks;
-  /** The footer, and what lies over it for a while. */
+  /** The painted footer, and the alternate screen while it is used. */
   let footer: PaintedFrame | null = null;
-  let whole: PaintedFrame | null = null;
+  let fullScreen: PaintedFrame | null = null;
   let { size } = state();
   let timer: Timer | null = null;
   let isAway = false;
 
   function draw(): void {
-    if (timer === null && !isAway) timer = setTimeout(show, frameMs);
+    if (timer === null && !isAway) timer = setTimeout(paintNow, frameMs);
   }
-  function show(): void {
+  function paintNow(): void {
     timer = null;
     const now = state();
     if (!Bun.deepEquals(now.size, size)) {
       footer &&= rewrapFrame(footer, now.size.columns);
-      whole &&= { ...whole, rows: [] };
+      fullScreen &&= { ...fullScreen, rows: [] };
       ({ size } = now);
     }
     if (needsFullScreen(now)) {
-      const next = paint(whole, { ...renderFrame(now), above: [], isWhole: true }, color);
-      whole = next.painted;
+      const next = paint(fullScreen, { ...renderFrame(now), above: [], isFullScreen: true }, color);
+      fullScreen = next.painted;
       return write(next.bytes);
     }
-    leaveWhole();
+    leaveFullScreen();
     const { rows: above, printed: nowPrinted } = rowsToPrint(now, printed);
     printed = nowPrinted;
-    const next = paint(footer, { ...renderFooter(now, printed), above, isWhole: false }, color);
+    const next = paint(footer, { ...renderFooter(now, printed), above, isFullScreen: false }, color);
     footer = next.painted;
     write(next.bytes);
   }
-  function leaveWhole(): void {
-    if (whole === null) return;
+  function leaveFullScreen(): void {
+    if (fullScreen === null) return;
     write("\x1b[?1049l");
-    whole = null;
+    fullScreen = null;
     footer &&= { ...footer, rows: [] };
   }
   function stop(): void {
     if (timer !== null) clearTimeout(timer);
     timer = null;
-    leaveWhole();
+    leaveFullScreen();
     write(clearFooter(footer));
     footer = null;
   }
@@ -53,10 +53,10 @@ export function inlineSurface({ state, color }: SurfaceOptions, write: (bytes: s
     draw,
     redraw() {
       footer &&= { ...footer, rows: [] };
-      whole &&= { ...whole, rows: [] };
+      fullScreen &&= { ...fullScreen, rows: [] };
       draw();
     },
-    /** Someone else has the terminal until `back`. */
+    /** Another program has the terminal until `back`. */
     away() {
       isAway = true;
       stop();

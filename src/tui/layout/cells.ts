@@ -1,22 +1,22 @@
-// Text as cells of a terminal: what of it can be shown at all, and how many cells that takes. What has no width, turns
-// the direction of writing around or moves the cursor is never shown.
+// Measures text in terminal cells, and removes characters that must not be printed: those without width, those that
+// change the writing direction, and those that move the cursor.
 
 const hidden =
   /[^\P{Cc}\n\t]|[\u00AD\u061C\u115F\u1160\u180E\u200B\u200E\u200F\u2028-\u202E\u2060-\u206F\u3164\uFEFF\uFFA0\u{E0000}\u{E0001}\u0600-\u0605\u06DD\u070F\u08E2]/gu;
 const plain = /^[\x20-\x7e]*$/;
-/** A mark without a letter before it would lie on whatever stands in the cell to its left. */
+/** A combining mark without a letter would be drawn on the cell to its left. */
 const strayMark = /^(?:\p{M}|\u200C|\u200D)+/u;
 
-/** Of one line; its tabs lead to the next column that is a multiple of four. */
+/** The printable text of a line. Tabs go to the next multiple of four columns. */
 export function printableText(line: string): string {
   if (plain.test(line)) return line;
   const clean = line.toWellFormed().replace(hidden, "").replace(strayMark, "");
-  return clean.includes("\t") ? withoutTabs(clean) : clean;
+  return clean.includes("\t") ? expandTabs(clean) : clean;
 }
 
 const tabColumns = 4;
 
-function withoutTabs(line: string): string {
+function expandTabs(line: string): string {
   const [first = "", ...rest] = line.split("\t");
   let column = cellsOf(first);
   return rest.reduce((text, piece) => {
@@ -32,7 +32,7 @@ export function cellsOf(text: string): number {
 
 const segmenter = new Intl.Segmenter();
 
-/** The characters as a reader sees them, each with its cells. */
+/** The grapheme clusters of a text, each with its cells. */
 export function clustersOf(text: string): { text: string; cells: number }[] {
   if (plain.test(text)) return Array.from(text, (letter) => ({ text: letter, cells: 1 }));
   return Array.from(segmenter.segment(text), ({ segment }) => ({ text: segment, cells: Bun.stringWidth(segment) }));

@@ -1,34 +1,34 @@
-// The width and height of an image, from the first bytes of its file, and in how many rows it is drawn.
+// Reads the size of an image from the first bytes of its file, and computes the rows to draw it in.
 import type { ImageData } from "../../protocol/tree/node.ts";
 
 export type ImageSize = { width: number; height: number };
 
-const lookedBytes = 64 * 1024;
+const headerBytes = 64 * 1024;
 
-const known = new WeakMap<ImageData, ImageSize | null>();
+const sizes = new WeakMap<ImageData, ImageSize | null>();
 
-/** Null for a format that is not known here. */
+/** Null for an unsupported format. */
 export function imageSize(image: ImageData): ImageSize | null {
-  const before = known.get(image);
-  if (before !== undefined) return before;
+  const cached = sizes.get(image);
+  if (cached !== undefined) return cached;
   const size = readSize(image.base64);
-  known.set(image, size);
+  sizes.set(image, size);
   return size;
 }
 
-/** In pixels, where the terminal does not tell. */
+/** In pixels, for a terminal that does not report its cell size. */
 export const defaultCellSize = { width: 10, height: 20 };
-const tallest = 12;
+const maxRows = 12;
 
-/** No larger than it is, no wider than there is room, and at most half as high as the screen. */
-export function imageRows({ width, height }: ImageSize, room: { columns: number; screenRows: number }): number {
-  const shownWidth = Math.min(width, room.columns * defaultCellSize.width);
-  const rows = Math.round((shownWidth * height) / Math.max(1, width) / defaultCellSize.height);
-  return Math.max(1, Math.min(rows, tallest, Math.floor(room.screenRows / 2)));
+/** Rows of an image: not enlarged, at most as wide as `columns`, at most half of the screen high. */
+export function imageRows({ width, height }: ImageSize, area: { columns: number; screenRows: number }): number {
+  const drawnWidth = Math.min(width, area.columns * defaultCellSize.width);
+  const rows = Math.round((drawnWidth * height) / Math.max(1, width) / defaultCellSize.height);
+  return Math.max(1, Math.min(rows, maxRows, Math.floor(area.screenRows / 2)));
 }
 
 function readSize(base64: string): ImageSize | null {
-  const bytes = Buffer.from(base64.slice(0, Math.ceil((lookedBytes * 4) / 3)), "base64");
+  const bytes = Buffer.from(base64.slice(0, Math.ceil((headerBytes * 4) / 3)), "base64");
   const ascii = (from: number, to: number) => bytes.toString("latin1", from, to);
   try {
     if (ascii(1, 4) === "PNG") return { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) };
@@ -50,13 +50,13 @@ function webpSize(bytes: Buffer, kind: string): ImageSize {
   return { width: bytes.readUInt16LE(26) & 0x3fff, height: bytes.readUInt16LE(28) & 0x3fff };
 }
 
-/** From one segment to the next, to the frame that says how large it is. */
+/** Skips segments until the frame header, which has the size. */
 function jpegSize(bytes: Buffer): ImageSize {
-  let at = 2;
+  let offset = 2;
   for (;;) {
-    const marker = bytes.readUInt8(at + 1);
+    const marker = bytes.readUInt8(offset + 1);
     const isFrame = marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
-    if (isFrame) return { width: bytes.readUInt16BE(at + 7), height: bytes.readUInt16BE(at + 5) };
-    at += 2 + bytes.readUInt16BE(at + 2);
+    if (isFrame) return { width: bytes.readUInt16BE(offset + 7), height: bytes.readUInt16BE(offset + 5) };
+    offset += 2 + bytes.readUInt16BE(offset + 2);
   }
 }

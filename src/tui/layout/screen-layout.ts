@@ -1,27 +1,27 @@
-// How high each part of the screen is, and how wide the transcript.
+// Computes the height of each part of the screen, and the width of the transcript.
 import { layOutText } from "../../kit/text/text-layout.ts";
 import type { EditLine } from "../../kit/text/line-edit.ts";
 import type { State } from "../model/state.ts";
 
 export const composerPrompt = "> ";
-const tallestComposer = 8;
-const mostQueued = 3;
+const maxComposerRows = 8;
+const maxQueueRows = 3;
 
-/** The column before each block is where the focus is marked. */
+/** Without the two columns before each block, which mark the focus. */
 export function textColumns({ size }: State): number {
   return Math.max(4, size.columns - 2);
 }
 
 export function composerRows(state: State, line: EditLine): number {
-  const most = Math.max(1, Math.min(tallestComposer, state.size.rows - 6));
-  return Math.min(most, layOutText(composerPrompt, line, state.size.columns).rows.length);
+  const maxRows = Math.max(1, Math.min(maxComposerRows, state.size.rows - 6));
+  return Math.min(maxRows, layOutText(composerPrompt, line, state.size.columns).rows.length);
 }
 
 export function visibleQueue(state: State): State["queue"] {
-  return state.queue.slice(-mostQueued);
+  return state.queue.slice(-maxQueueRows);
 }
 
-/** What is left for the transcript above the queue, the rule, the composer and the status bar. */
+/** Rows of the transcript: the screen without the queue, the rule, the composer and the status bar. */
 export function transcriptHeight(state: State): number {
   return Math.max(1, state.size.rows - composerRows(state, state.draft) - visibleQueue(state).length - 2);
 }

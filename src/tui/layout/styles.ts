@@ -1,6 +1,6 @@
-// How things look: the terminal's own sixteen colours and attributes, nothing else. Those that are hard to read on a
-// light or a dark background (white, black, blue, yellow, the bright ones) are not used; many terminals make what is bold
-// bright, so green and cyan never are.
+// The styles of the screen. Only the terminal's sixteen colours and attributes are used. Colours that are hard to read on
+// a light or dark background are not used: white, black, blue, yellow and the bright ones. Many terminals make bold text
+// bright, so green and cyan are never bold.
 import type { TextStyle } from "../../kit/text/ansi.ts";
 
 export const faint: TextStyle = { dim: true };
@@ -14,5 +14,5 @@ export const marker: TextStyle = { color: 5 };
 export const code: TextStyle = { color: 6 };
 export const frame: TextStyle = { color: 6 };
 
-/** Prose is easier to read in rows that are not longer; code, tables and output take all there is. */
+/** Maximum width of prose, for readability. Code, tables and output use the full width. */
 export const proseColumns = 100;

@@ -1,4 +1,4 @@
-// Runs of text broken into rows of so many columns, at blanks where there are any. Wide characters count for what they take.
+// Wraps styled text into rows of a given width, at spaces if possible. Wide characters count with their real width.
 import { stripAnsi, type TextStyle, type TextRun } from "../../kit/text/ansi.ts";
 import { oneLine } from "../../kit/text/cut-text.ts";
 import { cellsOf, clustersOf, printableText } from "./cells.ts";
@@ -6,10 +6,10 @@ import { cellsOf, clustersOf, printableText } from "./cells.ts";
 export type Row = readonly TextRun[];
 
 type Piece = { text: string; cells: number; style: TextStyle };
-/** What is not broken if it fits in a row: letters without a blank between them, of whatever looks, or blanks. */
+/** A unit that is not broken if it fits in a row: letters without a space (of any styles), spaces, or a line break. */
 type Word = { pieces: Piece[]; cells: number; kind: "letters" | "blank" | "break" };
 
-/** Rows after the first begin with `hang`, blanks or a mark of its own. A line break in a run begins a row. */
+/** Rows after the first start with `hang`, for example spaces. A line break in a run starts a new row. */
 export function wrapRuns(runs: Row, columns: number, hang: TextRun = noHang): Row[] {
   const width = Math.max(2, columns);
   const indent = cellsOf(hang.text) <= width - 2 ? hang : noHang;
@@ -27,7 +27,7 @@ export function wrapRuns(runs: Row, columns: number, hang: TextRun = noHang): Ro
     row = [];
     used = 0;
   };
-  const put = ({ text, cells, style }: Piece) => {
+  const append = ({ text, cells, style }: Piece) => {
     const last = row.at(-1);
     if (last !== undefined && last.style === style) row[row.length - 1] = { text: last.text + text, style: style };
     else row.push({ text, style: style });
@@ -35,13 +35,13 @@ export function wrapRuns(runs: Row, columns: number, hang: TextRun = noHang): Ro
   };
   for (const word of wordsOf(runs)) {
     if (word.kind === "break") breakLine();
-    else if (used + word.cells <= width) word.pieces.forEach(put);
+    else if (used + word.cells <= width) word.pieces.forEach(append);
     else if (word.kind === "blank") breakRow();
     else {
       if (used > indentCells && word.cells <= width - indentCells) breakRow();
       for (const piece of word.cells <= width - used ? word.pieces : word.pieces.flatMap(lettersOf)) {
         if (used + piece.cells > width) breakRow();
-        put(piece);
+        append(piece);
       }
     }
   }
@@ -57,9 +57,9 @@ export function blanks(count: number): TextRun {
 function wordsOf(runs: Row): Word[] {
   const words: Word[] = [];
   for (const { text, style: style } of runs)
-    for (const found of printableText(text).match(/\n|[^\S\n]+|\S+/g) ?? []) {
-      const kind = found === "\n" ? "break" : /^\s/.test(found) ? "blank" : "letters";
-      const piece = { text: found, cells: cellsOf(found), style };
+    for (const word of printableText(text).match(/\n|[^\S\n]+|\S+/g) ?? []) {
+      const kind = word === "\n" ? "break" : /^\s/.test(word) ? "blank" : "letters";
+      const piece = { text: word, cells: cellsOf(word), style };
       const last = words.at(-1);
       if (kind === "letters" && last?.kind === kind) {
         last.pieces.push(piece);
@@ -73,38 +73,38 @@ function lettersOf({ text, style }: Piece): Piece[] {
   return clustersOf(text).map((cluster) => ({ ...cluster, style }));
 }
 
-/** At most so many cells; what is longer ends with an ellipsis. */
+/** Cuts a text to at most `cells`, with an ellipsis at the end. */
 export function fit(text: string, cells: number): string {
-  // What can't be in view is not looked at; a character in view is seldom more than a few units long.
-  const looked = printableText(text.length > cells * 16 + 64 ? text.slice(0, cells * 16 + 64) : text).replaceAll("\n", " ");
-  if (cellsOf(looked) <= cells) return looked;
-  let kept = "";
+  // Only the part that can be visible is processed. A cluster rarely has more than a few UTF-16 units.
+  const line = printableText(text.length > cells * 16 + 64 ? text.slice(0, cells * 16 + 64) : text).replaceAll("\n", " ");
+  if (cellsOf(line) <= cells) return line;
+  let result = "";
   let used = 0;
-  for (const cluster of clustersOf(looked)) {
+  for (const cluster of clustersOf(line)) {
     used += cluster.cells;
     if (used > cells - 1) break;
-    kept += cluster.text;
+    result += cluster.text;
   }
-  return cells > 0 ? `${kept}…` : "";
+  return cells > 0 ? `${result}…` : "";
 }
 
-const lookedAt = 4000;
-const shownChars = 400;
+const scannedChars = 4000;
+const maxShortChars = 400;
 
-/** The beginning of a text on one line, or where it is by now. */
-export function shortText(text: string, where: "beginning" | "last line" = "beginning"): string {
-  const looked = stripAnsi(where === "beginning" ? text.slice(0, lookedAt) : text.slice(-lookedAt)).trim();
-  return oneLine(where === "beginning" ? looked : (looked.split("\n").at(-1) ?? ""), shownChars);
+/** The beginning of a text, or its last line, on one line. */
+export function shortText(text: string, part: "beginning" | "last line" = "beginning"): string {
+  const scanned = stripAnsi(part === "beginning" ? text.slice(0, scannedChars) : text.slice(-scannedChars)).trim();
+  return oneLine(part === "beginning" ? scanned : (scanned.split("\n").at(-1) ?? ""), maxShortChars);
 }
 
-/** One row; what has no room is not in it. */
+/** One row of `columns`. The rest is cut. */
 export function oneRow(runs: Row, columns: number): Row {
   const row: TextRun[] = [];
-  let room = columns;
+  let remaining = columns;
   for (const { text, style: style } of runs) {
-    const shown = room > 0 ? fit(text, room) : "";
-    if (shown !== "") row.push({ text: shown, style: style });
-    room -= cellsOf(shown);
+    const visible = remaining > 0 ? fit(text, remaining) : "";
+    if (visible !== "") row.push({ text: visible, style });
+    remaining -= cellsOf(visible);
   }
   return row;
 }

@@ -36,9 +36,9 @@ describe("a search", () => {
   test("goes on with n and N, opens what is folded as long as one is there, and tells when it begins anew", () => {
     const there = press(full, "/", ...Array.from("needle"), "enter");
     const places = ["n", "n", "n", "n", "n"].map((_, at, keys) => lines(press(there, ...keys.slice(0, at + 1))));
-    expect(places.map((shown) => /block \d of \d|on from the \w+/.exec(shown)?.[0])).toEqual([
+    expect(places.map((shown) => /block \d of \d|continued from the \w+/.exec(shown)?.[0])).toEqual([
       "block 4 of 4",
-      "on from the beginning",
+      "continued from the beginning",
       "block 2 of 4",
       "block 3 of 4",
       "block 3 of 4",
@@ -46,7 +46,7 @@ describe("a search", () => {
     expect(places[2]).toMatch(/v bash\(grep x\)[^]*folded Needle here/);
     expect(places[3]).toContain("a needle, deep");
     expect(press(there, "n", "n", "n", "n").toggled.size).toBe(0);
-    expect(lines(press(there, "n", "n", "N"))).toContain("on from the end");
+    expect(lines(press(there, "n", "n", "N"))).toContain("continued from the end");
   });
   test("ends with Esc where it is, and n takes it up again", () => {
     const ended = press(full, "/", ...Array.from("needle"), "enter", "N", "escape");
@@ -59,7 +59,7 @@ describe("a search", () => {
     expect(lines(none)).toContain('── no match for "haystack"');
     expect(lines(press(none, "enter"))).toContain('no match for "haystack"');
     expect(picture(press(none, "enter", "j"))).toBe(picture(press(full, "j")));
-    expect(lines(press(full, "n"))).toContain("nothing was searched for yet");
+    expect(lines(press(full, "n"))).toContain("no search yet");
   });
   test("takes a paste, and is over when another session is shown", () => {
     const pasted = update(press(full, "/"), { type: "paste", text: "deep\n" }).state;

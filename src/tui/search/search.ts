@@ -1,5 +1,5 @@
-// `/` in Normal mode: the transcript is searched while one types, Enter stays where it was found, n and N go on, Esc
-// goes back to where one was.
+// Search in the transcript with `/`: it searches while the user types. Enter stays at the match, n and N go to the next
+// and previous one, Esc goes back. Pure.
 import { emptyEditLine, type EditLine } from "../../kit/text/line-edit.ts";
 import { applyEditKey } from "../keys/edit-keys.ts";
 import { bringIntoView } from "../model/scroll.ts";
@@ -10,11 +10,11 @@ import { findBlocks, patternOf, findRows } from "./find.ts";
 
 export type Search = {
   line: EditLine;
-  /** The row that was found last, and which of how many blocks with the words it is in. */
+  /** The current match: its row, and the number of its block among all matching blocks. */
   match: { position: ScrollPosition; block: number; total: number } | null;
-  /** Whether the words stand out. */
+  /** Whether matches are highlighted. */
   isShown: boolean;
-  /** What was in view, and which blocks were open, when it began. */
+  /** The view and the open blocks at the start of the search. */
   before: Pick<State, "top" | "focus" | "toggled">;
 };
 
@@ -35,7 +35,7 @@ function leaveSearch(state: State, { before }: Search): State {
   return { ...state, ...before, mode: "normal", search: null };
 }
 
-/** The nearest from where one was: first downwards, then up. */
+/** Goes to the nearest match: first downwards from the start of the search, then upwards. */
 export function runSearch(state: State, search: Search, line: EditLine): State {
   const origin: State = { ...state, ...search.before, search: { ...search, line, match: null } };
   const pattern = patternOf(line.text);
@@ -46,37 +46,37 @@ export function runSearch(state: State, search: Search, line: EditLine): State {
   const candidates = below < 0 ? [] : blocks.slice(below, below + 2);
   for (const block of candidates) {
     const position = rowsIn(origin, block, pattern).find((row) => !isBefore(row, top));
-    if (position !== undefined) return arrived(origin, blocks, position);
+    if (position !== undefined) return withMatch(origin, blocks, position);
   }
   const last = blocks.findLast((block) => block <= top.block) ?? blocks.at(-1);
   const position = last === undefined ? undefined : rowsIn(origin, last, pattern).at(-1);
-  return position === undefined ? origin : arrived(origin, blocks, position);
+  return position === undefined ? origin : withMatch(origin, blocks, position);
 }
 
-/** To the next row with the words, or to the one before; around the end with a word about it. */
+/** Goes to the next or previous matching row. Wraps around at the ends, with a notice. */
 export function searchNext(state: State, delta: -1 | 1): State {
   const { search } = state;
   const pattern = patternOf(search?.line.text ?? "");
-  if (search === null || pattern === null) return withNotice(state, "nothing was searched for yet: / begins");
+  if (search === null || pattern === null) return withNotice(state, "no search yet; press / to search");
   const blocks = findBlocks(state, search.line.text);
   if (blocks.length === 0) return withNotice(state, `no more matches for "${search.line.text}"`);
-  const now = search.match?.position ?? topPosition(state);
-  const inBlock = blocks.includes(now.block) ? rowsIn(state, now.block, pattern) : [];
-  const onward = delta > 0 ? inBlock.find((row) => isBefore(now, row)) : inBlock.findLast((row) => isBefore(row, now));
-  if (onward !== undefined) return arrived(state, blocks, onward);
-  const next = delta > 0 ? blocks.find((block) => block > now.block) : blocks.findLast((block) => block < now.block);
+  const current = search.match?.position ?? topPosition(state);
+  const inBlock = blocks.includes(current.block) ? rowsIn(state, current.block, pattern) : [];
+  const nextInBlock = delta > 0 ? inBlock.find((row) => isBefore(current, row)) : inBlock.findLast((row) => isBefore(row, current));
+  if (nextInBlock !== undefined) return withMatch(state, blocks, nextInBlock);
+  const next = delta > 0 ? blocks.find((block) => block > current.block) : blocks.findLast((block) => block < current.block);
   const block = next ?? (delta > 0 ? blocks[0]! : blocks.at(-1)!);
   const rows = rowsIn(state, block, pattern);
   const position = (delta > 0 ? rows[0] : rows.at(-1))!;
-  const there = arrived(state, blocks, position);
-  return next === undefined ? withNotice(there, delta > 0 ? "on from the beginning" : "on from the end") : there;
+  const moved = withMatch(state, blocks, position);
+  return next === undefined ? withNotice(moved, delta > 0 ? "continued from the beginning" : "continued from the end") : moved;
 }
 
 function rowsIn(state: State, block: number, pattern: RegExp): ScrollPosition[] {
   return findRows(withOpened(state, block), block, pattern);
 }
 
-/** A folded block with the words is open as long as one is there. */
+/** Opens the block of the match, as long as the match is there. */
 function withOpened(state: State, blockIndex: number): State {
   const toggled = state.search?.before.toggled ?? state.toggled;
   const block = blockAt(state.transcript, blockIndex);
@@ -86,7 +86,7 @@ function withOpened(state: State, blockIndex: number): State {
   return { ...state, toggled: changed };
 }
 
-function arrived(state: State, blocks: readonly number[], position: ScrollPosition): State {
+function withMatch(state: State, blocks: readonly number[], position: ScrollPosition): State {
   const { search } = state;
   if (search === null) return state;
   const found = { position: position, block: blocks.indexOf(position.block) + 1, total: blocks.length };

@@ -30,7 +30,7 @@ test("every row ends in the cell where the picture has its end, and none goes on
   await using setup = await createTestRenderer({ width: columns, height: hard.length + 1 });
   const { renderer } = setup;
   renderer.root.add(
-    new Canvas(renderer, { color: true, picture: () => ({ rows, images: [], cursor: null }), drawImages: () => {}, onWheel: () => {} }),
+    new Canvas(renderer, { color: true, frame: () => ({ rows, images: [], cursor: null }), drawImages: () => {}, onWheel: () => {} }),
   );
   await setup.renderOnce();
   const bar = "|".codePointAt(0);

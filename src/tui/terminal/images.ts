@@ -1,5 +1,5 @@
-// Images in cells of the screen, where the terminal speaks the kitty protocol. Each is made small once, on another thread,
-// and kept while it is looked at. What is sent, moved, cut and deleted for it is the renderer's affair.
+// Draws images in terminals with the kitty protocol. Each image is scaled down once, on another thread, and cached while
+// it is visible. The renderer sends, moves, clips and deletes it.
 import { NativeImage, type CliRenderer, type OptimizedBuffer } from "@opentui/core";
 import type { ImageData } from "../../protocol/tree/node.ts";
 import { messageOf } from "../../protocol/api/error.ts";
@@ -7,64 +7,69 @@ import { defaultCellSize, type ImageSize } from "../layout/image-size.ts";
 import type { VisibleImage } from "../views/images.ts";
 
 type ImagesOptions = {
-  /** There is more to draw than in the last frame. */
+  /** Called when an image is ready to draw. */
   onReady: () => void;
+  /** Called once for an image that can't be decoded. */
   onProblem: (block: string, problem: string) => void;
 };
 
-const mostPixels = 64_000_000;
-const largest = { width: 1024, height: 480 };
-const mostKept = 8;
-/** Before it is where the focus is marked. */
+const maxPixels = 64_000_000;
+const maxSize = { width: 1024, height: 480 };
+const maxCached = 8;
+/** The columns before it mark the focus. */
 const leftColumn = 2;
 
-/** It has said that it can. Behind a multiplexer that would be someone else's word. */
+/** Whether the terminal reports the kitty protocol. In a multiplexer the report is not reliable. */
 export function drawsImages({ capabilities }: CliRenderer): boolean {
   return capabilities !== null && capabilities.kitty_graphics && capabilities.multiplexer === "none";
 }
 
 export class Images {
-  /** By block; null while it is being made. */
-  private readonly known = new Map<string, NativeImage | null>();
+  /** By block id. Null while it is being decoded. */
+  private readonly cache = new Map<string, NativeImage | null>();
   private readonly renderer: CliRenderer;
-  private readonly told: ImagesOptions;
+  private readonly options: ImagesOptions;
   private isClosed = false;
 
-  constructor(renderer: CliRenderer, told: ImagesOptions) {
+  constructor(renderer: CliRenderer, options: ImagesOptions) {
     this.renderer = renderer;
-    this.told = told;
+    this.options = options;
   }
 
-  draw(buffer: OptimizedBuffer, shown: readonly VisibleImage[]): void {
+  draw(buffer: OptimizedBuffer, visible: readonly VisibleImage[]): void {
     if (this.isClosed) return;
-    for (const each of shown) {
-      const image = this.known.get(each.id);
-      if (image === undefined) void this.make(each.id, each.image);
-      else if (image !== null) this.place(buffer, image, each);
+    for (const each of visible) {
+      const image = this.cache.get(each.id);
+      if (image === undefined) void this.decode(each.id, each.image);
+      else if (image !== null) this.drawImage(buffer, image, each);
     }
-    if (this.known.size > mostKept) this.forget(new Set(shown.map(({ id }) => id)));
+    if (this.cache.size > maxCached) this.evict(new Set(visible.map(({ id }) => id)));
   }
 
   close(): void {
     this.isClosed = true;
-    this.forget(new Set());
+    this.evict(new Set());
   }
 
-  private async make(id: string, { base64 }: ImageData): Promise<void> {
-    this.known.set(id, null);
+  private async decode(id: string, { base64 }: ImageData): Promise<void> {
+    this.cache.set(id, null);
     try {
-      const whole = new Bun.Image(Buffer.from(base64, "base64"), { maxPixels: mostPixels });
-      const small = await whole.resize(largest.width, largest.height, { fit: "inside", withoutEnlargement: true }).png().bytes();
-      if (!this.isClosed) this.known.set(id, NativeImage.decode(small));
+      const original = new Bun.Image(Buffer.from(base64, "base64"), { maxPixels: maxPixels });
+      const small = await original.resize(maxSize.width, maxSize.height, { fit: "inside", withoutEnlargement: true }).png().bytes();
+      if (!this.isClosed) this.cache.set(id, NativeImage.decode(small));
     } catch (error) {
-      if (!this.isClosed) this.told.onProblem(id, messageOf(error));
-      this.known.delete(id);
+      if (!this.isClosed) this.options.onProblem(id, messageOf(error));
+      this.cache.delete(id);
     }
-    if (!this.isClosed) this.told.onReady();
+    if (!this.isClosed) this.options.onReady();
   }
 
-  private place(buffer: OptimizedBuffer, image: NativeImage, { top, rows, firstVisible: first, visibleRows: seen }: VisibleImage): void {
-    const cell = this.cell();
+  private drawImage(
+    buffer: OptimizedBuffer,
+    image: NativeImage,
+    { top, rows, firstVisible: first, visibleRows: seen }: VisibleImage,
+  ): void {
+    const cell = this.cellSize();
     const aspect = (image.width * cell.height) / (image.height * cell.width);
     const columns = Math.max(1, Math.min(Math.round(rows * aspect), buffer.width - leftColumn));
     const height = Math.max(1, Math.min(rows, Math.round(columns / aspect)));
@@ -73,18 +78,18 @@ export class Images {
     buffer.popScissorRect();
   }
 
-  /** In pixels, where the terminal tells. */
-  private cell(): ImageSize {
+  /** The size of a cell in pixels. */
+  private cellSize(): ImageSize {
     const { resolution, terminalWidth, terminalHeight } = this.renderer;
     if (resolution === null || resolution.width < terminalWidth || resolution.height < terminalHeight) return defaultCellSize;
     return { width: resolution.width / terminalWidth, height: resolution.height / terminalHeight };
   }
 
-  private forget(needed: ReadonlySet<string>): void {
-    for (const [id, image] of this.known) {
+  private evict(needed: ReadonlySet<string>): void {
+    for (const [id, image] of this.cache) {
       if (image === null || needed.has(id)) continue;
       image.dispose();
-      this.known.delete(id);
+      this.cache.delete(id);
     }
   }
 }

@@ -14,7 +14,7 @@ test("a row keeps its colour value while it stays or goes on, and has another wh
   expect(changed).not.toBe(first);
   expect([value("a,b,x,d,e,f and more"), value("a,b,x,d,e,f and more", 6) === changed]).toEqual([changed, false]);
   expect([changed, first]).not.toContain(value("a.b.x.d.e.f and more"));
-  expect(inks.forRow(0, "", 0).restFrom).toBe("a.b.c.d.e.f and more".length);
+  expect(inks.forRow(0, "", 0).emptyFrom).toBe("a.b.c.d.e.f and more".length);
 });
 
 test("without colours there are none", () => {

@@ -1,31 +1,31 @@
-// The colours in which rows are drawn. Each is there in several shades that a terminal shows the same, but that OpenTUI,
-// which writes only cells that differ from the frame before, takes for different. A row that changed in many places gets
-// the next shade and so is written in one piece, not with a jump of the cursor around every letter that happens to stay.
+// The colours of rows. Each colour has several shades that look the same in a terminal but differ for OpenTUI, which
+// writes only changed cells. A row with many changes gets the next shade. OpenTUI then writes it in one piece, without
+// moving the cursor around every letter that happens to be the same.
 import { RGBA } from "@opentui/core";
 import type { TextStyle } from "../../kit/text/ansi.ts";
 
-/** Cells from `restFrom` on have always been empty. */
-export type Ink = { of: (style: TextStyle) => RGBA; restFrom: number };
+/** Cells from `emptyFrom` on have always been empty. */
+export type Ink = { of: (style: TextStyle) => RGBA; emptyFrom: number };
 
-/** A frame may be drawn and never written: the next but one must not look like the one that was. */
+/** A frame may be drawn but never written, so two shades are not enough to differ from the written frame. */
 const shadeCount = 4;
 
-const plain = shadesOf(RGBA.defaultForeground(), (twin) => RGBA.defaultForeground(twin));
-/** The terminal's own sixteen: they are readable on its background, light or dark. */
-const colored = Array.from({ length: 16 }, (_, index) => shadesOf(RGBA.fromIndex(index), (twin) => RGBA.fromIndex(index, twin)));
+const plain = shadesOf(RGBA.defaultForeground(), (rgb) => RGBA.defaultForeground(rgb));
+/** The terminal's sixteen colours, which are readable on its background. */
+const colored = Array.from({ length: 16 }, (_, index) => shadesOf(RGBA.fromIndex(index), (rgb) => RGBA.fromIndex(index, rgb)));
 
-/** What differs is only the value that stands for a colour where a terminal has no colours of its own. */
-function shadesOf(color: RGBA, made: (twin: RGBA) => RGBA): RGBA[] {
+/** Shades differ only in the RGB value, which terminals with own colours ignore. */
+function shadesOf(color: RGBA, create: (rgb: RGBA) => RGBA): RGBA[] {
   const [red, green, blue] = color.toInts();
-  return Array.from({ length: shadeCount }, (_, shade) => made(RGBA.fromInts(red, green, blue ^ shade)));
+  return Array.from({ length: shadeCount }, (_, shade) => create(RGBA.fromInts(red, green, blue ^ shade)));
 }
 
 export const emptyInk = RGBA.defaultForeground();
-const fewPieces = 3;
+const maxPieces = 3;
 
-/** For each row of the screen the ink of this frame. */
+/** Chooses the shade of each row. */
 export class Inks {
-  private before: { text: string; restFrom: number; shade: number }[] = [];
+  private before: { text: string; emptyFrom: number; shade: number }[] = [];
   private readonly isColored: boolean;
 
   constructor({ color }: { color: boolean }) {
@@ -33,23 +33,23 @@ export class Inks {
   }
 
   forRow(y: number, text: string, cells: number): Ink {
-    const last = this.before[y] ?? { text: "", restFrom: 0, shade: 0 };
-    const shade = text !== last.text && changedPieces(last.text, text) > fewPieces ? (last.shade + 1) % shadeCount : last.shade;
-    const restFrom = Math.max(cells, last.restFrom);
-    this.before[y] = { text, restFrom, shade };
+    const last = this.before[y] ?? { text: "", emptyFrom: 0, shade: 0 };
+    const shade = text !== last.text && changedPieces(last.text, text) > maxPieces ? (last.shade + 1) % shadeCount : last.shade;
+    const emptyFrom = Math.max(cells, last.emptyFrom);
+    this.before[y] = { text, emptyFrom, shade };
     const of = ({ color }: TextStyle) => (this.isColored && typeof color === "number" ? colored[color] : plain)?.[shade] ?? emptyInk;
-    return { of, restFrom };
+    return { of, emptyFrom };
   }
 }
 
-/** In how many places; where a row only goes on, or one word of it changed, there are few. */
+/** The number of separate changes in a row. An appended text or a changed word counts as one. */
 function changedPieces(before: string, after: string): number {
   let pieces = 0;
-  let stayed = true;
-  for (let at = 0; at < Math.max(before.length, after.length); at += 1) {
-    const stays = (before[at] ?? " ") === (after[at] ?? " ");
-    if (stayed && !stays) pieces += 1;
-    stayed = stays;
+  let wasSame = true;
+  for (let index = 0; index < Math.max(before.length, after.length); index += 1) {
+    const isSame = (before[index] ?? " ") === (after[index] ?? " ");
+    if (wasSame && !isSame) pieces += 1;
+    wasSame = isSame;
   }
   return pieces;
 }

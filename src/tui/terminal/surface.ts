@@ -1,12 +1,12 @@
-// What the state is painted on: the whole terminal, or only the rows below all that was printed.
+// The interface of a surface, which paints the state: on the whole terminal, or in the rows below printed output.
 import type { ImagesMessage, State } from "../model/state.ts";
 
 export type Surface = {
-  /** Soon, and once for all that arrives together. */
+  /** Paints soon, once for several calls. */
   draw: () => void;
-  /** All of it, whatever the terminal shows. */
+  /** Paints everything again, whatever the terminal shows. */
   redraw: () => void;
-  /** Before someone else has the terminal, and after that. */
+  /** Called before another program gets the terminal, and after it. */
   away: () => void;
   back: () => void;
   close: () => void;
@@ -16,7 +16,7 @@ export type SurfaceOptions = {
   state: () => State;
   color: boolean;
   onWheel: (rows: number) => void;
-  /** What becomes known of the images that it can draw. */
+  /** Called when the terminal reports image support, and for an image that can't be drawn. */
   onImages: (message: ImagesMessage) => void;
 };
-export type CreateSurface = (shown: SurfaceOptions) => Surface;
+export type CreateSurface = (options: SurfaceOptions) => Surface;

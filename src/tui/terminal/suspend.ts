@@ -1,12 +1,12 @@
-// The screen put aside while another program or the shell has the terminal, and taken up again in whatever size it has
-// then. Signals that stop us from outside mean the same as Ctrl+Z.
+// Suspends the screen while another program or the shell has the terminal, and resumes it in the new size.
+// Stop signals from outside do the same as Ctrl+Z.
 import type { CliRenderer } from "@opentui/core";
 import type { Surface } from "./surface.ts";
 
 export type Suspender = {
-  /** Gives the terminal back while this runs. */
+  /** Runs `act` while another program has the terminal. */
   lendTerminal: <T>(act: () => Promise<T>) => Promise<T>;
-  /** Stops until the shell lets us go on. */
+  /** Suspends this process. Resolves when the shell continues it. */
   suspend: () => Promise<void>;
   close: () => void;
 };
@@ -37,19 +37,19 @@ export function createSuspender({ renderer, surface, stop, onFault }: SuspenderO
       }
     }
   }
-  /** Without us listening, the signal does what it does to everyone. */
+  /** Without our listener, SIGTSTP stops the process. */
   async function suspend(): Promise<void> {
-    process.off("SIGTSTP", stopped);
+    process.off("SIGTSTP", onStopSignal);
     try {
       await lendTerminal(stop);
     } finally {
-      process.on("SIGTSTP", stopped);
+      process.on("SIGTSTP", onStopSignal);
     }
   }
-  const stopped = () => void suspend().catch(onFault);
-  /** Who was stopped without a word finds a terminal that is not as it was. */
-  const continued = () => void (isAway ? undefined : lendTerminal(async () => {}).catch(onFault));
+  const onStopSignal = () => void suspend().catch(onFault);
+  /** After SIGSTOP, which has no listener, the terminal must be set up again. */
+  const onContinued = () => void (isAway ? undefined : lendTerminal(async () => {}).catch(onFault));
 
-  process.on("SIGTSTP", stopped).on("SIGCONT", continued);
-  return { lendTerminal, suspend, close: () => void process.off("SIGTSTP", stopped).off("SIGCONT", continued) };
+  process.on("SIGTSTP", onStopSignal).on("SIGCONT", onContinued);
+  return { lendTerminal, suspend, close: () => void process.off("SIGTSTP", onStopSignal).off("SIGCONT", onContinued) };
 }

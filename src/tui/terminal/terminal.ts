@@ -1,4 +1,4 @@
-// The real terminal while the screen has it: taken, told things beside the picture, and given back however the screen ends.
+// Takes over the terminal for the screen: renderer, title, notifications, clipboard. Restores it however the screen ends.
 import { writeSync } from "node:fs";
 import { createCliRenderer, NativeSession, RendererControlState, type CliRenderer, type CliRendererConfig } from "@opentui/core";
 import type { Settings } from "../../protocol/api/api.ts";
@@ -10,44 +10,44 @@ import type { CreateSurface } from "./surface.ts";
 
 export type TerminalOptions = { notify: Settings["notify"]; env: Record<string, string | undefined>; isInline: boolean };
 export type Terminal = {
-  /** Reads the keys; whether it also paints is the surface's affair. */
+  /** Reads keys. The surface decides whether it also paints. */
   renderer: CliRenderer;
   surface: CreateSurface;
-  /** Tells a person who looks elsewhere. */
+  /** Sends a desktop notification. */
   notify: (text: string) => void;
   setTitle: (title: string) => void;
-  /** Into the terminal's clipboard, where it has one; whether it was sent. */
+  /** Copies to the clipboard of the terminal. False if the terminal has none. */
   copy: (text: string) => boolean;
-  /** With `isGone` there may be nobody to give it to. */
+  /** With `isGone` the terminal may be closed, so errors are ignored. */
   restore: (how: { isGone: boolean }) => Promise<void>;
 };
 
-const keepTitle = "\x1b[22;0t";
-const titleAsBefore = "\x1b[23;0t";
+const saveTitle = "\x1b[22;0t";
+const restoreTitle = "\x1b[23;0t";
 
 export async function openTerminal(options: TerminalOptions): Promise<Terminal> {
-  writeSync(1, keepTitle);
+  writeSync(1, saveTitle);
   const output = options.isInline ? null : new NativeSession(process.stdout);
-  const renderer = await rendererOf(output === null ? { bufferedOutput: "memory", useMouse: false } : { nativeSession: output });
-  const terminal = output === null ? inlineTerminal(renderer, options) : wholeTerminal(renderer, output, options);
-  /** A listener of the signal still sees the size before, and so does the renderer. */
-  const resized = () => void setTimeout(() => renderer.requestResize(process.stdout.columns, process.stdout.rows), 20);
-  process.on("SIGWINCH", resized);
-  const leave = () => {
-    process.off("SIGWINCH", resized);
+  const renderer = await createRenderer(output === null ? { bufferedOutput: "memory", useMouse: false } : { nativeSession: output });
+  const terminal = output === null ? inlineTerminal(renderer, options) : fullTerminal(renderer, output, options);
+  /** During the signal the old size is still reported, so the renderer is resized 20 ms later. */
+  const onResize = () => void setTimeout(() => renderer.requestResize(process.stdout.columns, process.stdout.rows), 20);
+  process.on("SIGWINCH", onResize);
+  const restoreNow = () => {
+    process.off("SIGWINCH", onResize);
     renderer.destroy();
-    writeSync(1, `${output === null ? inlineOff : ""}${titleAsBefore}`);
+    writeSync(1, `${output === null ? inlineOff : ""}${restoreTitle}`);
   };
-  process.once("exit", leave);
+  process.once("exit", restoreNow);
   return {
     ...terminal,
     renderer,
     async restore({ isGone }) {
-      process.off("exit", leave);
+      process.off("exit", restoreNow);
       renderer.destroy();
       try {
         await renderer.closed;
-        leave();
+        restoreNow();
       } catch (error) {
         if (!isGone) throw error;
       }
@@ -57,17 +57,17 @@ export async function openTerminal(options: TerminalOptions): Promise<Terminal> 
 
 type TerminalOutput = Omit<Terminal, "renderer" | "restore">;
 
-function wholeTerminal(renderer: CliRenderer, output: NativeSession, { notify: how, env }: TerminalOptions): TerminalOutput {
-  /** While someone else has the terminal, nothing is written to it. */
+function fullTerminal(renderer: CliRenderer, output: NativeSession, { notify: how, env }: TerminalOptions): TerminalOutput {
+  /** Nothing is written while another program has the terminal. */
   const isOurs = () => !renderer.isDestroyed && renderer.controlState !== RendererControlState.EXPLICIT_SUSPENDED;
   return {
-    surface: (shown) => canvasSurface(renderer, shown, () => ({ columns: process.stdout.columns, rows: process.stdout.rows })),
+    surface: (options) => canvasSurface(renderer, options, () => ({ columns: process.stdout.columns, rows: process.stdout.rows })),
     setTitle: (title) => (isOurs() ? renderer.setTerminalTitle(title) : undefined),
     copy: (text) => renderer.copyToClipboardOSC52(text),
     notify(text) {
       if (!isOurs()) return;
-      const told = (how === "auto" || how === "osc") && renderer.triggerNotification(text, "skein");
-      if (!told) output.write(new TextEncoder().encode(notification(how, text, env)));
+      const isSent = (how === "auto" || how === "osc") && renderer.triggerNotification(text, "skein");
+      if (!isSent) output.write(new TextEncoder().encode(notification(how, text, env)));
     },
   };
 }
@@ -75,45 +75,45 @@ function wholeTerminal(renderer: CliRenderer, output: NativeSession, { notify: h
 const inlineOn = "\x1b[?2004h\x1b[?1004h";
 const inlineOff = "\x1b[?1004l\x1b[?2004l\x1b[?7h\x1b[?25h";
 
-/** Whoever reads the keys paints nothing, so all that is written is ours: no mouse, so that the terminal scrolls by itself. */
+/** The renderer only reads keys here. There is no mouse, so that the terminal itself scrolls. */
 function inlineTerminal(renderer: CliRenderer, { notify: how, env }: TerminalOptions): TerminalOutput {
   const write = (bytes: string) => void process.stdout.write(bytes);
-  const tell = (bytes: string) => (renderer.controlState === RendererControlState.EXPLICIT_SUSPENDED ? undefined : write(bytes));
+  const writeIfOurs = (bytes: string) => (renderer.controlState === RendererControlState.EXPLICIT_SUSPENDED ? undefined : write(bytes));
   write(inlineOn);
   return {
-    surface(shown) {
-      const surface = inlineSurface(shown, write);
+    surface(options) {
+      const surface = inlineSurface(options, write);
       const away = () => (surface.away(), write(inlineOff));
       const back = () => (write(inlineOn), surface.back());
       return { ...surface, away, back };
     },
-    setTitle: (title) => tell(`\x1b]0;${title}\x07`),
-    notify: (text) => tell(notification(how, text, env)),
+    setTitle: (title) => writeIfOurs(`\x1b]0;${title}\x07`),
+    notify: (text) => writeIfOurs(notification(how, text, env)),
     copy(text) {
-      tell(`\x1b]52;c;${Buffer.from(text).toString("base64")}\x07`);
+      writeIfOurs(`\x1b]52;c;${Buffer.from(text).toString("base64")}\x07`);
       return true;
     },
   };
 }
 
-async function rendererOf(config: CliRendererConfig): Promise<CliRenderer> {
+async function createRenderer(config: CliRendererConfig): Promise<CliRenderer> {
   try {
     return await createCliRenderer({
       ...config,
-      // Its own console and its own way out would hide what went wrong from us.
+      // The renderer's console and exit handlers would hide errors from us.
       exitOnCtrlC: false,
       exitSignals: [],
       debounceDelay: 30,
       consoleMode: "disabled",
       openConsoleOnError: false,
-      // Only the wheel is of use, and a mouse that is merely moved should wake nobody.
+      // Only the wheel is used, so mouse moves must cause no events.
       enableMouseMovement: false,
-      // Else it would turn the sixteen colours, which are all we use, into some of its own.
+      // Otherwise it would convert the sixteen colours to other colours.
       environment: { COLORTERM: "truecolor" },
     });
   } catch (error) {
     throw new Fault("not-installed", `the screen can't be opened: ${messageOf(error)}`, {
-      hint: "`skein chat` talks without it",
+      hint: "use skein chat instead",
       cause: error,
     });
   }
