@@ -1,5 +1,4 @@
-// Roles: what someone is to be in a turn. A prompt, and ceilings on tools, policy, time and memory; never more than the
-// turn itself was allowed.
+// Roles: a prompt with upper limits on tools, policy, time and memory. A role never gives a turn more rights.
 import type { Role } from "../schema/setup.ts";
 import { toolsByLevel, policyNames, toolLevels, type Policy, type PolicyName } from "./policy.ts";
 import type { TurnOptions } from "./turn-options.ts";
@@ -7,51 +6,51 @@ import type { TurnOptions } from "./turn-options.ts";
 export type { Role };
 export type { RoleList } from "../schema/setup.ts";
 
-/** What a role decides about a turn, unless whoever starts the turn has. */
+/** Fields that a role decides, unless the caller of the turn has decided them. */
 export const roleFields = ["tools", "policy", "sandbox", "net", "time"] as const;
 export type RoleField = (typeof roleFields)[number];
 
-/** A role by its name. What it is to keep was chosen for this turn, and counts more than the role. */
+/** A role by name. Fields in `keep` were chosen for this turn and take precedence over the role. */
 export type RoleRequest = {
   name: string;
   keep?: RoleField[];
-  /** A name that nobody knows is told to the agent as it is, instead of being a fault. */
+  /** An unknown name becomes part of the prompt instead of a fault. */
   orText?: boolean;
 };
 
-/** Measured on the roles that are built in, which have 4.3 to 4.9 characters for a token. */
+/** Measured on the built-in roles, which have 4.3 to 4.9 characters per token. */
 const charactersPerToken = 4.5;
 
-/** About how many tokens it adds to every request. */
+/** Estimated tokens that the role adds to every request. */
 export function promptTokens({ prompt }: Role): number {
   return Math.ceil(prompt.length / charactersPerToken);
 }
 
-/** What its agent is told. Only in a team there are places to share. */
+/** The prompt of the role. Only in a team it names shared paths. */
 export function rolePrompt({ prompt, reads, writes }: Role, where: "alone" | "in-team"): string {
   if (where === "alone") return prompt;
-  const places = [
+  const paths = [
     ...(reads.length === 0 ? [] : [`Read first: ${reads.join(", ")}`]),
     ...(writes.length === 0 ? [] : [`Results go to: ${writes.join(", ")}`]),
   ];
-  return [prompt, ...places].filter((text) => text !== "").join("\n");
+  return [prompt, ...paths].filter((text) => text !== "").join("\n");
 }
 
 type NarrowableTurn = Pick<TurnOptions, "toolLevel" | "tools" | "policy" | "timeoutMs" | "idleMs">;
 
-/** The turn with no more than the role allows, and no more than it had. */
+/** Narrows a turn to a role. The turn never gets more than it had. */
 export function narrowTurn<Turn extends NarrowableTurn>(turn: Turn, role: Role, keep: readonly RoleField[]): Turn {
-  const policy = narrowedPolicy(turn.policy, role, keep);
+  const policy = narrowPolicyToRole(turn.policy, role, keep);
   return {
     ...turn,
     policy,
-    ...(keep.includes("tools") ? {} : narrowedTools(turn, role.tools, policy)),
+    ...(keep.includes("tools") ? {} : narrowTools(turn, role.tools, policy)),
     ...(keep.includes("time") ? {} : { timeoutMs: shorter(turn.timeoutMs, role.timeoutMs), idleMs: shorter(turn.idleMs, role.idleMs) }),
   };
 }
 
-/** What may write nothing has walls, or does not begin. */
-function narrowedPolicy(policy: Policy, role: Role, keep: readonly RoleField[]): Policy {
+/** A policy that may write nothing requires a sandbox. */
+function narrowPolicyToRole(policy: Policy, role: Role, keep: readonly RoleField[]): Policy {
   const name = keep.includes("policy") ? policy.name : narrowerPolicy(policy.name, role.policy);
   const net = role.net === "off" && name !== "full" && !keep.includes("net") ? "off" : policy.net;
   if (name === policy.name) return { ...policy, net };
@@ -59,32 +58,33 @@ function narrowedPolicy(policy: Policy, role: Role, keep: readonly RoleField[]):
   return { ...policy, name, net, sandbox, allowWrite: name === "workspace" ? policy.allowWrite : [] };
 }
 
-/** By level where one fits: then other agents, which have tools of their own, can be delegated to. */
-function narrowedTools(
+/** Prefers a tool level to a list of names: external agents have their own tools and accept only a level. */
+function narrowTools(
   { toolLevel, tools }: Pick<NarrowableTurn, "toolLevel" | "tools">,
   allowed: Role["tools"],
   policy: Policy,
 ): Pick<NarrowableTurn, "toolLevel" | "tools"> {
   if (allowed === null) return { toolLevel, tools };
-  const left = (tools ?? toolsByLevel[toolLevel]).filter((name) => allowed.includes(name) || name === "ask_user");
-  if (tools !== null) return { toolLevel, tools: left };
-  const fits = toolLevels.find(
-    (level) => toolsByLevel[level].join() === left.join() && (level !== "readonly" || policy.name === "readonly" || toolLevel === level),
+  const remaining = (tools ?? toolsByLevel[toolLevel]).filter((name) => allowed.includes(name) || name === "ask_user");
+  if (tools !== null) return { toolLevel, tools: remaining };
+  const fittingLevel = toolLevels.find(
+    (level) =>
+      toolsByLevel[level].join() === remaining.join() && (level !== "readonly" || policy.name === "readonly" || toolLevel === level),
   );
-  return fits === undefined ? { toolLevel, tools: [...left, "ask_user"] } : { toolLevel: fits, tools: null };
+  return fittingLevel === undefined ? { toolLevel, tools: [...remaining, "ask_user"] } : { toolLevel: fittingLevel, tools: null };
 }
 
-/** Null is no limit. */
+/** The shorter of two limits; null is no limit. */
 function shorter(a: number | null, b: number | null): number | null {
   return a === null || b === null ? (a ?? b) : Math.min(a, b);
 }
 
-const byReach: readonly PolicyName[] = ["readonly", "plan", "workspace", "full"];
+const narrowestFirst: readonly PolicyName[] = ["readonly", "plan", "workspace", "full"];
 
-/** The one of two policies that allows less; null allows all that the other does. */
+/** The narrower of two policies; null allows everything. */
 export function narrowerPolicy<A extends PolicyName | null>(a: A, b: PolicyName | null): A | PolicyName {
   if (b === null) return a;
-  return a === null || byReach.indexOf(b) < byReach.indexOf(a) ? b : a;
+  return a === null || narrowestFirst.indexOf(b) < narrowestFirst.indexOf(a) ? b : a;
 }
 
 export function isPolicyName(text: string): text is PolicyName {
