@@ -39,9 +39,9 @@ async function readContract(root: string): Promise<Contract> {
       ),
       "config keys": schemaKeys(JSON.parse(run(root, home, ["config", "schema"]))),
       variables: tokens(doc("CONFIG.md"), /\b([A-Z][A-Z0-9]*_[A-Z0-9_]+)\b/g),
-      "JSON fields": tokens(doc("JSON.md"), /`([a-z][a-z0-9_]*)`/g),
       "hub methods": tokens(doc("HUB.md"), /`([a-z]+\.[a-z_]+)`/g),
-      "hub fields": tokens(doc("HUB.md"), /\b([a-z]+_[a-z_]+)\b/g),
+      // docs/HUB.md links to types of docs/JSON.md, so a field may move from one to the other.
+      "JSON fields": new Set([...tokens(doc("JSON.md"), /`([a-z][a-z0-9_]*)`/g), ...tokens(doc("HUB.md"), /\b([a-z]+_[a-z_]+)\b/g)]),
       "key bindings": tokens(doc("KEYS.md"), /^\| ([^|]+) \|/gm),
       "MCP tools": await mcpTools(root, home),
     };
