@@ -1,20 +1,19 @@
-// A temporary home whose PATH begins with fake CLIs (test/fixtures/bin), under the names of those that are asked for,
-// and what those fakes wrote down.
+// A temporary home whose PATH begins with fake CLIs (test/fixtures/bin), and the log that the fakes write.
 import { existsSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { temporaryHome, type TemporaryHome, vendorEnv } from "./temporary-home.ts";
 
 const fake = join(import.meta.dir, "..", "fixtures", "bin", "fake");
 
-/** `told` is all that it was told, by arguments and stdin. */
+/** `told` is the text of all arguments and of stdin. */
 export type FakeStart = { name: string; how: "new" | "resume" | "fork"; from: string; id: string; word: string; told: string };
 
 export type FakeCliHome = TemporaryHome & {
-  /** How the fakes were started, in order. */
+  /** The starts of the fakes, in order. */
   started: () => FakeStart[];
 };
 
-/** Nothing listens at the vendors' addresses unless `env` says where. */
+/** By default nothing listens at the vendors' addresses; `env` may set others. */
 export function homeWithFakeClis(names: readonly string[], env: Record<string, string> = {}): FakeCliHome {
   const skein = temporaryHome();
   const bin = join(skein.root, "bin");

@@ -1,5 +1,5 @@
-// Runs a real agent CLI exactly as its adapter says, in a temporary home and project on the scripted model server, and
-// keeps what it printed. As a program: `bun test/support/record-cli.ts <adapter> [scenario ...]` writes the fixtures.
+// Runs a real CLI with its adapter, in a temporary home and project, against the scripted model server.
+// As a program, `bun test/support/record-cli.ts <adapter> [scenario ...]` writes the recordings for the tests.
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -12,12 +12,12 @@ import { type ServerFault, type Script, shellScript } from "../../src/scripted-m
 
 export type CliRun = { stdout: string; stderr: string; exitCode: number | null; signal: string | null; args: string[] };
 
-/** A place of one tree: its own configuration directory and project, the same for every run in it. */
+/** The configuration directory and project of one tree, the same for every run in it. */
 export type CliSite = {
   root: string;
   server: ModelServer;
   launch: (changes: Partial<CliLaunch>) => CliLaunch;
-  /** Runs it to its end; with `killAt` it gets a SIGTERM as soon as stdout holds that, and its family is ended. */
+  /** Runs the CLI until it exits. If stdout matches `killAt`, the CLI and its processes are ended. */
   run: (launch: CliLaunch, killAt?: RegExp) => Promise<CliRun>;
   [Symbol.asyncDispose]: () => Promise<void>;
 };
@@ -25,7 +25,7 @@ export type CliSite = {
 export function openCliSite(adapter: Adapter, model: string, script: ScriptSource): CliSite {
   const root = mkdtempSync(join(tmpdir(), "skein-cli-"));
   const [configDir, directory, home] = ["config", "project", "home"].map((name) => join(root, name)) as [string, string, string];
-  for (const each of [configDir, join(directory, ".git"), home]) mkdirSync(each, { recursive: true, mode: 0o700 });
+  for (const path of [configDir, join(directory, ".git"), home]) mkdirSync(path, { recursive: true, mode: 0o700 });
   const server = startModelServer(script);
   return {
     root,
@@ -53,9 +53,9 @@ export function openCliSite(adapter: Adapter, model: string, script: ScriptSourc
   };
 }
 
-const longestMs = 180_000;
+const maxRunMs = 180_000;
 
-async function runCli(adapter: Adapter, launch: CliLaunch, seat: { root: string; home: string; killAt: RegExp | null }): Promise<CliRun> {
+async function runCli(adapter: Adapter, launch: CliLaunch, site: { root: string; home: string; killAt: RegExp | null }): Promise<CliRun> {
   for (const [name, text] of Object.entries(adapter.files(launch))) {
     mkdirSync(dirname(join(launch.configDir, name)), { recursive: true });
     await Bun.write(join(launch.configDir, name), text);
@@ -64,21 +64,21 @@ async function runCli(adapter: Adapter, launch: CliLaunch, seat: { root: string;
   const input = adapter.stdin?.(launch) ?? null;
   const child = Bun.spawn([join(peersBin, adapter.program), ...args], {
     cwd: launch.directory,
-    env: { ...plainEnv(seat), SKEIN_RECORDED: seat.root, ...adapter.env(launch) },
+    env: { ...plainEnv(site), SKEIN_RECORDED: site.root, ...adapter.env(launch) },
     stdin: input === null ? "ignore" : new Blob([input]),
     stdout: "pipe",
     stderr: "pipe",
     detached: true,
   });
-  const family = { root: child.pid, envTag: `SKEIN_RECORDED=${seat.root}` };
-  const limit = setTimeout(() => void endFamily(family, 100), longestMs);
+  const family = { root: child.pid, envTag: `SKEIN_RECORDED=${site.root}` };
+  const limit = setTimeout(() => void endFamily(family, 100), maxRunMs);
   const stderr = new Response(child.stderr).text();
   let stdout = "";
   const decoder = new TextDecoder();
   for await (const chunk of child.stdout) {
     stdout += decoder.decode(chunk, { stream: true });
-    if (!seat.killAt?.test(stdout)) continue;
-    seat.killAt = null;
+    if (!site.killAt?.test(stdout)) continue;
+    site.killAt = null;
     setTimeout(() => void endFamily(family, 3000), 1000);
   }
   await child.exited;
@@ -88,23 +88,24 @@ async function runCli(adapter: Adapter, launch: CliLaunch, seat: { root: string;
   return { stdout, stderr: await stderr, exitCode: signal === null ? child.exitCode : null, signal, args };
 }
 
-function plainEnv(seat: { root: string; home: string }): Record<string, string> {
+function plainEnv(site: { root: string; home: string }): Record<string, string> {
   const path = `${peersBin}:${process.env["PATH"] ?? "/usr/bin:/bin"}`;
-  return { PATH: path, HOME: seat.home, TMPDIR: seat.root, LANG: "C.UTF-8", TERM: "dumb", USER: "user", SHELL: "/bin/sh" };
+  return { PATH: path, HOME: site.home, TMPDIR: site.root, LANG: "C.UTF-8", TERM: "dumb", USER: "user", SHELL: "/bin/sh" };
 }
 
 export type Scenario = {
   script: ScriptSource;
-  /** What is run; only the last is kept. A resume or fork takes the session of the first. */
+  /** The runs, of which only the last is recorded. A resume or fork uses the session of the first. */
   starts: ("new" | "resume" | "fork" | "unknown")[];
   fault?: ServerFault;
-  /** No server is there. */
+  /** Stops the server before the runs. */
   isDown?: boolean;
   killAt?: RegExp;
   effort?: string;
   model?: string;
-  /** The adapter that alone is recorded so, and what is made of its arguments. */
+  /** The only adapter with this scenario. */
   only?: string;
+  /** Changes the adapter's arguments. */
   edit?: (args: string[]) => string[];
 };
 
@@ -156,8 +157,8 @@ export const scenarios: Record<string, Scenario> = {
 };
 
 function asJson(args: string[]): string[] {
-  const left = args.filter((arg) => arg !== "--include-partial-messages" && arg !== "--forward-subagent-text");
-  return left.map((arg) => (arg === "--output-format=stream-json" ? "--output-format=json" : arg));
+  const remaining = args.filter((arg) => arg !== "--include-partial-messages" && arg !== "--forward-subagent-text");
+  return remaining.map((arg) => (arg === "--output-format=stream-json" ? "--output-format=json" : arg));
 }
 
 export async function recordScenario(adapter: Adapter, model: string, name: string, unknownId: string): Promise<void> {
@@ -165,28 +166,30 @@ export async function recordScenario(adapter: Adapter, model: string, name: stri
   if (scenario === undefined) throw new Error(`no scenario ${name}; there are ${Object.keys(scenarios).join(", ")}`);
   const { edit = (args) => args } = scenario;
   const edited: Adapter = { ...adapter, args: (launch) => edit(adapter.args(launch)) };
-  await using seat = openCliSite(edited, scenario.model ?? model, scenario.script);
-  if (scenario.fault !== undefined) seat.server.setFault(scenario.fault);
+  await using site = openCliSite(edited, scenario.model ?? model, scenario.script);
+  if (scenario.fault !== undefined) site.server.setFault(scenario.fault);
   let id = crypto.randomUUID() as string;
-  let ran: CliRun | null = null;
-  if (scenario.isDown) await seat.server.stop();
+  let run: CliRun | null = null;
+  if (scenario.isDown) await site.server.stop();
   for (const how of scenario.starts) {
     const start: CliLaunch["start"] =
       how === "fork" ? { how, id, forkId: crypto.randomUUID() } : how === "unknown" ? { how: "resume", id: unknownId } : { how, id };
     const prompt = how === "new" ? "Say one, two, three." : "And once more.";
     const effort = scenario.effort !== undefined && adapter.efforts.includes(scenario.effort) ? scenario.effort : null;
-    ran = await seat.run(seat.launch({ start, prompt, effort }), scenario.killAt);
-    id = nativeIdOf(adapter, ran.stdout) ?? id;
+    run = await site.run(site.launch({ start, prompt, effort }), scenario.killAt);
+    id = nativeIdOf(adapter, run.stdout) ?? id;
   }
-  if (ran === null) return;
-  const asked = seat.server.main().length;
-  const text = normaliser(seat);
+  if (run === null) return;
+  const requests = site.server.main().length;
+  const text = createNormalizer(site);
   const dir = join(import.meta.dir, "..", "fixtures", "clis", adapter.name);
-  await Bun.write(join(dir, `${name}.jsonl`), text(ran.stdout));
-  await Bun.write(join(dir, `${name}.stderr`), text(ran.stderr));
-  const { exitCode, signal, args } = ran;
-  await Bun.write(join(dir, `${name}.json`), `${text(JSON.stringify({ exitCode, signal, requests: asked, args }, null, 2))}\n`);
-  console.log(`${adapter.name} ${name}: exit ${exitCode ?? signal}, ${asked} requests, ${ran.stdout.length} + ${ran.stderr.length} bytes`);
+  await Bun.write(join(dir, `${name}.jsonl`), text(run.stdout));
+  await Bun.write(join(dir, `${name}.stderr`), text(run.stderr));
+  const { exitCode, signal, args } = run;
+  await Bun.write(join(dir, `${name}.json`), `${text(JSON.stringify({ exitCode, signal, requests, args }, null, 2))}\n`);
+  console.log(
+    `${adapter.name} ${name}: exit ${exitCode ?? signal}, ${requests} requests, ${run.stdout.length} + ${run.stderr.length} bytes`,
+  );
 }
 
 export function nativeIdOf(adapter: Adapter, stdout: string): string | null {
@@ -195,19 +198,19 @@ export function nativeIdOf(adapter: Adapter, stdout: string): string | null {
   return events.findLast((event) => event.type === "session")?.id ?? null;
 }
 
-/** The same text on every machine and in every run: paths, ports, times and ids become placeholders, ids distinct ones. */
-function normaliser(seat: CliSite): (text: string) => string {
+/** Replaces paths, ports, times and ids by placeholders, so that recordings are the same on every machine. */
+function createNormalizer(site: CliSite): (text: string) => string {
   const ids = new Map<string, string>();
   const placeholder = (id: string, make: (number: number) => string): string => {
-    const known = ids.get(id) ?? make(ids.size + 1);
-    ids.set(id, known);
-    return known;
+    const replacement = ids.get(id) ?? make(ids.size + 1);
+    ids.set(id, replacement);
+    return replacement;
   };
   return (text) =>
     text
       .replaceAll(/^\{.*"toolsAdded":.*$/gm, withoutPrompt)
-      .replaceAll(seat.root, "/seat")
-      .replaceAll(seat.root.replaceAll(/[^A-Za-z0-9]/g, "-"), "-seat")
+      .replaceAll(site.root, "/seat")
+      .replaceAll(site.root.replaceAll(/[^A-Za-z0-9]/g, "-"), "-seat")
       .replaceAll(peersDir, "/peers")
       .replaceAll(`${homedir()}/`, "/home/user/")
       .replaceAll(/(127\.0\.0\.1|localhost):\d+/g, "$1:1")
@@ -219,7 +222,7 @@ function normaliser(seat: CliSite): (text: string) => string {
       .replaceAll(/\b(ses|msg|prt)_[0-9A-Za-z]{20,}\b/g, (id) => placeholder(id, (number) => `${id.slice(0, 4)}${number}`));
 }
 
-/** pi prints its whole system prompt three times. */
+/** Removes pi's system prompt, which it prints three times. */
 function withoutPrompt(line: string): string {
   const cut: Record<string, unknown> = { toolsAdded: [], sections: {} };
   return JSON.stringify(JSON.parse(line), (key, value: unknown) => cut[key] ?? value);

@@ -44,7 +44,7 @@ export type ExecutorProvider = {
   /** The command that starts another program in the turn's sandbox, and variables to add to its environment. */
   sandboxCommand: (turn: SandboxedTurn, request: SandboxRequest) => { command: string[]; env: Record<string, string> };
   /** Whether the turn is sandboxed, and whether it has its own network namespace. */
-  sandboxStatus: (turn: SandboxedTurn) => { isWalled: boolean; hasOwnNetwork: boolean };
+  sandboxStatus: (turn: SandboxedTurn) => { isSandboxed: boolean; hasOwnNetwork: boolean };
   /** A new directory that is removed when the app closes. */
   createScratchDirectory: () => string;
   close: () => Promise<void>;
@@ -98,8 +98,8 @@ export function createExecutors(ctx: AppContext): ExecutorProvider {
     sandboxCommand: (turn, request) => sandboxCommandFor(ctx, turn, request, sandboxFor(ctx, turn, requireSupport(), cleanups)),
     sandboxStatus: ({ policy }) => {
       const { tier } = requireSupport();
-      const isWalled = policy.name !== "full" && tier !== "none";
-      return { isWalled, hasOwnNetwork: isWalled && tier === "namespaces" && policy.net === "off" };
+      const isSandboxed = policy.name !== "full" && tier !== "none";
+      return { isSandboxed, hasOwnNetwork: isSandboxed && tier === "namespaces" && policy.net === "off" };
     },
     createScratchDirectory: () => {
       const directory = mkdtempSync(join(tmpdir(), "skein-"));
@@ -183,8 +183,8 @@ function sandboxFor(ctx: AppContext, turn: SandboxedTurn, machineSupport: Sandbo
     unixSockets: ctx.config.values.unixSockets,
   });
   const rules: SandboxRules = { ...untagged, sessionTag: sessionTagOf(turn) };
-  const isWalled = policy.name !== "full" && support.tier !== "none";
-  return { support, rules: isWalled ? rules : null, info: describeSandbox(rules, policy, isWalled) };
+  const isSandboxed = policy.name !== "full" && support.tier !== "none";
+  return { support, rules: isSandboxed ? rules : null, info: describeSandbox(rules, policy, isSandboxed) };
 }
 
 function sessionTagOf({ root, nesting }: SandboxedTurn): SessionTag {

@@ -260,8 +260,8 @@ describe("permissions", () => {
     [false, "read", "once", "allowed"],
   ])(
     "with walls %j and the kind %s are answered with %s, and that is recorded beside the call",
-    async (isWalled, kind, optionId, words) => {
-      const played = await play({ "session/prompt": asking(kind) }, { isSandboxed: isWalled });
+    async (isSandboxed, kind, optionId, words) => {
+      const played = await play({ "session/prompt": asking(kind) }, { isSandboxed });
       expect(played.replies).toEqual([{ jsonrpc: "2.0", id: 77, result: { outcome: { outcome: "selected", optionId } } }]);
       expect(said(played).slice(1, 3)).toMatchObject([
         { type: "answer", parts: [{ kind: "call", id: "c1", name: kind, input: { title: "rm -rf build" } }] },

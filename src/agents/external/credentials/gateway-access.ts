@@ -14,7 +14,7 @@ const lastOutputMs = 250;
 
 export function openGatewayAccess(access: AccessRequest, endpoints: Endpoint[]): VendorAccess {
   const { deps, input, hooks, usage, innerPort } = access;
-  const { isWalled, hasOwnNetwork } = deps.sandboxStatus(input);
+  const { isSandboxed, hasOwnNetwork } = deps.sandboxStatus(input);
   let requestCount = 0;
   const gateway = startGateway({
     vendors: (wire: WireName) => endpoints.find((endpoint) => endpoint.wire === wire) ?? null,
@@ -37,10 +37,10 @@ export function openGatewayAccess(access: AccessRequest, endpoints: Endpoint[]):
   const port = offer === null ? Number(new URL(gateway.url).port) : innerPort;
   return {
     endpoint: { url: `http://127.0.0.1:${port}`, token: gateway.token, wires: [...new Set(endpoints.map(({ wire }) => wire))] },
-    port: isWalled && input.policy.net === "off" ? port : null,
+    port: isSandboxed && input.policy.net === "off" ? port : null,
     offer,
     // Policy full has no sandbox on purpose: the CLI must not ask for permissions either.
-    isSandboxed: isWalled || input.policy.name === "full",
+    isSandboxed: isSandboxed || input.policy.name === "full",
     warmUp: () => {
       gateway.warmUp();
       if (offer !== null) void offer.take(stop.signal).then((file) => (file === null ? undefined : gateway.serve(file)));

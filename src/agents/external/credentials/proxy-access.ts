@@ -18,9 +18,9 @@ const waitNoticeMs = 60_000;
 
 export async function openProxyAccess(request: AccessRequest, use: SignInUse): Promise<VendorAccess> {
   const { deps, adapter, input, hooks, usage } = request;
-  const { isWalled, hasOwnNetwork } = deps.sandboxStatus(input);
+  const { isSandboxed, hasOwnNetwork } = deps.sandboxStatus(input);
   const isRestricted = input.policy.net === "off" && input.policy.name !== "full";
-  if (isRestricted && !isWalled) throw unsandboxedSignIn(adapter);
+  if (isRestricted && !isSandboxed) throw unsandboxedSignIn(adapter);
   const unlock = use.file?.isExclusive ? await lockSignInFile(use.file.path, adapter, hooks) : () => {};
   try {
     const route = isRestricted ? await openProxyRoute(request, hasOwnNetwork) : null;
@@ -29,7 +29,7 @@ export async function openProxyAccess(request: AccessRequest, use: SignInUse): P
       endpoint: null,
       port: route?.port ?? null,
       offer: route?.offer ?? null,
-      isSandboxed: isWalled || input.policy.name === "full",
+      isSandboxed: isSandboxed || input.policy.name === "full",
       warmUp: () => {},
       env: { ...proxy, ...use.env },
       signInFile: use.file?.path ?? null,

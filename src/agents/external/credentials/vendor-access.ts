@@ -44,7 +44,7 @@ export type VendorAccessDeps = CredentialSources & {
   endpoint: (vendor: string, apiKey: string | null) => Endpoint;
   /** Resolves to null when the price is unknown. */
   price: (vendor: string, model: string, usage: Usage) => Promise<number | null>;
-  sandboxStatus: (input: TurnInput) => { isWalled: boolean; hasOwnNetwork: boolean };
+  sandboxStatus: (input: TurnInput) => { isSandboxed: boolean; hasOwnNetwork: boolean };
 };
 
 export type VendorAccessHooks = {
