@@ -38,7 +38,7 @@ export type ModelEvent =
   /** `parts` and `usage` are those that had arrived before the failure. */
   | { type: "failed"; error: TurnError; parts: Part[]; usage: Usage };
 
-/** Where requests are sent, and with which key. `endpointFor` makes it of the vendor table, environment and configuration. */
+/** The address and key for requests. `endpointFor` makes it of the vendor table, environment and configuration. */
 export type Endpoint = {
   vendor: string;
   wire: WireName;

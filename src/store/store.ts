@@ -17,7 +17,7 @@ export type Store = {
   // --- sessions ---------------------------------------------------------------------------------------------
   createSession: (session: NewSession) => Promise<Session>;
   session: (id: string) => Promise<Session | null>;
-  /** By full id, unambiguous tail (4 or more hex digits) or name. Names of the project come first. */
+  /** Searches by full id, unambiguous tail (4 or more hex digits) or name. Names of the project come first. */
   findSession: (idOrName: string, project: string | null) => Promise<Session>;
   listSessions: (filter: SessionFilter) => Promise<Session[]>;
   updateSession: (id: string, change: SessionChange) => Promise<Session>;
@@ -72,7 +72,7 @@ export type Store = {
 
   // --- reading ------------------------------------------------------------------------------------------------
   node: (id: string) => Promise<Node | null>;
-  /** By full id or unambiguous tail. */
+  /** Searches by full id or unambiguous tail. */
   findNode: (idOrTail: string) => Promise<Node>;
   /** From the root to the node. */
   path: (node: string) => Promise<Node[]>;
@@ -94,11 +94,11 @@ export type Store = {
   subSessions: (session: string) => Promise<SubSession[]>;
   /** Every question of one session, or the open questions of all sessions; oldest first. */
   asks: (session: string | null) => Promise<Ask[]>;
-  /** By full id or unambiguous tail. */
+  /** Searches by full id or unambiguous tail. */
   findAsk: (idOrTail: string) => Promise<Ask>;
   /** Messages that no turn has taken yet. */
   queue: (session: string) => Promise<QueuedInput[]>;
-  /** By turn. A turn without snapshots is missing. */
+  /** The map has no entry for a turn without snapshots. */
   turnFiles: (turns: string[]) => Promise<Map<string, TurnFiles>>;
   events: (session: string, afterSeq: number) => Promise<DurableEvent[]>;
   readOutput: (identifier: string) => Promise<ReadableStream<Uint8Array>>;

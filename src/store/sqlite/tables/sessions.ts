@@ -45,7 +45,7 @@ export function session(db: Db, id: string): Session | null {
   return row && toSession(row);
 }
 
-/** By id, then by name, then by the tail of an id. Prefers a name of the project, and one that is not archived. */
+/** Searches by id, then by name, then by tail. Prefers a name of the project, and a session that is not archived. */
 export function findSession(db: Db, idOrName: string, project: string | null): Session {
   const exact = session(db, idOrName.toLowerCase()) ?? session(db, idOrName);
   if (exact) return exact;

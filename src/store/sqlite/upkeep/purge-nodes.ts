@@ -10,7 +10,7 @@ export type TreePurgePlan = {
   bytes: number;
   /** Number of nodes that those sessions have in this tree. */
   written: number;
-  /** By session: the number of its turns that have a node that stays. */
+  /** For each session: the number of its turns that have a node that stays. */
   keptTurns: Map<number, number>;
 };
 
