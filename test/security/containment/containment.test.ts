@@ -1,5 +1,5 @@
-// However a command tries to stay: after Ctrl-C, a tool's time limit, the run's, `skein kill` and kill -9 of skein
-// nothing of it is alive, and nothing writes any more. What can't be held is in a table, never passed over.
+// No process of a command survives Ctrl-C, the tool's time limit, the run's time limit, `skein kill` or kill -9 of skein,
+// whatever the command tries, and none writes any more. Gaps are listed in a table.
 import { afterEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ type Stop = {
   /** Given to each call. */
   toolSeconds?: (seconds: number) => number;
   act: (house: TemporaryHome, batch: Batch) => Promise<void>;
-  /** How the run ends, or null when it goes on. */
+  /** The exit code of the run; null if it continues. */
   code: number | null;
 };
 
@@ -37,8 +37,8 @@ const stops: readonly Stop[] = [
 ];
 
 /**
- * Against the process that should end it all. In a pid namespace nothing in it can signal that process; without one, what
- * is not covered is listed here and in docs/SANDBOX.md.
+ * Attacks on the executor itself. In a pid namespace no process can signal it. Without one the gaps are listed here and in
+ * docs/SANDBOX.md.
  */
 const turningOn: readonly { way: EscapeWay; stop: Stop; notCovered: Record<string, string> }[] = [
   {
@@ -73,31 +73,31 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-test("what is not covered stands in docs/SANDBOX.md", async () => {
+test("every gap of the containment is in docs/SANDBOX.md", async () => {
   const text = await Bun.file(join(import.meta.dir, "..", "..", "..", "docs", "SANDBOX.md")).text();
   for (const reason of turningOn.flatMap((row) => Object.values(row.notCovered))) expect(text).toContain(reason);
 });
 
-describe.each(Object.keys(policies))("under the policy %s", (policy) => {
+describe.each(Object.keys(policies))("under policy %s", (policy) => {
   const flags = policies[policy] as string[];
 
-  // `full` is contained as `workspace` is: the two ends that differ most will do.
+  // `full` contains processes like `workspace`, so two ways of stopping are enough.
   const some = policy === "full" ? stops.filter(({ code }) => code === 130 || code === 137) : stops;
   test.each(some.map((stop) => [stop.name, stop] as const))("nothing outlives %s", async (_name, stop) => {
-    // A time limit that comes before everything has begun shows nothing.
+    // A time limit that passes before all commands have started proves nothing.
     for (const seconds of [6, 30, 90]) {
       const left = await leftAfter({ ways, stop, flags, seconds });
       if (left === "not begun") continue;
       expect(left).toEqual([]);
       return;
     }
-    throw new Error("the machine is too slow to begin");
+    throw new Error("the machine is too slow to start all commands");
   });
 
   test.each(turningOn.map((row) => [row.way.name, row] as const))("%s", async (_name, { way, stop, notCovered }) => {
     const limitMs = notCovered[policy] === undefined ? 20_000 : 5_000;
     const left = await leftAfter({ ways: [way], stop, flags, seconds: 60, limitMs });
-    // What is listed must be true too: when it is held one day, its row goes.
+    // A listed gap must be real. When it is closed, its row must be removed.
     if (notCovered[policy] === undefined) expect(left).toEqual([]);
     else expect(left).not.toEqual([]);
   });

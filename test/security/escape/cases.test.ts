@@ -1,5 +1,5 @@
-// Cases that need a world of another shape: worktrees, a repository that points at a stranger's, a project that skein
-// has not seen yet, a storm of processes, and a signal to everything.
+// Cases that need other files outside of the sandbox: worktrees, a repository that points at a foreign one, a project
+// that skein has not seen yet, a fork bomb, and a signal to every process.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ const people = persons().filter((person) => person.uid === person.projectOwner);
 const namespaces = { tier: "namespaces", policy: "workspace", net: "off" } as const;
 
 describe.each(people)("as $name", (person) => {
-  test("a signal to everything ends only what is inside", async () => {
+  test("a signal to all processes ends only those in the sandbox", async () => {
     await within(person, async (outside) => {
       const words = foreignWords(outside, namespaces, {
         command: ["/bin/bash", "-c", "sleep 60 & sleep 60 & kill -9 -1; wait; echo over"],
@@ -34,7 +34,7 @@ describe.each(people)("as $name", (person) => {
     });
   });
 
-  test("a storm of processes ends at a limit", async () => {
+  test("a fork bomb ends at a limit", async () => {
     await within(person, async (outside) => {
       const [bun, main] = outside.inside as [string, string];
       const storm = ["/bin/bash", "-c", '"$@"; exit $?', "bash", bun, join(main, "../fork-bomb.ts"), "500"];
@@ -44,7 +44,7 @@ describe.each(people)("as $name", (person) => {
     });
   });
 
-  test("where unix sockets are allowed, those in hidden places and those without a place stay out of reach", async () => {
+  test("with unix sockets allowed, sockets at hidden paths and abstract sockets stay unreachable", async () => {
     await within(person, async (outside) => {
       const words = foreignWords(outside, { ...namespaces, net: "on" }, { unixSockets: true });
       const output = await outputOf(outside, words, "namespaces");
@@ -54,7 +54,7 @@ describe.each(people)("as $name", (person) => {
     });
   });
 
-  test("in a linked worktree commits work, and what the repository runs can't be changed", async () => {
+  test("in a linked worktree commits work, and hooks and config of the repository can't be changed", async () => {
     await within(person, async (outside) => {
       const { project } = outside.world;
       const side = join(outside.world.outside, "side");
@@ -73,7 +73,7 @@ describe.each(people)("as $name", (person) => {
     });
   });
 
-  test("a .git file that points at a stranger's repository widens nothing", async () => {
+  test("a .git file that points at a foreign repository gives no access", async () => {
     await within(person, async (outside) => {
       const { project, outside: around } = outside.world;
       const mine = join(around, "mine");
@@ -88,7 +88,7 @@ describe.each(people)("as $name", (person) => {
     });
   });
 
-  test("a project that skein has not seen yet gets no config from a tool", async () => {
+  test("a tool can't create a config in a project that skein has not seen yet", async () => {
     await within(person, async (outside) => {
       const { project } = outside.world;
       for (const flags of [[], ["--ephemeral"], ["--transcript-dir", outside.world.home]]) {

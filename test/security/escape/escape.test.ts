@@ -1,6 +1,5 @@
-// Attempts to get past the walls, made by real processes behind real walls: as root and as an ordinary user, through
-// our executor and as a foreign program, under every policy, in every tier. And the same without walls, to show that
-// the attempts are good ones.
+// Attempts to break out, made by real processes in real sandboxes: as root and as an ordinary user, through the executor
+// and as a foreign program, under every policy and tier. The same attempts run without a sandbox, to show that they work.
 import { afterAll, describe, expect, test } from "bun:test";
 import { excuseWithoutSandbox, expectationOf, namesOf, notCovered, notWorking } from "./expected.ts";
 import { attempts } from "./inside/attempts.ts";
@@ -27,16 +26,16 @@ const behinds = persons().flatMap((person) =>
   ),
 );
 
-describe.each(persons())("without walls, as $name,", (person) => {
-  test.each([...ways])("every attempt of the %s succeeds, so that none is stopped by its own mistake", async (way) => {
+describe.each(persons())("without a sandbox, as $name,", (person) => {
+  test.each([...ways])("every attempt of the %s succeeds, which shows that the attempts work", async (way) => {
     const ended = await runAttempts({ person, way, tier: "none", policy: "full", net: "on" });
     expect(listed(ended.filter((one) => !one.isThrough && excuseWithoutSandbox(one.name, { person, way }) === null))).toEqual([]);
   });
 });
 
 describe.each(behinds)("as $who, $tier, $policy, network $net:", ({ who: _, ...behind }) => {
-  test("what is not allowed is stopped, what is honest works, and the rest is listed", async () => {
-    // Both end before one of them may fail the test: each has a world to take down.
+  test("forbidden attempts are stopped, ordinary work succeeds, and every exception is listed", async () => {
+    // Both must end before one may fail the test, because each has files to clean up.
     const wrong = await Promise.allSettled(ways.map((way) => surprises({ ...behind, way })));
     expect(wrong).toEqual(ways.map(() => ({ status: "fulfilled", value: [] })));
   });
@@ -52,13 +51,13 @@ async function surprises(behind: SandboxCase): Promise<string[]> {
   return listed(wrong).map((line) => `${behind.way}: ${line}`);
 }
 
-test("the tables name attempts that exist", () => {
+test("the tables of expectations name only existing attempts", () => {
   const known = new Set(attempts.map((attempt) => attempt.name));
   expect(known.size).toBe(attempts.length);
   expect([...notCovered, ...notWorking].flatMap((row) => namesOf(row.names)).filter((name) => !known.has(name))).toEqual([]);
 });
 
-test("what can't be covered is in docs/SANDBOX.md", async () => {
+test("every attempt that is not covered is in docs/SANDBOX.md", async () => {
   const text = await Bun.file(`${import.meta.dir}/../../../docs/SANDBOX.md`).text();
   expect(notCovered.flatMap((row) => namesOf(row.names)).filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
 });

@@ -1,5 +1,5 @@
-// What is expected of each attempt, as tables: everything is stopped, and all honest work goes on, but for these rows.
-// The rows of `notCovered` stand in docs/SANDBOX.md too; what is in neither place is a bug.
+// The expected result of each attempt: every attempt is stopped and all ordinary work continues, except for these rows.
+// The rows of `notCovered` are in docs/SANDBOX.md too. A result that is in neither place is a bug.
 import type { Attempt } from "./inside/world.ts";
 import type { SandboxCase } from "./runs.ts";
 
@@ -9,7 +9,7 @@ type Row = { names: string; tiers: Tiers; why: string };
 const both: Tiers = ["namespaces", "landlock"];
 const landlock: Tiers = ["landlock"];
 
-/** Gets through where nothing of ours can stop it. `who` where it holds for one of them alone. */
+/** Attempts that succeed because no mechanism can stop them. `who` limits a row to one user. */
 export const notCovered: readonly (Row & { who?: SandboxCase["person"]["name"] })[] = [
   {
     names: "write-hard-link-before read-key-hard-link-before",
@@ -50,7 +50,7 @@ export const notCovered: readonly (Row & { who?: SandboxCase["person"]["name"] }
   { names: "limits priority", tiers: landlock, why: "Landlock does not look at limits and priorities of the user's own processes" },
 ];
 
-/** Does not work where we would want it to. */
+/** Ordinary work that fails in the sandbox. */
 export const notWorking: readonly Row[] = [
   {
     names: "work-write-tmp work-cache",
@@ -64,11 +64,11 @@ export const notWorking: readonly Row[] = [
   },
 ];
 
-/** Needs the machine's network where there is none of its own. */
+/** Work that needs the network of the machine if there is no network namespace. */
 const needsNet = new Set(["work-local-server"]);
 const onlyNetStops = new Set(["tcp-loopback", "udp-loopback", "dns"]);
 const writesProject = new Set(["work-write-project", "work-git-commit", "work-git-branch"]);
-/** Of a project that can't be written nothing can be replaced either. */
+/** In a read-only project nothing can be replaced. */
 const needsProject = new Set(namesOf("git-nested-repository setuid-in-project write-hard-link-before"));
 const inProject = /^(git|skein)-/;
 
@@ -92,8 +92,8 @@ export function expectationOf({ name, kind }: Pick<Attempt, "name" | "kind">, be
 }
 
 /**
- * Without walls every attempt must succeed, or it would prove nothing, but for these. `root`: takes rights that only
- * root has. `kernel`: depends on how the kernel was built and set up. The rest says why.
+ * Without a sandbox every attempt must succeed, or it would prove nothing. These are the exceptions. `root`: needs rights
+ * of root. `kernel`: depends on the build and the settings of the kernel. Others name their reason.
  */
 const withoutWalls: Record<string, string> = {
   root: "chown read-key-umount-cover read-shadow open-by-handle raw-socket packet-socket mount-tmpfs mount-bind mount-fsopen mount-open-tree mount-setattr pivot-root chroot unshare-mount unshare-net nsenter-mount machine-files sys-files cgroup-files cgroup-mkdir devices null-by-number fanotify perf-event bpf swapon reboot git-rename-project",
@@ -108,7 +108,7 @@ const withoutWalls: Record<string, string> = {
   "the runtime closes it first": "write-inherited-fd controlling-terminal",
 };
 
-/** Null where it must succeed. */
+/** Null if it must succeed. */
 export function excuseWithoutSandbox(name: string, { person, way }: Pick<SandboxCase, "person" | "way">): string | null {
   const found = Object.entries(withoutWalls).filter(([why, names]) => namesOf(names).includes(name) && holds(why, person.isRoot, way));
   return found[0]?.[0] ?? null;

@@ -1,5 +1,5 @@
-// Attempts by way of the tools that read and write files, and of the answers that sub-sessions leave in files: what a
-// scripted model calls, in two steps, because some links are made on the way.
+// Attempts through the file tools and through the answer files of sub-sessions. A scripted model makes the calls in two
+// steps, because some links are created in between.
 import { readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import type { JsonObject } from "../../../src/scripted-model/json.ts";

@@ -1,5 +1,5 @@
-// The same walls around the tools that read and write files, around `output_file` and around handles of every source:
-// a scripted model calls them, and what came of it is looked at from outside.
+// Tests that the sandbox also limits the file tools, `output_file` and handles of every source. A scripted model calls
+// them, and the effect is checked from outside.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -29,7 +29,7 @@ const behinds = people.flatMap((person) =>
   ),
 );
 
-describe.each(people)("without walls, as $name,", (person) => {
+describe.each(people)("without a sandbox, as $name,", (person) => {
   test.each(Object.values(fileCalls).map((calls) => ({ tool: calls[0]!.tool, calls })))(
     "every call of $tool and its like succeeds",
     async ({ calls }) => {
@@ -39,7 +39,7 @@ describe.each(people)("without walls, as $name,", (person) => {
 });
 
 describe.each(behinds)("as $who, $tier, $policy:", ({ person, ...bounds }) => {
-  test("no file tool, answer file or sub-session gets past the walls", async () => {
+  test("no file tool, answer file or sub-session breaks out of the sandbox", async () => {
     const calls = Object.values(fileCalls).flat();
     const through = await callAll(person, bounds, calls);
     const isListed = (call: FileCall) => call.isInProject === true && bounds.tier === "landlock" && bounds.policy === "workspace";
@@ -50,7 +50,7 @@ describe.each(behinds)("as $who, $tier, $policy:", ({ person, ...bounds }) => {
 describe.each(people.flatMap((person) => (["none", ...tiers] as const).map((tier) => ({ person, who: person.name, tier }))))(
   "handles, as $who, $tier:",
   ({ person, tier }) => {
-    test("what a source would read for a session is read behind its walls", async () => {
+    test("a source reads files for a session inside the session's sandbox", async () => {
       const outside = await buildOutside(person, tier !== "none");
       try {
         expect(await addAll(outside, tier)).toEqual(tier === "none" ? Object.keys(handles(outside.world)) : []);
@@ -61,7 +61,7 @@ describe.each(people.flatMap((person) => (["none", ...tiers] as const).map((tier
   },
 );
 
-test("the whole output of another session can't be read by its name, and that of the own session can", async () => {
+test("the stored output of another session can't be read by its name, and that of the own session can", async () => {
   const outside = await buildOutside(people[0]!, true);
   const skein = (...args: string[]) => outputOf(outside, [...outside.skein, ...args], "namespaces", vendorEnv(server.url));
   try {
@@ -83,7 +83,7 @@ test("the whole output of another session can't be read by its name, and that of
   }
 });
 
-/** Names of the calls that got through. */
+/** Names of the calls that succeeded. */
 async function callAll(person: Person, bounds: Bounds, calls: FileCall[]): Promise<string[]> {
   const outside = await buildOutside(person, bounds.tier !== "none");
   const { world } = outside;
@@ -115,7 +115,7 @@ function scriptFor(body: JsonValue, world: World, played: ScriptCall[]): Script 
   return { steps: first.includes(widerTask) ? [{ calls: [wider] }] : [], final: "the answer" };
 }
 
-/** What the tools said, as the model was sent it; null when the turn did not come so far. */
+/** The tool results that the model was sent; null if the turn ended earlier. */
 function resultsOf({ main }: ModelServer, count: number): string[] | null {
   const found = main().flatMap(({ body }) => {
     const last = listOf(field(listOf(field(body, "messages")).at(-1) ?? null, "content"));
@@ -125,7 +125,7 @@ function resultsOf({ main }: ModelServer, count: number): string[] | null {
   return found.at(-1) ?? null;
 }
 
-/** Programs of these names come first in the PATH, and do what they should not. */
+/** Programs with these names come first in the PATH and try forbidden actions. */
 const hostile = ["curl", "psql"];
 
 const handles = (world: World): Record<string, string[]> => ({
@@ -137,7 +137,7 @@ const handles = (world: World): Record<string, string[]> => ({
   postgres: ["--postgres", "select 1", "--net", "on"],
 });
 
-/** Names of the sources by which the session came to a secret. */
+/** Names of the sources through which the session read a secret. */
 async function addAll(outside: Outside, tier: SandboxCase["tier"]): Promise<string[]> {
   const { world } = outside;
   const bin = join(world.project, "bin");

@@ -1,5 +1,5 @@
-// Starts a program inside walls as an agent's command line is started: directly, without our executor. Run as the
-// person whose walls they shall be; its argument is the order, its output that of the program.
+// Starts a sandboxed program directly, without the executor, like the CLI of an agent. Run it as the user of the sandbox.
+// Its argument is the request, its output is the output of the program.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Policy } from "../../../src/protocol/api/policy.ts";
@@ -15,7 +15,7 @@ export type ForeignRequest = {
   home: string;
   own: { config: string; data: string; state: string };
   command: string[];
-  /** A file that is open as 9 when the walls go up: our own runtime would have closed it. */
+  /** A file that is open as 9 when the sandbox starts. Bun itself would have closed it. */
   held: string;
   maxProcesses?: number;
   unixSockets?: boolean;

@@ -1,4 +1,4 @@
-// Everything that listens outside: TCP, UDP, names, sockets with a path and without. What is said to them is kept.
+// Listeners outside of the sandbox: TCP, UDP, DNS, sockets with a path and abstract ones. Received data is stored.
 import { chmodSync, mkdirSync, readSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { call, unixAddress } from "./inside/calls.ts";

@@ -1,5 +1,5 @@
-// The world outside of the walls, real and made for one run: files, keys, sockets, a process, a terminal. It is built
-// anew for each run, because a run without walls leaves nothing of it whole.
+// Creates the files, keys, sockets, process and terminal outside of the sandbox that attempts try to reach. They are
+// created anew for each run, because a run without a sandbox destroys them.
 import {
   chmodSync,
   chownSync,
@@ -41,7 +41,7 @@ export type Outside = {
 };
 
 const repository = join(import.meta.dir, "..", "..", "..");
-/** Not below /tmp: there, writers get a copy of their own. */
+/** Not below /tmp: there, writes go to a private copy. */
 const rootsPlace = "/var/lib";
 
 export async function buildOutside(person: Person, isWalled: boolean): Promise<Outside> {
@@ -193,7 +193,7 @@ function sure(command: string[], cwd: string): void {
 
 type Terminal = { path: string; listen: (heard: Set<string>) => void; close: () => void };
 
-/** Somebody else's terminal: what is written to it can be read at its other end. */
+/** Another terminal. Text written to it can be read at its other end. */
 function openTerminal(person: Person): Terminal | null {
   const noTerminal = 0o400;
   const notWaiting = 0o4000;

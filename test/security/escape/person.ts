@@ -1,5 +1,5 @@
-// Who makes the attempts: root, and somebody with no rights. Started by root, the tests can be both; started by
-// somebody else, they are that one alone.
+// The users that make the attempts: root, and one without rights. Tests that root starts can be both users; tests that
+// another user starts are only that user.
 import { cpSync, copyFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 
@@ -13,7 +13,7 @@ export type Person = {
 };
 
 const repository = join(import.meta.dir, "..", "..", "..");
-/** In no list of users, and not the number that namespaces show for what they do not know. */
+/** Not in the list of users, and not the number that namespaces show for unknown users. */
 const strangersUid = 21_717;
 
 export function persons(): Person[] {
@@ -33,7 +33,7 @@ export function persons(): Person[] {
   ];
 }
 
-/** Bun, skein and this directory where the person can read them: a checkout may be closed to others. */
+/** Copies of Bun, skein and this directory that the user can read: a checkout may be closed to others. */
 export function readableProgram(person: Person, base: string): { bun: string; main: string; escape: string } {
   const here = { bun: process.execPath, main: join(repository, "src/main.ts"), escape: import.meta.dir };
   const canRead = Object.values(here).every((path) => Bun.spawnSync([...person.words, "test", "-r", path]).exitCode === 0);

@@ -1,4 +1,4 @@
-// One run of all attempts: who makes them, behind which walls, and by which way they got there; and how each ended.
+// One run of all attempts: by which user, in which sandbox and through which program, and how each attempt ended.
 import { closeSync, constants, lstatSync, openSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import type { Policy, PolicyName } from "../../../src/protocol/api/policy.ts";
@@ -65,7 +65,7 @@ export function foreignWords(
 ): string[] {
   const { project, home, own } = outside.world;
   const asked: Policy = { name: policy, sandbox: "required", net, allowWrite: [], addDirs: [] };
-  // The first process of a namespace gets no signals that it does not wait for: a shell stays in front.
+  // The first process of a namespace gets no signals without a handler, so a shell is the first.
   const command = ["/bin/bash", "-c", '"$@"; exit $?', "bash", ...outside.inside];
   const order: ForeignRequest = { policy: asked, best: tier, project, home, own, command, held: heldFile(outside.world), ...more };
   return [...outside.foreign, JSON.stringify(order)];
@@ -94,7 +94,7 @@ function heldFile({ outside }: World): string {
   return join(outside, "write-inherited-fd/victim");
 }
 
-/** The flags that make the walls. */
+/** The flags that select the sandbox. */
 export function policyFlags({ tier, policy, net }: Pick<SandboxCase, "tier" | "policy" | "net">): string[] {
   return tier === "none" ? ["--policy", "full", "--sandbox", "off"] : ["--policy", policy, "--net", net];
 }

@@ -1,4 +1,4 @@
-// All attempts, in the order in which they are made: what could disturb others comes last.
+// All attempts, in their order. Those that could disturb others come last.
 import { changes } from "./change.ts";
 import { kernelAttempts } from "./kernel.ts";
 import { projectAttempts } from "./project.ts";

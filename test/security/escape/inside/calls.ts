@@ -1,4 +1,4 @@
-// System calls by number, for attempts that no library offers. Nothing here knows of walls.
+// System calls by number, for attempts that no library offers. Independent of the sandbox.
 import { dlopen, ptr, read } from "bun:ffi";
 import { getSystemErrorName } from "node:util";
 

@@ -1,5 +1,4 @@
-// Attempts to change what is outside of the project. Each has a directory there to itself; whether it changed is
-// looked at from outside.
+// Attempts to change files outside of the project. Each has its own directory there, which is checked from outside.
 import * as fs from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { call } from "./calls.ts";

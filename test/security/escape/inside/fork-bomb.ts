@@ -1,5 +1,5 @@
-// Starts processes until the kernel refuses, which may be the end of this one too, or the number given is reached. It
-// says at each how many there are.
+// Starts processes until the kernel refuses, which may also end this one, or until the given number is reached. It
+// prints the count after each.
 import { writeSync } from "node:fs";
 
 const wanted = Number(process.argv[2]);

@@ -1,5 +1,5 @@
-// Attempts to get more rights, another view of the machine, or a hand on the kernel. Those that would do harm without
-// walls are asked for in a way that only shows whether the kernel is willing.
+// Attempts to get more rights, another view of the machine, or access to the kernel. Attempts that would do harm without
+// a sandbox only test whether the kernel would accept them.
 import { spawnSync } from "node:child_process";
 import * as fs from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// Runs inside: makes every attempt, in order, and says how each went. The world is the file named by its argument.
+// Runs inside the sandbox: makes every attempt in order and prints the result. Its argument is the file with the targets.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { attempts } from "./attempts.ts";

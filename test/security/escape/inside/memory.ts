@@ -1,4 +1,4 @@
-// Memory that processes share by a key, the old way: made outside, looked for inside.
+// Shared memory of System V: created outside, searched inside.
 import { toBuffer } from "bun:ffi";
 import { call } from "./calls.ts";
 

@@ -1,4 +1,4 @@
-// One call in an old way of calling the kernel, in a process of its own: the answer may be its end.
+// One system call through an old interface of the kernel, in its own process, because it may be killed.
 import { CFunction, dlopen, toBuffer } from "bun:ffi";
 import { call } from "./calls.ts";
 

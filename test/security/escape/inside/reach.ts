@@ -1,5 +1,5 @@
-// Attempts to be heard outside: by sockets of every kind, by signals, on somebody's terminal. What was heard is looked
-// at from outside; each says its own name.
+// Attempts to send something to the outside: by sockets of every kind, by signals, on another terminal. Each attempt sends
+// its own name, and reception is checked from outside.
 import { createSocket } from "node:dgram";
 import { Resolver } from "node:dns/promises";
 import * as fs from "node:fs";

@@ -1,4 +1,4 @@
-// Attempts to read what no tool may read. Whoever returns the token has read a secret.
+// Attempts to read secrets. An attempt that returns the token has read one.
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { call, permitted } from "./calls.ts";
@@ -138,7 +138,7 @@ function openByHandle(key: string): string {
   return buffer.toString("latin1", 0, length);
 }
 
-/** Without walls nothing is mounted there, and that is an answer too. */
+/** Without a sandbox nothing is mounted there, and that is a result too. */
 function permittedOrPresent(run: () => unknown): void {
   try {
     run();

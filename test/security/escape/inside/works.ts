@@ -1,4 +1,4 @@
-// What must work inside: walls that stop honest work get switched off. Throws with what went wrong.
+// Ordinary work that must succeed in the sandbox: users switch off a sandbox that breaks it. Throws the problem.
 import { spawnSync } from "node:child_process";
 import * as fs from "node:fs";
 import { connect, createServer } from "node:net";

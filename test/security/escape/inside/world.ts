@@ -1,7 +1,7 @@
-// What the outside tells the program inside: where things are that it shall try to reach. Data only, one JSON file.
+// The paths and processes that the program inside shall try to reach. Data only, in one JSON file.
 
 export type World = {
-  /** In every secret; whoever can say it has read one. */
+  /** Part of every secret. An attempt that returns it has read one. */
   token: string;
   /** False in the runs that show that the attempts can succeed. */
   isWalled: boolean;
@@ -10,7 +10,7 @@ export type World = {
   home: string;
   /** skein's own directories. */
   own: { config: string; data: string; state: string };
-  /** Nobody's business: one directory for each attempt, with `victim` and `dir` in it. */
+  /** Outside of the project: one directory for each attempt, with `victim` and `dir` in it. */
   outside: string;
   /** A process outside. It works in ~/.ssh, has a key open as 7 and victims as 6 and 8, and tells of signals. */
   victim: { pid: number };
@@ -19,7 +19,7 @@ export type World = {
   sockets: { stream: Record<string, string>; datagram: string; abstract: string };
   /** The key of memory that everybody may share. */
   memory: number;
-  /** Another terminal, which whoever starts skein works in; null where none could be made. */
+  /** Another terminal, in which the user starts skein; null if none could be created. */
   terminal: string | null;
   /** A program with the setuid bit of root, or null. */
   setuid: string | null;
