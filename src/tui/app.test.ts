@@ -9,7 +9,7 @@ import type { SurfaceOptions } from "./terminal/surface.ts";
 import { runScreen, type ScreenOptions } from "./app.ts";
 import { scriptedApi, session, type ScriptedApi } from "./fixtures/scripted-api.ts";
 
-test("a message is typed, its answer streams in, and :quit gives the session back", async () => {
+test("a typed message gets a streamed answer, and :quit ends the screen", async () => {
   const scripted = scriptedApi();
   await onScreen(scripted, null, async ({ mockInput, shows }) => {
     await shows((frame) => frame.includes("Type a message"));
@@ -39,7 +39,7 @@ test("a paste of several lines is one message, and wide characters keep their co
   });
 });
 
-test("whatever breaks ends it with that error", async () => {
+test("any unexpected error ends the screen with that error", async () => {
   const spoilt = scriptedApi();
   const told = onScreen(spoilt, "s-1", async () => {
     await until(() => spoilt.watchers() === 1);
@@ -57,7 +57,7 @@ function failureOf(over: Promise<void>): Promise<unknown> {
   );
 }
 
-test("what streams on in the old branch is not seen in the new one, and its feed is left", async () => {
+test("output of the old branch does not appear in the new one, and its feed is closed", async () => {
   const scripted = scriptedApi();
   await onScreen(scripted, "s-old", async ({ mockInput, shows }) => {
     await until(() => scripted.watchers() === 1);
@@ -77,7 +77,7 @@ test("what streams on in the old branch is not seen in the new one, and its feed
   });
 });
 
-test("a turn of another process is shown live, steered into, and not stopped by Ctrl+C", async () => {
+test("a turn of another process is shown live, can be steered, and is not stopped by Ctrl+C", async () => {
   const turn = { id: "t-1", parent: null, enforced: null } as Turn;
   const scripted = scriptedApi({ "turn.list": async () => [{ session: session("s-1"), turn, state: "running", pid: 4242 }] });
   await onScreen(scripted, "s-1", async ({ mockInput, shows }) => {
@@ -94,7 +94,7 @@ test("a turn of another process is shown live, steered into, and not stopped by 
   expect(scripted.calls).toEqual([{ row: "turn.steer", params: { session: "s-1", text: "style here" } }]);
 });
 
-test("a sub-session is followed with the one above it, also by whoever comes late, and asks in its place", async () => {
+test("sub-sessions are followed with their parent, also after a late start, and their questions are shown", async () => {
   const child = { ...session("s-below"), parentSession: "s-1", task: "count the files" };
   const row = { session: child, turn: { id: "t-2", startedAt: 0 } as Turn, state: "running", pid: 4242 };
   const scripted = scriptedApi({ "turn.list": async () => [row] });
@@ -112,7 +112,7 @@ test("a sub-session is followed with the one above it, also by whoever comes lat
   expect(scripted.watchers()).toBe(0);
 });
 
-test("what is told is shown, also when nothing can be found out about it", async () => {
+test("events are shown even if the list of turns can't be read", async () => {
   const scripted = scriptedApi({ "turn.list": () => Promise.reject(new Fault("store-broken", "the store can't be read")) });
   await onScreen(scripted, "s-1", async ({ mockInput, shows }) => {
     await until(() => scripted.watchers() === 1);
@@ -122,7 +122,7 @@ test("what is told is shown, also when nothing can be found out about it", async
   });
 });
 
-test("a turn that can't begin gives its message back", async () => {
+test("a turn that can't start returns its message to the prompt", async () => {
   const busy = () => {
     const feed = createFeed();
     feed.fail(new Fault("session-busy", "Session s-1 is in use by process 7."));
@@ -137,7 +137,7 @@ test("a turn that can't begin gives its message back", async () => {
   });
 });
 
-test("a hub that is gone is told, looked for and found again, and what happened meanwhile is shown", async () => {
+test("a lost hub is reported and found again, and later changes are shown", async () => {
   const scripted = scriptedApi();
   let isThere = false;
   const reach = async () => {

@@ -31,7 +31,7 @@ describe("Markdown", () => {
   test.each(cases)("shows %s", (_, text, rows) => {
     expect(textRows({ id: "t", kind: "text", text }, 40)).toEqual(rows);
   });
-  test("keeps the columns of a table that is longer than what is laid out together", () => {
+  test("a long table keeps its column widths", () => {
     const body = Array.from({ length: 120 }, (_, at) => `| ${at + 100} | ${"x".repeat(at % 7)} |`);
     const rows = textRows({ id: "t", kind: "text", text: ["| n | x |", "|---|---|", ...body].join("\n") }, 40);
     expect(rows).toHaveLength(122);
@@ -68,7 +68,7 @@ describe("code", () => {
 
 describe("a diff", () => {
   const text = "--- a/x.ts\n+++ b/x.ts\n@@ -9,3 +9,3 @@ f()\n a\n-b\n+c\n d\n\\ No newline at end of file";
-  test("has the numbers of its lines, and folded only what it comes to", () => {
+  test("a diff shows line numbers, and only its counts when it is folded", () => {
     expect(textRows({ id: "d", kind: "diff", text }, 40)).toEqual([
       "± x.ts +1 -1",
       "      @@ f()",
@@ -83,7 +83,7 @@ describe("a diff", () => {
       "± x.ts (deleted) +1 -1",
     ]);
   });
-  test("of a write that is none is a note", () => {
+  test("a result that is no diff is shown as a note", () => {
     expect(textRows({ id: "d3", kind: "diff", text: "3 lines, 12 bytes" }, 40)).toEqual(["· 3 lines, 12 bytes"]);
   });
 });
@@ -98,7 +98,7 @@ describe("a call", () => {
     span: { startedAt: null, tookMs: null },
     result: null,
   };
-  test("says how it ended before what it printed, and how long that took", () => {
+  test("a failed call shows its reason before its output, and its duration", () => {
     const result = { text: "cc a.c\nno\nexit code 2", isError: true };
     const ended = { ...call, result, span: { startedAt: 0, tookMs: 2300 } };
     expect(textRows(ended, 80, "folded")).toEqual(["> bash(make all) -- exit code 2: cc a.c no · 2.3 s"]);
@@ -112,23 +112,23 @@ describe("a call", () => {
       "  │ exit code 2",
     ]);
   });
-  test("says what it was given once, where its head has room for all of it", () => {
+  test("an open call shows its input once if the head has all of it", () => {
     const short = { ...call, id: "s", input: { command: "make all" }, result: { text: "done", isError: false } };
     expect(textRows(short, 80)).toEqual(["v bash(make all)", "  │ done"]);
     expect(textRows(short, 15).slice(0, 2)).toEqual(["v bash(make a…)", "  command: make"]);
   });
-  test("is shown without the colours of what it printed, folded and open", () => {
+  test("a call is shown without the colours of its output, folded and open", () => {
     const result = { text: "\x1b[31mbad\x1b[0m\r\n10%\r99%", isError: false };
     expect(textRows({ ...call, id: "e", result }, 80, "folded")).toEqual(["> bash(make all) -- bad 99%"]);
     expect(textRows({ ...call, id: "e", result }, 80).slice(-2)).toEqual(["  │ bad", "  │ 99%"]);
   });
-  test("shows no more than one row folded, however wide its words are", () => {
+  test("a folded call takes one row, however wide its text is", () => {
     const wide = { ...call, id: "w", input: { command: "日本語".repeat(100) }, result: { text: "👩‍👩‍👧".repeat(100), isError: false } };
     expect(textRows(wide, 40, "folded")).toEqual([expect.stringMatching(/^> bash\(日本語.*…\) -- 👩‍👩‍👧.*…$/u)]);
   });
 });
 
-test("a sub-session tells who, what, how it stands, what it used and what it does", () => {
+test("a sub-session shows its agent, task, state, usage and last output", () => {
   const spent = { usage: { ...zeroSpent.usage, input: 1200, output: 30 }, costUsd: 0.01 };
   const block: SessionBlock = {
     id: "s",
@@ -144,7 +144,7 @@ test("a sub-session tells who, what, how it stands, what it used and what it doe
   expect(textRows({ ...block, state: "ok" }, 80)).toEqual(["◆ codex: Look", "◆ at it", "  ok · i:1.2k o:30 · $0.0100 · now this"]);
 });
 
-test("an image is told by kind and size", () => {
+test("an image is described by type and size", () => {
   const png = Buffer.from("\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x02\x80\0\0\x01\xe0", "latin1").toString("base64");
   const gif = Buffer.from("GIF89a\x10\x00\x20\x00", "latin1").toString("base64");
   const jpeg = Buffer.from("\xff\xd8\xff\xe0\0\x04ab\xff\xc0\0\x11\x08\x00\x20\x00\x10", "latin1").toString("base64");
@@ -178,7 +178,7 @@ describe("hard text", () => {
     "",
   ];
   const kinds = ["user", "text", "thinking", "note"] as const;
-  test("never leaves its columns, and no control character is left in it", () => {
+  test("text never exceeds its columns and contains no control characters", () => {
     const wrong: unknown[] = [];
     for (const [at, text] of texts.entries())
       for (const columns of [4, 7, 20, 78, 198])
@@ -191,7 +191,7 @@ describe("hard text", () => {
         }
     expect(wrong).toEqual([]);
   });
-  test("looks the same whether it grew or was there at once", () => {
+  test("streamed text looks the same as complete text", () => {
     for (const [at, text] of texts.entries()) {
       const long = `${text}\n\n${texts.join("\n")}`;
       let grown: Row[] = [];

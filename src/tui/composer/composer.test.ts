@@ -10,7 +10,7 @@ const session = { id: "s-1", name: null, tip: null, agent: "native", model: null
 
 describe("history", () => {
   const sent = apply(fresh, { type: "history", entries: ["one", "two\nlines", "three"] });
-  test("comes back with Up from the first row and goes with Down from the last, and the draft is kept", () => {
+  test("Up in the first row and Down in the last row go through history, and the draft is kept", () => {
     const typing = press(sent, "x").state;
     expect(drafts(typing, "up", "up", "up", "up", "up", "down", "down", "down", "down")).toEqual([
       "three",
@@ -24,13 +24,13 @@ describe("history", () => {
       "x",
     ]);
   });
-  test("moves by the rows that are seen in a message of one long line", () => {
+  test("Up and Down move by visible rows in a long line", () => {
     const long = apply(sent, { type: "paste", text: "w".repeat(200) });
     const up = press(long, "up");
     expect([up.state.draft.text, up.state.draft.cursor]).toEqual([long.draft.text, 120]);
     expect(press(up.state, "up", "up").state.draft.text).toBe("three");
   });
-  test("is added to by what is sent, and found again by Ctrl+R", () => {
+  test("sent messages are added to the history, and Ctrl+R finds them", () => {
     const { state, effects } = press(sent, "n", "e", "w", "enter");
     expect(effects.at(-1)).toEqual({ type: "remember", text: "new" });
     const found = press(state, "ctrl+r", "l", "i", "n");
@@ -41,7 +41,7 @@ describe("history", () => {
 });
 
 describe("undo", () => {
-  test("takes back a word at a time, a deletion and a paste", () => {
+  test("undo reverts a word, a deletion or a paste", () => {
     const typed = press(fresh, ..."one two".split(""), "ctrl+w").state;
     const steps = drafts(apply(typed, { type: "paste", text: "ABC" }), "ctrl+_", "ctrl+_", "ctrl+_", "ctrl+_", "ctrl+_");
     expect(steps).toEqual(["one ", "one two", "one ", "one", ""]);
@@ -51,13 +51,13 @@ describe("undo", () => {
 describe("a long paste", () => {
   const text = Array.from({ length: 340 }, (_, at) => `row ${at}`).join("\n");
   const pasted = apply(press(fresh, "a", "space").state, { type: "paste", text });
-  test("is a label that is sent as what it stands for", () => {
+  test("a long paste is a label, and its text is sent", () => {
     expect(pasted.draft.text).toBe("a [pasted 340 lines]");
     const twice = apply(pasted, { type: "paste", text });
     expect(twice.draft.text).toBe("a [pasted 340 lines][pasted 340 lines, 2]");
     expect(press(pasted, "!", "enter").effects[0]).toEqual({ type: "start", prompt: `a ${text}!`, images: [] });
   });
-  test("goes as a whole with one key, and comes back when the message is refused", () => {
+  test("one key deletes a whole label, and a refused message has its labels again", () => {
     expect(press(pasted, "backspace").state.draft.text).toBe("a ");
     const sent = press(pasted, "enter").state;
     const refused = apply(sent, { type: "refused", draft: `a ${text}`, text: "busy", hint: null });
@@ -66,13 +66,13 @@ describe("a long paste", () => {
       { type: "start", prompt: `a ${text}`, images: [] },
     ]);
   });
-  test("of one line tells its characters", () => {
+  test("the label of a long line shows its number of characters", () => {
     expect(apply(fresh, { type: "paste", text: "x".repeat(2001) }).draft.text).toBe("[pasted 2001 characters]");
   });
 });
 
 describe("an image's path", () => {
-  test("is attached when it is pasted alone, however it was written", () => {
+  test("the path of an image is attached if it is pasted alone, in any notation", () => {
     const shapes = ["/tmp/a b.png", "'/tmp/a b.png'", "/tmp/a\\ b.png", "file:///tmp/a%20b.png"];
     const effects = shapes.map((text) => update(fresh, { type: "paste", text }).effects[0]);
     expect(effects.map((effect) => (effect?.type === "attach" ? effect.path : null))).toEqual([
@@ -81,7 +81,7 @@ describe("an image's path", () => {
     ]);
     expect(update(fresh, { type: "paste", text: "look at /tmp/a.png" }).effects).toEqual([]);
   });
-  test("goes with the message, and not when its label was deleted", () => {
+  test("an image is sent with the message, unless its label was deleted", () => {
     const attached = apply(fresh, { type: "attached", path: "/tmp/a.png", text: "/tmp/a.png", problem: null });
     expect(attached.draft.text).toBe("[image a.png]");
     expect(press(attached, "?", "enter").effects[0]).toEqual({ type: "start", prompt: "[image a.png]?", images: ["/tmp/a.png"] });
@@ -89,14 +89,14 @@ describe("an image's path", () => {
     const running = press({ ...attached, session, activity: "writing" }, "enter");
     expect([running.effects, running.state.draft.text]).toEqual([[], "[image a.png]"]);
   });
-  test("stays text when there is no such image", () => {
+  test("the path of a missing image stays text", () => {
     const text = apply(fresh, { type: "attached", path: null, text: "/x.png", problem: "no file /x.png" });
     expect([text.draft.text, text.notice?.text]).toEqual(["/x.png", "no file /x.png"]);
   });
 });
 
 describe("completion", () => {
-  test("of a file is asked for with every letter, and only the answer to the latest is shown", () => {
+  test("files are searched with every letter, and only the latest result is shown", () => {
     const typed = press(fresh, "s", "e", "e", "space", "@", "a", "p");
     expect(typed.effects).toEqual(["", "a", "ap"].map((query) => ({ type: "find files", query })));
     expect(textOf(typed.state)).toContain("searching…");
@@ -108,7 +108,7 @@ describe("completion", () => {
     expect(press(found, "down", "enter").state.draft.text).toBe('see @"a pie.ts" ');
     expect(renderFrame(found).cursor).toEqual({ row: 22, column: 9 });
   });
-  test("is shut by Esc until another word is begun, and never in the way of an address", () => {
+  test("Esc closes the menu until another word starts, and an email address opens none", () => {
     const open = apply(press(fresh, "@", "a").state, { type: "found files", query: "a", files: ["a.ts"], problem: null });
     const shut = press(open, "escape").state;
     expect([shut.mode, textOf(shut).includes("@a.ts"), textOf(press(shut, "b").state).includes("files")]).toEqual(["insert", false, false]);
@@ -116,7 +116,7 @@ describe("completion", () => {
     expect(press(shut, "space", "@").effects.at(-1)).toEqual({ type: "find files", query: "" });
     expect(press(fresh, ..."a@b".split("")).effects).toEqual([]);
   });
-  test("of a command begins with a slash and runs it by Enter", () => {
+  test("a slash opens the menu of commands, and Enter runs one", () => {
     const typed = press(fresh, "/", "q", "u");
     expect(textOf(typed.state)).toMatch(/\/quit +quit; the session stays/);
     expect(press(typed.state, "enter")).toMatchObject({ state: { draft: { text: "" } }, effects: [{ type: "quit" }] });
@@ -125,7 +125,7 @@ describe("completion", () => {
 });
 
 describe("a message that begins with", () => {
-  test("a slash is a command when there is one, and else text", () => {
+  test("a message that starts with a slash is a command if it exists, else text", () => {
     expect(press(fresh, ..."/net on".split(""), "enter").state.net).toBe("on");
     const path = "/etc/hosts is a file";
     expect(press(fresh, ...path.split(""), "enter").effects[0]).toMatchObject({ type: "start", prompt: path });
@@ -137,7 +137,7 @@ describe("a message that begins with", () => {
     ]);
     expect(press(fresh, ..."/xylophone".split(""), "enter").effects[0]).toMatchObject({ type: "start", prompt: "/xylophone" });
   });
-  test("an exclamation mark runs in a shell; while a turn runs it stays, and says how it goes on", () => {
+  test("a message that starts with an exclamation mark runs in a shell, and waits while a turn runs", () => {
     expect(press(fresh, ..."!ls -l".split(""), "enter").effects[0]).toEqual({ type: "execute", command: "ls -l", draft: "!ls -l" });
     const running = press({ ...fresh, session, activity: "writing" }, "!", "l", "s", "enter");
     expect([running.effects, running.state.draft.text]).toEqual([[], "!ls"]);
@@ -147,7 +147,7 @@ describe("a message that begins with", () => {
 });
 
 describe("Esc", () => {
-  test("leaves Insert first, then the block in focus, then stops the turn", () => {
+  test("Esc leaves Insert mode, then the block in focus, then stops the turn", () => {
     const running = { ...fresh, session, activity: "writing", focus: "x" };
     const first = press(running, "escape");
     const second = press(first.state, "escape");
@@ -164,12 +164,12 @@ describe("Esc", () => {
 describe("a message that waits", () => {
   const queue = [{ id: "q1", text: "later", queuedAt: 0 }];
   const running = { ...fresh, session, activity: "writing", queue };
-  test("comes back into the empty prompt with Up, and what was typed since stays behind it", () => {
+  test("Up in an empty prompt withdraws a queued message, and text typed since stays after it", () => {
     expect(press(running, "up").effects).toEqual([{ type: "take back", session: "s-1", input: "q1" }]);
     const back = apply(press(running, "x").state, { type: "taken back", input: "q1", text: "later" });
     expect([back.draft.text, back.queue]).toEqual(["later\nx", []]);
   });
-  test("is told when the agent has it already", () => {
+  test("a queued message that the agent already has is not withdrawn", () => {
     const late = apply(running, { type: "taken back", input: "q1", text: null });
     expect([late.draft.text, late.notice?.text]).toEqual(["", "the agent already has that message"]);
   });

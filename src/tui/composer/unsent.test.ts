@@ -7,7 +7,7 @@ import { createDraftSaver, unsentDraft, type UnsentDraft } from "./unsent.ts";
 const fresh = firstState({ size: { columns: 80, rows: 24 }, net: "off", sandbox: "on" });
 const long = Array.from({ length: 12 }, (_, at) => `row ${at}`).join("\n");
 
-test("what is typed comes back as it was, long pastes and images with it, and the person is told", () => {
+test("an unsent message is restored with its pastes and images, with a notice", () => {
   const typed = apply(
     press(fresh, "s", "e", "e").state,
     { type: "paste", text: long },
@@ -22,12 +22,12 @@ test("what is typed comes back as it was, long pastes and images with it, and th
   expect(textOf(more)).toContain("restored an unsent message; 2 more wait for the next start");
 });
 
-test("an interrupted turn says what Enter does beside a message that came back", () => {
+test("an interrupted turn says what Enter does with a restored message", () => {
   const back = press({ ...fresh, session: sampleSession("s"), isInterrupted: true }, "h", "i").state;
   expect(textOf(back)).toContain("interrupted: Enter sends the message, :continue continues the turn");
 });
 
-test("a message counts as unsent until its turn has begun; what was only called up from before does not", () => {
+test("a message is unsent until its turn starts, and a recalled history entry is not", () => {
   const sent = press(fresh, "o", "n", "e", "enter").state;
   expect([sent.draft.text, unsentDraft(sent)?.text]).toEqual(["", "one"]);
   expect(unsentDraft(press(sent, "t", "w", "o").state)?.text).toBe("one\ntwo");
@@ -37,7 +37,7 @@ test("a message counts as unsent until its turn has begun; what was only called 
   expect([recalled.draft.text, unsentDraft(recalled)?.text]).toEqual(["before", "x"]);
 });
 
-test("it is written once for many keys, at the latest when the screen goes, and removed at once when there is nothing left", () => {
+test("the unsent message is saved once for many keys, at the latest on exit, and deleted at once when empty", () => {
   const written: (UnsentDraft | null)[] = [];
   const told: string[] = [];
   let problem: string | null = null;

@@ -53,7 +53,7 @@ describe("a session that is opened", () => {
   const running: OpenTurnView = { turn: "t-1", state: "running", pid: 7, drafts: [] };
   const open = turn({ endedAt: null, status: null, enforced: walls });
 
-  test("while another process runs it says so, and is neither stopped by Ctrl+C nor by Esc", () => {
+  test("a turn of another process is shown as such, and neither Ctrl+C nor Esc stops it", () => {
     const shown = after(fresh, opened({ open: running, turns: [open], runner: "pid 7" }));
     expect(statusText(shown)).toMatch(/^\[INSERT\] \[working, pid 7\].*\[NET: off\] \[SANDBOX: partly\]$/);
     for (const name of ["ctrl+c", "escape"])
@@ -61,7 +61,7 @@ describe("a session that is opened", () => {
     expect(after(shown, event({ type: "turn.ended", turn: turn(), session: session("s-1") })).runner).toBeNull();
   });
 
-  test("after its process was killed has what was streaming, and offers to go on: Enter does, a message does, Esc does not", () => {
+  test("an interrupted turn shows its streamed text; Enter or a message continues it, Esc does not", () => {
     const drafts = [
       { key: "thinking", text: "hm" },
       { key: "text", text: "half an ans" },
@@ -77,14 +77,14 @@ describe("a session that is opened", () => {
     expect(allBlocks(after(shown, mended).transcript)).toMatchObject([{ id: "n.0", text: "half an ans" }]);
   });
 
-  test("counts what the sub-sessions of its turns used, and asks what is still open", () => {
+  test("an opened session counts the usage of sub-sessions and shows open questions", () => {
     const ask = { id: "a-1", session: "s-1", question: "Which?", options: [], closedAt: null } as never;
     const shown = after(fresh, opened({ turns: [turn(), turn({ id: "t-2" })], below: { usage: used, costUsd: 0.5 }, asks: [ask] }));
     expect(statusText(shown)).toContain("[asking] [i:100 o:10 | total i:300 o:30 $2.50]");
     expect(textOf(shown)).toContain("Which?");
   });
 
-  test("again, because it was not whole, is seen from the same place", () => {
+  test("a reloaded session keeps its scroll position", () => {
     const up = { ...after(fresh, opened()), focus: "x", top: { block: 0, row: 0 } as never };
     expect(after(up, opened())).toMatchObject({ focus: "x", top: up.top });
     expect(after(up, opened({ session: session("s-2") }))).toMatchObject({ focus: null, top: "end" });
@@ -99,18 +99,18 @@ describe("a session that is followed", () => {
     session: session("s-1"),
   });
 
-  test("shows from the start of a turn what the kernel holds", () => {
+  test("the enforced policy is shown from the start of a turn", () => {
     expect(statusText(after(shown, started))).toMatch(/\[NET: gateway\] \[SANDBOX: partly\]$/);
     expect(statusText(after({ ...shown, net: "on" }, started))).toMatch(/\[NET: gateway, next on\]/);
   });
 
-  test("is told what is streaming once more, and shows it once", () => {
+  test("a draft that is sent again is shown once", () => {
     const draft = event({ n: 1, type: "draft.shown", key: "text", text: "half an " });
     const delta = event({ n: 2, type: "text.delta", text: "answer" });
     expect(allBlocks(after(shown, draft, delta, draft, delta).transcript)).toMatchObject([{ text: "half an answer" }]);
   });
 
-  test("is read anew when somebody moved it, or when a turn's end does not tell what was used below it", () => {
+  test("a session is read again when another process moved it, or when sub-session costs are missing", () => {
     const moved = event({ type: "turn.started", turn: turn({ parent: "n-7" }), session: session("s-1") });
     expect([update(shown, started).effects, update(shown, moved).effects]).toEqual([[], [{ type: "reload" }]]);
     const ended = { type: "turn.ended", turn: turn(), session: session("s-1") };
@@ -118,7 +118,7 @@ describe("a session that is followed", () => {
     expect(update(shown, event({ ...ended, below: { usage: used, costUsd: 0 } })).effects).toEqual([]);
   });
 
-  test("hears nothing of others: not of one that was left, nor of what is below that one", () => {
+  test("events of other sessions and their sub-sessions are ignored", () => {
     const ask = { type: "ask.opened", ask: { id: "a-1", session: "s-9", question: "Which?", options: [] } };
     const { event: below } = event({ ...ask }, "s-9") as Extract<UpdateMessage, { type: "event" }>;
     expect(after(shown, event({ n: 1, type: "text.delta", text: "old" }, "s-0"), event(ask, "s-0"))).toBe(shown);
@@ -126,7 +126,7 @@ describe("a session that is followed", () => {
     expect(after(shown, { type: "sub-session event", session: "s-1", event: below }).asks).toHaveLength(1);
   });
 
-  test("tells what failed in one that was left by its name, outside of the transcript", () => {
+  test("a failure in another session is a notice with its id, not part of the transcript", () => {
     const failed = after(shown, { type: "failed", session: "0000-s-0", text: "the disk is full", hint: null });
     expect([failed.notice, failed.transcript]).toEqual([{ text: "session 0000-s-0: the disk is full", isError: true }, shown.transcript]);
   });

@@ -20,7 +20,7 @@ const executing = { ...session, id: "s-2", plan: "- [ ] count\n- [ ] name\n" };
 const planPolicy = { ...defaultPolicy, name: "plan", sandbox: "required" } as const;
 
 describe("plan mode", () => {
-  test("is asked for by Space p and left by it, and stands in the status bar", () => {
+  test("Space p starts and ends plan mode, which the status bar shows", () => {
     expect(press(fresh, "space", "p")).toMatchObject({ state: { mode: "insert" }, effects: [{ type: "plan", isOn: true }] });
     const planning = apply(fresh, { type: "planning", isOn: true, net: "off" });
     expect(statusText(planning)).toStartWith("[NORMAL] [plan] ");
@@ -30,12 +30,12 @@ describe("plan mode", () => {
     expect(statusText({ ...planning, activity: "read" })).toStartWith("[NORMAL] [plan: read] ");
     expect(press(planning, "space", "p").effects).toEqual([{ type: "plan", isOn: false }]);
   });
-  test("is left for the execution by Space x, but not while a turn runs", () => {
+  test("Space x executes the plan, but not while a turn runs", () => {
     expect(press(fresh, "space", "x").effects).toEqual([{ type: "execute plan" }]);
     const busy = press({ ...fresh, activity: "writing" }, "space", "x");
     expect([busy.effects, busy.state.notice?.text]).toEqual([[], "a turn is running; Ctrl+C stops it"]);
   });
-  test("has its editor at Ctrl+G, also while a message is typed, and at Space e; Ctrl+Z leaves for the shell", () => {
+  test("Ctrl+G and Space e open the plan in an editor, also while typing; Ctrl+Z suspends the screen", () => {
     const insert: State = { ...fresh, mode: "insert" };
     expect(press(press(insert, "h").state, "ctrl+g").effects).toEqual([{ type: "edit plan" }]);
     expect(press(insert, "space", "e").effects).toEqual([{ type: "edit plan" }]);
@@ -49,7 +49,7 @@ describe("a plan that is carried out", () => {
     { text: "count", isDone: true },
     { text: "name", isDone: false },
   ];
-  test("is read again after every result of a tool, and only there", () => {
+  test("the plan is read again after every tool result, and only then", () => {
     const node = { id: "n", author: "tool", turn: "t", parts: [] } as unknown as Node;
     const told = (state: State, body: object) =>
       update(state, { type: "event", event: { seq: 1, sessionId: state.session?.id, turnId: "t", at: 0, ...body } as Event }).effects;
@@ -57,7 +57,7 @@ describe("a plan that is carried out", () => {
     expect(told(shown, { type: "node.added", node: { ...node, author: "agent" } })).toEqual([]);
     expect(told({ ...shown, session }, { type: "node.added", node })).toEqual([]);
   });
-  test("shows what is done of it above the prompt, and all of it over the transcript", () => {
+  test("the progress of the plan is shown above the prompt, and the whole plan in an overlay", () => {
     const done = apply(shown, { type: "steps", session: "s-2", steps, plan: "- [x] count\n- [ ] name\n" });
     expect(textOf(done)).toMatch(/── s-2 · plan 1\/2: name ─[^]*\[execute\]/);
     const read = apply(done, { type: "plan shown", text: "- [ ] count\n- [ ] name\n" });
@@ -87,7 +87,7 @@ describe("the network's badge", () => {
       },
     );
   const badge = (state: State) => /\[NET: ([^\]]*)\]/.exec(statusText({ ...state, size: { columns: 200, rows: 24 } }))?.[1];
-  test("tells what the running turn has, and what the next one is to have where that differs", () => {
+  test("the network badge shows the network of the running turn, and of the next one if it differs", () => {
     const running = started("off", "off");
     expect(badge(running)).toBe("off");
     const toggled = press(running, "space", "n");
@@ -95,14 +95,14 @@ describe("the network's badge", () => {
     expect(toggled.state.notice?.text).toBe("network on for the tools of the next turn; the running turn keeps its network");
     expect(badge({ ...toggled.state, activity: null })).toBe("on");
   });
-  test("does not say off where nothing holds it", () => {
+  test("the network badge does not say off if nothing enforces it", () => {
     expect([badge(started("off", "on")), badge({ ...started("off", "on"), activity: null })]).toEqual(["on", "on"]);
     expect(badge(started("off", "gateway"))).toBe("gateway");
   });
 });
 
 describe("what is asked of the Api", () => {
-  test("planning begins with no session, under a policy and a network of its own, and goes back to what was shown", async () => {
+  test("planning starts a new session with its own policy and network, and ends in the previous session", async () => {
     const { doing, sent } = house({ session });
     doing.policies.act = { ...defaultPolicy, net: "on" };
     await runEffect(doing, { type: "plan", isOn: true });
@@ -116,7 +116,7 @@ describe("what is asked of the Api", () => {
     await runEffect(doing, { type: "plan", isOn: false });
     expect([doing.session?.id, doing.turn.policy.name, doing.policies.plan.net]).toEqual(["s-1", "workspace", "on"]);
   });
-  test("planning does not begin where it can't be held", async () => {
+  test("planning does not start if its policy can't be enforced", async () => {
     const { doing, sent } = house({ session });
     doing.policies.plan = { ...planPolicy, net: "on" };
     await runEffect(doing, { type: "plan", isOn: true });
@@ -126,7 +126,7 @@ describe("what is asked of the Api", () => {
       "workspace",
     ]);
   });
-  test("a session goes on as its last turn was taken", async () => {
+  test("a session continues in the mode of its last turn", async () => {
     const { doing, sent } = house({ session: null, policy: planPolicy });
     await runEffect(doing, { type: "fork", name: null });
     expect(doing.turn.policy.name).toBe("workspace");
@@ -137,19 +137,19 @@ describe("what is asked of the Api", () => {
       [{ type: "planning", isOn: true, net: "off" }],
     ]);
   });
-  test("without a plan nothing is carried out", async () => {
+  test("without a plan nothing is executed", async () => {
     const { doing, sent, opened } = house({ session });
     await runEffect(doing, { type: "execute plan" });
     expect([sent, opened]).toEqual([[{ type: "notice", text: "there is no plan yet: Space p plans, Space e opens an editor" }], []]);
   });
-  test("a plan is carried out in a new session, with the same agent and model, and asked to be ticked where it has steps", async () => {
+  test("a plan is executed in a new session with the same agent and model, and its steps are to be ticked", async () => {
     const { doing, sent, opened, prompts } = house({ session, plan: "- [ ] count\n" });
     await runEffect(doing, { type: "execute plan" });
     const task = "Carry out the plan. As soon as a step is done, mark it with [x] in .skein/plan.md, in place.";
     expect(opened).toMatchObject([{ find: { by: "new" }, agent: "native", model: "anthropic/one", task, plan: { text: "- [ ] count\n" } }]);
     expect([prompts, sent.find(({ type }) => type === "opened")]).toMatchObject([[task], { session: { id: "s-2" } }]);
   });
-  test("an editor that is missing is told before the screen is left, and how it ended is told after", async () => {
+  test("a missing editor is reported before the screen is suspended, and its exit code after", async () => {
     const { doing, sent } = house({ session, plan: "one\ntwo\n" });
     await runEffect(doing, { type: "edit plan" });
     expect(sent.at(-1)).toEqual({ type: "notice", text: "ed ended with 3; the plan has 2 lines" });
@@ -160,7 +160,7 @@ describe("what is asked of the Api", () => {
     await runEffect(doing, { type: "edit plan" });
     expect(sent.at(-1)).toMatchObject({ type: "failed", text: "no editor" });
   });
-  test("policy full keeps its network", async () => {
+  test("policy full keeps its network on", async () => {
     const { doing, sent } = house({ session });
     doing.turn.policy = { ...defaultPolicy, name: "full", net: "on" };
     await runEffect(doing, { type: "net", net: "off" });

@@ -17,7 +17,7 @@ const session = { id: "0000-first", name: "first" } as Session;
 const fresh: State = { ...firstState({ size, net: "off", sandbox: "on" }), session };
 const note = (id: string): Block => ({ id, kind: "text", text: `block ${id}` });
 
-test("a block is printed once, and a call only when it has its result", () => {
+test("a block is printed once, and a call only with its result", () => {
   const state = { ...fresh, activity: "bash", transcript: withBlocks(noBlocks, note("1"), toolBlock("call", "bash", {}), note("2")) };
   const first = rowsToPrint(state, noPrintedBlocks);
   expect(first.rows.map(textOf)).toEqual(["", "── first", "  block 1"]);
@@ -26,14 +26,14 @@ test("a block is printed once, and a call only when it has its result", () => {
   expect(over.rows.map(textOf).filter((text) => text !== "")).toEqual(["  > bash() -- …", "  block 2"]);
 });
 
-test("of a session that is opened its name and the last screenful are printed", () => {
+test("for an opened session its name and the last screenful are printed", () => {
   const long = { ...fresh, transcript: withBlocks(noBlocks, ...Array.from({ length: 200 }, (_, at) => note(String(at)))) };
   const texts = rowsToPrint(long, { session: "0000-other", blocks: 3, last: "2" }).rows.map(textOf);
   expect(texts.slice(0, 3)).toEqual(["", "── first", "── 191 earlier blocks; press Esc, then k, to scroll back"]);
   expect(texts.at(-1)).toBe("  block 199");
 });
 
-test("whatever happens, the terminal shows all that was printed and the footer below it", async () => {
+test("after any changes the terminal shows all printed rows with the footer below them", async () => {
   for (const seed of [1, 2, 3]) await storm(seed).catch((error: unknown) => Promise.reject(new Error(`seed ${seed}`, { cause: error })));
 });
 

@@ -6,7 +6,7 @@ import { screenCommands } from "./commands.ts";
 import { helpLines } from "./help.ts";
 import { commandEverywhere, commandOfKey, commandOfLeader } from "./keymap.ts";
 
-test("keys are written as people write them, and come before those of the table", () => {
+test("user bindings accept common spellings, and override the table", () => {
   const bindings = checkBindings({
     "Ctrl+T": "fork",
     "Space  g": "model",
@@ -32,7 +32,7 @@ test("keys are written as people write them, and come before those of the table"
   expect(found.map((command) => command?.name)).toEqual(["page-down", "model", undefined, "row-up"]);
 });
 
-test("only a key that types nothing works while a message is typed", () => {
+test("only a binding that types nothing works while typing", () => {
   const bindings = checkBindings({ "ctrl+t": "fork", J: "fork" });
   expect([commandEverywhere(bindings, "ctrl+t")?.name, commandEverywhere(bindings, "J"), commandEverywhere(bindings, "j")]).toEqual([
     "fork",
@@ -41,7 +41,7 @@ test("only a key that types nothing works while a message is typed", () => {
   ]);
 });
 
-test("the help tells the keys that hold", () => {
+test("the help shows the user's bindings", () => {
   const lines = Object.fromEntries(
     helpLines(checkBindings({ j: "row-up", "Space g": "fork", f: "fork" })).map(([keys, summary]) => [summary, keys]),
   );
@@ -52,7 +52,7 @@ test("the help tells the keys that hold", () => {
   ]);
 });
 
-test("what is no key and no command is told with the nearest", () => {
+test("an unknown key or command is reported with the nearest name", () => {
   const told = (keys: Record<string, string>) => {
     try {
       checkBindings(keys);

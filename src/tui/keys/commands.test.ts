@@ -23,7 +23,7 @@ function left(state: State, ...keys: string[]): { mode: string; over: string | n
 const colon = (line: string) => [":", ...Array.from(line, (key) => (key === " " ? "space" : key)), "enter"];
 
 describe("in Normal mode", () => {
-  test("i a I A begin a message where they say, and o where no block is in focus", () => {
+  test("i, a, I and A start typing at their position, and o does without a block in focus", () => {
     const at = (key: string) => press(normal, key).state;
     expect(["i", "a", "I", "A", "o", "enter"].map((key) => [at(key).mode, at(key).draft.cursor])).toEqual([
       ["insert", 2],
@@ -34,7 +34,7 @@ describe("in Normal mode", () => {
       ["insert", 2],
     ]);
   });
-  test("[ and ] move between blocks, Enter and o toggle the one in focus, Ctrl+O all, and Esc leaves it", () => {
+  test("[ and ] move between blocks, Enter and o toggle one, Ctrl+O toggles all, Esc leaves it", () => {
     expect(["[", "]"].map((key) => press(normal, "[", "[", key).state.focus)).toEqual(["n57.0", "n59.0"]);
     for (const key of ["enter", "o"]) {
       const toggled = press(normal, "[", key).state;
@@ -44,7 +44,7 @@ describe("in Normal mode", () => {
     expect([press(normal, "ctrl+o").state.allOpen, press(normal, "ctrl+o", "ctrl+o").state.allOpen]).toEqual([true, false]);
     expect(press(normal, "[", "escape").state.focus).toBeNull();
   });
-  test("j k gg G scroll, / searches, : and ? open their own", () => {
+  test("j, k, gg and G scroll, / searches, : opens the command line and ? the help", () => {
     expect(press(normal, "k").state.top).not.toBe("end");
     expect(press(normal, "k", "j").state.top).toBe("end");
     expect(press(normal, "g", "g", "ctrl+d", "ctrl+u").state.top).toMatchObject({ block: 0, strip: 0 });
@@ -52,7 +52,7 @@ describe("in Normal mode", () => {
     expect(press(normal, "g", "g", "G").state.top).toBe("end");
     expect([left(normal, "/").mode, left(normal, ":").mode, left(normal, "?").over]).toEqual(["search", "command", "reader"]);
   });
-  test("Ctrl+G edits the plan, also while a message is typed", () => {
+  test("Ctrl+G edits the plan, also while typing", () => {
     expect([normal, opened].map((state) => left(state, "ctrl+g").asked)).toEqual(["edit plan", "edit plan"]);
   });
 });
@@ -97,7 +97,7 @@ describe("after a colon", () => {
       const { state, effects } = press(normal, ...colon(line));
       expect([state.mode, effects]).toEqual(["normal", [effect]]);
     });
-  test(":model, :agent and :help open what one chooses from or reads", () => {
+  test(":model and :agent open pickers, and :help opens the help", () => {
     expect(["model", "agent", "help"].map((line) => left(normal, ...colon(line)).over)).toEqual(["pick models", "pick agents", "reader"]);
   });
 });

@@ -7,7 +7,7 @@ const green = 2;
 const magenta = 5;
 const cyan = 6;
 
-test("no colour is used that a light or a dark background swallows, also where bold means bright", () => {
+test("no style uses a colour that is unreadable on a light or dark background, also if bold means bright", () => {
   const looks = Object.values(all).filter((style): style is TextStyle => typeof style === "object");
   expect(looks.length).toBeGreaterThan(5);
   for (const { color, bold = false } of looks)

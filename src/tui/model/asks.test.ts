@@ -16,13 +16,13 @@ const name = ask({ id: "a2", question: "Which name?" });
 
 describe("a question", () => {
   const asked = told(fresh, "ask.opened", colour);
-  test("is answered by the option that arrows, j and k, or its number choose", () => {
+  test("a question is answered with an option chosen by arrows, j and k, or its number", () => {
     expect(press(asked, "j", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "1" }]);
     expect(press(asked, "j", "down", "down", "k", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "2" }]);
     expect(press(asked, "3", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "3" }]);
     expect(press(asked, "up", "up", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "1" }]);
   });
-  test("is answered by what is typed, also what begins with j when it is typed behind the options", () => {
+  test("a question is answered with typed text, also text that starts with j", () => {
     expect(press(asked, "g", "r", "j", "7", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "grj7" }]);
     expect(press(asked, "down", "down", "down", "down", "j", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "j" }]);
     expect(press(asked, "down", "down", "down", "down", "enter").effects).toEqual([]);
@@ -30,7 +30,7 @@ describe("a question", () => {
     expect(press(pasted, "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "two\nlines" }]);
     expect(press(press(asked, "x").state, "up", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "3" }]);
   });
-  test("stays until it is closed, and is put off by Esc and brought back by Space q", () => {
+  test("a question stays until it is closed; Esc postpones it and Space q shows it again", () => {
     const later = press(asked, "escape").state;
     expect([textOf(later).includes("Which colour?"), statusText(later)]).toEqual([false, expect.stringContaining("[asking]")]);
     expect(press(later, "h", "i").state.draft.text).toBe("hi");
@@ -42,7 +42,7 @@ describe("a question", () => {
     const ended = { type: "turn.ended", turn: { usage: zeroUsage, costUsd: 0, steps: 1, enforced: null, error: null }, session };
     expect(told(asked, "turn.ended", ended).asks).toHaveLength(1);
   });
-  test("is not answered by an Enter that came with it, nor by one that follows another answer", () => {
+  test("an Enter without a choice does not answer a question", () => {
     const early = press(asked, "enter");
     expect([early.effects, early.state.notice?.text]).toEqual([[], "choose an answer with j, k or its number, or type one"]);
     const second = told(told(press(asked, "1").state, "ask.opened", { ...name, options: ["Al", "Bo"] }), "ask.closed", colour);
@@ -50,7 +50,7 @@ describe("a question", () => {
     const again = told(press(press(asked, "1").state, "escape").state, "ask.opened", name);
     expect(press({ ...again, mode: "normal" }, "enter").effects).toEqual([]);
   });
-  test("takes no key that is meant for the transcript, a command or what follows Space, and says how it is answered", () => {
+  test("a question takes no keys of the transcript, a command or the leader, and says how to answer it", () => {
     const spawned = told(fresh, "session.spawned", { call: "c", session: "s-2", agent: "codex", task: "count" });
     const reading = told(press(spawned, "escape", "[").state, "ask.opened", colour);
     expect(textOf(reading)).toMatch(/── the agent asks \(Tab answers\): Which colour\? ─/);
@@ -67,7 +67,7 @@ describe("a question", () => {
     expect(press(typing, "enter").effects).toEqual([{ type: "quit" }]);
     expect(press(told(press(fresh, "space").state, "ask.opened", colour), "f").effects).toMatchObject([{ type: "fork" }]);
   });
-  test("says who asks and until when it waits", () => {
+  test("a question shows who asks and how long it waits", () => {
     const expiresAt = new Date(2030, 0, 1, 14, 5).getTime();
     const below = told(fresh, "session.spawned", { call: "c", session: "s-2", agent: "codex", task: "count the birds" });
     expect(textOf(told(below, "ask.opened", { ...name, session: "s-2", expiresAt }))).toMatch(
@@ -75,7 +75,7 @@ describe("a question", () => {
     );
     expect(textOf(told(fresh, "ask.opened", { ...name, session: "0000-11111111" }))).toContain("─ session 11111111 asks ─");
   });
-  test("fits on any screen, with its answers in view", () => {
+  test("a question fits on any screen, with its answers visible", () => {
     const many = ask({ id: "a3", question: "word ".repeat(800), options: Array.from({ length: 30 }, (_, at) => `option ${at}`) });
     for (const rows of [10, 24, 60])
       for (const columns of [24, 80]) {
@@ -90,19 +90,19 @@ describe("a question", () => {
 
 describe("several questions", () => {
   const both = told(told(fresh, "ask.opened", colour), "ask.opened", name);
-  test("are counted, and Tab goes to the next one", () => {
+  test("several questions are counted, and Tab goes to the next one", () => {
     expect(textOf(both)).toMatch(/the agent asks \(1 of 2\)[^]*Which colour\?[^]*Tab: next question/);
     const next = press(both, "x", "tab");
     expect([textOf(next.state).includes("Which name?"), next.state.answer.text]).toEqual([true, ""]);
     expect(press(next.state, "B", "o", "enter").effects).toEqual([{ type: "answer", ask: "a2", text: "Bo" }]);
   });
-  test("keep what is being typed when another one comes or goes", () => {
+  test("a typed answer stays when other questions open or close", () => {
     const typing = press(told(fresh, "ask.opened", name), "B").state;
     expect(press(told(typing, "ask.opened", colour), "o", "enter").effects).toEqual([{ type: "answer", ask: "a2", text: "Bo" }]);
     expect(told(told(typing, "ask.opened", colour), "ask.closed", colour).answer.text).toBe("B");
     expect(told(typing, "ask.closed", name)).toMatchObject({ asks: [], answer: { text: "" } });
   });
-  test("come back when they are listed, the oldest first", () => {
+  test("postponed questions are listed again, the oldest first", () => {
     expect(update(fresh, { type: "asks", asks: [name, colour] }).state.asks.map(({ id }) => id)).toEqual(["a2", "a1"]);
     expect(update(both, { type: "answered", ask: "a1" }).state.asks.map(({ id }) => id)).toEqual(["a2"]);
   });

@@ -9,7 +9,7 @@ import { firstState, step, type State } from "./state.ts";
 const session = { id: "s-1", name: "fix\x1b]0;evil\x07 it", tip: null } as unknown as Session;
 const fresh: State = { ...firstState({ size: { columns: 80, rows: 24 }, net: "off", sandbox: "on" }), session };
 
-test("a long turn and a question are told, but not to someone who looks", () => {
+test("a long turn and a question send a notification, unless the terminal has the focus", () => {
   const ended = (tookMs: number) =>
     ({ type: "turn.ended", sessionId: "s-1", turn: { startedAt: 0, endedAt: tookMs, status: "ok" } }) as unknown as Event;
   const asks = { type: "ask.opened", sessionId: "s-2", ask: { question: "Which\ncolour?" } } as unknown as Event;
@@ -23,13 +23,13 @@ test("a long turn and a question are told, but not to someone who looks", () => 
   ]).toEqual([[], [], []]);
 });
 
-test("a notification can't be anything but one, and tmux gets it in its envelope", () => {
+test("a notification contains no other sequence, and tmux gets it in a wrapper", () => {
   expect(["auto", "bell", "off"].map((how) => notification(how as "auto", "done", {}))).toEqual(["\x07", "\x07", ""]);
   expect(notification("osc", "a\x1b\\\x07b", {})).toBe("\x1b]9;skein: a \\ b\x07");
   expect(notification("osc", "done", { TMUX: "x" })).toBe("\x1bPtmux;\x1b\x1b]9;skein: done\x07\x1b\\");
 });
 
-test("the title names the session and what it does", () => {
+test("the window title has the session's name and state", () => {
   expect(titleOf({ ...fresh, session: null })).toBe("skein · new session · idle");
   expect(titleOf({ ...fresh, activity: "writing" })).toBe("skein · fix it · working");
 });

@@ -7,7 +7,7 @@ const fresh = { ...firstState({ size: { columns: 80, rows: 24 }, net: "off", san
 const quit: Effect[] = [{ type: "quit" }];
 const typed = [":", "q", "u", "i", "t", "enter"];
 
-test("what would be stopped unseen is told before, once for each turn; what is shown, or ended, is not", () => {
+test("quitting warns once of each turn in another session that it would stop", () => {
   const normal = press(fresh, "escape").state;
   const alone = apply(normal, { type: "running", sessions: ["here"] });
   expect(press(alone, ...typed).effects).toEqual(quit);
@@ -23,7 +23,7 @@ test("what would be stopped unseen is told before, once for each turn; what is s
   expect(press(apply(more.state, { type: "running", sessions: [] }), ...typed).effects).toEqual(quit);
 });
 
-test("Ctrl+C tells it the second time and leaves the third", () => {
+test("the second Ctrl+C warns of turns in other sessions, and the third quits", () => {
   const left = apply(fresh, { type: "running", sessions: ["there"] });
   const second = press(left, "ctrl+c", "ctrl+c");
   expect([second.effects, second.state.notice?.text]).toEqual([[], expect.stringContaining("quitting stops a turn")]);

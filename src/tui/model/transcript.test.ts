@@ -33,7 +33,7 @@ const started = {
 } as const;
 const usage = { input: 5, output: 2, cacheRead: 0, cacheWrite: 0 };
 
-test("a diff has the name that its call had for the file", () => {
+test("a diff shows the path that its call used", () => {
   const display = "--- /home/me/p/src/a.ts\n+++ /home/me/p/src/a.ts\n@@ -1 +1 @@\n--- /x/src/a.ts";
   const named = (path: string) => {
     const edit: Part = { kind: "call", id: "c1", name: "edit", input: { path } };
@@ -45,7 +45,7 @@ test("a diff has the name that its call had for the file", () => {
   expect([named("/home/me/p/src/a.ts"), named("b.ts")]).toEqual([[display], [display]]);
 });
 
-test("a call that runs changes in its place, and its result settles it with how long it took", () => {
+test("a running call changes in place, and its result adds the duration", () => {
   const called = withNode(noBlocks, node("n1", "agent", [call, other]));
   const running = withOutput(withStart(called, started), "c1", "a\n");
   expect([running.settled === called.settled, blockAt(running, 0)]).toMatchObject([true, { id: "c1", output: "a\n", result: null }]);
@@ -60,7 +60,7 @@ test("a call that runs changes in its place, and its result settles it with how 
   expect(withOutput(ended, "nobody", "x")).toBe(ended);
 });
 
-test("what is written stands behind all else, until its node is there", () => {
+test("streamed text comes after all other blocks until its node is recorded", () => {
   const writing = withDelta(withDelta(withDelta(noBlocks, "thinking", "hm"), "text", "Hel"), "text", "lo");
   const warned = withBlocks(writing, { id: "w", kind: "note", text: "a warning" });
   expect(allBlocks(warned).map((block) => ("text" in block ? block.text : ""))).toEqual(["a warning", "hm", "Hello"]);
@@ -71,7 +71,7 @@ test("what is written stands behind all else, until its node is there", () => {
   ]);
 });
 
-test("a sub-session's block lives with it", () => {
+test("the block of a sub-session follows its events", () => {
   const spawned = { type: "session.spawned", session: "s-2", agent: "codex", task: "style", call: "c" } as const;
   const head = { seq: 1, n: 1, sessionId: "s-1", turnId: "t", at: 0 };
   let transcript = withSpawned(noBlocks, { ...head, ...spawned });
@@ -109,7 +109,7 @@ test("a sub-session's block lives with it", () => {
   expect(withSubSessionEvent(transcript, { sessionId: "s-3", type: "text.delta", text: "x" } as Event)).toBe(transcript);
 });
 
-test("a sub-session that is read back stands where it began, and not where the path left its turn before that", () => {
+test("a stored sub-session is shown where it started, unless the path left its turn before that", () => {
   const spawn: Part = { kind: "call", id: "c1", name: "spawn_session", input: {} };
   const result: Part = { kind: "result", call: "c1", name: "spawn_session", text: "3", isError: false };
   const said = (id: string, at: number, author: Node["author"], part: Part, turn = "t-1"): Node => ({

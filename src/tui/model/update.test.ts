@@ -17,7 +17,7 @@ const fresh = firstState({ size, net: "off", sandbox: "on" });
 const session = { id: "s-1", name: null, tip: null, agent: "native", model: null } as Session;
 
 describe("typing", () => {
-  test("a message is sent by Enter and the prompt is empty again", () => {
+  test("Enter sends the message and clears the prompt", () => {
     const { state, effects } = press(fresh, "h", "i", "enter");
     expect({ text: state.draft.text, effects, activity: state.activity }).toEqual({
       text: "",
@@ -28,15 +28,15 @@ describe("typing", () => {
       activity: "starting",
     });
   });
-  test("a message to a turn that runs is steered into it", () => {
+  test("a message during a turn is steered into it", () => {
     const running = { ...fresh, session, activity: "writing" };
     expect(press(running, "x", "enter").effects[0]).toEqual({ type: "steer", session: "s-1", text: "x" });
   });
-  test("a message that was not taken is typed again", () => {
+  test("a refused message returns to the prompt", () => {
     const refused = apply(press(fresh, "h", "i", "enter").state, { type: "refused", draft: "hi", text: "busy", hint: null });
     expect([refused.draft.text, refused.activity, refused.transcript.settled.at(-1)?.kind]).toEqual(["hi", null, "error"]);
   });
-  test("Esc and a key that arrive as one are both pressed, unless Alt means something", () => {
+  test("Esc and a key that arrive as one Alt key count as both, unless Alt has a meaning", () => {
     const { state } = press(press(fresh, "a", "b").state, "alt+I", "x");
     expect([state.mode, state.draft.text]).toEqual(["insert", "xab"]);
     expect(press(fresh, "a", "alt+space", "c").effects.at(-1)).toEqual({ type: "clear" });
@@ -44,24 +44,24 @@ describe("typing", () => {
     const running = { ...fresh, mode: "normal" as const, session, activity: "bash" };
     expect(press(running, "alt+j").effects).toEqual([]);
   });
-  test("a paste is text, whatever is in it", () => {
+  test("a paste is text, whatever it contains", () => {
     expect(apply(fresh, { type: "paste", text: " :quit\n" }).draft.text).toBe(" :quit\n");
   });
 });
 
 describe("the space leader", () => {
-  test("does what its second key means, in Normal mode and on an empty prompt", () => {
+  test("Space and a key run a command in Normal mode and on an empty prompt", () => {
     for (const mode of ["normal", "insert"] as const)
       expect(press({ ...fresh, mode }, "space", "c").effects.at(-1)).toEqual({ type: "clear" });
   });
-  test("shows what it offers after 200 ms and ends after a second", () => {
+  test("the leader shows its keys after 200 ms and ends after a second", () => {
     const begun = press({ ...fresh, mode: "normal" }, "space").state;
     const shown = apply(begun, { type: "tick", now: 200 });
     expect([apply(begun, { type: "tick", now: 199 }).leader?.isShown, shown.leader?.isShown]).toEqual([false, true]);
     expect(textOf(shown)).toContain("n  turn the network for tools on or off");
     expect(apply(shown, { type: "tick", now: 1000 }).leader).toBeNull();
   });
-  test("never eats a space that was typed", () => {
+  test("the leader never drops a typed space", () => {
     expect(press(fresh, "space", "z").state.draft.text).toBe(" z");
     expect(apply(press(fresh, "space").state, { type: "tick", now: 1000 }).draft.text).toBe(" ");
     expect(press(fresh, "a", "space", "c").state.draft.text).toBe("a c");
@@ -70,16 +70,16 @@ describe("the space leader", () => {
 });
 
 describe("commands", () => {
-  test("are typed after a colon, and a beginning that means only one is enough", () => {
+  test("a command is typed after a colon, and a unique prefix is enough", () => {
     expect(press({ ...fresh, mode: "normal" }, ":", "q", "enter").effects).toEqual([{ type: "quit" }]);
     expect(press({ ...fresh, mode: "normal" }, ":", ...Array.from("net"), "space", ...Array.from("on"), "enter").state.net).toBe("on");
   });
-  test("that are none are told, with the nearest", () => {
+  test("an unknown command is reported with the nearest name", () => {
     expect(press({ ...fresh, mode: "normal" }, ":", ...Array.from("clera"), "enter").state.notice?.text).toBe(
       "no command :clera; did you mean :clear?",
     );
   });
-  test("have no name and no key twice", () => {
+  test("no two commands have the same name or key", () => {
     const names = screenCommands.map(({ name }) => name);
     expect(names.filter((name) => !/^[a-z]+(-[a-z]+)*$/.test(name) || names.indexOf(name) !== names.lastIndexOf(name))).toEqual([]);
     const keys = screenCommands.flatMap((command) => command.keys ?? []);
@@ -89,7 +89,7 @@ describe("commands", () => {
 });
 
 describe("Ctrl+C", () => {
-  test("stops the turn, and leaves when it is pressed again within two seconds", () => {
+  test("Ctrl+C stops the turn, and quits when it is pressed again within two seconds", () => {
     const running = { ...fresh, session, activity: "writing" };
     const once = press(running, "ctrl+c");
     expect(once.effects).toEqual([{ type: "cancel", session: "s-1" }]);
@@ -100,13 +100,13 @@ describe("Ctrl+C", () => {
 
 describe("a turn", () => {
   const started = apply(fresh, { type: "session created", session });
-  test("streams into a block that its node takes the place of", () => {
+  test("an answer streams into a block that the recorded node replaces", () => {
     const streamed = tell(started, { type: "text.delta", text: "Hel" }, { type: "text.delta", text: "lo" });
     expect(streamed.transcript.writing).toMatchObject([{ kind: "text", text: "Hello", isLive: true }]);
     const recorded = tell(streamed, { type: "node.added", node: node("agent", [{ kind: "text", text: "Hello." }]) });
     expect(allBlocks(recorded.transcript)).toEqual([{ id: "n-1.0", kind: "text", text: "Hello." }]);
   });
-  test("shows a call on one line with its result, and opens it when it is asked to", () => {
+  test("a tool call is shown on one line with its result, and can be opened", () => {
     const call: Part = { kind: "call", id: "c1", name: "bash", input: { command: "ls" } };
     const result: Part = { kind: "result", call: "c1", name: "bash", text: "a\nb", isError: false };
     const done = tell(started, { type: "node.added", node: node("agent", [call]) }, { type: "node.added", node: node("tool", [result]) });
@@ -117,17 +117,17 @@ describe("a turn", () => {
     expect(textOf(press(opened, "o").state)).toBe(textOf(focused));
     expect(textOf(press(done, "ctrl+o").state)).toContain("v bash(ls)");
   });
-  test("that is tried again says when, and why, until it was", () => {
+  test("a retry is announced with its time and reason until it begins", () => {
     const retried = tell(started, { type: "model.retried", attempt: 1, waitMs: 1500, error: { kind: "overloaded", message: "busy" } });
     expect(textOf(retried)).toMatch(/── attempt 2 in 1\.5 s: busy ─[^]*\[retrying\]/);
     for (const next of [{ type: "text.delta", text: "Hello" } as const, { type: "turn.ended", turn: turn({}), session } as const])
       expect(textOf(tell(retried, next))).not.toContain("attempt 2");
   });
-  test("of another session changes nothing but the questions", () => {
+  test("events of another session change nothing but the questions", () => {
     const other = { ...event({ type: "text.delta", text: "old" }), sessionId: "s-0" };
     expect(apply(started, { type: "event", event: other })).toBe(started);
   });
-  test("adds up in the status bar", () => {
+  test("the status bar adds up the usage of turns", () => {
     const usage = { input: 434, output: 567, cacheRead: 800, cacheWrite: 0 };
     const wide = { ...started, size: { ...started.size, columns: 120 } };
     const ended = tell(wide, { type: "turn.ended", turn: turn({ usage, costUsd: 0.42 }), session });
@@ -135,7 +135,7 @@ describe("a turn", () => {
     const twice = tell(ended, { type: "turn.ended", turn: turn({ usage, costUsd: null }), session });
     expect(statusText(twice)).toContain("| total i:2468 o:1134 ?]");
   });
-  test("leaves mode and walls in the status bar, however much was used and however narrow it is", () => {
+  test("mode and sandbox stay in the status bar at any width and usage", () => {
     const usage = { input: 43_400, output: 25_670, cacheRead: 1_800_000, cacheWrite: 0 };
     const ended = tell(started, { type: "turn.ended", turn: turn({ usage, costUsd: 12.42 }), session });
     const at = (columns: number) => statusText({ ...ended, size: { ...ended.size, columns } });
@@ -145,7 +145,7 @@ describe("a turn", () => {
     expect(at(40)).toBe("[INSERT] [idle] [NET: off] [SANDBOX: on]");
     expect(at(39)).toBe("[INSERT] [NET: off] [SANDBOX: on]");
   });
-  test("that asks is answered in an overlay, but never by what is typed into a message", () => {
+  test("a question is answered in an overlay, never by text of a message", () => {
     const ask = { id: "a1", session: "s-1", question: "Which colour?", options: ["red", "blue"], closedAt: null } as never;
     const typing = tell(press(started, "d", "r").state, { type: "ask.opened", ask });
     const typed = press(typing, "2").state;
@@ -163,7 +163,7 @@ describe("a turn", () => {
 describe("the view", () => {
   const many = Array.from({ length: 100 }, (_, at) => ({ ...node("user", [{ kind: "text" as const, text: `line ${at}` }]), id: `n${at}` }));
   const full = apply({ ...fresh, mode: "normal" }, { type: "opened", session, blocks: blocksOf(many), turns: [] });
-  test("follows what is added only from the end", () => {
+  test("the view follows new output only at the end", () => {
     const more: Told = { type: "node.added", node: { ...node("user", [{ kind: "text", text: "more" }]), id: "x" } };
     expect(textOf(tell(full, more))).toContain("▌ more");
     const up = press(full, "k").state;
@@ -171,16 +171,16 @@ describe("the view", () => {
     expect(rows(tell(up, more))).toEqual(rows(up));
     expect(textOf(press(tell(up, more), "G").state)).toContain("▌ more");
   });
-  test("goes to the beginning with gg, and no further", () => {
+  test("gg scrolls to the beginning, and no further", () => {
     const top = press(full, "g", "g", "k").state;
     expect([textOf(top).split("\n")[0], press(full, "g", "j").state.pending]).toEqual(["  ▌ line 0", null]);
   });
-  test("keeps the last that was said in view above a question", () => {
+  test("the end of the conversation stays visible above a question", () => {
     const ask = { id: "a1", session: "s-1", question: "Which?", options: [], closedAt: null } as never;
     const [above] = textOf(press(tell(full, { type: "ask.opened", ask }), "tab").state).split("┌─ the agent asks");
     expect(above).toEndWith("  ▌ line 99\n");
   });
-  test("shows all of the help at 80 × 24, line by line", () => {
+  test("the whole help can be scrolled at 80 × 24, and no line is cut", () => {
     const seen = Array.from({ length: 80 }).reduce<{ state: State; text: string }>(
       ({ state, text }) => ({ state: press(state, "j").state, text: text + textOf(state) }),
       { state: press(full, "?").state, text: "" },
@@ -192,7 +192,7 @@ describe("the view", () => {
     expect(press(seen.state, "escape").state.overlay).toBeNull();
   });
   const help = { kind: "reader" as const, title: "help", lines: null, top: 0 };
-  test("is as high and never wider than the terminal, at every size", () => {
+  test("the frame is as high as the terminal and never wider, at every size", () => {
     for (const columns of [20, 40, 80, 200])
       for (const rows of [8, 24, 60]) {
         const picture = renderFrame(apply({ ...full, overlay: rows === 24 ? help : null }, { type: "resized", size: { columns, rows } }));

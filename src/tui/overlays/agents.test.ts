@@ -29,7 +29,7 @@ function listed(of: TurnInfo[], reading = 0): UpdateMessage {
 const open = apply(press(normal, "space", "a").state, listed(rows));
 
 describe("the agents", () => {
-  test("are all that runs and has just ended, sub-sessions below their parents, with what is left of a budget", () => {
+  test("the agents panel lists running and recent turns, sub-sessions under their parents, with remaining budgets", () => {
     expect(textOf(open)).toMatch(
       /agents: 3 running, 1 ended in the last 15 minutes[^]*SESSION +STATE +AGE[^]*ours ← +running +1 m 05 s[^]*\$0\.2500 +\$1\.50 +do ours[^]*│ {3}child +asking[^]*other +paused[^]*gone +network/,
     );
@@ -42,7 +42,7 @@ describe("the agents", () => {
     for (const columns of [44, 80, 120, 200])
       for (const height of [8, 24, 60]) expect(badRows({ ...open, size: { columns, rows: height } })).toEqual([]);
   });
-  test("are listed when it is opened, and again every second; one that moves stays chosen", () => {
+  test("the agents panel is listed again every second, and the chosen turn stays chosen", () => {
     expect(press(normal, "space", "a").effects).toContainEqual({ type: "list agents", reading: 0, sinceMs: 900_000, afterMs: 0 });
     const chosen = press(open, "j", "j").state;
     const more = apply(chosen, listed([row("new", "running"), ...rows], 1));
@@ -53,7 +53,7 @@ describe("the agents", () => {
     expect(textOf(apply(press(normal, "space", "a").state, listed([])))).toContain("no turn runs in this project");
     expect(textOf(apply(press(normal, "space", "a").state, { type: "tick", now: 150 }))).toContain("looking…");
   });
-  test("are paused, let go on, steered, answered and, when it is pressed twice, stopped", () => {
+  test("keys of the agents panel pause, resume, steer, answer and, pressed twice, stop a turn", () => {
     expect(effectsOf(open, "p")).toEqual([{ type: "pause", session: "ours" }]);
     expect(effectsOf(open, "j", "s", ...Array.from("hi"), "enter")).toEqual([{ type: "send to agent", session: "child", text: "hi" }]);
     expect(effectsOf(open, "s", "x", "escape", "j", "a")).toEqual([{ type: "find ask", session: "child" }]);
@@ -74,7 +74,7 @@ describe("a session that is opened from there", () => {
     { type: "visited", visit: { home: "ours", mode: "normal" } },
   );
   const home = { type: "visit", session: "ours", visit: null } as const;
-  test("is only watched: q, Esc and Space a lead back, and nothing is begun in it", () => {
+  test("an opened session is only watched: q, Esc and Space a go back, and no turn starts in it", () => {
     expect(effectsOf(open, "j", "enter")).toEqual([{ type: "visit", session: "child", visit: { home: "ours", mode: "normal" } }]);
     expect(textOf(visiting)).toContain("child (watched; q goes back)");
     for (const keys of [["q"], ["escape"], ["space", "a"]]) expect(press(visiting, ...keys).effects).toEqual([home]);
@@ -90,7 +90,7 @@ describe("a session that is opened from there", () => {
     expect([typing.mode, apply(typing, { type: "visited", visit: null }).mode]).toEqual(["normal", "insert"]);
     expect(press(normal, "q").effects).toEqual([]);
   });
-  test("is also opened from its block, or from the call that spawned it", () => {
+  test("a sub-session is also opened from its block or from its call", () => {
     const id = "01a1e467-b234-749a-8000-000000000001";
     const call = nodeOf("n1", null, "agent", [{ kind: "call", id: "c1", name: "spawn_session", input: {} }]);
     const result = { kind: "result" as const, call: "c1", name: "spawn_session", text: `done [session ${id}]`, isError: false };

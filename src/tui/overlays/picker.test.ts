@@ -12,7 +12,7 @@ const fresh: State = { ...firstState({ size: { columns: 80, rows: 24 }, net: "of
 const session = { id: "s-1", name: "main", tip: null, agent: "native", model: "anthropic/claude-sonnet" } as Session;
 
 describe("the model picker", () => {
-  test("has what answers now first, then what is ready, then what lacks a key, with its variable", async () => {
+  test("the model picker lists the current model, then usable ones, then those without a key with its variable", async () => {
     const shown = await opened("space", "m");
     const rows = textOf(shown.state)
       .split("\n")
@@ -27,23 +27,23 @@ describe("the model picker", () => {
     expect(press(shown.state, "h", "a", "i", ":", "h", "enter").state.notice?.text).toBe('no effort "h": low, medium, high, xhigh, max');
     expect(press(shown.state, "enter").effects).toEqual([{ type: "model", name: "anthropic/claude-sonnet" }]);
   });
-  test("is not filled when something else was opened meanwhile", async () => {
+  test("loaded models are dropped if another overlay is open", async () => {
     const asked = press(fresh, "space", "m").state;
     const other = press(asked, "escape", "?").state;
     expect(apply(other, { type: "listed", purpose: "models", items: [] })).toBe(other);
   });
-  test("is left out when a name is typed", () => {
+  test(":model with a name opens no picker", () => {
     expect(press(fresh, ":", ...Array.from("model x/y"), "enter").effects).toEqual([{ type: "model", name: "x/y" }]);
   });
 });
 
-test("the agent picker tells versions and what stands in the way", async () => {
+test("the agent picker shows versions and what is missing", async () => {
   const { state } = await opened(":", ...Array.from("agent"), "enter");
   expect(textOf(state)).toMatch(/● native +0\.1\.0 +ANTHROPIC_API_KEY[^]* claude +2\.1 +no key and no sign-in/);
   expect(textOf(press(state, "down").state)).toContain("set ANTHROPIC_API_KEY or sign in");
 });
 
-test("a command after the colon is completed by Tab, as far as it is clear", () => {
+test("Tab completes a command after the colon as far as it is unique", () => {
   const at = (text: string) => press(fresh, ":", ...Array.from(text), "tab").state;
   expect([at("bud").commandLine.text, at("p").commandLine.text, at("zz").notice?.text]).toEqual([
     "budget ",
@@ -53,7 +53,7 @@ test("a command after the colon is completed by Tab, as far as it is clear", () 
   expect(at("p").notice?.text).toBe("plan, palette");
 });
 
-test("a shell command leaves the model that was chosen for the next turn", async () => {
+test("a shell command keeps the model that was chosen for the next turn", async () => {
   const turn = { agent: "native", model: "x/y", policy: {}, timeoutMs: null };
   const shell = { bash: { execute: async function* () {} } };
   const doing = { api: shell, turn, session, running: new Set(), send: () => {} } as unknown as EffectContext;
@@ -62,7 +62,7 @@ test("a shell command leaves the model that was chosen for the next turn", async
 });
 
 describe("costs", () => {
-  test("stand turn by turn with what came from the cache, with sub-sessions and the limit", async () => {
+  test("costs are listed per turn with the cached share, sub-sessions and the limit", async () => {
     const { state } = await opened("space", "b");
     const text = textOf(state);
     expect(text).toMatch(/1 {2}claude-sonnet +2\.0k +90 % +100 +\$0\.0123 +1\.5 s/);
@@ -71,7 +71,7 @@ describe("costs", () => {
     expect(text).toMatch(/◆ {2}native: style around +2\.0k +90 %/);
     expect(text).toContain("cost limit per turn, with its sub-sessions: $0.50; :budget off removes it");
   });
-  test("can be limited, and a limit that is none is told", () => {
+  test("the cost of a turn can be limited, and an invalid limit is reported", () => {
     expect(press(fresh, ":", ...Array.from("budget 0.25"), "enter").effects).toEqual([{ type: "budget", usd: 0.25 }]);
     expect(press(fresh, ":", ...Array.from("budget off"), "enter").effects).toEqual([{ type: "budget", usd: null }]);
     expect(press(fresh, ":", ...Array.from("budget -1"), "enter").state.notice?.isError).toBe(true);

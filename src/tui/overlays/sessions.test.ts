@@ -31,7 +31,7 @@ const opened = press(normal, "space", "s");
 const open = apply(opened.state, listed());
 
 describe("the sessions", () => {
-  test("are listed when it is opened, with the last messages of the chosen one", () => {
+  test("the sessions panel lists sessions with the last messages of the chosen one", () => {
     expect(opened.effects).toContainEqual({ type: "list sessions", reading: 0, withArchived: false, everywhere: false });
     const last = [nodeOf("n0", null, "user", "why is it red?"), nodeOf("n1", "n0", "agent", "A test fails.")];
     const previewed = apply(open, { type: "sessions", message: { what: "previewed", key: "ours n1", last } });
@@ -42,7 +42,7 @@ describe("the sessions", () => {
     for (const columns of [44, 80, 120, 200])
       for (const rows of [8, 24, 60]) expect(badRows({ ...previewed, size: { columns, rows } })).toEqual([]);
   });
-  test("are previewed one at a time, however fast one moves", () => {
+  test("sessions are previewed one at a time, however fast the user moves", () => {
     expect(effectsOf(opened.state, "x")).toEqual([]);
     expect(open.overlay).toMatchObject({ previewing: "ours n1" });
     expect(effectsOf(open, "down", "up", "down")).toEqual([]);
@@ -50,7 +50,7 @@ describe("the sessions", () => {
     const next = apply(moved, { type: "sessions", message: { what: "previewed", key: "ours n1", last: [] } });
     expect(next.overlay).toMatchObject({ previewing: "parser n2" });
   });
-  test("are found by name and task at once, and by what was said from three letters on", () => {
+  test("sessions are found by name and task, and by messages from three letters on", () => {
     const typed = press(open, ...Array.from("lex"));
     expect(typed.effects).toEqual([{ type: "search sessions", query: "lex", everywhere: false }]);
     expect(effectsOf(typed.state, "e", "r")).toEqual([]);
@@ -62,7 +62,7 @@ describe("the sessions", () => {
     expect(textOf(press(open, "P", "A", "R").state)).toMatch(/parser +2 hours ago +write a parser/);
     expect(textOf(apply(press(open, "x").state, { type: "paste", text: "y\nz" }))).toContain("find > xy z");
   });
-  test("are gone to; archived ones come back, those of other projects are told how", () => {
+  test("Enter goes to a session, restores an archived one, and shows a command for another project", () => {
     expect(effectsOf(open, "down", "enter")).toContainEqual({ type: "go", session: "parser", node: null });
     expect(press(open, "enter").state.overlay).toBeNull();
     expect(effectsOf(open, "tab")).toEqual([{ type: "list sessions", reading: 1, withArchived: true, everywhere: false }]);
@@ -72,7 +72,7 @@ describe("the sessions", () => {
     expect(effectsOf(all, "down", "down", "enter")).toContainEqual({ type: "go", session: "old", node: null });
     expect(apply(all, listed([], 0))).toBe(all);
   });
-  test("say that there are none, and that they are being looked for only when that takes long", () => {
+  test("the sessions panel says that it is empty, and that it searches only if that takes long", () => {
     expect(textOf(apply(opened.state, listed([])))).toContain("no sessions yet; the first message creates one");
     expect([
       textOf(opened.state).includes("searching…"),
@@ -84,7 +84,7 @@ describe("the sessions", () => {
 
 describe(":switch and :rename", () => {
   const typed = (text: string) => press(normal, ":", ...Array.from(text).map((letter) => (letter === " " ? "space" : letter)), "enter");
-  test("do it at once, and say what they lack", () => {
+  test(":switch and :rename run at once, and report a missing argument", () => {
     expect(typed("switch parser").effects).toEqual([{ type: "switch", query: "parser" }]);
     expect(typed("rename a b").effects).toEqual([{ type: "rename", name: "a b" }]);
     expect([typed("switch").state.notice?.isError, typed("rename").state.notice?.isError]).toEqual([true, true]);

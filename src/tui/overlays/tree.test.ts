@@ -36,7 +36,7 @@ function read(of: TreeView, reading = 0, states = {}): UpdateMessage {
 const open = apply(press(normal, "space", "t").state, read(view));
 
 describe("the outline", () => {
-  test("is what was said, with calls folded away, branches to the right and sessions at their tips", () => {
+  test("the outline has messages without calls, indented branches and sessions at their tips", () => {
     const { rows } = buildOutline(view);
     expect(rows.map((row) => [`${row.lead}${rowText(row)}`, row.calls, row.sessions.map(({ id }) => id).join()])).toEqual([
       ["list the files", 0, ""],
@@ -47,12 +47,12 @@ describe("the outline", () => {
       ["  deleted", 0, "other"],
     ]);
   });
-  test("begins before the first message where a session rests there, or where there are several", () => {
+  test("the outline starts before the first message if a session is there, or if there are several roots", () => {
     const cleared = sampleSession("cleared");
     const [first, ...rest] = buildOutline({ ...view, sessions: [ours, cleared] }).rows;
     expect([first?.node, first?.sessions, rest[0]?.lead]).toEqual([null, [cleared], "└─"]);
   });
-  test("of ten thousand nodes, each a branch of the one before, is made without running out of stack", () => {
+  test("the outline of ten thousand nested branches does not overflow the stack", () => {
     const deep = Array.from({ length: 5000 }, (_, at) => [
       nodeOf(`a${at}`, at === 0 ? null : `a${at - 1}`, "user", `go ${at}`),
       nodeOf(`b${at}`, at === 0 ? null : `a${at - 1}`, "user", `stay ${at}`),
@@ -69,7 +69,7 @@ describe("the outline", () => {
 });
 
 describe("in the tree", () => {
-  test("one is where one was, and j, k, gg and G go elsewhere", () => {
+  test("the tree opens at the current node, and j, k, gg and G move", () => {
     const at = (...keys: string[]) => chosen(press(open, ...keys).state);
     expect([at(), at("k"), at("k", "j", "j"), at("g", "g"), at("G"), at("g", "j"), at("pageup")]).toEqual([
       "print()",
@@ -81,7 +81,7 @@ describe("in the tree", () => {
       "list the files",
     ]);
   });
-  test("h folds the branch, then the one above; l unfolds it", () => {
+  test("h folds the branch, then its parent; l unfolds it", () => {
     const folded = press(open, "h").state;
     expect(textOf(folded)).toContain("├─○ show it +1 folded");
     expect(chosen(press(folded, "h").state)).toBe("list the files");
@@ -89,7 +89,7 @@ describe("in the tree", () => {
     expect(textOf(all)).toContain("○ list the files +5 folded");
     expect(textOf(press(all, "l", "j", "j", "l").state)).toContain("│ ● print() [ours] ← here");
   });
-  test("a filter shows the lines that have its words, until Esc", () => {
+  test("a filter shows the lines with its words until Esc", () => {
     const found = press(open, "/", ...Array.from("DELETE"), "enter").state;
     expect(textOf(found)).toMatch(/lines with "DELETE"[^]*│ ○ delete it[^]*│ ● deleted \[other\]/);
     expect(textOf(found)).not.toContain("○ list the files");
@@ -97,19 +97,19 @@ describe("in the tree", () => {
     expect(press(found, "escape", "escape").state.overlay).toBeNull();
     expect(textOf(press(open, "/", ...Array.from("none")).state)).toContain("no matching line");
   });
-  test("Enter goes to the session that rests there, or has this one moved", () => {
+  test("Enter goes to the session at the line, or moves the visible one", () => {
     expect(effectsOf(open, "G", "enter")).toEqual([{ type: "go", session: "other", node: "n8" }]);
     expect(effectsOf(open, "k", "s")).toEqual([{ type: "go", session: null, node: "n5" }]);
     expect(press(open, "enter").state.notice?.text).toBe("you are already here");
     expect(apply(open, { type: "moved", text: "now in other" }).overlay).toBeNull();
   });
-  test("f forks at the line under a name, or none", () => {
+  test("f forks at the line, with or without a name", () => {
     expect(effectsOf(open, "k", "f", ...Array.from("try"), "enter")).toEqual([{ type: "fork", at: "n5", name: "try" }]);
     expect(effectsOf(open, "f", "enter")).toEqual([{ type: "fork", at: "n6", name: null }]);
     expect(effectsOf(open, "f", "x", "escape", "enter")).toEqual([]);
     expect(textOf(apply(press(open, "f").state, { type: "paste", text: "a\nb" }))).toContain("name of the fork (optional) > a b");
   });
-  test("d on two lines compares them, and the comparison gives the tree back", () => {
+  test("d on two lines compares them, and closing the comparison shows the tree again", () => {
     expect(effectsOf(open, "d", "G", "d")).toEqual([{ type: "compare", a: "ours", b: "other" }]);
     expect(effectsOf(open, "d", "d", "d", "k", "d")).toEqual([{ type: "compare", a: "ours", b: "n5" }]);
     const spent = { usage: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }, costUsd: 0.25 };
@@ -121,7 +121,7 @@ describe("in the tree", () => {
     const known = apply(compared, read(view, 1));
     expect(press(known, "escape").state.overlay).toMatchObject({ kind: "tree", reading: 2 });
   });
-  test("p grafts another branch, r renames, x twice archives; what can't be done is said", () => {
+  test("p grafts another branch, r renames, x twice archives, and each says why it can't", () => {
     expect(effectsOf(open, "G", "p")).toEqual([{ type: "graft", from: "other" }]);
     expect(effectsOf(open, "G", "k", "p")).toEqual([{ type: "graft", from: "other" }]);
     expect(press(open, "p").state.notice?.text).toContain("choose another one to graft");
@@ -137,7 +137,7 @@ describe("in the tree", () => {
 });
 
 describe("the tree", () => {
-  test("is read when it is opened, and again every second while it is open", () => {
+  test("the tree is read when it opens, and again every second while it is open", () => {
     const opened = press(normal, "space", "t");
     expect(opened.effects).toContainEqual({ type: "read tree", reading: 0, signature: "", afterMs: 0 });
     expect(open.overlay).toMatchObject({ reading: 1 });
@@ -148,7 +148,7 @@ describe("the tree", () => {
     expect(chosen(apply(changed, read({ ...view, nodes: [...nodes, nodeOf("n9", "n8", "user", "why")] }, 2)))).toBe("show it");
     expect(apply(normal, read(view))).toEqual(normal);
   });
-  test("shows what runs, and says that it is being read only when that takes long", () => {
+  test("the tree shows running turns, and says that it loads only if that takes long", () => {
     expect(textOf(apply(press(normal, "space", "t").state, read(view, 0, { other: "running" })))).toContain("● deleted [other · running]");
     const waiting = press(normal, "space", "t").state;
     expect([
@@ -157,7 +157,7 @@ describe("the tree", () => {
     ]).toEqual([false, true]);
     expect(textOf(press({ ...normal, session: null }, "space", "t").state)).toContain("no messages yet");
   });
-  test("stands above the chosen message at 80 × 24, beside it on a wide screen, and fits everywhere", () => {
+  test("the preview is below the tree at 80 × 24, beside it on a wide screen, and fits everywhere", () => {
     const answer = press(open, "g", "g", "j").state;
     expect(textOf(answer)).toMatch(
       /● There is \*\*a\.py\*\*\. 1 call +│\n[^]*│ ─+ │\n│ n4 · agent · 1 minute ago · i:9 o:2 · \$0\.5000 +│\n│ There is a\.py\./,
@@ -181,7 +181,7 @@ function chosen({ overlay }: State): string | undefined {
   return row === undefined ? undefined : rowText(row);
 }
 
-test("a tree that is to be read again is not missed by whoever left its session for none meanwhile", async () => {
+test("a repeated reading of the tree causes no error after the screen went to a new session", async () => {
   const sent: UpdateMessage[] = [];
   const doing = { session: { id: "s-1", tree: "t" }, send: (message: UpdateMessage) => sent.push(message) } as unknown as EffectContext;
   const reading = runEffect(doing, { type: "read tree", reading: 1, signature: "", afterMs: 5 });

@@ -23,7 +23,7 @@ const nodes = [
 const full = opened(nodes);
 
 describe("a search", () => {
-  test("shows the nearest place while it is typed, and Esc goes back to where one was", () => {
+  test("a search shows the nearest match while typing, and Esc goes back", () => {
     const typed = press(full, "/", ...Array.from("needle"));
     expect(lines(typed)).toContain('── "needle" in block 3 of 4 ');
     expect(lines(typed)).toMatch(/another needle[^]*\/needle\n\[SEARCH\]/);
@@ -33,7 +33,7 @@ describe("a search", () => {
     expect(picture(press(typed, "escape"))).toBe(picture(full));
     expect(picture(press(typed, ...Array.from("needle!", () => "backspace")))).toBe(picture(full));
   });
-  test("goes on with n and N, opens what is folded as long as one is there, and tells when it begins anew", () => {
+  test("n and N go through the matches, open folded blocks, and say when they wrap around", () => {
     const there = press(full, "/", ...Array.from("needle"), "enter");
     const places = ["n", "n", "n", "n", "n"].map((_, at, keys) => lines(press(there, ...keys.slice(0, at + 1))));
     expect(places.map((shown) => /block \d of \d|continued from the \w+/.exec(shown)?.[0])).toEqual([
@@ -48,12 +48,12 @@ describe("a search", () => {
     expect(press(there, "n", "n", "n", "n").toggled.size).toBe(0);
     expect(lines(press(there, "n", "n", "N"))).toContain("continued from the end");
   });
-  test("ends with Esc where it is, and n takes it up again", () => {
+  test("Esc ends a search at its match, and n continues it", () => {
     const ended = press(full, "/", ...Array.from("needle"), "enter", "N", "escape");
     expect([marked(ended), ended.mode, lines(ended).includes("a needle, deep")]).toEqual([[], "normal", true]);
     expect(marked(press(ended, "n")).length).toBeGreaterThan(0);
   });
-  test("takes capitals as they are, and tells when there is nothing", () => {
+  test("a search with capitals is case-sensitive, and reports no match", () => {
     expect(lines(press(full, "/", ...Array.from("Needle")))).toContain('"Needle" in block 1 of 1');
     const none = press(full, "/", ...Array.from("haystack"));
     expect(lines(none)).toContain('── no match for "haystack"');
@@ -61,14 +61,14 @@ describe("a search", () => {
     expect(picture(press(none, "enter", "j"))).toBe(picture(press(full, "j")));
     expect(lines(press(full, "n"))).toContain("no search yet");
   });
-  test("takes a paste, and is over when another session is shown", () => {
+  test("a search accepts a paste, and ends when another session is shown", () => {
     const pasted = update(press(full, "/"), { type: "paste", text: "deep\n" }).state;
     expect(lines(pasted)).toContain('"deep" in block 1 of 1');
     expect(update(pasted, { type: "opened", session: { ...session, id: "s-2" }, blocks: [], turns: [] }).state.search).toBeNull();
   });
 });
 
-test("what was found stands out across runs, and nothing else changes", () => {
+test("matches are highlighted across runs, and nothing else changes", () => {
   const row = [
     { text: "a nee", style: { bold: true } },
     { text: "dle b", style: {} },

@@ -21,7 +21,7 @@ const hard = [
   "… ─ │ • ▌ ◆ ± ✗ ▣ ╭ ┃",
 ];
 
-test("every row ends in the cell where the picture has its end, and none goes on below", async () => {
+test("every row ends in the cell that the frame has for it, and none continues below", async () => {
   const rows = hard.map((text): Row => [
     { text: printableText(text), style: {} },
     { text: "|", style: { bold: true } },

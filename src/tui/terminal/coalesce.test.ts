@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import type { Event } from "../../protocol/tree/event.ts";
 import { coalesce } from "./coalesce.ts";
 
-test("text that follows text is one event, and what is lasting waits for nothing", () => {
+test("consecutive deltas become one event, and a durable event is passed on at once", () => {
   const handed: string[][] = [];
   const { push, flush } = coalesce((events) => handed.push(events.map((event) => ("text" in event ? event.text : event.type))));
   const tell = (body: object) => push({ seq: 1, sessionId: "s", turnId: "t", at: 0, ...body } as Event);

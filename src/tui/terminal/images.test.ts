@@ -10,7 +10,7 @@ import { update } from "../model/update.ts";
 const size = { columns: 80, rows: 24 };
 const png = await pngOf(300, 200);
 
-test("an image is drawn below its line, and only what of it is in view", async () => {
+test("an image is drawn below its line, clipped to its visible part", async () => {
   await onTerminal(drawsImages, async ({ send, press, placed, uploads, redraw }) => {
     await send(shown(png));
     const whole = [{ row: 4, rows: 10, cut: 0 }];
@@ -35,7 +35,7 @@ test("an image is drawn below its line, and only what of it is in view", async (
   });
 });
 
-test("an image that scrolls away, or is left behind, is deleted", async () => {
+test("an image that is no longer visible is deleted from the terminal", async () => {
   const left = await onTerminal(drawsImages, async ({ send, press, placed }) => {
     await send(shown(png, "a line\n".repeat(30)));
     expect(await placed([])).toEqual([]);
@@ -53,7 +53,7 @@ test("an image that scrolls away, or is left behind, is deleted", async () => {
   expect(left).toEqual([]);
 });
 
-test("what can't be decoded stays a line, and is told", async () => {
+test("an image that can't be decoded stays a line, with a notice", async () => {
   await onTerminal(drawsImages, async ({ send, text, uploads }) => {
     await send(shown(png.slice(0, 60)));
     while (!text().includes("the terminal can't draw an image: ")) await Bun.sleep(1);

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { Inks } from "./ink.ts";
 
-test("a row keeps its colour value while it stays or goes on, and has another when it changed in many places", () => {
+test("a row keeps its shade while it only grows, and gets another one after many changes", () => {
   const inks = new Inks({ color: true });
   const value = (text: string, color?: number) =>
     inks
@@ -17,7 +17,7 @@ test("a row keeps its colour value while it stays or goes on, and has another wh
   expect(inks.forRow(0, "", 0).emptyFrom).toBe("a.b.c.d.e.f and more".length);
 });
 
-test("without colours there are none", () => {
+test("without colours every style has the default colour", () => {
   const ink = new Inks({ color: false }).forRow(0, "x", 1);
   expect(ink.of({ color: 1 })).toBe(ink.of({}));
 });

@@ -5,7 +5,7 @@ import { fitSentence } from "./sentence.ts";
 const places = { project: "/home/ada/work/engine", home: "/home/ada" };
 const long = `/srv/${"deep/".repeat(12)}settings.json`;
 
-test("a sentence that fits is left as it is", () => {
+test("a sentence that fits stays unchanged", () => {
   const text = "can't write /home/ada/work/engine/a.ts: it is protected";
   expect(fitSentence(text, 80, places)).toBe(text);
 });
@@ -19,7 +19,7 @@ test.each([
   expect(fitSentence(text, cells, places)).toBe(expected);
 });
 
-test("what is still too long loses the middle of its paths, the longest first, and never its end or a file's name", () => {
+test("a long sentence loses the middle of its paths, the longest first, never its end or a file name", () => {
   const text = `can't read ${long} for ${long}.bak: it is not there`;
   for (const cells of [80, 90, 120]) {
     const shown = fitSentence(text, cells, places);
@@ -28,7 +28,7 @@ test("what is still too long loses the middle of its paths, the longest first, a
   }
 });
 
-test("what can't get shorter is cut at its end, and wide letters keep to their cells", () => {
+test("a sentence that can't get shorter is cut at its end, and wide letters keep their cells", () => {
   expect(fitSentence("no path in here at all", 10, places)).toBe("no path i…");
   for (const cells of [1, 20, 40])
     expect(cellsOf(fitSentence(`to /${"日本/".repeat(30)}👩‍👩‍👧.md, now`, cells, places))).toBeLessThanOrEqual(cells);

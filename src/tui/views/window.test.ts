@@ -18,7 +18,7 @@ afterEach(() => void laid.mockClear());
 describe("ten thousand blocks", () => {
   const full = opened(Array.from({ length: 10_000 }, (_, at) => node(at, { kind: "text", text: `block ${at}\n\nwith **three** lines` })));
 
-  test("cost what is in view, wherever that is", () => {
+  test("a frame of ten thousand blocks costs only the visible ones, at any position", () => {
     expect(inView(full)).toContain("block 9999");
     expect(laid.mock.calls.length).toBeLessThan(size.rows * 2);
     for (const move of [
@@ -36,7 +36,7 @@ describe("ten thousand blocks", () => {
     }
   });
 
-  test("are scrolled row by row, down and up again, without a row left out or shown twice", () => {
+  test("scrolling down and up row by row misses and repeats no row", () => {
     let state = scrollToBeginning(full);
     const seen = [...rowsOf(state)];
     const height = seen.length;
@@ -54,7 +54,7 @@ describe("ten thousand blocks", () => {
     }
   });
 
-  test("that stream cost their last line, and copy nothing that is settled", () => {
+  test("streaming costs only the last line, and copies no settled block", () => {
     let state = tell(full, "text.delta", "# A title\n\n```ts\nlet a = 1;\n```\n");
     inView(state);
     for (let at = 0; at < 200; at += 1) {
@@ -70,14 +70,14 @@ describe("ten thousand blocks", () => {
 });
 
 describe("a block of its own size", () => {
-  test("of ten megabytes in one line is laid out only where one looks", () => {
+  test("a line of ten megabytes is laid out only where it is visible", () => {
     const state = opened([node(0, { kind: "text", text: "word ".repeat(2_000_000) })]);
     inView(state);
     inView(scrollToBeginning(state));
     inView(scrollBy(state, -1000));
     expect(laid.mock.calls.length).toBeLessThan(100);
   });
-  test("that is folded while one looks at its end shows its beginning", () => {
+  test("a block that is folded while its end is visible shows its beginning", () => {
     const state = opened([node(0, { kind: "text", text: "line\n".repeat(100) }), node(1, { kind: "text", text: "last" })]);
     const folded = toggleFocused(moveFocus(moveFocus(scrollToEnd(state), -1), -1));
     expect(inView(folded).filter((row) => row !== "")).toEqual([
@@ -87,7 +87,7 @@ describe("a block of its own size", () => {
   });
 });
 
-test("what a call prints is shown by its last rows while it runs, and kept in bounds", () => {
+test("a running call shows its last rows of output, within a limit", () => {
   let state = opened([node(0, { kind: "call", id: "c", name: "bash", input: { command: "make" } })]);
   for (let at = 0; at < 1000; at += 1) state = tell(state, "tool.output", `line ${at} ${"x".repeat(50)}\n`, { call: "c" });
   expect(inView(state)).toEqual(["> bash(make) -- …", ...[995, 996, 997, 998, 999].map((at) => `  │ line ${at} ${"x".repeat(50)}`)]);
