@@ -1,4 +1,4 @@
-// What can go wrong, in two families: how a turn ended (a value), and a fault (the one error class).
+// Errors, in two families: the status of a turn (a value), and Fault (the one error class).
 import type { TurnError } from "../schema/tree.ts";
 
 export const turnStatuses = [
@@ -35,7 +35,7 @@ export function budgetUsedUp(limit: NonNullable<TurnError["limit"]>, used: strin
   return { kind: "budget", limit, message: `the budget is used up: ${used}`, hint: `raise ${limitFlags[limit]} and go on with --resume` };
 }
 
-/** Exit codes by how the turn ended; `usage` and `config` are faults before a turn. */
+/** Exit codes by the status of the turn; `usage` and `config` are faults before a turn. */
 export const exitCodes: Record<TurnStatus | "usage" | "config", number> = {
   ok: 0,
   refused: 1,
@@ -57,7 +57,7 @@ export const exitCodes: Record<TurnStatus | "usage" | "config", number> = {
   cancelled: 130,
 };
 
-/** `noun-problem` codes say what a program can do about it; the message says it to a person. */
+/** A code `noun-problem` is for programs; the message is for the user. */
 export type FaultCode =
   | "usage"
   | "config"

@@ -1,9 +1,9 @@
-// No recursion: a process inside a session starts no turns, unless a person allowed it where that session was started.
+// Prevents recursion: a process inside a session starts no turns, unless the user allowed it for that session.
 import { Fault } from "./error.ts";
 import { shortId } from "../tree/node.ts";
 import type { EnclosingSession } from "./policy.ts";
 
-/** For whoever starts turns that no other turn delegated. */
+/** Call it before starting a turn that no other turn has delegated. */
 export function refuseNesting(around: EnclosingSession | null): void {
   if (around === null || around.nesting) return;
   const which = around.session === null ? "" : ` (${shortId(around.session)})`;

@@ -1,4 +1,4 @@
-// What a turn may read, write, run and reach: what was asked, and what was really enforced.
+// Policies: what a turn may read, write, run and connect to, and what is enforced.
 import { executorToolNames, readonlyToolNames } from "./tool-table.ts";
 
 export type { EnforcedPolicy } from "../schema/tree.ts";
@@ -21,32 +21,32 @@ export type Policy = {
 
 export const defaultPolicy: Policy = { name: "workspace", sandbox: "auto", net: "off", allowWrite: [], addDirs: [] };
 
-/** By which a process inside a session can be told: the topmost session of the run, and whether it may start skein again. */
+/** Marks the processes of a session: the topmost session of the run, and whether it may start skein again. */
 export type SessionTag = { session: string; nesting: boolean };
 
-/** The session that this process runs in; its id is null where only the fact is known. */
+/** The session that this process was started in; the id is null if only the fact is known. */
 export type EnclosingSession = { session: string | null; nesting: boolean };
 
-/** What the executor is told of its walls, so that it can explain them. It enforces only the last two limits itself. */
+/** The sandbox as the executor sees it, to explain denials. It enforces only the last two limits itself. */
 export type SandboxInfo = {
   policy: PolicyName;
   net: "on" | "off";
   unixSockets: boolean;
-  /** Directories and files that may be written, temp included. Real paths, as are all here. */
+  /** Directories and files that may be written, with temp. All paths here are real paths. */
   writable: string[];
   /** Secrets: unreadable. */
   hidden: string[];
   temp: string;
   maxProcesses: number;
   maxMemoryBytes: number | null;
-  /** False where the kernel holds nothing of this; then no failure is blamed on it. */
+  /** False if the kernel enforces none of this; then no failure is explained by it. */
   isEnforced: boolean;
   sessionTag?: SessionTag;
 };
 
 export const denialKinds = ["net", "write", "secret", "socket", "process", "command"] as const;
 
-/** Something that the policy, a limit or the guard did not allow, in words for the model and for the person. */
+/** An action that the policy, a limit or the guard refused. The text is for the model and the user. */
 export type Denial = { what: (typeof denialKinds)[number]; text: string };
 
 export const toolLevels = ["none", "minimal", "orchestrator", "readonly"] as const;
@@ -61,7 +61,7 @@ export const toolsByLevel: Record<ToolLevel, readonly string[]> = {
 
 export type ToolSelection = { toolLevel: ToolLevel; tools: readonly string[] | null; spawn: boolean; canAsk: boolean };
 
-/** The tools of a turn: by level or by name. With any tools it can also ask, where someone can answer. */
+/** The tools of a turn, by level or by name. With any tools it can also ask, if questions are possible. */
 export function toolNames({ toolLevel, tools, spawn, canAsk }: ToolSelection): string[] {
   const wanted = tools ?? (toolLevel === "none" ? [] : [...toolsByLevel[toolLevel], "ask_user"]);
   return wanted.filter((name) => (spawn || name !== "spawn_session") && (canAsk || name !== "ask_user"));

@@ -1,5 +1,5 @@
-// What the rooms are given and may not import: the engine knows an Agent, an agent knows tools and a model,
-// and neither knows how they are made. `house` injects the real ones.
+// Ports: interfaces that modules get from `app` and may not import. The engine uses an Agent, an agent uses tools and a
+// model, and neither creates them.
 import type { Pausable } from "../../kit/flow/pause-gate.ts";
 import type { TurnError } from "./error.ts";
 import type { TransientEventBody } from "../tree/event.ts";
@@ -36,47 +36,47 @@ export type TurnInput = Omit<TurnOptions, EngineOption> & {
   env?: Readonly<Record<string, string>>;
 };
 
-/** What an agent yields. A `node` is stored before the agent is asked to go on. Exactly one `end`, at the end. */
+/** Events of an agent. The engine stores a `node` before it asks for the next event. The last event is the only `end`. */
 export type AgentEvent =
   | { type: "node"; node: NewNode; recorded: (node: Node) => void }
   | { type: "passing"; event: TransientEventBody }
-  /** The agent's own session, as soon as it is known. */
+  /** The external agent's own session, as soon as its id is known. */
   | { type: "native"; id: string }
   | { type: "end"; end: TurnEnd };
 
 export type TurnContext = {
   signal: AbortSignal;
-  /** Where whole outputs are kept; opened per tool call, written as it arrives. */
+  /** Stores full outputs: opened for each tool call, written as data arrives. */
   keepOutput: (call: string, source: string) => OutputSink;
-  /** The whole of an output that a node on this path points at. */
+  /** The full output of a handle on this path. */
   readOutput: (handle: Handle) => Promise<ReadableStream<Uint8Array>>;
-  /** Start a sub-session and wait for its end. */
+  /** Starts a sub-session and waits for its end. */
   delegate: (request: DelegateRequest) => Promise<DelegateResult>;
   /**
-   * Records the project's files as they are before the turn, once. To be called while the first answer is awaited,
-   * and to be waited for before anything can change a file. Never rejects.
+   * Records the project's files before the turn, once. Call it while the first answer is awaited, and wait for it before
+   * anything can change a file. Never rejects.
    */
   keepFiles: () => Promise<void>;
-  /** What a sub-session did from then on, when its last turn ended well and nothing waits for it; else null. Runs nothing. */
+  /** The result of a sub-session since then, if its last turn ended ok and no message waits for it; else null. Starts nothing. */
   findFinishedTask: (session: string, since: number) => Promise<FinishedTask | null>;
-  /** Something happened that is no event (bytes of an answer that nobody is shown yet): the turn is not idle. */
+  /** Marks the turn as not idle, for activity without an event, such as bytes of an answer. */
   keepAlive: () => void;
   /**
-   * Room for one request in what the whole run may still use, or the error that says which limit is reached. Waits where
-   * the requests that run may take all that is left.
+   * Reserves budget for one request, or returns the error of the limit that is reached. Waits while running requests may
+   * use all that is left.
    */
   reserve: (request: UsageEstimate) => Promise<TurnError | SettleReservation>;
-  /** What was used and could not be reserved; the limit that it reaches comes back. */
+  /** Counts usage that was not reserved. Returns the error of the limit that it reaches. */
   count: (spent: Spent) => TurnError | null;
-  /** Asks a person. Settles when there is an answer, when the time for it is over, or at once when nobody can be waited for. */
+  /** Asks the user. Settles with an answer, when the time is over, or at once if the turn can't wait. */
   ask: (question: AskRequest) => Promise<AskOutcome>;
-  /** Whether a question can be asked at all. */
+  /** Whether questions are possible. */
   canAsk: boolean;
-  /** Messages that came for the agent since, recorded now as nodes of the user's; each is given once. */
+  /** Messages for the agent since the last call, recorded as user nodes. Each is returned once. */
   takeInput: () => Promise<Node[]>;
-  /** Something that runs for this turn and can be made to stand still; what comes back ends that. */
+  /** Registers something that runs for this turn and can be paused. The returned function removes it. */
   registerPausable: (part: Pausable) => () => void;
-  /** A message for a sub-session that runs: given to it once, however often it is told. False when nothing runs there. */
+  /** Sends a message to a running sub-session, once for each id. False if nothing runs there. */
   sendMessage: (session: string, message: { id: string; text: string }) => Promise<boolean>;
   /** Set for a member of a team. */
   team?: TeamMailPort;
@@ -84,47 +84,47 @@ export type TurnContext = {
 
 export type FinishedTask = { answer: string; spent: Spent };
 
-/** Leaves a message or report of one member, as JSON. What comes back says whom it reached; throws what is refused. */
+/** Posts a message or report of a member, as JSON. Returns whom it reached; throws if it is refused. */
 export type TeamMailPort = { post: (value: Record<string, unknown>) => Promise<string> };
 
-/** What a request will probably count. The cost is null when no price is known. */
+/** The expected usage of a request. The cost is null if the price is unknown. */
 export type UsageEstimate = { tokens: number; costUsd: number | null };
 
-/** Called when the request is over, with what it really used. */
+/** Called after the request, with its real usage. */
 export type SettleReservation = (spent: Spent) => void;
 
-/** The call is null when another agent's command line asks by its own means. */
+/** The call is null if an external CLI asks by its own means. */
 export type AskRequest = { call: string | null; question: string; options: string[] };
 
-/** `later`: nobody is waited for; the turn is to end as `needs-input`, and the answer comes with the next one. */
+/** `later`: the turn must end as `needs-input`; the answer comes with the next turn. */
 export type AskOutcome = { type: "answered"; text: string } | { type: "expired" } | { type: "later"; ask: string };
 
 export type DelegateRequest = {
   task: string;
-  /** What it is called in lists, where that is not the task. */
+  /** Its name in lists, if it is not the task. */
   title?: string;
-  /** The call that delegates, so that watchers know where the sub-session belongs. */
+  /** The call that delegates. Watchers show the sub-session under it. */
   call: string;
   agent: string | null;
   model: string | null;
   role: string | null;
-  /** A person may also send it input. */
+  /** Whether the user may send it messages. */
   attachable: boolean;
-  /** Narrows the parent's policy; what is read-only has walls, or does not begin. */
+  /** Narrows the parent's policy. A read-only sub-session requires a sandbox. */
   sandbox: { network?: boolean; extraWritePaths?: string[]; readonly?: boolean };
-  /** Leaves it no tools; otherwise they are its parent's, or less. */
+  /** Narrows its tools; default: those of its parent. */
   toolLevel?: "none" | "readonly" | "minimal";
   tools?: string[];
-  /** A place of its own, which is never a model's wish: by default it is where its parent is. */
+  /** Its own directory. A model can't choose it; default: that of its parent. */
   at?: { directory: string; allowWrite: string[]; env: Readonly<Record<string, string>> };
-  /** How it leaves mail: it is a member of a team. */
+  /** Set for a member of a team. */
   team?: TeamMailPort;
-  /** What it may use of its own, besides what all have together. */
+  /** Its own limits, besides those of the whole run. */
   limits?: { maxSteps?: number; timeoutMs?: number; idleMs?: number };
-  /** The sub-session's id: one that is there already goes on, and is told `again` instead of the task. */
+  /** The sub-session's id. An existing one continues, and gets `again` instead of the task. */
   session?: string;
   again?: string;
-  /** A command instead of the task: no model is asked. */
+  /** A command instead of the task; no model is used. */
   command?: string;
   signal: AbortSignal;
   onEvent: (event: TransientEventBody) => void;
@@ -137,15 +137,15 @@ export type DelegateResult = {
   transcript: string | null;
   spent: Spent;
   error?: TurnEnd["error"];
-  /** Of a command; null when a signal ended it. */
+  /** Of a command; null if a signal ended it. */
   exitCode?: number | null;
-  /** What the budget of the whole run has left; null where it has no such limit. */
+  /** The budget left for the whole run; null where there is no limit. */
   left: RemainingBudget;
 };
 
 export type RemainingBudget = { tokens: number | null; costUsd: number | null; children: number | null };
 
-/** What an agent can judge of a turn before there is one. The model is null when only the session knows it. */
+/** What an agent can check before a turn exists. The model is null if only the session has one. */
 export type TurnCheckInput = Pick<
   TurnInput,
   "model" | "toolLevel" | "tools" | "spawn" | "limits" | "answerSchema" | "agentArgs" | "group" | "team"
@@ -154,7 +154,7 @@ export type TurnCheckInput = Pick<
   project: string;
 };
 
-/** What a preview depends on; its path may be empty. */
+/** The input of a preview; its path may be empty. */
 export type PreviewInput = Pick<
   TurnInput,
   | "session"
@@ -171,37 +171,37 @@ export type PreviewInput = Pick<
   | "plan"
 > & { policy: Pick<Policy, "name" | "addDirs"> } & Pick<TurnContext, "canAsk">;
 
-/** Exactly what the agent would be sent; the token counts are estimates. */
+/** The exact request of the agent; token counts are estimates. */
 export type Preview = {
   model: string | null;
   system: string;
   tools: ToolDefinition[];
   messages: { role: string; text: string; tokens: number }[];
   tokens: { system: number; tools: number; messages: number };
-  /** The body of the request, where a model can be asked. */
+  /** The body of the request; null if there is no model to ask. */
   body: string | null;
 };
 
 export type Agent = {
   name: string;
-  /** False for one that a person can't choose. */
+  /** False for an agent that users can't choose. */
   takesTasks: boolean;
-  /** Whether its tools can be chosen; others bring their own, and only walls hold them. */
+  /** Whether its tools can be chosen. Other agents have their own tools, limited only by the sandbox. */
   takesTools?: true;
-  /** Set for one that keeps sessions of its own. */
+  /** Set for an agent with its own sessions. */
   native?: { canFork: boolean };
   preview: (input: PreviewInput) => Promise<Preview>;
-  /** Throws a fault for a turn that can't be taken as asked. */
+  /** Throws a fault for a turn that it can't take. */
   check: (turn: TurnCheckInput) => Promise<void>;
   takeTurn: (input: TurnInput, context: TurnContext) => AsyncIterable<AgentEvent>;
-  /** What this machine really enforces for such a turn. Throws where that is not enough. */
+  /** What this machine enforces for such a turn. Throws if that is not enough. */
   enforced: (policy: Policy, model: string | null) => Promise<EnforcedPolicy>;
 };
 
-/** Takes output as it arrives; memory is bounded however much that is. */
+/** Accepts output as it arrives, with bounded memory. */
 export type OutputSink = {
   write: (chunk: Uint8Array) => void;
-  /** Ends the output. A handle comes back when it was too big for a node, else null. */
+  /** Ends the output. Returns a handle if it was too big for a node, else null. */
   close: (metadata: HandleMetadata, inlineBytes: number) => Promise<Handle | null>;
 };
 
@@ -222,30 +222,30 @@ export type ObjectProperty = { type: "object"; properties: Readonly<Record<strin
 export type ToolCallOptions = {
   session: string;
   cwd: string;
-  /** Added to the executor's own allow-listed environment. */
+  /** Added to the executor's allow-listed environment. */
   env: Record<string, string>;
   signal: AbortSignal;
-  /** Registers what the call runs as something that can stand still. */
+  /** Registers the processes of the call as pausable. */
   pausable?: TurnContext["registerPausable"];
-  /** Raw output as it is printed (bash only). */
+  /** Called with raw output as it is printed (bash only). */
   onOutput: (chunk: Uint8Array) => void;
 };
 
-/** `text` is bounded by the tool only where it must not be held in memory (bash keeps head and tail). */
+/** A tool bounds `text` only if the output must not be held in memory: bash returns head and tail. */
 export type ToolOutcome = {
   text: string;
   isError: boolean;
   images?: ImageData[];
   display?: string;
-  /** What was not allowed; `text` says it too. */
+  /** Refused actions; `text` describes them too. */
   denied?: Denial[];
-  /** bash: exit code (null when killed by a signal), time, and bytes printed in all. */
+  /** bash: exit code (null after a signal), duration, and bytes printed. */
   exitCode?: number | null;
   durationMs?: number;
   bytes?: number;
 };
 
-/** The tools behind their boundary; the same in this process and over stdio. */
+/** Runs tools in the executor process. */
 export type Executor = {
   callTool: (name: string, input: Record<string, unknown>, options: ToolCallOptions) => Promise<ToolOutcome>;
   close: () => Promise<void>;
@@ -253,39 +253,39 @@ export type Executor = {
 
 // --- files ----------------------------------------------------------------------------------------------
 
-/** States of a project's files, outside of the project; each is named by an id that its content decides. */
+/** Recorded states of a project's files, stored outside of the project. The id is derived from the content. */
 export type Snapshots = {
-  /** The files as they are now. Null when they can't be recorded, which is said once. */
+  /** Records the files now. Null if that is impossible, which is reported once. */
   take: (project: string) => Promise<string | null>;
-  /** The whole id of a state from at least 7 of its digits; null when there is none. */
+  /** The full id of a state from at least 7 digits; null if there is none. */
   find: (project: string, id: string) => Promise<string | null>;
   changes: (project: string, from: string, to: string) => Promise<FileChange[]>;
-  /** As a unified diff, at most some megabytes of it. */
+  /** A unified diff of at most some megabytes. */
   patch: (project: string, from: string, to: string) => Promise<string>;
-  /** The state that can be reached from `now`, and the paths of `wanted` that can't be brought back. */
+  /** The state that can be reached from `now`, and the paths that can't be restored. */
   planRestore: (project: string, now: string, wanted: string) => Promise<{ to: string; kept: string[] }>;
-  /** `now` must have been taken just before. */
+  /** `now` must be recorded just before the call. */
   restore: (project: string, now: string, to: string) => Promise<void>;
 };
 
 /**
- * Git worktrees of a project for a team, in a repository of the team's own that borrows the project's objects: the
- * project's repository, index and files stay as they are until its work is brought in.
+ * Git worktrees of a project for a team, in the team's own repository that borrows the project's objects. The project's
+ * repository, index and files do not change before the merge.
  */
 export type Worktrees = {
-  /** The project's files as they are now, as a commit. Null where there is no repository. */
+  /** The project's files now, as a commit. Null without a repository. */
   base: (at: TeamRepository) => Promise<string | null>;
-  /** A worktree at that commit, on a branch of its own; as it is when it is there already. */
+  /** Opens a worktree at that commit on its own branch. An existing worktree is left as it is. */
   open: (at: TeamRepository, worktree: Worktree & { from: string }) => Promise<void>;
-  /** All that differs in it from where it began, as a commit on its branch; null when nothing does. */
+  /** Commits all changes since its start to its branch; null if nothing changed. */
   commit: (at: TeamRepository, worktree: Worktree & { from: string }, by: { name: string; message: string }) => Promise<string | null>;
-  /** The work of several joined onto one commit, in order; what can't be joined is left out and named. */
+  /** Joins the work of several members onto one commit, in order. Conflicting work is left out and named. */
   join: (at: TeamRepository, onto: string, works: readonly { name: string; commit: string }[], message: string) => Promise<JoinResult>;
   changes: (at: TeamRepository, from: string, to: string) => Promise<FileChange[]>;
   patch: (at: TeamRepository, from: string, to: string) => Promise<string>;
-  /** What bringing `work` into the project would change now, and what stands against it. */
+  /** What a merge of `work` into the project would change now, and the conflicts. */
   planMerge: (at: TeamRepository, base: string, work: string) => Promise<MergePlan>;
-  /** Does it to the project's files alone, unless one of them has changed since. */
+  /** Merges into the project's files only, unless one of them has changed since. */
   merge: (at: TeamRepository, plan: MergePlan) => Promise<void>;
 };
 
@@ -296,21 +296,21 @@ export type MergePlan = { now: string; merged: string; conflicts: string[]; chan
 
 export type JoinResult = { commit: string; conflicts: { name: string; paths: string[] }[] };
 
-/** `team` is what its log tells: null when it had not begun, unknown when that can't be read. */
+/** `team` is read from its log: null if it had not started, `unknown` if the log can't be read. */
 export type TeamDirectory = { id: string; touchedAt: number; isLed: boolean; team: TeamRecord | "unknown" | null };
 
-/** The directories of teams, for those who look at one from outside. */
+/** The directories of teams, seen from outside. */
 export type TeamDirectories = {
   isKept: (project: string, team: string) => boolean;
   /** `base` and `work` are the team's own commits. */
   diff: (project: string, team: TeamRecord, work: { base: string; work: string }) => Promise<Omit<TeamDiff, "session">>;
-  /** Leaves a message of the person's; its id comes back. */
+  /** Posts a message of the user. Returns its id. */
   post: (project: string, team: string, message: Record<string, unknown>) => string;
-  /** Leaves the wish for one more member. */
+  /** Requests one more member. */
   ask: (project: string, team: string, member: MemberPlan) => void;
-  /** All that there are, whether or not anyone knows their sessions. */
+  /** All directories, also of unknown sessions. */
   all: (project: string) => TeamDirectory[];
-  /** The directory that is gone now. */
+  /** Returns the removed directory. */
   remove: (project: string, team: string) => string;
   directory: (project: string, team: string) => string;
 };

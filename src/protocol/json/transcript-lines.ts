@@ -1,4 +1,4 @@
-// The lines of a transcript: a header, then one line per part. The field names are a promise to other programs.
+// The lines of a transcript: a header, then one line per part. Other programs depend on the field names.
 import type { Handle, HandleMetadata } from "../tree/handle.ts";
 import type { Author, ImageData, Node, Note, Part } from "../tree/node.ts";
 import type { Session } from "../tree/turn.ts";
@@ -66,7 +66,7 @@ export function toTranscriptHeader(session: Session, provider: string | null): T
   };
 }
 
-/** Whose model it is; the agent's own name where no model is known. */
+/** The vendor of the model; the agent's name without a model. */
 export function providerOf(session: Session): string {
   return session.model?.split("/", 1)[0] ?? session.agent;
 }

@@ -1,6 +1,6 @@
-// A whole tree as the lines of a transcript, and back. What a transcript leaves out rides in additive fields:
-// `tree` in the header, `node` on a node's first line, `data` where a part can't be made from the other fields,
-// `output` for a whole output that a handle points at.
+// Writes a tree as the lines of a transcript, and reads it back. Additional fields hold what a transcript lacks: `tree`
+// in the header, `node` on the first line of a node, `data` for a part that the other fields can't hold, and `output` for
+// the full output of a handle.
 import type { TreeView } from "../api/api.ts";
 import type { Handle } from "../tree/handle.ts";
 import type { Author, Node, Note, Part } from "../tree/node.ts";
@@ -22,7 +22,7 @@ type TurnLine = Omit<ReturnType<typeof turnRecord>, "native_id" | "policy"> & { 
 export type TreeLine = TranscriptLine & {
   /** Only on the first line of a node. */
   node?: NodeLine;
-  /** The part as it is stored; its `text` is left out where it equals `content`. Null when the node has no parts. */
+  /** The stored part, without `text` if that equals `content`. Null for a node without parts. */
   data?: Record<string, unknown> | null;
   output?: OutputLine;
 };
@@ -36,10 +36,10 @@ export type NodeLine = {
   cost_usd?: number | null;
 };
 
-/** `text` where the bytes are UTF-8, else `base64`. */
+/** `text` for UTF-8 bytes, else `base64`. */
 export type OutputLine = { bytes: number; cut_bytes: number; text?: string; base64?: string };
 
-/** The session is the one that was asked for; the header is about it, `tree` about all. */
+/** The header describes `session`, its `tree` all sessions and turns. */
 export function treeHeader(session: Session, view: TreeView): TreeHeader {
   const sessions = view.sessions.map((each) => ({
     ...sessionRecord(each),
@@ -50,7 +50,7 @@ export function treeHeader(session: Session, view: TreeView): TreeHeader {
   return { ...toTranscriptHeader(session, providerOf(session)), tree: { id: session.tree, sessions, turns } };
 }
 
-/** The lines of one node; parents come first when nodes are given oldest first. */
+/** The lines of one node. With the oldest nodes first, parents come before children. */
 export function treeLines(node: Node): TreeLine[] {
   return toTranscriptLines(node).map((line, at) => {
     const part = node.parts[at];
@@ -59,7 +59,7 @@ export function treeLines(node: Node): TreeLine[] {
   });
 }
 
-/** The node that lines with one id were made from. Lines without additive fields give what a transcript can tell. */
+/** The node of the lines with one id. Without the additional fields it has only what a transcript holds. */
 export function nodeOfLines(lines: TreeLine[], tree: string, session: string): Node {
   const first = lines[0]!;
   const extra = first.node;
@@ -100,7 +100,7 @@ const authors: Record<TranscriptLine["role"], Author> = {
   note: "note",
 };
 
-/** What the fields of an ordinary transcript say. */
+/** A part from the fields of an ordinary transcript. */
 function plainPart(line: TranscriptLine): Part {
   const { role, content, tool_id: id = "", tool_name: name = "" } = line;
   if (role === "thinking") return { kind: "thinking", text: content };
@@ -124,7 +124,7 @@ function callPart(id: string, name: string, content: string): Part {
     if (typeof input === "object" && input !== null && !Array.isArray(input))
       return { kind: "call", id, name, input: input as Record<string, unknown> };
   } catch {
-    // It is kept as the model sent it.
+    // The text is stored as the model sent it.
   }
   return { kind: "call", id, name, input: {}, malformed: content };
 }
@@ -145,7 +145,7 @@ function noteOf(line: TranscriptLine): Note | undefined {
   return (line.note.about === "compaction" ? { about: "compaction", keptFrom: line.note.kept_from ?? null } : line.note) as Note;
 }
 
-/** Undefined when the line's own fields give the part back. */
+/** Undefined if the line's own fields hold the part. */
 function keptOf(line: TranscriptLine, part: Part): Record<string, unknown> | undefined {
   if (Bun.deepEquals(plainPart(line), part, true)) return undefined;
   if (!("text" in part) || part.text !== line.content) return part;

@@ -1,4 +1,4 @@
-// What the tools of `skein mcp --toolset team` take and give.
+// Schemas of the inputs and results of `skein mcp --toolset team` tools.
 import { z } from "zod";
 import { messageKinds } from "../team/mail.ts";
 import { strategies } from "../team/team.ts";

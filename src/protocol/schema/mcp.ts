@@ -1,4 +1,5 @@
-// What the tools of `skein mcp` take and give: checked when a model calls one, and shown to it in as few tokens as possible.
+// Schemas of the inputs and results of `skein mcp` tools. They check calls of a model, and the tool list shows them in as
+// few tokens as possible.
 import { z } from "zod";
 import { Fault } from "../api/error.ts";
 import { historyKinds } from "../tree/history.ts";
@@ -71,7 +72,7 @@ export const followSessionInput = z.strictObject({
   after_seq: afterSeq,
 });
 
-/** How a turn stands; every tool that runs or awaits one answers with it. */
+/** The state of a turn; every tool that starts or awaits one returns it. */
 export const turnOutput = z.looseObject({
   status: z.string(),
   session_id: sessionId,
@@ -142,7 +143,7 @@ export const countTokensOutput = z.looseObject({
   total_files: z.number().int(),
 });
 
-/** As a tool list shows it. What a model can't use (bounds, patterns, defaults of an answer) would only cost tokens. */
+/** The schema in a tool list. Limits, patterns and defaults of results are removed: a model can't use them, and they cost tokens. */
 export function toolListSchema(schema: z.ZodType, side: "input" | "output"): Record<string, unknown> {
   const unshown = new Set(side === "input" ? bounds : [...bounds, "required"]);
   return shortened(z.toJSONSchema(schema, { io: side, unrepresentable: "any" }), unshown) as Record<string, unknown>;
@@ -157,14 +158,14 @@ function shortened(value: unknown, unshown: ReadonlySet<string>): unknown {
   return Object.fromEntries(entries.map(([key, inner]) => [key, shortened(inner, unshown)]));
 }
 
-/** `{anyOf: [{type: T}, {type: "null"}]}` is `{type: [T, "null"]}`. */
+/** Shortens `{anyOf: [{type: T}, {type: "null"}]}` to `{type: [T, "null"]}`. */
 function withNull(schema: Record<string, unknown>): Record<string, unknown> {
   const [first, second, ...more] = (Array.isArray(schema["anyOf"]) ? schema["anyOf"] : []) as Record<string, unknown>[];
   if (second?.["type"] !== "null" || typeof first?.["type"] !== "string" || more.length > 0) return schema;
   return { ...first, type: [first["type"], "null"] };
 }
 
-/** What a model sent to a tool, or a fault in one line that names the field. */
+/** Parses a model's input. Throws a fault with one line that names the field. */
 export function parseToolInput<Value>(schema: z.ZodType<Value>, given: unknown, nearest: FindNearest): Value {
   const read = schema.safeParse(given ?? {});
   if (read.success) return read.data;

@@ -1,12 +1,12 @@
-// What is wrong with a request, in one line that names the field.
+// Describes what is wrong with a request, in one line that names the field.
 import { z } from "zod";
 
 type Issue = z.core.$ZodIssue;
 
-/** The word of the second list that the first one was probably meant to be. */
+/** The candidate that the typed word probably means, or null. */
 export type FindNearest = (typed: string, known: Iterable<string>) => string | null;
 
-/** The first problem; a misspelt name explains a missing one and comes before it. */
+/** The first problem. A misspelt name comes first, because it explains a missing one. */
 export function validationMessage(issues: Issue[], given: unknown, schema: z.ZodType, nearest: FindNearest): string {
   const unknown = issues.find((issue) => issue.code === "unrecognized_keys");
   if (unknown !== undefined) return unknownField(unknown.path, unknown.keys[0]!, schema, nearest);
@@ -22,7 +22,7 @@ function unknownField(path: PropertyKey[], typed: string, schema: z.ZodType, nea
   return `there is no field ${JSON.stringify([...path, shown].join("."))}${meant === null ? "" : `; did you mean "${meant}"?`}`;
 }
 
-/** Every name in the schema, however deep. */
+/** All field names of the schema, at any depth. */
 function namesIn(schema: unknown): string[] {
   if (typeof schema !== "object" || schema === null) return [];
   const own = "properties" in schema ? Object.keys(schema.properties as object) : [];

@@ -1,12 +1,12 @@
-// Whom a message is for: names, roles and patterns, matched against the members that there are. An id is never taken
-// apart: a role or a suffix may hold any of its separators.
+// Resolves the addresses of a message: names, roles and patterns, matched against the members. An id is never taken
+// apart, because a role or a suffix may contain any of its separators.
 import { personAddress, type OutgoingMessage, type SentMessage } from "./mail.ts";
 
 export type AddressableMember = { id: string; key: string; role: string; suffix: string | null; instance: number };
 
 export type RoutingResult = Pick<SentMessage, "delivered" | "undelivered">;
 
-/** Each is given it once, however many names lead to it, and the sender never. */
+/** Each member gets the message once, however many addresses match it. The sender never gets it. */
 export function routeMessage(
   message: Pick<OutgoingMessage, "to">,
   from: string,
@@ -27,7 +27,7 @@ export function routeMessage(
   return { delivered: [...delivered], undelivered: [...undelivered].map(([to, reason]) => ({ to, reason })) };
 }
 
-/** The ids that an address means: the first way in which it means anyone. */
+/** The ids that an address means, by the first matcher that finds any. */
 export function resolveAddress(to: string, members: readonly AddressableMember[]): string[] {
   const word = to.trim().toLowerCase();
   if (word === personAddress) return [personAddress];
@@ -52,7 +52,7 @@ function* ways(word: string): Generator<(member: AddressableMember) => boolean> 
   }
 }
 
-/** One or many of it: `engineer`, `engineers`, `securities`. */
+/** Singular or plural: `engineer`, `engineers`, `securities`. */
 function isRole(word: string, role: string): boolean {
   const name = role.toLowerCase();
   return word === name || word === `${name}s` || (name.endsWith("y") && word === `${name.slice(0, -1)}ies`);

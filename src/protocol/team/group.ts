@@ -1,30 +1,30 @@
-// A group's work on one objective: what is asked, what each participant said, and what follows from all of it. A pure
-// reading of the session's nodes, so that whoever goes on and whoever shows the result see the same.
+// A group's work on one objective, read from the session's nodes: the prompt, the statements and the outcome. Pure, so
+// that the agent and every front end get the same result.
 import type { TurnStatus } from "../api/error.ts";
 import type { StatementInfo } from "../schema/tree.ts";
 import { textOf, type Node } from "../tree/node.ts";
 
 export type GroupTask = {
   objective: string;
-  /** What the deliverable shall look like. */
+  /** The format of the deliverable. */
   outputFormat: string;
   userInput: string | null;
-  /** Files that belong to it, as they are named to the participants. */
+  /** Paths of related files, as the participants see them. */
   context: string[];
-  /** Agents and models by name. */
+  /** Names of agents and models. */
   participants: string[];
   discussionRounds: number;
   validationRounds: number;
-  /** Null: the first participant that is a model, or else the project's model. */
+  /** Null: the first participant that is a model, else the project's model. */
   synthesizer: string | null;
-  /** How many speak at the same time. */
+  /** How many participants work at the same time. */
   parallelLimit: number;
 };
 
 export const groupPhases = ["discussion", "synthesis", "validation", "refinement"] as const;
 export type GroupPhase = (typeof groupPhases)[number];
 
-/** How a participant was heard: a turn can end well and say nothing. */
+/** `empty`: the turn ended ok without a text. */
 export type ParticipantStatus = TurnStatus | "empty";
 
 export type { StatementInfo };
@@ -36,14 +36,14 @@ export type Dissent = { name: string; round: number; reason: string };
 export type GroupOutcome = {
   /** Null before the synthesis. */
   deliverable: string | null;
-  /** Who disagreed when last asked. A refinement that came after it was not shown to them. */
+  /** Participants that disagreed in their last validation. They have not seen a later refinement. */
   dissent: Dissent[];
   participants: { name: string; status: ParticipantStatus; error?: string }[];
   rounds: { discussion: number; validation: number };
   costUsd: number | null;
 };
 
-/** What is asked, in words: the prompt of the group's turn. How many rounds and who takes part are not part of it. */
+/** The prompt of the group's turn. Rounds and participants are not part of it. */
 export function objectiveText({ objective, outputFormat, userInput, context }: GroupTask): string {
   const sections = [
     `# Objective\n${objective.trim()}`,
@@ -54,14 +54,14 @@ export function objectiveText({ objective, outputFormat, userInput, context }: G
   return sections.join("\n\n");
 }
 
-/** What a path holds of the group's work on an objective. */
+/** The group's work on an objective, as a path holds it. */
 export type GroupRecord = {
-  /** The node that asks it; null when it was not asked yet. */
+  /** The node with the prompt; null before it. */
   promptNode: string | null;
   statements: Statement[];
-  /** The node of the whole answer, once it is there. */
+  /** The node of the final answer, if it exists. */
   answer: Node | null;
-  /** All else on the path: the conversation around it. */
+  /** All other nodes of the path. */
   conversation: Node[];
 };
 
@@ -76,7 +76,7 @@ export function readGroup(path: Node[], objective: string): GroupRecord {
   return { promptNode: asked, statements: own.flatMap(statementOf), answer, conversation: around };
 }
 
-/** The group's work that a session did last, whatever it was about. */
+/** The statements of the latest group work of a session. */
 export function lastStatements(path: Node[]): Statement[] {
   const asked = path.findLast((node) => saidOn(node) !== null)?.note;
   return asked?.about === "group" ? path.filter((node) => saidOn(node)?.asked === asked.said.asked).flatMap(statementOf) : [];
@@ -98,14 +98,14 @@ export function groupOutcome(said: Statement[]): GroupOutcome {
   };
 }
 
-/** Who speaks, for people: "codex, validation 2", and how it ended where that was not well. */
+/** A label for users: "codex, validation 2", with the status if it is not ok. */
 export function speakerLabel({ who, phase, round, status }: StatementInfo): string {
   return `${who}, ${phase} ${round}${status === "ok" ? "" : `, ${status}`}`;
 }
 
 export type Verdict = { agrees: boolean | null; reason: string };
 
-/** A comment begins with AGREE or DISAGREE; one that does not is taken for neither. */
+/** A comment starts with AGREE or DISAGREE; any other start counts as neither. */
 export function parseVerdict(comment: string): Verdict {
   const found = /^[\s*_#>`"-]*(?:verdict\W*|i )?(agree|disagree)\b[\s*_`".:,-]*/i.exec(comment);
   if (found === null) return { agrees: null, reason: comment.trim() };
@@ -131,7 +131,7 @@ function statementOf(node: Node): Statement[] {
   return said === null ? [] : [{ ...said, text: textOf(node) }];
 }
 
-/** By a group, or by nobody yet: the same words may have been a message to somebody else. */
+/** True if a group has answered the prompt, or no agent has. The same text may have been a message to another agent. */
 function isTakenUp(path: Node[], at: number): boolean {
   const after = path.slice(at + 1);
   return after.every(({ author }) => author === "note") || after.some((node) => saidOn(node)?.asked === path[at]?.id);

@@ -1,4 +1,4 @@
-// Messages among the members of a team: as a sender writes them, as they were taken up, and as they lie in files.
+// Messages among the members of a team: types, limits, and their form in files and prompts.
 import { toJsonCase } from "../json/json-case.ts";
 import type { MailMessage, MailMessageJson } from "../schema/team-views.ts";
 import type { RefusedMessage, Report, SentMessage } from "../schema/team.ts";
@@ -23,7 +23,7 @@ export type MessageKind = (typeof messageKinds)[number];
 export const priorities = ["low", "normal", "high", "urgent"] as const;
 export type Priority = (typeof priorities)[number];
 
-/** Of one message; `turnFiles` and `turnBytes` of all that a member leaves in one turn. */
+/** Limits of one message; `turnFiles` and `turnBytes` are for all mail of a member in one turn. */
 export const mailLimits = {
   bodyBytes: 64 * 1024,
   subjectChars: 200,
@@ -36,19 +36,19 @@ export const mailLimits = {
 
 export const quotaExceededText = `it has left ${mailLimits.turnFiles} messages and reports, or ${mailLimits.turnBytes / 1024} KB of them, in this turn; more is not taken up`;
 
-/** In a member's own directory while nothing more of it is taken up; says why. */
+/** A file in a member's directory while its mail is no longer read; it holds the reason. */
 export const closedFileName = "shut";
 
-/** The file, and how many more. */
+/** The name of the file, and the number of further ones. */
 export function refusedFilesText({ file, count = 1 }: Pick<RefusedMessage, "file" | "count">): string {
   return count === 1 ? file : `${file} and ${count - 1} more`;
 }
 
-/** Who is none of the members, and can write to them: the person whose team it is, and skein itself. */
+/** Senders that are not members: the user, and skein itself. */
 export const personAddress = "person";
 export const skeinAddress = "skein";
 
-/** `$SKEIN_SHARED_CONTEXT/team.json`, for those inside to look at. Members can write there: nothing is decided by it. */
+/** `$SKEIN_SHARED_CONTEXT/team.json`, for members to read. Members can write it, so skein never reads it. */
 export type RosterFile = {
   members: { id: string; key: string; role: string; suffix: string | null; instance: number; agent: string; state: string }[];
 };
@@ -80,7 +80,7 @@ export function reportRecord(report: Report) {
   return { type: report.type, waiting_for: report.waitingFor, reason: report.reason };
 }
 
-/** As its reader is given it. What it says can't pass for another message. */
+/** The message as its reader gets it. Its text can't imitate another message. */
 export function messageText(sent: SentMessage): string {
   const of = [`from="${sent.from}"`, `id="${sent.id}"`, `kind="${sent.kind}"`, `priority="${sent.priority}"`];
   if (sent.replyTo !== null) of.push(`reply-to="${sent.replyTo}"`);

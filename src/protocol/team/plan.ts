@@ -1,13 +1,13 @@
-// Plans of a team: how members become phases by a strategy, how a plan is read from JSON, and what is wrong with one.
-// Pure; nothing is guessed: what does not fit is said, with where it stands.
+// Plans of a team: makes phases by a strategy, parses plans from JSON, and finds their problems. Pure.
+// Nothing is guessed: a problem names its path in the JSON.
 import { isRecord, type Json } from "../../kit/text/json.ts";
 import { workspaceKinds } from "./team.ts";
 import type { RoleAssignment, MemberPlan, PhasePlan, Strategy, ValidationCheck, TeamLimits, WorkspaceKind } from "./team.ts";
 
-/** What a planner answers: the next phases, the nearest first, or that there is nothing left to do. */
+/** A planner's answer: the next phases in order, or that the work is done. */
 export type PlannedPhases = { phases: PhasePlan[]; isDone: boolean; reason: string };
 
-/** Who works at the same time. `parallel`: all; `sequential`: one after another; `pipeline`: neighbours with the same role. */
+/** Groups members that work at the same time. `parallel`: all; `sequential`: one by one; `pipeline`: neighbours of one role. */
 export function groupByStrategy<Who extends { role: string }>(strategy: Exclude<Strategy, "adaptive">, cast: readonly Who[]): Who[][] {
   if (strategy === "parallel") return [[...cast]];
   const stages: Who[][] = [];
@@ -28,7 +28,7 @@ export function planPhases(strategy: Exclude<Strategy, "adaptive">, cast: readon
   }));
 }
 
-/** A member of whom nothing special is asked. */
+/** A member without special wishes. */
 export const defaultMember = {
   description: null,
   agent: null,
@@ -48,19 +48,19 @@ function memberOf({ role, agent }: RoleAssignment, objective: string, count: num
 }
 
 const roleNames = /^[a-z][a-z0-9_-]{0,39}$/;
-/** A name to write to: none that means someone else. */
+/** Excludes addresses with another meaning. */
 const keys = /^(?!(all|person|skein)$)[a-z0-9][\w.-]{0,79}$/i;
 const suffixes = /^[a-z0-9][a-z0-9_-]{0,39}$/;
 
 export type PlanConstraints = {
-  /** Of the registry. */
+  /** Names of the known roles. */
   roles: readonly string[];
   limits: TeamLimits;
-  /** Members that the team has already. */
+  /** Members that the team has now. */
   members: readonly { key: string; role: string }[];
 };
 
-/** What keeps these phases from being run, each as one line. */
+/** Problems that prevent these phases, one line each. */
 export function findPlanProblems(phases: readonly PhasePlan[], { roles, limits, members }: PlanConstraints): string[] {
   const planned = phases.flatMap((phase) => phase.members);
   const all = [...members, ...planned];
@@ -82,7 +82,7 @@ export function findPlanProblems(phases: readonly PhasePlan[], { roles, limits, 
   return [...new Set([...problems, ...dependencyProblems(phases, members)])];
 }
 
-/** What someone waits for must be there: in an earlier phase, or in this one without a circle. */
+/** A dependency must be in an earlier phase, or in the same phase without a cycle. */
 function dependencyProblems(phases: readonly PhasePlan[], before: PlanConstraints["members"]): string[] {
   const done = new Set(before.map(({ key }) => key));
   const problems: string[] = [];
@@ -101,7 +101,7 @@ function dependencyProblems(phases: readonly PhasePlan[], before: PlanConstraint
   return problems;
 }
 
-/** A planner's answer, or what is wrong with it. */
+/** Parses a planner's answer. */
 export function parsePlannedPhases(value: unknown): PlannedPhases | { problems: string[] } {
   const wrong: string[] = [];
   if (!isRecord(value)) return { problems: ["it is no JSON object"] };
@@ -112,7 +112,7 @@ export function parsePlannedPhases(value: unknown): PlannedPhases | { problems: 
   return wrong.length > 0 ? { problems: wrong } : { phases, isDone, reason: textAt(value, "reason", "", wrong, "") };
 }
 
-/** The same of a file with `{"phases": [...]}`, without a bound on how many. */
+/** Parses a file with `{"phases": [...]}`, with any number of phases. */
 export function parsePhases(value: unknown): PhasePlan[] | { problems: string[] } {
   const wrong: string[] = [];
   const list = isRecord(value) ? listAt(value, "phases", "", wrong) : [];
@@ -121,7 +121,7 @@ export function parsePhases(value: unknown): PhasePlan[] | { problems: string[] 
   return wrong.length > 0 ? { problems: wrong } : phases;
 }
 
-/** One member alone. */
+/** Parses a single member. */
 export function parseMember(value: unknown): MemberPlan | { problems: string[] } {
   const wrong: string[] = [];
   const member = memberAt(value, "member", wrong);

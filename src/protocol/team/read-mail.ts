@@ -1,11 +1,11 @@
-// Reads the messages and reports that strangers wrote as JSON: what has one sensible meaning is taken so, what has none
-// is refused with a reason. Looks at no file.
+// Parses messages and reports that members wrote as JSON. Input with one sensible meaning is accepted; other input is
+// refused with a reason. Reads no files.
 import { isRecord } from "../../kit/text/json.ts";
 import type { Report } from "./team.ts";
 import { mailLimits, messageKinds, priorities, type MessageKind, type OutgoingMessage, type Priority, type SentMessage } from "./mail.ts";
 
 export type ParsedMail =
-  /** `from` is what the file claims; null when it claims nothing. */
+  /** `from` is the claim of the file; null if it claims nothing. */
   | { type: "message"; from: string | null; message: OutgoingMessage; warnings: string[] }
   | { type: "report"; from: string | null; report: Report; warnings: string[] }
   | { type: "refused"; reason: string };
@@ -19,7 +19,7 @@ export function parseMailText(text: string): ParsedMail {
   }
 }
 
-/** A message or a report, as `skein msg`, `skein report` and a tool call write them, or as others are used to. */
+/** A message or a report, as `skein msg`, `skein report` and tool calls write them, or in similar forms. */
 export function parseMailValue(value: unknown): ParsedMail {
   if (!isRecord(value)) return refused("it is not a JSON object");
   const reading = new FieldReader(value);
@@ -32,7 +32,7 @@ export function parseMailValue(value: unknown): ParsedMail {
   return { ...what, from: from === "" ? null : from, warnings: reading.warnings };
 }
 
-/** What `mailRecord` made, back; null when it is no such record. */
+/** Parses the output of `messageRecord`; null for anything else. */
 export function parseSentMessage(value: unknown): SentMessage | null {
   if (!isRecord(value)) return null;
   const read = parseMailValue(value);
@@ -44,7 +44,7 @@ export function parseSentMessage(value: unknown): SentMessage | null {
 }
 
 const reportTypes: ReadonlySet<string> = new Set<Report["type"]>(["status", "artifact", "dependency", "complete"]);
-/** What others call them. */
+/** Synonyms of kinds and priorities. */
 const kindNames = new Map<string, MessageKind>([
   ["notification", "announcement"],
   ["query", "question"],
@@ -55,7 +55,7 @@ const priorityNames = new Map<string, Priority>([
   ["critical", "urgent"],
 ]);
 
-/** The fields of one file. The first thing that can't be read is why the whole is refused. */
+/** The fields of one file. The first problem is the reason of the refusal. */
 class FieldReader {
   problem: string | null = null;
   readonly warnings: string[] = [];
@@ -95,7 +95,7 @@ class FieldReader {
     return [];
   }
 
-  /** Whatever it says, it becomes one of the words we have. */
+  /** Maps any word to one of the allowed ones. */
   word<Word extends string>(said: string, words: readonly Word[], names: ReadonlyMap<string, Word>, usual: Word): Word {
     const lower = said.trim().toLowerCase();
     if (lower === "") return usual;
@@ -146,7 +146,7 @@ function replyIn(reading: FieldReader, id: string): string | null {
   return null;
 }
 
-/** `a, b` names two, as people write it. */
+/** `a, b` names two addressees. */
 export function splitAddresses(text: string): string[] {
   return text
     .split(",")
@@ -190,7 +190,7 @@ function boundBody(reading: FieldReader, text: string): void {
   if (bytes > mailLimits.bodyBytes) reading.refuse(`its text has ${bytes} bytes; ${mailLimits.bodyBytes} are allowed`);
 }
 
-/** Looked at before it is parsed. */
+/** Checked before the text is parsed. */
 function isDeep(text: string): boolean {
   let depth = 0;
   let inString = false;

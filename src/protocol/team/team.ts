@@ -1,5 +1,5 @@
-// A team: several agents on one objective. What is asked, what happens to it as notes of its session, and what follows
-// from them. A pure reading of nodes, so that whoever goes on and whoever shows it see the same.
+// A team: several agents on one objective. Its state is read from the notes of its session. Pure, so that the agent and
+// every front end see the same.
 import type { MemberRecord, MemberResult, TeamEvent, TeamRecord } from "../schema/team.ts";
 import type { Node } from "../tree/node.ts";
 
@@ -24,7 +24,7 @@ export type { TeamState } from "../schema/team-views.ts";
 export const strategies = ["parallel", "sequential", "pipeline", "adaptive"] as const;
 export type Strategy = (typeof strategies)[number];
 
-/** Where a member works: a git worktree of its own, the project itself, or a directory with nothing in it. */
+/** The workspace of a member: its own git worktree, the project itself, or an empty directory. */
 export const workspaceKinds = ["worktree", "project", "plain"] as const;
 export type WorkspaceKind = (typeof workspaceKinds)[number];
 
@@ -34,7 +34,7 @@ export const defaultTeamLimits: { maxAgents: number; maxPerRole: number; maxMemo
   maxMemoryMb: null,
 };
 
-/** Why it does not count, in words. */
+/** The reason why the work does not count. */
 export function failureReason({ status, error, unmet }: MemberResult): string {
   const why = status === "ok" ? [] : [error === null ? status : `${status}: ${error}`];
   return [...why, ...(unmet.length === 0 ? [] : [`does not hold: ${unmet.join("; ")}`])].join("; ");
@@ -53,12 +53,12 @@ export function readTeam(path: readonly Node[]): TeamRecord | null {
   return team;
 }
 
-/** A team to which nothing has happened yet. */
+/** The record of a new team. */
 export function newTeamRecord(id: string, { wish, directory, base }: Pick<TeamRecord, "wish" | "directory" | "base">): TeamRecord {
   return { id, wish, directory, base, phases: [], ahead: [], messages: [], refused: [], end: null, merged: null };
 }
 
-/** What just happened, added to the record. */
+/** Applies an event to the record. */
 export function applyTeamEvent(team: TeamRecord, happened: TeamEvent): void {
   switch (happened.event) {
     case "session_created":
@@ -136,18 +136,18 @@ function applyToMember(team: TeamRecord, happened: MemberEvent): void {
   }
 }
 
-/** Those that failed and are tried again when the team goes on: until then they wait. */
+/** Failed members are tried again when the team is resumed; until then they wait. */
 export function markFailedForRetry(team: TeamRecord): void {
   for (const { isOver, members } of team.phases)
     for (const member of members) if (!isOver && member.state === "failed") member.state = "waiting";
 }
 
-/** Nobody leads it: who was at work was interrupted, and waits to go on. */
+/** The team has no running turn: running members were interrupted, and wait until it is resumed. */
 export function markRunningAsWaiting(team: TeamRecord): void {
   for (const member of membersOf(team)) if (member.state === "running") member.state = "waiting";
 }
 
-/** The commit that holds all work that could be joined; null where there is none. */
+/** The commit with all joined work; null if there is none. */
 export function joinedCommit(team: TeamRecord): string | null {
   return team.phases.findLast(({ isOver, commit }) => isOver && commit !== null)?.commit ?? null;
 }

@@ -1,4 +1,4 @@
-// Teams as they are shown: in a row, in full, and what bringing one's work in would change. Pure readings of what is stored.
+// Types and functions of team views. Pure functions of stored data.
 import type { Api, MethodParams } from "../api/api.ts";
 import type { TurnInfo, TurnState } from "../api/control.ts";
 import type { MergeState, TeamInfo, TeamState } from "../schema/team-views.ts";
@@ -20,7 +20,7 @@ export type TeamMessageParams = MethodParams<"team.message">;
 export type TeamAddParams = MethodParams<"team.add">;
 export type TeamCleanParams = MethodParams<"team.clean">;
 
-/** What it is at now. `row` is its latest turn. */
+/** The state of a team, from its record and its latest turn. */
 export function teamState(team: TeamRecord, row: Pick<TurnInfo, "state">): TeamState {
   if (team.end?.event === "session_completed") return "completed";
   if (row.state === "paused") return "paused";
@@ -39,7 +39,7 @@ export function mergeState(team: TeamRecord): MergeState {
   return team.merged === work ? "done" : "open";
 }
 
-/** What would be lost with its directory, in words; null when nothing would. */
+/** What is lost with its directory; null if nothing is. */
 export function unmergedWork(team: TeamRecord): string | null {
   if (mergeState(team) === "open") return "its work is not in the project yet";
   const open = team.phases.flatMap(({ isOver, members }) => (isOver ? [] : members));
@@ -56,7 +56,7 @@ export function countMembers(team: TeamRecord): TeamInfo["members"] {
   return { total: all.length, running: count("running"), completed: count("completed"), failed: count("failed") };
 }
 
-/** In a line: what it said last of itself, or how it ended. */
+/** One line: its last report, or how it ended. */
 export function lastStatusLine(member: Pick<MemberRecord, "plan" | "state" | "attempts" | "ended" | "reports">): string {
   const { plan, state, attempts, ended, reports } = member;
   if (state === "waiting" && attempts > 0 && ended === null) return "was interrupted";

@@ -1,4 +1,4 @@
-// What is told of each side of two branches, wherever a person compares them.
+// The figures of a branch, for every comparison of two branches that users see.
 import { shortId } from "./node.ts";
 import { sessionLabel } from "./turn.ts";
 import type { BranchSide } from "./views.ts";

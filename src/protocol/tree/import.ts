@@ -1,5 +1,5 @@
-// What a transcript becomes before it is stored: sessions, turns and nodes with their final ids. The same file always
-// gives the same ids, so that what is stored already can be told from what is not.
+// A parsed transcript before it is stored: sessions, turns and nodes with their final ids. The same file always gives the
+// same ids, so that stored nodes are recognised.
 import type { Handle } from "./handle.ts";
 import type { NewNode } from "./node.ts";
 import type { Session, Turn } from "./turn.ts";
@@ -11,10 +11,10 @@ export type ImportFormat = (typeof importFormats)[number];
 
 export type ImportedTree = {
   format: ImportFormat;
-  /** The session's id where it comes from. */
+  /** The session's id in the other program. */
   nativeId: string;
   sha256: string;
-  /** Null: the tree of the nodes that are stored already, or one that is made now. */
+  /** Null: the tree of the nodes that are stored, or a new one. */
   tree: string | null;
   /** The session that the file is about. */
   main: string;
@@ -22,7 +22,7 @@ export type ImportedTree = {
   turns: ImportedTurn[];
   /** Parents before children. */
   nodes: ImportedNode[];
-  /** Lines that could not be read, and whether the last one was cut off. */
+  /** Lines that can't be parsed, and whether the last one was cut off. */
   unreadable: number;
   torn: boolean;
 };
@@ -55,7 +55,7 @@ export type ImportedNode = NewNode & {
   session: string;
   turn: string | null;
   at: number;
-  /** Whole outputs that this node's handles point at; the identifier is where they are stored. */
+  /** Full outputs of this node's handles; the identifier is where they are stored. */
   outputs?: { handle: Handle; call: string; bytes: Uint8Array }[];
 };
 

@@ -1,4 +1,4 @@
-// The nodes of the tree. A node is immutable: nothing in here is ever changed after it was stored.
+// Nodes of the tree. A node is immutable: it never changes after it was stored.
 import type { CallPart, NewNode, Part } from "../schema/tree.ts";
 
 export type {
@@ -25,7 +25,7 @@ export function shortId(id: string): string {
   return id.slice(-8);
 }
 
-/** The text of a node as a person reads it, without thinking, calls or results. */
+/** The text of a node, without thinking, calls and results. */
 export function textOf(node: { parts: Part[] }): string {
   return node.parts
     .filter((part) => part.kind === "text")
@@ -33,7 +33,7 @@ export function textOf(node: { parts: Part[] }): string {
     .join("\n\n");
 }
 
-/** What a session is about that begins with this node: what was said, or the command that was run; null when nobody asked for anything. */
+/** The task of a session that starts with this node: its text or its command; null if it is not a user node. */
 export function taskOf(node: NewNode): string | null {
   if (node.author !== "user") return null;
   const [handle] = node.parts.filter((part) => part.kind === "handle");

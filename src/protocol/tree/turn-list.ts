@@ -1,9 +1,9 @@
-// What runs, in the order in which people read it: each turn below the one that had its session spawned.
+// Orders running turns for display: each turn below the turn that spawned its session.
 import type { TurnInfo } from "../api/control.ts";
 
 export type IndentedTurn = { row: TurnInfo; depth: number };
 
-/** Each turn below the turn of the session that spawned its own, as far as that is shown. */
+/** Puts each turn below the turn of its parent session, if that is in the list. */
 export function indentUnderParents(rows: readonly TurnInfo[]): IndentedTurn[] {
   const latest = new Map<string, TurnInfo>();
   for (const row of rows) if (!latest.has(row.session.id)) latest.set(row.session.id, row);

@@ -1,4 +1,4 @@
-// Sessions and turns: the movable pointers, and the record of who took up a prompt and how it ended.
+// Sessions and turns. A session is a movable pointer into a tree; a turn is the record of one prompt.
 import type { TurnError, TurnStatus } from "../api/error.ts";
 import type { CliRecord, Session } from "../schema/tree.ts";
 import { shortId } from "./node.ts";
@@ -16,13 +16,13 @@ export function sessionLabel({ id, name }: Pick<Session, "id" | "name">): string
 export const maxPlanBytes = 100_000;
 
 /**
- * Where an agent that keeps sessions of its own goes on: in the one that ended at our node, or in a fork of it.
- * After a turn that ended early, what follows the node `since` (null is the beginning) may be missing there.
+ * How an external agent continues its own session: the one that ended at our node, or a fork of it.
+ * After a turn that ended early, nodes after `since` (null: all) may be missing there.
  */
 export type NativeStart = { how: "resume" | "fork"; id: string; unsure?: { since: string | null } };
 
 /**
- * How a turn ended, as the agent saw it. Without an `answer` it is the text of the last agent node; `rest` is what
- * was spent and stands on no node.
+ * The end of a turn, as the agent reports it. The default `answer` is the text of the last agent node. `rest` is usage
+ * that belongs to no node.
  */
 export type TurnEnd = { status: TurnStatus; error?: TurnError; nativeId?: string; answer?: string; cli?: CliRecord; rest?: Spent };

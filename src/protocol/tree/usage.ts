@@ -1,4 +1,4 @@
-// Tokens and money. `input` never contains the cached tokens: the four counts add up to what was processed.
+// Tokens and money. `input` never contains cached tokens: the four counts add up to all processed tokens.
 
 import type { Spent, Usage } from "../schema/tree.ts";
 
@@ -17,7 +17,7 @@ export function addUsage(a: Usage, b: Usage): Usage {
   };
 }
 
-/** Never below nothing. */
+/** No count goes below zero. */
 export function subtractUsage(whole: Usage, part: Usage): Usage {
   const minus = (a: number, b: number) => Math.max(0, a - b);
   return {
@@ -37,7 +37,7 @@ export function subtractSpent(whole: Spent, part: Spent): Spent {
   return { usage: subtractUsage(whole.usage, part.usage), costUsd };
 }
 
-/** What `--max-tokens` counts: cached input is read for almost nothing and does not count. */
+/** Tokens that `--max-tokens` counts. Cached input costs almost nothing and does not count. */
 export function countedTokens(usage: Usage): number {
   return usage.input + usage.output + usage.cacheWrite;
 }
