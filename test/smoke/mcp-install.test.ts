@@ -59,6 +59,6 @@ test("a project has its own file, and a client without one is told the project",
     mcpServers: { skein: { args: expect.arrayContaining(["mcp", "--hand-back-after", "30s"]) } },
   });
   const desktop = await skein.run(["mcp", "install", "claude-desktop", "--project", "."]);
-  expect(desktop.err).toContain("passes no keys on");
+  expect(desktop.err).toContain("passes on no keys");
   expect(readFileSync(join(skein.home, ".config/Claude/claude_desktop_config.json"), "utf8")).toContain(skein.project);
 });

@@ -80,7 +80,7 @@ test("a team is watched, written to, stopped, resumed, merged and cleaned away",
   expect(["use strict mode", "go on now"].filter((message) => !told.includes(message))).toEqual([]);
 
   expect((await team("status", "crew")).out).toMatch(
-    /made .*plan\.md: the plan[^]*phase 2: engineer[^]*engineer-2 completed · engineer · native · try 2/,
+    /created .*plan\.md: the plan[^]*phase 2: engineer[^]*engineer-2 completed · engineer · native · try 2/,
   );
   for (const verb of ["show", "logs", "export"]) expect((await skein.run([verb, "crew"])).out).toContain("the team has finished");
   expect(await team("message", "--to", "all", "x")).toMatchObject({ code: 2 });

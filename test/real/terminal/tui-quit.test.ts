@@ -1,4 +1,4 @@
-// Leaving the screen, in a real terminal of 80 × 24: what was typed and not sent is kept, also after a kill -9 and between two
+// Leaving the screen, in a real terminal of 80 × 24: what was typed and unsent message is saved, also after a kill -9 and between two
 // screens, and what is stopped unseen is told. Needs tmux, so it is run by .ci/run and is no part of npm test.
 import { expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
@@ -44,7 +44,7 @@ test("what was typed and not sent is there again after a kill -9 and after leavi
     expect(kept()).toHaveLength(1);
 
     await other.press("C-c", "C-c");
-    await other.until("not sent is kept");
+    await other.until("unsent message is saved");
     await other.press("clear; skein tui", "Enter");
     await other.until("> of the other one");
     await other.press("C-u");
