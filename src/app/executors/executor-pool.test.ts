@@ -1,4 +1,4 @@
-// Which executors stay, and in which order they come and go. What they run is tried with real ones in test/journeys.
+// Which executors stay open, and in which order they start and close. Journeys test real executors.
 import { expect, test } from "bun:test";
 import type { Executor } from "../../protocol/api/ports.ts";
 import { createExecutorPool } from "./executor-pool.ts";
@@ -20,7 +20,7 @@ function standing() {
 
 const call = (executor: Executor) => executor.callTool("bash", {}, {} as Parameters<Executor["callTool"]>[2]);
 
-test("of executors that nothing runs in only the latest stay, and those of running turns all do", async () => {
+test("only the latest idle executors stay open, and all executors of running turns do", async () => {
   const { log, make, finish } = standing();
   const kept = createExecutorPool((root) => root === "busy");
   kept.get("b", "busy", make("b"));
@@ -36,7 +36,7 @@ test("of executors that nothing runs in only the latest stay, and those of runni
   expect(log.filter((line) => line.startsWith("gone"))).toHaveLength(11);
 });
 
-test("one that is wanted again while it ends is started when it is gone", async () => {
+test("an executor that is requested while it closes starts after the close", async () => {
   const { log, make, finish } = standing();
   const kept = createExecutorPool(() => false);
   for (let at = 0; at < 9; at += 1) kept.get(`${at}`, `s${at}`, make(`${at}`));

@@ -1,4 +1,4 @@
-// A session in short: what the store knows exactly, what a model adds, and what is said when there is none.
+// Summaries of sessions: facts from the store, prose from a model, and a note without a model.
 import { expect, test } from "bun:test";
 import { Fault } from "../../protocol/api/error.ts";
 import type { DescribeSessionParams } from "../../protocol/tree/history.ts";
@@ -64,7 +64,7 @@ async function described(say?: string) {
   return { ...made, describe, prompts: answers.prompts };
 }
 
-test("turns, files, tools, errors and figures are the store's, the prose is the model's", async () => {
+test("turns, files, tools, errors and numbers come from the store, the prose from the model", async () => {
   const { describe, run, session, prompts } = await described();
   await run({ prompt: "make it with hunter2" });
   await run({ prompt: "again" });
@@ -94,7 +94,7 @@ test("turns, files, tools, errors and figures are the store's, the prose is the 
   expect(prompts[0]).toStartWith("8 nodes\n");
 });
 
-test("it is asked for once, until the session changes, another thing is asked for, or it is wanted anew", async () => {
+test("a description is stored until the session or the request changes, or `anew` is set", async () => {
   const { describe, run, prompts } = await described();
   await run({ prompt: "make it" });
   const first = await describe();
@@ -111,7 +111,7 @@ test("it is asked for once, until the session changes, another thing is asked fo
   expect(prompts.length).toBe(4);
 });
 
-test("the session itself is left alone, and who described it is listed nowhere and found by no search", async () => {
+test("describing a session does not change it, and the describing sub-session is neither listed nor found by search", async () => {
   const { describe, run, api, store, session, root } = await described();
   await run({ prompt: "make it" });
   const before = await store.session(session.id);
@@ -125,7 +125,7 @@ test("the session itself is left alone, and who described it is listed nowhere a
   expect((await api.history.search({ ...search, query: "JSON" })).hits).toEqual([]);
 });
 
-test("without a model, or with one that says nothing useful, what is exact is still told", async () => {
+test("without a model, or with an invalid answer, the facts are still returned", async () => {
   const broken = await described("no JSON");
   await broken.run({ prompt: "make it" });
   const told = await broken.describe();
@@ -146,7 +146,7 @@ test("without a model, or with one that says nothing useful, what is exact is st
   await expect(none.api.session.describe({ ...wish, model: "test/two" })).rejects.toThrow("no model can be asked");
 });
 
-test("an empty session is told as that, and an unknown one is a fault", async () => {
+test("an empty session has a note instead of a summary, and an unknown one is a fault", async () => {
   const { describe } = await described();
   expect(await describe()).toMatchObject({
     sessionType: "minimal",

@@ -1,8 +1,8 @@
-// What a session is about follows what it begins with, wherever it is moved.
+// A session's task follows the first node of its path.
 import { expect, test } from "bun:test";
 import { createTestEngine, node, ok, text } from "../fixtures/engine-with.ts";
 
-test("a session is about what it begins with: a cleared one about nothing until something is said, a moved one about its new path", async () => {
+test("the task of a session is its first prompt: null after a move before the first node, and that of the new path after a move", async () => {
   const { api, run, session } = await createTestEngine(async function* () {
     yield node(text("hi"));
     yield ok;

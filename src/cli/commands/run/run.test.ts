@@ -1,4 +1,4 @@
-// What `run` refuses before it builds anything.
+// Flag combinations that `run` refuses before it creates anything.
 import { expect, test } from "bun:test";
 import { parseArgs } from "../../parse/args.ts";
 import type { CommandContext } from "../../parse/command.ts";
@@ -6,7 +6,7 @@ import { run } from "./run.ts";
 
 const door = { cwd: import.meta.dir, home: "/", env: {}, stdin: { isTty: true, text: async () => "" } } as unknown as CommandContext;
 
-test("a run that keeps everything in memory can't go on with a stored session", async () => {
+test("an ephemeral run can't continue a stored session", async () => {
   for (const flags of [["--continue"], ["--resume", "3f2a91cc"]]) {
     const refused = run.run(parseArgs(run, ["go", "--ephemeral", ...flags]), door);
     await expect(refused).rejects.toMatchObject({ code: "usage", message: `--ephemeral and ${flags[0]} exclude each other` });
