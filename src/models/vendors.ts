@@ -169,7 +169,7 @@ export function endpointFor(name: string, source: VendorSource): Endpoint {
   const baseUrl = baseUrlFor(name, source);
   if (baseUrl === "") {
     throw new Fault("config", `there is no vendor "${name}"`, {
-      hint: `use ${vendors.map((known) => known.name).join(", ")} or replay; any other vendor needs a base URL in the config`,
+      hint: `use ${vendors.map((entry) => entry.name).join(", ")} or replay; any other vendor needs a base URL in the config`,
     });
   }
   if (!URL.canParse(baseUrl) || !/^https?:/.test(baseUrl)) {

@@ -79,7 +79,7 @@ describe("web-search", () => {
     [["--max-results", "0", "-q", "x"], endpoint, 2, '--max-results must be a number from 1 to 50, not "0"'],
     [["-n", "many", "-q", "x"], endpoint, 2, '--max-results must be a number from 1 to 50, not "many"'],
     [["--limit", "3"], endpoint, 2, 'unknown argument "--limit"; see web-search --help'],
-    [["-q", "x"], "", 2, "WEB_SEARCH_URL is not set; it must name a search endpoint (see the README beside this program)"],
+    [["-q", "x"], "", 2, "WEB_SEARCH_URL is not set; set it to a search endpoint (see the README beside this program)"],
     [["-q", "x"], "file:///etc/passwd", 2, "WEB_SEARCH_URL is not an http(s) URL"],
     [["-q", "fail"], endpoint, 1, `127.0.0.1:${server.port} answered with HTTP 503: out of order`],
     [["-q", "html"], endpoint, 1, `127.0.0.1:${server.port} did not answer with JSON: <html>hello</html>`],

@@ -64,7 +64,7 @@ export type Store = {
   /** Adds the session to the tree of that id, which is created if it is missing. A purged session gets a new id. */
   importSession: (session: SessionImport, tree: string | null) => Promise<Session>;
   importedSession: (agent: string, nativeId: string) => Promise<Session | null>;
-  storedNodes: (ids: string[]) => Promise<{ known: Set<string>; tree: string | null }>;
+  storedNodes: (ids: string[]) => Promise<{ stored: Set<string>; tree: string | null }>;
   /** Adds the missing nodes and returns their number. Does not move the tip. */
   importNodes: (lease: Lease, batch: ImportBatch) => Promise<number>;
   /** Stores an output under its own identifier. False if that is another session's or in use. */

@@ -15,7 +15,7 @@ import { openTranscript } from "../record/transcripts.ts";
 export async function importTranscript(deps: EngineDeps, params: TranscriptImportParams): Promise<ImportReport> {
   const read = await deps.readTranscript(params.from, params.format);
   const store = await deps.store();
-  const { known: stored, tree } = await store.storedNodes(read.nodes.map((node) => node.id));
+  const { stored, tree } = await store.storedNodes(read.nodes.map((node) => node.id));
   await refuseUnconnected(store, read, stored);
   const fresh = read.nodes.filter((node) => !stored.has(node.id));
   const target: ImportTarget = { deps, store, read, params };

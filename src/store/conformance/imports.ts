@@ -65,7 +65,7 @@ export function describeImports(open: () => Store): void {
     expect(await store.importNodes(lease, batch([nodeAt(3, null), nodeAt(4, 3)]))).toBe(1);
     expect(await store.importNodes(lease, batch([nodeAt(3, null), nodeAt(4, 3)]))).toBe(0);
     expect(await store.turnsOf(session.id)).toMatchObject([{ id: turn.id, tip: ids[4] }]);
-    expect(await store.storedNodes([ids[3]!, ids[4]!, ids[8]!])).toEqual({ known: new Set([ids[3]!, ids[4]!]), tree: ids[1]! });
+    expect(await store.storedNodes([ids[3]!, ids[4]!, ids[8]!])).toEqual({ stored: new Set([ids[3]!, ids[4]!]), tree: ids[1]! });
     expect((await store.importedSession("pi", "native"))?.id).toBe(session.id);
     expect(await store.importedSession("codex", "native")).toBeNull();
   });

@@ -40,18 +40,18 @@ export function importedSession(db: Db, agent: string, nativeId: string): Sessio
 }
 
 /** The ids that are stored already, and the tree of the first of them. */
-export function storedNodes(db: Db, ids: string[]): { known: Set<string>; tree: string | null } {
-  const known = new Set<string>();
+export function storedNodes(db: Db, ids: string[]): { stored: Set<string>; tree: string | null } {
+  const stored = new Set<string>();
   let tree: number | null = null;
   const find = db.query<{ id: string; n: number }>("select id, n from nodes where id in (select value from json_each(?))");
   for (let start = 0; start < ids.length; start += 500) {
     for (const row of find.all(JSON.stringify(ids.slice(start, start + 500)))) {
-      known.add(row.id);
+      stored.add(row.id);
       tree ??= treeOf(row.n);
     }
   }
   const row = tree === null ? null : db.query<{ id: string }>("select id from trees where n = ?").get(tree);
-  return { known, tree: row?.id ?? null };
+  return { stored, tree: row?.id ?? null };
 }
 
 /** Adds the nodes that are missing, in one transaction. Returns their number. The session's tip stays where it is. */

@@ -44,14 +44,14 @@ async function work(store: Store, directory: string, word: string, change = {}) 
 }
 
 const everything = { session: null, archivedBefore: Number.MAX_SAFE_INTEGER, dryRun: false };
-const found = async (store: Store, word: string) => (await store.search(word, { project: null, limit: 50 })).length;
+const countHits = async (store: Store, word: string) => (await store.search(word, { project: null, limit: 50 })).length;
 
 test("a purge deletes an archived session with its nodes, turns, outputs, words and transcript, and nothing else", async () => {
   const opened = await openInTemp();
   const { store } = opened;
   const gone = await work(store, opened.directory, "alpha", { name: "gone" });
   const stays = await work(store, opened.directory, "beta");
-  expect(await found(store, "alpha")).toBe(2);
+  expect(await countHits(store, "alpha")).toBe(2);
   for (const [{ id }, body] of [
     [gone, "of what goes"],
     [stays, "of what stays"],
@@ -59,7 +59,7 @@ test("a purge deletes an archived session with its nodes, turns, outputs, words 
     await store.saveDescription(id, "a", { stamp: await store.sessionStamp(id), body });
   await store.updateSession(gone.id, { archivedAt: 5 });
   const dryRun = await store.purge({ ...everything, dryRun: true });
-  expect(await found(store, "alpha")).toBe(2);
+  expect(await countHits(store, "alpha")).toBe(2);
   const report = await store.purge(everything);
   expect(report).toMatchObject({ nodes: 3, keptNodes: 0, turns: 1, outputs: 1, transcripts: 1, skipped: [], problems: [] });
   expect(report.sessions).toEqual([{ id: gone.id, name: "gone", project: "/project", archivedAt: 5 }]);
@@ -68,10 +68,10 @@ test("a purge deletes an archived session with its nodes, turns, outputs, words 
   expect(await store.session(gone.id)).toBeNull();
   expect(await store.node(gone.last.id)).toBeNull();
   expect(await store.turn(gone.turn.id)).toBeNull();
-  expect(await found(store, "alpha")).toBe(0);
+  expect(await countHits(store, "alpha")).toBe(0);
   expect([existsSync(gone.path), existsSync(stays.path)]).toEqual([false, true]);
   expect(readdirSync(opened.outputsDir)).toEqual([stays.id]);
-  expect(await found(store, "beta")).toBe(2);
+  expect(await countHits(store, "beta")).toBe(2);
   expect(await store.verify({})).toMatchObject({ sessions: 1, nodes: 3, turns: 1, handles: 1, transcripts: 1, problems: [] });
   const raw = new Database(opened.path);
   for (const table of ["trees", "sessions", "leases", "turns"]) expect(raw.query(`select count(*) from ${table}`).values()).toEqual([[1]]);
