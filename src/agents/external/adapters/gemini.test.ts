@@ -24,7 +24,7 @@ const shell = (step: string, command: string): string =>
 const result = (step: string, text: string): string => `result run_shell_command__call_t1${step} run_shell_command: ${text}`;
 
 /** What the recorded runs say, deltas included. */
-const told: Record<string, string[]> = {
+const expectedEvents: Record<string, string[]> = {
   new: [
     session,
     `answer ${shell("s0n0", "echo one-11")}`,
@@ -78,8 +78,8 @@ const told: Record<string, string[]> = {
 };
 
 describe("recorded output of Gemini CLI", () => {
-  test.each(Object.keys(told))("the recording %s gives the expected events", (scenario) => {
-    expect(eventsOf(gemini, recordingOf("gemini", scenario).stdout).map(lineOf)).toEqual(told[scenario]!);
+  test.each(Object.keys(expectedEvents))("the recording %s gives the expected events", (scenario) => {
+    expect(eventsOf(gemini, recordingOf("gemini", scenario).stdout).map(lineOf)).toEqual(expectedEvents[scenario]!);
   });
 
   test("no failed request is retried, because a second attempt repeats the text", () => {
@@ -116,8 +116,8 @@ test("a warning is no failure, and a failed tool does not fail the turn", () => 
     { type: "message", role: "assistant", content: "It is gone.", delta: true },
     { type: "result", status: "success" },
   ];
-  const told = eventsOf(gemini, stream.map((event) => JSON.stringify(event)).join("\n")).map(lineOf);
-  expect(told).toEqual([
+  const lines = eventsOf(gemini, stream.map((event) => JSON.stringify(event)).join("\n")).map(lineOf);
+  expect(lines).toEqual([
     'answer t-1=read_file({"path":"x"})',
     "result t-1 read_file failed: no such file",
     "~ It is gone.",
@@ -131,7 +131,7 @@ test("an unknown or shortened line is garbage and changes nothing else", () => {
   const spoilt = ["Loaded cached credentials.", "null", '{"kind":"x"}', stdout.slice(0, 50), stdout].join("\n");
   const events = eventsOf(gemini, spoilt).map(lineOf);
   expect(events.filter((line) => line.startsWith("garbage"))).toHaveLength(4);
-  expect(events.filter((line) => !line.startsWith("garbage"))).toEqual(told["new"]!);
+  expect(events.filter((line) => !line.startsWith("garbage"))).toEqual(expectedEvents["new"]!);
   for (let cut = 0; cut < stdout.length; cut += 29) expect(() => eventsOf(gemini, stdout.slice(0, cut))).not.toThrow();
 });
 

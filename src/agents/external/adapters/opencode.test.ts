@@ -20,7 +20,7 @@ const launch: CliLaunch = {
 };
 
 /** What the recorded runs say; a text comes whole when it is finished. */
-const told: Record<string, string[]> = {
+const expectedEvents: Record<string, string[]> = {
   new: [
     "session ses_1",
     'answer call_t1s0n0=bash({"command":"echo one-11"}) 6625+7+0+0',
@@ -74,8 +74,8 @@ const told: Record<string, string[]> = {
 };
 
 describe("recorded output of opencode", () => {
-  test.each(Object.keys(told))("the recording %s gives the expected events", (scenario) => {
-    expect(eventsOf(opencode, recordingOf("opencode", scenario).stdout).map(lineOf)).toEqual(told[scenario]!);
+  test.each(Object.keys(expectedEvents))("the recording %s gives the expected events", (scenario) => {
+    expect(eventsOf(opencode, recordingOf("opencode", scenario).stdout).map(lineOf)).toEqual(expectedEvents[scenario]!);
   });
 
   test("an unknown session is only reported on stderr", () => {
@@ -111,7 +111,7 @@ test("an unknown or shortened line is garbage and changes nothing else", () => {
   const spoilt = ["Performing one time database migration...", "null", '{"kind":"x"}', stdout.slice(0, 50), stdout].join("\n");
   const events = eventsOf(opencode, spoilt).map(lineOf);
   expect(events.filter((each) => each.startsWith("garbage"))).toHaveLength(4);
-  expect(events.filter((each) => !each.startsWith("garbage"))).toEqual(told["thinking"]!);
+  expect(events.filter((each) => !each.startsWith("garbage"))).toEqual(expectedEvents["thinking"]!);
   for (let cut = 0; cut < stdout.length; cut += 29) expect(() => eventsOf(opencode, stdout.slice(0, cut))).not.toThrow();
 });
 
@@ -146,8 +146,8 @@ describe("the launch of opencode", () => {
 
   test("the instructions are the project's AGENTS.md, the role and the directories", () => {
     expect(config({}).instructions).toEqual(["/project/AGENTS.md", `/own/${instructionsFile(launch)}`]);
-    const told = { ...launch, role: "Be brief.", addDirs: ["/more"] };
-    const text = opencode.files(told)[instructionsFile(told)];
+    const withRole = { ...launch, role: "Be brief.", addDirs: ["/more"] };
+    const text = opencode.files(withRole)[instructionsFile(withRole)];
     expect(text).toBe("Be brief.\n\nBesides the working directory you may work in: /more");
     expect(opencode.files(launch)[instructionsFile(launch)]).toBe("");
   });

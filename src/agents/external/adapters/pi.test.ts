@@ -22,7 +22,7 @@ const launch: CliLaunch = {
 const session = "session 00000000-0000-4000-8000-000000000001";
 
 /** What the recorded runs say, deltas included. */
-const told: Record<string, string[]> = {
+const expectedEvents: Record<string, string[]> = {
   new: [
     session,
     'answer call_t1s0n0=bash({"command":"echo one-11"}) 1371+7+0+0',
@@ -112,8 +112,8 @@ const told: Record<string, string[]> = {
 };
 
 describe("recorded output of pi", () => {
-  test.each(Object.keys(told))("the recording %s gives the expected events", (scenario) => {
-    expect(eventsOf(pi, recordingOf("pi", scenario).stdout).map(lineOf)).toEqual(told[scenario]!);
+  test.each(Object.keys(expectedEvents))("the recording %s gives the expected events", (scenario) => {
+    expect(eventsOf(pi, recordingOf("pi", scenario).stdout).map(lineOf)).toEqual(expectedEvents[scenario]!);
   });
 
   test("pi exits with 0 after every failure of the model", () => {
@@ -157,7 +157,7 @@ test("an unknown or shortened line is garbage and changes nothing else", () => {
   const spoilt = ["Warning: hello", "null", "[1]", '{"type":7}', lines[0]!.slice(0, 40), "", ...lines].join("\n");
   const events = eventsOf(pi, spoilt).map(lineOf);
   expect(events.filter((line) => line.startsWith("garbage"))).toHaveLength(5);
-  expect(events.filter((line) => !line.startsWith("garbage"))).toEqual(told["resume"]!);
+  expect(events.filter((line) => !line.startsWith("garbage"))).toEqual(expectedEvents["resume"]!);
   for (let cut = 0; cut < stdout.length; cut += 37) expect(() => eventsOf(pi, stdout.slice(0, cut))).not.toThrow();
 });
 

@@ -10,8 +10,8 @@ afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 const never = new AbortController().signal;
 
-async function sh(script: string, changes: Partial<RunCliOptions> = {}): Promise<CliExit & { told: string[] }> {
-  const told: string[] = [];
+async function sh(script: string, changes: Partial<RunCliOptions> = {}): Promise<CliExit & { printedLines: string[] }> {
+  const printedLines: string[] = [];
   const exit = await runCli({
     command: ["bash", "-c", script],
     cwd: root,
@@ -21,29 +21,29 @@ async function sh(script: string, changes: Partial<RunCliOptions> = {}): Promise
     libc: null,
     signal: never,
     logs: null,
-    onLine: (line) => void told.push(line),
+    onLine: (line) => void printedLines.push(line),
     onOutput: () => {},
     ...changes,
   });
-  return { ...exit, told };
+  return { ...exit, printedLines };
 }
 
 test("lines come in order, also a last line without a line end", async () => {
   const ran = await sh("echo one; echo two; printf thr; exit 3");
-  expect(ran).toMatchObject({ told: ["one", "two", "thr"], exitCode: 3, signal: null, lines: 3, bytes: 11 });
+  expect(ran).toMatchObject({ printedLines: ["one", "two", "thr"], exitCode: 3, signal: null, lines: 3, bytes: 11 });
 });
 
 test("a signal is reported as the exit signal", async () => {
-  expect(await sh("echo one; kill -9 $$")).toMatchObject({ told: ["one"], exitCode: null, signal: "SIGKILL" });
+  expect(await sh("echo one; kill -9 $$")).toMatchObject({ printedLines: ["one"], exitCode: null, signal: "SIGKILL" });
 });
 
 test("stdin ends at once, or after its text", async () => {
-  expect((await sh("wc -c")).told).toEqual(["0"]);
-  expect((await sh("wc -c", { stdin: "x".repeat(300_000) })).told).toEqual(["300000"]);
+  expect((await sh("wc -c")).printedLines).toEqual(["0"]);
+  expect((await sh("wc -c", { stdin: "x".repeat(300_000) })).printedLines).toEqual(["300000"]);
 });
 
 test("a program that does not read its stdin can still exit", async () => {
-  expect(await sh("exec 0<&-; echo deaf", { stdin: "x".repeat(3_000_000) })).toMatchObject({ told: ["deaf"], exitCode: 0 });
+  expect(await sh("exec 0<&-; echo deaf", { stdin: "x".repeat(3_000_000) })).toMatchObject({ printedLines: ["deaf"], exitCode: 0 });
 });
 
 test("a line over the limit is shortened, and the next one is complete", async () => {
@@ -59,7 +59,7 @@ test("a line over the limit is shortened, and the next one is complete", async (
 
 test("ten megabytes on stderr block nothing, and only the beginning and end are kept", async () => {
   const ran = await sh("echo first words >&2; head -c 10000000 /dev/zero | tr '\\0' w >&2; echo last words >&2; echo out");
-  expect(ran.told).toEqual(["out"]);
+  expect(ran.printedLines).toEqual(["out"]);
   expect(ran.stderr.length).toBeLessThan(20_000);
   expect(ran.stderr.startsWith("first words")).toBe(true);
   expect(ran.stderr.trimEnd().endsWith("last words")).toBe(true);
@@ -72,14 +72,14 @@ test("all output before the exit is handled, even if each line takes long", asyn
 
 test("a line is handled before the next one is printed", async () => {
   const go = join(root, "go");
-  const told: string[] = [];
+  const printedLines: string[] = [];
   await sh(`echo one; until [ -e ${go} ]; do sleep 0.02; done; echo two`, {
     onLine: async (line) => {
-      told.push(line);
+      printedLines.push(line);
       if (line === "one") await Bun.write(go, "");
     },
   });
-  expect(told).toEqual(["one", "two"]);
+  expect(printedLines).toEqual(["one", "two"]);
 });
 
 test("raw stdout and stderr are appended to files that only the user can read", async () => {
@@ -120,7 +120,7 @@ test("a stop before the start also ends the program", async () => {
 
 test("a daemon that keeps the streams open does not delay the end, and is ended", async () => {
   const ran = await sh("setsid -f bash -c 'echo $$ > daemon; sleep 300; :'; until [ -s daemon ]; do sleep 0.02; done; echo done");
-  expect(ran).toMatchObject({ told: ["done"], exitCode: 0 });
+  expect(ran).toMatchObject({ printedLines: ["done"], exitCode: 0 });
   expect(processStartTime(Number(readFileSync(join(root, "daemon"), "utf8")))).toBeNull();
 });
 
