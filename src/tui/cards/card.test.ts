@@ -43,7 +43,7 @@ describe("code", () => {
   const painted = (language: string, code: string) =>
     rowsOf({ id: "t", kind: "text", text: `\`\`\`${language}\n${code}` }, 80)
       .slice(1)
-      .flatMap((row) => row.map(({ text, style: style }) => `${lookName(style)} ${text.replace(/^│ /, "")}`))
+      .flatMap((row) => row.map(({ text, style }) => `${lookName(style)} ${text.replace(/^│ /, "")}`))
       .filter((told) => !/^(plain|comment) ?$|^plain/.test(told));
   const cases: [language: string, code: string, looks: string[]][] = [
     ["ts", 'const a = "x\\"y" + 0x1f; // end', ["word const", 'text "x\\"y"', "number 0x1f", "comment // end"]],

@@ -29,8 +29,8 @@ export function wrapRuns(runs: Row, columns: number, hang: TextRun = noHang): Ro
   };
   const append = ({ text, cells, style }: Piece) => {
     const last = row.at(-1);
-    if (last !== undefined && last.style === style) row[row.length - 1] = { text: last.text + text, style: style };
-    else row.push({ text, style: style });
+    if (last !== undefined && last.style === style) row[row.length - 1] = { text: last.text + text, style };
+    else row.push({ text, style });
     used += cells;
   };
   for (const word of wordsOf(runs)) {
@@ -56,7 +56,7 @@ export function blanks(count: number): TextRun {
 
 function wordsOf(runs: Row): Word[] {
   const words: Word[] = [];
-  for (const { text, style: style } of runs)
+  for (const { text, style } of runs)
     for (const word of printableText(text).match(/\n|[^\S\n]+|\S+/g) ?? []) {
       const kind = word === "\n" ? "break" : /^\s/.test(word) ? "blank" : "letters";
       const piece = { text: word, cells: cellsOf(word), style };
@@ -101,7 +101,7 @@ export function shortText(text: string, part: "beginning" | "last line" = "begin
 export function oneRow(runs: Row, columns: number): Row {
   const row: TextRun[] = [];
   let remaining = columns;
-  for (const { text, style: style } of runs) {
+  for (const { text, style } of runs) {
     const visible = remaining > 0 ? fit(text, remaining) : "";
     if (visible !== "") row.push({ text: visible, style });
     remaining -= cellsOf(visible);

@@ -15,7 +15,7 @@ const colour = ask({ id: "a1", question: "Which colour?", options: ["red", "a lo
 const name = ask({ id: "a2", question: "Which name?" });
 
 describe("a question", () => {
-  const asked = told(fresh, "ask.opened", colour);
+  const asked = withEvent(fresh, "ask.opened", colour);
   test("a question is answered with an option chosen by arrows, j and k, or its number", () => {
     expect(press(asked, "j", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "1" }]);
     expect(press(asked, "j", "down", "down", "k", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "2" }]);
@@ -36,23 +36,23 @@ describe("a question", () => {
     expect(press(later, "h", "i").state.draft.text).toBe("hi");
     const back = press(later, "space", "q").state;
     expect(textOf(back)).toMatch(/─ the agent asks ─[^]*Which colour\?[^]*Esc: later/);
-    const closed = told(back, "ask.closed", colour);
+    const closed = withEvent(back, "ask.closed", colour);
     expect([closed.asks, statusText(closed).includes("[idle]")]).toEqual([[], true]);
     expect(press(closed, "space", "q").effects).toEqual([{ type: "list asks" }]);
     const ended = { type: "turn.ended", turn: { usage: zeroUsage, costUsd: 0, steps: 1, enforced: null, error: null }, session };
-    expect(told(asked, "turn.ended", ended).asks).toHaveLength(1);
+    expect(withEvent(asked, "turn.ended", ended).asks).toHaveLength(1);
   });
   test("an Enter without a choice does not answer a question", () => {
     const early = press(asked, "enter");
     expect([early.effects, early.state.notice?.text]).toEqual([[], "choose an answer with j, k or its number, or type one"]);
-    const second = told(told(press(asked, "1").state, "ask.opened", { ...name, options: ["Al", "Bo"] }), "ask.closed", colour);
+    const second = withEvent(withEvent(press(asked, "1").state, "ask.opened", { ...name, options: ["Al", "Bo"] }), "ask.closed", colour);
     expect([textOf(second).includes("Which name?"), press(second, "enter").effects]).toEqual([true, []]);
-    const again = told(press(press(asked, "1").state, "escape").state, "ask.opened", name);
+    const again = withEvent(press(press(asked, "1").state, "escape").state, "ask.opened", name);
     expect(press({ ...again, mode: "normal" }, "enter").effects).toEqual([]);
   });
   test("a question takes no keys of the transcript, a command or the leader, and says how to answer it", () => {
-    const spawned = told(fresh, "session.spawned", { call: "c", session: "s-2", agent: "codex", task: "count" });
-    const reading = told(press(spawned, "escape", "[").state, "ask.opened", colour);
+    const spawned = withEvent(fresh, "session.spawned", { call: "c", session: "s-2", agent: "codex", task: "count" });
+    const reading = withEvent(press(spawned, "escape", "[").state, "ask.opened", colour);
     expect(textOf(reading)).toMatch(/── the agent asks \(Tab answers\): Which colour\? ─/);
     expect(press(reading, "enter").effects).toMatchObject([{ type: "visit", session: "s-2" }]);
     expect(press(reading, "j", "k", "]", "1", "o").state).toMatchObject({
@@ -62,24 +62,24 @@ describe("a question", () => {
     });
     expect(press(reading, "tab", "2", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "2" }]);
     expect(textOf(press(reading, "i").state)).toMatch(/─ the agent asks ─[^]*\[INSERT\]/);
-    const typing = told(press(fresh, "escape", ":", "q").state, "ask.opened", colour);
+    const typing = withEvent(press(fresh, "escape", ":", "q").state, "ask.opened", colour);
     expect(textOf(typing)).toContain("── the agent asks (Esc, then Tab answers): Which colour? ─");
     expect(press(typing, "enter").effects).toEqual([{ type: "quit" }]);
-    expect(press(told(press(fresh, "space").state, "ask.opened", colour), "f").effects).toMatchObject([{ type: "fork" }]);
+    expect(press(withEvent(press(fresh, "space").state, "ask.opened", colour), "f").effects).toMatchObject([{ type: "fork" }]);
   });
   test("a question shows who asks and how long it waits", () => {
     const expiresAt = new Date(2030, 0, 1, 14, 5).getTime();
-    const below = told(fresh, "session.spawned", { call: "c", session: "s-2", agent: "codex", task: "count the birds" });
-    expect(textOf(told(below, "ask.opened", { ...name, session: "s-2", expiresAt }))).toMatch(
+    const below = withEvent(fresh, "session.spawned", { call: "c", session: "s-2", agent: "codex", task: "count the birds" });
+    expect(textOf(withEvent(below, "ask.opened", { ...name, session: "s-2", expiresAt }))).toMatch(
       /─ codex, asked to count the birds, asks ─[^]*waits until 14:05/,
     );
-    expect(textOf(told(fresh, "ask.opened", { ...name, session: "0000-11111111" }))).toContain("─ session 11111111 asks ─");
+    expect(textOf(withEvent(fresh, "ask.opened", { ...name, session: "0000-11111111" }))).toContain("─ session 11111111 asks ─");
   });
   test("a question fits on any screen, with its answers visible", () => {
     const many = ask({ id: "a3", question: "word ".repeat(800), options: Array.from({ length: 30 }, (_, at) => `option ${at}`) });
     for (const rows of [10, 24, 60])
       for (const columns of [24, 80]) {
-        const small = { ...told(fresh, "ask.opened", many), size: { columns, rows } };
+        const small = { ...withEvent(fresh, "ask.opened", many), size: { columns, rows } };
         const chosen = press(small, ...Array.from({ length: 30 }, () => "down")).state;
         expect([textOf(small), textOf(chosen)]).toEqual([expect.stringContaining("1. option 0"), expect.stringContaining("30. option 29")]);
         expect(textOf(chosen)).toContain("answer >");
@@ -89,7 +89,7 @@ describe("a question", () => {
 });
 
 describe("several questions", () => {
-  const both = told(told(fresh, "ask.opened", colour), "ask.opened", name);
+  const both = withEvent(withEvent(fresh, "ask.opened", colour), "ask.opened", name);
   test("several questions are counted, and Tab goes to the next one", () => {
     expect(textOf(both)).toMatch(/the agent asks \(1 of 2\)[^]*Which colour\?[^]*Tab: next question/);
     const next = press(both, "x", "tab");
@@ -97,10 +97,10 @@ describe("several questions", () => {
     expect(press(next.state, "B", "o", "enter").effects).toEqual([{ type: "answer", ask: "a2", text: "Bo" }]);
   });
   test("a typed answer stays when other questions open or close", () => {
-    const typing = press(told(fresh, "ask.opened", name), "B").state;
-    expect(press(told(typing, "ask.opened", colour), "o", "enter").effects).toEqual([{ type: "answer", ask: "a2", text: "Bo" }]);
-    expect(told(told(typing, "ask.opened", colour), "ask.closed", colour).answer.text).toBe("B");
-    expect(told(typing, "ask.closed", name)).toMatchObject({ asks: [], answer: { text: "" } });
+    const typing = press(withEvent(fresh, "ask.opened", name), "B").state;
+    expect(press(withEvent(typing, "ask.opened", colour), "o", "enter").effects).toEqual([{ type: "answer", ask: "a2", text: "Bo" }]);
+    expect(withEvent(withEvent(typing, "ask.opened", colour), "ask.closed", colour).answer.text).toBe("B");
+    expect(withEvent(typing, "ask.closed", name)).toMatchObject({ asks: [], answer: { text: "" } });
   });
   test("postponed questions are listed again, the oldest first", () => {
     expect(update(fresh, { type: "asks", asks: [name, colour] }).state.asks.map(({ id }) => id)).toEqual(["a2", "a1"]);
@@ -114,7 +114,7 @@ function ask(parts: Partial<Ask>): Ask {
   return { id: "a", session: "s-1", turn: "t", call: "c", question: "?", options: [], expiresAt: null, closedAt: null, ...parts } as Ask;
 }
 
-function told(state: State, type: Event["type"], body: object): State {
+function withEvent(state: State, type: Event["type"], body: object): State {
   const head = { seq: 1, sessionId: "s-1", turnId: "t", at: 0, type };
   return update(state, { type: "event", event: (type.startsWith("ask.") ? { ...head, ask: body } : { ...head, ...body }) as Event }).state;
 }

@@ -1,4 +1,4 @@
-// Who is told what, by which bytes, and what stands in the title.
+// Tests of desktop notifications, their bytes, and the window title.
 import { expect, test } from "bun:test";
 import type { Event } from "../../protocol/tree/event.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
@@ -13,13 +13,13 @@ test("a long turn and a question send a notification, unless the terminal has th
   const ended = (tookMs: number) =>
     ({ type: "turn.ended", sessionId: "s-1", turn: { startedAt: 0, endedAt: tookMs, status: "ok" } }) as unknown as Event;
   const asks = { type: "ask.opened", sessionId: "s-2", ask: { question: "Which\ncolour?" } } as unknown as Event;
-  const told = (state: State, event: Event) => withAttention(step(state), event).effects;
-  expect(told(fresh, ended(61_000))).toEqual([{ type: "notify", text: "fix it: ok after 1 m 01 s" }]);
-  expect(told(fresh, asks)).toEqual([{ type: "notify", text: "fix it asks: Which colour?" }]);
+  const effectsOf = (state: State, event: Event) => withAttention(step(state), event).effects;
+  expect(effectsOf(fresh, ended(61_000))).toEqual([{ type: "notify", text: "fix it: ok after 1 m 01 s" }]);
+  expect(effectsOf(fresh, asks)).toEqual([{ type: "notify", text: "fix it asks: Which colour?" }]);
   expect([
-    told(fresh, ended(9_999)),
-    told({ ...fresh, isInFront: true }, ended(61_000)),
-    told({ ...fresh, isInFront: true }, asks),
+    effectsOf(fresh, ended(9_999)),
+    effectsOf({ ...fresh, isInFront: true }, ended(61_000)),
+    effectsOf({ ...fresh, isInFront: true }, asks),
   ]).toEqual([[], [], []]);
 });
 

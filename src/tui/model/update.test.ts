@@ -210,8 +210,8 @@ function apply(state: State, message: UpdateMessage): State {
   return update(state, message).state;
 }
 
-function tell(state: State, ...told: Told[]): State {
-  return told.reduce((now, each) => apply(now, { type: "event", event: event(each) }), state);
+function tell(state: State, ...events: Told[]): State {
+  return events.reduce((now, each) => apply(now, { type: "event", event: event(each) }), state);
 }
 
 function event(body: Told): Event {

@@ -100,18 +100,18 @@ const stateStyles: Record<string, TextStyle> = {
 };
 
 function lineOf(panel: AgentsPanel, turn: IndentedTurn, table: { columns: readonly SizedColumn[]; width: number }): Row {
-  const style = (title: string): TextStyle =>
+  const styleOf = (title: string): TextStyle =>
     title === "STATE" ? (stateStyles[turn.row.state] ?? faint) : turn.row.state === "ended" ? faint : {};
   let remaining = table.width;
   return table.columns.map(({ title, cell, width }) => {
     const text = fit(cell(panel, turn), remaining);
     const padded = `${text}${" ".repeat(Math.max(0, width - cellsOf(text)))}  `;
     remaining = Math.max(0, remaining - cellsOf(padded));
-    return { text: padded, style: style(title) };
+    return { text: padded, style: styleOf(title) };
   });
 }
 
-function nameIn({ currentSession: currentSession }: AgentsPanel, session: { id: string; name: string | null }): string {
+function nameIn({ currentSession }: AgentsPanel, session: { id: string; name: string | null }): string {
   return `${oneLine(stripAnsi(sessionLabel(session)), 24)}${session.id === currentSession ? " ←" : ""}`;
 }
 

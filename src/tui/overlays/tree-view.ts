@@ -17,7 +17,7 @@ const keys = "Enter go · f fork · d diff · p graft · r name · x archive · 
 const labels = { fork: "name of the fork (optional)", rename: "new name", filter: "only lines with" };
 
 export function treeView(panel: TreePanel, area: OverlayArea): OverlayView {
-  const { prompt, visible: visible, outline } = panel;
+  const { prompt, visible, outline } = panel;
   const parts = {
     count: visible.length,
     index: panel.index,
@@ -70,7 +70,7 @@ function tailOf(panel: TreePanel, row: TreeRow, index: number): TextRun[] {
   ];
 }
 
-function labelOf({ states, currentSession: currentSession }: TreePanel, session: Session): string {
+function labelOf({ states, currentSession }: TreePanel, session: Session): string {
   const state = states[session.id];
   const name = oneLine(stripAnsi(session.name ?? shortId(session.id)), 24);
   return `[${name}${state === undefined ? "" : ` · ${state}`}]${session.id === currentSession ? " ← here" : ""}`;

@@ -164,8 +164,8 @@ describe("the tree", () => {
     );
     const standsOut = renderFrame(answer)
       .rows.flat()
-      .filter(({ style: style, text }) => style.inverse === true && !text.includes("[NORMAL]"));
-    expect(standsOut.map(({ style: style }) => style)).toEqual(standsOut.map(() => ({ inverse: true })));
+      .filter(({ style, text }) => style.inverse === true && !text.includes("[NORMAL]"));
+    expect(standsOut.map(({ style }) => style)).toEqual(standsOut.map(() => ({ inverse: true })));
     const wide = { ...answer, size: { columns: 200, rows: 60 } };
     expect(textOf(wide)).toMatch(
       /○ list the files +│ n4 · agent · 1 minute ago[^\n]*\n│ ● There is \*\*a\.py\*\*\. 1 call +│ There is a\.py\./,

@@ -62,7 +62,7 @@ export function openTree(state: State): UpdateResult {
   const closed = { compared: null, prompt: null, archiving: null, isSlow: false };
   const currentSession = state.session?.id ?? null;
   const outline = currentSession === null ? { rows: [], branches: [], turns: new Map() } : null;
-  const opened: State = { ...state, overlay: { kind: "tree", currentSession: currentSession, outline, ...empty, ...closed } };
+  const opened: State = { ...state, overlay: { kind: "tree", currentSession, outline, ...empty, ...closed } };
   if (currentSession === null) return step(opened);
   return step(opened, { type: "read tree", reading: 0, signature: "", afterMs: 0 }, { type: "wake", afterMs: slowAfterMs });
 }

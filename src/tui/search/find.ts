@@ -72,7 +72,7 @@ export function highlightRow(row: Row, pattern: RegExp): Row {
   const ranges = [...rowText.matchAll(pattern)].map(({ index, 0: text }) => ({ start: index, end: index + text.length }));
   if (ranges.length === 0) return row;
   let offset = 0;
-  return row.flatMap(({ text, style: style }) => {
+  return row.flatMap(({ text, style }) => {
     const runStart = offset;
     offset += text.length;
     const edges = ranges.flatMap(({ start, end }) => [start, end]).filter((edge) => edge > runStart && edge < offset);

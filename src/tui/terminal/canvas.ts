@@ -110,7 +110,7 @@ export class Canvas extends Renderable {
       rowBuffer.drawText(text, x, y, color, background, attributes);
       x += cellsOf(text);
     };
-    for (const { text, style: style } of row) append(this.drawable(rowBuffer, text), ink.of(style), attributesOf(style));
+    for (const { text, style } of row) append(this.drawable(rowBuffer, text), ink.of(style), attributesOf(style));
     append(" ".repeat(Math.max(0, ink.emptyFrom - x)), ink.of({}));
     append(" ".repeat(Math.max(0, this.width - x)), emptyInk);
   }
