@@ -1,5 +1,5 @@
-// Every way in which an agent's CLI fails, played by fakes (test/fixtures/bin) that go first in PATH: each turn ends as its
-// kind, keeps what there was, leaves nothing running and no key behind, and the next turn of the session works.
+// Fake CLIs (test/fixtures/bin), which come first in PATH, fail in every way known. Each turn must end with the right
+// status, keep the partial answer and leave no process and no key behind. The next turn of the session must work.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -16,9 +16,9 @@ beforeAll(() => void (watch = watchArguments()));
 afterAll(() => watch.stop());
 
 const agents = ["claude", "codex", "gemini", "opencode", "pi"] as const;
-const said = "All three were said.";
+const fakeAnswer = "All three were said.";
 
-async function turn(skein: FakeCliHome, args: string[], env: Record<string, string> = {}) {
+async function runTurn(skein: FakeCliHome, args: string[], env: Record<string, string> = {}) {
   const { code, out, err } = await skein.run(["run", ...args, "--output-format", "events"], { env });
   const events = out
     .trim()
@@ -36,7 +36,7 @@ async function turn(skein: FakeCliHome, args: string[], env: Record<string, stri
   };
 }
 
-type Turned = Awaited<ReturnType<typeof turn>>;
+type TurnOutcome = Awaited<ReturnType<typeof runTurn>>;
 
 function nodesIn(events: { type: string; node?: { author: string; parts: { kind: string; text?: string }[] } }[]): string[] {
   return events.flatMap(({ type, node }) =>
@@ -44,82 +44,131 @@ function nodesIn(events: { type: string; node?: { author: string; parts: { kind:
   );
 }
 
-type Row = {
-  /** What the fake plays. */
-  word: string;
+type FailureCase = {
+  /** The scenario that the fake CLI plays. */
+  scenario: string;
   title: string;
   status: string;
   code: number;
   message?: RegExp;
-  /** What is left of the answer. */
+  /** The stored answer, complete or partial. */
   answer?: string;
   args?: string[];
   env?: Record<string, string>;
 };
 
-/** Five begin at the same time: each must have come half-way by then. */
+/** Five CLIs start at the same time. Each needs to reach the middle of its turn before the idle timeout. */
 const idle = { SKEIN_IDLE_TIMEOUT: "8s" };
 
-const rows: Row[] = [
-  { word: "garbage", title: "only garbage on stdout is broken", status: "broken", code: 1, message: /nothing that skein can read/ },
-  { word: "long-line", title: "a line of 100 MB and nothing else is broken", status: "broken", code: 1, message: /can read/ },
-  { word: "long-line-first", title: "a line of 100 MB before a good turn is passed over", status: "ok", code: 0, answer: said },
-  { word: "error-inside", title: "exit 0 with an error inside is that error", status: "auth", code: 4, message: /key/i },
-  { word: "empty", title: "exit 0 with nothing on stdout is broken", status: "broken", code: 1, message: /without output/ },
-  { word: "exit-1", title: "exit 1 after a good answer is ok", status: "ok", code: 0, answer: said },
-  { word: "loud", title: "10 MB on stderr before the first byte of stdout hold up nothing", status: "ok", code: 0, answer: said },
-  { word: "reads-stdin", title: "whoever reads stdin sees its end at once", status: "ok", code: 0, answer: said },
-  { word: "flood", title: "a flood ends at the time limit", status: "timed-out", code: 124, args: ["--timeout", "4s"] },
-  { word: "silent", title: "silence from the start is stalled", status: "stalled", code: 124, env: idle },
-  { word: "hangs", title: "silence half-way is stalled, and what was said is kept", status: "stalled", code: 124, answer: said, env: idle },
+const failureCases: FailureCase[] = [
   {
-    word: "hangs",
-    title: "the time limit ends it half-way, and what was said is kept",
-    status: "timed-out",
-    code: 124,
-    answer: said,
-    args: ["--timeout", "10s"],
+    scenario: "garbage",
+    title: "a CLI that prints only garbage ends the turn as broken",
+    status: "broken",
+    code: 1,
+    message: /nothing that skein can read/,
   },
   {
-    word: "deaf",
-    title: "one that ignores every signal but the last is ended at its limit",
+    scenario: "long-line",
+    title: "a CLI that prints only one line of 100 MB ends the turn as broken",
+    status: "broken",
+    code: 1,
+    message: /can read/,
+  },
+  { scenario: "long-line-first", title: "a line of 100 MB before a good turn is skipped", status: "ok", code: 0, answer: fakeAnswer },
+  {
+    scenario: "error-inside",
+    title: "an error in the output counts although the CLI exits with 0",
+    status: "auth",
+    code: 4,
+    message: /key/i,
+  },
+  {
+    scenario: "empty",
+    title: "a CLI that exits with 0 and prints nothing ends the turn as broken",
+    status: "broken",
+    code: 1,
+    message: /without output/,
+  },
+  { scenario: "exit-1", title: "a turn is ok if the CLI exits with 1 after a good answer", status: "ok", code: 0, answer: fakeAnswer },
+  {
+    scenario: "loud",
+    title: "10 MB on stderr before the first byte of stdout do not block the turn",
+    status: "ok",
+    code: 0,
+    answer: fakeAnswer,
+  },
+  { scenario: "reads-stdin", title: "a CLI that reads stdin gets end of file at once", status: "ok", code: 0, answer: fakeAnswer },
+  {
+    scenario: "flood",
+    title: "a CLI that prints without end is stopped at the time limit",
+    status: "timed-out",
+    code: 124,
+    args: ["--timeout", "4s"],
+  },
+  { scenario: "silent", title: "a CLI that never prints ends the turn as stalled", status: "stalled", code: 124, env: idle },
+  {
+    scenario: "hangs",
+    title: "a CLI that falls silent in mid-turn ends it as stalled, and its partial answer is stored",
     status: "stalled",
     code: 124,
-    answer: said,
+    answer: fakeAnswer,
     env: idle,
   },
   {
-    word: "quits",
-    title: "an end half-way with exit 1 is broken, and what was said is kept",
+    scenario: "hangs",
+    title: "the time limit ends a CLI in mid-turn, and its partial answer is stored",
+    status: "timed-out",
+    code: 124,
+    answer: fakeAnswer,
+    args: ["--timeout", "10s"],
+  },
+  {
+    scenario: "deaf",
+    title: "a CLI that ignores every signal except SIGKILL is ended at the limit",
+    status: "stalled",
+    code: 124,
+    answer: fakeAnswer,
+    env: idle,
+  },
+  {
+    scenario: "quits",
+    title: "a CLI that exits with 1 in mid-turn ends it as broken, and its partial answer is stored",
     status: "broken",
     code: 1,
     message: /exit code 1/,
-    answer: said,
+    answer: fakeAnswer,
   },
   {
-    word: "dies",
-    title: "a kill from outside is killed, and what was said is kept",
+    scenario: "dies",
+    title: "a CLI that is killed from outside ends the turn as killed, and its partial answer is stored",
     status: "killed",
     code: 1,
     message: /SIGKILL/,
-    answer: said,
+    answer: fakeAnswer,
   },
-  { word: "torn", title: "half a line at the end is broken, and what was said is kept", status: "broken", code: 1, answer: said },
-  { word: "daemon", title: "daemons that it leaves behind end with the turn", status: "ok", code: 0, answer: said },
+  {
+    scenario: "torn",
+    title: "a CLI whose last line is cut off ends the turn as broken, and its partial answer is stored",
+    status: "broken",
+    code: 1,
+    answer: fakeAnswer,
+  },
+  { scenario: "daemon", title: "daemons that a CLI starts end with the turn", status: "ok", code: 0, answer: fakeAnswer },
 ];
 
 describe("an agent's CLI", () => {
-  test.each(rows.map((row) => [row.title, row] as const))("%s", async (_, row) => {
-    await Promise.all(agents.map((agent) => failAndGoOn(agent, row)));
+  test.each(failureCases.map((row) => [row.title, row] as const))("%s", async (_, row) => {
+    await Promise.all(agents.map((agent) => failAndContinue(agent, row)));
   });
 
-  async function failAndGoOn(agent: string, row: Row): Promise<void> {
+  async function failAndContinue(agent: string, row: FailureCase): Promise<void> {
     using skein = withCanaries(homeWithFakeClis([agent]));
-    const first = await turn(skein, [`do it fake:${row.word}`, "-a", agent, ...(row.args ?? [])], row.env);
+    const first = await runTurn(skein, [`do it fake:${row.scenario}`, "-a", agent, ...(row.args ?? [])], row.env);
     expectEnd(agent, first, row);
     expect(await waitForNoProcesses(skein.root)).toEqual([]);
-    if (!row.word.startsWith("long-line") && row.word !== "flood") expectLogs(agent, first);
-    const next = await turn(skein, ["go on fake:good", "--resume", first.result.session_id]);
+    if (!row.scenario.startsWith("long-line") && row.scenario !== "flood") expectLogs(agent, first);
+    const next = await runTurn(skein, ["go on fake:good", "--resume", first.result.session_id]);
     expect({ agent, code: next.code, status: next.result.status, error: next.result.error }).toEqual({
       agent,
       code: 0,
@@ -131,7 +180,7 @@ describe("an agent's CLI", () => {
   }
 });
 
-function expectEnd(agent: string, { code, err, result, nodes }: Turned, row: Row): void {
+function expectEnd(agent: string, { code, err, result, nodes }: TurnOutcome, row: FailureCase): void {
   expect({ agent, code, status: result.status, kind: result.error?.kind ?? "ok", answer: result.result, err }).toEqual({
     agent,
     code: row.code,
@@ -142,7 +191,7 @@ function expectEnd(agent: string, { code, err, result, nodes }: Turned, row: Row
   } as never);
   if (row.message !== undefined) expect(result.error?.message).toMatch(row.message);
   if (row.status !== "ok") expect(result.error?.hint ?? "").not.toBe("");
-  // Three calls, each answered, and the words that came after them.
+  // The nodes are three calls, each with a result, and the final answer.
   if (row.answer !== undefined)
     expect({ agent, nodes: nodes.map((node) => node.split(":", 1)[0]) }).toEqual({
       agent,
@@ -150,19 +199,19 @@ function expectEnd(agent: string, { code, err, result, nodes }: Turned, row: Row
     });
 }
 
-function expectLogs(agent: string, { result }: Turned): void {
+function expectLogs(agent: string, { result }: TurnOutcome): void {
   const base = (result.transcript_path as string).replace(/\.jsonl$/, `.${agent}`);
   expect(readFileSync(`${base}.stdout.log`).length + readFileSync(`${base}.stderr.log`).length).toBeGreaterThanOrEqual(
     result.result === "" ? 0 : 100,
   );
 }
 
-describe.each(agents)("%s", (agent) => {
-  test("goes on in its last good session after a turn that failed, and is told what it may have missed", async () => {
+describe.each(agents)("agent %s", (agent) => {
+  test("after a failed turn the CLI resumes its last good session and gets the messages it may have missed", async () => {
     using skein = withCanaries(homeWithFakeClis([agent]));
-    const first = await turn(skein, ["remember the heron", "-a", agent]);
-    const second = await turn(skein, ["fish at dawn fake:fails", "--resume", first.result.session_id]);
-    const third = await turn(skein, ["and now? fake:good", "--resume", first.result.session_id]);
+    const first = await runTurn(skein, ["remember the heron", "-a", agent]);
+    const second = await runTurn(skein, ["fish at dawn fake:fails", "--resume", first.result.session_id]);
+    const third = await runTurn(skein, ["and now? fake:good", "--resume", first.result.session_id]);
     expect([first, second, third].map(({ code, result }) => [code, result.status])).toEqual([
       [0, "ok"],
       [5, "overloaded"],
@@ -173,41 +222,41 @@ describe.each(agents)("%s", (agent) => {
       ["resume", one!.id],
       ["resume", one!.id],
     ]);
-    const told = three!.told;
-    expect(["remember the heron", "fish at dawn", "and now?"].map((words) => told.includes(words))).toEqual([false, true, true]);
+    const input = three!.told;
+    expect(["remember the heron", "fish at dawn", "and now?"].map((words) => input.includes(words))).toEqual([false, true, true]);
     expect(await skein.leaks()).toEqual([]);
   });
 
-  test("begins anew with a brief, and says so, when its own session is gone", async () => {
+  test("a CLI whose native session is gone starts a new one with a brief, and a warning reports it", async () => {
     using skein = withCanaries(homeWithFakeClis([agent]));
-    const first = await turn(skein, ["remember the heron", "-a", agent]);
+    const first = await runTurn(skein, ["remember the heron", "-a", agent]);
     for await (const folder of new Bun.Glob("**/fake-sessions").scan({ cwd: skein.root, onlyFiles: false, absolute: true, dot: true }))
       rmSync(folder, { recursive: true });
-    const second = await turn(skein, ["what was it? fake:good", "--resume", first.result.session_id]);
+    const second = await runTurn(skein, ["what was it? fake:good", "--resume", first.result.session_id]);
     expect({ code: second.code, answer: second.result.result, nodes: second.nodes[0] }).toEqual({
       code: 0,
-      answer: said,
+      answer: fakeAnswer,
       nodes: "user: what was it? fake:good",
     });
     expect(second.warnings.join()).toMatch(/starts a new one with a brief/);
     const starts = skein.started();
     expect(starts.map(({ how }) => how)).toEqual(["new", "resume", "new"]);
-    expect(["remember the heron", said, "what was it?"].map((words) => starts[2]!.told.includes(words))).toEqual([true, true, true]);
+    expect(["remember the heron", fakeAnswer, "what was it?"].map((words) => starts[2]!.told.includes(words))).toEqual([true, true, true]);
     expect(await skein.leaks()).toEqual([]);
   });
 
-  test("tells everything again when the turn that failed had begun another session", async () => {
+  test("the CLI gets the whole conversation again if the failed turn had started another native session", async () => {
     using skein = withCanaries(homeWithFakeClis([agent]));
-    const first = await turn(skein, ["remember the heron", "-a", agent]);
-    await turn(skein, ["fish at dawn fake:fails-elsewhere", "--resume", first.result.session_id]);
-    const third = await turn(skein, ["and now? fake:good", "--resume", first.result.session_id]);
+    const first = await runTurn(skein, ["remember the heron", "-a", agent]);
+    await runTurn(skein, ["fish at dawn fake:fails-elsewhere", "--resume", first.result.session_id]);
+    const third = await runTurn(skein, ["and now? fake:good", "--resume", first.result.session_id]);
     expect({ code: third.code, status: third.result.status }).toEqual({ code: 0, status: "ok" });
-    const told = skein.started().at(-1)!.told;
-    expect(["remember the heron", "fish at dawn", "and now?"].map((words) => told.includes(words))).toEqual([true, true, true]);
+    const input = skein.started().at(-1)!.told;
+    expect(["remember the heron", "fish at dawn", "and now?"].map((words) => input.includes(words))).toEqual([true, true, true]);
     expect(await skein.leaks()).toEqual([]);
   });
 
-  test("is shown as it prints: each result and the first words before what follows them", async () => {
+  test("each result and the first text are shown as soon as the CLI prints them", async () => {
     using skein = withCanaries(homeWithFakeClis([agent]));
     const id = Bun.randomUUIDv7();
     const child = skein.start([
@@ -226,24 +275,24 @@ describe.each(agents)("%s", (agent) => {
     let [text, steps] = ["", 0];
     for await (const chunk of child.stdout) {
       text += decoder.decode(chunk, { stream: true });
-      const seen = text.split("\n").filter((line) => /^\{"type":"text\.delta"|"author":"tool"/.test(line)).length;
-      for (; steps < seen; steps += 1) await Bun.write(join(skein.project, `seen-${id}-${steps + 1}`), "");
+      const stepsSoFar = text.split("\n").filter((line) => /^\{"type":"text\.delta"|"author":"tool"/.test(line)).length;
+      for (; steps < stepsSoFar; steps += 1) await Bun.write(join(skein.project, `seen-${id}-${steps + 1}`), "");
     }
     expect(await child.exited).toBe(0);
     expect([steps, canaryPattern.test(text)]).toEqual([4, false]);
     expect(await skein.leaks()).toEqual([]);
   });
 
-  test("killed in mid-call leaves a session that the native agent can take up", async () => {
+  test("the native agent can continue a session whose CLI was killed in mid-call", async () => {
     const server = startModelServer({ steps: [], final: "I take it up." });
     using skein = withCanaries(homeWithFakeClis([agent], vendorEnv(server.url)));
     try {
-      const { result } = await turn(skein, ["do it fake:dies-calling", "-a", agent]);
+      const { result } = await runTurn(skein, ["do it fake:dies-calling", "-a", agent]);
       expect(result.status).toBe("killed");
-      const next = await turn(skein, ["go on", "-a", "native", "-m", wireModels.anthropic, "--resume", result.session_id]);
+      const next = await runTurn(skein, ["go on", "-a", "native", "-m", wireModels.anthropic, "--resume", result.session_id]);
       expect({ code: next.code, answer: next.result.result }).toEqual({ code: 0, answer: "I take it up." });
-      const asked = server.main()[0]!.text;
-      const ids = (pattern: RegExp) => [...asked.matchAll(pattern)].map(([, id]) => id);
+      const requestText = server.main()[0]!.text;
+      const ids = (pattern: RegExp) => [...requestText.matchAll(pattern)].map(([, id]) => id);
       expect(ids(/"tool_use","id":"([^"]+)"/g)).toHaveLength(1);
       expect(ids(/"tool_use_id":"([^"]+)"/g)).toEqual(ids(/"tool_use","id":"([^"]+)"/g));
       expect(server.requests.filter(({ text }) => canaryPattern.test(text))).toEqual([]);
@@ -253,16 +302,16 @@ describe.each(agents)("%s", (agent) => {
     }
   });
 
-  test("gets a prompt whole that would be too long for an argument once it is quoted", async () => {
+  test("a prompt that would be too long for an argument once it is quoted arrives complete", async () => {
     using skein = withCanaries(homeWithFakeClis([agent]));
     const prompt = `${'"\n'.repeat(45_000)}fake:good`;
-    const { code, result } = await turn(skein, [prompt, "-a", agent]);
+    const { code, result } = await runTurn(skein, [prompt, "-a", agent]);
     expect({ code, error: result.error }).toEqual({ code: 0, error: undefined });
     expect(skein.started()[0]?.told).toContain(prompt);
     expect(await skein.leaks()).toEqual([]);
   });
 
-  test("that is not installed ends with 3 and says how to install it", async () => {
+  test("a missing CLI ends the run with exit code 3 and an install command", async () => {
     using skein = withCanaries(homeWithFakeClis([]));
     const ran = await skein.run(["run", "do it", "-a", agent, "--output-format", "json"], { env: { PATH: "/usr/bin:/bin" } });
     expect(ran.code).toBe(3);
@@ -271,17 +320,17 @@ describe.each(agents)("%s", (agent) => {
   });
 });
 
-test.each(["one-object", "one-array"])("Claude's JSON is read when it comes as %s", async (word) => {
+test.each(["one-object", "one-array"])("Claude's JSON is read when it is printed as %s", async (word) => {
   using skein = withCanaries(homeWithFakeClis(["claude"]));
-  const { code, result } = await turn(skein, [`do it fake:${word}`, "-a", "claude"]);
-  expect({ code, answer: result.result }).toEqual({ code: 0, answer: said });
+  const { code, result } = await runTurn(skein, [`do it fake:${word}`, "-a", "claude"]);
+  expect({ code, answer: result.result }).toEqual({ code: 0, answer: fakeAnswer });
   expect(await skein.leaks()).toEqual([]);
 });
 
 test("earlier turns that a resumed Codex prints again are stored once", async () => {
   using skein = withCanaries(homeWithFakeClis(["codex"]));
-  const first = await turn(skein, ["do it", "-a", "codex"]);
-  const second = await turn(skein, ["once more fake:replays", "--resume", first.result.session_id]);
+  const first = await runTurn(skein, ["do it", "-a", "codex"]);
+  const second = await runTurn(skein, ["once more fake:replays", "--resume", first.result.session_id]);
   expect({ nodes: second.nodes, answer: second.result.result }).toEqual({
     nodes: ["user: once more fake:replays", "agent: Only this."],
     answer: "Only this.",
@@ -289,15 +338,15 @@ test("earlier turns that a resumed Codex prints again are stored once", async ()
   expect(await skein.leaks()).toEqual([]);
 });
 
-test("silence while its vendor answers is no stall", async () => {
+test("a silent CLI does not count as stalled while its vendor sends an answer", async () => {
   const server = startModelServer(
     { steps: [], final: "A long answer, word by word, of which the CLI shows nothing." },
     { chunkDelayMs: 700 },
   );
   using skein = withCanaries(homeWithFakeClis(["claude"], vendorEnv(server.url)));
   try {
-    const { code, result } = await turn(skein, ["do it fake:thinks", "-a", "claude"], { SKEIN_IDLE_TIMEOUT: "6s" });
-    expect({ code, error: result.error, asked: server.main().length }).toEqual({ code: 0, error: undefined, asked: 1 });
+    const { code, result } = await runTurn(skein, ["do it fake:thinks", "-a", "claude"], { SKEIN_IDLE_TIMEOUT: "6s" });
+    expect({ code, error: result.error, requests: server.main().length }).toEqual({ code: 0, error: undefined, requests: 1 });
     expect(result.duration_ms).toBeGreaterThan(6000);
     expect(await skein.leaks()).toEqual([]);
   } finally {
@@ -305,7 +354,7 @@ test("silence while its vendor answers is no stall", async () => {
   }
 });
 
-test.each(["landlock", "none"])("its daemons end with the turn also where there is no namespace of processes (%s)", async (best) => {
+test.each(["landlock", "none"])("daemons of a CLI end with the turn also without a process namespace (%s)", async (best) => {
   using skein = withCanaries(homeWithFakeClis(["claude"], { SKEIN_SANDBOX_BEST: best }));
   const ran = await skein.run(["run", "do it fake:daemon", "-a", "claude", "--output-format", "json"]);
   expect(ran.json()).toMatchObject({ status: "ok", enforced: { tier: best, processes: false } });
@@ -313,7 +362,7 @@ test.each(["landlock", "none"])("its daemons end with the turn also where there 
   expect(await skein.leaks()).toEqual([]);
 });
 
-test("afterwards no argument list has held a key", () => {
+test("no argument list of any process in these tests contained a key", () => {
   expect(watch.lists().some((list) => list.includes("fake-cli.ts"))).toBe(true);
   expect(watch.lists().filter((list) => canaryPattern.test(list))).toEqual([]);
 });

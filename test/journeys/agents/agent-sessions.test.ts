@@ -1,6 +1,6 @@
-// The journeys that the Testing Strategy of mcp-the-force names, with fakes for the CLIs; `test/real/clis` takes them with real ones.
+// The journeys from the Testing Strategy of mcp-the-force, with fake CLIs. `test/real/clis` runs them with real CLIs.
 //
-// | there | here |
+// | mcp-the-force | skein |
 // |---|---|
 // | Parser edge cases (malformed JSON, missing fields) | src/agents/external/adapters/damaged-lines.test.ts, and each adapter's own test |
 // | Environment isolation (correct paths, config generation) | each adapter's own test; test/security/escape; below |
@@ -12,7 +12,7 @@
 // | Full work_with flow with Claude | below; test/real/clis/native-sessions.test.ts |
 // | Resume same CLI session | below; test/real/clis/native-sessions.test.ts |
 // | Cross-CLI handoff (consult_with → work_with) | below; test/real/clis/handover.test.ts |
-// | consult_with multi-turn via TOOL_REGISTRY | below, by the command; the registry is the tool level |
+// | consult_with multi-turn via TOOL_REGISTRY | below, through the command line; the tool level replaces the registry |
 import { expect, test } from "bun:test";
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -23,19 +23,19 @@ import { vendorEnv, wireModels } from "../../support/temporary-home.ts";
 
 type Session = { nodes: { author: string; parts: { kind: string; text?: string }[] }[] };
 
-async function run(skein: FakeCliHome, words: string[]): Promise<string> {
-  const ran = await skein.run(["run", ...words, "--output-format", "json"]);
+async function run(skein: FakeCliHome, args: string[]): Promise<string> {
+  const ran = await skein.run(["run", ...args, "--output-format", "json"]);
   expect({ code: ran.code, err: ran.err }).toEqual({ code: 0, err: "" });
   return String(ran.json()["result"]);
 }
 
-async function talkOf(skein: FakeCliHome, session: string): Promise<string[]> {
+async function conversationOf(skein: FakeCliHome, session: string): Promise<string[]> {
   const { nodes } = (await skein.run(["show", session, "--json"])).json() as unknown as Session;
   const texts = nodes.map(({ author, parts }) => [author, parts.flatMap(({ kind, text }) => (kind === "text" ? [text] : [])).join("")]);
   return texts.filter(([author, text]) => author !== "tool" && text !== "").map(([author, text]) => `${author}: ${text}`);
 }
 
-test("full work_with flow with Claude: a task by a model's name, with role and effort, to an answer in the tree", async () => {
+test("full work_with flow with Claude: a task with model name, role and effort ends with an answer in the tree", async () => {
   using skein = homeWithFakeClis(["claude"]);
   const answer = await run(skein, [
     "do the work",
@@ -47,14 +47,14 @@ test("full work_with flow with Claude: a task by a model's name, with role and e
     "work",
   ]);
   expect(answer).toBe("All three were said.");
-  expect(await talkOf(skein, "work")).toEqual(["user: do the work", "agent: All three were said."]);
+  expect(await conversationOf(skein, "work")).toEqual(["user: do the work", "agent: All three were said."]);
   const [start] = skein.started();
   expect(start).toMatchObject({ name: "claude", how: "new" });
   for (const words of ["--model=claude-opus-4-5", "--effort=high", "--append-system-prompt=You are a planner.", "do the work"])
     expect(start!.told).toContain(words);
 });
 
-test("environment isolation: a configuration directory of its own below skein's, which only the user can open", async () => {
+test("environment isolation: each CLI has its own configuration directory below skein's, which only the user can open", async () => {
   using skein = homeWithFakeClis(["claude", "codex"]);
   await run(skein, ["one", "-a", "claude", "--session", "tree"]);
   await run(skein, ["two", "-a", "codex", "--session", "tree"]);
@@ -65,7 +65,7 @@ test("environment isolation: a configuration directory of its own below skein's,
   expect(readdirSync(skein.home).filter((name) => /claude|codex/.test(name))).toEqual([]);
 });
 
-test("resume same CLI session: the second turn goes on in it, and only the new words are sent", async () => {
+test("resume same CLI session: the second turn resumes it and sends only the new prompt", async () => {
   using skein = homeWithFakeClis(["claude"]);
   await run(skein, ["remember the heron", "-a", "claude", "--session", "work"]);
   expect(await run(skein, ["and then?", "--session", "work"])).toBe("Only this.");
@@ -74,7 +74,7 @@ test("resume same CLI session: the second turn goes on in it, and only the new w
   expect(second!.told).not.toContain("heron");
 });
 
-test("cross-CLI handoff (consult_with → work_with): what an API model said is told to the CLI, and back", async () => {
+test("cross-CLI handoff (consult_with → work_with): the CLI gets the answer of an API model, and the API model that of the CLI", async () => {
   const server = startModelServer(shellScript([], "Ask the heron."));
   using skein = homeWithFakeClis(["codex", "gemini"], vendorEnv(server.url));
   try {
@@ -86,10 +86,10 @@ test("cross-CLI handoff (consult_with → work_with): what an API model said is 
     for (const words of ["Ask the heron.", "then do it", "All three were said.", "and check it"]) expect(gemini!.told).toContain(words);
     server.setScript(shellScript([], "So it is."));
     await run(skein, ["was it right?", "-a", "native", "-m", wireModels.anthropic, "--tool-level", "none", "--session", "work"]);
-    const asked = server.main().at(-1)!.text;
+    const requestText = server.main().at(-1)!.text;
     for (const words of ["whom do I ask?", "then do it", "All three were said.", "and check it", "was it right?"])
-      expect(asked).toContain(words);
-    expect((await talkOf(skein, "work")).filter((line) => line.startsWith("user"))).toEqual([
+      expect(requestText).toContain(words);
+    expect((await conversationOf(skein, "work")).filter((line) => line.startsWith("user"))).toEqual([
       "user: whom do I ask?",
       "user: then do it",
       "user: and check it",
@@ -100,7 +100,7 @@ test("cross-CLI handoff (consult_with → work_with): what an API model said is 
   }
 });
 
-test("consult_with multi-turn: an API model without tools is asked again with what was said before", async () => {
+test("consult_with multi-turn: the second request to an API model without tools contains the first turn", async () => {
   const server = startModelServer(shellScript([], "Twelve."));
   using skein = homeWithFakeClis([], vendorEnv(server.url));
   try {

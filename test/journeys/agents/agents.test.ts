@@ -1,4 +1,5 @@
-// Who can take a turn, and programs that only pretend to: found, tried behind real walls, and told as what they are.
+// `skein agents` and `skein doctor --agents`. Scripts that only pretend to be agents are run in the real sandbox and
+// must be reported as what they are.
 import { describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,8 +9,8 @@ import { type TemporaryHome, temporaryHome } from "../../support/temporary-home.
 
 const names = ["claude", "codex", "gemini", "opencode", "pi"];
 
-/** Every agent is a small script, so that none of this machine's is found. */
-function houseWith(scripts: Record<string, string>, env: Record<string, string> = {}): TemporaryHome {
+/** Replaces every agent by a small script, so that skein does not find those of this machine. */
+function homeWithScripts(scripts: Record<string, string>, env: Record<string, string> = {}): TemporaryHome {
   const skein = temporaryHome(env);
   const bin = join(skein.root, "bin");
   mkdirSync(bin);
@@ -26,9 +27,9 @@ function houseWith(scripts: Record<string, string>, env: Record<string, string> 
 const trialsIn = (skein: TemporaryHome) => readdirSync(join(skein.root, "temp"));
 
 describe("agents", () => {
-  test("names the credential and never its value, and asks no program twice for its version", async () => {
+  test("agents names each credential but never its value, and asks each program only once for its version", async () => {
     const count = 'echo x >> "$(dirname "$0")/asked"; echo "2.1.0 (Claude Code)"';
-    using skein = houseWith({ claude: count }, { ANTHROPIC_API_KEY: "sk-ant-very-secret-1" });
+    using skein = homeWithScripts({ claude: count }, { ANTHROPIC_API_KEY: "sk-ant-very-secret-1" });
     const ran = await skein.run(["agents", "--json"]);
     expect({ code: ran.code, err: ran.err }).toEqual({ code: 0, err: "" });
     const rows = (JSON.parse(ran.out) as unknown[]).map((row) => agent.parse(row));
@@ -47,14 +48,14 @@ describe("agents", () => {
     expect((await Bun.file(join(skein.root, "bin", "asked")).text()).trim()).toBe("x");
   });
 
-  test("knows the sign-ins that agents keep, and the agents of the configuration", async () => {
-    using skein = houseWith({}, { OPENAI_API_KEY: "" });
+  test("agents lists the sign-ins that agents store, and the agents of the configuration", async () => {
+    using skein = homeWithScripts({}, { OPENAI_API_KEY: "" });
     mkdirSync(join(skein.home, ".codex"));
-    const kept = {
+    const signIn = {
       auth_mode: "chatgpt",
       tokens: { access_token: "very-secret-2", refresh_token: "very-secret-3", id_token: "very-secret-4" },
     };
-    writeFileSync(join(skein.home, ".codex", "auth.json"), JSON.stringify(kept));
+    writeFileSync(join(skein.home, ".codex", "auth.json"), JSON.stringify(signIn));
     mkdirSync(join(skein.env["SKEIN_HOME"] as string, "config"), { recursive: true });
     const mine = { command: join(skein.root, "bin", "pi"), args: ["{prompt}"] };
     const gone = { command: "no-such-agent", args: ["{prompt}"], hint: "make install" };
@@ -62,22 +63,22 @@ describe("agents", () => {
     const ran = await skein.run(["agents", "--json"]);
     expect(ran.err).toBe("");
     const rows = (JSON.parse(ran.out) as unknown[]).map((row) => agent.parse(row));
-    const row = (name: string) => rows.find((each) => each.name === name);
-    expect(row("codex")).toMatchObject({
+    const agentNamed = (name: string) => rows.find((each) => each.name === name);
+    expect(agentNamed("codex")).toMatchObject({
       missing: null,
       credentials: [{ vendor: "openai", kind: "sign-in", source: "~/.codex/auth.json" }],
     });
-    expect(row("mine")).toMatchObject({
+    expect(agentNamed("mine")).toMatchObject({
       kind: "configured",
       installed: true,
       can: { resume: false, fork: false, role: "prompt" },
       missing: null,
     });
-    expect(row("gone")).toMatchObject({ installed: false, missing: "there is no no-such-agent", hint: "make install" });
+    expect(agentNamed("gone")).toMatchObject({ installed: false, missing: "there is no no-such-agent", hint: "make install" });
     expect(ran.out).not.toContain("very-secret");
   });
 
-  test("says how to install what is not there", async () => {
+  test("agents prints the install command of a missing agent", async () => {
     using skein = temporaryHome({ PATH: "/nowhere" });
     const { out, code } = await skein.run(["agents"]);
     expect(code).toBe(0);
@@ -87,10 +88,10 @@ describe("agents", () => {
 });
 
 describe("doctor --agents", () => {
-  test("tells every kind of pretender apart, and what it says is kept until the program changes", async () => {
-    const said = '{"type":"result","subtype":"success","is_error":false,"result":"All is done.","session_id":"x"}';
-    using skein = houseWith({
-      claude: `echo '${said}'`,
+  test("doctor --agents reports each kind of pretender, and its verdict is kept until the program changes", async () => {
+    const resultLine = '{"type":"result","subtype":"success","is_error":false,"result":"All is done.","session_id":"x"}';
+    using skein = homeWithScripts({
+      claude: `echo '${resultLine}'`,
       codex: "for i in 1 2 3; do echo '%% not a line of mine'; done",
       gemini: "exit 0",
       opencode: 'echo "my own trouble, and $(env | grep -c very-secret) secrets" >&2; exit 7',
@@ -109,30 +110,30 @@ describe("doctor --agents", () => {
       pi: expect.stringMatching(/pi was killed|pi: .*killed/i),
     });
     for (const each of report.agents) expect(each.checks.map(({ outcome }) => outcome)).toEqual(["failed", ...Array(6).fill("untried")]);
-    expect({ left: await waitForNoProcesses(skein.root), trials: trialsIn(skein) }).toEqual({ left: [], trials: [] });
+    expect({ processes: await waitForNoProcesses(skein.root), trials: trialsIn(skein) }).toEqual({ processes: [], trials: [] });
     expect(existsSync(join(skein.env["SKEIN_HOME"] as string, "data"))).toBe(false);
 
-    const shown = await skein.run(["agents"]);
-    expect(shown.out).toContain("codex: broken: codex printed nothing that skein can read; skein doctor --agents\n");
+    const table = await skein.run(["agents"]);
+    expect(table.out).toContain("codex: broken: codex printed nothing that skein can read; skein doctor --agents\n");
     writeFileSync(join(skein.root, "bin", "codex"), "#!/bin/sh\necho codex-cli 9.9.9\n");
     expect((await skein.run(["agents"])).out).not.toContain("codex: broken");
   });
 
-  test("blames no agent for a proxy that takes what is meant for this machine", async () => {
-    using skein = houseWith({}, { HTTP_PROXY: "http://127.0.0.1:9" });
+  test("doctor --agents blames no agent for a proxy that intercepts requests to this machine", async () => {
+    using skein = homeWithScripts({}, { HTTP_PROXY: "http://127.0.0.1:9" });
     const ran = await skein.run(["doctor", "--agents"]);
     expect({ code: ran.code, out: ran.out }).toEqual({ code: 6, out: "" });
     expect(ran.err).toMatch(/127\.0\.0\.1 can't be reached[\s\S]*NO_PROXY/);
     expect((await skein.run(["doctor", "--agents"], { env: { NO_PROXY: "127.0.0.1" } })).code).toBe(1);
   });
 
-  test("ends at once when it is stopped, and keeps nothing of it", async () => {
-    using skein = houseWith(Object.fromEntries(names.map((name) => [name, 'case "$1" in --version) exit 1;; esac; sleep 300'])));
+  test("doctor --agents ends at once when it is interrupted, and leaves no process, file or verdict", async () => {
+    using skein = homeWithScripts(Object.fromEntries(names.map((name) => [name, 'case "$1" in --version) exit 1;; esac; sleep 300'])));
     const child = skein.start(["doctor", "--agents"]);
     while (trialsIn(skein).filter((name) => name.startsWith("skein-trial-")).length < names.length) await Bun.sleep(20);
     child.kill("SIGINT");
     expect({ code: await child.exited, out: await new Response(child.stdout).text() }).toEqual({ code: 130, out: "" });
-    expect({ left: await waitForNoProcesses(skein.root), trials: trialsIn(skein) }).toEqual({ left: [], trials: [] });
+    expect({ processes: await waitForNoProcesses(skein.root), trials: trialsIn(skein) }).toEqual({ processes: [], trials: [] });
     expect(existsSync(join(skein.env["SKEIN_HOME"] as string, "state", "agents.json"))).toBe(false);
   });
 });

@@ -1,5 +1,5 @@
-// Agents from the configuration, as a person uses them: programs that print text or JSON, and one that speaks ACP. None
-// of them asks a model; what they were given is what is looked at.
+// Agents from the configuration: programs that print text or JSON, and one that speaks ACP. None of them sends a
+// request to a model. The tests check the input that the programs get.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,11 +7,11 @@ import { readEvents } from "../../support/read-events.ts";
 import { waitForNoProcesses, ownRlimitTag } from "../../support/processes.ts";
 import { type RunResult, temporaryHome, type TemporaryHome, vendorEnv } from "../../support/temporary-home.ts";
 
-const nowhere = vendorEnv("http://127.0.0.1:9");
+const unreachableVendors = vendorEnv("http://127.0.0.1:9");
 const acp = join(import.meta.dir, "..", "..", "fixtures", "bin", "acp-agent.ts");
 const sign = ownRlimitTag();
 
-/** What each prints; `$P` is its last argument. */
+/** A shell script per program. `$P` is its last argument. */
 const programs: Record<string, string> = {
   plain: 'for P in "$@"; do :; done; printf "one\\n\\nheard: %s\\n" "$P"',
   failing: 'echo "half of it"; echo "429 too many requests" >&2; exit 3',
@@ -30,20 +30,20 @@ const programs: Record<string, string> = {
 let skein: TemporaryHome;
 
 beforeAll(() => {
-  skein = temporaryHome({ ...nowhere, MINE: "value-of-mine", HIDDEN: "value-of-hidden" });
+  skein = temporaryHome({ ...unreachableVendors, MINE: "value-of-mine", HIDDEN: "value-of-hidden" });
   const bin = join(skein.root, "bin");
   mkdirSync(bin);
   for (const [name, script] of Object.entries(programs)) writeFileSync(join(bin, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
   mkdirSync(join(skein.home, ".ssh"));
   writeFileSync(join(skein.home, ".ssh", "id"), "the-private-key");
-  const at = (name: string) => ({ command: join(bin, name) });
+  const commandOf = (name: string) => ({ command: join(bin, name) });
   configure(skein, {
-    ...Object.fromEntries(Object.keys(programs).map((name) => [`my-${name}`, at(name)])),
-    "my-secrets": { ...at("secrets"), env: { GIVEN: "$MINE" } },
-    "my-json": { ...at("json"), output: "json", args: ["new", "-m", "{model}"], resume_args: ["again", "{session}"] },
-    "my-forgetful": { ...at("forgetful"), output: "json", args: ["new"], resume_args: ["again", "{session}"] },
-    "my-garbled": { ...at("garbled"), output: "json" },
-    "my-lines": { ...at("lines"), output: "stream-json" },
+    ...Object.fromEntries(Object.keys(programs).map((name) => [`my-${name}`, commandOf(name)])),
+    "my-secrets": { ...commandOf("secrets"), env: { GIVEN: "$MINE" } },
+    "my-json": { ...commandOf("json"), output: "json", args: ["new", "-m", "{model}"], resume_args: ["again", "{session}"] },
+    "my-forgetful": { ...commandOf("forgetful"), output: "json", args: ["new"], resume_args: ["again", "{session}"] },
+    "my-garbled": { ...commandOf("garbled"), output: "json" },
+    "my-lines": { ...commandOf("lines"), output: "stream-json" },
     "my-acp": { command: process.execPath, args: [acp], output: "acp", env: { LEFT: sign } },
     "my-missing": { command: "no-such-program", hint: "install it from somewhere" },
   });
@@ -51,8 +51,8 @@ beforeAll(() => {
 
 afterAll(() => skein[Symbol.dispose]());
 
-function configure(where: TemporaryHome, agents: Record<string, unknown>): void {
-  const folder = join(where.env["SKEIN_HOME"] as string, "config");
+function configure(home: TemporaryHome, agents: Record<string, unknown>): void {
+  const folder = join(home.env["SKEIN_HOME"] as string, "config");
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "config.jsonc"), JSON.stringify({ agents }));
 }
@@ -60,15 +60,15 @@ function configure(where: TemporaryHome, agents: Record<string, unknown>): void 
 async function ask(
   agent: string,
   prompt: string,
-  more: string[] = [],
+  flags: string[] = [],
 ): Promise<{ ran: RunResult; result: string; status: string; error: string }> {
-  const ran = await skein.run(["run", prompt, "-a", agent, "--json", ...more]);
+  const ran = await skein.run(["run", prompt, "-a", agent, "--json", ...flags]);
   const record = (ran.out === "" ? {} : ran.json()) as { result?: string; status?: string; error?: { message: string } };
   return { ran, result: record.result ?? "", status: record.status ?? "", error: record.error?.message ?? ran.err };
 }
 
 describe("a program that prints text", () => {
-  test("answers with what it prints, and is told what came before", async () => {
+  test("a text program's output is the answer, and its prompt contains the conversation so far", async () => {
     const first = await ask("my-plain", "the first words", ["--session", "texts"]);
     expect(first).toMatchObject({ status: "ok", result: "one\n\nheard: the first words" });
     const second = await ask("my-plain", "the second words", ["--session", "texts"]);
@@ -80,18 +80,18 @@ describe("a program that prints text", () => {
     ]);
   });
 
-  test("is believed by its exit: what it said is kept, and stderr says what it was", async () => {
+  test("a text program fails by its exit code; its output is stored, and stderr gives the kind of error", async () => {
     expect(await ask("my-failing", "x")).toMatchObject({ ran: { code: 5 }, status: "rate-limited", result: "half of it" });
     expect(await ask("my-silent", "x")).toMatchObject({ ran: { code: 1 }, status: "broken" });
   });
 
-  test("finds nothing on stdin, gets flags that were added, and no role but in its prompt", async () => {
+  test("a text program gets an empty stdin and the added flags, and its role only in the prompt", async () => {
     expect(await ask("my-reader", "x")).toMatchObject({ status: "ok", result: "done reading" });
     expect((await ask("my-plain", "x", ["--append-system", "You are Rolly."])).result).toContain("You are Rolly.");
     expect((await ask("my-json", "x", ["--agent-arg=--fast"])).result).toBe("new --fast x");
   });
 
-  test("has a home of its own, what was named for it, no key and no secret", async () => {
+  test("a text program has its own home and its configured variables, but no key and no secret", async () => {
     const { result } = await ask("my-secrets", "x");
     expect(result).toContain("GIVEN=value-of-mine");
     expect(result).toMatch(/ANTHROPIC_API_KEY=sk-skein-/);
@@ -99,7 +99,7 @@ describe("a program that prints text", () => {
     expect(result).toMatch(/^HOME=.*\/agents\/.*\/my-secrets\/home$/m);
   });
 
-  test("is ended with all that it started", async () => {
+  test("kill ends a text program with every process that it started", async () => {
     const run = readEvents(skein.start(["run", "x", "-a", "my-sleeper", "--session", "asleep", "--output-format", "events"]));
     await run.until((event) => event.type === "text.delta");
     await skein.run(["kill", "asleep"]);
@@ -109,32 +109,32 @@ describe("a program that prints text", () => {
 });
 
 describe("a program that prints JSON", () => {
-  test("answers with one value, says its session, and goes on in it", async () => {
+  test("a JSON program prints one value with its session id, and the next turn resumes that session", async () => {
     expect((await ask("my-json", "first", ["--session", "values", "-m", "anthropic/claude-x"])).result).toBe("new -m claude-x first");
     expect((await ask("my-json", "second", ["--session", "values"])).result).toBe("again s-1 second");
     const elsewhere = await ask("my-json", "third", ["--session", "values", "--fresh"]);
     expect(elsewhere.result).toBe("new -m claude-x third");
   });
 
-  test("that has lost its session begins anew, is told everything, and that is said", async () => {
+  test("a JSON program that lost its session starts a new one with the whole conversation, and a warning reports it", async () => {
     expect((await ask("my-forgetful", "first", ["--session", "lost"])).result).toBe("anew");
     const second = await ask("my-forgetful", "second", ["--session", "lost"]);
     expect(second).toMatchObject({ status: "ok", result: "anew" });
     expect(second.ran.err).toContain("my-forgetful could not resume its own session; it starts a new one with a brief");
   });
 
-  test("that prints none is broken", async () => {
+  test("a JSON program that prints invalid JSON ends the turn as broken", async () => {
     const { status, error } = await ask("my-garbled", "x");
     expect({ status, error }).toEqual({ status: "broken", error: "my-garbled printed nothing that skein can read" });
   });
 
-  test("or Claude's lines is read line by line", async () => {
+  test("a program that prints Claude's stream-json is read line by line", async () => {
     expect(await ask("my-lines", "x")).toMatchObject({ status: "ok", result: "by lines" });
   });
 });
 
 describe("an agent that speaks ACP", () => {
-  test("answers, goes on in its own session, and is told by a brief what others did", async () => {
+  test("an ACP agent resumes its own session, and a brief tells it about the turns of other agents", async () => {
     expect((await ask("my-acp", "first recall", ["--session", "talk"])).result).toBe("heard: first recall");
     expect((await ask("my-acp", "second recall", ["--session", "talk"])).result).toBe("heard: first recall / second recall");
     await ask("my-plain", "between", ["--session", "talk"]);
@@ -145,7 +145,7 @@ describe("an agent that speaks ACP", () => {
     expect(shown).toContain('"version": "4.5.6"');
   });
 
-  test("is allowed what it asks for, and that is in the tree", async () => {
+  test("an ACP agent gets the permission that it requests, and the tree records it", async () => {
     expect((await ask("my-acp", "please permit", ["--session", "asking"])).result).toBe("answered yes");
     expect((await skein.run(["show", "asking", "--json"])).out).toContain("permission requested: touch made; allowed");
   });
@@ -159,18 +159,18 @@ describe("an agent that speaks ACP", () => {
     ["noise", "ok", 0],
     ["flood", "ok", 0],
     ["leave", "ok", 0],
-  ])("that does %s ends as %s", async (word, status, code) => {
-    const asked = await ask("my-acp", `do ${word}`, ["--session", "trouble"]);
-    expect({ word, status: asked.status, code: asked.ran.code }).toEqual({ word, status, code });
-    if (word === "half") expect(asked.result).toBe("half of ");
+  ])("an ACP agent that does %s ends the turn as %s", async (word, status, code) => {
+    const outcome = await ask("my-acp", `do ${word}`, ["--session", "trouble"]);
+    expect({ word, status: outcome.status, code: outcome.ran.code }).toEqual({ word, status, code });
+    if (word === "half") expect(outcome.result).toBe("half of ");
     expect(await waitForNoProcesses(skein.root, 20_000, { sign })).toEqual([]);
   });
 
-  test("goes on after all of that", async () => {
+  test("a session of an ACP agent works again after all these failures", async () => {
     expect((await ask("my-acp", "now recall", ["--session", "trouble"])).status).toBe("ok");
   });
 
-  test.each(["hang", "stubborn"])("that does %s is stopped, and what it said is kept", async (word) => {
+  test.each(["hang", "stubborn"])("an ACP agent that does %s is stopped, and its partial answer is stored", async (word) => {
     const run = readEvents(skein.start(["run", `do ${word}`, "-a", "my-acp", "--session", word, "--output-format", "events"]));
     await run.until((event) => event.type === "text.delta");
     await skein.run(["kill", word]);
@@ -187,13 +187,13 @@ describe("wrong use", () => {
     ["my-json", ["-m", "claude-x:high"], 2, /my-json takes no effort/],
     ["my-plainn", [], 3, /did you mean my-plain\?/],
     ["my-plain", ["--agent-arg=word"], 2, /"word" is not a flag of my-plain/],
-  ] as [string, string[], number, RegExp][])("%s with %j is refused", async (agent, more, code, says) => {
-    const { ran } = await ask(agent, "x", more);
+  ] as [string, string[], number, RegExp][])("a run of %s with the flags %j is refused", async (agent, flags, code, pattern) => {
+    const { ran } = await ask(agent, "x", flags);
     expect({ code: ran.code, out: ran.out }).toEqual({ code, out: "" });
-    expect(ran.err).toMatch(says);
+    expect(ran.err).toMatch(pattern);
   });
 
-  test("a flag for whoever the session belongs to is judged by that one", async () => {
+  test("--agent-arg of a resumed session is checked by the session's agent", async () => {
     await ask("my-plain", "x", ["--session", "whose"]);
     const wrong = await skein.run(["run", "more", "--resume", "whose", "--agent-arg=word"]);
     expect({ code: wrong.code, out: wrong.out }).toEqual({ code: 2, out: "" });
@@ -206,29 +206,29 @@ describe("wrong use", () => {
     [{ claude: { command: "x" } }, /agents\.claude: claude is a built-in agent/],
     [{ mine: { args: ["x"] } }, /agents\.mine\.command: it is missing/],
     [{ mine: { command: "x", resume_args: ["-c"] } }, /agents\.mine\.resume_args: they have no \{session\}/],
-  ])("the configuration %j is a fault, and can be mended", async (agents, says) => {
-    using other = temporaryHome(nowhere);
+  ])("the agent configuration %j is an error, and config and doctor still work", async (agents, pattern) => {
+    using other = temporaryHome(unreachableVendors);
     configure(other, agents);
     const ran = await other.run(["run", "x"]);
     expect({ code: ran.code, out: ran.out }).toEqual({ code: 3, out: "" });
-    expect(ran.err).toMatch(says);
+    expect(ran.err).toMatch(pattern);
     expect((await other.run(["config", "path"])).code).toBe(0);
     const doctor = await other.run(["doctor"]);
     expect(doctor.code).not.toBe(0);
-    expect(doctor.out).toMatch(says.source.includes("claude") ? /agent: claude +agents\.claude/ : /agent: mine +agents\.mine/);
+    expect(doctor.out).toMatch(pattern.source.includes("claude") ? /agent: claude +agents\.claude/ : /agent: mine +agents\.mine/);
   });
 
-  test("an agent of a project that nobody trusts does not exist", async () => {
-    using other = temporaryHome(nowhere);
+  test("an agent from an untrusted project is ignored", async () => {
+    using other = temporaryHome(unreachableVendors);
     mkdirSync(join(other.project, ".skein"));
-    const made = join(other.project, "made");
-    const agents = { evil: { command: "/bin/sh", args: ["-c", `touch ${made}`, "{prompt}"] } };
+    const marker = join(other.project, "made");
+    const agents = { evil: { command: "/bin/sh", args: ["-c", `touch ${marker}`, "{prompt}"] } };
     writeFileSync(join(other.project, ".skein", "config.jsonc"), JSON.stringify({ agents }));
     const ran = await other.run(["run", "x", "-a", "evil"]);
     expect(ran.code).toBe(3);
     expect(ran.err).toMatch(/agents\.evil\.command, agents\.evil\.args are ignored/);
-    expect(existsSync(made)).toBe(false);
+    expect(existsSync(marker)).toBe(false);
     expect((await other.run(["run", "x", "-a", "evil", "--trust"])).code).toBe(1);
-    expect(existsSync(made)).toBe(true);
+    expect(existsSync(marker)).toBe(true);
   });
 });

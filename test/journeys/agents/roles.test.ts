@@ -1,4 +1,4 @@
-// Roles as a whole program uses them: on the command line, in a sub-session, from a project's files, with another agent.
+// Roles in the whole program: on the command line, in a sub-session, from a project's files, with another agent.
 import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -22,9 +22,9 @@ const toolsIn = (request: RecordedRequest | undefined) =>
   listOf(field(request?.body ?? null, "tools")).map((tool) => textOf(field(tool, "name")));
 const systemIn = (request: RecordedRequest | undefined) => JSON.stringify(field(request?.body ?? null, "system"));
 
-type Shown = { turns: ReturnType<typeof turnRecord>[] };
+type SessionRecord = { turns: ReturnType<typeof turnRecord>[] };
 
-test("a turn has its role's prompt, tools and policy, and so has a sub-session, which is not told its parent's", async () => {
+test("a turn gets its role's prompt, tools and policy, and a sub-session gets its own role's, not its parent's", async () => {
   const calls = [{ name: "spawn_session", input: { task: "look", role: "codereviewer" } }];
   const server = startModelServer(({ position: { prompt } }) =>
     prompt === "look"
@@ -42,8 +42,8 @@ test("a turn has its role's prompt, tools and policy, and so has a sub-session, 
     expect(systemIn(look)).not.toContain("project manager");
     expect(toolsIn(look)).toEqual(["read", "bash", "ask_user"]);
     expect(looked?.text).toMatch(/made: (Read-only file system|Permission denied)/);
-    const below = (await skein.run(["ps", "--all", "--json"])).json() as unknown as { turn: Shown["turns"][number] }[];
-    expect(Object.fromEntries(below.map(({ turn }) => [turn.role, turn.enforced?.policy]))).toEqual({
+    const turns = (await skein.run(["ps", "--all", "--json"])).json() as unknown as { turn: SessionRecord["turns"][number] }[];
+    expect(Object.fromEntries(turns.map(({ turn }) => [turn.role, turn.enforced?.policy]))).toEqual({
       codereviewer: "readonly",
       pm: "workspace",
     });
@@ -51,15 +51,26 @@ test("a turn has its role's prompt, tools and policy, and so has a sub-session, 
     const planned = await skein.run(["run", "plan", "--role", "planner", ...model, "--json"]);
     expect(planned.json()).toMatchObject({ status: "ok", enforced: { policy: "plan" } });
     expect(systemIn(server.main().at(-1))).toContain(planner);
-    const kept = await skein.run(["run", "x", "--role", "planner", "--policy", "workspace", "--tools", "read,bash", ...model, "--json"]);
-    expect(kept.json()).toMatchObject({ enforced: { policy: "workspace" } });
+    const overridden = await skein.run([
+      "run",
+      "x",
+      "--role",
+      "planner",
+      "--policy",
+      "workspace",
+      "--tools",
+      "read,bash",
+      ...model,
+      "--json",
+    ]);
+    expect(overridden.json()).toMatchObject({ enforced: { policy: "workspace" } });
     expect(toolsIn(server.main().at(-1))).toEqual(["read", "bash"]);
   } finally {
     await server.stop();
   }
 });
 
-test("a hostile project's role is heard and gets no rights until it is trusted; Claude Code's agents are roles too", async () => {
+test("a role of an untrusted project sets the prompt but no rights, and Claude Code's agents can be used as roles", async () => {
   const server = startModelServer({ steps: [{ calls: [{ input: { command: "touch made" } }] }], final: "done" });
   using skein = temporaryHome(vendorEnv(server.url));
   const wide = "policy: full\nnet: on\ntools: '*'\nallow_write: /\nbase_url: http://127.0.0.1:9\n";
@@ -119,7 +130,7 @@ test("a hostile project's role is heard and gets no rights until it is trusted; 
   }
 });
 
-test("another agent's command line is told the role, and keeps the tools it has", async () => {
+test("another agent gets the role's prompt on its command line and keeps its own tools", async () => {
   using skein = homeWithFakeClis(["claude"]);
   write(skein, "skein/config/roles/poet.md", "---\ndescription: verses\nagent: claude\ntools: read, write\ntimeout: 5m\n---\nRhyme.\n");
   const ran = await skein.run(["run", "sing", "--role", "poet", "--json"]);

@@ -1,5 +1,5 @@
-// The example skill as a native agent meets it: a line in the catalog, a file to read, a program to run, and a body
-// that is still there after the conversation was shortened.
+// The native agent uses the example skill: it is a line in the catalog, a file to read and a program to run. Its body
+// is still sent after the conversation was compacted.
 import { expect, test } from "bun:test";
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,8 +13,8 @@ const example = join(import.meta.dir, "..", "..", "..", "examples", "skills", "w
 const bodyLine = "An excerpt is not a source.";
 const description = "Search the web for current facts";
 
-test("a skill is found in the catalog, read when it is used, and run through bash", async () => {
-  await walk(null, async ({ skein, server, searched, run }) => {
+test("a skill is listed in the catalog, read when it is used, and run through bash", async () => {
+  await runSkillJourney(null, async ({ skein, server, searches: searched, run }) => {
     const skill = join(skein.project, ".skein", "skills", "web-search");
     const calls: ScriptCall[] = [
       { name: "read", input: { path: join(skill, "SKILL.md") } },
@@ -34,8 +34,8 @@ test("a skill is found in the catalog, read when it is used, and run through bas
   });
 });
 
-test("a relative path to a skill works too, and other skills' bodies are not sent", async () => {
-  await walk(null, async ({ skein, server, run }) => {
+test("a skill can be read by a relative path, and the bodies of other skills are not sent", async () => {
+  await runSkillJourney(null, async ({ skein, server, run }) => {
     const other = join(skein.project, ".agents", "skills", "other");
     mkdirSync(other, { recursive: true });
     writeFileSync(join(other, "SKILL.md"), "---\nname: other\ndescription: Something else entirely.\n---\nSECRET BODY\n");
@@ -49,9 +49,12 @@ test("a relative path to a skill works too, and other skills' bodies are not sen
 
 test("a skill that was read survives every compaction", async () => {
   const window = 8000;
-  await walk(window, async ({ server, run }) => {
-    const fill = (at: number): ScriptCall => ({ input: { command: `echo ${at}; head -c 1500 /dev/zero | tr '\\0' z` } });
-    await run([{ name: "read", input: { path: ".skein/skills/web-search/SKILL.md" } }, ...Array.from({ length: 30 }, (_, at) => fill(at))]);
+  await runSkillJourney(window, async ({ server, run }) => {
+    const fill = (index: number): ScriptCall => ({ input: { command: `echo ${index}; head -c 1500 /dev/zero | tr '\\0' z` } });
+    await run([
+      { name: "read", input: { path: ".skein/skills/web-search/SKILL.md" } },
+      ...Array.from({ length: 30 }, (_, index) => fill(index)),
+    ]);
     const bodies = server.main().map((request) => request.body);
     const summaries = bodies.filter(isSummary).length;
     expect(summaries).toBeGreaterThanOrEqual(2);
@@ -64,21 +67,21 @@ test("a skill that was read survives every compaction", async () => {
 });
 
 test("with skills off the catalog is not sent", async () => {
-  await walk(null, async ({ server, run }) => {
+  await runSkillJourney(null, async ({ server, run }) => {
     await run([], { SKEIN_SKILLS: "off" });
     expect(server.main()[0]?.text).not.toContain(description);
   });
 });
 
-type Walked = {
+type SkillJourney = {
   skein: TemporaryHome;
   server: ModelServer;
-  searched: string[];
+  searches: string[];
   run: (calls: ScriptCall[], env?: Record<string, string>) => Promise<void>;
 };
 
-/** A project with the example skill, a search endpoint on the loopback, and a model that makes the given calls. */
-async function walk(window: number | null, check: (walked: Walked) => Promise<void>): Promise<void> {
+/** Runs `check` with a project that has the example skill, a local search endpoint, and a model that makes the calls. */
+async function runSkillJourney(window: number | null, check: (ctx: SkillJourney) => Promise<void>): Promise<void> {
   let calls: ScriptCall[] = [];
   let summaries = 0;
   const script = ({ position, body }: { position: { step: number }; body: JsonValue }): Script => {
@@ -87,8 +90,8 @@ async function walk(window: number | null, check: (walked: Walked) => Promise<vo
     return { steps: call === undefined ? [] : Array.from({ length: position.step + 1 }, () => ({ calls: [call] })), final: "done" };
   };
   const server = startModelServer(script, { count: "requests" });
-  const searched: string[] = [];
-  const endpoint = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: (request) => answerSearch(new URL(request.url), searched) });
+  const searches: string[] = [];
+  const endpoint = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: (request) => answerSearch(new URL(request.url), searches) });
   using skein = temporaryHome({ ...vendorEnv(server.url), WEB_SEARCH_URL: `http://127.0.0.1:${endpoint.port}/search` });
   try {
     cpSync(example, join(skein.project, ".skein", "skills", "web-search"), { recursive: true });
@@ -98,24 +101,24 @@ async function walk(window: number | null, check: (walked: Walked) => Promise<vo
       join(config, "config.jsonc"),
       JSON.stringify({ tool_env: ["WEB_SEARCH_URL"], providers: { anthropic: { context_window: window } } }),
     );
-    const run: Walked["run"] = async (wanted, env = {}) => {
-      calls = wanted;
+    const run: SkillJourney["run"] = async (newCalls, env = {}) => {
+      calls = newCalls;
       const ran = await skein.run(["run", "look it up", "-m", model, "--net", "on", "--json"], { env });
       expect({ code: ran.code, err: ran.code === 0 ? "" : ran.err }).toEqual({ code: 0, err: "" });
       expect(ran.json()).toMatchObject({ status: "ok", result: "done" });
     };
-    await check({ skein, server, searched, run });
+    await check({ skein, server, searches: searches, run });
   } finally {
     await Promise.all([server.stop(), endpoint.stop(true)]);
   }
 }
 
-function answerSearch(url: URL, searched: string[]): Response {
+function answerSearch(url: URL, searches: string[]): Response {
   const [query, limit] = [url.searchParams.get("q"), Number(url.searchParams.get("limit"))];
-  searched.push(`${query}, ${limit}`);
-  const results = Array.from({ length: limit }, (_, at) => ({
-    title: `Found ${at + 1}`,
-    url: `https://found.example/${at + 1}`,
+  searches.push(`${query}, ${limit}`);
+  const results = Array.from({ length: limit }, (_, index) => ({
+    title: `Found ${index + 1}`,
+    url: `https://found.example/${index + 1}`,
     snippet: `about ${query}`,
   }));
   return Response.json({ results });

@@ -1,5 +1,5 @@
-// Sub-sessions as a whole program runs them: many at once, watched from their parent, under one budget, and what becomes
-// of those that fail, are stopped or take too long.
+// Sub-sessions in the whole program: many at once, watched from their parent, with one budget, and sub-sessions that
+// fail, are stopped or take too long.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -23,13 +23,13 @@ afterEach(() => {
   skein[Symbol.dispose]();
 });
 
-/** A parent that spawns these at once; each task is played its own script. */
-function orchestra(tasks: Record<string, Script>, inputs: Record<string, unknown> = {}): ScriptSource {
+/** A parent that spawns all tasks at once. Each task has its own script. */
+function delegateTo(tasks: Record<string, Script>, inputs: Record<string, unknown> = {}): ScriptSource {
   const calls = Object.keys(tasks).map((task) => ({ name: "spawn_session", input: { task, ...inputs } as never }));
   return ({ position: { prompt } }) => tasks[prompt] ?? { steps: [{ text: "Delegating.", calls }], final: "all are back" };
 }
 
-function begin(script: ScriptSource): void {
+function useScript(script: ScriptSource): void {
   server.setScript(script);
   skein = temporaryHome(vendorEnv(server.url));
 }
@@ -58,17 +58,17 @@ function transcripts(): Record<string, unknown>[][] {
   );
 }
 
-describe("many at once", () => {
-  const names = Array.from({ length: 12 }, (_, at) => `part-${at}`);
-  // Each waits until it is seen that all have begun: one after the other they would wait for good.
-  const together = 'touch "here-$SKEIN_SESSION_ID"; until [ -e all-seen ]; do sleep 0.05; done; echo met';
+describe("many sub-sessions at once", () => {
+  const names = Array.from({ length: 12 }, (_, index) => `part-${index}`);
+  // Each sub-session waits until all have started. If they ran one after the other, they would wait forever.
+  const waitForAll = 'touch "here-$SKEIN_SESSION_ID"; until [ -e all-seen ]; do sleep 0.05; done; echo met';
 
-  test("run side by side in one executor, are shown while they run, and are linked on both sides", async () => {
+  test("sub-sessions run in parallel in one executor, are shown while they run, and are linked to their parent in both directions", async () => {
     const tasks = names.map((name): [string, Script] => [
       name,
-      { steps: [{ text: `${name} looks. `, calls: [{ input: { command: together } }] }], final: `${name} is done` },
+      { steps: [{ text: `${name} looks. `, calls: [{ input: { command: waitForAll } }] }], final: `${name} is done` },
     ]);
-    begin(orchestra(Object.fromEntries(tasks)));
+    useScript(delegateTo(Object.fromEntries(tasks)));
     const { child, printed, ended } = readEvents(skein.start(["run", "everything", ...model, "--output-format", "events"]));
     while (readdirSync(skein.project).filter((name) => name.startsWith("here-")).length < names.length) await Bun.sleep(20);
     const executors = childrenOf(child.pid).filter(({ command }) => /^\S*(bun|skein)\S* .*__executor/.test(command));
@@ -80,22 +80,24 @@ describe("many at once", () => {
     const spawned = printed.filter(({ type }) => type === "session.spawned");
     expect(spawned).toHaveLength(names.length);
     for (const { call, spawned_session_id: id } of spawned) {
-      const at = printed.findIndex(({ node }) => node?.parts.some((part) => part.kind === "result" && part.call === call));
-      const shown = printed.slice(0, at).flatMap((event) => (event.type === "tool.output" && event.call === call ? [event.text] : []));
-      expect(shown.join("")).toMatch(/part-\d+ looks\.[\s\S]*\nbash touch "here-[\s\S]*part-\d+ is done/);
-      expect(resultsIn([printed[at]!], parent)[0]?.text).toContain(`is done\n\n[session ${id}, ok, spent $`);
+      const resultIndex = printed.findIndex(({ node }) => node?.parts.some((part) => part.kind === "result" && part.call === call));
+      const output = printed
+        .slice(0, resultIndex)
+        .flatMap((event) => (event.type === "tool.output" && event.call === call ? [event.text] : []));
+      expect(output.join("")).toMatch(/part-\d+ looks\.[\s\S]*\nbash touch "here-[\s\S]*part-\d+ is done/);
+      expect(resultsIn([printed[resultIndex]!], parent)[0]?.text).toContain(`is done\n\n[session ${id}, ok, spent $`);
     }
     const all = transcripts();
     const heads = all.map(([head]) => head!);
     expect(heads.filter((head) => head["parent_session_id"] === parent && head["is_sub_session"] === true)).toHaveLength(names.length);
-    const told = all.find(([head]) => head!["session_id"] === parent)!.filter((line) => line["role"] === "tool_result");
-    for (const id of spawnedIn(printed)) expect(told.filter((line) => String(line["content"]).includes(id))).toHaveLength(1);
+    const toolResults = all.find(([head]) => head!["session_id"] === parent)!.filter((line) => line["role"] === "tool_result");
+    for (const id of spawnedIn(printed)) expect(toolResults.filter((line) => String(line["content"]).includes(id))).toHaveLength(1);
     expect((await skein.run(["verify"])).code).toBe(0);
   });
 
-  test("give their parent no more than fits, whatever they say, and the whole to a file", async () => {
+  test("a long answer of a sub-session is shortened for its parent and complete in the output file", async () => {
     const long = `begin ${"x".repeat(100_000)} end`;
-    begin(orchestra({ long: { steps: [], final: long } }, { output_file: "answer.txt" }));
+    useScript(delegateTo({ long: { steps: [], final: long } }, { output_file: "answer.txt" }));
     expect((await skein.run(["run", "everything", ...model])).code).toBe(0);
     const body = server.main().at(-1)!.text;
     expect(body.length).toBeLessThan(40_000);
@@ -104,19 +106,19 @@ describe("many at once", () => {
   });
 });
 
-test("one has its role, its parent's words and no way to spawn", async () => {
-  begin(orchestra({ look: shellScript([], "seen") }, { role: "a heron watcher", attachable: true }));
+test("a sub-session has its role and its parent's appended system prompt, and can't spawn", async () => {
+  useScript(delegateTo({ look: shellScript([], "seen") }, { role: "a heron watcher", attachable: true }));
   expect((await skein.run(["run", "everything", ...model, "--append-system", "Be kind."])).code).toBe(0);
   const child = server.main()[1]!.body as { system: { text: string }[]; tools: { name: string }[] };
   expect(child.system.map(({ text }) => text).join("")).toContain("Be kind.\n\nYour role: a heron watcher");
   expect(child.tools.map(({ name }) => name)).not.toContain("spawn_session");
 });
 
-describe("the budget of all together", () => {
+describe("the budget that parent and sub-sessions share", () => {
   const hungry = shellScript(Array.from({ length: 7 }, () => "head -c 6000 /dev/zero | tr '\\0' x"));
 
-  test("of 50,000 tokens stops children that want 200,000 within one request, keeps all, and adds up to the token", async () => {
-    begin(orchestra(Object.fromEntries(Array.from({ length: 10 }, (_, at) => [`eat ${at}`, hungry]))));
+  test("a budget of 50,000 tokens stops sub-sessions that need 200,000 within one request, and usage adds up to the token", async () => {
+    useScript(delegateTo(Object.fromEntries(Array.from({ length: 10 }, (_, index) => [`eat ${index}`, hungry]))));
     const { printed, ended } = readEvents(skein.start(["run", "all", ...model, "--max-tokens", "50000", "--output-format", "events"]));
     expect(await ended).toMatchObject({ code: 7 });
     const result = printed.at(-1) as unknown as ResultRecord & PrintedEvent;
@@ -138,31 +140,31 @@ describe("the budget of all together", () => {
     for (const { text } of results) expect(text).toMatch(/the budget is used up[\s\S]*\[session [\w-]+, budget, /);
     const turns = (await Promise.all(spawnedIn(printed).map(turnsOf))).flat();
     expect(turns.map(({ status }) => status)).toEqual(turns.map(() => "budget"));
-    const below = turns.reduce((sum, { usage }) => sum + usage.input + usage.output, 0);
-    const [own] = (await turnsOf(result.session_id)).map(({ usage }) => usage.input + usage.output);
-    expect(below + own!).toBe(total);
+    const subSessionTokens = turns.reduce((sum, { usage }) => sum + usage.input + usage.output, 0);
+    const [parentTokens] = (await turnsOf(result.session_id)).map(({ usage }) => usage.input + usage.output);
+    expect(subSessionTokens + parentTokens!).toBe(total);
     expect((await skein.run(["verify"])).code).toBe(0);
   });
 
-  test("of steps is the tree's when it is asked for, and each turn's own when not", async () => {
-    begin(orchestra({ count: shellScript(["true", "true", "true", "true"]) }));
-    const bound = await skein.run(["run", "all", ...model, "--max-steps", "3", "--json"]);
-    expect([bound.code, bound.json()["status"], server.main().length]).toEqual([7, "budget", 3]);
+  test("--max-steps limits all sessions together, SKEIN_MAX_STEPS limits each turn", async () => {
+    useScript(delegateTo({ count: shellScript(["true", "true", "true", "true"]) }));
+    const shared = await skein.run(["run", "all", ...model, "--max-steps", "3", "--json"]);
+    expect([shared.code, shared.json()["status"], server.main().length]).toEqual([7, "budget", 3]);
     server.clear();
-    const own = await skein.run(["run", "all", ...model, "--json"], { env: { SKEIN_MAX_STEPS: "3" } });
-    expect([own.code, own.json()["result"], server.main().length]).toEqual([0, "all are back", 5]);
+    const perTurn = await skein.run(["run", "all", ...model, "--json"], { env: { SKEIN_MAX_STEPS: "3" } });
+    expect([perTurn.code, perTurn.json()["result"], server.main().length]).toEqual([0, "all are back", 5]);
     expect(server.main().at(-1)!.text).toMatch(/the budget is used up: 3 steps\\n\[session [\w-]+, budget, /);
   });
 
-  test("of sub-sessions refuses the next one in words for the model, which goes on without it", async () => {
-    begin(orchestra({ one: shellScript([], "first"), two: shellScript([], "second"), three: shellScript([], "third") }));
+  test("--max-children refuses the next sub-session with a message to the model, which continues without it", async () => {
+    useScript(delegateTo({ one: shellScript([], "first"), two: shellScript([], "second"), three: shellScript([], "third") }));
     const ran = await skein.run(["run", "all", ...model, "--max-children", "2", "--json"]);
     expect(ran.json()).toMatchObject({ status: "ok", result: "all are back", budget: { children_left: 0 } });
     expect(server.main().at(-1)!.text).toContain("the budget of 2 sub-sessions is used up");
   });
 
-  test("of money is shared, and each result says what is left", async () => {
-    begin(orchestra({ one: shellScript([], "first") }));
+  test("--max-budget-usd is shared, and each result says how much is left", async () => {
+    useScript(delegateTo({ one: shellScript([], "first") }));
     const ran = await skein.run(["run", "all", ...model, "--max-budget-usd", "1", "--json"]);
     const { cost_usd: cost, budget } = ran.json() as unknown as ResultRecord;
     expect(budget?.usd_left).toBeCloseTo(1 - cost!, 10);
@@ -170,40 +172,40 @@ describe("the budget of all together", () => {
   });
 });
 
-describe("one that", () => {
+describe("a sub-session that fails or is stopped", () => {
   const asleep = shellScript(["sleep 100"]);
 
-  test("fails is told with why, and its parent goes on", async () => {
-    begin(orchestra({ bad: shellScript(["true"]) }));
+  test("the parent gets the reason why a sub-session failed, and continues", async () => {
+    useScript(delegateTo({ bad: shellScript(["true"]) }));
     server.setFault({ type: "status", status: 400, message: "no such luck" }, 3);
     const ran = await skein.run(["run", "all", ...model, "--json"]);
     expect([ran.code, ran.json()["result"]]).toEqual([0, "all are back"]);
-    const told = server.main().at(-1)!.text;
-    expect(told).toMatch(/no such luck[^"]*\[session [\w-]+, broken, /);
-    expect(told).toContain('"is_error":true');
+    const requestText = server.main().at(-1)!.text;
+    expect(requestText).toMatch(/no such luck[^"]*\[session [\w-]+, broken, /);
+    expect(requestText).toContain('"is_error":true');
   });
 
-  test("is stopped by a person is cancelled, and its parent goes on", async () => {
-    begin(orchestra({ sleep: asleep, work: shellScript(["true"], "worked") }));
+  test("a sub-session that the user kills is cancelled, and its parent continues", async () => {
+    useScript(delegateTo({ sleep: asleep, work: shellScript(["true"], "worked") }));
     const { printed, until, ended } = readEvents(skein.start(["run", "all", ...model, "--output-format", "events"]));
     await until(({ type, text }) => type === "tool.output" && text?.includes("bash sleep 100") === true);
-    const starting = (await Promise.all(spawnedIn(printed).map(async (id) => ({ id, turns: await turnsOf(id) })))).find(
+    const sleeping = (await Promise.all(spawnedIn(printed).map(async (id) => ({ id, turns: await turnsOf(id) })))).find(
       ({ turns }) => turns[0]?.ended_at === null,
     )!;
-    expect(await skein.run(["kill", starting.id])).toMatchObject({ code: 0 });
+    expect(await skein.run(["kill", sleeping.id])).toMatchObject({ code: 0 });
     expect(await ended).toMatchObject({ code: 0 });
-    expect((await turnsOf(starting.id))[0]).toMatchObject({ status: "cancelled" });
-    expect(server.main().at(-1)!.text).toContain(`[session ${starting.id}, cancelled, `);
+    expect((await turnsOf(sleeping.id))[0]).toMatchObject({ status: "cancelled" });
+    expect(server.main().at(-1)!.text).toContain(`[session ${sleeping.id}, cancelled, `);
   });
 
-  test("takes longer than its parent may ends with it, for the same reason", async () => {
-    begin(orchestra({ sleep: asleep }));
+  test("a sub-session that outlasts its parent's time limit ends with its parent, for the same reason", async () => {
+    useScript(delegateTo({ sleep: asleep }));
     const { printed, ended } = readEvents(skein.start(["run", "all", ...model, "--timeout", "6s", "--output-format", "events"]));
     expect(await ended).toMatchObject({ code: 124 });
     const [child] = spawnedIn(printed);
     expect((await turnsOf(child!))[0]).toMatchObject({
       status: "timed-out",
-      error: { message: expect.stringContaining("the turn above") },
+      error: { message: expect.stringContaining("the parent turn") },
     });
     expect(resultsIn(printed, printed[0]!.session_id)[0]?.text).toContain(`[session ${child}, timed-out, `);
   });

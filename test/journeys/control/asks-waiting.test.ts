@@ -1,4 +1,4 @@
-// Turns of the hub that wait for an answer: answered from another process, expired, killed while they wait.
+// Turns of the hub that wait for an answer: they are answered from another process, expire, or are killed.
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -14,7 +14,7 @@ import { bareTurn } from "../../../src/protocol/api/turn-options.ts";
 import { temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../../support/temporary-home.ts";
 
 type Hub = { skein: TemporaryHome; server: ModelServer; api: Api; pid: number };
-type Asked = { id: string; session_id: string; question: string; waiting: boolean };
+type OpenAsk = { id: string; session_id: string; question: string; waiting: boolean };
 
 const question: ScriptCall = { name: "ask_user", input: { question: "Which?", options: ["red", "blue"] } };
 
@@ -24,7 +24,7 @@ async function withHub(script: ScriptSource, check: (hub: Hub) => Promise<void>)
   try {
     await skein.run(["hub", "start"]);
     const { socket, pid } = JSON.parse(readFileSync(join(skein.env["SKEIN_HOME"] as string, "state", "hub.json"), "utf8")) as HubFile;
-    const api = await connectApi({ socket }, { client: "walk", directory: skein.project, env: skein.env });
+    const api = await connectApi({ socket }, { client: "journey", directory: skein.project, env: skein.env });
     await check({ skein, server, api, pid });
     await api.close();
   } finally {
@@ -33,7 +33,7 @@ async function withHub(script: ScriptSource, check: (hub: Hub) => Promise<void>)
   }
 }
 
-async function start({ api, skein }: Hub, limitMs: number | null, change: Partial<TurnStartParams> = {}): Promise<AsyncIterator<Event>> {
+async function start({ api, skein }: Hub, limitMs: number | null, overrides: Partial<TurnStartParams> = {}): Promise<AsyncIterator<Event>> {
   const { id } = await api.session.open({
     find: { by: "new" },
     directory: skein.project,
@@ -50,32 +50,32 @@ async function start({ api, skein }: Hub, limitMs: number | null, change: Partia
     prompt: "paint it",
     asks: { how: "wait" as const, limitMs },
   };
-  return api.turn.start({ ...turn, ...change })[Symbol.asyncIterator]();
+  return api.turn.start({ ...turn, ...overrides })[Symbol.asyncIterator]();
 }
 
-async function until(events: AsyncIterator<Event>, fits: (event: Event) => boolean): Promise<Event> {
-  for (let next = await events.next(); next.done !== true; next = await events.next()) if (fits(next.value)) return next.value;
+async function until(events: AsyncIterator<Event>, matches: (event: Event) => boolean): Promise<Event> {
+  for (let next = await events.next(); next.done !== true; next = await events.next()) if (matches(next.value)) return next.value;
   throw new Error("the turn is over");
 }
 
-/** As soon as one is open. */
-async function waiting(skein: TemporaryHome): Promise<Asked> {
+/** Resolves with the first open question. */
+async function waitForAsk(skein: TemporaryHome): Promise<OpenAsk> {
   for (;;) {
-    const [asked] = JSON.parse((await skein.run(["asks", "--json"])).out) as Asked[];
-    if (asked?.waiting === true) return asked;
+    const [ask] = JSON.parse((await skein.run(["asks", "--json"])).out) as OpenAsk[];
+    if (ask?.waiting === true) return ask;
     await Bun.sleep(20);
   }
 }
 
 const isEnded = ({ type }: Event) => type === "turn.ended";
 
-test("a turn that waits is answered from another process, and goes on by itself", async () => {
+test("a waiting turn that is answered from another process continues by itself", async () => {
   await withHub({ steps: [{ calls: [question] }], final: "thanks" }, async (hub) => {
     const events = await start(hub, null);
     await until(events, ({ type }) => type === "ask.opened");
-    const asked = await waiting(hub.skein);
+    const ask = await waitForAsk(hub.skein);
     expect((await hub.skein.run(["asks"])).out).toContain("its turn waits");
-    expect(await hub.skein.run(["answer", asked.id, "2"])).toMatchObject({
+    expect(await hub.skein.run(["answer", ask.id, "2"])).toMatchObject({
       code: 0,
       out: "answered: blue\n",
       err: "the waiting turn continues\n",
@@ -85,7 +85,7 @@ test("a turn that waits is answered from another process, and goes on by itself"
   });
 });
 
-test("a turn that nobody answers in time is told so and goes on", async () => {
+test("a turn that gets no answer in time tells the model so and continues", async () => {
   await withHub({ steps: [{ calls: [question] }], final: "on my own" }, async (hub) => {
     const events = await start(hub, 30);
     expect(await until(events, ({ type }) => type === "ask.closed")).toMatchObject({ ask: { outcome: "expired", answer: null } });
@@ -95,12 +95,12 @@ test("a turn that nobody answers in time is told so and goes on", async () => {
   });
 });
 
-test("a turn that is killed with -9 while it waits can still be answered, and gone on with", async () => {
+test("a turn that was killed with SIGKILL while it waited can still be answered and resumed", async () => {
   await withHub({ steps: [{ calls: [question, { input: { command: "echo painted" } }] }], final: "thanks" }, async (hub) => {
     const { skein, server } = hub;
     const events = await start(hub, null);
     await until(events, (event) => event.type === "node.added" && event.node.author === "tool");
-    const { id, session_id: session } = await waiting(skein);
+    const { id, session_id: session } = await waitForAsk(skein);
     process.kill(hub.pid, "SIGKILL");
     await until(events, () => false).catch(() => null);
     expect((await skein.run(["run", "--resume", session])).err).toContain("a question waits for an answer: Which?");
@@ -114,21 +114,21 @@ test("a turn that is killed with -9 while it waits can still be answered, and go
   });
 });
 
-test("the question of a sub-session waits in the same inbox, and its parent gets what came of it", async () => {
+test("a sub-session's question is listed with the others, and its parent gets the sub-session's result", async () => {
   const script: ScriptSource = ({ position }) =>
     position.prompt === "part"
       ? { steps: [{ calls: [question] }], final: "the part is blue" }
       : { steps: [{ calls: [{ name: "spawn_session", input: { task: "part" } }] }], final: "whole" };
   await withHub(script, async (hub) => {
     const events = await start(hub, null, { spawn: true });
-    const asked = await waiting(hub.skein);
-    expect(await hub.skein.run(["answer", asked.id.slice(-8), "2"])).toMatchObject({ code: 0, err: "the waiting turn continues\n" });
+    const ask = await waitForAsk(hub.skein);
+    expect(await hub.skein.run(["answer", ask.id.slice(-8), "2"])).toMatchObject({ code: 0, err: "the waiting turn continues\n" });
     expect(await until(events, isEnded)).toMatchObject({ turn: { status: "ok" }, answer: "whole" });
     expect(hub.server.main().at(-1)?.text).toContain("the part is blue");
   });
 });
 
-test("an id that two questions end with is no id", async () => {
+test("answer refuses the end of an id that two questions share", async () => {
   await withHub({ steps: [{ calls: [question, question] }], final: "thanks" }, async (hub) => {
     await until(await start(hub, null, { asks: { how: "later" } }), isEnded);
     using db = new Database(join(hub.skein.env["SKEIN_HOME"] as string, "data", "skein.db"));

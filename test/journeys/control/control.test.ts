@@ -1,4 +1,4 @@
-// Everything that runs, seen from other terminals: listed, watched from any moment on, talked to, left and stopped.
+// Running turns as other terminals see them: listed, watched from any moment on, sent messages, detached and stopped.
 import { describe, expect, test } from "bun:test";
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,14 +16,14 @@ import { startInPty } from "../../support/pty.ts";
 const model = ["-m", wireModels.anthropic];
 const events = ["--output-format", "events"];
 
-/** A command that waits until the walk has made this file. */
+/** A command that waits until the test has created this file. */
 const waitFor = (name: string) => `echo begun; until [ -e ${name} ]; do sleep 0.02; done`;
-const letGo = (skein: TemporaryHome, name: string) => writeFileSync(join(skein.project, name), "");
+const createFile = (skein: TemporaryHome, name: string) => writeFileSync(join(skein.project, name), "");
 
-type Walk = { skein: TemporaryHome; requests: () => string[] };
+type JourneyContext = { skein: TemporaryHome; requests: () => string[] };
 
-async function walk(script: Script, check: (walk: Walk) => Promise<void>): Promise<void> {
-  // A message in between begins the script anew for one that reads its place from the conversation.
+async function runJourney(script: Script, check: (ctx: JourneyContext) => Promise<void>): Promise<void> {
+  // The server counts requests. If it read its position from the conversation, a message in between would restart it.
   const server = startModelServer(script, { count: "requests" });
   using skein = temporaryHome(vendorEnv(server.url));
   try {
@@ -33,15 +33,15 @@ async function walk(script: Script, check: (walk: Walk) => Promise<void>): Promi
   }
 }
 
-const begun = (event: PrintedEvent) => event.type === "tool.output";
-const isLasting = (printed: PrintedEvent) => !("n" in printed);
+const isToolOutput = (event: PrintedEvent) => event.type === "tool.output";
+const isDurable = (printed: PrintedEvent) => !("n" in printed);
 
-test("what runs is listed, shown and stopped from another terminal, and nothing of it is left", async () => {
-  await walk(shellScript(["echo begun; setsid sleep 86395 & sleep 86395"]), async ({ skein }) => {
+test("a running turn can be listed, watched and stopped from another terminal, and none of its processes remain", async () => {
+  await runJourney(shellScript(["echo begun; setsid sleep 86395 & sleep 86395"]), async ({ skein }) => {
     const run = readEvents(skein.start(["run", "wait long", "--session", "long", ...model, ...events]));
-    await run.until(begun);
-    const rows = (await skein.run(["ps", "--json"])).json() as unknown as unknown[];
-    expect(rows.map((row) => turnInfo.parse(row))).toMatchObject([{ state: "running", pid: run.child.pid, session: { name: "long" } }]);
+    await run.until(isToolOutput);
+    const turns = (await skein.run(["ps", "--json"])).json() as unknown as unknown[];
+    expect(turns.map((turn) => turnInfo.parse(turn))).toMatchObject([{ state: "running", pid: run.child.pid, session: { name: "long" } }]);
     expect((await skein.run(["ps"])).out).toMatch(/^[0-9a-f]{8} +long +running /m);
     expect((await skein.run(["logs", "long"])).out).toMatch(/^native · .*\n> wait long\n• bash echo begun; setsid sleep 86395/);
 
@@ -56,14 +56,14 @@ test("what runs is listed, shown and stopped from another terminal, and nothing 
     expect(await waitForNoProcesses(skein.root)).toEqual([]);
     expect((await skein.run(["ps"])).out).toBe("nothing is running (--all lists ended turns)\n");
     expect((await skein.run(["ps", "--all"])).out).toMatch(/long +cancelled /);
-    expect(watching.printed.filter(isLasting)).toEqual(run.printed.filter((printed) => isLasting(printed) && printed.type !== "result"));
+    expect(watching.printed.filter(isDurable)).toEqual(run.printed.filter((printed) => isDurable(printed) && printed.type !== "result"));
   });
 });
 
-test("by force the process that runs it is killed without being asked, and whoever watches is told", async () => {
-  await walk(shellScript(["echo begun; setsid sleep 86394 & sleep 86394"]), async ({ skein }) => {
+test("kill --force sends SIGKILL to the process of the turn, and attached terminals end with exit code 1", async () => {
+  await runJourney(shellScript(["echo begun; setsid sleep 86394 & sleep 86394"]), async ({ skein }) => {
     const run = readEvents(skein.start(["run", "wait long", "--session", "long", ...model, ...events]));
-    await run.until(begun);
+    await run.until(isToolOutput);
     const watching = skein.start(["attach", "long"]);
     await watching.stdout.getReader().read();
     const report = killReport.parse((await skein.run(["kill", "long", "--force", "--json"])).json());
@@ -75,8 +75,8 @@ test("by force the process that runs it is killed without being asked, and whoev
   });
 });
 
-describe("from any moment on", () => {
-  test("watchers that come at random moments of a run of 10,000 events see what an early one saw", async () => {
+describe("watching from any moment on", () => {
+  test("watchers that join a run of 10,000 events at random moments see the same events as an early one", async () => {
     const server = startLongRun({ steps: 80, calls: 40 });
     using skein = temporaryHome(vendorEnv(server.url));
     writeFileSync(join(skein.project, "note.txt"), "a note\n");
@@ -91,16 +91,16 @@ describe("from any moment on", () => {
       }
       expect((await run.ended).code).toBe(0);
       expect(run.printed.length).toBeGreaterThan(10_000);
-      const told = run.printed.filter((printed) => isLasting(printed) && printed.type !== "result");
-      const passed = run.printed.filter((printed) => !isLasting(printed)).map((printed) => JSON.stringify(printed));
+      const durable = run.printed.filter((printed) => isDurable(printed) && printed.type !== "result");
+      const transient = run.printed.filter((printed) => !isDurable(printed)).map((printed) => JSON.stringify(printed));
       for (const watcher of watchers) {
         expect(await watcher.ended).toEqual({ code: 0, err: "" });
-        expect(watcher.printed.filter(isLasting)).toEqual(told);
-        const late = watcher.printed.filter((printed) => !isLasting(printed) && printed.type !== "draft.shown");
+        expect(watcher.printed.filter(isDurable)).toEqual(durable);
+        const transientOfWatcher = watcher.printed.filter((printed) => !isDurable(printed) && printed.type !== "draft.shown");
         expect(
           inOrder(
-            late.map((printed) => JSON.stringify(printed)),
-            passed,
+            transientOfWatcher.map((printed) => JSON.stringify(printed)),
+            transient,
           ),
         ).toBe(true);
       }
@@ -109,42 +109,42 @@ describe("from any moment on", () => {
     }
   }, 300_000);
 
-  test("a connection that is dropped again and again goes on by seq, without loss and without repeating", async () => {
+  test("a watcher that reconnects again and again continues by seq, without loss and without repetition", async () => {
     const enough = Promise.withResolvers<void>();
     const server = startLongRun({ steps: 40, calls: 10, beforeStep: (step) => (step < 30 ? undefined : enough.promise) });
     using skein = temporaryHome(vendorEnv(server.url));
     writeFileSync(join(skein.project, "note.txt"), "a note\n");
     try {
       const run = readEvents(skein.start(["run", "go", "--session", "long", "-m", longRunModel, ...events]));
-      const begun = await run.until((event) => event.type === "tool.started");
-      const session = begun?.session_id ?? "";
+      const firstCall = await run.until((event) => event.type === "tool.started");
+      const session = firstCall?.session_id ?? "";
       const folder = join(skein.env["SKEIN_HOME"] as string, "state", "run");
       const socket = join(folder, readdirSync(folder).find((name) => name.endsWith(".sock")) ?? "");
-      const seen: unknown[] = [];
+      const received: unknown[] = [];
       let connections = 0;
       while (connections < 5) {
-        const api = await connectApi({ socket }, { client: "walk" });
+        const api = await connectApi({ socket }, { client: "journey" });
         connections += 1;
-        let left = 10 + Math.floor(Math.random() * 40);
-        for await (const event of api.turn.watch({ session, afterSeq: seen.length, until: "idle" })) {
+        let remaining = 10 + Math.floor(Math.random() * 40);
+        for await (const event of api.turn.watch({ session, afterSeq: received.length, until: "idle" })) {
           if ("n" in event) continue;
-          seen.push(eventRecord(event));
-          if (--left === 0) break;
+          received.push(eventRecord(event));
+          if (--remaining === 0) break;
         }
         await api.close();
       }
       enough.resolve();
       await run.ended;
-      const told = run.printed.filter((printed) => isLasting(printed) && printed.type !== "result");
-      expect(seen.length).toBeGreaterThanOrEqual(50);
-      expect(JSON.parse(JSON.stringify(seen))).toEqual(told.slice(0, seen.length));
+      const durable = run.printed.filter((printed) => isDurable(printed) && printed.type !== "result");
+      expect(received.length).toBeGreaterThanOrEqual(50);
+      expect(JSON.parse(JSON.stringify(received))).toEqual(durable.slice(0, received.length));
     } finally {
       await server.stop();
     }
   }, 300_000);
 
-  test("one that comes in the middle is told what streams so far, then every piece of it", async () => {
-    const rest = Promise.withResolvers<void>();
+  test("a watcher that joins in mid-answer gets the text so far, then every further piece", async () => {
+    const restOfAnswer = Promise.withResolvers<void>();
     const encoder = new TextEncoder();
     const piece = (delta: object, finish: string | null) =>
       encoder.encode(`data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`);
@@ -152,7 +152,7 @@ describe("from any moment on", () => {
       new ReadableStream<Uint8Array>({
         async start(controller) {
           controller.enqueue(piece({ content: "What was said before, " }, null));
-          await rest.promise;
+          await restOfAnswer.promise;
           for (const word of ["and ", "what ", "was ", "said ", "then."]) {
             controller.enqueue(piece({ content: word }, null));
             await Bun.sleep(20);
@@ -167,16 +167,16 @@ describe("from any moment on", () => {
     try {
       const run = readEvents(skein.start(["run", "talk", "--session", "talk", "-m", longRunModel, ...events]));
       await run.until((event) => event.type === "text.delta");
-      const late = [0, 1].map(() => readEvents(skein.start(["attach", "talk", "--json"])));
-      await Promise.all(late.map((watcher) => watcher.until((event) => event.type === "draft.shown")));
-      rest.resolve();
+      const watchers = [0, 1].map(() => readEvents(skein.start(["attach", "talk", "--json"])));
+      await Promise.all(watchers.map((watcher) => watcher.until((event) => event.type === "draft.shown")));
+      restOfAnswer.resolve();
       await run.ended;
       const words = (printed: PrintedEvent[]) =>
         printed.flatMap(({ type, text = "" }) => (/^(text\.delta|draft\.shown)$/.test(type) ? [text] : []));
-      for (const watcher of late) {
+      for (const watcher of watchers) {
         await watcher.ended;
         expect(words(watcher.printed)).toEqual(words(run.printed));
-        expect(watcher.printed.filter(isLasting)).toEqual(run.printed.filter((each) => isLasting(each) && each.type !== "result"));
+        expect(watcher.printed.filter(isDurable)).toEqual(run.printed.filter((each) => isDurable(each) && each.type !== "result"));
         for (const printed of watcher.printed) eventSchema.parse(printed);
       }
     } finally {
@@ -184,8 +184,8 @@ describe("from any moment on", () => {
     }
   });
 
-  test("a session that rests shows its history and says so", async () => {
-    await walk(shellScript(["echo one"], "All done."), async ({ skein }) => {
+  test("attach and logs of an idle session show its history, and attach says that nothing is running", async () => {
+    await runJourney(shellScript(["echo one"], "All done."), async ({ skein }) => {
       await skein.run(["run", "first thing", "--session", "calm", ...model]);
       await skein.run(["add", "calm", "a message that nobody takes up"]);
       const attached = await skein.run(["attach", "calm"]);
@@ -200,40 +200,40 @@ describe("from any moment on", () => {
   });
 });
 
-/** Whether all of `some` occur in `all`, in the same order. */
+/** Returns whether all of `some` occur in `all`, in the same order. */
 function inOrder(some: string[], all: string[]): boolean {
-  let at = 0;
-  for (const each of all) if (at < some.length && each === some[at]) at += 1;
-  return at === some.length;
+  let matched = 0;
+  for (const each of all) if (matched < some.length && each === some[matched]) matched += 1;
+  return matched === some.length;
 }
 
 describe("in a terminal", () => {
-  test("a line reaches the agent at its next step, everyone sees it, and Ctrl-C leaves the turn running", async () => {
-    await walk(shellScript([waitFor("go-on"), waitFor("end")], "As you wish."), async ({ skein, requests }) => {
+  test("a line typed in attach reaches the agent at its next step, every terminal shows it, and Ctrl-C leaves the turn running", async () => {
+    await runJourney(shellScript([waitFor("go-on"), waitFor("end")], "As you wish."), async ({ skein, requests }) => {
       const run = readEvents(skein.start(["run", "work", "--session", "work", ...model, ...events]));
-      await run.until(begun);
-      await using one = startInPty(skein, ["attach", "work"]);
-      await using other = startInPty(skein, ["attach", "work"]);
-      await Promise.all([one.until("• bash echo begun; until [ -e go-on ]"), other.until("• bash echo begun; until [ -e go-on ]")]);
-      one.type("please be quick\r");
-      await Promise.all([one, other].map((each) => each.until("waits for the agent's next step: please be quick")));
-      letGo(skein, "go-on");
-      await Promise.all([one, other].map((each) => each.until("given to the agent: please be quick")));
+      await run.until(isToolOutput);
+      await using first = startInPty(skein, ["attach", "work"]);
+      await using second = startInPty(skein, ["attach", "work"]);
+      await Promise.all([first.until("• bash echo begun; until [ -e go-on ]"), second.until("• bash echo begun; until [ -e go-on ]")]);
+      first.type("please be quick\r");
+      await Promise.all([first, second].map((each) => each.until("waits for the agent's next step: please be quick")));
+      createFile(skein, "go-on");
+      await Promise.all([first, second].map((each) => each.until("given to the agent: please be quick")));
       expect(requests().at(-1)).toContain("please be quick");
-      other.type("\x03");
-      await other.until(/left work; its turn continues[^]*skein attach work/);
-      expect(await other.exited).toBe(0);
-      letGo(skein, "end");
-      expect(await one.until(/As you wish\.\nok · 3 steps/)).toContain("> please be quick");
-      expect(await one.exited).toBe(0);
+      second.type("\x03");
+      await second.until(/left work; its turn continues[^]*skein attach work/);
+      expect(await second.exited).toBe(0);
+      createFile(skein, "end");
+      expect(await first.until(/As you wish\.\nok · 3 steps/)).toContain("> please be quick");
+      expect(await first.exited).toBe(0);
       expect((await run.ended).code).toBe(0);
     });
   });
 
-  test("a turn is paused, let go on and stopped by typing, and a wrong command says so", async () => {
-    await walk(shellScript([waitFor("never")], "not reached"), async ({ skein }) => {
+  test("/pause, /resume and /cancel control the turn in attach, and a mistyped command is corrected", async () => {
+    await runJourney(shellScript([waitFor("never")], "not reached"), async ({ skein }) => {
       const run = readEvents(skein.start(["run", "work", "--session", "work", ...model, ...events]));
-      await run.until(begun);
+      await run.until(isToolOutput);
       await using attached = startInPty(skein, ["attach", "work"]);
       await attached.until("• bash echo begun");
       attached.type("/puase\r");
@@ -254,31 +254,31 @@ describe("in a terminal", () => {
 });
 
 describe("run --detach", () => {
-  /** What was left to a hub is gone on with until it is stopped. */
-  async function walkWithHub(script: Script, check: (walk: Walk) => Promise<void>): Promise<void> {
-    await walk(script, async (walked) => {
+  /** Stops the hub at the end, because it would continue its turns. */
+  async function runJourneyWithHub(script: Script, check: (ctx: JourneyContext) => Promise<void>): Promise<void> {
+    await runJourney(script, async (ctx) => {
       try {
-        await check(walked);
+        await check(ctx);
       } finally {
-        await walked.skein.run(["hub", "stop"]);
+        await ctx.skein.run(["hub", "stop"]);
       }
-      expect(await waitForNoProcesses(walked.skein.root)).toEqual([]);
+      expect(await waitForNoProcesses(ctx.skein.root)).toEqual([]);
     });
   }
 
-  test("the turn is the hub's from its first moment, and is followed, asked for and attached to from elsewhere", async () => {
-    await walkWithHub(shellScript([waitFor("end")], "Done without you."), async ({ skein }) => {
+  test("a detached turn runs in the hub from the start, and can be listed, followed and attached to", async () => {
+    await runJourneyWithHub(shellScript([waitFor("end")], "Done without you."), async ({ skein }) => {
       const ran = await skein.run(["run", "work", "--detach", "--session", "work", ...model, "--json"]);
       expect(ran).toMatchObject({ code: 0, err: "" });
-      const left = detachedTurn.parse(ran.json());
-      const rows = (await skein.run(["ps", "--json"])).json() as unknown as unknown[];
-      expect(rows.map((row) => turnInfo.parse(row))).toMatchObject([
-        { state: "running", pid: left.hub.pid, session: { id: left.session_id }, turn: { id: left.turn_id } },
+      const detached = detachedTurn.parse(ran.json());
+      const turns = (await skein.run(["ps", "--json"])).json() as unknown as unknown[];
+      expect(turns.map((turn) => turnInfo.parse(turn))).toMatchObject([
+        { state: "running", pid: detached.hub.pid, session: { id: detached.session_id }, turn: { id: detached.turn_id } },
       ]);
       const logs = readEvents(skein.start(["logs", "work", "-f", "--json"]));
       await logs.until((event) => event.type === "node.added" && event.node?.author === "agent");
       const attached = skein.start(["attach", "work"]);
-      letGo(skein, "end");
+      createFile(skein, "end");
       expect((await logs.ended).code).toBe(0);
       expect(await attached.exited).toBe(0);
       expect(await new Response(attached.stdout).text()).toMatch(/> work\n• bash[^]*Done without you\.\nok · 2 steps/);
@@ -286,8 +286,8 @@ describe("run --detach", () => {
     });
   });
 
-  test("without --json stdout is the session alone; what is wrong is told before a hub is started", async () => {
-    await walkWithHub(shellScript([waitFor("never")]), async ({ skein }) => {
+  test("run --detach prints only the session id, and reports a wrong model before it starts a hub", async () => {
+    await runJourneyWithHub(shellScript([waitFor("never")]), async ({ skein }) => {
       const wrong = await skein.run(["run", "work", "--detach", "-m", "acme/one"]);
       expect(wrong).toMatchObject({ code: 3, out: "" });
       expect((await skein.run(["hub", "status"])).out).toContain("no hub is running");
@@ -299,9 +299,9 @@ describe("run --detach", () => {
     });
   });
 
-  test("a question waits for whoever attaches, and the next line is its answer", async () => {
+  test("a detached turn's question waits until a terminal attaches, and the next line is the answer", async () => {
     const ask = { name: "ask_user", input: { question: "Which one?", options: ["this", "that"] } };
-    await walkWithHub({ steps: [{ calls: [ask] }], final: "As you say." }, async ({ skein, requests }) => {
+    await runJourneyWithHub({ steps: [{ calls: [ask] }], final: "As you say." }, async ({ skein, requests }) => {
       await skein.run(["run", "choose", "--detach", "--session", "choose", ...model]);
       await using attached = startInPty(skein, ["attach", "choose"]);
       await attached.until("the next line is the answer");

@@ -1,4 +1,4 @@
-// skein hub with the real program: found, started once, talked to over both ways, stopped, killed and started again.
+// `skein hub` with the real program: started once, used over the socket and over HTTP, stopped, killed, started again.
 import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -19,8 +19,8 @@ import { skeinCommand, temporaryHome, vendorEnv, wireModels, type TemporaryHome 
 const model = wireModels.anthropic;
 const longCommand = "echo begun; sleep 86396";
 
-/** A home whose hub, if there is one, ends with it. */
-function houseWithHub(env: Record<string, string> = {}) {
+/** A home that stops its hub, if one runs, when it is disposed. */
+function homeWithHub(env: Record<string, string> = {}) {
   const skein = temporaryHome(env);
   const state = join(skein.env["SKEIN_HOME"]!, "state");
   return {
@@ -35,26 +35,26 @@ function houseWithHub(env: Record<string, string> = {}) {
 }
 
 function callerOf(skein: TemporaryHome, env: Record<string, string>) {
-  return { client: "walk", directory: skein.project, env: { ...skein.env, ...env } };
+  return { client: "journey", directory: skein.project, env: { ...skein.env, ...env } };
 }
 
-async function open(api: Api, directory: string, name: string): Promise<string> {
+async function openSession(api: Api, directory: string, name: string): Promise<string> {
   const find = { by: "name", wanted: name, orCreate: true } as const;
-  const rest = { task: "wait", agent: "native", model, toolLevel: "minimal", parentSession: null, transcriptDir: null } as const;
-  return (await api.session.open({ find, directory, ...rest })).id;
+  const options = { task: "wait", agent: "native", model, toolLevel: "minimal", parentSession: null, transcriptDir: null } as const;
+  return (await api.session.open({ find, directory, ...options })).id;
 }
 
-/** Until the command that a scripted model asks for is running. */
+/** Starts a turn and returns its session as soon as the scripted model's command is running. */
 async function startLong(api: Api, directory: string, name: string): Promise<string> {
-  const session = await open(api, directory, name);
+  const session = await openSession(api, directory, name);
   for await (const event of api.turn.start({ ...bareTurn(session, defaultPolicy), prompt: "wait" })) {
     if (event.type === "tool.output") return session;
   }
   throw new Error(`the turn of ${name} ended before its command ran`);
 }
 
-test("the hub is started once however often, found, and stopped", async () => {
-  await using skein = houseWithHub();
+test("four simultaneous `hub start` start one hub, which can be found and stopped", async () => {
+  await using skein = homeWithHub();
   expect(await skein.run(["hub", "status"])).toMatchObject({
     code: 1,
     out: "no hub is running; start one with: skein hub start\n",
@@ -66,56 +66,56 @@ test("the hub is started once however often, found, and stopped", async () => {
   const started = all.map((ran) => hubStarted.parse(ran.json()));
   expect(new Set(started.map(({ pid }) => pid)).size).toBe(1);
   expect(started.filter(({ outcome }) => outcome === "started").length).toBe(1);
-  const { outcome: _, ...place } = started[0]!;
-  expect(skein.file()).toMatchObject(place);
-  const own = [...["hub.json", "hub.token", "hub.log"].map((name) => join(skein.state, name)), place.socket];
-  for (const path of own) expect(statSync(path).mode & 0o777).toBe(0o600);
+  const { outcome: _, ...hubFile } = started[0]!;
+  expect(skein.file()).toMatchObject(hubFile);
+  const privateFiles = [...["hub.json", "hub.token", "hub.log"].map((name) => join(skein.state, name)), hubFile.socket];
+  for (const path of privateFiles) expect(statSync(path).mode & 0o777).toBe(0o600);
   expect(statSync(join(skein.state, "run")).mode & 0o777).toBe(0o700);
 
   const status = hubStatus.parse((await skein.run(["hub", "status", "--json"])).json());
-  expect(status).toMatchObject({ status: "running", ...place, turns: [] });
-  expect((await skein.run(["hub", "start"])).out).toBe(`the hub is already running: ${place.url}, process ${place.pid}\n`);
+  expect(status).toMatchObject({ status: "running", ...hubFile, turns: [] });
+  expect((await skein.run(["hub", "start"])).out).toBe(`the hub is already running: ${hubFile.url}, process ${hubFile.pid}\n`);
   const elsewhere = await skein.run(["hub", "start", "--port", "1"]);
-  expect(elsewhere).toMatchObject({ code: 2, out: "", err: expect.stringContaining(`the hub is already running at ${place.url}`) });
+  expect(elsewhere).toMatchObject({ code: 2, out: "", err: expect.stringContaining(`the hub is already running at ${hubFile.url}`) });
 
-  expect(hubStopped.parse((await skein.run(["hub", "stop", "--json"])).json())).toEqual({ outcome: "stopped", pid: place.pid });
+  expect(hubStopped.parse((await skein.run(["hub", "stop", "--json"])).json())).toEqual({ outcome: "stopped", pid: hubFile.pid });
   expect(await waitForNoProcesses(skein.root)).toEqual([]);
   for (const name of ["hub.json", "hub.token"]) expect(existsSync(join(skein.state, name))).toBe(false);
-  expect(existsSync(place.socket)).toBe(false);
+  expect(existsSync(hubFile.socket)).toBe(false);
   expect(await skein.run(["hub", "stop"])).toMatchObject({ code: 0, out: "no hub is running\n" });
 });
 
-test("a hub that was stopped like any process is said to be, is not started a second time, and can be ended", async () => {
-  await using skein = houseWithHub();
+test("a hub that was stopped with SIGSTOP is reported, is not started a second time, and can be ended", async () => {
+  await using skein = homeWithHub();
   const { pid } = hubStarted.parse((await skein.run(["hub", "start", "--json"])).json());
   process.kill(pid, "SIGSTOP");
-  const asleep = { out: "", err: expect.stringContaining(`the hub (process ${pid}) is stopped`) };
-  expect(await skein.run(["hub", "status"])).toMatchObject(asleep);
-  expect(await skein.run(["hub", "start"])).toMatchObject(asleep);
+  const stoppedError = { out: "", err: expect.stringContaining(`the hub (process ${pid}) is stopped`) };
+  expect(await skein.run(["hub", "status"])).toMatchObject(stoppedError);
+  expect(await skein.run(["hub", "start"])).toMatchObject(stoppedError);
   expect(await skein.run(["hub", "stop"])).toMatchObject({ code: 0, out: "the hub is stopped\n" });
   expect(await waitForNoProcesses(skein.root)).toEqual([]);
 });
 
-test("two clients: a turn begun with one's own keys goes on when its client leaves, and the other sees all of it", async () => {
+test("a turn with a client's own keys continues when that client disconnects, and another client sees all its events", async () => {
   const server = startModelServer(shellScript(["for i in 1 2 3; do echo $i; sleep 0.1; done"], "all counted"));
-  await using skein = houseWithHub();
+  await using skein = homeWithHub();
   try {
     await skein.run(["hub", "start"]);
     const { url, socket, token_file } = skein.file();
     const one = await connectApi({ socket }, callerOf(skein, vendorEnv(server.url)));
-    const session = await open(one, skein.project, "counting");
-    const seen: Event[] = [];
+    const session = await openSession(one, skein.project, "counting");
+    const firstEvents: Event[] = [];
     for await (const event of one.turn.start({ ...bareTurn(session, defaultPolicy), prompt: "count" })) {
-      if (!("n" in event)) seen.push(event);
+      if (!("n" in event)) firstEvents.push(event);
       if (event.type === "tool.started") break;
     }
     await one.close();
-    const two = await connectApi({ url, token: readFileSync(token_file, "utf8") }, { client: "walk", directory: skein.project });
-    const watched = await Array.fromAsync(two.turn.watch({ session, afterSeq: 0, until: "idle" }));
-    const lasting = watched.filter((event) => !("n" in event));
-    expect(lasting.slice(0, seen.length)).toEqual(seen);
-    expect(lasting.map(({ seq }) => seq)).toEqual(lasting.map((_, at) => at + 1));
-    expect(lasting.at(-1)).toMatchObject({ type: "turn.ended", turn: { status: "ok" } });
+    const two = await connectApi({ url, token: readFileSync(token_file, "utf8") }, { client: "journey", directory: skein.project });
+    const watchedEvents = await Array.fromAsync(two.turn.watch({ session, afterSeq: 0, until: "idle" }));
+    const durable = watchedEvents.filter((event) => !("n" in event));
+    expect(durable.slice(0, firstEvents.length)).toEqual(firstEvents);
+    expect(durable.map(({ seq }) => seq)).toEqual(durable.map((_, index) => index + 1));
+    expect(durable.at(-1)).toMatchObject({ type: "turn.ended", turn: { status: "ok" } });
     expect(await two.session.find({ wanted: "counting", directory: skein.project })).toMatchObject({ id: session });
     await expect(two.session.find({ wanted: "nobody", directory: skein.project })).rejects.toMatchObject({ code: "session-unknown" });
     await two.close();
@@ -124,14 +124,14 @@ test("two clients: a turn begun with one's own keys goes on when its client leav
   }
 });
 
-test("a stop lets a turn finish that does so in time, and stops and records one that does not", async () => {
+test("hub stop lets a turn finish within --wait, and stops and records one that does not", async () => {
   const server = startModelServer(shellScript(["sleep 0.5; echo slept"], "finished"));
-  const silent = startModelServer(shellScript([longCommand]));
-  await using skein = houseWithHub();
+  const longServer = startModelServer(shellScript([longCommand]));
+  await using skein = homeWithHub();
   try {
     await skein.run(["hub", "start"]);
     const quick = await connectApi({ socket: skein.file().socket }, callerOf(skein, vendorEnv(server.url)));
-    const session = await open(quick, skein.project, "quick");
+    const session = await openSession(quick, skein.project, "quick");
     const turn = quick.turn.start({ ...bareTurn(session, defaultPolicy), prompt: "sleep" })[Symbol.asyncIterator]();
     expect(await turn.next()).toMatchObject({ value: { type: "turn.started" } });
     const ended = Array.fromAsync({ [Symbol.asyncIterator]: () => turn });
@@ -139,23 +139,23 @@ test("a stop lets a turn finish that does so in time, and stops and records one 
     expect((await ended).at(-1)).toMatchObject({ type: "turn.ended", turn: { status: "ok" } });
 
     await skein.run(["hub", "start"]);
-    const long = await connectApi({ socket: skein.file().socket }, callerOf(skein, vendorEnv(silent.url)));
-    const waiting = await startLong(long, skein.project, "long");
+    const long = await connectApi({ socket: skein.file().socket }, callerOf(skein, vendorEnv(longServer.url)));
+    const longSession = await startLong(long, skein.project, "long");
     const { turns } = hubStatus.parse((await skein.run(["hub", "status", "--json"])).json()) as { turns: unknown[] };
-    expect(turns).toMatchObject([{ state: "running", session: { id: waiting } }]);
+    expect(turns).toMatchObject([{ state: "running", session: { id: longSession } }]);
     expect((await skein.run(["hub", "status"])).out).toMatch(/^running for .*\n {2}long {2}running for .* wait\n$/);
-    // Also when nobody is connected any more.
+    // The hub stops the turn even if no client is connected any more.
     await long.close();
     await skein.run(["hub", "stop", "--wait", "0"]);
     expect(await waitForNoProcesses(skein.root)).toEqual([]);
     expect((await skein.run(["kill", "long", "--json"])).json()).toMatchObject({ outcome: "not-running", status: "cancelled" });
   } finally {
-    await Promise.all([server.stop(), silent.stop()]);
+    await Promise.all([server.stop(), longServer.stop()]);
   }
 });
 
-test("a signal stops it in the same way", async () => {
-  await using skein = houseWithHub();
+test("SIGTERM stops the hub in the same way as hub stop", async () => {
+  await using skein = homeWithHub();
   const hub = skein.start(["hub", "start", "--foreground"]);
   await hub.stdout.getReader().read();
   expect(skein.file().pid).toBe(hub.pid);
@@ -166,16 +166,16 @@ test("a signal stops it in the same way", async () => {
 
 test("a second signal does not wait for the turns that the first one lets finish", async () => {
   const server = startModelServer(shellScript([longCommand]));
-  await using skein = houseWithHub();
+  await using skein = homeWithHub();
   try {
     const hub = skein.start(["hub", "start", "--foreground"]);
     await hub.stdout.getReader().read();
     const api = await connectApi({ socket: skein.file().socket }, callerOf(skein, vendorEnv(server.url)));
     await startLong(api, skein.project, "long");
     hub.kill("SIGTERM");
-    const isRefusing = () => connectApi({ socket: skein.file().socket }, { client: "walk" }).catch((error: unknown) => error);
-    while (!((await isRefusing()) instanceof Fault)) await Bun.sleep(5);
-    expect(await isRefusing()).toMatchObject({ code: "hub-unreachable", message: "the hub is stopping" });
+    const connectAgain = () => connectApi({ socket: skein.file().socket }, { client: "journey" }).catch((error: unknown) => error);
+    while (!((await connectAgain()) instanceof Fault)) await Bun.sleep(5);
+    expect(await connectAgain()).toMatchObject({ code: "hub-unreachable", message: "the hub is stopping" });
     expect(await api.health.check()).toMatchObject({ running: 1 });
     hub.kill("SIGTERM");
     expect(await hub.exited).toBe(143);
@@ -185,8 +185,8 @@ test("a second signal does not wait for the turns that the first one lets finish
   }
 });
 
-test("a hub.json that nobody stands behind is no hub, and is replaced", async () => {
-  await using skein = houseWithHub();
+test("a hub.json without a live hub process is ignored and replaced", async () => {
+  await using skein = homeWithHub();
   mkdirSync(skein.state, { recursive: true });
   const dead = { url: "ws://127.0.0.1:9", socket: join(skein.state, "run/7-aa.sock"), version: "0", protocol: 1, token_file: "x" };
   const stale = [
@@ -202,8 +202,8 @@ test("a hub.json that nobody stands behind is no hub, and is replaced", async ()
   }
 });
 
-test("a hub that nobody can find any more ends, and touches nothing of the one that came after it", async () => {
-  await using skein = houseWithHub();
+test("a hub whose hub.json is gone ends, and leaves the files of the next hub alone", async () => {
+  await using skein = homeWithHub();
   const lost = skein.start(["hub", "start", "--foreground"]);
   await lost.stdout.getReader().read();
   rmSync(skein.state, { recursive: true });
@@ -216,14 +216,14 @@ test("a hub that nobody can find any more ends, and touches nothing of the one t
   });
 });
 
-test("killed with -9 among its runs, it leaves nothing running, and the next one records what it left", async () => {
+test("a hub killed with SIGKILL leaves no process, and the next hub records its turns as killed", async () => {
   const server = startModelServer(shellScript([longCommand]));
-  await using skein = houseWithHub();
+  await using skein = homeWithHub();
   try {
     await skein.run(["hub", "start"]);
     const { pid, socket } = skein.file();
     const api = await connectApi({ socket }, callerOf(skein, vendorEnv(server.url)));
-    const sessions = await Promise.all(Array.from({ length: 10 }, (_, nth) => startLong(api, skein.project, `run-${nth}`)));
+    const sessions = await Promise.all(Array.from({ length: 10 }, (_, index) => startLong(api, skein.project, `run-${index}`)));
     process.kill(pid, "SIGKILL");
     expect(await waitForNoProcesses(skein.root)).toEqual([]);
     await expect(api.health.check()).rejects.toMatchObject({ code: "connection-lost" });
@@ -245,25 +245,28 @@ test("killed with -9 among its runs, it leaves nothing running, and the next one
   }
 });
 
-test("a hub that was started on the way has no keys in its environment, and takes its caller's", async () => {
+test("a hub that a client started has no keys in its environment and uses those of its caller", async () => {
   const server = startModelServer(shellScript([], "answered"));
-  await using skein = houseWithHub();
+  await using skein = homeWithHub();
   try {
     const env = { ...skein.env, ...vendorEnv(server.url), GITHUB_TOKEN: "key-of-another-kind" };
-    const seeker = { state: skein.state, home: skein.home, selfCommand: skeinCommand(), version: "0.0.0", env };
-    await expect(connectHubApi(seeker, {}, { start: false })).rejects.toMatchObject({ code: "hub-unreachable", hint: "skein hub start" });
-    const api = await connectHubApi(seeker, { directory: skein.project }, { start: true });
-    const own = readFileSync(`/proc/${skein.file().pid}/environ`, "utf8");
-    expect(own).toContain(`SKEIN_HOME=${skein.env["SKEIN_HOME"]}`);
-    expect(own).not.toContain("key-");
-    // Nobody's child: programs that end all below the one that started it do not end the hub.
+    const hubOptions = { state: skein.state, home: skein.home, selfCommand: skeinCommand(), version: "0.0.0", env };
+    await expect(connectHubApi(hubOptions, {}, { start: false })).rejects.toMatchObject({
+      code: "hub-unreachable",
+      hint: "skein hub start",
+    });
+    const api = await connectHubApi(hubOptions, { directory: skein.project }, { start: true });
+    const hubEnv = readFileSync(`/proc/${skein.file().pid}/environ`, "utf8");
+    expect(hubEnv).toContain(`SKEIN_HOME=${skein.env["SKEIN_HOME"]}`);
+    expect(hubEnv).not.toContain("key-");
+    // The hub is not a child of this process, so that it survives programs that end all their descendants.
     expect(childrenOf(process.pid).map(({ pid }) => pid)).not.toContain(skein.file().pid);
-    const session = await open(api, skein.project, "brief");
+    const session = await openSession(api, skein.project, "brief");
     const events = await Array.fromAsync(api.turn.start({ ...bareTurn(session, defaultPolicy), prompt: "hello" }));
     expect(events.at(-1)).toMatchObject({ type: "turn.ended", turn: { status: "ok" } });
     await api.close();
-    const said = readFileSync(join(skein.state, "hub.log"), "utf8") + readFileSync(join(skein.state, "hub.json"), "utf8");
-    expect(said).not.toContain("key-");
+    const logs = readFileSync(join(skein.state, "hub.log"), "utf8") + readFileSync(join(skein.state, "hub.json"), "utf8");
+    expect(logs).not.toContain("key-");
   } finally {
     await server.stop();
   }

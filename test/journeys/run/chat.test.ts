@@ -1,5 +1,5 @@
-// The conversation of the Cognition document, typed into `chat`: line by line through a pipe, and key by key in a
-// real terminal. The model is scripted; the tools and the tree are real.
+// The sample conversation of the Cognition document, piped into `chat` line by line. The model is scripted; the tools
+// and the tree are real.
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,31 +7,31 @@ import { list, main, model, utils, runChatJourney } from "../../support/chat-jou
 import type { ModelServer } from "../../../src/scripted-model/model-server.ts";
 
 describe("the sample conversation", () => {
-  test("has the tree, the fork and the branches that its reader expects", async () => {
+  test("the sample conversation prints the expected tree, fork and branches", async () => {
     await runChatJourney(async ({ chat }) => {
       const ran = await chat([list, main, "/tree", "/fork", utils, "/branches", "/quit", "never said"]);
       expect(ran.code).toBe(0);
       expect(ran.out).toContain("I found 3 Python files in the src directory:\n- main.py");
       expect(ran.err).toContain("• bash ls src/*.py\n  src/config.py (+2 lines)");
       expect(ran.err).toMatch(/ok · 2 steps · in [\d.k]+ out \d+ · \$0\.\d{4} · /);
-      const [tree = "", rest = ""] = ran.out.split("Created branch");
+      const [tree = "", afterFork = ""] = ran.out.split("Created branch");
       const order = [list, "ls src/*.py", "I found 3 Python files", main, "cat src/main.py", "Here's the contents of main.py."];
-      expect(tree.slice(tree.lastIndexOf(list))).toMatch(new RegExp(order.map(escaped).join("[^]*")));
+      expect(tree.slice(tree.lastIndexOf(list))).toMatch(new RegExp(order.map(escapeRegExp).join("[^]*")));
       const first = /New session ([0-9a-f]{8})/.exec(ran.err)?.[1];
       const second = /skein chat ([0-9a-f]{8})/.exec(ran.err)?.[1];
       expect(second).not.toBe(first);
-      expect(rest).toContain(`now in session ${second}; ${first} keeps its place.`);
-      const node = / at ([0-9a-f]{8}):/.exec(rest)?.[1];
-      expect(rest).toContain(`Node ${node} has 2 branches:\n`);
-      expect(rest).toMatch(
+      expect(afterFork).toContain(`now in session ${second}; ${first} keeps its place.`);
+      const node = / at ([0-9a-f]{8}):/.exec(afterFork)?.[1];
+      expect(afterFork).toContain(`Node ${node} has 2 branches:\n`);
+      expect(afterFork).toMatch(
         new RegExp(`1\\.  [0-9a-f]{8}  \\[current\\]  ${second}  → "${utils}"\n2\\.  ${node} +${first}  → \\(continues from here\\)\n`),
       );
-      expect(rest).not.toContain("never said");
+      expect(afterFork).not.toContain("never said");
       expect(ran.err).toEndWith(`Session saved. Resume with: skein chat ${second}\n`);
     });
   });
 
-  test("is gone on with by name, and each branch is sent its own path", async () => {
+  test("chat continues a session by name, and each branch sends only its own path", async () => {
     await runChatJourney(async ({ chat, server }) => {
       await chat([list, main], "talk");
       const ran = await chat(["/fork other", utils, "/leaves", "/switch talk", "hello", "/leaves", "/switch 2", "again"], "talk");
@@ -40,14 +40,14 @@ describe("the sample conversation", () => {
       expect(ran.out).toMatch(
         /1\. {2}[0-9a-f]{8} {2}\[current\] {2}talk {3}"You said: hello"\n2\. {2}[0-9a-f]{8} +other {2}"Here's utils.py."/,
       );
-      expect(said(server, "hello")).not.toContain(utils);
-      expect(said(server, "hello")).toContain(main);
-      expect(said(server, "again")).toContain(utils);
-      expect(said(server, "again")).not.toContain("hello");
+      expect(requestOf(server, "hello")).not.toContain(utils);
+      expect(requestOf(server, "hello")).toContain(main);
+      expect(requestOf(server, "again")).toContain(utils);
+      expect(requestOf(server, "again")).not.toContain("hello");
     });
   });
 
-  test("is walked back by messages, to the beginning and no further, and files stay", async () => {
+  test("/back moves back by messages, at most to the beginning, and leaves files unchanged", async () => {
     await runChatJourney(async ({ chat, skein, server }) => {
       const ran = await chat([
         list,
@@ -73,32 +73,32 @@ describe("the sample conversation", () => {
       );
       expect(ran.out).toContain("Back 4 messages, all there are, at the beginning, before the first message");
       expect(ran.out).toMatch(/The beginning has 2 branches:\n1\. .*\[current\].*"anew"\n2\. .*"list the python files in src\/"/);
-      expect(said(server, "anew")).not.toContain(list);
+      expect(requestOf(server, "anew")).not.toContain(list);
       expect(readdirSync(join(skein.project, "src")).sort()).toEqual(["config.py", "main.py", "utils.py"]);
       expect((await skein.run(["verify"])).code).toBe(0);
     });
   });
 });
 
-test("a branch's conclusion is grafted into another, and its next turn is sent it", async () => {
+test("/graft adds a branch's conclusion to the session, and the next turn sends it", async () => {
   await runChatJourney(async ({ chat, server }) => {
     await chat([list], "talk");
     const ran = await chat(["/fork other", utils, "/switch talk", "/graft other", "hello", "/graft talk", "/graft"], "talk");
     expect(ran.code).toBe(2);
     expect(ran.out).toMatch(/Grafted other here as [0-9a-f]{8}; the next turn gets it/);
-    expect(said(server, "hello")).toContain("Here's utils.py.");
+    expect(requestOf(server, "hello")).toContain("Here's utils.py.");
     expect(ran.err).toContain("/graft takes a session");
   });
 });
 
-test("the branch one is in is exported, and no other", async () => {
+test("/export writes only the current branch", async () => {
   await runChatJourney(async ({ chat, skein }) => {
     await chat([list], "talk");
     const ran = await chat(
       ["/fork other", utils, "/switch talk", main, "/export", "/export branch.md", "/switch other", "/export branch.jsonl"],
       "talk",
     );
-    expect({ code: ran.code, told: ran.err.includes("skein: ") }).toEqual({ code: 0, told: false });
+    expect({ code: ran.code, hasError: ran.err.includes("skein: ") }).toEqual({ code: 0, hasError: false });
     const text = ran.out.slice(ran.out.lastIndexOf("\nagent    native"));
     expect(text).toMatch(/list the python[^]*ls src\/\*\.py[^]*show me the contents of main\.py[^]*Here's the contents of main\.py\./);
     expect(text).not.toContain(utils);
@@ -106,13 +106,13 @@ test("the branch one is in is exported, and no other", async () => {
     expect(markdown).toContain(main);
     expect(markdown).not.toContain(utils);
     const lines = readFileSync(join(skein.project, "branch.jsonl"), "utf8");
-    for (const said of [list, utils, "Here's utils.py."]) expect(lines).toContain(said);
+    for (const words of [list, utils, "Here's utils.py."]) expect(lines).toContain(words);
     expect(lines).not.toContain(main);
   });
 });
 
 describe("lines from a pipe", () => {
-  test("go on after a backslash and in a fence; a path or a blank first makes a message", async () => {
+  test("a backslash or a fence continues a message on the next line, and a path or a leading blank is not a command", async () => {
     await runChatJourney(async ({ chat, server }) => {
       const ran = await chat(["one \\", "two", "```", "/tree", "```", "/etc/hosts is what?", " /tree"]);
       expect(ran.code).toBe(0);
@@ -125,7 +125,7 @@ describe("lines from a pipe", () => {
     });
   });
 
-  test("that fail are told, the rest goes on, and the exit code is the first one's", async () => {
+  test("failed lines are reported, later lines still run, and the exit code is that of the first failure", async () => {
     await runChatJourney(async ({ chat, skein }) => {
       const ran = await chat(["/tree", "/swich 1", "/switch 1", "/switch nobody", "/back x", "/tree now", "hello"]);
       expect(ran.code).toBe(2);
@@ -143,7 +143,7 @@ describe("lines from a pipe", () => {
     });
   });
 
-  test("without a message leave no session behind", async () => {
+  test("a chat with only commands leaves no session behind", async () => {
     await runChatJourney(async ({ chat, skein }) => {
       expect((await chat(["/help", "/model", "/agent", "/agent nobody"])).code).toBe(3);
       const listed = await skein.run(["list", "--json"]);
@@ -151,11 +151,11 @@ describe("lines from a pipe", () => {
     });
   });
 
-  test("of two processes do not meet in one session; a stopped one leaves it whole", async () => {
+  test("two chats can't use one session at the same time, and a stopped chat leaves it intact", async () => {
     await runChatJourney(async ({ chat, skein }) => {
       await chat(["hello"], "talk");
       const first = skein.start(["chat", "talk", ...model], { stdin: "take your time\n" });
-      await untilTold(first.stderr, "• bash sleep 300");
+      await waitForText(first.stderr, "• bash sleep 300");
       const second = await chat(["me too", "/fork mine", "now me"], "talk");
       expect(second.code).toBe(1);
       expect(second.err).toContain("Session talk is in use by process");
@@ -169,7 +169,7 @@ describe("lines from a pipe", () => {
     });
   });
 
-  test("change the model from one turn to the next", async () => {
+  test("/model changes the model of the next turn", async () => {
     await runChatJourney(async ({ chat, server }) => {
       await chat(["one", "/model openai/gpt-5.2", "two"]);
       expect(server.main().map((request) => request.protocol)).toEqual(["anthropic", "responses"]);
@@ -178,21 +178,21 @@ describe("lines from a pipe", () => {
   });
 });
 
-async function untilTold(stream: ReadableStream<Uint8Array>, text: string): Promise<void> {
+async function waitForText(stream: ReadableStream<Uint8Array>, text: string): Promise<void> {
   const reader = stream.getReader();
   const decoder = new TextDecoder();
-  for (let told = ""; !told.includes(text);) {
+  for (let output = ""; !output.includes(text);) {
     const { done, value } = await reader.read();
-    if (done) throw new Error(`it ended before it told "${text}": ${told}`);
-    told += decoder.decode(value, { stream: true });
+    if (done) throw new Error(`the stream ended before "${text}":  ${output}`);
+    output += decoder.decode(value, { stream: true });
   }
 }
 
 /** The request whose last message this was. */
-function said(server: ModelServer, text: string): string {
+function requestOf(server: ModelServer, text: string): string {
   return server.main().find((request) => request.text.includes(`"${text}"`))?.text ?? "";
 }
 
-function escaped(text: string): string {
+function escapeRegExp(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 }

@@ -1,5 +1,5 @@
-// A conversation that outgrows its model's window: older work becomes a summary, the user's words and the running
-// call stay, the run goes on, and so does the session afterwards.
+// A conversation that is larger than its model's context window. Older work becomes a summary; the user's messages and
+// the last call stay. The run continues, and so does the session afterwards.
 import { describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,18 +16,18 @@ const task = 'Count the "things",\n  keep <tags> & 👩‍🚀 e\u0301 as they a
 const window = 6000;
 const tooLong: ServerFault = { type: "status", status: 400, message: "prompt is too long: 210000 tokens > 200000 maximum" };
 
-/** Each prints about 400 tokens, between marks of its own. */
+/** Each command prints about 400 tokens between its own markers. */
 const work = Array.from(
   { length: 24 },
-  (_, at) => `echo ${at} >> counted.txt; echo "begin-${at}."; printf '%01200d\\n' ${at}; echo "end-${at}."`,
+  (_, index) => `echo ${index} >> counted.txt; echo "begin-${index}."; printf '%01200d\\n' ${index}; echo "end-${index}."`,
 );
 
 describe("a run that overflows its window", () => {
-  test("compacts, more than once, and finishes with every call made once", async () => {
-    await walk({ window }, async ({ skein, server, run }) => {
+  test("a run that exceeds the window compacts more than once and makes every call exactly once", async () => {
+    await runJourney({ window }, async ({ skein, server, run }) => {
       const ran = await run([task, "--session-id", session, "--json"]);
       expect(ran.json()).toMatchObject({ status: "ok", result: "all counted" });
-      expect(readFileSync(join(skein.project, "counted.txt"), "utf8").trim().split("\n")).toEqual(work.map((_, at) => String(at)));
+      expect(readFileSync(join(skein.project, "counted.txt"), "utf8").trim().split("\n")).toEqual(work.map((_, index) => String(index)));
 
       const notes = (await pathOf(skein)).filter((node) => node.note?.about === "compaction");
       expect(notes.length).toBeGreaterThanOrEqual(2);
@@ -43,11 +43,11 @@ describe("a run that overflows its window", () => {
     });
   });
 
-  test("goes on after --resume with both of the user's messages, the last summary and what it kept", async () => {
-    await walk({ window }, async ({ server, run }) => {
+  test("a resumed run sends both user messages, the last summary and the nodes after it", async () => {
+    await runJourney({ window }, async ({ server, run }) => {
       await run([task, "--session-id", session, "--json"]);
       const before = server.main().at(-1)?.body ?? null;
-      const made = summaries(server).length;
+      const summaryCount = summaries(server).length;
       server.clear();
       const ran = await run(["and how many were there?", "--resume", session, "--json"]);
       expect(ran.json()).toMatchObject({ status: "ok", result: "all counted" });
@@ -55,15 +55,15 @@ describe("a run that overflows its window", () => {
       expect(userTexts(after).filter((text) => !text.startsWith("["))).toEqual([task, "and how many were there?"]);
       expect(userTexts(after).filter((text) => text.includes("SUMMARY"))).toHaveLength(1);
       expect(summaries(server)).toEqual([]);
-      expect(userTexts(after).find((text) => text.includes("SUMMARY"))).toContain(`SUMMARY ${made} `);
+      expect(userTexts(after).find((text) => text.includes("SUMMARY"))).toContain(`SUMMARY ${summaryCount} `);
       expect(resultTexts(after)).toEqual(resultTexts(before));
     });
   });
 });
 
 describe("a server that says the context is too long", () => {
-  test("is sent a shorter one, and the run goes on", async () => {
-    await walk({ faults: { 6: tooLong } }, async ({ skein, server, run }) => {
+  test("after a too-long error skein sends a shorter conversation and the run continues", async () => {
+    await runJourney({ faults: { 6: tooLong } }, async ({ skein, server, run }) => {
       const ran = await run([task, "--session-id", session, "--json"]);
       expect(ran.json()).toMatchObject({ status: "ok", result: "all counted" });
       expect(summaries(server)).toHaveLength(1);
@@ -75,18 +75,21 @@ describe("a server that says the context is too long", () => {
     });
   });
 
-  test("for ever ends the run as too-long, and what was done stays", async () => {
-    await walk({ faults: Object.fromEntries(Array.from({ length: 20 }, (_, at) => [at + 6, tooLong])) }, async ({ skein, run }) => {
-      const ran = await run([task, "--session-id", session, "--json"], 1);
-      expect(ran.json()).toMatchObject({ status: "too-long" });
-      expect((await pathOf(skein)).filter((node) => node.author === "tool")).toHaveLength(5);
-    });
+  test("a server that always answers too long ends the run as too-long, and the finished work is stored", async () => {
+    await runJourney(
+      { faults: Object.fromEntries(Array.from({ length: 20 }, (_, index) => [index + 6, tooLong])) },
+      async ({ skein, run }) => {
+        const ran = await run([task, "--session-id", session, "--json"], 1);
+        expect(ran.json()).toMatchObject({ status: "too-long" });
+        expect((await pathOf(skein)).filter((node) => node.author === "tool")).toHaveLength(5);
+      },
+    );
   });
 });
 
 describe("a summary that fails", () => {
-  test("is replaced by a plain list of what was done", async () => {
-    await walk({ window, failSummaries: true }, async ({ skein, server, run }) => {
+  test("a failed summary is replaced by a plain list of the calls", async () => {
+    await runJourney({ window, failSummaries: true }, async ({ skein, server, run }) => {
       const ran = await run([task, "--session-id", session, "--json"]);
       expect(ran.json()).toMatchObject({ status: "ok", result: "all counted" });
       const [note] = (await pathOf(skein)).filter((node) => node.note?.about === "compaction");
@@ -99,9 +102,9 @@ describe("a summary that fails", () => {
 });
 
 describe("a result that is larger than the window", () => {
-  test("is shortened for the model that waits for it", async () => {
+  test("a result that is larger than the window is shortened for the model", async () => {
     const commands = ["echo small", "echo first-word; head -c 30000 /dev/zero | tr '\\0' y; echo; echo last-word"];
-    await walk({ window, commands }, async ({ server, run }) => {
+    await runJourney({ window, commands }, async ({ server, run }) => {
       const ran = await run([task, "--session-id", session, "--json"]);
       expect(ran.json()).toMatchObject({ status: "ok", result: "all counted" });
       const last = server.main().at(-1);
@@ -113,20 +116,24 @@ describe("a result that is larger than the window", () => {
   });
 });
 
-// --- the walk ---------------------------------------------------------------------------------------------
+// --- helpers ----------------------------------------------------------------------------------------------
 
 type Options = { window?: number; faults?: Record<number, ServerFault>; failSummaries?: boolean; commands?: string[] };
-type Walked = { skein: TemporaryHome; server: ModelServer; run: (args: string[], code?: number) => ReturnType<TemporaryHome["run"]> };
+type JourneyContext = {
+  skein: TemporaryHome;
+  server: ModelServer;
+  run: (args: string[], code?: number) => ReturnType<TemporaryHome["run"]>;
+};
 
-async function walk(options: Options, check: (walked: Walked) => Promise<void>): Promise<void> {
-  let made = 0;
+async function runJourney(options: Options, check: (ctx: JourneyContext) => Promise<void>): Promise<void> {
+  let summaryCount = 0;
   const commands = options.commands ?? work;
   const script = ({ position, body }: { position: { step: number }; body: JsonValue }): Script => {
-    if (!isSummary(body)) return { steps: placed(position.step, commands[position.step - made]), final: "all counted" };
+    if (!isSummary(body)) return { steps: stepsWithCommand(position.step, commands[position.step - summaryCount]), final: "all counted" };
     if (options.failSummaries === true)
       server.setFault({ type: "status", status: 400, message: "no summaries here" }, server.main().length + 1);
-    else made += 1;
-    return { steps: [], final: `SUMMARY ${made} of the work` };
+    else summaryCount += 1;
+    return { steps: [], final: `SUMMARY ${summaryCount} of the work` };
   };
   const server = startModelServer(script, { count: "requests", faults: options.faults ?? {} });
   using skein = temporaryHome(vendorEnv(server.url));
@@ -134,7 +141,7 @@ async function walk(options: Options, check: (walked: Walked) => Promise<void>):
     const config = join(skein.root, "skein", "config");
     mkdirSync(config, { recursive: true });
     writeFileSync(join(config, "config.jsonc"), JSON.stringify({ providers: { anthropic: { context_window: options.window ?? null } } }));
-    const run: Walked["run"] = async (args, code = 0) => {
+    const run: JourneyContext["run"] = async (args, code = 0) => {
       const ran = await skein.run(["run", ...args, "-m", model]);
       expect({ code: ran.code, err: ran.code === code ? "" : ran.err }).toEqual({ code, err: "" });
       return ran;
@@ -145,8 +152,8 @@ async function walk(options: Options, check: (walked: Walked) => Promise<void>):
   }
 }
 
-/** A script that has this command at this step; none means the final answer. */
-function placed(step: number, command: string | undefined): Script["steps"] {
+/** Returns steps with this command at this step. Without a command the final answer follows. */
+function stepsWithCommand(step: number, command: string | undefined): Script["steps"] {
   if (command === undefined) return [];
   return Array.from({ length: step + 1 }, () => ({ calls: [{ input: { command } }] }));
 }
@@ -162,25 +169,27 @@ function summaries(server: ModelServer): JsonValue[] {
     .filter(isSummary);
 }
 
-/** The request after a summary carries it, and the whole result of the call that was answered last before it. */
+/** Checks that the request after a summary contains it, and the complete result of the last call before it. */
 function checkAfterEachSummary(server: ModelServer): void {
   const bodies = server.main().map((request) => request.body);
-  bodies.forEach((body, at) => {
+  bodies.forEach((body, index) => {
     if (!isSummary(body)) return;
-    const next = bodies[at + 1] ?? null;
-    const calls = bodies.slice(0, at).filter((earlier) => !isSummary(earlier)).length;
+    const next = bodies[index + 1] ?? null;
+    const calls = bodies.slice(0, index).filter((earlier) => !isSummary(earlier)).length;
     expect(userTexts(next).filter((text) => text.includes("SUMMARY"))).toHaveLength(1);
     expect(resultTexts(next).at(-1)).toMatch(new RegExp(`^begin-${calls - 1}\\.\\n0*${calls - 1}\\nend-${calls - 1}\\.$`));
   });
 }
 
-/** Every result follows the message with its call, and every call has its result. */
+/** Checks that every result follows the message with its call, and that every call has a result. */
 function checkPairs(body: JsonValue): void {
   const messages = listOf(field(body, "messages"));
-  const ids = (at: number, type: string, key: string) =>
-    listOf(field(messages[at] ?? null, "content")).flatMap((block) => (field(block, "type") === type ? [textOf(field(block, key))] : []));
-  messages.forEach((_, at) => {
-    expect(ids(at, "tool_result", "tool_use_id")).toEqual(ids(at - 1, "tool_use", "id"));
+  const ids = (index: number, type: string, key: string) =>
+    listOf(field(messages[index] ?? null, "content")).flatMap((block) =>
+      field(block, "type") === type ? [textOf(field(block, key))] : [],
+    );
+  messages.forEach((_, index) => {
+    expect(ids(index, "tool_result", "tool_use_id")).toEqual(ids(index - 1, "tool_use", "id"));
   });
 }
 

@@ -1,5 +1,5 @@
-// What a model is sent: the tools of each level, the files of the project, the earlier turns, always with the same
-// beginning; and sub-sessions, which are sent their task and nothing else.
+// Requests to the model: the tools of each level, the project's context files and the earlier turns, always with the
+// same beginning. A sub-session sends only its own task.
 import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -20,13 +20,13 @@ const everyWire = Object.entries(wireModels);
 
 async function withHome(
   script: ScriptSource,
-  act: (skein: TemporaryHome, server: ModelServer) => Promise<void>,
+  check: (skein: TemporaryHome, server: ModelServer) => Promise<void>,
   options?: ModelServerOptions,
 ): Promise<void> {
   const server = startModelServer(script, options);
   using skein = temporaryHome(vendorEnv(server.url));
   try {
-    await act(skein, server);
+    await check(skein, server);
   } finally {
     await server.stop();
   }
@@ -38,8 +38,8 @@ type Body = {
   messages: { role: string; content: { text?: string; cache_control?: unknown }[] }[];
 };
 
-function bodyOf(server: ModelServer, at = 0): Body {
-  return server.main()[at]?.body as unknown as Body;
+function bodyOf(server: ModelServer, index = 0): Body {
+  return server.main()[index]?.body as unknown as Body;
 }
 
 function toolsOf(body: Body): string[] {
@@ -66,20 +66,20 @@ describe("the tools of a request", () => {
     ],
     [["--tools", "spawn_session,bash", "--no-spawn"], ["bash"]],
     [["--tool-level", "none", "--tools", "read"], ["read"]],
-  ])("with %p are the right ones", async (args, wanted) => {
+  ])("a request with %p has the right tools", async (args, expected) => {
     await withHome(talk, async (skein, server) => {
       expect((await skein.run(["run", "hello", "-m", anthropic, ...args])).code).toBe(0);
-      expect(toolsOf(bodyOf(server))).toEqual(wanted);
+      expect(toolsOf(bodyOf(server))).toEqual(expected);
     });
   });
 
-  test("at the level readonly are read and bash, and a question where someone can answer", () => {
+  test("level readonly offers read and bash, and ask_user if the user can answer", () => {
     const names = (canAsk: boolean) => offeredTools({ toolLevel: "readonly", tools: null, spawn: true, canAsk }).map((tool) => tool.name);
     expect(names(true)).toEqual(["read", "bash", "ask_user"]);
     expect(names(false)).toEqual(["read", "bash"]);
   });
 
-  test.each(everyWire)("are named the same over %s", async (_wire, model) => {
+  test.each(everyWire)("tools have the same names over %s", async (_wire, model) => {
     await withHome(talk, async (skein, server) => {
       await skein.run(["run", "hello", "-m", model]);
       const text = server.main()[0]?.text ?? "";
@@ -89,7 +89,7 @@ describe("the tools of a request", () => {
 });
 
 describe("context files", () => {
-  function furnish(skein: TemporaryHome): string {
+  function writeContextFiles(skein: TemporaryHome): string {
     const deep = join(skein.project, "sub", "deep");
     const config = join(skein.env["SKEIN_HOME"] as string, "config");
     for (const folder of [deep, config]) mkdirSync(folder, { recursive: true });
@@ -103,16 +103,16 @@ describe("context files", () => {
     return deep;
   }
 
-  test("are read from the root down to the directory, and none that leads out of the project", async () => {
+  test("context files are read from the root down to the directory, but none that leads out of the project", async () => {
     await withHome({ steps: [], final: "hi" }, async (skein, server) => {
-      const deep = furnish(skein);
+      const deep = writeContextFiles(skein);
       await skein.run(["run", "hello", "-m", anthropic, "--cd", deep]);
       const system = bodyOf(server)
         .system.map((block) => block.text)
         .join("\n");
-      const places = ["rule of the user", "rule of the root", "rule of the sub folder"].map((words) => system.indexOf(words));
-      expect(places).toEqual(places.toSorted((a, b) => a - b));
-      expect(places).not.toContain(-1);
+      const positions = ["rule of the user", "rule of the root", "rule of the sub folder"].map((words) => system.indexOf(words));
+      expect(positions).toEqual(positions.toSorted((a, b) => a - b));
+      expect(positions).not.toContain(-1);
       for (const words of ["never read", "secret of the home", "above the project"]) expect(server.main()[0]?.text).not.toContain(words);
     });
   });
@@ -120,22 +120,22 @@ describe("context files", () => {
   test.each([
     [["--no-context-files"], {}],
     [[], { SKEIN_CONTEXT_FILES: "false" }],
-  ])("are left out with %p and %p", async (args, env) => {
+  ])("context files are left out with %p and %p", async (args, env) => {
     await withHome({ steps: [], final: "hi" }, async (skein, server) => {
-      await skein.run(["run", "hello", "-m", anthropic, "--cd", furnish(skein), ...args], { env });
+      await skein.run(["run", "hello", "-m", anthropic, "--cd", writeContextFiles(skein), ...args], { env });
       expect(server.main()[0]?.text).not.toContain("rule of");
     });
   });
 });
 
 function commonLength(a: string, b: string): number {
-  let at = 0;
-  while (at < a.length && a[at] === b[at]) at += 1;
-  return at;
+  let index = 0;
+  while (index < a.length && a[index] === b[index]) index += 1;
+  return index;
 }
 
 describe.each(everyWire)("over %s", (wire, model) => {
-  test("each request begins with the bytes of the one before, across turns too", async () => {
+  test("each request begins with the bytes of the previous one, also across turns", async () => {
     const source: ScriptSource = ({ position }) =>
       position.prompt.includes("again")
         ? shellScript(["echo mark-three"], "second end")
@@ -145,19 +145,19 @@ describe.each(everyWire)("over %s", (wire, model) => {
       expect((await skein.run(["run", "again mark-turn", "-m", model, "--continue"])).code).toBe(0);
       const raw = server.main().map((request) => request.text);
       expect(commonLength(raw[0] as string, raw[1] as string)).toBeGreaterThan((raw[0] as string).indexOf("mark-zero"));
-      // Anthropic's breakpoints move with the end; they are no part of the prompt.
+      // Anthropic's cache breakpoints move with the end and are not part of the prompt.
       const texts = raw.map((text) => text.replaceAll(',"cache_control":{"type":"ephemeral"}', ""));
-      // The newest thing in each request: all before its end must come again as it was.
+      // The newest text of each request. The next request must repeat everything up to its end.
       const newest = ["mark-zero", "mark-one", "mark-two", "mark-turn", "mark-three"];
       expect(texts).toHaveLength(newest.length);
-      for (const [at, mark] of newest.slice(0, -1).entries()) {
-        const [text, next] = [texts[at] as string, texts[at + 1] as string];
+      for (const [index, mark] of newest.slice(0, -1).entries()) {
+        const [text, next] = [texts[index] as string, texts[index + 1] as string];
         expect(commonLength(text, next)).toBeGreaterThanOrEqual(text.lastIndexOf(mark) + mark.length);
       }
     });
   });
 
-  test("cache tokens of the server appear in the result", async () => {
+  test("cache tokens from the server appear in the result", async () => {
     await withHome(
       shellScript(["echo one", "echo two", "echo three"], "cached"),
       async (skein) => {
@@ -171,14 +171,14 @@ describe.each(everyWire)("over %s", (wire, model) => {
           one.type === "node.added" && one.node.author === "agent" ? [one.node.usage?.cache_read ?? 0] : [],
         );
         expect(reads.reduce((sum, read) => sum + read, 0)).toBe(result.usage.cache_read);
-        const reading = readFileSync(result.transcript_path as string, "utf8").match(/"cache_read":[1-9]/g) ?? [];
-        expect(reading.length).toBeGreaterThan(0);
+        const cacheReads = readFileSync(result.transcript_path as string, "utf8").match(/"cache_read":[1-9]/g) ?? [];
+        expect(cacheReads.length).toBeGreaterThan(0);
       },
       { cache: true },
     );
   });
 
-  test("a second turn sends the first one, unless it is to be fresh", async () => {
+  test("a second turn sends the first one, except with --fresh", async () => {
     await withHome({ steps: [], final: "the answer was forty-two" }, async (skein, server) => {
       await skein.run(["run", "first question", "-m", model, "--session", "talk"]);
       await skein.run(["run", "second question", "--session", "talk"]);
@@ -191,7 +191,7 @@ describe.each(everyWire)("over %s", (wire, model) => {
   });
 });
 
-test("Anthropic's breakpoints stand at the end of the tools or the system prompt, and at the end of the history", async () => {
+test("Anthropic's cache breakpoints are at the end of the system prompt and at the end of the history", async () => {
   await withHome(shellScript(["echo one"], "done"), async (skein, server) => {
     await skein.run(["run", "go", "-m", anthropic]);
     for (const request of server.main()) {
@@ -204,10 +204,10 @@ test("Anthropic's breakpoints stand at the end of the tools or the system prompt
 });
 
 describe("spawn_session", () => {
-  const delegating =
-    (calls: { task: string; output_file?: string }[], below: Record<string, Script>): ScriptSource =>
+  const delegateTo =
+    (calls: { task: string; output_file?: string }[], subScripts: Record<string, Script>): ScriptSource =>
     ({ position }) =>
-      below[position.prompt] ?? {
+      subScripts[position.prompt] ?? {
         steps: [
           { calls: [{ input: { command: "echo executor=$PPID" } }] },
           { calls: calls.map((input) => ({ name: "spawn_session", input })) },
@@ -215,9 +215,9 @@ describe("spawn_session", () => {
         final: "both are done",
       };
 
-  test("runs a sub-session here, linked to its parent, and brings its answer back with where the rest is", async () => {
-    const below = { "count the files": shellScript(["echo executor=$PPID"], "there are three files") };
-    await withHome(delegating([{ task: "count the files", output_file: "answers/count.txt" }], below), async (skein, server) => {
+  test("spawn_session runs a sub-session in the same process, linked to its parent, and returns its answer and transcript path", async () => {
+    const subScripts = { "count the files": shellScript(["echo executor=$PPID"], "there are three files") };
+    await withHome(delegateTo([{ task: "count the files", output_file: "answers/count.txt" }], subScripts), async (skein, server) => {
       writeFileSync(join(skein.project, "AGENTS.md"), "rule of the root");
       const ran = await skein.run(["run", "delegate it", "-m", anthropic, "--output-format", "events"]);
       expect(ran.code).toBe(0);
@@ -243,44 +243,44 @@ describe("spawn_session", () => {
       });
       expect(readFileSync(join(skein.project, "answers", "count.txt"), "utf8").trim()).toBe("there are three files");
 
-      const own = server.main().filter((request) => !request.text.includes("delegate it"));
-      expect(own).toHaveLength(2);
-      for (const request of own) {
+      const subSessionRequests = server.main().filter((request) => !request.text.includes("delegate it"));
+      expect(subSessionRequests).toHaveLength(2);
+      for (const request of subSessionRequests) {
         expect(toolsOf(request.body as unknown as Body)).toEqual(["read", "write", "edit", "bash", "ask_user"]);
         expect(request.text).toContain("rule of the root");
       }
-      // The same executor ran the commands of both: the sub-session lives in the parent's process.
+      // One executor ran the commands of both, because the sub-session runs in its parent's process.
       expect(transcript).toContain(/executor=\d+/.exec(texts[0] as string)?.[0] as string);
       expect([result.steps, server.main().length]).toEqual([3, 5]);
     });
   });
 
-  test("twice in one message runs both at once", async () => {
-    const meet = (mine: string, other: string) =>
-      `touch ${mine}; for i in $(seq 500); do test -e ${other} && break; sleep 0.02; done; test -e ${other} && echo met`;
-    const below = { left: shellScript([meet("l", "r")], "left met right"), right: shellScript([meet("r", "l")], "right met left") };
-    await withHome(delegating([{ task: "left" }, { task: "right" }], below), async (skein, server) => {
+  test("two spawn_session calls in one message run at the same time", async () => {
+    const meet = (mine: string, theirs: string) =>
+      `touch ${mine}; for i in $(seq 500); do test -e ${theirs} && break; sleep 0.02; done; test -e ${theirs} && echo met`;
+    const subScripts = { left: shellScript([meet("l", "r")], "left met right"), right: shellScript([meet("r", "l")], "right met left") };
+    await withHome(delegateTo([{ task: "left" }, { task: "right" }], subScripts), async (skein, server) => {
       const ran = await skein.run(["run", "delegate both", "-m", anthropic, "--json"]);
       expect(ran.json()).toMatchObject({ status: "ok", result: "both are done" });
       const last = server.main().at(-1)?.text ?? "";
       for (const words of ["left met right", "right met left"]) expect(last).toContain(words);
       for (const mine of ["touch l;", "touch r;"]) {
-        const own = server.main().filter((request) => request.text.includes(mine));
-        expect(own.at(-1)?.text).toContain('"content":"met"');
+        const requests = server.main().filter((request) => request.text.includes(mine));
+        expect(requests.at(-1)?.text).toContain('"content":"met"');
       }
       expect([existsSync(join(skein.project, "l")), existsSync(join(skein.project, "r"))]).toEqual([true, true]);
     });
   });
 
-  test("that fails tells the model how, and the turn goes on", async () => {
+  test("a failed sub-session returns its error to the model, and the turn continues", async () => {
     const steps = Array.from({ length: 5 }, () => ({
       calls: [
         { name: "teleport", input: {} },
         { name: "teleport", input: {} },
       ],
     }));
-    const below = { hopeless: { steps: [...steps, { calls: [{ input: { command: "true" } }] }], final: "never" } };
-    await withHome(delegating([{ task: "hopeless" }], below), async (skein, server) => {
+    const subScripts = { hopeless: { steps: [...steps, { calls: [{ input: { command: "true" } }] }], final: "never" } };
+    await withHome(delegateTo([{ task: "hopeless" }], subScripts), async (skein, server) => {
       const ran = await skein.run(["run", "delegate it", "-m", anthropic, "--json"]);
       expect(ran.json()).toMatchObject({ status: "ok", result: "both are done" });
       expect(server.main().at(-1)?.text).toMatch(/keeps sending tool calls[^"]*\[session [0-9a-f-]{36}, broken/);

@@ -1,5 +1,5 @@
-// Planning and executing, headless: a plan is written in one session and carried out in another, which is sent the plan
-// and nothing of the talk before it. What only walls can hold is tested where they are; here the flow is.
+// Planning and executing in headless runs. One session writes a plan, another carries it out. The second session gets
+// the plan but not the earlier conversation. test/security checks the sandbox itself; this file checks the flow.
 import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ const planning = ["--policy", "plan", "--sandbox", "auto", ...model];
 const planText = "# Birds\n\n1. count them\n2. name them\n";
 const planFile = (skein: TemporaryHome) => join(skein.project, ".skein", "plan.md");
 
-async function withHome(act: (skein: TemporaryHome, server: ModelServer) => Promise<void>): Promise<void> {
+async function withHome(check: (skein: TemporaryHome, server: ModelServer) => Promise<void>): Promise<void> {
   const server = startModelServer(({ position }) => {
     if (position.prompt.startsWith("plan")) {
       return { steps: [{ calls: [{ name: "write", input: { path: ".skein/plan.md", content: planText } }] }], final: "a secret thought" };
@@ -22,7 +22,7 @@ async function withHome(act: (skein: TemporaryHome, server: ModelServer) => Prom
   });
   using skein = temporaryHome(vendorEnv(server.url));
   try {
-    await act(skein, server);
+    await check(skein, server);
   } finally {
     await server.stop();
   }
@@ -30,51 +30,51 @@ async function withHome(act: (skein: TemporaryHome, server: ModelServer) => Prom
 
 type Body = { system: { text: string }[]; messages: { role: string; content: { type: string; text: string; is_error?: boolean }[] }[] };
 
-function sent(server: ModelServer, at: number): { system: string; texts: string[]; text: string } {
-  const request = server.main().at(at);
+function sentRequest(server: ModelServer, index: number): { system: string; texts: string[]; text: string } {
+  const request = server.main().at(index);
   const body = request?.body as unknown as Body;
   const blocks = body.messages.flatMap(({ content }) => content).filter((block) => block.type === "text");
   return { system: body.system.map((block) => block.text).join(""), texts: blocks.map((block) => block.text), text: request?.text ?? "" };
 }
 
-/** Which of the calls failed, as the last request told it. */
+/** Returns for each call in the last request whether it failed. */
 function failures(server: ModelServer): boolean[] {
   const body = server.main().at(-1)?.body as unknown as Body;
   const blocks = body.messages.flatMap(({ content }) => content).filter((block) => block.type === "tool_result");
   return blocks.map((block) => block.is_error === true);
 }
 
-async function ok(skein: TemporaryHome, args: string[]): Promise<Record<string, unknown>> {
+async function runOk(skein: TemporaryHome, args: string[]): Promise<Record<string, unknown>> {
   const ran = await skein.run([...args, "--json"]);
   expect({ code: ran.code, err: ran.code === 0 ? "" : ran.err }).toEqual({ code: 0, err: "" });
   return ran.json();
 }
 
 describe("planning", () => {
-  test("has the plan's file before the first request, and says what may be written", async () => {
-    const seen: boolean[] = [];
+  test("policy plan creates the plan file before the first request and tells the model what can be written", async () => {
+    const planFileExisted: boolean[] = [];
     const server = startModelServer(() => {
-      seen.push(existsSync(join(skein.project, ".skein", "plan.md")));
+      planFileExisted.push(existsSync(join(skein.project, ".skein", "plan.md")));
       return { steps: [], final: "nothing to plan" };
     });
     using skein = temporaryHome(vendorEnv(server.url));
     try {
-      await ok(skein, ["run", "look", ...planning]);
-      expect(seen).toEqual([true]);
+      await runOk(skein, ["run", "look", ...planning]);
+      expect(planFileExisted).toEqual([true]);
       expect(readFileSync(planFile(skein), "utf8")).toBe("");
-      expect(sent(server, 0).system).toContain("Only .skein/plan.md can be written");
-      await ok(skein, ["run", "look", ...model]);
-      expect(sent(server, 1).system).not.toContain("plan.md");
+      expect(sentRequest(server, 0).system).toContain("Only .skein/plan.md can be written");
+      await runOk(skein, ["run", "look", ...model]);
+      expect(sentRequest(server, 1).system).not.toContain("plan.md");
     } finally {
       await server.stop();
     }
   });
 
-  test("writes the plan in place, and keeps what was there until then", async () => {
+  test("a new plan replaces the older one in place", async () => {
     await withHome(async (skein) => {
       mkdirSync(join(skein.project, ".skein"));
       writeFileSync(planFile(skein), "an older and longer plan, with more words than the other one has\n");
-      await ok(skein, ["run", "plan the birds", ...planning]);
+      await runOk(skein, ["run", "plan the birds", ...planning]);
       expect(readFileSync(planFile(skein), "utf8")).toBe(planText);
     });
   });
@@ -86,36 +86,38 @@ describe("planning", () => {
       /plan\.md is not a plain file/,
     ],
     ["a directory", (skein: TemporaryHome) => mkdirSync(planFile(skein)), /plan\.md is not a plain file/],
-  ])("is refused before anything is recorded when the plan's file is %s", async (_title, lay, says) => {
+  ])("planning is refused before anything is stored if the plan file is %s", async (_title, createObstacle, pattern) => {
     await withHome(async (skein, server) => {
       mkdirSync(join(skein.project, ".skein"));
-      lay(skein);
+      createObstacle(skein);
       const ran = await skein.run(["run", "plan the birds", ...planning]);
       expect(ran).toMatchObject({ code: 1, out: "" });
-      expect(ran.err).toMatch(says);
+      expect(ran.err).toMatch(pattern);
       expect([server.main().length, (await skein.run(["list", "--json"])).out.trim()]).toEqual([0, "[]"]);
       expect(existsSync(join(skein.home, "theirs"))).toBe(false);
     });
   });
 
-  test("delegates only what looks around", async () => {
-    const below = shellScript(["true"], "three birds");
+  test("a sub-session of a planning turn can only read", async () => {
+    const subScript = shellScript(["true"], "three birds");
     const script = ({ position }: { position: { prompt: string } }) =>
-      position.prompt === "count" ? below : { steps: [{ calls: [{ name: "spawn_session", input: { task: "count" } }] }], final: "planned" };
+      position.prompt === "count"
+        ? subScript
+        : { steps: [{ calls: [{ name: "spawn_session", input: { task: "count" } }] }], final: "planned" };
     const server = startModelServer(script);
     using skein = temporaryHome(vendorEnv(server.url));
     try {
-      await ok(skein, ["run", "plan the birds", ...planning]);
+      await runOk(skein, ["run", "plan the birds", ...planning]);
       const child = server.main()[1]?.body as { tools: { name: string }[] };
       expect(child.tools.map((tool) => tool.name)).toEqual(["read", "bash", "ask_user"]);
-      expect(sent(server, 1).system).not.toContain("plan.md");
+      expect(sentRequest(server, 1).system).not.toContain("plan.md");
     } finally {
       await server.stop();
     }
   });
 });
 
-describe("the walls around planning", () => {
+describe("the sandbox of planning", () => {
   const attempts = [
     "echo x > beside.txt",
     "echo x > .skein/config.jsonc",
@@ -125,7 +127,7 @@ describe("the walls around planning", () => {
     "ln .skein/plan.md kept.md",
   ];
 
-  test("let only the plan through, by shell and by tool; where nothing holds them, planning is refused", async () => {
+  test("under policy plan shell and tools can write only the plan, and planning is refused without a sandbox", async () => {
     const server = startModelServer({
       steps: [
         { calls: attempts.map((command) => ({ input: { command } })) },
@@ -139,10 +141,10 @@ describe("the walls around planning", () => {
     using skein = temporaryHome(vendorEnv(server.url));
     try {
       const ran = await skein.run(["run", "plan it", "--policy", "plan", ...model, "--json"]);
-      const isHeld = ran.code === 0;
-      if (!isHeld) expect(ran).toMatchObject({ code: 9, err: expect.stringContaining("can't be enforced") });
+      const isEnforced = ran.code === 0;
+      if (!isEnforced) expect(ran).toMatchObject({ code: 9, err: expect.stringContaining("can't be enforced") });
       expect(readdirSync(skein.project).filter((name) => !name.startsWith("."))).toEqual([]);
-      if (isHeld) {
+      if (isEnforced) {
         expect(readFileSync(planFile(skein), "utf8")).toBe("1. see\n2. do\n");
         expect(failures(server)).toEqual([...attempts.map(() => true), true, false, false, false]);
         expect(readdirSync(join(skein.project, ".skein")).filter((name) => /\.(md|jsonc)$/.test(name))).toEqual(["plan.md"]);
@@ -154,7 +156,7 @@ describe("the walls around planning", () => {
   });
 
   test.each(["plan", "workspace"])(
-    "of policy %s follow a plan that an editor saved by rename while the conversation goes on",
+    "under policy %s a plan that an editor saves by rename during the conversation can still be written",
     async (policy) => {
       const rewritten = "1. a person's words\n";
       const server = startModelServer(({ position }) => {
@@ -179,17 +181,17 @@ describe("the walls around planning", () => {
 });
 
 describe("executing a plan", () => {
-  test("is a new session below the one that planned, with the plan behind the original prompt and no talk", async () => {
+  test("run --plan starts a child session with the plan after the original system prompt and without the conversation", async () => {
     await withHome(async (skein, server) => {
       writeFileSync(join(skein.project, "AGENTS.md"), "be kind");
-      await ok(skein, ["run", "hello", ...model]);
-      const original = sent(server, -1).system;
-      const planned = await ok(skein, ["run", "plan the birds", ...planning]);
-      const done = await ok(skein, ["run", "--plan", ".skein/plan.md", ...model]);
+      await runOk(skein, ["run", "hello", ...model]);
+      const original = sentRequest(server, -1).system;
+      const planned = await runOk(skein, ["run", "plan the birds", ...planning]);
+      const done = await runOk(skein, ["run", "--plan", ".skein/plan.md", ...model]);
       expect(done).toMatchObject({ status: "ok", result: "carried out", parent_session_id: planned["session_id"] });
       expect(done["session_id"]).not.toBe(planned["session_id"]);
 
-      const request = sent(server, -1);
+      const request = sentRequest(server, -1);
       expect(request.system).toBe(`${original}\n\n## Plan\n${planText}`);
       expect(request.texts).toEqual(["Carry out the plan."]);
       for (const words of ["plan the birds", "secret thought"]) expect(request.text).not.toContain(words);
@@ -201,58 +203,58 @@ describe("executing a plan", () => {
     });
   });
 
-  test("keeps the plan in later turns, in forks and in what context shows, whatever becomes of the file", async () => {
+  test("later turns, forks and context keep the plan even if its file changes", async () => {
     await withHome(async (skein, server) => {
-      await ok(skein, ["run", "plan the birds", ...planning]);
-      const done = await ok(skein, ["run", "--plan", ".skein/plan.md", "only the first step", ...model]);
-      expect(sent(server, -1).texts).toEqual(["only the first step"]);
-      const first = sent(server, -1).system;
+      await runOk(skein, ["run", "plan the birds", ...planning]);
+      const done = await runOk(skein, ["run", "--plan", ".skein/plan.md", "only the first step", ...model]);
+      expect(sentRequest(server, -1).texts).toEqual(["only the first step"]);
+      const first = sentRequest(server, -1).system;
       writeFileSync(planFile(skein), "another plan");
-      await ok(skein, ["run", "and now the second", "--continue"]);
-      expect(sent(server, -1)).toMatchObject({ system: first, texts: ["only the first step", "carried out", "and now the second"] });
-      await ok(skein, ["run", "another way", "--resume", done["session_id"] as string, "--fork"]);
-      expect(sent(server, -1).system).toBe(first);
-      const context = await ok(skein, ["context", done["session_id"] as string]);
+      await runOk(skein, ["run", "and now the second", "--continue"]);
+      expect(sentRequest(server, -1)).toMatchObject({ system: first, texts: ["only the first step", "carried out", "and now the second"] });
+      await runOk(skein, ["run", "another way", "--resume", done["session_id"] as string, "--fork"]);
+      expect(sentRequest(server, -1).system).toBe(first);
+      const context = await runOk(skein, ["context", done["session_id"] as string]);
       expect(context["system"]).toBe(first);
       const listed = (await skein.run(["list", "--json"])).json() as unknown as { id: string }[];
       expect(listed.map((session) => session.id)).toContain(done["session_id"] as string);
     });
   });
 
-  test("takes any file, and then belongs to the session that is named, or to none", async () => {
+  test("run --plan takes any file, and its parent is the planning session, the named one, or none", async () => {
     await withHome(async (skein, server) => {
-      const planned = await ok(skein, ["run", "plan the birds", ...planning]);
-      const talk = await ok(skein, ["run", "hello", ...model]);
+      const planned = await runOk(skein, ["run", "plan the birds", ...planning]);
+      const talk = await runOk(skein, ["run", "hello", ...model]);
       writeFileSync(join(skein.project, "own.md"), "just do it");
-      expect(await ok(skein, ["run", "--plan", "own.md", ...model])).toMatchObject({ parent_session_id: null });
-      expect(sent(server, -1).system).toEndWith("\n\n## Plan\njust do it");
-      const named = ["run", "--plan", ".skein/plan.md", "--parent-session", talk["session_id"] as string, ...model];
-      expect(await ok(skein, named)).toMatchObject({ parent_session_id: talk["session_id"] });
-      const below = join(skein.project, "sub");
-      mkdirSync(below);
-      const ran = await skein.run(["run", "--plan", "../.skein/plan.md", "--json", ...model], { cwd: below });
+      expect(await runOk(skein, ["run", "--plan", "own.md", ...model])).toMatchObject({ parent_session_id: null });
+      expect(sentRequest(server, -1).system).toEndWith("\n\n## Plan\njust do it");
+      const withParent = ["run", "--plan", ".skein/plan.md", "--parent-session", talk["session_id"] as string, ...model];
+      expect(await runOk(skein, withParent)).toMatchObject({ parent_session_id: talk["session_id"] });
+      const subdirectory = join(skein.project, "sub");
+      mkdirSync(subdirectory);
+      const ran = await skein.run(["run", "--plan", "../.skein/plan.md", "--json", ...model], { cwd: subdirectory });
       expect(ran.json()).toMatchObject({ parent_session_id: planned["session_id"] });
     });
   });
 
-  test("keeps the plan on another machine, where its tree was brought", async () => {
+  test("a session that is imported on another machine keeps its plan", async () => {
     await withHome(async (skein, server) => {
       writeFileSync(join(skein.project, "own.md"), "just do it");
-      const done = await ok(skein, ["run", "--plan", "own.md", ...model]);
+      const done = await runOk(skein, ["run", "--plan", "own.md", ...model]);
       const exported = await skein.run(["export", done["session_id"] as string, "--format", "jsonl"]);
       using other = temporaryHome(vendorEnv(server.url));
       expect((await other.run(["import", "-"], { stdin: exported.out })).code).toBe(0);
-      await ok(other, ["run", "go on", "--resume", done["session_id"] as string]);
-      expect(sent(server, -1)).toMatchObject({ system: expect.stringMatching(/\n\n## Plan\njust do it$/) });
-      expect(sent(server, -1).texts).toEqual(["Carry out the plan.", "carried out", "go on"]);
+      await runOk(other, ["run", "go on", "--resume", done["session_id"] as string]);
+      expect(sentRequest(server, -1)).toMatchObject({ system: expect.stringMatching(/\n\n## Plan\njust do it$/) });
+      expect(sentRequest(server, -1).texts).toEqual(["Carry out the plan.", "carried out", "go on"]);
     });
   });
 
-  test("joins piped input to the task, and needs no task of its own", async () => {
+  test("run --plan appends piped input to the task", async () => {
     await withHome(async (skein, server) => {
       writeFileSync(join(skein.project, "own.md"), "just do it");
       expect((await skein.run(["run", "--plan", "own.md", "with this", ...model], { stdin: "more" })).code).toBe(0);
-      expect(sent(server, -1).texts).toEqual(["with this\n\nInput:\nmore"]);
+      expect(sentRequest(server, -1).texts).toEqual(["with this\n\nInput:\nmore"]);
     });
   });
 });

@@ -54,7 +54,7 @@ const wrong: Record<string, [string[], RegExp]> = {
   "no-spawn": [["--no-spawn", "--no-spawn"], /given twice/],
   "allow-nesting": [["--allow-nesting=yes"], /--allow-nesting takes no value/],
   policy: [["--policy", "work"], /workspace, readonly, plan, full/],
-  sandbox: [["--sandbox", "off"], /needs --policy full/],
+  sandbox: [["--sandbox", "off"], /--sandbox off needs --policy full/],
   net: [["--net", "maybe"], /--net can't be "maybe": on, off/],
   "allow-write": [["--allow-write", "nowhere"], /--allow-write: .*project\/nowhere does not exist/],
   "add-dir": [["--add-dir", "plain-file"], /--add-dir: .*plain-file is no directory/],
@@ -125,7 +125,11 @@ describe("run", () => {
     ["a path to write where nothing may be", ["run", "x", "--policy", "readonly", "--allow-write", "."], /--allow-write excludes/],
     ["no network without a sandbox", ["run", "x", "--policy", "full", "--net", "off"], /--net off needs a sandbox/],
     ["exec with a directory that is none", ["exec", "x", "true", "--add-dir", "plain-file"], /is no directory/],
-    ["add with a path that is not there", ["add", "x", "--file", "plain-file", "--allow-write", "none"], /does not exist/],
+    [
+      "add with a path that is not there",
+      ["add", "x", "--file", "plain-file", "--allow-write", "none"],
+      /--allow-write: .*project\/none does not exist/,
+    ],
   ];
   test.each(more)("%s says so and writes nothing", async (_title, args, says) => {
     using skein = temporaryHome(nowhere);

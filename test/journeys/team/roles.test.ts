@@ -1,4 +1,5 @@
-// All roles in one team: what each is told of its place, looked at from inside its walls, and never by taking an id apart.
+// Runs all roles in one team. Each member prints the environment that it has in its sandbox, so that no test has to
+// parse an agent id.
 import { expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
@@ -9,33 +10,33 @@ const variables =
   "AGENT_ID AGENT_ROLE AGENT_INSTANCE WORKSPACE SHARED_CONTEXT MESSAGE_DIR PROJECT_ROOT SESSION_OBJECTIVE SESSION_STRATEGY TIMEOUT_MINUTES MAX_MEMORY_MB".split(
     " ",
   );
-const own = { role: "love_letter-writer", description: "writes letters, and tests them", suffix: "night_shift" };
-const look =
+const customRole = { role: "love_letter-writer", description: "writes letters, and tests them", suffix: "night_shift" };
+const dumpEnv =
   'mkdir -p "$SKEIN_SHARED_CONTEXT/env"; env > "$SKEIN_SHARED_CONTEXT/env/$SKEIN_AGENT_ID"; pwd >> "$SKEIN_SHARED_CONTEXT/env/$MAOS_AGENT_ID"';
-const cast = [
+const memberPlans = [
   ...builtInRoles.map(({ name }) => ({ role: name, suffix: null, description: null })),
   { role: "data_scientist", suffix: "sales_eu", description: null },
   { role: "ux_designer", suffix: "2", description: null },
-  own,
+  customRole,
 ];
 
-/** The program is an agent of its own, by configuration: another door into the same walls. */
+/** `looker` is a configured agent that runs the same script in the same sandbox. */
 test.each(["native", "looker"])(
-  "every role runs with agent %s and finds its place in its environment",
+  "every role runs with agent %s and has its variables and paths in its environment",
   async (agent) => {
     await runTeamJourney(
-      () => ({ run: look }),
+      () => ({ run: dumpEnv }),
       async ({ skein }) => {
         const program = join(skein.root, "looker");
-        writeFileSync(program, `#!/bin/sh\n${look}\necho looked\n`, { mode: 0o755 });
+        writeFileSync(program, `#!/bin/sh\n${dumpEnv}\necho looked\n`, { mode: 0o755 });
         mkdirSync(join(skein.env["SKEIN_HOME"]!, "config"), { recursive: true });
         writeFileSync(join(skein.env["SKEIN_HOME"]!, "config/config.jsonc"), JSON.stringify({ agents: { looker: { command: program } } }));
-        const members = cast.map((member, at) => ({
+        const members = memberPlans.map((member, index) => ({
           ...member,
-          key: `m${at}`,
+          key: `m${index}`,
           agent,
           task: "look around",
-          workspace: at % 2 === 0 ? "plain" : "worktree",
+          workspace: index % 2 === 0 ? "plain" : "worktree",
         }));
         writeFileSync(join(skein.project, "plan.json"), JSON.stringify({ phases: [{ name: "look", members }] }));
         const ran = await skein.run(["team", "run", "look\naround", "--phases", "plan.json", ...model]);
@@ -61,10 +62,10 @@ test.each(["native", "looker"])(
             env["SKEIN_TEAM_ID"]!,
             id,
           ]);
-          const places = ["WORKSPACE", "SHARED_CONTEXT", "MESSAGE_DIR", "PROJECT_ROOT"].map((name) => env[`SKEIN_${name}`]!);
-          expect(places.every((path) => isAbsolute(path) && !path.includes("~"))).toBe(true);
+          const paths = ["WORKSPACE", "SHARED_CONTEXT", "MESSAGE_DIR", "PROJECT_ROOT"].map((name) => env[`SKEIN_${name}`]!);
+          expect(paths.every((path) => isAbsolute(path) && !path.includes("~"))).toBe(true);
           expect([lines.at(-1), env["SKEIN_SESSION_OBJECTIVE"]]).toEqual([env["SKEIN_WORKSPACE"], "look around"]);
-          expect(env["MAOS_AGENT_ROLE_DESC"]).toBe(member.plan.role === own.role ? own.description : undefined);
+          expect(env["MAOS_AGENT_ROLE_DESC"]).toBe(member.plan.role === customRole.role ? customRole.description : undefined);
           const role = builtInRoles.find(({ name }) => name === member.plan.role);
           if (role !== undefined)
             expect([env["SKEIN_TIMEOUT_MINUTES"], env["SKEIN_MAX_MEMORY_MB"]]).toEqual([

@@ -1,5 +1,5 @@
-// A team with the real program: a small repository, scripted models behind real walls, worktrees, mail, phases, and what
-// is left when something goes wrong.
+// A team with the real program: a small repository, scripted models in the real sandbox, worktrees, mail and phases,
+// and the state after a failure.
 import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,9 +13,9 @@ const builders: Player = ({ role, instance, prompt }) => {
     };
   if (role === "engineer") {
     const name = instance === 1 ? "sum" : "product";
-    const isTold = prompt.includes("one file each") && prompt.includes("The design is there.");
+    const hasContext = prompt.includes("one file each") && prompt.includes("The design is there.");
     return {
-      run: `echo "export const ${name} = ${isTold ? "told" : "untold"};" > ${name}.js; touch "$SKEIN_PROJECT_ROOT/outside" /etc/outside; skein report complete success "${name} is built"`,
+      run: `echo "export const ${name} = ${hasContext ? "told" : "untold"};" > ${name}.js; touch "$SKEIN_PROJECT_ROOT/outside" /etc/outside; skein report complete success "${name} is built"`,
     };
   }
   return {
@@ -24,7 +24,7 @@ const builders: Player = ({ role, instance, prompt }) => {
   };
 };
 
-test("an architect, two engineers and a reviewer: worktrees, mail, artifacts, summaries, and the work in the project at the end", async () => {
+test("an architect, two engineers and a reviewer share mail and artifacts, and merge brings their work into the project", async () => {
   await runTeamJourney(builders, async ({ skein }) => {
     const ran = await skein.run(["team", "run", "sum and product", "--agents", "architect,engineer,engineer,reviewer", ...model]);
     expect([ran.code, ran.err.includes("skein:")]).toEqual([0, false]);
@@ -40,12 +40,12 @@ test("an architect, two engineers and a reviewer: worktrees, mail, artifacts, su
     expect(readFileSync(join(skein.project, "sum.js"), "utf8")).toBe("export const sum = told;\n");
     expect(Bun.spawnSync(["sh", "check.sh"], { cwd: skein.project }).stdout.toString()).toBe("tests pass\n");
     expect(existsSync("/etc/outside") || existsSync(join(skein.project, "outside"))).toBe(false);
-    const shown = await skein.run(["show", id, "--json"]);
-    expect(shown.out).toContain("one file each");
+    const session = await skein.run(["show", id, "--json"]);
+    expect(session.out).toContain("one file each");
   });
 }, 300_000);
 
-test("what does not hold is tried once more with the reason, then the team stops; resume goes on there", async () => {
+test("a member whose validation fails is tried once more with the reason, then the team stops, and resume continues there", async () => {
   const phases = {
     phases: [
       { name: "one", members: [{ key: "a", role: "engineer", task: "write a.txt", validation: [{ kind: "file", path: "a.txt" }] }] },
@@ -89,7 +89,7 @@ test("what does not hold is tried once more with the reason, then the team stops
   });
 }, 300_000);
 
-test("two that change the same line: both branches are kept, the conflict is told, and whoever resumes goes on without one", async () => {
+test("if two members change the same line, the conflict is reported, both branches are kept, and resume continues without one", async () => {
   const player: Player = ({ instance }) => ({ run: `echo "engineer ${instance}" > index.js` });
   await runTeamJourney(player, async ({ skein }) => {
     const ran = await skein.run(["team", "run", "the same line", "--agents", "engineer,engineer", "--strategy", "parallel", ...model]);
@@ -107,22 +107,22 @@ test("two that change the same line: both branches are kept, the conflict is tol
   });
 }, 300_000);
 
-test("kill -9 in phase 2 of 3: resume finishes, and phase 1 is not done again", async () => {
-  const asked: string[] = [];
+test("after a SIGKILL in phase 2 of 3 resume finishes the team without repeating phase 1", async () => {
+  const requestedRoles: string[] = [];
   let isSlow = true;
   const player: Player = ({ role }) => {
-    asked.push(role);
+    requestedRoles.push(role);
     if (role === "engineer" && isSlow) return { run: "echo begun > begun.txt; sleep 300" };
     return role === "again" ? { run: "test -s begun.txt && echo went on > done.txt" } : { run: "true" };
   };
   await runTeamJourney(player, async ({ skein }) => {
     const child = skein.start(["team", "run", "three phases", "--agents", "architect,engineer,reviewer", ...model]);
-    const begun = () => {
+    const hasStarted = () => {
       const folder = join(skein.project, ".skein/teams");
       const teams = existsSync(folder) ? readdirSync(folder).filter((name) => !name.startsWith(".")) : [];
       return teams.some((team) => filled("work/*/begun.txt", join(folder, team)) > 0);
     };
-    while (!begun()) await Bun.sleep(20);
+    while (!hasStarted()) await Bun.sleep(20);
     process.kill(child.pid, "SIGKILL");
     await child.exited;
     isSlow = false;
@@ -131,7 +131,7 @@ test("kill -9 in phase 2 of 3: resume finishes, and phase 1 is not done again", 
     const again = await skein.run(["team", "resume", id, ...model]);
     expect(again.code).toBe(0);
     const { log } = teamIn(skein);
-    expect(asked.filter((role) => role === "architect")).toHaveLength(2); // two requests of one turn
+    expect(requestedRoles.filter((role) => role === "architect")).toHaveLength(2); // two requests of one turn
     expect(the(log, "agent_completed").map(({ agent, attempt }) => [agent.split("_")[1], attempt])).toEqual([
       ["architect", 1],
       ["engineer", 2],
@@ -142,7 +142,7 @@ test("kill -9 in phase 2 of 3: resume finishes, and phase 1 is not done again", 
   });
 }, 300_000);
 
-test("a planner plans by what came out; a plan that can't be used is sent back once, then refused", async () => {
+test("a planner gets the results of each phase, and an invalid plan is returned once, then refused", async () => {
   const plan = (value: object) => JSON.stringify(value);
   const member = { key: "w", role: "engineer", task: "write w.txt", validation: [{ kind: "file", path: "w.txt" }] };
   let rounds = 0;
@@ -168,8 +168,8 @@ test("a planner plans by what came out; a plan that can't be used is sent back o
   );
 }, 300_000);
 
-test("a member that hangs is stopped by its role's clock, one that dies is seen dead; each is tried again and takes nobody along", async () => {
-  const patience = "---\nname: hasty\ndescription: writes code in a hurry\nidle: 6s\n---\nDo it.\n";
+test("a member that hangs is stopped by its role's idle limit, and one that is killed is tried again without harm to the others", async () => {
+  const hastyRole = "---\nname: hasty\ndescription: writes code in a hurry\nidle: 6s\n---\nDo it.\n";
   const player: Player = ({ role, prompt }) => {
     if (role === "hasty") return { run: "sleep 300" };
     if (role === "again") return prompt.includes("stalled") ? { run: "echo better > hung.txt" } : "?";
@@ -177,7 +177,7 @@ test("a member that hangs is stopped by its role's clock, one that dies is seen 
   };
   await runTeamJourney(player, async ({ skein }) => {
     mkdirSync(join(skein.project, ".skein/roles"), { recursive: true });
-    writeFileSync(join(skein.project, ".skein/roles/hasty.md"), patience);
+    writeFileSync(join(skein.project, ".skein/roles/hasty.md"), hastyRole);
     const program = join(skein.root, "dies");
     writeFileSync(
       program,
@@ -200,9 +200,9 @@ test("a member that hangs is stopped by its role's clock, one that dies is seen 
   });
 }, 300_000);
 
-test("a member that asks a person stops the team as one that needs an answer; with it, resume goes on", async () => {
-  const asks = { steps: [{ calls: [{ name: "ask_user", input: { question: "Which colour?" } }] }], final: "?" };
-  const player: Player = ({ role }) => (role === "default" ? asks : { run: "echo painted > wall.txt" });
+test("a member's question to the user stops the team with exit 8, and resume continues with the answer", async () => {
+  const askScript = { steps: [{ calls: [{ name: "ask_user", input: { question: "Which colour?" } }] }], final: "?" };
+  const player: Player = ({ role }) => (role === "default" ? askScript : { run: "echo painted > wall.txt" });
   await runTeamJourney(player, async ({ skein, server }) => {
     const ran = await skein.run(["team", "run", "paint", "--agents", "default", ...model]);
     expect([ran.code, /Which colour\?\n +skein asks lists/.test(ran.err)]).toEqual([8, true]);
@@ -216,10 +216,10 @@ test("a member that asks a person stops the team as one that needs an answer; wi
   });
 }, 300_000);
 
-test("a member that floods is stopped at its share and told so; another's message reaches it meanwhile, and the log says how many were refused", async () => {
+test("a member that floods the mail is stopped at its limit, still gets messages, and the log counts the refused ones", async () => {
   const flood = 2_000;
   const box = "$SKEIN_MESSAGE_DIR";
-  const waitFor = (isThere: string) => `until ${isThere}; do sleep 0.05; done`;
+  const waitFor = (condition: string) => `until ${condition}; do sleep 0.05; done`;
   const player: Player = ({ role, instance }) => {
     if (role !== "engineer") return "read";
     if (instance === 2) return { run: `${waitFor(`[ -e "$SKEIN_SHARED_CONTEXT/shut" ]`)}; skein msg send --to engineer_1 "stop it"` };

@@ -1,4 +1,4 @@
-// What a damaged, full, closed or newer store says: one clear line, an exit code, and nothing lost.
+// A damaged, full, read-only or newer store. Each gives one clear line and an exit code, and no data is lost.
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
@@ -11,12 +11,12 @@ import { temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../../
 
 const model = wireModels.anthropic;
 
-async function withHome(walk: (skein: TemporaryHome, ran: { transcript: string; store: string }) => Promise<void>): Promise<void> {
+async function withHome(check: (skein: TemporaryHome, paths: { transcript: string; store: string }) => Promise<void>): Promise<void> {
   const server = startModelServer(shellScript(["echo one", "echo two", "echo three"]));
   using skein = temporaryHome(vendorEnv(server.url));
   try {
     const { transcript_path } = result.parse((await skein.run(["run", "work", "--session", "mine", "-m", model, "--json"])).json());
-    await walk(skein, { transcript: transcript_path as string, store: storeOf(skein) });
+    await check(skein, { transcript: transcript_path as string, store: storeOf(skein) });
   } finally {
     await server.stop();
   }
@@ -26,26 +26,26 @@ function storeOf(skein: TemporaryHome): string {
   return [...new Bun.Glob("**/skein.db").scanSync({ cwd: skein.root, absolute: true })][0]!;
 }
 
-/** The first line names the trouble; no stack. */
-function clearLine(err: string): string {
+/** Returns the first line, which names the problem. Checks that no stack trace was printed. */
+function firstErrorLine(err: string): string {
   expect(err).not.toMatch(/\n\s+at /);
   return err.split("\n")[0]!;
 }
 
-test("a torn transcript with a gap is told by verify and made whole by --repair", async () => {
+test("verify reports a cut-off transcript with a gap, and --repair restores it", async () => {
   await withHome(async (skein, { transcript }) => {
-    const whole = readFileSync(transcript, "utf8");
-    writeFileSync(transcript, whole.split("\n").toSpliced(3, 2).join("\n").slice(0, -10));
-    const told = await skein.run(["verify"]);
-    expect({ code: told.code, out: told.out }).toEqual({ code: 1, out: expect.stringContaining("lacks") });
-    const mended = await skein.run(["verify", "--repair"]);
-    expect({ code: mended.code, out: mended.out }).toEqual({ code: 0, out: expect.stringContaining("missing lines back") });
-    expect(readFileSync(transcript, "utf8")).toBe(whole);
+    const original = readFileSync(transcript, "utf8");
+    writeFileSync(transcript, original.split("\n").toSpliced(3, 2).join("\n").slice(0, -10));
+    const report = await skein.run(["verify"]);
+    expect({ code: report.code, out: report.out }).toEqual({ code: 1, out: expect.stringContaining("lacks") });
+    const repaired = await skein.run(["verify", "--repair"]);
+    expect({ code: repaired.code, out: repaired.out }).toEqual({ code: 0, out: expect.stringContaining("missing lines back") });
+    expect(readFileSync(transcript, "utf8")).toBe(original);
     expect((await skein.run(["verify", "--json"])).json()).toMatchObject({ ok: true, problems: [] });
   });
 });
 
-test("a damaged page is told in one line, the check lists it, and the files stay as they are", async () => {
+test("a damaged database page is reported in one line, listed by verify, and --repair leaves the transcript as it is", async () => {
   await withHome(async (skein, { store, transcript }) => {
     const raw = new Database(store);
     raw.run("pragma wal_checkpoint(truncate)");
@@ -57,14 +57,14 @@ test("a damaged page is told in one line, the check lists it, and the files stay
     const before = readFileSync(transcript, "utf8");
     const shown = await skein.run(["show", "mine"]);
     expect(shown.code).toBe(1);
-    expect(clearLine(shown.err)).toContain("damaged");
+    expect(firstErrorLine(shown.err)).toContain("damaged");
     const checked = await skein.run(["verify", "--repair"]);
     expect({ code: checked.code, out: checked.out }).toEqual({ code: 1, out: expect.stringContaining("database") });
     expect(readFileSync(transcript, "utf8")).toBe(before);
   });
 });
 
-test("a store of a newer version is left alone", async () => {
+test("commands refuse a store of a newer version and leave it unchanged", async () => {
   await withHome(async (skein, { store }) => {
     const raw = new Database(store);
     raw.run("pragma user_version = 900");
@@ -74,13 +74,13 @@ test("a store of a newer version is left alone", async () => {
     for (const command of [["list"], ["verify", "--repair"], ["purge", "--older-than", "0"], ["run", "more", "-m", model]]) {
       const ran = await skein.run(command);
       expect(ran.code).toBe(1);
-      expect(clearLine(ran.err)).toContain("newer skein");
+      expect(firstErrorLine(ran.err)).toContain("newer skein");
     }
     expect(Bun.hash(readFileSync(store))).toBe(before);
   });
 });
 
-test("a full disk and a read-only data directory stop a run with one line, and what was recorded is still there", async () => {
+test("a full disk and a read-only data directory stop a run with one line, and the stored turn is still there", async () => {
   await withHome(async (skein, { store }) => {
     const data = join(store, "..");
     const size = statSync(store).size;
@@ -88,10 +88,10 @@ test("a full disk and a read-only data directory stop a run with one line, and w
     const tooSmall = `mount -t tmpfs -o size=${Math.ceil(size / 4096) * 4 + 64}k none /mnt && cp -a "${data}/." /mnt/ && mount --bind /mnt "${data}"`;
     const full = await inOwnMounts(skein, `${tooSmall} && (head -c 100M /dev/zero > "${data}/filler" 2>/dev/null || true) && ${run}`);
     expect(full.code).toBe(1);
-    expect(clearLine(full.err)).toContain("disk is full");
-    const closed = await inOwnMounts(skein, `mount --bind "${data}" "${data}" && mount -o remount,ro,bind "${data}" && ${run}`);
-    expect(closed.code).toBe(1);
-    expect(clearLine(closed.err)).toContain("can't be opened or written");
+    expect(firstErrorLine(full.err)).toContain("disk is full");
+    const readOnly = await inOwnMounts(skein, `mount --bind "${data}" "${data}" && mount -o remount,ro,bind "${data}" && ${run}`);
+    expect(readOnly.code).toBe(1);
+    expect(firstErrorLine(readOnly.err)).toContain("can't be opened or written");
     expect((await skein.run(["verify", "--json"])).json()).toMatchObject({ ok: true, sessions: 1, turns: 1 });
   });
 });

@@ -1,4 +1,4 @@
-// A tree with branches, pictures, colours, broken bytes and secrets: searched, compared and exported by the real program.
+// The real program searches, compares and exports a tree with branches, pictures, colours, invalid bytes and secrets.
 import { describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -31,11 +31,11 @@ const call = (id: string, command: string): NewNode => ({
   parts: [{ kind: "call", id, name: "bash", input: { command } }],
 });
 
-/** main: a question, a tool, an answer; side: forked after the tool. */
-async function plantTree(skein: TemporaryHome): Promise<{ whole: Buffer; tree: string; home: string }> {
+/** Stores two sessions. `main` has a question, a tool call and an answer. `side` is forked after the tool call. */
+async function storeSampleTree(skein: TemporaryHome): Promise<{ output: Buffer; tree: string; home: string }> {
   const home = skein.home;
   mkdirSync(join(skein.root, "skein", "data"), { recursive: true });
-  const store = await storedIn(skein);
+  const store = await openStoreIn(skein);
   const main = await store.createSession({
     name: "main",
     agent: "native",
@@ -65,13 +65,13 @@ async function plantTree(skein: TemporaryHome): Promise<{ whole: Buffer; tree: s
     ],
   });
   await store.appendNode(lease, turn.id, call("c1", `curl -H "Authorization: Bearer ${key}" x`));
-  const whole = Buffer.concat([
+  const output = Buffer.concat([
     Buffer.from(`\x1b[1;31mred\x1b[0m <b>${script}</b> ${key} ${home}/x\n`),
     Buffer.from([0xff, 0xfe, 0x00, 0x0a]),
     Buffer.from("a line of output\n".repeat(20_000)),
   ]);
   const sink = store.openOutput(lease, "c1", "bash");
-  sink.write(whole);
+  sink.write(output);
   const handle = await sink.close({ command: "curl", exitCode: 0 }, 1024);
   const { value: forkAt } = await store.appendNode(lease, turn.id, {
     author: "tool",
@@ -103,33 +103,33 @@ async function plantTree(skein: TemporaryHome): Promise<{ whole: Buffer; tree: s
   await store.endTurn(lease, other.id, { status: "ok", error: null, nativeId: null, enforced: null });
   await store.release(lease);
   await store.close();
-  return { whole, tree: main.tree, home };
+  return { output: output, tree: main.tree, home };
 }
 
-const storedIn = (skein: TemporaryHome) => {
+const openStoreIn = (skein: TemporaryHome) => {
   const data = join(skein.root, "skein", "data");
   return openStore({ path: join(data, "skein.db"), outputsDir: join(data, "outputs") });
 };
 
 describe("search", () => {
-  test("shows where a word was said, and what stood around it", async () => {
+  test("search shows the session of each match and the text around it", async () => {
     using skein = temporaryHome();
-    await plantTree(skein);
+    await storeSampleTree(skein);
     const ran = await skein.run(["search", "zucchini", "green"]);
     expect(ran.code).toBe(0);
     expect(ran.out).toContain("[side]");
     expect(ran.out).toContain("[zucchini] is *[green]*");
     const records = JSON.parse((await skein.run(["search", "zucchini", "--json"])).out) as unknown[];
     expect(records.map((record) => foundNode.parse(record).session.name)).toEqual(["side", "side"]);
-    const none = await skein.run(["search", "nowhere"]);
-    expect({ code: none.code, out: none.out }).toEqual({ code: 1, out: "" });
+    const noMatch = await skein.run(["search", "nowhere"]);
+    expect({ code: noMatch.code, out: noMatch.out }).toEqual({ code: 1, out: "" });
     expect((await skein.run(["search", "zucchini", "--limit", "x"])).code).toBe(2);
     expect((await skein.run(["search", "***"])).err).toContain("no word to search for");
   });
 });
 
 describe("diff", () => {
-  test("tells which files each branch changed", async () => {
+  test("diff lists the files that each branch changed", async () => {
     const server = startModelServer(shellScript(["true"]));
     using skein = temporaryHome(vendorEnv(server.url));
     rmSync(join(skein.project, ".git"), { recursive: true });
@@ -142,7 +142,7 @@ describe("diff", () => {
       await run("echo one > shared.txt", "first", "--session", "a");
       await run("echo two > b.txt; rm shared.txt", "go on", "--session", "a");
       const nodes = (await skein.run(["show", "a", "--json"])).json()["nodes"] as { id: string; author: string }[];
-      const end = nodes.findIndex((node, at) => at > 0 && node.author === "user") - 1;
+      const end = nodes.findIndex((node, index) => index > 0 && node.author === "user") - 1;
       const record = comparison.parse((await skein.run(["diff", nodes[end]!.id, "a", "--json"])).json());
       expect(record.a.files).toEqual([]);
       expect(record.b.files?.map(({ kind, path }) => `${kind} ${path}`)).toEqual(["added b.txt", "deleted shared.txt"]);
@@ -152,9 +152,9 @@ describe("diff", () => {
     }
   });
 
-  test("tells where two branches part, and what each did", async () => {
+  test("diff shows where two branches part, and a summary of each", async () => {
     using skein = temporaryHome();
-    await plantTree(skein);
+    await storeSampleTree(skein);
     const record = comparison.parse((await skein.run(["diff", "main", "side", "--json"])).json());
     expect(record).toMatchObject({
       shared_nodes: 3,
@@ -172,9 +172,9 @@ describe("diff", () => {
 });
 
 describe("export", () => {
-  test("text and Markdown have every branch, and nothing that steers a terminal", async () => {
+  test("text and Markdown exports contain every branch and no terminal control codes", async () => {
     using skein = temporaryHome();
-    await plantTree(skein);
+    await storeSampleTree(skein);
     for (const format of ["text", "md"]) {
       const { code, out } = await skein.run(["export", "main", "--format", format]);
       expect(code).toBe(0);
@@ -186,9 +186,9 @@ describe("export", () => {
     }
   });
 
-  test("a page holds pictures and colours, and runs nothing", async () => {
+  test("an HTML export shows pictures and colours and runs no script", async () => {
     using skein = temporaryHome();
-    await plantTree(skein);
+    await storeSampleTree(skein);
     const file = join(skein.root, "page.html");
     expect(await skein.run(["export", "main", "--format", "html", "--output", file])).toMatchObject({ code: 0, out: "" });
     const html = readFileSync(file, "utf8");
@@ -206,67 +206,67 @@ describe("export", () => {
     });
   });
 
-  test("lines give the same nodes and outputs back", async () => {
+  test("a JSONL export can be parsed into the same nodes and outputs", async () => {
     using skein = temporaryHome();
-    const { whole, tree } = await plantTree(skein);
+    const { output: expectedOutput, tree } = await storeSampleTree(skein);
     const { out } = await skein.run(["export", "side", "--format", "jsonl"]);
     const [header, ...lines] = out
       .trim()
       .split("\n")
       .map((line) => JSON.parse(line) as unknown);
     exportHeader.parse(header);
-    const about = (header as TreeHeader).tree;
-    expect(new Set(about.sessions.map((session) => session.name))).toEqual(new Set(["main", "side"]));
-    expect(new Set(about.turns.map((turn) => turn.native_id))).toEqual(new Set(["native-1", null]));
+    const treeInfo = (header as TreeHeader).tree;
+    expect(new Set(treeInfo.sessions.map((session) => session.name))).toEqual(new Set(["main", "side"]));
+    expect(new Set(treeInfo.turns.map((turn) => turn.native_id))).toEqual(new Set(["native-1", null]));
     for (const line of lines) exportLine.parse(line);
     const nodes = [...Map.groupBy(lines as TreeLine[], (line) => line.id).values()].map((each) => nodeOfLines(each, tree, "?"));
-    const store = await storedIn(skein);
+    const store = await openStoreIn(skein);
     expect(nodes).toEqual(await store.treeNodes(tree));
     await store.close();
     const output = (lines as TreeLine[]).find((line) => line.output !== undefined)?.output;
-    expect(Buffer.from(output?.base64 ?? "", "base64").equals(whole)).toBe(true);
+    expect(Buffer.from(output?.base64 ?? "", "base64").equals(expectedOutput)).toBe(true);
   });
 
-  test("lines that are imported elsewhere are the same tree", async () => {
+  test("a JSONL export that is imported in another home gives the same tree", async () => {
     using skein = temporaryHome();
     using other = temporaryHome();
-    const { tree } = await plantTree(skein);
+    const { tree } = await storeSampleTree(skein);
     const file = join(skein.root, "tree.jsonl");
     writeFileSync(file, (await skein.run(["export", "main", "--format", "jsonl"])).out);
     expect(await other.run(["import", file])).toMatchObject({ code: 0 });
-    const [from, to] = [await storedIn(skein), await storedIn(other)];
+    const [from, to] = [await openStoreIn(skein), await openStoreIn(other)];
     const [before, after] = [await from.treeNodes(tree), await to.treeNodes(tree)];
     await from.close();
     await to.close();
     expect(after).toEqual(before);
   });
 
-  test("an archived branch is exported too", async () => {
+  test("export includes archived branches", async () => {
     using skein = temporaryHome();
     using other = temporaryHome();
-    const { tree } = await plantTree(skein);
+    const { tree } = await storeSampleTree(skein);
     expect(await skein.run(["delete", "side"])).toMatchObject({ code: 0 });
     expect((await skein.run(["export", "main"])).out).toContain("[side (archived)]");
     const file = join(skein.root, "tree.jsonl");
     expect(await skein.run(["export", "side", "--format", "jsonl", "-o", file])).toMatchObject({ code: 0 });
     expect(await other.run(["import", file])).toMatchObject({ code: 0 });
-    const [from, to] = [await storedIn(skein), await storedIn(other)];
+    const [from, to] = [await openStoreIn(skein), await openStoreIn(other)];
     expect(await to.treeNodes(tree)).toEqual(await from.treeNodes(tree));
     await from.close();
     await to.close();
   });
 
-  test("a document of records holds sessions, turns, nodes and outputs", async () => {
+  test("a JSON export has sessions, turns, nodes and outputs", async () => {
     using skein = temporaryHome();
-    await plantTree(skein);
+    await storeSampleTree(skein);
     const record = (await skein.run(["export", "main", "--json"])).json();
     expect(record).toMatchObject({ sessions: [{}, {}], turns: [{}, {}], outputs: [{ source: "bash" }] });
     expect(record["nodes"]).toHaveLength(9);
   });
 
-  test("redacted, no format holds a key, an address or a home", async () => {
+  test("with --redact no export format contains a key, an email address or the home directory", async () => {
     using skein = temporaryHome({ MY_API_KEY: "zucchini-is-the-key" });
-    const { home } = await plantTree(skein);
+    const { home } = await storeSampleTree(skein);
     for (const format of ["text", "md", "html", "json", "jsonl"]) {
       const { code, out } = await skein.run(["export", "main", "--format", format, "--redact", "--whole"]);
       expect(code).toBe(0);
@@ -276,7 +276,7 @@ describe("export", () => {
     }
   });
 
-  test("a session that is not there is said to be so", async () => {
+  test("export refuses an unknown session and an unknown format", async () => {
     using skein = temporaryHome();
     expect(await skein.run(["export", "nobody"])).toMatchObject({ code: 2, err: expect.stringContaining("nobody") });
     expect(await skein.run(["export", "x", "--format", "pdf"])).toMatchObject({ code: 2 });

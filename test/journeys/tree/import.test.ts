@@ -1,4 +1,4 @@
-// Real transcripts of four other agents come in, are forked in the middle and gone on with by the native agent.
+// Imports real transcripts of four other agents. The native agent continues them and forks them in the middle.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ afterAll(() => server.stop());
 
 describe("import", () => {
   for (const agent of agents) {
-    test(`a transcript of ${agent} comes in once, is gone on with, and forked in the middle`, async () => {
+    test(`a transcript of ${agent} is imported only once, can be continued, and can be forked in the middle`, async () => {
       using skein = temporaryHome(vendorEnv(server.url));
       const first = await skein.run(["import", fixture(agent), "--name", "old", "--json"]);
       expect(first.err).toBe("");
@@ -37,25 +37,25 @@ describe("import", () => {
       expect(ran.code).toBe(0);
       expect(ran.out).toContain("gone on");
       const sent = server.main()[0]!.text;
-      for (const told of ["TASK one", "I look at the notes first.", shells[agent], "missing.txt: No such file", "ünïcode", "go on"])
-        expect(sent).toContain(told);
+      for (const words of ["TASK one", "I look at the notes first.", shells[agent], "missing.txt: No such file", "ünïcode", "go on"])
+        expect(sent).toContain(words);
 
       const nodes = transcriptLines(report.session.transcript_path!);
       const middle = nodes.find((line) => line.content === "There are five words.")!;
       server.clear();
       const forked = await skein.run(["run", "--session", "old", "--at", middle.id, "--fork", "elsewhere", "-m", "openai/gpt-5.2"]);
       expect(forked.code).toBe(0);
-      const asked = server.main()[0]!.text;
-      expect(asked).toContain("There are five words.");
-      expect(asked).toContain("elsewhere");
-      expect(asked).not.toContain("TASK two");
-      expect(asked).not.toContain("go on");
+      const requestText = server.main()[0]!.text;
+      expect(requestText).toContain("There are five words.");
+      expect(requestText).toContain("elsewhere");
+      expect(requestText).not.toContain("TASK two");
+      expect(requestText).not.toContain("go on");
       const verified = await skein.run(["verify"]);
       expect(verified.out).toContain("ok");
     });
   }
 
-  test("a longer version of a file adds only what is new, and the tip goes with it", async () => {
+  test("importing a longer version of a file adds only its new nodes and moves the tip", async () => {
     using skein = temporaryHome(vendorEnv(server.url));
     const lines = readFileSync(fixture("pi"), "utf8").split("\n");
     const file = join(skein.root, "growing.jsonl");
@@ -71,20 +71,20 @@ describe("import", () => {
     expect((await skein.run(["verify"])).code).toBe(0);
   });
 
-  test("our own transcript comes back in another home with the same ids, and adds nothing at home", async () => {
+  test("skein's own transcript is imported in another home with the same ids, and adds nothing in its own home", async () => {
     using skein = temporaryHome(vendorEnv(server.url));
     const ran = (await skein.run(["run", "hello", "-m", "anthropic/claude-sonnet-4-5", "--output-format", "json"])).json();
     const path = ran["transcript_path"] as string;
-    const home = importReport.parse((await skein.run(["import", path, "--json"])).json());
-    expect(home).toMatchObject({ format: "skein", nodes: { added: 0, known: 2 }, session: { id: ran["session_id"] } });
+    const atHome = importReport.parse((await skein.run(["import", path, "--json"])).json());
+    expect(atHome).toMatchObject({ format: "skein", nodes: { added: 0, known: 2 }, session: { id: ran["session_id"] } });
     using other = temporaryHome(vendorEnv(server.url));
     const piped = await other.run(["import", "-", "--json"], { stdin: readFileSync(path, "utf8") });
-    const away = importReport.parse(piped.json());
-    expect(away).toMatchObject({ nodes: { added: 2, known: 0 }, session: { id: ran["session_id"], tip: ran["node_id"] } });
+    const elsewhere = importReport.parse(piped.json());
+    expect(elsewhere).toMatchObject({ nodes: { added: 2, known: 0 }, session: { id: ran["session_id"], tip: ran["node_id"] } });
     expect((await other.run(["verify"])).code).toBe(0);
   });
 
-  test("who went on from an imported session keeps the tip when a longer version comes", async () => {
+  test("an imported session that was continued keeps its tip when a longer version is imported", async () => {
     using skein = temporaryHome(vendorEnv(server.url));
     const lines = readFileSync(fixture("codex"), "utf8").split("\n");
     const file = join(skein.root, "growing.jsonl");
@@ -101,7 +101,7 @@ describe("import", () => {
     expect((await skein.run(["verify"])).code).toBe(0);
   });
 
-  test("a big result is kept whole behind a handle, and the request holds an excerpt", async () => {
+  test("a big imported result is stored complete, and the request contains an excerpt", async () => {
     using skein = temporaryHome(vendorEnv(server.url));
     const file = join(skein.root, "big.jsonl");
     writeFileSync(file, readFileSync(fixture("pi"), "utf8").replace("2 a.txt\\n", `${"line of output\\n".repeat(20_000)}the end`));
@@ -116,30 +116,30 @@ describe("import", () => {
     expect(verified).toMatchObject({ ok: true, handles: 1 });
   });
 
-  test("a whole tree with forks, turns and a big output comes back as it was, once", async () => {
+  test("a tree with forks, turns and a big output is imported unchanged, and only once", async () => {
     using skein = temporaryHome(vendorEnv(server.url));
     server.setScript({ steps: [{ thinking: "hm", calls: [{ input: { command: "seq 20000" } }] }], final: "counted" });
     const model = ["-m", "anthropic/claude-sonnet-4-5"];
     const ran = (await skein.run(["run", "count", "--session", "trunk", ...model, "--output-format", "json"])).json();
     await skein.run(["run", "--session", "trunk", "--fork", "and again", "--role", "tester", ...model]);
     server.setScript({ steps: [], final: "gone on" });
-    const whole = await treeIn(skein.root, ran["session_id"] as string);
-    expect(whole.view.sessions).toHaveLength(2);
-    expect(whole.view.turns.at(-1)?.role).toBe("tester");
+    const original = await treeIn(skein.root, ran["session_id"] as string);
+    expect(original.view.sessions).toHaveLength(2);
+    expect(original.view.turns.at(-1)?.role).toBe("tester");
     const file = join(skein.root, "tree.jsonl");
-    writeFileSync(file, whole.lines.map((line) => JSON.stringify(line)).join("\n"));
+    writeFileSync(file, original.lines.map((line) => JSON.stringify(line)).join("\n"));
 
     using other = temporaryHome(vendorEnv(server.url));
-    const fork = whole.view.sessions.find((each) => each.forkedFrom !== null)!;
-    const loose = await other.run(["import", fork.transcript!]);
-    expect(loose.err).toContain("import the session it was forked from first");
+    const fork = original.view.sessions.find((each) => each.forkedFrom !== null)!;
+    const forkAlone = await other.run(["import", fork.transcript!]);
+    expect(forkAlone.err).toContain("import the session it was forked from first");
     expect((await other.run(["list"])).out).not.toContain("and again");
     const report = importReport.parse((await other.run(["import", file, "--json"])).json());
-    expect(report).toMatchObject({ format: "skein", nodes: { added: whole.view.nodes.length }, session: { name: "trunk" } });
+    expect(report).toMatchObject({ format: "skein", nodes: { added: original.view.nodes.length }, session: { name: "trunk" } });
     const copy = await treeIn(other.root, ran["session_id"] as string);
-    expect(copy.view.nodes).toEqual(whole.view.nodes);
-    expect(copy.view.turns.map(({ source: _source, ...turn }) => turn)).toEqual(whole.view.turns);
-    const place = ({ id, tree, tip, name, forkedFrom, model: named, createdAt }: Session) => ({
+    expect(copy.view.nodes).toEqual(original.view.nodes);
+    expect(copy.view.turns.map(({ source: _source, ...turn }) => turn)).toEqual(original.view.turns);
+    const comparable = ({ id, tree, tip, name, forkedFrom, model: named, createdAt }: Session) => ({
       id,
       tree,
       tip,
@@ -148,17 +148,17 @@ describe("import", () => {
       named,
       createdAt,
     });
-    expect(copy.view.sessions.map(place)).toEqual(whole.view.sessions.map(place));
-    expect(copy.outputs).toEqual(whole.outputs);
-    expect(whole.outputs[0]).toContain("19999\n20000\n");
+    expect(copy.view.sessions.map(comparable)).toEqual(original.view.sessions.map(comparable));
+    expect(copy.outputs).toEqual(original.outputs);
+    expect(original.outputs[0]).toContain("19999\n20000\n");
     expect((await other.run(["verify", "--json"])).json()).toMatchObject({ ok: true, sessions: 2, handles: 2 });
     const again = importReport.parse((await other.run(["import", file, "--json"])).json());
     expect(again.nodes.added).toBe(0);
-    const rest = importReport.parse((await other.run(["import", fork.transcript!, "--json"])).json());
-    expect(rest).toMatchObject({ nodes: { added: 0 }, session: { id: fork.id } });
+    const forkReport = importReport.parse((await other.run(["import", fork.transcript!, "--json"])).json());
+    expect(forkReport).toMatchObject({ nodes: { added: 0 }, session: { id: fork.id } });
   });
 
-  test("what export prints, import takes: the same tree in another home, line by line", async () => {
+  test("import reads the output of export, and another home exports the same lines again", async () => {
     using skein = temporaryHome(vendorEnv(server.url));
     server.setScript({ steps: [{ calls: [{ input: { command: "seq 20000; printf '\\377\\n'" } }] }], final: "counted" });
     await skein.run(["import", fixture("claude"), "--name", "old"]);
@@ -175,20 +175,20 @@ describe("import", () => {
     expect((await other.run(["verify", "--json"])).json()).toMatchObject({ ok: true, handles: 1 });
   });
 
-  test("a purged import can be imported again, and an archived one says how to get it back", async () => {
+  test("a purged session can be imported again, and importing an archived one prints how to restore it", async () => {
     using skein = temporaryHome(vendorEnv(server.url));
     await skein.run(["import", fixture("gemini"), "--name", "old"]);
     await skein.run(["delete", "old"]);
     expect((await skein.run(["import", fixture("gemini")])).out).toContain("it is archived: skein restore");
     await skein.run(["purge", "old", "--older-than", "0s"]);
-    const anew = importReport.parse((await skein.run(["import", fixture("gemini"), "--name", "anew", "--json"])).json());
-    expect(anew).toMatchObject({ nodes: { added: 11, known: 0 }, session: { name: "anew" } });
+    const reimported = importReport.parse((await skein.run(["import", fixture("gemini"), "--name", "anew", "--json"])).json());
+    expect(reimported).toMatchObject({ nodes: { added: 11, known: 0 }, session: { name: "anew" } });
     const renamed = importReport.parse((await skein.run(["import", fixture("gemini"), "--name", "other", "--json"])).json());
-    expect(renamed).toMatchObject({ nodes: { added: 0 }, session: { id: anew.session.id, name: "other" } });
+    expect(renamed).toMatchObject({ nodes: { added: 0 }, session: { id: reimported.session.id, name: "other" } });
     expect((await skein.run(["verify"])).code).toBe(0);
   });
 
-  test("garbage is refused in one line and leaves no store behind", async () => {
+  test("a file that is no transcript is refused in one line, and no store is created", async () => {
     using skein = temporaryHome();
     const file = join(skein.root, "garbage.jsonl");
     writeFileSync(file, "no transcript\n{]\n");
@@ -204,7 +204,7 @@ describe("import", () => {
   });
 });
 
-/** The tree of a session as `export` tells it, straight from the store. */
+/** Reads the tree of a session from the store, in the form that `export` prints. */
 async function treeIn(root: string, id: string) {
   const data = join(root, "skein/data");
   const store = await openStore({ path: join(data, "skein.db"), outputsDir: join(data, "outputs") });
@@ -217,8 +217,8 @@ async function treeIn(root: string, id: string) {
     const outputs: string[] = [];
     const lines: unknown[] = [treeHeader(session, view)];
     for (const node of view.nodes) {
-      for (const [at, line] of treeLines(node).entries()) {
-        const part = node.parts[at];
+      for (const [index, line] of treeLines(node).entries()) {
+        const part = node.parts[index];
         const handle = part?.kind === "result" ? part.handle : undefined;
         const text = handle === undefined ? null : await new Response(await store.readOutput(handle.identifier)).text();
         if (text !== null) outputs.push(text);

@@ -1,4 +1,4 @@
-// Working with the tree from the command line: sessions come, go and branch; nothing is ever overwritten.
+// Works with the tree from the command line. Sessions are created, archived and branched; no node is ever overwritten.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { startModelServer, type ModelServer } from "../../../src/scripted-model/model-server.ts";
 import { temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../../support/temporary-home.ts";
@@ -24,7 +24,7 @@ async function conversation(skein: TemporaryHome): Promise<{ id: string; nodes: 
 const lastRequest = () => JSON.stringify(server.main().at(-1)?.body);
 
 describe("run on the tree", () => {
-  test("at an old node makes a branch in a new session; the old one keeps its tip", async () => {
+  test("run --at an old node makes a branch in a new session, and the old session keeps its tip", async () => {
     using skein = temporaryHome(vendorEnv(server.url));
     const { id, nodes } = await conversation(skein);
     const answer = nodes[1]?.id as string;
@@ -43,7 +43,7 @@ describe("run on the tree", () => {
     expect((await skein.run(["verify"])).code).toBe(0);
   });
 
-  test("with --fork copies nothing and goes on from the same node", async () => {
+  test("run --fork copies nothing and continues from the same node", async () => {
     using skein = temporaryHome(vendorEnv(server.url));
     const { nodes } = await conversation(skein);
     const ran = await skein.run(["run", "third words", "--session", "main", "--fork", "--json"]);
@@ -54,7 +54,7 @@ describe("run on the tree", () => {
     expect(lastRequest()).toContain("second words");
   });
 
-  test("at an old node needs no default model: the branch goes on with the one of its session", async () => {
+  test("run --at an old node needs no default model, because the branch uses the model of its session", async () => {
     using skein = temporaryHome();
     const script = `${skein.root}/script.json`;
     await Bun.write(script, JSON.stringify({ steps: [{ text: "one" }, { text: "two" }] }));
@@ -63,7 +63,7 @@ describe("run on the tree", () => {
     expect(branch.json()).toMatchObject({ status: "ok", result: "two", model: first["model"] });
   });
 
-  test("--fork needs something to fork, and an unknown node is said to be unknown", async () => {
+  test("run refuses --fork without a session, an unknown node and an unknown session", async () => {
     using skein = temporaryHome(vendorEnv(server.url));
     expect((await skein.run(["run", "x", "--fork"])).code).toBe(2);
     await conversation(skein);
@@ -73,7 +73,7 @@ describe("run on the tree", () => {
 });
 
 describe("sessions", () => {
-  test("are made, listed, used, renamed, archived and restored, by name and by tail", async () => {
+  test("sessions are created, listed, used, renamed, archived and restored, by name and by the end of their id", async () => {
     using skein = temporaryHome(vendorEnv(server.url));
     const { id } = await conversation(skein);
     expect((await skein.run(["new", "idea", "-m", wireModels.anthropic])).out).toContain("idea");
@@ -92,7 +92,7 @@ describe("sessions", () => {
     expect((await skein.run(["list"])).out).toContain("first words");
   });
 
-  test("keep a message that was added, and the next turn is sent it", async () => {
+  test("a message that was added to a session is sent with the next turn", async () => {
     using skein = temporaryHome(vendorEnv(server.url));
     await conversation(skein);
     expect((await skein.run(["add", "main", "by the way: blue"])).code).toBe(0);
@@ -109,9 +109,9 @@ test("context shows exactly the request that is sent next", async () => {
   server.clear();
   await skein.run(["run", "first words", "-m", wireModels.anthropic]);
   expect(body).toBe(server.main()[0]?.text as string);
-  const people = (await skein.run(["context", "main"])).out;
-  expect(people).toContain("second words");
-  expect(people).toMatch(/about \d+ tokens/);
+  const text = (await skein.run(["context", "main"])).out;
+  expect(text).toContain("second words");
+  expect(text).toMatch(/about \d+ tokens/);
   const record = (await skein.run(["context", "main", "--json"])).json();
   expect(record["tokens"]).toMatchObject({ system: expect.any(Number) });
 });
@@ -120,11 +120,11 @@ test("context needs no key", async () => {
   using skein = temporaryHome(vendorEnv(server.url));
   await conversation(skein);
   const ran = await skein.run(["context", "main"], { env: { ANTHROPIC_API_KEY: "" } });
-  expect({ code: ran.code, has: ran.out.includes("second words") }).toEqual({ code: 0, has: true });
+  expect({ code: ran.code, hasMessage: ran.out.includes("second words") }).toEqual({ code: 0, hasMessage: true });
 });
 
 describe("exec", () => {
-  test("runs a command, exits as it did, and the next request carries what it printed", async () => {
+  test("exec runs a command and exits with its code, and the next request contains its output", async () => {
     using skein = temporaryHome(vendorEnv(server.url));
     await conversation(skein);
     const ran = await skein.run(["exec", "main", "echo from the shell; pwd; exit 3"]);
@@ -140,7 +140,7 @@ describe("exec", () => {
     expect((await skein.run(["verify"])).code).toBe(0);
   });
 
-  test("needs no key", async () => {
+  test("exec needs no key", async () => {
     using skein = temporaryHome(vendorEnv(server.url));
     await conversation(skein);
     expect((await skein.run(["exec", "main", "echo hi"], { env: { ANTHROPIC_API_KEY: "" } })).out).toBe("hi\n");
@@ -148,13 +148,13 @@ describe("exec", () => {
 });
 
 describe("graft", () => {
-  test("brings a branch's conclusion into another session as one node, and moving back removes it", async () => {
+  test("graft adds a branch's conclusion to another session as one node, and branching before it leaves it out", async () => {
     using skein = temporaryHome(vendorEnv(server.url));
     const { nodes } = await conversation(skein);
     const branch = (await skein.run(["run", "try it in red", "--at", nodes[1]?.id as string, "--json"])).json();
     expect(branch["status"]).toBe("ok");
-    const made = (await skein.run(["graft", String(branch["session_id"]), "--into", "main", "--json"])).json();
-    expect(made).toMatchObject({ author: "note", note: "graft", grafted_from: { session_id: branch["session_id"] } });
+    const graft = (await skein.run(["graft", String(branch["session_id"]), "--into", "main", "--json"])).json();
+    expect(graft).toMatchObject({ author: "note", note: "graft", grafted_from: { session_id: branch["session_id"] } });
     await skein.run(["run", "and now?", "--session", "main"]);
     expect(lastRequest()).toContain("try it in red");
     expect(lastRequest()).toContain("understood");
@@ -166,7 +166,7 @@ describe("graft", () => {
 });
 
 describe("handles", () => {
-  test("of a file, a page and a session keep a copy, and the next request carries it as it was", async () => {
+  test("an added file, web page and session are copied, and the next request contains the copy", async () => {
     using skein = temporaryHome(vendorEnv(server.url));
     await conversation(skein);
     await Bun.write(`${skein.project}/it's here.txt`, "the file as it was");
@@ -185,13 +185,13 @@ describe("handles", () => {
     expect((await skein.run(["verify"])).code).toBe(0);
   });
 
-  test("of what can't be read add nothing and say why", async () => {
+  test("add of an unreadable file or page adds nothing and prints the reason", async () => {
     using skein = temporaryHome(vendorEnv(server.url));
     const { nodes } = await conversation(skein);
     const missing = await skein.run(["add", "main", "--file", "nothing.txt"]);
     expect(missing).toMatchObject({ code: 1, err: expect.stringContaining("No such file") });
-    const closed = await skein.run(["add", "main", "--http", "http://127.0.0.1:9/", "--net", "on"]);
-    expect(closed.code).toBe(1);
+    const unreachable = await skein.run(["add", "main", "--http", "http://127.0.0.1:9/", "--net", "on"]);
+    expect(unreachable.code).toBe(1);
     expect(((await skein.run(["show", "main", "--json"])).json()["nodes"] as unknown[]).length).toBe(nodes.length);
   });
 });
