@@ -128,7 +128,7 @@ describe("an executor", () => {
         },
       },
     );
-    expect(cancelled.text).toContain("cancelled; it was stopped with all it had started");
+    expect(cancelled.text).toContain("cancelled; all its processes were stopped");
     expect(familyMembers({ root: null, envTag: tag.trim() })).toEqual([]);
     expect((await other).text).toBe("ok");
   });

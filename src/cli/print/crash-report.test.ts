@@ -10,7 +10,7 @@ test("a crash report appends the stack to a file, and the message names the file
   try {
     const faults = ["first", "second"].map((word) => saveCrashReport(new Error(word), { state, version: "1.2.3" }));
     expect(faults.map(({ message, hint }) => [message, hint])).toEqual(
-      ["first", "second"].map((word) => [`the screen broke: ${word}`, `the full report is at the end of ${state}/crashes.log`]),
+      ["first", "second"].map((word) => [`the screen crashed: ${word}`, `the full report is at the end of ${state}/crashes.log`]),
     );
     expect(readFileSync(join(state, "crashes.log"), "utf8")).toMatch(
       /skein 1\.2\.3\nError: first\n +at [^]*skein 1\.2\.3\nError: second\n/,

@@ -7,7 +7,7 @@ import type { CommandContext } from "../parse/command.ts";
 export function saveCrashReport(error: unknown, { state, version }: Pick<CommandContext, "state" | "version">): Fault {
   const file = join(state, "crashes.log");
   const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  const message = `the screen broke: ${messageOf(error)}`;
+  const message = `the screen crashed: ${messageOf(error)}`;
   try {
     mkdirSync(state, { recursive: true, mode: 0o700 });
     appendFileSync(file, `${new Date().toISOString()} skein ${version}\n${stack}\n\n`, { mode: 0o600 });

@@ -88,7 +88,7 @@ async function readAnswer(answering: AnswerContext, ask: string): Promise<boolea
   for (;;) {
     const entry = await input.next(label);
     if (entry === null) return false;
-    if (isCommand(entry)) ctx.err.write("Ctrl-C stops the turn; a blank before it makes it an answer\n");
+    if (isCommand(entry)) ctx.err.write("Ctrl-C stops the turn; a space before it makes it an answer\n");
     else if (entry.trim() !== "" && (await sendAnswer(answering, ask, entry.trim()))) return true;
   }
 }

@@ -47,7 +47,7 @@ export async function runSlash(repl: Repl, entry: string): Promise<"leave" | 0> 
       slashCommands.map((candidate) => candidate.name),
     );
     throw new Fault("usage", `no command /${name}`, {
-      hint: `${near === null ? "/help lists the commands" : `did you mean /${near}?`} (type a blank before it to send it as a message)`,
+      hint: `${near === null ? "/help lists the commands" : `did you mean /${near}?`} (type a space before it to send it as a message)`,
     });
   }
   if (command.usage === "" && args.length > 0) throw new Fault("usage", `/${name} takes no argument`);

@@ -1,4 +1,4 @@
-// Compares two branches: the node where they part, and the work of each after it.
+// Compares two branches: the node where they diverge, and the work of each after it.
 import { Fault } from "../../protocol/api/error.ts";
 import { callsOf, type Node, textOf } from "../../protocol/tree/node.ts";
 import type { BranchComparison, BranchSide } from "../../protocol/tree/views.ts";

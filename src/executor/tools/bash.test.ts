@@ -44,7 +44,7 @@ test("the command runs in the directory of the call", async () => {
 
 test("a command that times out is stopped, and its output so far is returned", async () => {
   expect(await bash("echo before; sleep 300", 0.2)).toMatchObject({
-    text: "before\ntimed out after 200 ms; it was stopped with all it had started",
+    text: "before\ntimed out after 200 ms; all its processes were stopped",
     isError: true,
     exitCode: null,
   });

@@ -83,8 +83,8 @@ function denialsOf({ command, end, output, exceededLimit }: FinishedCommand, { s
 
 /** Null for exit code 0. */
 function endingOf(end: ProcessEnd, seconds: number | undefined): string | null {
-  if (end.timedOut) return `timed out after ${formatDuration((seconds ?? 0) * 1000)}; it was stopped with all it had started`;
-  if (end.aborted) return "cancelled; it was stopped with all it had started";
+  if (end.timedOut) return `timed out after ${formatDuration((seconds ?? 0) * 1000)}; all its processes were stopped`;
+  if (end.aborted) return "cancelled; all its processes were stopped";
   if (end.signal !== null) return `killed by ${end.signal}`;
   return end.exitCode === 0 ? null : `exit code ${end.exitCode}`;
 }

@@ -118,7 +118,7 @@ describe("completion", () => {
   });
   test("a slash opens the menu of commands, and Enter runs one", () => {
     const typed = press(fresh, "/", "q", "u");
-    expect(textOf(typed.state)).toMatch(/\/quit +quit; the session stays/);
+    expect(textOf(typed.state)).toMatch(/\/quit +quit; the session is saved/);
     expect(press(typed.state, "enter")).toMatchObject({ state: { draft: { text: "" } }, effects: [{ type: "quit" }] });
     expect(press(typed.state, "tab").state.draft.text).toBe("/quit ");
   });

@@ -13,7 +13,7 @@ export function send(state: State): UpdateResult {
   const result = runSlashCommand(state);
   if (result !== null) return result;
   if (state.visit !== null && activity === null)
-    return step(withNotice(state, "this session is only watched: :switch works in it, q in Normal mode goes back"));
+    return step(withNotice(state, "this session is only watched; :switch goes to it; Esc, then q, goes back"));
   const images = imagesIn(draft.text, composer.chips);
   const sent = clearPrompt(state, text);
   const remember = { type: "remember", text } as const;

@@ -92,7 +92,7 @@ describe("the network's badge", () => {
     expect(badge(running)).toBe("off");
     const toggled = press(running, "space", "n");
     expect([badge(toggled.state), toggled.effects]).toEqual(["off, next on", [{ type: "net", net: "on" }]]);
-    expect(toggled.state.notice?.text).toBe("network on for the tools of the next turn; the running turn keeps its network");
+    expect(toggled.state.notice?.text).toBe("network on for the tools of the next turn; this turn keeps its network");
     expect(badge({ ...toggled.state, activity: null })).toBe("on");
   });
   test("the network badge does not say off if nothing enforces it", () => {

@@ -162,7 +162,7 @@ export const screenCommands: readonly ScreenCommand[] = [
     everywhere: true,
     run: (state) => step(state, { type: "redraw" }),
   },
-  { name: "quit", summary: "quit; the session stays", typed: "", run: quit },
+  { name: "quit", summary: "quit; the session is saved", typed: "", run: quit },
 ];
 
 /** Keys that no command can use. For the help only. */
@@ -245,6 +245,6 @@ function setNet(state: State, value: string): UpdateResult {
   if (value !== "" && value !== "on" && value !== "off") return step(withNotice(state, `:net takes on or off, not "${value}"`, "error"));
   const net = value === "" ? (state.net === "on" ? "off" : "on") : value;
   const change = `network ${net} for the tools of the next turn`;
-  const text = state.activity === null ? change : `${change}; the running turn keeps its network`;
+  const text = state.activity === null ? change : `${change}; this turn keeps its network`;
   return step(withNotice({ ...state, net }, text), { type: "net", net });
 }

@@ -1,4 +1,4 @@
-// Renders the comparison of two branches: where they part, and the steps, cost and files of each after that.
+// Renders the comparison of two branches: where they diverge, and the steps, cost and files of each after that.
 import { stripAnsi } from "../../kit/text/ansi.ts";
 import { groupDigits, oneLine } from "../../kit/text/cut-text.ts";
 import { branchStats, branchName, changeSigns } from "../../protocol/tree/branch-stats.ts";
@@ -31,7 +31,7 @@ function comparisonLines({ fork, sharedNodes, a, b }: BranchComparison): BoxLine
   return [
     ...(fork === null
       ? ["the branches share no nodes"]
-      : [`they part after ${shortId(fork.id)} (${groupDigits(sharedNodes)} shared)`, { text: quote(textOf(fork)), style: faint }]),
+      : [`they diverge after ${shortId(fork.id)} (${groupDigits(sharedNodes)} shared)`, { text: quote(textOf(fork)), style: faint }]),
     "",
     { text: `${" ".repeat(nameColumns)}${titles.join("")}`, style: nameStyle },
     ...figures,

@@ -117,7 +117,7 @@ describe("in the tree", () => {
     const side = { ...spent, ...counts, tip: "n6", status: "ok" as const, firstMessage: "show it", answer: "print()", files: [] };
     const comparison = { fork: nodes[3]!, sharedNodes: 4, a: { ...side, session: ours }, b: { ...side, session: other } };
     const compared = apply(open, { type: "compared", comparison });
-    expect(textOf(compared)).toMatch(/they part after n4 \(4 shared\)[^]*ours +other[^]*tool calls +3 \(1 failed\)[^]*○ show it/);
+    expect(textOf(compared)).toMatch(/they diverge after n4 \(4 shared\)[^]*ours +other[^]*tool calls +3 \(1 failed\)[^]*○ show it/);
     const known = apply(compared, read(view, 1));
     expect(press(known, "escape").state.overlay).toMatchObject({ kind: "tree", reading: 2 });
   });

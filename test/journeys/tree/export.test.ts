@@ -163,7 +163,7 @@ describe("diff", () => {
       b: { nodes: 5, messages: 2, tool_calls: 1, failed_calls: 1, first_message: expect.stringContaining("zucchini") },
     });
     const { out } = await skein.run(["diff", "main", "side"]);
-    expect(out).toContain("they part after");
+    expect(out).toContain("they diverge after");
     expect(out).toContain("1 (1 failed)");
     expect((await skein.run(["diff", "main", "main"])).out).toContain("nothing after that");
     expect((await skein.run(["diff", "main", record.b.tip!, "--json"])).json()).toMatchObject({ b: { session: null, nodes: 5 } });

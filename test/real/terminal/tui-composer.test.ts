@@ -76,7 +76,7 @@ test("Esc stops the turn, / finds words, Space m a model, Space b what it cost",
     await press("/config");
     await until(/── "config" in block \d of 2 [^]*\/config\n\[SEARCH\]/);
     await press("Enter");
-    await until("n and N go on");
+    await until("n: next, N: previous, Esc: end");
     await press("n");
     await until(/┃ v bash\(ls src\/\*\.py\)|┃ • config\.py/);
     await press("Escape");

@@ -28,7 +28,7 @@ const scripts: Record<string, Script> = {
 type Row = [keys: string[], shown: string | RegExp];
 
 const leaders =
-  /┌─ Space, then[^]*n  network[^]*c  a new[^]*f  [^]*t  the tree[^]*a  what runs[^]*m  which[^]*b  costs[^]*p  plan[^]*x  carry[^]*e  the plan[^]*\?  all/;
+  /┌─ Space, then[^]*n  turn the network[^]*c  start a new[^]*f  fork[^]*t  the tree[^]*a  running turns[^]*m  choose the model[^]*b  show the costs[^]*p  plan[^]*x  execute[^]*e  edit the plan[^]*\?  show all/;
 
 const typing: Row[] = [
   [["x"], /\n> {2}x\n/],
@@ -85,7 +85,7 @@ const opening: Row[] = [
   [["Escape", ":hepl", "Enter"], "no command :hepl; did you mean :help?"],
   [["Space", "f"], /── now in the fork [0-9a-f]{8}; files stay/],
   [[":fork mine", "Enter"], "── now in the fork mine; files stay"],
-  [["Space", "c"], /^ {2}i types a message[^]*── a new branch from the beginning[^]*\[i:0 o:0 \| total i:0 o:0 \$0\.00\]/],
+  [["Space", "c"], /^ {2}Press i to type a message[^]*── a new branch from the beginning[^]*\[i:0 o:0 \| total i:0 o:0 \$0\.00\]/],
   [["Space", "c"], "── this branch is already empty"],
   [["q"], "── no session is being watched; :quit leaves the screen"],
 ];
@@ -158,7 +158,7 @@ for (const size of [
       if (size.columns === 200) expect(total?.[0]).toEqual([0, 1].map((at) => turns!.reduce((sum, each) => sum + each[at]!, 0)));
 
       await press("Escape", ":plan", "Enter");
-      await until(/Say what to plan[^]*\[INSERT\] \[plan\]/);
+      await until(/Describe what to plan[^]*\[INSERT\] \[plan\]/);
       await press("plan", "Enter");
       await until(/> write\(elsewhere\) -- can't write [^]*planned[^]*\[INSERT\] \[plan\]/);
       expect(existsSync(join(skein.project, "elsewhere"))).toBe(false);

@@ -33,7 +33,7 @@ describe("the tree and the sessions", () => {
       await until(/tree: 8 lines, 3 branches[^]*├─○ show me the contents[^]*└─○ what now\?[^]*\[third\] ← here/);
       // Two branches side by side, and back in the tree.
       await press("d", "k", "k", "d");
-      await until(/they part after [0-9a-f]{8}[^]*third +other[^]*tool calls +0 +2[^]*○ what now\?/);
+      await until(/they diverge after [0-9a-f]{8}[^]*third +other[^]*tool calls +0 +2[^]*○ what now\?/);
       await press("G");
       await until(/● Here's utils\.py\. +│\n└/);
       await press("q");
@@ -46,13 +46,13 @@ describe("the tree and the sessions", () => {
       await until(/\[mine\] ← here[^]*── renamed to mine/);
       // The other session's own branch: archived only when it is meant.
       await press("/", "what now", "Enter");
-      await until(/those with "what now"/);
+      await until(/lines with "what now"/);
       await press("Escape");
       await until(/tree: \d lines, 3 branches ─/);
       await press("k", "x");
       await until(/press x again to archive other/);
       await press("x");
-      await until(/other is archived; `skein restore/);
+      await until(/other is archived; restore it with: skein restore/);
       await press("g", "g", "Enter");
       await until(/── moved to [0-9a-f]{8}; files stay as they are/);
       await press("Space", "s");
@@ -92,7 +92,7 @@ describe("the agents", () => {
       await press(`skein tui --max-budget-usd 2 ${model.join(" ")}`, "Enter");
       await until(/\[INSERT\] \[idle\]/);
       await press("Space", "a");
-      await until("nothing runs in this project");
+      await until("no turn runs in this project");
       await press("Escape");
       await until(/\n\n── new session/);
       await press("do both", "Enter");
@@ -103,7 +103,7 @@ describe("the agents", () => {
       );
       expect(listed).toMatch(/native · anthropic\/claude-sonnet-4-5 · process \d+/);
       await press("j", "p");
-      await until(/│ {3}[0-9a-f]{8} +paused[^]*it stands still/);
+      await until(/│ {3}[0-9a-f]{8} +paused[^]*paused; press p to resume/);
       await press("p");
       await until("── resumed");
       await press("s", "look at utils", "Enter");

@@ -74,7 +74,7 @@ test("a plan is made in a talk of its own, edited by a program that renames, car
     await until("there is no plan yet");
 
     await press("Space", "p");
-    await until(/Say what to plan[^]*\[INSERT\] \[plan\]/);
+    await until(/Describe what to plan[^]*\[INSERT\] \[plan\]/);
     await press("plan the birds", "Enter");
     await until(/the agent asks \(1 of 2\)[^]*Which birds\?[^]*1\. all[^]*\[plan: asking\]/);
     await press("Escape");
@@ -121,7 +121,7 @@ test("a plan is made in a talk of its own, edited by a program that renames, car
     await press("Escape");
     await until(/── ok · 4 steps[^]*\[execute\]/);
     await press("Space", "p");
-    await until(/Say what to plan[^]*\[plan\]/);
+    await until(/Describe what to plan[^]*\[plan\]/);
     await press("Space", "p");
     await until(/carried out[^]*plan 2\/4[^]*\[execute\]/);
   });
@@ -132,7 +132,7 @@ test("the network is another sandbox's from the next turn on, and Ctrl+Z leaves 
     await press("where", "Enter");
     await until("[bash]");
     await press("Space", "n");
-    await until(/network on: the next turn's tools[^]*\[NET: \w+, next on\]/);
+    await until(/network on for the tools of the next turn[^]*\[NET: \w+, next on\]/);
     await press("C-z");
     const shell = await until(/Stopped[^]*\n\$\s*$/);
     expect(shell).not.toContain("[NET:");

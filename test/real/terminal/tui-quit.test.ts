@@ -66,7 +66,7 @@ test("a turn that was left running elsewhere is not stopped without a word, and 
     await press("take your time", "Enter");
     await until(/> bash\(sleep 300\) -- …/);
     await press("!seq 3", "Enter");
-    await until(/the command waits here, Enter again after it; Ctrl\+C stops it ─[^]*\n> !seq 3\n/);
+    await until(/a turn is running: press Enter again when it has ended; Ctrl\+C stops it ─[^]*\n> !seq 3\n/);
     await press("C-u", "Space", "c");
     await until("a new branch from the beginning");
     await press("Space", "s");

@@ -68,7 +68,7 @@ describe("the terminal", () => {
         const shown = await screen.until("over\n");
         const [told = "", after = ""] = shown.slice(shown.lastIndexOf("Session saved")).split("code ");
         expect(told).toMatch(
-          /^Session saved, its turn stopped\. Resume with: skein tui [0-9a-f]{8}\nskein: the screen broke: nobody foresaw this\n +the full report is at the end of \S+crashes\.log\n$/,
+          /^Session saved, its turn stopped\. Resume with: skein tui [0-9a-f]{8}\nskein: the screen crashed: nobody foresaw this\n +the full report is at the end of \S+crashes\.log\n$/,
         );
         expect(after).toMatch(/^1\n[^]* icanon [^]* echo /);
         expect(modesLeft(screen.written())).toEqual([]);

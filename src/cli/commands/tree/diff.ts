@@ -1,4 +1,4 @@
-// skein diff: compares two branches after the node where they part.
+// skein diff: compares two branches after the node where they diverge.
 import { nodeSummary } from "../../../protocol/tree/node-summary.ts";
 import { groupDigits, oneLine } from "../../../kit/text/cut-text.ts";
 import { branchStats, branchName, changeSigns } from "../../../protocol/tree/branch-stats.ts";
@@ -13,7 +13,7 @@ import { fit, tableText } from "../../terminal/table.ts";
 
 export const diff: Command = {
   name: "diff",
-  summary: "compare two branches: where they part, what each did and cost",
+  summary: "compare two branches: where they diverge, what each did and cost",
   usage: "<session> <session> [--json]",
   positionals: { min: 2, max: 2 },
   flags: [jsonFlag],
@@ -35,7 +35,7 @@ function comparisonText({ fork, sharedNodes, a, b }: BranchComparison, ctx: Comm
   const parting =
     fork === null
       ? "the two have no node in common"
-      : `they part after ${style.bold(shortId(fork.id))} (${groupDigits(sharedNodes)} shared)\n${style.dim(fit(`${nodeMarker(fork)} ${stripControls(oneLine(nodeSummary(fork), 2 * columns))}`, columns))}`;
+      : `they diverge after ${style.bold(shortId(fork.id))} (${groupDigits(sharedNodes)} shared)\n${style.dim(fit(`${nodeMarker(fork)} ${stripControls(oneLine(nodeSummary(fork), 2 * columns))}`, columns))}`;
   const rows = branchStats.map(([name, figure]) => [style.dim(name), figure(a), figure(b)]);
   const table = tableText([["", style.green(stripControls(branchName(a))), style.green(stripControls(branchName(b)))], ...rows], {
     columns: [{}, {}, {}],
