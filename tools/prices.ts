@@ -10,24 +10,16 @@ import {
   type Rate,
   type Rates,
 } from "../src/models/catalog.ts";
-
-const vendors: Record<string, string> = {
-  anthropic: "anthropic",
-  openai: "openai",
-  gemini: "google",
-  openrouter: "openrouter",
-  xai: "x-ai",
-  deepseek: "deepseek",
-  mistral: "mistral",
-  groq: "groq",
-};
+import { vendors } from "../src/models/vendors.ts";
 
 const otherModels =
   /^ft:|\.ft-|audio|tts|realtime|live|image|transcribe|embed|whisper|voice|voxtral|moderation|ocr|guard|dall-e|sora|veo|lyria|robotics|computer-use|rerank|:batch/;
 
 export function reducePrices(): CatalogData {
   return Object.fromEntries(
-    Object.entries(vendors).map(([name, id]) => [name, (findProvider({ providerId: id })?.models ?? []).flatMap(reduceModel)]),
+    vendors
+      .filter(({ isLocal }) => !isLocal)
+      .map(({ name, priceListName }) => [name, (findProvider({ providerId: priceListName ?? name })?.models ?? []).flatMap(reduceModel)]),
   );
 }
 

@@ -1,14 +1,13 @@
 // The Api methods that belong to no session, each implemented by the module that has the data.
 import { findProject } from "../config/paths.ts";
 import { settingsOf } from "../config/values.ts";
+import type { EngineDeps } from "../engine/engine.ts";
 import type { AppContext } from "./app-context.ts";
-import type { Api, VendorAuth, ModelInfo } from "../protocol/api/api.ts";
+import type { VendorAuth, ModelInfo } from "../protocol/api/api.ts";
 import type { Store } from "../store/store.ts";
 import type { CreateTrialApp } from "./agents/try-agents.ts";
 
-type AppMethods = Pick<Api, "agents" | "models" | "auth" | "skills" | "config" | "trust" | "doctor" | "tokens" | "plan">;
-
-export function createApiMethods(ctx: AppContext, store: () => Promise<Store>, createTrialApp: CreateTrialApp): AppMethods {
+export function createApiMethods(ctx: AppContext, store: () => Promise<Store>, createTrialApp: CreateTrialApp): EngineDeps["methods"] {
   const { paths, project, config } = ctx;
   return {
     agents: { list: async () => (await import("./agents/list-agents.ts")).listAgents(ctx) },

@@ -72,11 +72,30 @@ export type EngineDeps = {
   teams: TeamDirectories;
   history: HistorySource;
   /** Methods that belong to no session. `app` implements them. */
-  methods: Pick<Api, "agents" | "models" | "auth" | "skills" | "config" | "trust" | "doctor" | "tokens" | "plan">;
+  methods: Omit<Api, EngineMethods>;
   /** Time of limits of turns and questions. The system clock unless a test sets another. */
   clock?: Clock;
   close: () => Promise<void>;
 };
+
+/** The groups of methods that the engine implements itself. */
+type EngineMethods =
+  | keyof ReturnType<typeof createControlMethods>
+  | "roles"
+  | "team"
+  | "session"
+  | "node"
+  | "graft"
+  | "files"
+  | "context"
+  | "transcript"
+  | "search"
+  | "history"
+  | "branch"
+  | "handle"
+  | "usage"
+  | "store"
+  | "close";
 
 export type HistorySource = {
   commits: (project: string) => Promise<CommitLog>;

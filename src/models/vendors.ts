@@ -13,6 +13,8 @@ export type Vendor = {
   /** The first variable that is set is used. */
   keyVariables: { name: string; bearer?: true }[];
   keyUrl: string;
+  /** Its name in the price list of tools/prices.ts, where that is another one. */
+  priceListName?: string;
   /** A server on this machine. It needs no key. */
   isLocal: boolean;
   /** Empty if it depends on the models that are installed. */
@@ -54,6 +56,7 @@ export const vendors: readonly Vendor[] = [
     baseUrlVariable: "GOOGLE_GEMINI_BASE_URL",
     keyVariables: [{ name: "GEMINI_API_KEY" }, { name: "GOOGLE_API_KEY" }],
     keyUrl: "https://aistudio.google.com/apikey",
+    priceListName: "google",
     isLocal: false,
     defaultModel: "gemini-3.8-flash",
     ids: /^gemini-/,
@@ -72,6 +75,7 @@ export const vendors: readonly Vendor[] = [
     baseUrl: "https://api.x.ai/v1",
     keyVariables: [{ name: "XAI_API_KEY" }],
     keyUrl: "https://console.x.ai",
+    priceListName: "x-ai",
     defaultModel: "grok-4.6",
     ids: /^grok-/,
   },

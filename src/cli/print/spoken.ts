@@ -5,6 +5,7 @@ import { pluralize, oneLine } from "../../kit/text/cut-text.ts";
 import type { Ask, QueuedInput } from "../../protocol/api/control.ts";
 import type { Event } from "../../protocol/tree/event.ts";
 import { shortId, type Node, type ResultPart, mainArgument } from "../../protocol/tree/node.ts";
+import { costText } from "../../protocol/tree/usage-text.ts";
 import type { ResultRecord } from "../../protocol/json/records.ts";
 import type { CommandContext } from "../parse/command.ts";
 import { stripControls } from "../terminal/style.ts";
@@ -38,7 +39,7 @@ export function screenReaderPrinter(ctx: Pick<CommandContext, "out">, options: P
       const { message, hint } = result.error;
       printLines(`Error: ${stripControls(message)}`, ...(hint === undefined ? [] : [`Hint: ${stripControls(hint)}`]));
     }
-    const cost = result.cost_usd === null ? "cost unknown" : `${result.cost_usd.toFixed(4)} dollars`;
+    const cost = costText(result.cost_usd, { isSpoken: true });
     printLines(`Turn ended: ${result.status}, ${pluralize(result.steps, "step")}, ${cost}, ${formatDuration(result.duration_ms)}.`);
   }
   return { event, finish };

@@ -5,6 +5,7 @@ import { type Clock, systemClock } from "../../kit/flow/clock.ts";
 import { pluralize } from "../../kit/text/cut-text.ts";
 import type { RemainingBudget, UsageEstimate, SettleReservation } from "../../protocol/api/ports.ts";
 import type { Limits } from "../../protocol/api/turn-options.ts";
+import { costText } from "../../protocol/tree/usage-text.ts";
 import { countedTokens, type Spent } from "../../protocol/tree/usage.ts";
 
 /** A turn that uses the budget. */
@@ -80,7 +81,7 @@ class Budget {
     const { tokens, costUsd, steps } = this.#used;
     if (treeSteps !== null && steps >= treeSteps) return budgetUsedUp("steps", `${treeSteps} steps`);
     if (maxTokens !== null && tokens >= maxTokens) return budgetUsedUp("tokens", `${tokens} of ${maxTokens} tokens`);
-    if (maxBudgetUsd !== null && costUsd >= maxBudgetUsd) return budgetUsedUp("money", `$${costUsd.toFixed(4)} of $${maxBudgetUsd}`);
+    if (maxBudgetUsd !== null && costUsd >= maxBudgetUsd) return budgetUsedUp("money", `${costText(costUsd)} of ${costText(maxBudgetUsd)}`);
     return null;
   }
 

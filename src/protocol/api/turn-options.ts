@@ -1,6 +1,6 @@
 // Every option of a turn, once: its type, its default values and its check for parameters from other processes.
 // A new option is one field of TurnOptions and one entry of `turnOptions`. A flag for it is an entry of
-// src/cli/commands/run/run-flags.ts, a config key an entry of src/config/keys.ts.
+// src/cli/commands/run/run-flags.ts. A config key is an entry of `turnSettings` here and one of src/config/keys.ts.
 // The checks get zod as a parameter: this file is loaded before the first model request and must not import it.
 import type * as fields from "../schema/fields.ts";
 import type { teamTask } from "../schema/team.ts";
@@ -8,7 +8,7 @@ import type { GroupTask } from "../team/group.ts";
 import type { TeamTask } from "../team/team.ts";
 import type { Handle } from "../tree/handle.ts";
 import type { ImageData } from "../tree/node.ts";
-import { defaultPolicy, type Policy, type PolicyName, type ToolLevel } from "./policy.ts";
+import { defaultPolicy, policyNames, sandboxModes, type Policy, type PolicyName, type ToolLevel } from "./policy.ts";
 import { roleFields, type RoleRequest } from "./role.ts";
 
 export type TurnOptions = AgentOptions & TaskOptions & PromptOptions & ToolOptions & LimitOptions & QuestionOptions & OutputOptions;
@@ -101,21 +101,26 @@ export type EngineOption = "agent" | "role" | "images" | "fresh" | "timeoutMs" |
 /** A change of some options; limits are changed one by one. */
 export type TurnChange = Partial<Omit<TurnOptions, "limits">> & { limits?: Partial<Limits> };
 
-/** The configuration keys that decide about a turn. Null: the default depends on whether a user is present. */
-export type TurnSettings = {
-  toolLevel: ToolLevel;
-  policy: PolicyName;
-  sandbox: Policy["sandbox"] | null;
-  net: Policy["net"];
-  allowWrite: readonly string[];
-  maxSteps: number | null;
-  maxTokens: number | null;
-  maxBudgetUsd: number | null;
-  maxChildren: number | null;
-  timeoutMs: number | null;
-  idleMs: number | null;
-  contextFiles: boolean;
-};
+/** The configuration keys that decide about a turn, with their checks. */
+const turnSettings = {
+  toolLevel: ({ is }) => is.toolLevel,
+  policy: ({ z }) => z.enum(policyNames),
+  sandbox: ({ z }) => z.enum(sandboxModes).nullable(),
+  net: ({ z }) => z.enum(["on", "off"]),
+  allowWrite: ({ z }) => z.array(z.string()).readonly(),
+  maxSteps: ({ is }) => is.count.nullable(),
+  maxTokens: ({ is }) => is.count.nullable(),
+  maxBudgetUsd: ({ z }) => z.number().nullable(),
+  maxChildren: ({ is }) => is.count.nullable(),
+  timeoutMs: ({ is }) => is.count.nullable(),
+  idleMs: ({ is }) => is.count.nullable(),
+  contextFiles: ({ z }) => z.boolean(),
+} satisfies Record<string, (tools: SettingTools) => fields.FieldSchema<unknown>>;
+
+type SettingTools = Pick<SchemaTools, "z" | "is">;
+type TurnSettingSchemas = { [Name in keyof typeof turnSettings]: ReturnType<(typeof turnSettings)[Name]> };
+/** Null: the default depends on whether a user is present. */
+export type TurnSettings = { [Name in keyof TurnSettingSchemas]: fields.OutputOf<TurnSettingSchemas[Name]> };
 
 /** Limits of a turn without a user at the terminal, where nothing else is configured. */
 export const headlessLimits = { maxSteps: 200, maxChildren: 200, timeoutMs: 4 * 3_600_000, idleMs: 600_000 };
@@ -287,6 +292,11 @@ export function turnConfigKeys(): Record<string, string> {
 /** The checks of all options, by the names that other processes use. */
 export function turnSchemas(tools: SchemaTools): TurnSchemas {
   return Object.fromEntries(entries.map(([name, { schema }]) => [snakeName(name), schema(tools)])) as TurnSchemas;
+}
+
+/** The checks of the configured values, by their names in `Settings`. */
+export function turnSettingSchemas(tools: SettingTools): TurnSettingSchemas {
+  return Object.fromEntries(Object.entries(turnSettings).map(([name, schema]) => [name, schema(tools)])) as TurnSettingSchemas;
 }
 
 type SnakeName<Name> = Name extends `${infer First}${infer Rest}`

@@ -1,8 +1,10 @@
 // Schemas of agents, models, roles, skills and the configuration. Their types are inferred from here.
 import { z } from "zod";
 import { trialCheckNames } from "../api/agents.ts";
-import { policyNames, sandboxModes, toolLevels } from "../api/policy.ts";
+import { policyNames } from "../api/policy.ts";
 import { notifyModes } from "../api/settings.ts";
+import { turnSettingSchemas } from "../api/turn-options.ts";
+import * as is from "./fields.ts";
 import { fields } from "./fields.ts";
 import { count, time } from "./tree.ts";
 
@@ -157,19 +159,8 @@ export type VendorAuth = z.output<typeof vendorAuth>;
 export const settings = fields({
   model: textOrNull,
   agent: z.string(),
-  toolLevel: z.enum(toolLevels),
-  policy: z.enum(policyNames),
-  sandbox: z.enum(sandboxModes).nullable(),
-  net: z.enum(["on", "off"]),
-  allowWrite: readonlyTexts,
-  maxSteps: count.nullable(),
-  maxTokens: count.nullable(),
-  maxBudgetUsd: z.number().nullable(),
-  maxChildren: count.nullable(),
-  timeoutMs: count.nullable(),
-  idleMs: count.nullable(),
+  ...turnSettingSchemas({ z, is }),
   askTimeoutMs: count,
-  contextFiles: z.boolean(),
   purgeAfterMs: count.nullable(),
   keys: z.record(z.string(), z.string()).readonly().describe("keys of the screen and their commands"),
   notify: z.enum(notifyModes),

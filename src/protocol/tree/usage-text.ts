@@ -12,8 +12,17 @@ export function tokensText(usage: Usage, count: (tokens: number) => string = Str
   return `i:${count(totalInput(usage))}${cached} o:${count(usage.output)}`;
 }
 
-/** `$0.1234`. An unknown price is "cost unknown", and "?" in a tight column. */
-export function costText(costUsd: number | null, { digits = 4, isTight = false }: { digits?: number; isTight?: boolean } = {}): string {
+type CostFormat = {
+  digits?: number;
+  /** For a narrow column: "?" instead of "cost unknown". */
+  isTight?: boolean;
+  /** For a screen reader: `0.1234 dollars`. */
+  isSpoken?: boolean;
+};
+
+/** `$0.1234`, or "cost unknown" without a price. */
+export function costText(costUsd: number | null, { digits = 4, isTight = false, isSpoken = false }: CostFormat = {}): string {
   if (costUsd === null) return isTight ? "?" : "cost unknown";
-  return `$${costUsd.toFixed(digits)}`;
+  const amount = costUsd.toFixed(digits);
+  return isSpoken ? `${amount} dollars` : `$${amount}`;
 }
