@@ -1,9 +1,17 @@
-// Serves tool calls inside the executor process: reads requests from stdin, writes output and results to stdout.
+// Serves tool calls inside the executor process: reads requests from stdin, finds the tool, checks its input, waits for a
+// free slot, writes output and results to stdout. A failed call becomes an outcome that the model can read.
 // When stdin ends, it kills every process that it has started.
 import type { Pausable } from "../kit/flow/pause-gate.ts";
+import { createSlots } from "../kit/flow/slots.ts";
 import { loadLibc } from "../kit/process/libc.ts";
 import { descendantsOf, killAll, killStrayChildren } from "../kit/process/processes.ts";
+import { oneLine } from "../kit/text/cut-text.ts";
+import { nearestWord } from "../kit/text/nearest-word.ts";
+import { messageOf } from "../protocol/api/error.ts";
 import type { SandboxInfo } from "../protocol/api/policy.ts";
+import type { ToolOutcome } from "../protocol/api/ports.ts";
+import { type ExecutorToolName, executorToolNames, executorTools } from "../protocol/api/tool-table.ts";
+import { toolEnvironment } from "./environment.ts";
 import {
   type CallRequest,
   type CancelRequest,
@@ -15,8 +23,11 @@ import {
   type PauseRequest,
   readJsonFrame,
 } from "./frames.ts";
-import type { runTool, ToolRuntime } from "./run-tool.ts";
+import { createResourceLimits } from "./limits.ts";
 import { Suspension } from "./suspension.ts";
+import type { toolFunctions } from "./tools/index.ts";
+import { errorOutcome, type ToolContext } from "./tools/tool.ts";
+import { validateInput } from "./validate.ts";
 
 export type ServerOptions = {
   /** The environment of the tools' processes. Each call adds to it. */
@@ -55,13 +66,23 @@ export async function serveExecutor(options: ServerOptions): Promise<void> {
 }
 
 type RuntimeOptions = Pick<ServerOptions, "env" | "sandbox">;
-type LoadedTools = { runTool: typeof runTool; runtime: ToolRuntime };
+type LoadedTools = {
+  functions: typeof toolFunctions;
+  /** The environment that every call starts from. */
+  env: Record<string, string>;
+  limits: ToolContext["limits"];
+};
+type RunningCall = Pick<ToolContext, "signal" | "gate" | "onOutput">;
+
+const maxCommands = 32;
 
 class CallServer {
   readonly #sender: FrameSender;
   readonly #options: RuntimeOptions;
   readonly #running = new Map<number, AbortController>();
   readonly #suspension = new Suspension();
+  /** One slot for each bash command that runs. */
+  readonly #commandSlots = createSlots(maxCommands);
   #tools: Promise<LoadedTools> | undefined;
 
   constructor(sender: FrameSender, options: RuntimeOptions) {
@@ -92,11 +113,34 @@ class CallServer {
     const controller = new AbortController();
     this.#running.set(call, controller);
     const onOutput = (chunk: Uint8Array): void | Promise<void> => this.#sender.sendOutput(call, chunk);
-    const { runTool, runtime } = await this.#loadTools();
     const gate = this.#suspension.gateOf(request.session);
-    const outcome = await runTool({ ...request, signal: controller.signal, gate, onOutput }, runtime);
+    const outcome = await this.#runTool(request, { signal: controller.signal, gate, onOutput });
     this.#running.delete(call);
     this.#sender.send(jsonFrame(frameTypes.result, { call, outcome }));
+  }
+
+  /** Must not throw. */
+  async #runTool(request: CallRequest, running: RunningCall): Promise<ToolOutcome> {
+    const { functions, env: baseEnv, limits } = await this.#loadTools();
+    const { name } = request;
+    if (!isToolName(name)) return errorOutcome(unknownTool(name));
+    const { input, problem } = validateInput(executorTools[name].definition, request.input);
+    if (problem !== null) return errorOutcome(problem);
+
+    const { signal, gate } = running;
+    const env: Record<string, string> = { ...baseEnv, ...request.env, SKEIN_SESSION_ID: request.session };
+    let releaseSlot: (() => void) | undefined;
+    try {
+      if (name === "bash") releaseSlot = await this.#commandSlots.take(signal);
+      await gate?.whenOpen();
+      signal.throwIfAborted();
+      const { sandbox } = this.#options;
+      return await functions[name](input, { ...request, ...running, env, home: env.HOME ?? "/", sandbox, limits });
+    } catch (error) {
+      return errorOutcome(signal.aborted ? "cancelled before it ran" : `${name} failed: ${messageOf(error)}`);
+    } finally {
+      releaseSlot?.();
+    }
   }
 
   #loadTools(): Promise<LoadedTools> {
@@ -108,9 +152,22 @@ class CallServer {
 const reapIntervalMs = 100;
 
 async function loadTools({ env, sandbox }: RuntimeOptions, suspension: Suspension): Promise<LoadedTools> {
-  const [tools, { reapOrphans }, libc] = await Promise.all([import("./run-tool.ts"), import("../kit/process/run-process.ts"), loadLibc()]);
+  const [{ toolFunctions: functions }, { reapOrphans }, libc] = await Promise.all([
+    import("./tools/index.ts"),
+    import("../kit/process/run-process.ts"),
+    loadLibc(),
+  ]);
   if (libc?.adoptOrphans() === true) suspension.allSessions.add(startInterval(() => reapOrphans(libc)));
-  return { runTool: tools.runTool, runtime: tools.createToolRuntime(env, sandbox) };
+  return { functions, env: toolEnvironment(env, sandbox), limits: sandbox === null ? null : createResourceLimits(sandbox) };
+}
+
+function isToolName(name: string): name is ExecutorToolName {
+  return Object.hasOwn(executorTools, name);
+}
+
+function unknownTool(name: string): string {
+  const nearest = nearestWord(name, [...executorToolNames]);
+  return `unknown tool: ${oneLine(name, 80)}${nearest ? `; did you mean ${nearest}?` : ""}`;
 }
 
 function startInterval(act: () => void): Pausable {
