@@ -39,13 +39,13 @@ type CommandTurn = { input: TurnInput; context: TurnContext; emit: Emit };
 async function runCommand(deps: ShellAgentDeps, turn: CommandTurn): Promise<TurnEnd> {
   const { input, context, emit } = turn;
   const command = input.command ?? "";
-  emit({ type: "passing", event: { type: "tool.started", call, name: "bash", input: { command } } });
+  emit({ type: "transient", event: { type: "tool.started", call, name: "bash", input: { command } } });
   emit({ type: "node", node: await execute(deps, command, turn), recorded: () => {} });
   return { status: context.signal.aborted ? "cancelled" : "ok" };
 }
 
 async function execute(deps: ShellAgentDeps, command: string, { input, context, emit }: CommandTurn): Promise<NewNode> {
-  const events = outputEvents((text) => emit({ type: "passing", event: { type: "tool.output", call, text } }));
+  const events = outputEvents((text) => emit({ type: "transient", event: { type: "tool.output", call, text } }));
   await context.keepFiles();
   const sink = context.keepOutput(call, "bash");
   const outcome = await deps.executor(input).callTool(
@@ -64,7 +64,7 @@ async function execute(deps: ShellAgentDeps, command: string, { input, context, 
     },
   );
   events.flush();
-  for (const denial of outcome.denied ?? []) emit({ type: "passing", event: { type: "tool.denied", call, ...denial } });
+  for (const denial of outcome.denied ?? []) emit({ type: "transient", event: { type: "tool.denied", call, ...denial } });
   const metadata = { command, exitCode: outcome.exitCode ?? null, durationMs: outcome.durationMs ?? 0 };
   const handle = await sink.close(metadata, storeAlways);
   const { copies } = input;

@@ -25,7 +25,7 @@ describe("a turn", () => {
 
   test("starts, adds its nodes and ends, with usage and cost summed", async () => {
     const { run } = await createTestEngine(async function* () {
-      yield { type: "passing", event: { type: "text.delta", text: "h" } };
+      yield { type: "transient", event: { type: "text.delta", text: "h" } };
       yield node(text("hi"));
       yield node(text("ho"));
       yield ok;

@@ -1,23 +1,30 @@
-// Follows the call chains that ARCHITECTURE.md names: "`file` function → `file` function → ...". Each function must be
-// defined in its file, and its name must occur in the body of the function before it.
-export type CallChain = { title: string; calls: { file: string; name: string }[] };
+// Follows the call chains that ARCHITECTURE.md names: "`file` function, function → `file` function → ...". Each function
+// must be defined in its file, and its name must occur in the body of the function before it. A call through a port or a
+// connection is found the same way, by the name of the method.
+export type CallChain = {
+  title: string;
+  /** `isIndirect`: reached through a table or a connection (`⇒`), so the caller does not name it. */
+  calls: { file: string; name: string; isIndirect: boolean }[];
+};
 
-/** Chains are the lines below a `### title` that contain an arrow. */
+/** Chains are the lines below a `### title` that contain an arrow. The title ends with a number of files. */
 export function callChains(document: string): CallChain[] {
-  return document.split(/^### /m).flatMap((section) => {
+  return document.split(/^#{2,3} /m).flatMap((section) => {
     const [title = "", ...lines] = section.split("\n");
-    const chain = lines.filter((line) => line.includes("→")).join(" → ");
-    const calls = [...chain.matchAll(/`(src\/[\w./-]+)` (\w+)/g)].map(([, file, name]) => ({ file: file!, name: name! }));
+    const text = lines.filter((line) => line.startsWith("`src/") || /^[→⇒] /.test(line)).join(" ");
+    const calls = [...text.matchAll(/([→⇒]?) ?`(src\/[\w./-]+)` (\w+(?:, \w+)*)/g)].flatMap(([, arrow, file, names]) =>
+      names!.split(", ").map((name, index) => ({ file: file!, name, isIndirect: index === 0 && arrow === "⇒" })),
+    );
     return calls.length < 2 ? [] : [{ title, calls }];
   });
 }
 
 export function brokenCalls({ calls }: CallChain, textOf: (file: string) => string): string[] {
   const bodies = calls.map(({ file, name }) => definitionsOf(textOf(file), name));
-  return calls.flatMap(({ file, name }, index) => {
+  return calls.flatMap(({ file, name, isIndirect }, index) => {
     if (bodies[index]!.length === 0) return [`${file} does not define ${name}`];
     const caller = calls[index - 1];
-    if (caller === undefined) return [];
+    if (caller === undefined || isIndirect) return [];
     const isCalled = bodies[index - 1]!.some((body) => new RegExp(`\\b${name}\\b`).test(body));
     return isCalled ? [] : [`${caller.name} in ${caller.file} does not call ${name}`];
   });

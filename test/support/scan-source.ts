@@ -64,8 +64,8 @@ function countItems(list: string): number {
 }
 
 /**
- * Words of the private language that the redesign removed. `told`, `mend` and the others are ordinary English, but not
- * for programs, which send, report and repair.
+ * Words that code, comments, messages and documents do not use. `told` and `mend` are ordinary English, but programs send,
+ * report and repair. Stored fields keep their names, among them `wish` and `said` of a note.
  */
 const privateWords = [
   "house",
@@ -84,8 +84,6 @@ const privateWords = [
   "mend",
   "mends",
   "mended",
-  "wish",
-  "wishes",
   "stands still",
   "stand still",
   "stood still",

@@ -232,10 +232,10 @@ async function* askModel(state: LoopState, settle: SettleReservation): AsyncGene
           return { type: "failed", error: event.error, ...(isCutByPause ? { partialText: textOf(node) } : {}) };
         }
         case "retry":
-          yield { type: "passing", event: { type: "model.retried", attempt: event.attempt, waitMs: event.waitMs, error: event.error } };
+          yield { type: "transient", event: { type: "model.retried", attempt: event.attempt, waitMs: event.waitMs, error: event.error } };
           break;
         default:
-          yield { type: "passing", event };
+          yield { type: "transient", event };
       }
       next = events.next();
     }

@@ -4,7 +4,7 @@ import { createTestClock } from "../../kit/flow/fixtures/test-clock.ts";
 import type { AgentEvent } from "../../protocol/api/ports.ts";
 import { createTestEngine, ok, type TakeTurn, text } from "../fixtures/engine-with.ts";
 
-const delta = (words: string): AgentEvent => ({ type: "passing", event: { type: "text.delta", text: words } });
+const delta = (words: string): AgentEvent => ({ type: "transient", event: { type: "text.delta", text: words } });
 
 /** Lets everything run that can. */
 const settled = () => Bun.sleep(30);

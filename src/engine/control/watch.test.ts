@@ -12,7 +12,7 @@ function stepwise() {
   const take = async function* () {
     for (let at = 0; at < 4; at++) {
       await step(at).promise;
-      yield { type: "passing" as const, event: { type: "text.delta" as const, text: `${at}` } };
+      yield { type: "transient" as const, event: { type: "text.delta" as const, text: `${at}` } };
       yield node(text(`step ${at}`));
     }
     yield ok;
@@ -47,9 +47,9 @@ test("whoever comes early, in the middle or after the end is told the same lasti
 test("whoever comes in the middle of an answer is told once what is streaming", async () => {
   const end = Promise.withResolvers<void>();
   const { api, session } = await createTestEngine(async function* () {
-    yield { type: "passing", event: { type: "text.delta", text: "half an " } };
+    yield { type: "transient", event: { type: "text.delta", text: "half an " } };
     await end.promise;
-    yield { type: "passing", event: { type: "text.delta", text: "answer" } };
+    yield { type: "transient", event: { type: "text.delta", text: "answer" } };
     yield node(text("half an answer"));
     yield ok;
   });
@@ -84,7 +84,7 @@ test("whoever comes while a turn stands still is told so", async () => {
 test("a watcher that does not read misses deltas, and no lasting event", async () => {
   const { api, session } = await createTestEngine(async function* () {
     for (let at = 0; at < 6000; at++) {
-      yield { type: "passing", event: { type: "text.delta", text: "x" } };
+      yield { type: "transient", event: { type: "text.delta", text: "x" } };
       if (at % 2 === 0) yield node(text(`${at}`));
     }
     yield ok;

@@ -58,7 +58,7 @@ test("it is listed by its title where it has one, and does its task", async () =
 test("what it streams goes to whoever delegated, and what it used is given back and summed", async () => {
   const seen: string[] = [];
   const { events, result } = await delegating({ onEvent: (event) => seen.push(event.type) }, async function* () {
-    yield { type: "passing", event: { type: "text.delta", text: "s" } };
+    yield { type: "transient", event: { type: "text.delta", text: "s" } };
     yield node(text("seen"));
     yield { type: "end", end: { status: "ok", rest: { usage: { input: 100, output: 0, cacheRead: 0, cacheWrite: 0 }, costUsd: 0.5 } } };
   });

@@ -219,7 +219,7 @@ async function executeTurn(execution: TurnExecution): Promise<EndedTurn> {
   for await (const event of agent.takeTurn(input, context)) {
     deadline.touch();
     await gate.whenOpen();
-    if (event.type === "passing") recorder.publishTransient(event.event);
+    if (event.type === "transient") recorder.publishTransient(event.event);
     else if (event.type === "native") await recorder.recordNativeId(event.id);
     else if (event.type === "end") end = event.end;
     else {

@@ -39,7 +39,7 @@ export type TurnInput = Omit<TurnOptions, EngineOption> & {
 /** Events of an agent. The engine stores a `node` before it asks for the next event. The last event is the only `end`. */
 export type AgentEvent =
   | { type: "node"; node: NewNode; recorded: (node: Node) => void }
-  | { type: "passing"; event: TransientEventBody }
+  | { type: "transient"; event: TransientEventBody }
   /** The external agent's own session, as soon as its id is known. */
   | { type: "native"; id: string }
   | { type: "end"; end: TurnEnd };

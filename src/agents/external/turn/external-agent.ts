@@ -121,7 +121,7 @@ async function runWithRetry(turn: CliTurn): Promise<TurnEnd> {
 }
 
 function warn(emit: Emit, message: string): void {
-  emit({ type: "passing", event: { type: "warning.raised", message } });
+  emit({ type: "transient", event: { type: "warning.raised", message } });
 }
 
 async function runOnce(

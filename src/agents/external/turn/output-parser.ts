@@ -108,7 +108,7 @@ export class OutputParser {
     this.#deltaTimer = undefined;
     const event = this.#pendingDelta;
     this.#pendingDelta = null;
-    if (event !== null) this.#deps.emit({ type: "passing", event });
+    if (event !== null) this.#deps.emit({ type: "transient", event });
   }
 
   /** Handles one line after the other. An error while storing rejects this promise and all later ones. */
@@ -161,7 +161,7 @@ export class OutputParser {
       case "retry":
         this.#partial = { text: "", thinking: "" };
         return emit({
-          type: "passing",
+          type: "transient",
           event: { type: "model.retried", attempt: 1, waitMs: 0, error: { kind: "overloaded", message: event.message } },
         });
       case "failed":
@@ -196,14 +196,14 @@ export class OutputParser {
       costUsd: spent.costUsd,
     });
     const calls = callsOf({ parts });
-    for (const { id, name, input } of calls) emit({ type: "passing", event: { type: "tool.started", call: id, name, input } });
+    for (const { id, name, input } of calls) emit({ type: "transient", event: { type: "tool.started", call: id, name, input } });
     const questions = calls.flatMap((call) => adapter.questionsIn?.(call) ?? []);
     if (questions.length > 0) onQuestions(questions);
   }
 
   /** Stores events of a sub-agent as notes, which are not part of the conversation. */
   async #handleSubAgent(call: string, event: CliEvent): Promise<void> {
-    if (event.type === "text.delta") return this.#deps.emit({ type: "passing", event: { type: "tool.output", call, text: event.text } });
+    if (event.type === "text.delta") return this.#deps.emit({ type: "transient", event: { type: "tool.output", call, text: event.text } });
     if (event.type === "answer" && event.parts.length > 0)
       await this.#store({ author: "note", note: { about: "below", call }, parts: event.parts });
     if (event.type === "result") await this.#store({ ...(await this.#resultNode(event)), author: "note", note: { about: "below", call } });

@@ -40,7 +40,7 @@ export async function* compact(state: LoopState): AsyncGenerator<AgentEvent, Tur
   }
   const settle = await state.context.reserve(await estimateRequest(state));
   if (typeof settle !== "function") return settle;
-  yield { type: "passing", event: { type: "warning.raised", message: "the window is nearly full: summarising older work" } };
+  yield { type: "transient", event: { type: "warning.raised", message: "the window is nearly full: summarising older work" } };
   const summary = await summarise(state, older, { window, settle });
   const parts: Part[] = [
     { kind: "text", text: `[Earlier work, summarised]\n${summary.text}` },

@@ -59,7 +59,7 @@ export async function* runCalls(state: LoopState, calls: CallPart[]): AsyncGener
   void Promise.allSettled(running).then(() => feed.end());
   for await (const item of feed) {
     if ("node" in item) yield* addNode(state, item.node);
-    else yield { type: "passing", event: item.event };
+    else yield { type: "transient", event: item.event };
   }
   if (state.context.signal.aborted) throw new Fault("internal", "the turn was stopped");
   return { allFailed: failedCount === calls.length, openQuestions };

@@ -34,7 +34,7 @@ type TeamTurn = Pick<TeamRun, "deps" | "input" | "context" | "paths" | "emit"> &
 export function takeTeamTurn(deps: TeamDeps, input: TurnInput, context: TurnContext): AsyncGenerator<AgentEvent> {
   return streamTurn((emitEvent) => {
     const add: Add = (node) => new Promise((resolve) => emitEvent({ type: "node", node, recorded: resolve }));
-    const emit: TeamRun["emit"] = (event) => emitEvent({ type: "passing", event });
+    const emit: TeamRun["emit"] = (event) => emitEvent({ type: "transient", event });
     return openTeam({ deps, input, context, paths: teamPaths(input.project, input.session), add, emit });
   });
 }
