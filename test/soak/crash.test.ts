@@ -1,4 +1,4 @@
-// kill -9 at any moment: what was printed is kept, nothing is left running, and --resume goes on from there.
+// Kills skein with SIGKILL at random moments. Printed events must be stored, no process may survive, and --resume must continue.
 import { expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -17,49 +17,49 @@ const kills = 50;
 const latestMs = 1400;
 const latestEvent = 120;
 
-// One call in ten leaves a daemon that left its session: it must not outlive skein either.
+// One call in ten starts a daemon in its own process session. It must not outlive skein either.
 const hundredCalls = shellScript(
   Array.from(
     { length: 100 },
-    (_, at) =>
-      `echo line-${at}; echo ${at} >> counted.txt; ${at % 10 === 3 ? "setsid sleep 60 > /dev/null 2>&1 & " : ""}sleep 0.0${1 + (at % 3)}`,
+    (_, index) =>
+      `echo line-${index}; echo ${index} >> counted.txt; ${index % 10 === 3 ? "setsid sleep 60 > /dev/null 2>&1 & " : ""}sleep 0.0${1 + (index % 3)}`,
   ),
   "counted to a hundred",
 );
 const atOnce: Script = { steps: [], final: "went on and ended" };
 
-test("what was printed before any of fifty kills is kept, and the resumed turn tells the model what became of its call", async () => {
+test("events printed before any of fifty kills are stored, and the resumed turn sends the model the state of its call", async () => {
   const random = seeded(19_731);
   const killed = new Set<string>();
   const server = startModelServer(({ position }) => (killed.has(position.prompt) ? atOnce : hundredCalls));
-  const moments = Array.from({ length: kills }, (_, at) => ({
-    task: `count to a hundred, kill ${String(at).padStart(2, "0")}`,
-    // Most of them count events: time alone would make every kill an early one on a slow machine.
-    events: at % 4 === 0 ? 0 : 1 + Math.floor(random() * latestEvent),
-    ms: Math.round(random() * (at % 4 === 0 ? latestMs : 40)),
+  const moments = Array.from({ length: kills }, (_, index) => ({
+    task: `count to a hundred, kill ${String(index).padStart(2, "0")}`,
+    // Most kills wait for a number of events. On a slow machine a kill by time alone is always an early one.
+    events: index % 4 === 0 ? 0 : 1 + Math.floor(random() * latestEvent),
+    ms: Math.round(random() * (index % 4 === 0 ? latestMs : 40)),
   }));
-  const seen = { resumed: 0, told: 0 };
+  const counts = { resumed: 0, withRunningCall: 0 };
   const lane = async () => {
     using skein = temporaryHome(vendorEnv(server.url));
     for (let next = moments.pop(); next !== undefined; next = moments.pop()) {
       const { id, printed } = await killAfter(skein, next);
       killed.add(next.task);
-      if (!(await checkKept(skein, id, printed))) continue;
-      seen.resumed += 1;
-      if (checkTold(await resume(skein, server, id, next.task), printed)) seen.told += 1;
+      if (!(await checkStored(skein, id, printed))) continue;
+      counts.resumed += 1;
+      if (checkCallResults(await resume(skein, server, id, next.task), printed)) counts.withRunningCall += 1;
     }
     await checkVerified(skein);
   };
   try {
     await Promise.all([lane(), lane()]);
-    expect(seen.resumed).toBeGreaterThan(kills / 2);
-    expect(seen.told).toBeGreaterThan(kills / 5);
+    expect(counts.resumed).toBeGreaterThan(kills / 2);
+    expect(counts.withRunningCall).toBeGreaterThan(kills / 5);
   } finally {
     await server.stop();
   }
 });
 
-/** So long after so many events. */
+/** The kill comes `ms` after the given number of events. */
 type Moment = { task: string; events: number; ms: number };
 
 async function killAfter(skein: TemporaryHome, { task, events, ms }: Moment): Promise<{ id: string; printed: PrintedEvent[] }> {
@@ -73,16 +73,16 @@ async function killAfter(skein: TemporaryHome, { task, events, ms }: Moment): Pr
   return { id, printed: run.printed };
 }
 
-/** True when a turn was left that can be gone on with. */
-async function checkKept(skein: TemporaryHome, id: string, printed: PrintedEvent[]): Promise<boolean> {
+/** Returns true if the last turn can be resumed. */
+async function checkStored(skein: TemporaryHome, id: string, printed: PrintedEvent[]): Promise<boolean> {
   return withStore(skein, async (store) => {
-    const shown = printed.flatMap((event) => (event.node === undefined ? [] : [event.node.id]));
-    const stored = await Promise.all(shown.map((node) => store.node(node)));
-    expect(stored.map((node) => node?.id)).toEqual(shown);
-    if (shown.length > 0) {
+    const printedIds = printed.flatMap((event) => (event.node === undefined ? [] : [event.node.id]));
+    const stored = await Promise.all(printedIds.map((node) => store.node(node)));
+    expect(stored.map((node) => node?.id)).toEqual(printedIds);
+    if (printedIds.length > 0) {
       const path = printed.find((event) => event.session !== undefined)?.session?.transcript_path as string;
       const written = new Set((await readTranscript(path)).lines.map((line) => line.id));
-      expect(shown.filter((node) => !written.has(node))).toEqual([]);
+      expect(printedIds.filter((node) => !written.has(node))).toEqual([]);
     }
     expect((await store.verify({})).problems).toEqual([]);
     const turns = (await store.session(id)) === null ? [] : await store.turnsOf(id);
@@ -90,7 +90,7 @@ async function checkKept(skein: TemporaryHome, id: string, printed: PrintedEvent
   });
 }
 
-/** Goes on without a task; returns the first request that it sent. */
+/** Resumes without a task. Returns the first request that skein sent. */
 async function resume(skein: TemporaryHome, server: ModelServer, id: string, task: string): Promise<RecordedRequest> {
   const before = server.requests.length;
   const ran = await skein.run(["run", "--resume", id, "--json"]);
@@ -99,8 +99,8 @@ async function resume(skein: TemporaryHome, server: ModelServer, id: string, tas
   return server.requests.slice(before).find((request) => request.number > 0 && request.text.includes(task)) as RecordedRequest;
 }
 
-/** True when a call was running, as far as the printed events say. */
-function checkTold(request: RecordedRequest, printed: PrintedEvent[]): boolean {
+/** Returns true if a call was running according to the printed events. */
+function checkCallResults(request: RecordedRequest, printed: PrintedEvent[]): boolean {
   const { called, results } = callsIn(request);
   expect(called.filter((call) => !results.has(call))).toEqual([]);
   const answered = new Set(printed.flatMap((event) => event.node?.parts.map((part) => (part.kind === "result" ? part.call : "")) ?? []));
@@ -109,9 +109,9 @@ function checkTold(request: RecordedRequest, printed: PrintedEvent[]): boolean {
   return running.length > 0;
 }
 
-test("a streaming answer is kept up to the last moments before the kill", async () => {
+test("a streaming answer is stored up to the last moments before the kill", async () => {
   const random = seeded(7);
-  const words = Array.from({ length: 1200 }, (_, at) => `word${at}`).join(" ");
+  const words = Array.from({ length: 1200 }, (_, index) => `word${index}`).join(" ");
   let script: Script = { steps: [], final: words };
   const server = startModelServer(() => script, { chunkDelayMs: 8 });
   using skein = temporaryHome(vendorEnv(server.url));
@@ -121,26 +121,26 @@ test("a streaming answer is kept up to the last moments before the kill", async 
       const id = Bun.randomUUIDv7();
       const task = `tell a long story, round ${round}`;
       const run = readEvents(skein.start(["run", task, "-m", model, "--session-id", id, "--output-format", "events"]));
-      const isTold = ({ type }: PrintedEvent) => type === "text.delta";
-      const begunAt = Date.parse((await run.until(isTold))!.at);
-      const until = begunAt + 300 + random() * 400;
-      await run.until((event) => isTold(event) && Date.parse(event.at) > until);
+      const isDelta = ({ type }: PrintedEvent) => type === "text.delta";
+      const startedAt = Date.parse((await run.until(isDelta))!.at);
+      const until = startedAt + 300 + random() * 400;
+      await run.until((event) => isDelta(event) && Date.parse(event.at) > until);
       run.child.kill("SIGKILL");
       await run.ended;
-      // The draft may be 100 ms behind, by the clock of the one that writes it; the rest is what a busy machine adds to a timer.
-      const lastAt = Date.parse(run.printed.findLast(isTold)!.at);
-      const early = run.printed.filter((event) => isTold(event) && Date.parse(event.at) < lastAt - 250);
-      const shown = early.map((event) => event.text).join("");
-      expect(shown).not.toBe("");
+      // The stored draft may be 100 ms behind. The other 150 ms are for late timers on a busy machine.
+      const lastAt = Date.parse(run.printed.findLast(isDelta)!.at);
+      const early = run.printed.filter((event) => isDelta(event) && Date.parse(event.at) < lastAt - 250);
+      const earlyText = early.map((event) => event.text).join("");
+      expect(earlyText).not.toBe("");
       script = atOnce;
       const request = await resume(skein, server, id, task);
-      const kept = await withStore(skein, async (store) =>
+      const answers = await withStore(skein, async (store) =>
         (await store.sessionNodes(id)).filter((node) => node.author === "agent").map(textOf),
       );
-      expect(kept).toEqual([expect.stringMatching(/^word0/), atOnce.final]);
-      expect(kept[0]).toStartWith(shown);
-      expect(words).toStartWith(kept[0] as string);
-      expect(request.text).toContain(JSON.stringify(kept[0]).slice(1, -1));
+      expect(answers).toEqual([expect.stringMatching(/^word0/), atOnce.final]);
+      expect(answers[0]).toStartWith(earlyText);
+      expect(words).toStartWith(answers[0] as string);
+      expect(request.text).toContain(JSON.stringify(answers[0]).slice(1, -1));
       expect(request.text).toContain("skein was killed while you were answering");
     }
     await checkVerified(skein);
@@ -152,7 +152,7 @@ test("a streaming answer is kept up to the last moments before the kill", async 
 test("a kill during compaction loses nothing, and the resumed turn compacts again", async () => {
   let isKilled = false;
   const bulk = shellScript(
-    Array.from({ length: 8 }, (_, at) => `echo bulk-${at}; head -c 6000 /dev/zero | tr '\\0' x`),
+    Array.from({ length: 8 }, (_, index) => `echo bulk-${index}; head -c 6000 /dev/zero | tr '\\0' x`),
     "all the bulk is seen",
   );
   const summary = (): Script => ({ steps: [{ text: "it was bulk", delayMs: isKilled ? 0 : 60_000 }], final: "" });
@@ -182,13 +182,13 @@ test("a kill during compaction loses nothing, and the resumed turn compacts agai
   }
 });
 
-test("a killed executor settles its call as an error, and the run goes on with another", async () => {
+test("the call of a killed executor ends with an error, and the run continues with a new executor", async () => {
   const server = startModelServer(shellScript(["echo before; setsid sleep 60 & sleep 60", "echo after"], "went on"));
   using skein = temporaryHome(vendorEnv(server.url));
   try {
     const run = readEvents(skein.start(["run", "outlive the executor", "-m", model, "--output-format", "events"]));
     await run.until((event) => event.type === "tool.output");
-    // Behind the one that keeps its namespace, where there is one.
+    // The last one is the executor itself. With a pid namespace, the process that holds the namespace comes first.
     const executor = processesOf(skein.root).findLast(({ command }) => command.includes("__executor"));
     process.kill(executor?.pid as number, "SIGKILL");
     const { code, err } = await run.ended;
@@ -238,7 +238,7 @@ async function withStore<T>(skein: TemporaryHome, read: (store: Store) => Promis
   }
 }
 
-/** Numbers in [0, 1) that are the same in every run. */
+/** Returns numbers in [0, 1) that are the same in every run. */
 function seeded(seed: number): () => number {
   let state = seed;
   return () => {

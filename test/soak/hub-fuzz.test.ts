@@ -1,5 +1,5 @@
-// Every method of a real hub, over both transports, with params made from its own schema and then spoilt: whatever is sent,
-// the answer is a result or an error that says what is wrong, and the hub stays well. SKEIN_SEED repeats the choices.
+// Calls every method of a real hub over both transports, with params that are made from its schema and then damaged. The hub
+// must return a result or a clear error and stay healthy. SKEIN_SEED repeats the choices.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { Ajv2020 } from "ajv/dist/2020.js";
@@ -15,28 +15,27 @@ import { randomOf, invalidParams, validParams, type Json, type Random } from "..
 
 const seed = Number(process.env["SKEIN_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
 console.log(`seed ${seed}`);
-const rows = methodNames;
 const transports = ["web", "unix"] as const;
 
 const server = startModelServer({ steps: [{ calls: [{ input: { command: "seq 20000" } }] }], final: "done" });
 const skein = temporaryHome({ ...vendorEnv(server.url), SKEIN_MODEL: wireModels.anthropic });
 const hub = await startHub(skein);
-const talks = {} as Record<(typeof transports)[number], HubClient>;
-/** Ids and places that exist, so that valid params mean something. */
+const clients = {} as Record<(typeof transports)[number], HubClient>;
+/** Ids and paths that exist, so that some valid params refer to real things. */
 const pool = { names: ["nobody"], paths: [skein.project, "/nowhere"] };
 
 beforeAll(async () => {
-  for (const transport of transports) talks[transport] = await connectToHub(transport, hub, greeting);
-  const { result } = await talks.unix.ask("session.open", { directory: skein.project, find: { by: "name", wanted: "main" } });
+  for (const transport of transports) clients[transport] = await connectToHub(transport, hub, greeting);
+  const { result } = await clients.unix.ask("session.open", { directory: skein.project, find: { by: "name", wanted: "main" } });
   const session = (result as { id: string }).id;
-  const { items } = await talks.unix.follow("turn.start", { session, prompt: "go" });
+  const { items } = await clients.unix.follow("turn.start", { session, prompt: "go" });
   expect(items.at(-1)).toMatchObject({ type: "turn.ended", turn: { status: "ok" } });
   const nodes = items.filter(({ type }) => type === "node.added").map(({ node }) => (node as Item)["id"] as string);
   pool.names.push(session, "main", ...nodes);
 });
 
 afterAll(async () => {
-  for (const talk of Object.values(talks)) talk.close();
+  for (const client of Object.values(clients)) client.close();
   await hub[Symbol.asyncDispose]();
   await server.stop();
   skein[Symbol.dispose]();
@@ -44,34 +43,34 @@ afterAll(async () => {
 
 const greeting = { protocol: 1, client: "fuzz", directory: skein.project };
 
-/** Asked with valid params only where that changes nothing, or is over at once. */
-const reading = rows.filter((row) =>
+/** Methods that change nothing or return at once. Only they are called with valid params. */
+const reading = methodNames.filter((method) =>
   /\.(list|tree|leaves|find|path|children|diff|planRestore|render|handles|compare|resolve|report|show|values|paths|schema|status|current|watch|check)$/.test(
-    row,
+    method,
   ),
 );
 
-function schemaOf(row: MethodName): Json {
-  return z.toJSONSchema(methods[row].params, { io: "input", unrepresentable: "any" }) as Json;
+function schemaOf(method: MethodName): Json {
+  return z.toJSONSchema(methods[method].params, { io: "input", unrepresentable: "any" }) as Json;
 }
 
 const ajv = new Ajv2020({ strict: false, validateFormats: false });
 
-/** What another validator refuses, too. */
-function wrongParams(row: MethodName, random: Random): unknown[] {
-  const isValid = ajv.compile(schemaOf(row));
-  return invalidParams(schemaOf(row), random, pool).filter((params) => !isValid(params));
+/** Returns invalid params that a second validator (ajv) refuses too. */
+function wrongParams(method: MethodName, random: Random): unknown[] {
+  const isValid = ajv.compile(schemaOf(method));
+  return invalidParams(schemaOf(method), random, pool).filter((params) => !isValid(params));
 }
 
-/** A result, or an error in words; never one of our own mistakes. A feed is closed and ends. */
-async function survives(talk: HubClient, method: string, params: unknown): Promise<Answer> {
-  const answer = await talk.ask(method, params);
+/** Expects a result or an error with a message, but no internal error. Closes a feed. */
+async function expectNoInternalError(client: HubClient, method: string, params: unknown): Promise<Answer> {
+  const answer = await client.ask(method, params);
   const sent = JSON.stringify(params)?.slice(0, 300);
   if (answer.error !== undefined) {
     const { code, message, data } = answer.error;
-    const isKnown = [-32600, -32601, -32602, -32000].includes(code) && data?.code !== "internal";
-    expect(isKnown && message !== "" && !message.includes("\n") ? "" : `${method} ${sent}: ${JSON.stringify(answer.error)}`).toBe("");
-  } else if (isFeed(findMethod(method)!)) talk.notify("feed.close", { feed: (answer.result as { feed: number }).feed });
+    const isExpected = [-32600, -32601, -32602, -32000].includes(code) && data?.code !== "internal";
+    expect(isExpected && message !== "" && !message.includes("\n") ? "" : `${method} ${sent}: ${JSON.stringify(answer.error)}`).toBe("");
+  } else if (isFeed(findMethod(method)!)) client.notify("feed.close", { feed: (answer.result as { feed: number }).feed });
   return answer;
 }
 
@@ -79,54 +78,54 @@ function memoryOf(pid: number): number {
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1]) / 1024;
 }
 
-async function isWell(talk: HubClient): Promise<void> {
-  expect((await talk.ask("health.check")).result).toMatchObject({ status: "healthy", pid: hub.pid });
+async function expectHealthy(client: HubClient): Promise<void> {
+  expect((await client.ask("health.check")).result).toMatchObject({ status: "healthy", pid: hub.pid });
 }
 
 describe.each(transports)("over %s", (transport) => {
-  test.each(rows)("%s refuses spoilt params and stays well", async (row) => {
-    const random = randomOf(`${seed} ${row}`);
-    const method = toMethodName(row);
-    for (const params of wrongParams(row, random)) {
-      const { error } = await survives(talks[transport], method, params);
-      expect(error?.code === -32602 ? "" : `${method} ${JSON.stringify(params)?.slice(0, 300)}: ${JSON.stringify(error)}`).toBe("");
-      expect(error!.message).toStartWith(`${method}: `);
+  test.each(methodNames)("%s refuses invalid params, and the hub stays healthy", async (method) => {
+    const random = randomOf(`${seed} ${method}`);
+    const wireName = toMethodName(method);
+    for (const params of wrongParams(method, random)) {
+      const { error } = await expectNoInternalError(clients[transport], wireName, params);
+      expect(error?.code === -32602 ? "" : `${wireName} ${JSON.stringify(params)?.slice(0, 300)}: ${JSON.stringify(error)}`).toBe("");
+      expect(error!.message).toStartWith(`${wireName}: `);
     }
-    await isWell(talks[transport]);
+    await expectHealthy(clients[transport]);
   });
 
-  test.each(reading)("%s answers random params that are valid", async (row) => {
-    const random = randomOf(`${seed} valid ${row}`);
-    const rounds = Object.keys(schemaOf(row).properties ?? {}).length === 0 ? 1 : 20;
+  test.each(reading)("%s answers random valid params", async (method) => {
+    const random = randomOf(`${seed} valid ${method}`);
+    const rounds = Object.keys(schemaOf(method).properties ?? {}).length === 0 ? 1 : 20;
     for (let round = 0; round < rounds; round++)
-      await survives(talks[transport], toMethodName(row), validParams(schemaOf(row), random, pool));
-    await isWell(talks[transport]);
+      await expectNoInternalError(clients[transport], toMethodName(method), validParams(schemaOf(method), random, pool));
+    await expectHealthy(clients[transport]);
   });
 
-  test("methods that change something answer ids that nobody has with a fault", async () => {
-    const random = randomOf(`${seed} strangers`);
-    const strangers = {
+  test("methods that change something answer unknown ids with an error", async () => {
+    const random = randomOf(`${seed} unknown`);
+    const unknown = {
       names: ["01a1e22c-d890-73cc-8df8-09de92534c2e", "no such thing", "💥", "'; drop table nodes; --"],
       paths: ["/nowhere"],
     };
-    for (const row of rows.filter((each) => !reading.includes(each) && !harmful.has(each)))
+    for (const method of methodNames.filter((each) => !reading.includes(each) && !harmful.has(each)))
       for (let round = 0; round < 10; round++) {
-        const params = validParams(schemaOf(row), random, strangers);
-        const method = toMethodName(row);
-        if (isFeed(row)) {
-          const { items, error } = await talks[transport].follow(method, params);
-          expect({ method, items, code: error?.code, isOurs: error?.data?.code === "internal" }).toEqual({
+        const params = validParams(schemaOf(method), random, unknown);
+        const wireName = toMethodName(method);
+        if (isFeed(method)) {
+          const { items, error } = await clients[transport].follow(wireName, params);
+          expect({ method, items, code: error?.code, isInternal: error?.data?.code === "internal" }).toEqual({
             method,
             items: [],
             code: -32000,
-            isOurs: false,
+            isInternal: false,
           });
-        } else await survives(talks[transport], method, params);
+        } else await expectNoInternalError(clients[transport], wireName, params);
       }
-    await isWell(talks[transport]);
+    await expectHealthy(clients[transport]);
   });
 
-  test("a greeting that is none is refused", async () => {
+  test("an invalid greeting is refused", async () => {
     const wrong = [
       {},
       [],
@@ -142,22 +141,22 @@ describe.each(transports)("over %s", (transport) => {
     ];
     const more = [{ env: { A: 1 } }, { env: [] }, { trust: "yes" }, { nobody: 1 }, JSON.parse('{"__proto__": 1}') as object];
     for (const each of [...wrong, ...more]) {
-      const isWhole = typeof each === "object" && each !== null && !Array.isArray(each) && Object.keys(each).length > 0;
-      await expect(connectToHub(transport, hub, isWhole ? { ...greeting, ...each } : each)).rejects.toThrow(/^hub\.hello: \S/);
+      const isFields = typeof each === "object" && each !== null && !Array.isArray(each) && Object.keys(each).length > 0;
+      await expect(connectToHub(transport, hub, isFields ? { ...greeting, ...each } : each)).rejects.toThrow(/^hub\.hello: \S/);
     }
-    await isWell(talks[transport]);
+    await expectHealthy(clients[transport]);
   });
 
-  test("hub.stop stops nothing when it is asked wrongly", async () => {
+  test("hub.stop with invalid params stops nothing", async () => {
     for (const params of [5, "x", [], [0], { wait_ms: -1 }, { wait_ms: "0" }, { wait_ms: {} }, { wait: 0 }]) {
-      const { error } = await survives(talks[transport], "hub.stop", params);
+      const { error } = await expectNoInternalError(clients[transport], "hub.stop", params);
       expect(error).toBeDefined();
     }
-    await isWell(talks[transport]);
+    await expectHealthy(clients[transport]);
   });
 
-  test("what is no request is refused, and what follows is answered", async () => {
-    const talk = await connectToHub(transport, hub, greeting);
+  test("invalid frames are refused, and the requests after them are answered", async () => {
+    const client = await connectToHub(transport, hub, greeting);
     const frames = [
       "{",
       "null",
@@ -171,7 +170,7 @@ describe.each(transports)("over %s", (transport) => {
       "\u0000",
       "{".repeat(50),
     ];
-    for (const frame of frames) talk.raw(frame);
+    for (const frame of frames) client.raw(frame);
     for (const method of [
       "",
       "x",
@@ -183,23 +182,23 @@ describe.each(transports)("over %s", (transport) => {
       "hub.cancel",
       "x".repeat(100_000),
     ])
-      expect((await talk.ask(method, {})).error?.code).toBe(-32601);
+      expect((await client.ask(method, {})).error?.code).toBe(-32601);
     for (const params of [5, "x", true, [[]], [null, null, null, null, null]])
-      expect((await talk.ask("session.move", params)).error?.code).toBe(-32602);
-    expect(talk.loose.length).toBeGreaterThan(5);
-    expect(talk.loose.every(({ error }) => error !== undefined)).toBe(true);
-    await isWell(talk);
-    talk.close();
+      expect((await client.ask("session.move", params)).error?.code).toBe(-32602);
+    expect(client.loose.length).toBeGreaterThan(5);
+    expect(client.loose.every(({ error }) => error !== undefined)).toBe(true);
+    await expectHealthy(client);
+    client.close();
   });
 
   test("a text that is too long is refused, and a frame that is too large ends the connection", async () => {
-    const talk = await connectToHub(transport, hub, greeting);
-    const { error } = await talk.ask("turn.steer", { session: "main", text: "x".repeat(10_000_001) });
+    const client = await connectToHub(transport, hub, greeting);
+    const { error } = await client.ask("turn.steer", { session: "main", text: "x".repeat(10_000_001) });
     expect(error).toMatchObject({ code: -32602, message: "turn.steer: text must have at most 10000000 characters" });
-    expect((await talk.ask("turn.steer", { session: "main", text: "x".repeat(17 << 20) })).error!.message).toContain(
+    expect((await client.ask("turn.steer", { session: "main", text: "x".repeat(17 << 20) })).error!.message).toContain(
       "the connection was lost",
     );
-    await isWell(talks[transport]);
+    await expectHealthy(clients[transport]);
   });
 });
 
@@ -207,16 +206,16 @@ function chunked<Item>(items: Item[], size: number): Item[][] {
   return items.length === 0 ? [] : [items.slice(0, size), ...chunked(items.slice(size), size)];
 }
 
-/** Takes minutes, or does what it is told with any words: it has walks of its own. */
+/** These methods take minutes or accept any text. Other tests cover them. */
 const harmful = new Set<MethodName>(["doctor.tryAgents", "session.open", "config.set", "trust.grant", "session.purge", "store.verify"]);
 
-test("after three times as much, the hub has not grown", async () => {
+test("the memory of the hub does not grow with four times as many invalid requests", async () => {
   const rounds = async (count: number, name: string) => {
     for (let round = 0; round < count; round++)
-      for (const row of rows) {
-        const random: Random = randomOf(`${seed} ${name} ${round} ${row}`);
-        for (const some of chunked(wrongParams(row, random), 32))
-          await Promise.all(some.map((params) => survives(talks.web, toMethodName(row), params)));
+      for (const method of methodNames) {
+        const random: Random = randomOf(`${seed} ${name} ${round} ${method}`);
+        for (const chunk of chunked(wrongParams(method, random), 32))
+          await Promise.all(chunk.map((params) => expectNoInternalError(clients.web, toMethodName(method), params)));
       }
   };
   await rounds(2, "warm");
@@ -225,5 +224,5 @@ test("after three times as much, the hub has not grown", async () => {
   const after = memoryOf(hub.pid);
   console.log(`${Math.round(before)} MB, then ${Math.round(after)} MB`);
   expect(after - before).toBeLessThan(100);
-  await isWell(talks.unix);
+  await expectHealthy(clients.unix);
 });

@@ -1,4 +1,4 @@
-// A task that arrives on stdin seconds after the start. In the soak tier, because the seconds really pass.
+// Sends a task on stdin seconds after the start. It is a soak test because it really waits for these seconds.
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// Many processes on one store: all finish, nothing is mixed up, and a session has one writer at a time.
+// Runs many processes on one store. All must finish, sessions must not mix, and a session has one writer at a time.
 import { expect, test } from "bun:test";
 import { readFileSync, truncateSync } from "node:fs";
 import { result, transcriptHeader, transcriptLine } from "../../src/protocol/fixtures/printed-schemas.ts";
@@ -13,24 +13,25 @@ const callsEach = 5;
 
 type Role = ReturnType<typeof transcriptLine.parse>["role"];
 
-test("twenty runs at once on one new store all finish, and every transcript is whole", async () => {
+test("twenty runs at once on one new store all finish, and every transcript is complete", async () => {
   const server = startModelServer(({ position }) => ({
-    steps: Array.from({ length: callsEach }, (_, at) => ({
-      text: `step ${at}`,
+    steps: Array.from({ length: callsEach }, (_, index) => ({
+      text: `step ${index}`,
       thinking: "hm",
-      calls: [{ input: { command: `echo ${position.prompt} ${at}` } }],
+      calls: [{ input: { command: `echo ${position.prompt} ${index}` } }],
     })),
     final: `finished ${position.prompt}`,
   }));
   using skein = temporaryHome(vendorEnv(server.url));
   try {
-    const tasks = Array.from({ length: writers }, (_, at) => `writer-${at}`);
+    const tasks = Array.from({ length: writers }, (_, index) => `writer-${index}`);
     const runs = await Promise.all(tasks.map((task) => skein.run(["run", task, "-m", model, "--json"])));
     expect(runs.map((ran) => ({ code: ran.code, err: ran.code === 0 ? "" : ran.err }))).toEqual(runs.map(() => ({ code: 0, err: "" })));
     const results = runs.map((ran) => result.parse(ran.json()));
     expect(results.map((record) => record.result)).toEqual(tasks.map((task) => `finished ${task}`));
     expect(new Set(results.map((record) => record.transcript_path)).size).toBe(writers);
-    for (const [at, record] of results.entries()) checkTranscript(record.transcript_path as string, record.session_id, tasks[at] as string);
+    for (const [index, record] of results.entries())
+      checkTranscript(record.transcript_path as string, record.session_id, tasks[index] as string);
     const nodes = writers * (2 + 2 * callsEach);
     await checkVerified(skein, { sessions: writers, turns: writers, transcripts: writers, nodes });
   } finally {
@@ -38,7 +39,7 @@ test("twenty runs at once on one new store all finish, and every transcript is w
   }
 });
 
-/** One line per part: the prompt, thinking, text, a call and a result for each step, and the answer. */
+/** Expects one line per part: the prompt; thinking, text, call and result of each step; and the answer. */
 function checkTranscript(path: string, session: string, task: string): void {
   const [header, ...lines] = readFileSync(path, "utf8").trimEnd().split("\n");
   expect(transcriptHeader.parse(JSON.parse(header as string))).toMatchObject({ session_id: session, task, is_sub_session: false });
@@ -50,20 +51,20 @@ function checkTranscript(path: string, session: string, task: string): void {
     "assistant",
   ] satisfies Role[]);
   expect(parts.flatMap((line) => (line.role === "tool_result" ? [line.content] : []))).toEqual(
-    Array.from({ length: callsEach }, (_, at) => `${task} ${at}`),
+    Array.from({ length: callsEach }, (_, index) => `${task} ${index}`),
   );
   const ids = [...new Set(parts.map((line) => line.id))];
   expect(parts.map((line) => line.parent_id)).toEqual(parts.map((line) => ids[ids.indexOf(line.id) - 1] ?? null));
   expect(new Set(parts.map((line) => `${line.id} ${line.part}`)).size).toBe(parts.length);
 }
 
-test("runs that make the same named session at once get one session, and one of them writes at a time", async () => {
+test("runs that create the same named session at once share one session, and only one of them writes at a time", async () => {
   const server = startModelServer(shellScript(["sleep 1"], "slept"));
   using skein = temporaryHome(vendorEnv(server.url));
   try {
     const runs = await Promise.all(Array.from({ length: 6 }, () => skein.run(["run", "sleep", "-m", model, "--session", "one", "--json"])));
-    const won = runs.filter((ran) => ran.code === 0);
-    expect(won.length).toBeGreaterThan(0);
+    const winners = runs.filter((ran) => ran.code === 0);
+    expect(winners.length).toBeGreaterThan(0);
     for (const ran of runs.filter((candidate) => candidate.code !== 0)) {
       expect({ code: ran.code, out: ran.out, err: ran.err }).toEqual({
         code: 1,
@@ -71,14 +72,14 @@ test("runs that make the same named session at once get one session, and one of 
         err: expect.stringMatching(/^skein: Session one is in use by process \d+ since \S+\.\n +Wait .*\n$/),
       });
     }
-    expect(new Set(won.map((ran) => ran.json()["session_id"])).size).toBe(1);
-    await checkVerified(skein, { sessions: 1, turns: won.length });
+    expect(new Set(winners.map((ran) => ran.json()["session_id"])).size).toBe(1);
+    await checkVerified(skein, { sessions: 1, turns: winners.length });
   } finally {
     await server.stop();
   }
 });
 
-test("the second run on a session says who holds it, and the first goes on undisturbed", async () => {
+test("a second run on a session names the process that uses it, and the first run continues undisturbed", async () => {
   const server = startModelServer(shellScript(["echo held; while [ ! -e let-go ]; do sleep 0.05; done"], "let go"));
   using skein = temporaryHome(vendorEnv(server.url));
   try {
@@ -100,21 +101,21 @@ test("the second run on a session says who holds it, and the first goes on undis
   }
 });
 
-test("a torn last line of a transcript is tolerated, and mended by the next turn", async () => {
+test("an incomplete last line of a transcript is tolerated, and repaired by the next turn", async () => {
   const server = startModelServer(({ position }) => shellScript([`echo ${position.prompt}`], `answer to ${position.prompt} with é and 🧵`));
   using skein = temporaryHome(vendorEnv(server.url));
   try {
     const first = (await skein.run(["run", "first", "-m", model, "--session", "torn", "--json"])).json();
     const path = String(first["transcript_path"]);
-    const whole = readFileSync(path);
-    // In the middle of the last line, and in the middle of a character of it.
-    truncateSync(path, whole.lastIndexOf("🧵") + 2);
+    const original = readFileSync(path);
+    // Cuts the file in the middle of the last line, inside a multi-byte character.
+    truncateSync(path, original.lastIndexOf("🧵") + 2);
     await checkVerified(skein, { sessions: 1 });
     const second = await skein.run(["run", "second", "-m", model, "--session", "torn", "--json"]);
     expect(second.json()).toMatchObject({ status: "ok", transcript_path: path });
-    const mended = readFileSync(path);
-    expect(mended.subarray(0, whole.length).equals(whole)).toBe(true);
-    const [header, ...lines] = mended.toString("utf8").trimEnd().split("\n");
+    const repaired = readFileSync(path);
+    expect(repaired.subarray(0, original.length).equals(original)).toBe(true);
+    const [header, ...lines] = repaired.toString("utf8").trimEnd().split("\n");
     transcriptHeader.parse(JSON.parse(header as string));
     const roles: Role[] = ["user", "tool_call", "tool_result", "assistant"];
     expect(lines.map((line) => transcriptLine.parse(JSON.parse(line)).role)).toEqual([...roles, ...roles]);
@@ -130,15 +131,15 @@ test("a transcript that was cut in its header, or deleted, is written again from
   try {
     const first = (await skein.run(["run", "first", "-m", model, "--session", "cut", "--json"])).json();
     const path = String(first["transcript_path"]);
-    const whole = readFileSync(path, "utf8");
+    const original = readFileSync(path, "utf8");
     truncateSync(path, 10);
     const damaged = await skein.run(["verify", "--json"]);
     expect({ code: damaged.code, ok: damaged.json()["ok"] }).toEqual({ code: 1, ok: false });
     await skein.run(["run", "second", "-m", model, "--session", "cut", "--json"]);
-    expect(readFileSync(path, "utf8")).toStartWith(whole);
+    expect(readFileSync(path, "utf8")).toStartWith(original);
     await Bun.file(path).delete();
     const third = await skein.run(["run", "third", "-m", model, "--session", "cut", "--json"]);
-    expect(readFileSync(String(third.json()["transcript_path"]), "utf8")).toStartWith(whole);
+    expect(readFileSync(String(third.json()["transcript_path"]), "utf8")).toStartWith(original);
     await checkVerified(skein, { sessions: 1, turns: 3 });
   } finally {
     await server.stop();

@@ -1,4 +1,4 @@
-// skein pause and resume from another terminal: what is paused sends nothing, runs nothing and loses nothing.
+// Tests skein pause and resume from another terminal. A paused turn sends nothing, runs nothing and loses nothing.
 import { expect, test } from "bun:test";
 import { statSync } from "node:fs";
 import { join } from "node:path";
@@ -13,19 +13,19 @@ import { type TemporaryHome, temporaryHome, vendorEnv, wireModels } from "../sup
 import { quietestSecond, until } from "../support/cpu-time.ts";
 
 const model = wireModels.anthropic;
-/** Writes on, also from a process in a session of its own, until the file `end` is there. */
+/** Writes until the file `end` exists. One loop runs in its own process session. */
 const loop = (file: string) => `while [ ! -e end ]; do date +%s%N >> ${file}; sleep 0.02; done`;
-const loops = `echo begun; setsid bash -c '${loop("own")}' & ${loop("plain")}; wait; echo whole`;
+const loops = `echo started; setsid bash -c '${loop("own")}' & ${loop("plain")}; wait; echo whole`;
 
 const sizes = (skein: TemporaryHome) =>
   ["plain", "own"].map((name) => statSync(join(skein.project, name), { throwIfNoEntry: false })?.size ?? 0);
 const stateOf = async (skein: TemporaryHome, name: string) => {
-  const rows = turnInfo.array().parse((await skein.run(["ps", "--json"])).json());
-  return rows.find((row) => row.session.name === name)?.state ?? null;
+  const turns = turnInfo.array().parse((await skein.run(["ps", "--json"])).json());
+  return turns.find((turn) => turn.session.name === name)?.state ?? null;
 };
 const reportOf = async (skein: TemporaryHome, ...args: string[]) => pauseReport.parse((await skein.run([...args, "--json"])).json());
 
-test("a paused run writes, computes and asks nothing, for longer than its time limit, and then goes on to its end", async () => {
+test("a paused run writes, computes and requests nothing for longer than its time limit, and finishes after resume", async () => {
   const server = startModelServer(shellScript([loops], "went on"));
   using skein = temporaryHome(vendorEnv(server.url));
   try {
@@ -33,16 +33,16 @@ test("a paused run writes, computes and asks nothing, for longer than its time l
     await run.until((event) => event.type === "tool.output");
     await until(() => sizes(skein).every((size) => size > 0), "both loops write");
     expect(await reportOf(skein, "pause", "long")).toMatchObject({ state: "paused", pid: run.child.pid });
-    const [before, asked] = [sizes(skein), server.requests.length];
+    const [before, requestCount] = [sizes(skein), server.requests.length];
     expect(await quietestSecond(run.child.pid)).toBeLessThanOrEqual(1);
     expect(await skein.run(["pause", "long"])).toMatchObject({ code: 0, out: "paused long\n", err: "" });
     expect(await stateOf(skein, "long")).toBe("paused");
     await Bun.sleep(15_000);
-    expect([sizes(skein), server.requests.length]).toEqual([before, asked]);
+    expect([sizes(skein), server.requests.length]).toEqual([before, requestCount]);
 
     expect(await reportOf(skein, "resume", "long")).toMatchObject({ state: "running", pid: run.child.pid });
     expect(await skein.run(["resume", "long"])).toMatchObject({ code: 0, out: "resumed long\n", err: "" });
-    await until(() => sizes(skein).every((size, at) => size > before[at]!), "both loops go on");
+    await until(() => sizes(skein).every((size, index) => size > before[index]!), "both loops continue");
     await Bun.write(join(skein.project, "end"), "");
     expect(await run.ended).toMatchObject({ code: 0 });
     expect(run.printed.filter(({ type }) => /^turn\.(paused|resumed)$/.test(type)).map(({ type }) => type)).toEqual([
@@ -60,13 +60,13 @@ test("a paused run writes, computes and asks nothing, for longer than its time l
   }
 }, 300_000);
 
-test("an answer that streams is not read on while it is paused, and is whole in the end", async () => {
-  const said = { asked: 0, dots: 0, isHeld: true };
+test("a streaming answer is not read during a pause, and is complete in the end", async () => {
+  const model = { requests: 0, dots: 0, isHeld: true };
   const server = startLongRun({
     steps: 0,
     calls: 1,
-    beforeStep: () => void (said.asked += 1),
-    isHeldAt: (at) => at === 5 && said.isHeld && (said.dots += 1) > 0,
+    beforeStep: () => void (model.requests += 1),
+    isHeldAt: (index) => index === 5 && model.isHeld && (model.dots += 1) > 0,
   });
   using skein = temporaryHome(vendorEnv(server.url));
   try {
@@ -74,28 +74,28 @@ test("an answer that streams is not read on while it is paused, and is whole in 
     await run.until((event) => event.type === "text.delta");
     await reportOf(skein, "pause", "talk");
     await run.until((event) => event.type === "turn.paused");
-    // What was on its way may still come; three dots are sent in a second.
-    const isStill = async () => {
+    // Buffered text may still be printed. The model sends three dots per second.
+    const isQuiet = async () => {
       const before = run.printed.length;
       await Bun.sleep(1_000);
       return run.printed.length === before;
     };
-    await until(isStill, "nothing more is printed");
-    said.isHeld = false;
+    await until(isQuiet, "nothing more is printed");
+    model.isHeld = false;
     await reportOf(skein, "resume", "talk");
     expect(await run.ended).toMatchObject({ code: 0 });
-    const result = `0.0 0.1 0.2 0.3 0.4 ${".".repeat(said.dots)}0.5 0.6 0.7 0.8 0.9 done`;
-    expect([run.printed.at(-1), said.asked]).toEqual([expect.objectContaining({ status: "ok", result }), 1]);
+    const result = `0.0 0.1 0.2 0.3 0.4 ${".".repeat(model.dots)}0.5 0.6 0.7 0.8 0.9 done`;
+    expect([run.printed.at(-1), model.requests]).toEqual([expect.objectContaining({ status: "ok", result }), 1]);
   } finally {
     await server.stop();
   }
 }, 300_000);
 
-test("a run that is killed while it stands still leaves nothing", async () => {
+test("a run that is killed while it is paused leaves no process", async () => {
   const server = startModelServer(shellScript([loops], "went on"));
   using skein = temporaryHome(vendorEnv(server.url));
   try {
-    for (const how of [
+    for (const args of [
       ["kill", "long"],
       ["kill", "long", "--force"],
     ]) {
@@ -103,7 +103,7 @@ test("a run that is killed while it stands still leaves nothing", async () => {
       await run.until((event) => event.type === "tool.output");
       await reportOf(skein, "pause", "long");
       const family = childrenOf(run.child.pid);
-      expect(await skein.run([...how])).toMatchObject({ code: 0 });
+      expect(await skein.run([...args])).toMatchObject({ code: 0 });
       await run.ended;
       expect(await waitForNoProcesses(skein.root, 20_000, { family })).toEqual([]);
     }
@@ -112,7 +112,7 @@ test("a run that is killed while it stands still leaves nothing", async () => {
   }
 }, 300_000);
 
-test("a paused skein that is killed with -9 leaves nothing", async () => {
+test("a paused skein that gets SIGKILL leaves no process", async () => {
   const server = startModelServer(shellScript([loops], "went on"));
   using skein = temporaryHome(vendorEnv(server.url));
   try {
@@ -132,7 +132,7 @@ test("a paused skein that is killed with -9 leaves nothing", async () => {
   }
 }, 300_000);
 
-test("--force stops the process itself with all below it, which ps shows, resume ends and kill ends", async () => {
+test("pause --force stops the process and its descendants; ps shows it, and resume and kill work on it", async () => {
   const server = startModelServer(shellScript([loops], "went on"));
   using skein = temporaryHome(vendorEnv(server.url));
   try {
@@ -156,7 +156,7 @@ test("--force stops the process itself with all below it, which ps shows, resume
   }
 }, 300_000);
 
-test("a command that exec runs is paused and goes on", async () => {
+test("a command of exec is paused and resumed", async () => {
   const server = startModelServer(shellScript([]));
   using skein = temporaryHome(vendorEnv(server.url));
   try {

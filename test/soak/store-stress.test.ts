@@ -1,5 +1,5 @@
-// Random operations by several processes at once, which are killed in between, against a model in memory: the store
-// holds everything that was acknowledged, and nothing that was not even tried. SKEIN_SEED repeats a storm's choices.
+// Several processes run random operations on one store and are killed at random. The store must equal a model in memory: it
+// contains every acknowledged operation, and none that was never tried. SKEIN_SEED repeats the choices.
 import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,27 +13,27 @@ import type { Store } from "../../src/store/store.ts";
 const root = mkdtempSync(join(tmpdir(), "skein-storm-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-const at = { path: join(root, "store.db"), outputsDir: join(root, "outputs") };
+const storePaths = { path: join(root, "store.db"), outputsDir: join(root, "outputs") };
 const logOf = (lane: number) => join(root, `lane-${lane}.log`);
 const lanes = [0, 1, 2];
 const kills = 15;
-const leastSteps = 2500;
+const minSteps = 2500;
 
-test("after a storm of processes that were killed, the store equals the model", { timeout: 120_000 }, async () => {
+test("the store equals the model after random operations of killed processes", { timeout: 120_000 }, async () => {
   const seed = Number(process.env["SKEIN_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
   console.log(`seed ${seed}`);
-  const store = await openStore(at);
+  const store = await openStore(storePaths);
   const shared = await Promise.all([1, 2].map(async () => (await store.createSession(newSession())).id));
-  await storm(store, shared, seed);
+  await runWorkers(store, shared, seed);
   const logs = lanes.map((lane) => readLog(logOf(lane)).steps);
   const done = logs.flat().filter((step) => step.done !== null);
   console.log(
     `${done.length} steps`,
     Object.entries(Object.groupBy(done, (step) => step.tried.op))
-      .map(([op, of]) => `${op} ${of.length}`)
+      .map(([op, steps]) => `${op} ${steps.length}`)
       .join(", "),
   );
-  expect(done.length).toBeGreaterThan(leastSteps);
+  expect(done.length).toBeGreaterThan(minSteps);
   await store.purge({ session: null, archivedBefore: 0, dryRun: false });
   const model = modelOf(logs, shared);
   await compareSessions(store, model);
@@ -42,16 +42,16 @@ test("after a storm of processes that were killed, the store equals the model", 
   await store.close();
 });
 
-/** Kills a random worker, learns what became of its last try, and starts it again; then ends them all the same way. */
-async function storm(store: Store, shared: string[], seed: number): Promise<void> {
+/** Kills random workers, checks whether their last operation was stored, and restarts them. Ends all workers by a kill too. */
+async function runWorkers(store: Store, shared: string[], seed: number): Promise<void> {
   let next = seed;
   const start = (lane: number) =>
     Bun.spawn(
       [
         process.execPath,
         join(import.meta.dir, "../../src/store/fixtures/stress-worker.ts"),
-        at.path,
-        at.outputsDir,
+        storePaths.path,
+        storePaths.outputsDir,
         logOf(lane),
         String(lane),
         String(next++),
@@ -72,7 +72,7 @@ async function storm(store: Store, shared: string[], seed: number): Promise<void
   };
   const steps = () => lanes.reduce((sum, lane) => sum + readLog(logOf(lane)).steps.length, 0);
   try {
-    for (let killed = 0; killed < kills || steps() < leastSteps * 1.2; killed++) {
+    for (let killed = 0; killed < kills || steps() < minSteps * 1.2; killed++) {
       await Bun.sleep(200 + ((seed + killed * 7919) % 400));
       const lane = (seed + killed) % lanes.length;
       await stop(lane);
@@ -90,14 +90,14 @@ async function compareSessions(store: Store, model: Model): Promise<void> {
     ...(await store.listSessions({ project: null, subSessions: true })),
     ...(await store.listSessions({ project: null, subSessions: true, archived: true })),
   ];
-  const told = stored.map(({ id, name, tip, archivedAt }) => [id, { name, tip, isArchived: archivedAt !== null }] as const);
-  const meant = [...model.sessions].map(([id, { name, tip, isArchived }]) => [id, { name, tip, isArchived }] as const);
-  expect(Object.fromEntries(told)).toEqual(Object.fromEntries(meant));
+  const actual = stored.map(({ id, name, tip, archivedAt }) => [id, { name, tip, isArchived: archivedAt !== null }] as const);
+  const expected = [...model.sessions].map(([id, { name, tip, isArchived }]) => [id, { name, tip, isArchived }] as const);
+  expect(Object.fromEntries(actual)).toEqual(Object.fromEntries(expected));
 }
 
 async function compareNodes(store: Store, model: Model): Promise<void> {
-  const kept = neededNodes(model);
-  for (const id of kept) {
+  const neededIds = neededNodes(model);
+  for (const id of neededIds) {
     const node = await store.node(id);
     const part = node?.parts[0];
     const { parent, text, session } = model.nodes.get(id)!;
@@ -109,9 +109,9 @@ async function compareNodes(store: Store, model: Model): Promise<void> {
   }
   const report = await store.verify({});
   expect(report.problems).toEqual([]);
-  expect(report.nodes).toBe(kept.size);
-  const words = [...kept].map((id) => model.nodes.get(id)!.text).filter((text) => text !== "");
-  for (const text of words.filter((_, index) => index % Math.ceil(words.length / 100) === 0)) {
+  expect(report.nodes).toBe(neededIds.size);
+  const texts = [...neededIds].map((id) => model.nodes.get(id)!.text).filter((text) => text !== "");
+  for (const text of texts.filter((_, index) => index % Math.ceil(texts.length / 100) === 0)) {
     expect(await store.search(`"${text}"`, { project: null, limit: 2 })).toHaveLength(1);
   }
   for (const [output, { session, bytes }] of model.outputs) {

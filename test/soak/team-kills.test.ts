@@ -1,4 +1,4 @@
-// A team that is killed again and again, or stopped: whoever goes on does what is missing, and only that.
+// Kills or stops a team again and again. The resumed team must do the missing work, and nothing twice.
 import { expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,12 +8,12 @@ import { events, filled, git, model, runTeamJourney, teamIn, the, type Player } 
 
 const kills = 5;
 
-/** Each does its part, also one that was interrupted and is told to go on. */
+/** Every member does its part, also after an interruption. */
 const player: Player = () => ({
   run: 'case $SKEIN_AGENT_ROLE in engineer) echo $SKEIN_AGENT_ID > part$SKEIN_AGENT_INSTANCE.txt;; reviewer) cat part1.txt part2.txt;; esac; skein msg send --to all "I was here"',
 });
 
-test("kill -9 at random, five times: every member completes once, no phase is done twice, nothing of the work is missing", async () => {
+test("after five random kills every member completes once, no phase runs twice, and no work is missing", async () => {
   const random = randomOf(20_261_116);
   await runTeamJourney(player, async ({ skein }) => {
     const folder = join(skein.project, ".skein/teams");
@@ -22,11 +22,8 @@ test("kill -9 at random, five times: every member completes once, no phase is do
     let child = skein.start(["team", "run", "two parts", "--agents", "architect,engineer,engineer,reviewer", ...model]);
     for (let killed = 0; killed < kills; killed++) {
       const until = lines() + 1 + random() * 5;
-      const isThere = async () => {
-        while (lines() < until && child.exitCode === null) await Bun.sleep(2);
-        await Bun.sleep(random() * 60);
-      };
-      await isThere();
+      while (lines() < until && child.exitCode === null) await Bun.sleep(2);
+      await Bun.sleep(random() * 60);
       child.kill("SIGKILL");
       await child.exited;
       child = skein.start(["team", "resume", teamIn(skein).id, ...model]);
@@ -56,7 +53,7 @@ test("kill -9 at random, five times: every member completes once, no phase is do
   });
 }, 300_000);
 
-test("Ctrl-C: nothing goes on, and what each had done by then is committed", async () => {
+test("Ctrl-C stops all members, and the work of each member so far is committed", async () => {
   const halves: Player = () => ({ run: "echo half > half.txt; sleep 300" });
   await runTeamJourney(halves, async ({ skein }) => {
     const child = skein.start(["team", "run", "two halves", "--agents", "engineer,engineer,reviewer", ...model]);
@@ -74,26 +71,26 @@ test("Ctrl-C: nothing goes on, and what each had done by then is committed", asy
   });
 }, 300_000);
 
-test("two that resume one team at once: one goes on, the other says who has it; no member works twice, nothing is brought in twice", async () => {
-  const asked: string[] = [];
-  const held: Player = ({ role }) => {
-    asked.push(role);
+test("of two processes that resume one team, one continues and the other names it; no member works and no work is merged twice", async () => {
+  const roles: string[] = [];
+  const waiting: Player = ({ role }) => {
+    roles.push(role);
     if (role === "architect") return { run: "true" };
     return {
-      run: 'echo here >> "$SKEIN_SHARED_CONTEXT/begun"; while [ ! -e "$SKEIN_SHARED_CONTEXT/go" ]; do sleep 0.05; done; echo $SKEIN_AGENT_ID >> part.txt',
+      run: 'echo here >> "$SKEIN_SHARED_CONTEXT/started"; while [ ! -e "$SKEIN_SHARED_CONTEXT/go" ]; do sleep 0.05; done; echo $SKEIN_AGENT_ID >> part.txt',
     };
   };
-  await runTeamJourney(held, async ({ skein }) => {
-    const begun = new Bun.Glob(".skein/teams/*/shared/begun");
-    const times = () =>
-      [...begun.scanSync({ cwd: skein.project, dot: true, absolute: true })].flatMap(
+  await runTeamJourney(waiting, async ({ skein }) => {
+    const started = new Bun.Glob(".skein/teams/*/shared/started");
+    const startCount = () =>
+      [...started.scanSync({ cwd: skein.project, dot: true, absolute: true })].flatMap(
         (path) => readFileSync(path, "utf8").match(/here/g) ?? [],
       ).length;
-    const first = skein.start(["team", "run", "one part", "--name", "crew", "--agents", "architect,engineer", ...model]);
-    while (times() < 1) await Bun.sleep(20);
+    const first = skein.start(["team", "run", "one part", "--name", "builders", "--agents", "architect,engineer", ...model]);
+    while (startCount() < 1) await Bun.sleep(20);
     first.kill("SIGKILL");
     await first.exited;
-    const both = [0, 1].map(() => skein.start(["team", "resume", "crew", "--merge", ...model]));
+    const both = [0, 1].map(() => skein.start(["team", "resume", "builders", "--merge", ...model]));
     const ends = both.map(async (child) => ({ child, code: await child.exited, err: await new Response(child.stderr).text() }));
     const loser = await Promise.race(ends);
     const winner = both.find((child) => child !== loser.child)!;
@@ -101,14 +98,14 @@ test("two that resume one team at once: one goes on, the other says who has it; 
       1,
       expect.stringMatching(
         new RegExp(
-          `^skein: Session crew is in use by process ${winner.pid} since \\S+\n       skein team status crew .*skein team stop crew stops it\n$`,
+          `^skein: Session builders is in use by process ${winner.pid} since \\S+\n       skein team status builders .*skein team stop builders stops it\n$`,
         ),
       ),
     ]);
-    const detached = await skein.run(["team", "resume", "crew", "--detach", ...model]);
+    const detached = await skein.run(["team", "resume", "builders", "--detach", ...model]);
     expect([detached.code, detached.err]).toEqual([1, loser.err]);
     await skein.run(["hub", "stop"]);
-    while (times() < 2) await Bun.sleep(20);
+    while (startCount() < 2) await Bun.sleep(20);
     const { root } = teamIn(skein);
     writeFileSync(join(root, "shared/go"), "");
     const ended = await ends[both.indexOf(winner)]!;
@@ -120,41 +117,41 @@ test("two that resume one team at once: one goes on, the other says who has it; 
       ["engineer", 2],
     ]);
     expect([the(log, "agent_completed").length, the(log, "checkpoint").length, the(log, "work_merged").length]).toEqual([2, 2, 1]);
-    expect([asked.filter((role) => role === "architect").length, times()]).toEqual([2, 2]);
+    expect([roles.filter((role) => role === "architect").length, startCount()]).toEqual([2, 2]);
     expect(readFileSync(join(skein.project, "part.txt"), "utf8").match(/agent_/g)).toHaveLength(1);
-    const merges = await Promise.all([0, 1].map(() => skein.run(["team", "merge", "crew", "--yes"])));
+    const merges = await Promise.all([0, 1].map(() => skein.run(["team", "merge", "builders", "--yes"])));
     expect(merges.flatMap(({ code, err }) => [code, err])).toEqual([0, 1].flatMap(() => [0, "the project already has all changes\n"]));
     expect((await skein.run(["verify"])).code).toBe(0);
   });
 }, 300_000);
 
-test("kill -9 after a member's turn and before its end is recorded: it is not asked again, and what it did counts", async () => {
-  const asked: string[] = [];
+test("a member whose end was not recorded before a kill is not roles again, and its work counts", async () => {
+  const roles: string[] = [];
   const once: Player = ({ role }) => {
-    asked.push(role);
+    roles.push(role);
     return { run: "echo done > part.txt", say: "the part is there" };
   };
   await runTeamJourney(once, async ({ skein }) => {
     const shared = "$SKEIN_SHARED_CONTEXT";
-    const command = `echo looked >> "${shared}/looks"; until [ -e "${shared}/go" ]; do sleep 0.05; done; test -s part.txt`;
+    const command = `echo checked >> "${shared}/checks"; until [ -e "${shared}/go" ]; do sleep 0.05; done; test -s part.txt`;
     const member = { key: "part", role: "engineer", task: "the part", validation: [{ kind: "command", command }] };
     const plan = join(skein.root, "plan.json");
     writeFileSync(plan, JSON.stringify({ phases: [{ name: "one", goal: "", members: [member] }] }));
     const child = skein.start(["team", "run", "one part", "--phases", plan, ...model]);
-    const looks = new Bun.Glob(".skein/teams/*/shared/looks");
-    while ([...looks.scanSync({ cwd: skein.project, dot: true })].length === 0) await Bun.sleep(20);
+    const checks = new Bun.Glob(".skein/teams/*/shared/checks");
+    while ([...checks.scanSync({ cwd: skein.project, dot: true })].length === 0) await Bun.sleep(20);
     child.kill("SIGKILL");
     await child.exited;
     const { id, root } = teamIn(skein);
     writeFileSync(join(root, "shared/go"), "");
     const again = await skein.run(["team", "resume", id, "--merge", ...model]);
-    expect([again.code, asked]).toEqual([0, ["engineer", "engineer"]]); // two requests of one turn
+    expect([again.code, roles]).toEqual([0, ["engineer", "engineer"]]); // two requests of one turn
     const { log } = teamIn(skein);
     expect(the(log, "agent_started")).toHaveLength(1);
     expect(the(log, "agent_completed")).toMatchObject([{ attempt: 1, status: "ok", answer: "the part is there", unmet: [] }]);
     expect(the(log, "agent_completed")[0]?.costUsd).toBeGreaterThan(0);
-    expect([readFileSync(join(root, "shared/looks"), "utf8"), readFileSync(join(skein.project, "part.txt"), "utf8")]).toEqual([
-      "looked\nlooked\n",
+    expect([readFileSync(join(root, "shared/checks"), "utf8"), readFileSync(join(skein.project, "part.txt"), "utf8")]).toEqual([
+      "checked\nchecked\n",
       "done\n",
     ]);
   });

@@ -1,5 +1,5 @@
-// A storm: a thousand keys, pastes, events and changes of size, seeded, on the real renderer in a small terminal. What its
-// bytes have left there must be what the same state looks like when all of it is painted anew.
+// Sends a thousand random keys, pastes, events and sizes from a seed to the real renderer in a small terminal. The screen
+// must look the same as after a complete repaint of the same state.
 import { expect, test } from "bun:test";
 import { createCliRenderer } from "@opentui/core";
 import type { Event } from "../../src/protocol/tree/event.ts";
@@ -15,16 +15,16 @@ import { firstState, type UpdateMessage, type State } from "../../src/tui/model/
 import { update } from "../../src/tui/model/update.ts";
 import { renderFrame } from "../../src/tui/views/screen.ts";
 
-const session = { id: "s-1", name: "storm", tip: null, agent: "native", model: null } as Session;
+const session = { id: "s-1", name: "fuzz", tip: null, agent: "native", model: null } as Session;
 const batches = 10;
 const perBatch = 50;
 const image = await pngOf(300, 200);
 
 test("a thousand random keys, pastes, events and sizes leave no garbage on the screen", async () => {
-  for (const seed of [1, 2]) await storm(seed).catch((error: unknown) => Promise.reject(new Error(`seed ${seed}`, { cause: error })));
+  for (const seed of [1, 2]) await fuzzScreen(seed).catch((error: unknown) => Promise.reject(new Error(`seed ${seed}`, { cause: error })));
 });
 
-async function storm(seed: number): Promise<void> {
+async function fuzzScreen(seed: number): Promise<void> {
   const random = randomOf(seed);
   const size = { columns: 80, rows: 24 };
   const screen = new TestScreen(size);
@@ -53,15 +53,15 @@ async function storm(seed: number): Promise<void> {
       await waitUntilPainted(renderer);
       await screen.flush();
       const painted = screen.rows();
-      const wanted = renderFrame(state).rows.map(placesOf);
+      const expected = renderFrame(state).rows.map(cellsOf);
       expect(
-        screen.cells().map((row, at) =>
+        screen.cells().map((row, y) =>
           row
-            .map((cell, x) => (wanted[at]?.[x] === "?" ? "?" : cell))
+            .map((cell, x) => (expected[y]?.[x] === "?" ? "?" : cell))
             .join("")
             .trimEnd(),
         ),
-      ).toEqual(wanted.map((row) => row.join("").trimEnd()));
+      ).toEqual(expected.map((row) => row.join("").trimEnd()));
       await screen.fill();
       surface.redraw();
       await waitUntilPainted(renderer);
@@ -76,8 +76,8 @@ async function storm(seed: number): Promise<void> {
   expect([screen.isCursorVisible, screen.isAlternate]).toEqual([true, false]);
 }
 
-/** What is in each cell; a character that is not plain may be drawn as what the renderer takes for it, in as many cells. */
-function placesOf(row: Row): string[] {
+/** Returns the content of each cell. Other than plain characters are "?", because the renderer may replace them. */
+function cellsOf(row: Row): string[] {
   return row.flatMap(({ text }) =>
     clustersOf(text).flatMap((cluster) => (isPlain(cluster.text) ? cluster.text : Array(cluster.cells).fill("?"))),
   );
@@ -105,19 +105,19 @@ const texts = [
 ];
 
 function messageOf(random: () => number, id: string): UpdateMessage {
-  const one = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)]!;
-  const text = () => one(texts).repeat(1 + Math.floor(random() * 4));
+  const pick = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)]!;
+  const text = () => pick(texts).repeat(1 + Math.floor(random() * 4));
   const event = (body: object): UpdateMessage => ({
     type: "event",
     event: { seq: 1, n: 1, sessionId: session.id, turnId: "t", at: 0, ...body } as unknown as Event,
   });
   const node = (author: string, part: object) => event({ type: "node.added", node: { id, turn: "t", author, parts: [part], at: 0 } });
   const kinds: [weight: number, make: () => UpdateMessage][] = [
-    [50, () => ({ type: "key", key: keyNamed(one(keys)), now: random() * 1e6 })],
+    [50, () => ({ type: "key", key: keyNamed(pick(keys)), now: random() * 1e6 })],
     [4, () => ({ type: "key", key: keyNamed("space"), now: 0 })],
     [4, () => ({ type: "tick", now: random() * 2000 })],
     [4, () => ({ type: "paste", text: text() })],
-    [3, () => ({ type: "wheel", rows: one([-3, 3]) })],
+    [3, () => ({ type: "wheel", rows: pick([-3, 3]) })],
     [3, () => ({ type: "resized", size: { columns: 20 + Math.floor(random() * 380), rows: 5 + Math.floor(random() * 95) } })],
     [12, () => event({ type: "text.delta", text: text() })],
     [4, () => event({ type: "thinking.delta", text: text() })],
@@ -130,8 +130,8 @@ function messageOf(random: () => number, id: string): UpdateMessage {
     [2, () => event({ type: "ask.closed", ask: { id } })],
     [2, () => ({ type: "notice", text: text() })],
   ];
-  let at = random() * kinds.reduce((sum, [weight]) => sum + weight, 0);
-  return (kinds.find(([weight]) => (at -= weight) < 0) ?? kinds[0]!)[1]();
+  let weightLeft = random() * kinds.reduce((sum, [weight]) => sum + weight, 0);
+  return (kinds.find(([weight]) => (weightLeft -= weight) < 0) ?? kinds[0]!)[1]();
 }
 
 function keyNamed(name: string) {

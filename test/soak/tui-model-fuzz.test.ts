@@ -1,5 +1,5 @@
-// Hundreds of keys, pastes, sizes and events that nobody chose, from a seed: the screen stays whole, and what it asks for
-// is answered in any order.
+// Sends hundreds of random keys, pastes, sizes and events from a seed to the TUI's model. Its effects are answered in any
+// order. Every row must fit the screen.
 import { expect, test } from "bun:test";
 import type { Event } from "../../src/protocol/tree/event.ts";
 import { screenCommands } from "../../src/tui/keys/commands.ts";
@@ -9,44 +9,43 @@ import { firstState, type Effect, type UpdateMessage, type State } from "../../s
 import { update } from "../../src/tui/model/update.ts";
 
 const session = sampleSession("s-1");
-const named = "enter escape tab up down left right home end backspace delete pageup pagedown newline space ctrl+c ctrl+_".split(" ");
+const specialKeys = "enter escape tab up down left right home end backspace delete pageup pagedown newline space ctrl+c ctrl+_".split(" ");
 const texts = ["a", "日本", "👩‍👩‍👧", "é", "\t", "@", "/", "!", ":", "x y\nz", "مرحبا", "word ".repeat(30), "row\n".repeat(40), "/tmp/a.png"];
 
 for (const seed of [1, 2])
-  test(`after eight hundred messages of storm ${seed} every row fits and every key still works`, () => {
+  test(`every row fits and every key still works after eight hundred random messages of seed ${seed}`, () => {
     const random = randomOf(seed);
     const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
     let state: State = firstState({ size: { columns: 80, rows: 24 }, net: "off", sandbox: "on" });
     const waiting: Effect[] = [];
-    for (let at = 0; at < 800; at += 1) {
-      const message = random() < 0.2 ? answerTo(waiting.shift(), pick) : nextMessage(pick, at);
+    for (let index = 0; index < 800; index += 1) {
+      const message = random() < 0.2 ? answerTo(waiting.shift(), pick) : nextMessage(pick, index);
       if (message === null) continue;
       const next = update(state, message);
       state = next.state;
       waiting.push(...next.effects);
       const bad = badRows(state);
-      if (bad.length > 0) throw new Error(`message ${at}, ${JSON.stringify(message)}, at ${JSON.stringify(state.size)}: ${bad.join("|")}`);
+      if (bad.length > 0)
+        throw new Error(`message ${index}, ${JSON.stringify(message)}, at ${JSON.stringify(state.size)}: ${bad.join("|")}`);
       expect(state.draft.cursor).toBeWithin(0, state.draft.text.length + 1);
     }
-    const calm = ["escape", "escape", "escape"].reduce<State>(pressed, {
+    const afterEscape = ["escape", "escape", "escape"].reduce<State>(press, {
       ...state,
       asks: [],
       leader: null,
       overlay: null,
     });
-    expect(pressed(calm, "i").mode).toBe("insert");
+    expect(press(afterEscape, "i").mode).toBe("insert");
   });
-
-// --- how it is done ---------------------------------------------------------------------------------------
 
 type Pick = <T>(list: readonly T[]) => T;
 
-function nextMessage(pick: Pick, at: number): UpdateMessage {
-  const keys = [...named, ...screenCommands.flatMap(({ keys = [], leader }) => [...keys, ...(leader === undefined ? [] : [leader])])];
+function nextMessage(pick: Pick, index: number): UpdateMessage {
+  const keys = [...specialKeys, ...screenCommands.flatMap(({ keys = [], leader }) => [...keys, ...(leader === undefined ? [] : [leader])])];
   const key = (name: string): UpdateMessage => ({
     type: "key",
     key: { name, text: name === "space" ? " " : [...new Intl.Segmenter().segment(name)].length === 1 ? name : "" },
-    now: at * 50,
+    now: index * 50,
   });
   return pick<() => UpdateMessage>([
     () => key(pick(keys)),
@@ -56,36 +55,36 @@ function nextMessage(pick: Pick, at: number): UpdateMessage {
     () => ({ type: "paste", text: pick(texts) }),
     () => ({ type: "resized", size: { columns: pick([20, 40, 80, 200]), rows: pick([8, 16, 24, 60]) } }),
     () => ({ type: "wheel", rows: pick([-3, 3]) }),
-    () => ({ type: "tick", now: at * 50 }),
-    () => ({ type: "event", event: told(pick, at) }),
-    () => ({ type: "event", event: told(pick, at) }),
+    () => ({ type: "tick", now: index * 50 }),
+    () => ({ type: "event", event: nextEvent(pick, index) }),
+    () => ({ type: "event", event: nextEvent(pick, index) }),
   ])();
 }
 
-function told(pick: Pick, at: number): Event {
+function nextEvent(pick: Pick, index: number): Event {
   const text = pick(texts);
   const body = pick<object>([
     { type: "text.delta", text },
     { type: "thinking.delta", text },
-    { type: "node.added", node: nodeOf(`n${at}`, null, pick(["user", "agent", "note"]), text) },
+    { type: "node.added", node: nodeOf(`n${index}`, null, pick(["user", "agent", "note"]), text) },
     {
       type: "node.added",
-      node: nodeOf(`n${at}`, null, "agent", [{ kind: "call", id: `c${at % 7}`, name: "bash", input: { command: text } }]),
+      node: nodeOf(`n${index}`, null, "agent", [{ kind: "call", id: `c${index % 7}`, name: "bash", input: { command: text } }]),
     },
     {
       type: "node.added",
-      node: nodeOf(`n${at}`, null, "tool", [{ kind: "result", call: `c${at % 7}`, name: "bash", text, isError: false }]),
+      node: nodeOf(`n${index}`, null, "tool", [{ kind: "result", call: `c${index % 7}`, name: "bash", text, isError: false }]),
     },
-    { type: "tool.started", call: `c${at % 9}`, name: "bash", input: { command: text } },
-    { type: "tool.output", call: `c${at % 9}`, text },
-    { type: "queue.changed", queue: [{ id: `q${at}`, text, queuedAt: 0 }] },
+    { type: "tool.started", call: `c${index % 9}`, name: "bash", input: { command: text } },
+    { type: "tool.output", call: `c${index % 9}`, text },
+    { type: "queue.changed", queue: [{ id: `q${index}`, text, queuedAt: 0 }] },
     { type: "turn.started", session, turn: turnOf({ endedAt: null }) },
     { type: "turn.ended", session, turn: turnOf(), answer: "" },
   ]);
-  return { seq: at, n: 0, sessionId: "s-1", turnId: "t-1", at, ...body } as unknown as Event;
+  return { seq: index, n: 0, sessionId: "s-1", turnId: "t-1", at: index, ...body } as unknown as Event;
 }
 
-/** What the outside might say to it. */
+/** Returns a possible answer to an effect. */
 function answerTo(effect: Effect | undefined, pick: Pick): UpdateMessage | null {
   switch (effect?.type) {
     case "start":
@@ -115,6 +114,6 @@ function answerTo(effect: Effect | undefined, pick: Pick): UpdateMessage | null 
   }
 }
 
-function pressed(state: State, name: string): State {
+function press(state: State, name: string): State {
   return update(state, { type: "key", key: { name, text: "" }, now: 1e9 }).state;
 }

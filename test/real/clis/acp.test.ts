@@ -64,7 +64,7 @@ describe.each(rows)("$name over ACP", ({ models, recipe }) => {
     expect([calls.length, results.length]).toEqual([3, 3]);
     expect(JSON.stringify(calls)).toContain("expr 61000 + 302 > two.txt");
     expect((await Bun.file(join(skein.project, "two.txt")).text()).trim()).toBe("61302");
-    expect(JSON.stringify(taken.nodes)).toContain("asked for permission: ");
+    expect(JSON.stringify(taken.nodes)).toContain("permission requested: ");
     expect(textIn(taken.nodes.at(-1))).toBe("said-one");
     expect(taken.turn.usage.input).toBeGreaterThan(0);
     expect(taken.turn.native_id).not.toBeNull();

@@ -106,7 +106,7 @@ describe.each(peerNames.map((name) => [name] as const))("%s", (agent) => {
   test("whose session is gone starts anew with a brief and says so; the next turn goes on in the new one", async () => {
     rmSync(join(skein.env["SKEIN_HOME"]!, "data", "agents"), { recursive: true });
     const fresh = await turn("six", ["--session", "trunk"]);
-    const warning = `${agent} could not go on in its own session; it starts a fresh one with a brief`;
+    const warning = `${agent} could not resume its own session; it starts a new one with a brief`;
     expect(about(fresh)).toEqual({ started: "new", brief: true, warnings: [warning] });
     expect(heardIn(fresh)).toEqual(["one", "two", "four", "six"]);
     const next = await turn("seven", ["--session", "trunk"]);
