@@ -1,13 +1,13 @@
-// The completion of names that only skein knows, in a real bash.
+// Completion of session, team and role names in a real bash.
 import { expect, test } from "bun:test";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { skeinCommand, temporaryHome } from "../support/temporary-home.ts";
 
-test("the shell completes the names of this project's sessions, teams and roles, where one is named", async () => {
+test("the shell completes the names of this project's sessions, teams and roles where a command expects them", async () => {
   using skein = temporaryHome({ ANTHROPIC_API_KEY: "key" });
-  // Nothing may be asked of a model: it stops before its first request, and is a team.
-  expect((await skein.run(["team", "run", "x", "--name", "crew", "--agents", "qa", "--max-tokens", "1"])).code).not.toBe(0);
+  // The token limit stops the team before its first request, but the team is stored.
+  expect((await skein.run(["team", "run", "x", "--name", "team-a", "--agents", "qa", "--max-tokens", "1"])).code).not.toBe(0);
   for (const name of ["main", "my idea"]) expect((await skein.run(["new", name])).code).toBe(0);
   const bin = join(skein.root, "bin");
   mkdirSync(bin);
@@ -21,8 +21,8 @@ try skein graft zzz
 try skein run --policy r
 try skein run x --role archi
 try skein team run x --agents architect,codere
-try skein team resume cr
-try skein team run cr`;
+try skein team resume te
+try skein team run te`;
   const child = Bun.spawn(["bash", "-c", script], {
     cwd: skein.project,
     env: { ...skein.env, PATH: `${bin}:${skein.env["PATH"]}` },
@@ -38,7 +38,7 @@ try skein team run cr`;
     "readonly",
     "architect",
     "architect,codereviewer",
-    "crew",
+    "team-a",
     "",
     "",
   ]);

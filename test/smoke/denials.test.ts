@@ -1,5 +1,5 @@
-// What is not allowed, end to end: the model reads it in the result, the person sees it as an event and as a line.
-// Where this machine holds no walls nothing is blamed on them; the guard holds everywhere.
+// Denied actions end to end: the model reads the denial in the result, the user sees an event and a line. Without a
+// sandbox on this machine no denial is reported; the guard against destructive commands works everywhere.
 import { expect, test } from "bun:test";
 import { event as eventSchema } from "../../src/protocol/fixtures/printed-schemas.ts";
 import { startModelServer } from "../../src/scripted-model/model-server.ts";
@@ -8,7 +8,7 @@ import { temporaryHome, vendorEnv, wireModels } from "../support/temporary-home.
 
 type Line = Record<string, unknown> & { type: string };
 
-async function walk(command: string, flags: string[]) {
+async function runCommand(command: string, flags: string[]) {
   const server = startModelServer(() => shellScript([command], "done"));
   using skein = temporaryHome(vendorEnv(server.url));
   try {
@@ -20,13 +20,13 @@ async function walk(command: string, flags: string[]) {
   }
 }
 
-const fetching = (url: string) => `exec 3<>/dev/tcp/${url} && echo reached`;
+const connectTo = (url: string) => `exec 3<>/dev/tcp/${url} && echo reached`;
 
-test("with the network off the model is told so, and the person sees an event; with --net on the same command works", async () => {
+test("with the network off the result and an event report the denial, and with --net on the same command works", async () => {
   const listener = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response("hello") });
-  const command = fetching(`127.0.0.1/${listener.port}`);
+  const command = connectTo(`127.0.0.1/${listener.port}`);
   try {
-    const off = await walk(command, ["--output-format", "events"]);
+    const off = await runCommand(command, ["--output-format", "events"]);
     const lines = off.lines() as Line[];
     const tier = (lines.at(-1) as { enforced?: { tier: string } }).enforced?.tier;
     const denied = lines.filter(({ type }) => type === "tool.denied");
@@ -35,7 +35,7 @@ test("with the network off the model is told so, and the person sees an event; w
     expect(denied.map((line) => [eventSchema.safeParse(line).success, line["what"]])).toEqual([[true, "net"]]);
     expect(denied[0]!["text"]).toContain("--net on");
 
-    const on = await walk(command, ["--net", "on", "--output-format", "events"]);
+    const on = await runCommand(command, ["--net", "on", "--output-format", "events"]);
     expect(on.sent).toContain("reached");
     expect((on.lines() as Line[]).some(({ type }) => type === "tool.denied")).toBe(false);
   } finally {
@@ -43,18 +43,18 @@ test("with the network off the model is told so, and the person sees an event; w
   }
 }, 300_000);
 
-// It appends nothing: where no walls stand, no harm is done.
-test("a write outside is one line on stderr, and only the answer is on stdout", async () => {
-  const { out, err, sent } = await walk(": >> /etc/hostname", ["--output-format", "text"]);
+// The command appends nothing, so that it does no harm without a sandbox.
+test("a denied write outside of the project is one line on stderr, and stdout has only the answer", async () => {
+  const { out, err, sent } = await runCommand(": >> /etc/hostname", ["--output-format", "text"]);
   expect(out).toBe("done\n");
   if (/not enforced/.test(err)) return;
   expect(sent).toContain("policy workspace allows writing only");
   expect(err.split("\n").filter((line) => line.includes("policy workspace allows writing only")).length).toBe(1);
 }, 300_000);
 
-test("a plainly destructive command is refused under every policy, full too", async () => {
+test("a plainly destructive command is refused under every policy, including full", async () => {
   for (const policy of ["workspace", "full"]) {
-    const { sent, err } = await walk("rm -rf --no-preserve-root /no/such/place", ["--policy", policy, "--output-format", "text"]);
+    const { sent, err } = await runCommand("rm -rf --no-preserve-root /no/such/place", ["--policy", policy, "--output-format", "text"]);
     expect(sent).toContain("refused: rm with --no-preserve-root");
     expect(err).toContain("the user can run it outside of skein");
   }

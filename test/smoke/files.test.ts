@@ -1,5 +1,5 @@
-// Files belong to the branch: what a turn changed with bash is recorded, shown, and brought back, and the user's
-// repository does not notice.
+// Files belong to the branch. Changes that a turn makes with bash are recorded, shown and restored. The user's git
+// repository is not touched.
 import { afterAll, expect, test } from "bun:test";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,14 +11,14 @@ import { temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../sup
 const server = startModelServer(shellScript(["true"]), { chunkDelayMs: 0 });
 afterAll(() => server.stop());
 
-async function ran(skein: TemporaryHome, commands: string[], args: string[]) {
+async function runTurn(skein: TemporaryHome, commands: string[], args: string[]) {
   server.setScript(shellScript(commands));
   const done = await skein.run(["run", "-m", wireModels.anthropic, "--json", ...args]);
   expect({ code: done.code, err: done.err }).toEqual({ code: 0, err: "" });
   return result.parse(done.json());
 }
 
-function repository(skein: TemporaryHome): (...args: string[]) => string {
+function initRepository(skein: TemporaryHome): (...args: string[]) => string {
   rmSync(join(skein.project, ".git"), { recursive: true });
   const env = { PATH: skein.env["PATH"] ?? "", HOME: skein.home };
   const git = (...args: string[]) =>
@@ -27,27 +27,27 @@ function repository(skein: TemporaryHome): (...args: string[]) => string {
   return git;
 }
 
-const changed = (found: { changes: { path: string; kind: string }[] }) => found.changes.map(({ kind, path }) => `${kind} ${path}`);
+const changesOf = (diff: { changes: { path: string; kind: string }[] }) => diff.changes.map(({ kind, path }) => `${kind} ${path}`);
 
-test("a file changed only by bash appears in the diff, comes back, and the restore is undone", async () => {
+test("a file that only bash changed appears in the diff and can be restored, and the restore can be undone", async () => {
   using skein = temporaryHome(vendorEnv(server.url));
-  const git = repository(skein);
-  const at = (name: string) => join(skein.project, name);
-  writeFileSync(at("a.txt"), "one\n");
-  writeFileSync(at(".gitignore"), ".env\n.skein/\n");
+  const git = initRepository(skein);
+  const inProject = (name: string) => join(skein.project, name);
+  writeFileSync(inProject("a.txt"), "one\n");
+  writeFileSync(inProject(".gitignore"), ".env\n.skein/\n");
   git("add", ".");
   git("commit", "-qm", "one");
-  writeFileSync(at(".env"), "SECRET=walk-secret\n");
-  const before = { index: readFileSync(at(".git/index"), "latin1"), status: git("status", "--porcelain"), refs: git("show-ref") };
+  writeFileSync(inProject(".env"), "SECRET=journey-secret\n");
+  const before = { index: readFileSync(inProject(".git/index"), "latin1"), status: git("status", "--porcelain"), refs: git("show-ref") };
 
-  const first = await ran(skein, ["echo two > b.txt"], ["first", "--session", "s"]);
-  const second = await ran(skein, ["echo changed > a.txt; rm b.txt; echo three > c.txt"], ["second", "--session", "s"]);
-  expect(readFileSync(at(".git/index"), "latin1")).toBe(before.index);
+  const first = await runTurn(skein, ["echo two > b.txt"], ["first", "--session", "s"]);
+  const second = await runTurn(skein, ["echo changed > a.txt; rm b.txt; echo three > c.txt"], ["second", "--session", "s"]);
+  expect(readFileSync(inProject(".git/index"), "latin1")).toBe(before.index);
   expect(git("show-ref")).toBe(before.refs);
   expect(git("status", "--porcelain")).toBe(` M a.txt\n?? c.txt\n`);
 
   const between = filesDiff.parse((await skein.run(["files", "diff", first.node_id as string, "s", "--json"])).json());
-  expect(changed(between)).toEqual(["modified a.txt", "deleted b.txt", "added c.txt"]);
+  expect(changesOf(between)).toEqual(["modified a.txt", "deleted b.txt", "added c.txt"]);
   expect(between.patch).toContain("-one\n+changed\n");
   expect((await skein.run(["files", "diff", second.node_id as string])).out).toBe("nothing changed\n");
   expect((await skein.run(["files", "diff", first.node_id as string, "--stat"])).out).toBe(
@@ -57,31 +57,39 @@ test("a file changed only by bash appears in the diff, comes back, and the resto
   const refused = await skein.run(["files", "restore", first.node_id as string]);
   expect({ code: refused.code, out: refused.out }).toEqual({ code: 2, out: "" });
   const dry = filesRestore.parse((await skein.run(["files", "restore", first.node_id as string, "--dry-run", "--json"])).json());
-  expect({ restored: dry.restored, a: readFileSync(at("a.txt"), "utf8") }).toEqual({ restored: false, a: "changed\n" });
+  expect({ restored: dry.restored, a: readFileSync(inProject("a.txt"), "utf8") }).toEqual({ restored: false, a: "changed\n" });
 
   const restored = await skein.run(["files", "restore", first.node_id as string, "--yes"]);
   expect(restored.code).toBe(0);
-  expect({ a: readFileSync(at("a.txt"), "utf8"), b: readFileSync(at("b.txt"), "utf8"), c: existsSync(at("c.txt")) }).toEqual({
+  expect({
+    a: readFileSync(inProject("a.txt"), "utf8"),
+    b: readFileSync(inProject("b.txt"), "utf8"),
+    c: existsSync(inProject("c.txt")),
+  }).toEqual({
     a: "one\n",
     b: "two\n",
     c: false,
   });
-  expect(readFileSync(at(".env"), "utf8")).toBe("SECRET=walk-secret\n");
+  expect(readFileSync(inProject(".env"), "utf8")).toBe("SECRET=journey-secret\n");
   const undo = /undo with: skein (files restore snapshot:[0-9a-f]{12})\n$/.exec(restored.out)?.[1] ?? "";
   expect((await skein.run([...undo.split(" "), "--yes"])).code).toBe(0);
-  expect({ a: readFileSync(at("a.txt"), "utf8"), b: existsSync(at("b.txt")), c: readFileSync(at("c.txt"), "utf8") }).toEqual({
+  expect({
+    a: readFileSync(inProject("a.txt"), "utf8"),
+    b: existsSync(inProject("b.txt")),
+    c: readFileSync(inProject("c.txt"), "utf8"),
+  }).toEqual({
     a: "changed\n",
     b: false,
     c: "three\n",
   });
-  expect(readFileSync(at(".git/index"), "latin1")).toBe(before.index);
+  expect(readFileSync(inProject(".git/index"), "latin1")).toBe(before.index);
 });
 
-test("the state before a prompt is the prompt's own, and a turn without tools keeps what was before it", async () => {
+test("a prompt's node has the files from before its turn, and a turn without tools has those of the turn before", async () => {
   using skein = temporaryHome(vendorEnv(server.url));
   writeFileSync(join(skein.project, "a"), "1\n");
-  const first = await ran(skein, ["echo 2 > a"], ["first", "--session", "s"]);
-  const talk = await ran(skein, [], ["talk", "--session", "s", "--tool-level", "none"]);
+  const first = await runTurn(skein, ["echo 2 > a"], ["first", "--session", "s"]);
+  const withoutTools = await runTurn(skein, [], ["talk", "--session", "s", "--tool-level", "none"]);
   writeFileSync(join(skein.project, "a"), "3\n");
   const [header, prompt] = readFileSync(first.transcript_path as string, "utf8")
     .split("\n")
@@ -90,22 +98,22 @@ test("the state before a prompt is the prompt's own, and a turn without tools ke
   expect(header).toBeDefined();
   const sincePrompt = filesDiff.parse((await skein.run(["files", "diff", prompt?.id as string, first.node_id as string, "--json"])).json());
   expect(sincePrompt.patch).toContain("-1\n+2\n");
-  expect((await skein.run(["files", "diff", talk.node_id as string])).out).toContain("-2\n+3\n");
+  expect((await skein.run(["files", "diff", withoutTools.node_id as string])).out).toContain("-2\n+3\n");
 });
 
-test("a graft tells what its branch did to files, also what only bash did", async () => {
+test("a graft includes the file changes of its branch, also those by bash", async () => {
   using skein = temporaryHome(vendorEnv(server.url));
   writeFileSync(join(skein.project, "a.txt"), "one\n");
-  await ran(skein, ["true"], ["first", "--session", "main"]);
-  const branch = await ran(skein, ["echo grafted-line > a.txt"], ["try", "--resume", "main", "--fork"]);
+  await runTurn(skein, ["true"], ["first", "--session", "main"]);
+  const branch = await runTurn(skein, ["echo grafted-line > a.txt"], ["try", "--resume", "main", "--fork"]);
   expect((await skein.run(["graft", branch.session_id, "--into", "main"])).err).toBe("");
-  await ran(skein, [], ["go on", "--resume", "main"]);
+  await runTurn(skein, [], ["go on", "--resume", "main"]);
   const request = server.main().at(-1)?.text ?? "";
   expect(request).toContain("modified a.txt (+1 -1)");
   expect(request).toContain("+grafted-line");
 });
 
-test("without git a turn runs as ever and says once that files are not recorded", async () => {
+test("without git a turn runs normally and reports once that files are not recorded", async () => {
   using skein = temporaryHome(vendorEnv(server.url));
   server.setScript(shellScript(["true"]));
   const done = await skein.run(["run", "-m", wireModels.anthropic, "--json", "go"], { env: { PATH: "/nonexistent" } });
@@ -113,14 +121,14 @@ test("without git a turn runs as ever and says once that files are not recorded"
   expect(result.parse(done.json()).status).toBe("ok");
 });
 
-test("nodes that are not there, and nodes without recorded files, are told in one line", async () => {
+test("files diff refuses unknown nodes and nodes without recorded files in one line", async () => {
   using skein = temporaryHome(vendorEnv(server.url));
-  const nobody = await skein.run(["files", "diff", "nobody"]);
-  expect({ code: nobody.code, out: nobody.out }).toEqual({ code: 2, out: "" });
-  const talk = await ran(skein, [], ["talk", "--tool-level", "none"]);
-  const none = await skein.run(["files", "diff", talk.node_id as string]);
-  expect({ code: none.code, out: none.out }).toEqual({ code: 2, out: "" });
-  expect(none.err).toMatch(/^skein: no files were recorded for [0-9a-f]{8} or anything before it\n/);
+  const unknownNode = await skein.run(["files", "diff", "nobody"]);
+  expect({ code: unknownNode.code, out: unknownNode.out }).toEqual({ code: 2, out: "" });
+  const withoutTools = await runTurn(skein, [], ["talk", "--tool-level", "none"]);
+  const withoutFiles = await skein.run(["files", "diff", withoutTools.node_id as string]);
+  expect({ code: withoutFiles.code, out: withoutFiles.out }).toEqual({ code: 2, out: "" });
+  expect(withoutFiles.err).toMatch(/^skein: no files were recorded for [0-9a-f]{8} or anything before it\n/);
   const wrong = await skein.run(["files", "restore", "snapshot:1234567", "--yes"]);
   expect({ code: wrong.code, out: wrong.out }).toEqual({ code: 2, out: "" });
 });

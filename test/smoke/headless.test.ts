@@ -1,4 +1,4 @@
-// One headless run from the door to the disk and back: every wire, every output format.
+// One headless run from the command line to the disk, for every wire protocol and every output format.
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { event, result, streamLine, transcriptHeader, transcriptLine } from "../../src/protocol/fixtures/printed-schemas.ts";
@@ -6,13 +6,13 @@ import { startModelServer } from "../../src/scripted-model/model-server.ts";
 import { shellScript } from "../../src/scripted-model/script.ts";
 import { temporaryHome, vendorEnv, wireModels } from "../support/temporary-home.ts";
 
-const commands = Array.from({ length: 20 }, (_, at) => `echo line-${at}; echo ${at} >> counted.txt`);
+const commands = Array.from({ length: 20 }, (_, index) => `echo line-${index}; echo ${index} >> counted.txt`);
 const formats = ["text", "json", "stream-json", "events"] as const;
 
 for (const [wire, model] of Object.entries(wireModels)) {
   describe(`twenty calls over ${wire}`, () => {
     for (const format of formats) {
-      test(`come out right as ${format}`, async () => {
+      test(`twenty tool calls over ${wire} are printed correctly as ${format}`, async () => {
         const server = startModelServer(shellScript(commands, "all twenty are done"));
         using skein = temporaryHome(vendorEnv(server.url));
         try {
@@ -59,8 +59,8 @@ const check: Record<(typeof formats)[number], (out: string, lines: string[]) => 
     const records = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
     const events = records.slice(0, -1).map((record) => event.parse(record));
     result.parse(records.at(-1));
-    const lasting = events.filter((record) => !("n" in record)).map((record) => record.seq);
-    expect(lasting).toEqual(lasting.map((_seq, at) => (lasting[0] as number) + at));
+    const durableSeqs = events.filter((record) => !("n" in record)).map((record) => record.seq);
+    expect(durableSeqs).toEqual(durableSeqs.map((_seq, index) => (durableSeqs[0] as number) + index));
     const results = events.filter((record) => record.type === "node.added" && record.node.author === "tool");
     expect(results).toHaveLength(20);
   },

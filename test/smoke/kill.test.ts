@@ -1,4 +1,4 @@
-// skein kill from another terminal: the turn ends, is recorded, and can be gone on with.
+// `skein kill` from another terminal: the turn ends, is recorded, and can be resumed.
 import { expect, test } from "bun:test";
 import { killReport, result } from "../../src/protocol/fixtures/printed-schemas.ts";
 import { readEvents } from "../support/read-events.ts";
@@ -9,7 +9,7 @@ import { temporaryHome, vendorEnv, wireModels } from "../support/temporary-home.
 
 const model = wireModels.anthropic;
 
-test("a turn that another process runs is stopped, says so, and goes on with --resume", async () => {
+test("kill stops a turn of another process, and --resume continues it", async () => {
   const server = startModelServer(shellScript(["echo begun; setsid sleep 86398 & sleep 86398"], "went on"));
   using skein = temporaryHome(vendorEnv(server.url));
   try {
@@ -29,7 +29,7 @@ test("a turn that another process runs is stopped, says so, and goes on with --r
   }
 });
 
-test("a command that exec runs is stopped, and the session whose process was killed with -9 is put in order", async () => {
+test("kill stops a command of exec, and repairs a session whose process got SIGKILL", async () => {
   const server = startModelServer(shellScript(["echo begun; sleep 86397"]));
   using skein = temporaryHome(vendorEnv(server.url));
   try {
@@ -43,8 +43,8 @@ test("a command that exec runs is stopped, and the session whose process was kil
     await run.until((event) => event.type === "tool.output");
     run.child.kill("SIGKILL");
     await run.ended;
-    const told = await skein.run(["kill", "bench"]);
-    expect(told).toMatchObject({ code: 0, out: "the process that ran bench was gone; its turn is recorded as killed\n" });
+    const repaired = await skein.run(["kill", "bench"]);
+    expect(repaired).toMatchObject({ code: 0, out: "the process that ran bench was gone; its turn is recorded as killed\n" });
     expect(await waitForNoProcesses(skein.root)).toEqual([]);
     expect((await skein.run(["verify", "--json"])).json()).toMatchObject({ ok: true });
   } finally {

@@ -1,10 +1,10 @@
-// `skein mcp install` as a person types it: what is written, where, and that what is written starts a server.
+// `skein mcp install`: the written file, its path, and that the written command starts a server.
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { temporaryHome, vendorEnv } from "../support/temporary-home.ts";
 
-test("what is written for a client starts a server, and is taken out again", async () => {
+test("mcp install writes a command that starts a server, and --remove deletes it", async () => {
   using skein = temporaryHome();
   const file = join(skein.home, ".claude.json");
   const first = await skein.run(["mcp", "install", "claude"]);
@@ -15,7 +15,7 @@ test("what is written for a client starts a server, and is taken out again", asy
     jsonrpc: "2.0",
     id: 1,
     method: "initialize",
-    params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "walk", version: "1" } },
+    params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "smoke", version: "1" } },
   };
   const stdin = new Blob([`${JSON.stringify(greeting)}\n`]);
   const child = Bun.spawn([command, ...args], { cwd: skein.project, env: skein.env, stdin, stdout: "pipe", stderr: "inherit" });
@@ -28,12 +28,12 @@ test("what is written for a client starts a server, and is taken out again", asy
   expect(readFileSync(file, "utf8")).toBe("{}\n");
 });
 
-test("--print writes nothing, and keys are named, never written", async () => {
+test("--print writes nothing, and only the names of keys are written, never their values", async () => {
   using skein = temporaryHome(vendorEnv("http://127.0.0.1:9"));
   for (const client of ["claude", "claude-desktop", "codex", "gemini", "opencode", "cursor", "zed"]) {
-    const shown = await skein.run(["mcp", "install", client, "--print"]);
-    expect([shown.code, shown.out.split("\n")[0]]).toEqual([0, expect.stringContaining(`would be written to ${skein.home}/`)]);
-    expect(shown.out).not.toContain("key-anthropic");
+    const preview = await skein.run(["mcp", "install", client, "--print"]);
+    expect([preview.code, preview.out.split("\n")[0]]).toEqual([0, expect.stringContaining(`would be written to ${skein.home}/`)]);
+    expect(preview.out).not.toContain("key-anthropic");
   }
   expect(existsSync(join(skein.home, ".claude.json")) || existsSync(join(skein.home, ".codex"))).toBe(false);
   await skein.run(["mcp", "install", "codex"]);
@@ -52,7 +52,7 @@ test("--print writes nothing, and keys are named, never written", async () => {
   ]);
 });
 
-test("a project has its own file, and a client without one is told the project", async () => {
+test("--project writes the project's own file, or passes the project to a client without such a file", async () => {
   using skein = temporaryHome();
   await skein.run(["mcp", "install", "cursor", "--project", ".", "--hand-back-after", "30s"]);
   expect(JSON.parse(readFileSync(join(skein.project, ".cursor/mcp.json"), "utf8"))).toMatchObject({

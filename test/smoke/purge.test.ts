@@ -1,4 +1,4 @@
-// An archived session goes for good with `purge`, and what a fork of it needs stays.
+// `skein purge` deletes archived sessions for good.
 import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { purge, result } from "../../src/protocol/fixtures/printed-schemas.ts";
@@ -6,7 +6,7 @@ import { startModelServer } from "../../src/scripted-model/model-server.ts";
 import { shellScript } from "../../src/scripted-model/script.ts";
 import { temporaryHome, vendorEnv, wireModels } from "../support/temporary-home.ts";
 
-test("an archived session is purged when it is old enough or named, and says before what it would free", async () => {
+test("purge deletes archived sessions by name or age, and --dry-run shows what would be deleted", async () => {
   const server = startModelServer(shellScript([]));
   using skein = temporaryHome(vendorEnv(server.url));
   try {
@@ -20,8 +20,8 @@ test("an archived session is purged when it is old enough or named, and says bef
     for (const name of ["old", "young"]) expect((await skein.run(["delete", name])).code).toBe(0);
     expect((await skein.run(["purge"])).out).toBe("nothing to purge\n");
 
-    const told = await skein.run(["purge", "old", "--dry-run", "--json"]);
-    const plan = purge.parse(told.json());
+    const preview = await skein.run(["purge", "old", "--dry-run", "--json"]);
+    const plan = purge.parse(preview.json());
     expect(plan).toMatchObject({ dry_run: true, sessions: [{ id, name: "old" }], nodes: 2, turns: 1, transcripts: 1 });
     expect(existsSync(transcript as string)).toBe(true);
 
@@ -30,9 +30,9 @@ test("an archived session is purged when it is old enough or named, and says bef
     expect(existsSync(transcript as string)).toBe(false);
     expect((await skein.run(["restore", "old"])).code).toBe(2);
 
-    const rest = await skein.run(["purge"], { env: { SKEIN_PURGE_AFTER: "1ms" } });
-    expect(rest.out).toContain("purged young");
-    expect(rest.out).toContain("1 session, 2 nodes, 1 turn, 0 outputs, 1 transcript");
+    const byAge = await skein.run(["purge"], { env: { SKEIN_PURGE_AFTER: "1ms" } });
+    expect(byAge.out).toContain("purged young");
+    expect(byAge.out).toContain("1 session, 2 nodes, 1 turn, 0 outputs, 1 transcript");
     expect((await skein.run(["verify", "--json"])).json()).toMatchObject({ ok: true, sessions: 0, nodes: 0 });
 
     const bad = await skein.run(["purge", "--older-than", "soon"]);

@@ -25,8 +25,8 @@ export function serverWith(script: ScriptSource): ModelServer & AsyncDisposable 
 export type McpTestClient = AsyncDisposable & {
   client: Client;
   pid: number;
-  /** What the server said on stderr. */
-  said: () => string;
+  /** Returns everything that the server printed on stderr. */
+  stderrText: () => string;
   call: (name: string, input?: Record<string, unknown>, options?: Parameters<Client["callTool"]>[1]) => Promise<ToolResult>;
 };
 
@@ -55,7 +55,7 @@ export async function mcpClient(skein: TemporaryHome, options: McpOptions = {}):
   return {
     client,
     pid: transport.pid!,
-    said: () => said,
+    stderrText: () => said,
     call: async (tool, input = {}, more) => resultOf(await client.callTool({ name: tool, arguments: input }, more)),
     [Symbol.asyncDispose]: () => client.close(),
   };

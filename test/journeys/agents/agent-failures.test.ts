@@ -217,12 +217,12 @@ describe.each(agents)("agent %s", (agent) => {
       [5, "overloaded"],
       [0, "ok"],
     ]);
-    const [one, two, three] = skein.started();
-    expect([two, three].map((start) => [start?.how, start?.from])).toEqual([
-      ["resume", one!.id],
-      ["resume", one!.id],
+    const [firstStart, secondStart, thirdStart] = skein.started();
+    expect([secondStart, thirdStart].map((start) => [start?.how, start?.from])).toEqual([
+      ["resume", firstStart!.id],
+      ["resume", firstStart!.id],
     ]);
-    const input = three!.told;
+    const input = thirdStart!.told;
     expect(["remember the heron", "fish at dawn", "and now?"].map((words) => input.includes(words))).toEqual([false, true, true]);
     expect(await skein.leaks()).toEqual([]);
   });

@@ -73,8 +73,8 @@ describe("a program that prints text", () => {
     expect(first).toMatchObject({ status: "ok", result: "one\n\nheard: the first words" });
     const second = await ask("my-plain", "the second words", ["--session", "texts"]);
     expect(second.result).toMatch(/the first words[\s\S]*heard: the first words[\s\S]*the second words$/);
-    const shown = (await skein.run(["show", "texts", "--json"])).json() as { nodes: { author: string; parts: { text: string }[] }[] };
-    expect(shown.nodes.filter(({ author }) => author === "user").map(({ parts }) => parts[0]?.text)).toEqual([
+    const session = (await skein.run(["show", "texts", "--json"])).json() as { nodes: { author: string; parts: { text: string }[] }[] };
+    expect(session.nodes.filter(({ author }) => author === "user").map(({ parts }) => parts[0]?.text)).toEqual([
       "the first words",
       "the second words",
     ]);
@@ -140,9 +140,9 @@ describe("an agent that speaks ACP", () => {
     await ask("my-plain", "between", ["--session", "talk"]);
     const { result } = await ask("my-acp", "third recall", ["--session", "talk"]);
     expect(result).toMatch(/^heard: Below is[\s\S]*second recall[\s\S]*between[\s\S]*third recall$/);
-    const shown = (await skein.run(["show", "talk", "--json"])).out;
-    expect(shown).not.toContain("something old");
-    expect(shown).toContain('"version": "4.5.6"');
+    const session = (await skein.run(["show", "talk", "--json"])).out;
+    expect(session).not.toContain("something old");
+    expect(session).toContain('"version": "4.5.6"');
   });
 
   test("an ACP agent gets the permission that it requests, and the tree records it", async () => {
@@ -207,28 +207,28 @@ describe("wrong use", () => {
     [{ mine: { args: ["x"] } }, /agents\.mine\.command: it is missing/],
     [{ mine: { command: "x", resume_args: ["-c"] } }, /agents\.mine\.resume_args: they have no \{session\}/],
   ])("the agent configuration %j is an error, and config and doctor still work", async (agents, pattern) => {
-    using other = temporaryHome(unreachableVendors);
-    configure(other, agents);
-    const ran = await other.run(["run", "x"]);
+    using home = temporaryHome(unreachableVendors);
+    configure(home, agents);
+    const ran = await home.run(["run", "x"]);
     expect({ code: ran.code, out: ran.out }).toEqual({ code: 3, out: "" });
     expect(ran.err).toMatch(pattern);
-    expect((await other.run(["config", "path"])).code).toBe(0);
-    const doctor = await other.run(["doctor"]);
+    expect((await home.run(["config", "path"])).code).toBe(0);
+    const doctor = await home.run(["doctor"]);
     expect(doctor.code).not.toBe(0);
     expect(doctor.out).toMatch(pattern.source.includes("claude") ? /agent: claude +agents\.claude/ : /agent: mine +agents\.mine/);
   });
 
   test("an agent from an untrusted project is ignored", async () => {
-    using other = temporaryHome(unreachableVendors);
-    mkdirSync(join(other.project, ".skein"));
-    const marker = join(other.project, "made");
+    using home = temporaryHome(unreachableVendors);
+    mkdirSync(join(home.project, ".skein"));
+    const marker = join(home.project, "made");
     const agents = { evil: { command: "/bin/sh", args: ["-c", `touch ${marker}`, "{prompt}"] } };
-    writeFileSync(join(other.project, ".skein", "config.jsonc"), JSON.stringify({ agents }));
-    const ran = await other.run(["run", "x", "-a", "evil"]);
+    writeFileSync(join(home.project, ".skein", "config.jsonc"), JSON.stringify({ agents }));
+    const ran = await home.run(["run", "x", "-a", "evil"]);
     expect(ran.code).toBe(3);
     expect(ran.err).toMatch(/agents\.evil\.command, agents\.evil\.args are ignored/);
     expect(existsSync(marker)).toBe(false);
-    expect((await other.run(["run", "x", "-a", "evil", "--trust"])).code).toBe(1);
+    expect((await home.run(["run", "x", "-a", "evil", "--trust"])).code).toBe(1);
     expect(existsSync(marker)).toBe(true);
   });
 });

@@ -85,8 +85,8 @@ function lines(path: string): string[] {
   return readFileSync(path, "utf8").trim().split("\n");
 }
 
-function runAgent(agent: string, ...more: string[]): Promise<RunResult> {
-  return skein.run(["run", "-a", agent, "--json", ...more, "look around"]);
+function runAgent(agent: string, ...flags: string[]): Promise<RunResult> {
+  return skein.run(["run", "-a", agent, "--json", ...flags, "look around"]);
 }
 
 /** Checks that neither skein's files nor its output contain a secret. */
@@ -119,16 +119,17 @@ const vendorCases: VendorCase[] = [
 describe.each(["namespaces", "landlock"])("with at best the sandbox %s", (best) => {
   test.each(vendorCases)(
     "$agent can read only its own sign-in and reach only its own vendor",
-    async ({ agent, variables, ownFile: own, host }) => {
+    async ({ agent, variables, ownFile, host }) => {
       skein.env["SKEIN_SANDBOX_BEST"] = best;
       signIn(".claude/.credentials.json", ".codex/auth.json", ".gemini/oauth_creds.json");
       const ran = await runAgent(agent);
       expect(ran.json()).toMatchObject({ status: "ok", result: "seen", enforced: { tier: best, net: "vendor" } });
       const [sight] = reportedSights();
-      expect(sight).toMatchObject({ variables, files: own === null ? [] : [join(skein.home, own)], argv: false });
-      expect(sight?.own === null).toBe(own === null);
+      expect(sight).toMatchObject({ variables, files: ownFile === null ? [] : [join(skein.home, ownFile)], argv: false });
+      expect(sight?.own === null).toBe(ownFile === null);
       expect(sight?.hosts[host]).toBe(`I am ${host}`);
-      for (const [other, answer] of Object.entries(sight?.hosts ?? {})) if (other !== host) expect(answer).toStartWith("HTTP/1.1 403 ");
+      for (const [otherHost, answer] of Object.entries(sight?.hosts ?? {}))
+        if (otherHost !== host) expect(answer).toStartWith("HTTP/1.1 403 ");
       expect(Object.values(sight?.ports ?? {})).not.toContain("I am reached");
       expect(requestedHosts).toEqual([host]);
       expectNoLeak(ran);
@@ -185,7 +186,7 @@ test("a second turn with a sign-in that can't be shared prints a notice and wait
   let stderr = "";
   while (!stderr.includes("this one waits")) {
     const { value, done } = await reader.read();
-    expect({ done, told: stderr }).toMatchObject({ done: false });
+    expect({ done, stderr }).toMatchObject({ done: false });
     stderr += new TextDecoder().decode(value);
   }
   expect(lines(order)).toEqual(["codex begins"]);

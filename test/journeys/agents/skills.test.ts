@@ -36,9 +36,9 @@ test("a skill is listed in the catalog, read when it is used, and run through ba
 
 test("a skill can be read by a relative path, and the bodies of other skills are not sent", async () => {
   await runSkillJourney(null, async ({ skein, server, run }) => {
-    const other = join(skein.project, ".agents", "skills", "other");
-    mkdirSync(other, { recursive: true });
-    writeFileSync(join(other, "SKILL.md"), "---\nname: other\ndescription: Something else entirely.\n---\nSECRET BODY\n");
+    const otherSkill = join(skein.project, ".agents", "skills", "other");
+    mkdirSync(otherSkill, { recursive: true });
+    writeFileSync(join(otherSkill, "SKILL.md"), "---\nname: other\ndescription: Something else entirely.\n---\nSECRET BODY\n");
     await run([{ name: "read", input: { path: ".skein/skills/web-search/SKILL.md" } }]);
     const texts = server.main().map((request) => request.text);
     expect(texts[0]).toContain("- other: Something else entirely.");

@@ -102,23 +102,23 @@ test("a turn with a client's own keys continues when that client disconnects, an
   try {
     await skein.run(["hub", "start"]);
     const { url, socket, token_file } = skein.file();
-    const one = await connectApi({ socket }, callerOf(skein, vendorEnv(server.url)));
-    const session = await openSession(one, skein.project, "counting");
+    const first = await connectApi({ socket }, callerOf(skein, vendorEnv(server.url)));
+    const session = await openSession(first, skein.project, "counting");
     const firstEvents: Event[] = [];
-    for await (const event of one.turn.start({ ...bareTurn(session, defaultPolicy), prompt: "count" })) {
+    for await (const event of first.turn.start({ ...bareTurn(session, defaultPolicy), prompt: "count" })) {
       if (!("n" in event)) firstEvents.push(event);
       if (event.type === "tool.started") break;
     }
-    await one.close();
-    const two = await connectApi({ url, token: readFileSync(token_file, "utf8") }, { client: "journey", directory: skein.project });
-    const watchedEvents = await Array.fromAsync(two.turn.watch({ session, afterSeq: 0, until: "idle" }));
+    await first.close();
+    const second = await connectApi({ url, token: readFileSync(token_file, "utf8") }, { client: "journey", directory: skein.project });
+    const watchedEvents = await Array.fromAsync(second.turn.watch({ session, afterSeq: 0, until: "idle" }));
     const durable = watchedEvents.filter((event) => !("n" in event));
     expect(durable.slice(0, firstEvents.length)).toEqual(firstEvents);
     expect(durable.map(({ seq }) => seq)).toEqual(durable.map((_, index) => index + 1));
     expect(durable.at(-1)).toMatchObject({ type: "turn.ended", turn: { status: "ok" } });
-    expect(await two.session.find({ wanted: "counting", directory: skein.project })).toMatchObject({ id: session });
-    await expect(two.session.find({ wanted: "nobody", directory: skein.project })).rejects.toMatchObject({ code: "session-unknown" });
-    await two.close();
+    expect(await second.session.find({ wanted: "counting", directory: skein.project })).toMatchObject({ id: session });
+    await expect(second.session.find({ wanted: "nobody", directory: skein.project })).rejects.toMatchObject({ code: "session-unknown" });
+    await second.close();
   } finally {
     await server.stop();
   }

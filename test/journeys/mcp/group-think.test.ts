@@ -1,5 +1,5 @@
-// group_think with the real program: a client of `skein mcp`, a hub, scripted vendors, and an agent that is a program of
-// its own behind read-only walls.
+// group_think with the real program: a client of `skein mcp`, a hub, scripted vendors, and an agent that is a separate
+// program in a read-only sandbox.
 import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,19 +15,19 @@ const sonnet = "anthropic/claude-sonnet-4-5";
 const broken = "gemini/gemini-3-pro-preview";
 const looker = "my-looker";
 
-/** Looks, tries to write, and never agrees. Its last argument is what it was told. */
+/** Reads a file, tries to write one, and never agrees. Its last argument is the prompt. */
 const lookerScript = `for P in "$@"; do :; done
 case "$P" in *"Check the deliverable"*) echo "DISAGREE: notes.txt says $(cat notes.txt)" ;;
 *) echo "notes.txt says $(cat notes.txt)"; if touch written 2>/dev/null; then echo "and I could write"; fi ;; esac`;
 
-/** By who is asked and for what; the rest of the prompt is what others said. */
-type Reply = (who: string, phase: "discussion" | "synthesis" | "validation" | "refinement") => string | Script;
+/** The answer of a participant in a phase. */
+type Reply = (participant: string, phase: "discussion" | "synthesis" | "validation" | "refinement") => string | Script;
 
-const usual: Reply = (who, phase) => (phase === "validation" ? "AGREE" : `${phase} by ${who}`);
+const defaultReply: Reply = (participant, phase) => (phase === "validation" ? "AGREE" : `${phase} by ${participant}`);
 
-function scripted(reply: Reply): (request: { position: { prompt: string } }) => Script {
+function scriptFromReply(reply: Reply): (request: { position: { prompt: string } }) => Script {
   return ({ position: { prompt } }) => {
-    const who = /You are (.+?)\. These participants/.exec(prompt)?.[1] ?? "nobody";
+    const participant = /You are (.+?)\. These participants/.exec(prompt)?.[1] ?? "nobody";
     const task = prompt.slice(prompt.lastIndexOf("\n# Your "));
     const phase = task.includes("Your turn")
       ? "discussion"
@@ -36,21 +36,21 @@ function scripted(reply: Reply): (request: { position: { prompt: string } }) => 
         : task.includes("Improve")
           ? "refinement"
           : "synthesis";
-    const answer = reply(who, phase);
+    const answer = reply(participant, phase);
     return typeof answer === "string" ? { steps: [], final: answer } : answer;
   };
 }
 
-/** Gemini has no right to be asked; all else is by script. */
-function vendors(reply: Reply): ModelServer & AsyncDisposable {
+/** Starts a server that refuses Gemini's key and answers all other requests by script. */
+function startVendors(reply: Reply): ModelServer & AsyncDisposable {
   const forbidden = { error: { code: 403, status: "PERMISSION_DENIED", message: "not this key" } };
-  const server = startModelServer(scripted(reply), {
+  const server = startModelServer(scriptFromReply(reply), {
     route: (_request, path) => (path.includes("gemini") ? Promise.resolve(Response.json(forbidden, { status: 403 })) : null),
   });
   return Object.assign(server, { [Symbol.asyncDispose]: () => server.stop() });
 }
 
-function houseFor(server: ModelServer): TemporaryHome & AsyncDisposable {
+function homeFor(server: ModelServer): TemporaryHome & AsyncDisposable {
   const skein = stoppingHub(temporaryHome(vendorEnv(server.url)));
   const program = join(skein.root, "looker");
   writeFileSync(program, `#!/bin/sh\n${lookerScript}\n`, { mode: 0o755 });
@@ -61,31 +61,31 @@ function houseFor(server: ModelServer): TemporaryHome & AsyncDisposable {
   return skein;
 }
 
-const input = (change: Record<string, unknown> = {}) => ({
+const input = (overrides: Record<string, unknown> = {}) => ({
   objective: "Choose a queue",
   output_format: "one paragraph",
   session_id: "queue",
   models: [gpt, sonnet],
   discussion_turns: 2,
   validation_rounds: 1,
-  ...change,
+  ...overrides,
 });
 
-type Said = { who: string; tries: number; cost_usd: number };
+type Statement = { who: string; tries: number; cost_usd: number };
 
-async function saidIn(skein: TemporaryHome): Promise<Said[]> {
-  const tree = (await skein.run(["show", "queue", "--json"])).json() as { nodes: { said?: Said }[] };
+async function statementsIn(skein: TemporaryHome): Promise<Statement[]> {
+  const tree = (await skein.run(["show", "queue", "--json"])).json() as { nodes: { said?: Statement }[] };
   return tree.nodes.flatMap((node) => node.said ?? []);
 }
 
-const asked = (server: ModelServer) => server.main().length;
+const requestCount = (server: ModelServer) => server.main().length;
 
-test("four participants of whom one fails and one is an agent: the deliverable, the dissent, the cost", async () => {
-  await using server = vendors(usual);
-  await using skein = houseFor(server);
-  await using talk = await mcpClient(skein);
+test("a group of four, of whom one fails and one is an agent, returns the deliverable, the dissent and the cost", async () => {
+  await using server = startVendors(defaultReply);
+  await using skein = homeFor(server);
+  await using mcp = await mcpClient(skein);
   const models = ["GPT 5.2", sonnet, broken, looker];
-  const done = await talk.call("group_think", input({ models, validation_rounds: 2, context: ["notes.txt"], user_input: "no new server" }));
+  const done = await mcp.call("group_think", input({ models, validation_rounds: 2, context: ["notes.txt"], user_input: "no new server" }));
   expect(done.text).toStartWith(`refinement by ${gpt}\n\n## Dissent\n\n**${looker}** (validation round 2): notes.txt says use a table`);
   expect(done.text).toContain(`## Not heard to the end\n\n- ${broken} (auth): `);
   expect(done.isError).toBe(false);
@@ -107,15 +107,15 @@ test("four participants of whom one fails and one is an agent: the deliverable, 
   );
   expect(existsSync(join(skein.project, "written"))).toBe(false);
 
-  // Everyone was told what belongs to it, and what the agent saw.
+  // The second round contains the objective, the user's input, the context and the first round's statements.
   const second = server.main().find(({ text }) => text.includes("round 2 of 2"))!.text;
   for (const words of ["Choose a queue", "no new server", "use a table", `discussion by ${sonnet}`]) expect(second).toContain(words);
   expect(second).not.toContain("I could write");
 
-  // The cost is that of all sub-sessions, and every one of them is there.
-  const said = await saidIn(skein);
-  expect(said).toHaveLength(2 * 3 + 1 + 1 + 2 * 3 + 2);
-  expect(output.cost_usd).toBeCloseTo(said.reduce((sum, { cost_usd }) => sum + cost_usd, 0));
+  // The cost is the sum of all sub-sessions, and each of them is stored.
+  const statements = await statementsIn(skein);
+  expect(statements).toHaveLength(2 * 3 + 1 + 1 + 2 * 3 + 2);
+  expect(output.cost_usd).toBeCloseTo(statements.reduce((sum, { cost_usd }) => sum + cost_usd, 0));
   const report = (await skein.run(["usage", "--json"])).json() as unknown as { cost_usd: number }[];
   expect(output.cost_usd).toBeGreaterThan(0);
   expect(output.cost_usd).toBeCloseTo(report.reduce((sum, { cost_usd }) => sum + cost_usd, 0));
@@ -123,105 +123,109 @@ test("four participants of whom one fails and one is an agent: the deliverable, 
   expect((await skein.run(["logs", "queue"])).out).toContain(`${looker}, discussion 1: notes.txt says use a table`);
   expect((await skein.run(["export", "queue", "--format", "md"])).out).toContain(`${broken}, discussion 1, auth`);
 
-  expect((await talk.call("follow_session", { session_id: "queue", lines: 200 })).text).toContain(`${looker}, validation 2: DISAGREE`);
+  expect((await mcp.call("follow_session", { session_id: "queue", lines: 200 })).text).toContain(`${looker}, validation 2: DISAGREE`);
 
-  // Once more asks nobody; the next in the session knows the answer, not the discussion.
-  const before = asked(server);
+  // The same call again sends no request. The next turn of the session gets the answer but not the discussion.
+  const before = requestCount(server);
   const turns = (await skein.run(["usage", "--json"])).out;
-  expect((await talk.call("group_think", input({ models, context: ["notes.txt"], user_input: "no new server" }))).text).toBe(done.text);
-  expect(asked(server)).toBe(before);
+  expect((await mcp.call("group_think", input({ models, context: ["notes.txt"], user_input: "no new server" }))).text).toBe(done.text);
+  expect(requestCount(server)).toBe(before);
   expect((await skein.run(["usage", "--json"])).out).toBe(turns);
-  await talk.call("consult_with", { model: gpt, question: "and now?", session_id: "queue" });
+  await mcp.call("consult_with", { model: gpt, question: "and now?", session_id: "queue" });
   const next = server.main().at(-1)!.text;
   expect(next).toContain(`refinement by ${gpt}`);
   expect(next).not.toContain(`discussion by ${sonnet}`);
 
-  // Another objective in the session is another matter.
+  // Another objective in the same session starts a new discussion.
   const cache = input({ objective: "Choose a cache", models: [gpt], discussion_turns: 1, validation_rounds: 0 });
-  expect((await talk.call("group_think", cache)).output).toMatchObject({ status: "ok", dissent: [], rounds: { validation: 0 } });
-  const again = await talk.call("group_think", input({ models, context: ["notes.txt"], user_input: "no new server" }));
+  expect((await mcp.call("group_think", cache)).output).toMatchObject({ status: "ok", dissent: [], rounds: { validation: 0 } });
+  const again = await mcp.call("group_think", input({ models, context: ["notes.txt"], user_input: "no new server" }));
   expect(again.output).toMatchObject({ deliverable: output.deliverable, dissent: output.dissent, cost_usd: output.cost_usd });
-  expect(talk.said()).toBe("");
+  expect(mcp.stderrText()).toBe("");
 }, 300_000);
 
-/** One that is asked for this is waited for, for as long as nobody stops it. */
+/** A reply that blocks for 10 minutes when this participant reaches this phase. */
 const stuckAt =
-  (who: string, phase: Parameters<Reply>[1]): Reply =>
-  (speaker, at) =>
-    speaker === who && at === phase ? { steps: [{ text: "late", delayMs: 600_000 }], final: "" } : usual(speaker, at);
+  (name: string, phase: Parameters<Reply>[1]): Reply =>
+  (participant, currentPhase) =>
+    participant === name && currentPhase === phase
+      ? { steps: [{ text: "late", delayMs: 600_000 }], final: "" }
+      : defaultReply(participant, currentPhase);
 
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await Bun.sleep(20);
+async function until(isTrue: () => boolean): Promise<void> {
+  while (!isTrue()) await Bun.sleep(20);
 }
 
 const tasks = (server: ModelServer) => server.main().map(({ text }) => /# Your (?:turn: round \d|task\\n\w+)/.exec(text)?.[0] ?? "");
 
-test("killed in the middle of a round, the truth is told, and it goes on after what was said", async () => {
+test("a group that was killed in mid-round is reported as killed, and the next call continues after the stored statements", async () => {
   let round = 0;
   const stuck = stuckAt(sonnet, "discussion");
-  await using server = vendors((who, phase) => (who === sonnet && (round += 1) === 2 ? stuck(who, phase) : usual(who, phase)));
-  await using skein = houseFor(server);
-  await using talk = await mcpClient(skein);
-  const first = talk.call("group_think", input());
-  await until(() => asked(server) === 4);
-  while ((await saidIn(skein)).length < 3) await Bun.sleep(20);
+  await using server = startVendors((name, phase) =>
+    name === sonnet && (round += 1) === 2 ? stuck(name, phase) : defaultReply(name, phase),
+  );
+  await using skein = homeFor(server);
+  await using mcp = await mcpClient(skein);
+  const first = mcp.call("group_think", input());
+  await until(() => requestCount(server) === 4);
+  while ((await statementsIn(skein)).length < 3) await Bun.sleep(20);
   process.kill((JSON.parse(readFileSync(hubFile(skein), "utf8")) as { pid: number }).pid, "SIGKILL");
   expect(await first).toMatchObject({ isError: true, text: expect.stringContaining("the hub that runs this session was lost") });
-  expect((await talk.call("wait_session", { session_id: "queue" })).output).toMatchObject({ status: "killed", rounds: { discussion: 2 } });
+  expect((await mcp.call("wait_session", { session_id: "queue" })).output).toMatchObject({ status: "killed", rounds: { discussion: 2 } });
 
   server.clear();
-  server.setScript(scripted(usual));
-  const second = await talk.call("group_think", input());
+  server.setScript(scriptFromReply(defaultReply));
+  const second = await mcp.call("group_think", input());
   expect(second.output).toMatchObject({ status: "ok", deliverable: `synthesis by ${gpt}`, rounds: { discussion: 2, validation: 1 } });
   expect(tasks(server)).toEqual(["# Your turn: round 2", "# Your task\\nWrite", "# Your task\\nCheck", "# Your task\\nCheck"]);
-  const shown = (await skein.run(["show", "queue"])).out;
-  expect(shown.split("# Objective")).toHaveLength(2);
+  const sessionText = (await skein.run(["show", "queue"])).out;
+  expect(sessionText.split("# Objective")).toHaveLength(2);
   expect((await skein.run(["verify"])).code).toBe(0);
 }, 300_000);
 
-test("a cancelled call stops all of it and blames nobody; the same call goes on", async () => {
-  await using server = vendors(stuckAt(gpt, "synthesis"));
-  await using skein = houseFor(server);
-  await using talk = await mcpClient(skein);
+test("a cancelled call stops the group without blaming a participant, and the same call continues it", async () => {
+  await using server = startVendors(stuckAt(gpt, "synthesis"));
+  await using skein = homeFor(server);
+  await using mcp = await mcpClient(skein);
   const cancel = new AbortController();
-  const first = talk.call("group_think", input(), { signal: cancel.signal }).catch((error: unknown) => error);
-  await until(() => asked(server) === 5);
+  const first = mcp.call("group_think", input(), { signal: cancel.signal }).catch((error: unknown) => error);
+  await until(() => requestCount(server) === 5);
   cancel.abort();
   expect(await first).toBeInstanceOf(Error);
-  const stopped = await talk.call("wait_session", { session_id: "queue" });
+  const stopped = await mcp.call("wait_session", { session_id: "queue" });
   expect(stopped.output).toMatchObject({ status: "cancelled", participants: [{ status: "ok" }, { status: "ok" }], dissent: [] });
   expect((await skein.run(["ps", "--json"])).out).not.toContain('"running"');
 
   server.clear();
-  server.setScript(scripted(usual));
-  expect((await talk.call("group_think", input())).output).toMatchObject({ status: "ok", deliverable: `synthesis by ${gpt}` });
-  expect(asked(server)).toBe(3);
+  server.setScript(scriptFromReply(defaultReply));
+  expect((await mcp.call("group_think", input())).output).toMatchObject({ status: "ok", deliverable: `synthesis by ${gpt}` });
+  expect(requestCount(server)).toBe(3);
 }, 300_000);
 
-test("a used up budget stops it with what there is, and a larger one goes on from there", async () => {
-  await using server = vendors(usual);
-  await using skein = houseFor(server);
-  await using talk = await mcpClient(skein);
-  const poor = await talk.call("group_think", input({ max_cost_usd: 0.000001 }));
-  expect(poor).toMatchObject({ isError: true, text: expect.stringContaining("the budget is used up"), output: { status: "budget" } });
-  const paid = asked(server);
-  expect(paid).toBeLessThan(3);
-  const rich = await talk.call("group_think", input({ max_cost_usd: 10 }));
-  expect(rich.output).toMatchObject({
+test("a used-up budget stops the group, and a call with a larger budget continues it", async () => {
+  await using server = startVendors(defaultReply);
+  await using skein = homeFor(server);
+  await using mcp = await mcpClient(skein);
+  const stopped = await mcp.call("group_think", input({ max_cost_usd: 0.000001 }));
+  expect(stopped).toMatchObject({ isError: true, text: expect.stringContaining("the budget is used up"), output: { status: "budget" } });
+  const paidRequests = requestCount(server);
+  expect(paidRequests).toBeLessThan(3);
+  const resumed = await mcp.call("group_think", input({ max_cost_usd: 10 }));
+  expect(resumed.output).toMatchObject({
     status: "ok",
     deliverable: `synthesis by ${gpt}`,
     participants: [{ status: "ok" }, { status: "ok" }],
   });
 }, 300_000);
 
-test("one that says nothing is asked three times and named; longer work is handed back and collected as data", async () => {
-  await using server = vendors((who, phase) => (who === sonnet ? "" : usual(who, phase)));
-  await using skein = houseFor(server);
-  await using talk = await mcpClient(skein, { args: ["--hand-back-after", "1s"] });
-  const handed = await talk.call("group_think", input({ discussion_turns: 1 }));
+test("a silent participant is asked three times and reported, and long work is returned early and collected later", async () => {
+  await using server = startVendors((name, phase) => (name === sonnet ? "" : defaultReply(name, phase)));
+  await using skein = homeFor(server);
+  await using mcp = await mcpClient(skein, { args: ["--hand-back-after", "1s"] });
+  const handed = await mcp.call("group_think", input({ discussion_turns: 1 }));
   expect(handed.output).toMatchObject({ status: "running", next: "wait_session" });
   let collected = handed;
-  while (collected.output["status"] === "running") collected = await talk.call("wait_session", { session_id: "queue" });
+  while (collected.output["status"] === "running") collected = await mcp.call("wait_session", { session_id: "queue" });
   expect(collected.output).toMatchObject({
     status: "ok",
     answer: expect.stringContaining(`synthesis by ${gpt}\n\n## Not heard to the end\n\n- ${sonnet} (broken): `),
@@ -232,18 +236,18 @@ test("one that says nothing is asked three times and named; longer work is hande
     rounds: { discussion: 1, validation: 1 },
     cost_usd: expect.any(Number),
   });
-  expect((await saidIn(skein)).map(({ who, tries }) => [who, tries])).toContainEqual([sonnet, 3]);
+  expect((await statementsIn(skein)).map(({ who, tries }) => [who, tries])).toContainEqual([sonnet, 3]);
 }, 300_000);
 
-test("the native agent takes part with tools that only look, and asks no person", async () => {
-  await using server = vendors((who, phase) =>
-    who === "native" && phase === "discussion"
+test("the native agent takes part with read-only tools and without ask_user", async () => {
+  await using server = startVendors((name, phase) =>
+    name === "native" && phase === "discussion"
       ? { steps: [{ calls: [{ input: { command: "cat notes.txt; touch written || echo not allowed" } }] }], final: "native has looked" }
-      : usual(who, phase),
+      : defaultReply(name, phase),
   );
-  await using skein = houseFor(server);
-  await using talk = await mcpClient(skein, { env: { SKEIN_MODEL: sonnet }, capabilities: { elicitation: { form: {} } } });
-  const done = await talk.call("group_think", input({ models: ["native", gpt], discussion_turns: 1, validation_rounds: 0 }));
+  await using skein = homeFor(server);
+  await using mcp = await mcpClient(skein, { env: { SKEIN_MODEL: sonnet }, capabilities: { elicitation: { form: {} } } });
+  const done = await mcp.call("group_think", input({ models: ["native", gpt], discussion_turns: 1, validation_rounds: 0 }));
   expect(done.output).toMatchObject({ status: "ok", deliverable: `synthesis by ${gpt}` });
   const [first, looked] = server.main().filter(({ path }) => path.endsWith("/messages"));
   const { tools } = first!.body as { tools: { name: string }[] };
@@ -259,13 +263,13 @@ test.each([
   [{ models: [] }, "models"],
   [{ context: ["../secret"] }, "context: "],
   [{ discussion_turns: 0 }, "discussion_turns"],
-])("what is wrong with a call is said in a line, and nothing is written: %j", async (change, words) => {
-  await using server = vendors(usual);
-  await using skein = houseFor(server);
-  await using talk = await mcpClient(skein);
-  const refused = await talk.call("group_think", input(change));
+])("a wrong call is refused in one line and nothing is written: %j", async (overrides, words) => {
+  await using server = startVendors(defaultReply);
+  await using skein = homeFor(server);
+  await using mcp = await mcpClient(skein);
+  const refused = await mcp.call("group_think", input(overrides));
   expect(refused.isError).toBe(true);
   expect(refused.text).toContain(words);
-  expect(asked(server)).toBe(0);
-  expect((await talk.call("list_sessions")).output).toEqual({ sessions: [] });
+  expect(requestCount(server)).toBe(0);
+  expect((await mcp.call("list_sessions")).output).toEqual({ sessions: [] });
 });

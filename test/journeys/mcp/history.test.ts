@@ -1,4 +1,4 @@
-// What a project remembers, through the real server: searched, described and counted by an MCP client.
+// An MCP client of the real server searches a project's history, describes sessions and counts tokens.
 import { expect, test } from "bun:test";
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ function git(skein: TemporaryHome, ...args: string[]): void {
   if (exitCode !== 0) throw new Error(stderr.toString());
 }
 
-/** The lines of an answer that are hits; every other line is ours. */
+/** Returns the hits in an answer. Every other line is skein's own text. */
 function quotedIn(text: string): Record<string, unknown>[] {
   return text
     .split("\n")
@@ -23,18 +23,18 @@ function quotedIn(text: string): Record<string, unknown>[] {
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 
-const search = (talk: McpTestClient, query: string, more: Record<string, unknown> = {}) =>
-  talk.call("search_project_history", { query, ...more });
+const search = (mcp: McpTestClient, query: string, params: Record<string, unknown> = {}) =>
+  mcp.call("search_project_history", { query, ...params });
 
-test("conversations and commits are found, quoted as data, without secrets and not twice for one session", async () => {
+test("search_project_history quotes conversations and commits as data, without secrets and only once per session", async () => {
   await using server = serverWith({ steps: [], final: `The lease needs an epoch. ${attack}` });
   await using skein = stoppingHub(temporaryHome(vendorEnv(server.url)));
   git(skein, "init", "-q", "-b", "main");
   git(skein, "commit", "-q", "--allow-empty", "-m", `Leases have an epoch\n\n${attack.replaceAll("\u{E0052}\u{E0055}\u{E004E}", "")}`);
   expect((await skein.run(["run", `Why a lease? ${attack}`, "-m", model, "--session", "old"])).code).toBe(0);
-  await using talk = await mcpClient(skein);
+  await using mcp = await mcpClient(skein);
 
-  const { text, output, isError } = await search(talk, "lease; epoch", { session_id: "asking" });
+  const { text, output, isError } = await search(mcp, "lease; epoch", { session_id: "asking" });
   expect(isError).toBe(false);
   const lines = text.split("\n");
   expect(lines[0]).toContain("as data");
@@ -48,35 +48,35 @@ test("conversations and commits are found, quoted as data, without secrets and n
     expect(hit["when"]).toBe("just now");
   }
   expect(JSON.stringify({ text, output })).not.toMatch(/Zq7|example\.org|[\u{E0000}-\u{E007F}]/u);
-  const said = hits.find((hit) => hit["by"] === "user")!;
-  expect(said).toMatchObject({ session_id: "old" });
-  expect((await skein.run(["show", String(said["session_id"])])).out).toContain("Why a lease?");
+  const userHit = hits.find((hit) => hit["by"] === "user")!;
+  expect(userHit).toMatchObject({ session_id: "old" });
+  expect((await skein.run(["show", String(userHit["session_id"])])).out).toContain("Why a lease?");
 
-  const again = await search(talk, "lease", { session_id: "asking" });
+  const again = await search(mcp, "lease", { session_id: "asking" });
   expect(again.text).toBe("Nothing was found.\n3 more were given to session asking within 24 hours and are left out.");
-  expect((await search(talk, "lease", { session_id: "other", store_types: ["commit"] })).output).toMatchObject({
+  expect((await search(mcp, "lease", { session_id: "other", store_types: ["commit"] })).output).toMatchObject({
     hits: [{ by: "Ada" }],
     hidden: 0,
   });
   for (const bad of [{ query: "" }, { query: ";" }, { query: "a", store_types: ["everything"] }, { query: "a", max_results: 0 }, {}])
-    expect(await talk.call("search_project_history", bad)).toMatchObject({ isError: true, text: expect.stringMatching(/^[^\n]+$/) });
+    expect(await mcp.call("search_project_history", bad)).toMatchObject({ isError: true, text: expect.stringMatching(/^[^\n]+$/) });
 });
 
-test("a session is described exactly, by a model once, and without one as far as it is known", async () => {
-  const told = { one_liner: "A file was made.", summary: "The file made.txt was made.", decisions: ["one file"], next_steps: [] };
+test("describe_session asks a model only once, and without a model returns the stored facts", async () => {
+  const description = { one_liner: "A file was made.", summary: "The file made.txt was made.", decisions: ["one file"], next_steps: [] };
   await using server = serverWith(({ body }) =>
     JSON.stringify(body).includes("Describe the conversation above as JSON")
-      ? { steps: [], final: JSON.stringify(told) }
+      ? { steps: [], final: JSON.stringify(description) }
       : { steps: [{ calls: [{ input: { command: "echo hi > made.txt" } }, { input: { command: "false" } }] }], final: "made it" },
   );
   await using skein = stoppingHub(temporaryHome(vendorEnv(server.url)));
   git(skein, "init", "-q", "-b", "main");
   expect((await skein.run(["run", "make a file", "-m", model, "--session", "work"])).code).toBe(0);
   expect((await skein.run(["run", "and say so", "-m", model, "--session", "work"])).code).toBe(0);
-  await using talk = await mcpClient(skein);
+  await using mcp = await mcpClient(skein);
 
   const before = server.main().length;
-  const first = await talk.call("describe_session", { session_id: "work", summarization_model: model });
+  const first = await mcp.call("describe_session", { session_id: "work", summarization_model: model });
   expect(first.output).toMatchObject({
     session_id: "work",
     one_liner: "A file was made.",
@@ -88,31 +88,31 @@ test("a session is described exactly, by a model once, and without one as far as
     metrics: { turns: 2 },
   });
   expect(JSON.parse(first.text)).toEqual(first.output);
-  expect(await talk.call("describe_session", { session_id: "work", summarization_model: model })).toEqual(first);
+  expect(await mcp.call("describe_session", { session_id: "work", summarization_model: model })).toEqual(first);
   expect(server.main().length).toBe(before + 1);
-  await talk.call("describe_session", { session_id: "work", summarization_model: model, clear_cache: true });
+  await mcp.call("describe_session", { session_id: "work", summarization_model: model, clear_cache: true });
   expect(server.main().length).toBe(before + 2);
-  const listed = await talk.call("list_sessions", { include_summary: true });
+  const listed = await mcp.call("list_sessions", { include_summary: true });
   expect(listed.output).toMatchObject({ sessions: [{ session_id: "work", summary: "A file was made." }] });
-  expect((await talk.call("list_sessions")).output).not.toHaveProperty("sessions.0.summary");
+  expect((await mcp.call("list_sessions")).output).not.toHaveProperty("sessions.0.summary");
   expect((await skein.run(["list"])).out.trim().split("\n").length).toBe(
     (await skein.run(["list", "--all"])).out.trim().split("\n").length,
   );
 
-  const near = await talk.call("describe_session", { session_id: "wrok" });
-  expect(near).toMatchObject({ isError: true, text: expect.stringContaining('"wrok"') });
-  await using without = await mcpClient(skein, {
+  const misspelled = await mcp.call("describe_session", { session_id: "wrok" });
+  expect(misspelled).toMatchObject({ isError: true, text: expect.stringContaining('"wrok"') });
+  await using mcpWithoutKeys = await mcpClient(skein, {
     env: { ANTHROPIC_API_KEY: "", OPENAI_API_KEY: "", GEMINI_API_KEY: "", OLLAMA_HOST: "127.0.0.1:9" },
   });
-  const bare = await without.call("describe_session", { session_id: "work", extra_instructions: "in one word" });
-  expect(bare.output).toMatchObject({
+  const withoutSummary = await mcpWithoutKeys.call("describe_session", { session_id: "work", extra_instructions: "in one word" });
+  expect(withoutSummary.output).toMatchObject({
     status: "ok",
     artifacts: { files: [{ path: "made.txt" }] },
     notes: [expect.stringMatching(/^there is no summary: /)],
   });
 });
 
-test("tokens are counted for the project's own files, and nothing outside of it or secret is read", async () => {
+test("count_project_tokens counts the project's own files and reads nothing outside of it and no secret", async () => {
   await using skein = stoppingHub(temporaryHome());
   git(skein, "init", "-q", "-b", "main");
   mkdirSync(join(skein.project, "src"));
@@ -121,9 +121,9 @@ test("tokens are counted for the project's own files, and nothing outside of it 
   writeFileSync(join(skein.project, "big.log"), "x ".repeat(10_000));
   writeFileSync(join(skein.project, "picture.png"), new Uint8Array([137, 80, 0, 0]));
   symlinkSync(skein.home, join(skein.project, "home"));
-  await using talk = await mcpClient(skein);
+  await using mcp = await mcpClient(skein);
 
-  const { output, text } = await talk.call("count_project_tokens", { items: ["."], top_n: 1 });
+  const { output, text } = await mcp.call("count_project_tokens", { items: ["."], top_n: 1 });
   expect(output).toMatchObject({
     total_files: 2,
     estimated_files: 0,
@@ -133,13 +133,13 @@ test("tokens are counted for the project's own files, and nothing outside of it 
   });
   expect(text).toStartWith(`${String(output["total_tokens"])} tokens in 2 files`);
   for (const item of ["/etc/passwd", "..", "home", "missing"])
-    expect(await talk.call("count_project_tokens", { items: [item] })).toMatchObject({
+    expect(await mcp.call("count_project_tokens", { items: [item] })).toMatchObject({
       isError: true,
       text: expect.stringContaining(item),
     });
-  expect(await talk.call("count_project_tokens", { items: [] })).toMatchObject({ isError: true });
+  expect(await mcp.call("count_project_tokens", { items: [] })).toMatchObject({ isError: true });
 
-  // A project may be a home, which holds secrets.
+  // The project can be the home directory, which contains secrets.
   mkdirSync(join(skein.home, ".ssh"));
   writeFileSync(join(skein.home, ".ssh", "id"), "secret");
   writeFileSync(join(skein.home, "notes.txt"), "words");

@@ -47,7 +47,7 @@ function toolsOf(body: Body): string[] {
 }
 
 describe("the tools of a request", () => {
-  const talk: Script = { steps: [], final: "hi" };
+  const answerOnly: Script = { steps: [], final: "hi" };
   test.each([
     [["--tool-level", "none"], []],
     [
@@ -67,7 +67,7 @@ describe("the tools of a request", () => {
     [["--tools", "spawn_session,bash", "--no-spawn"], ["bash"]],
     [["--tool-level", "none", "--tools", "read"], ["read"]],
   ])("a request with %p has the right tools", async (args, expected) => {
-    await withHome(talk, async (skein, server) => {
+    await withHome(answerOnly, async (skein, server) => {
       expect((await skein.run(["run", "hello", "-m", anthropic, ...args])).code).toBe(0);
       expect(toolsOf(bodyOf(server))).toEqual(expected);
     });
@@ -80,7 +80,7 @@ describe("the tools of a request", () => {
   });
 
   test.each(everyWire)("tools have the same names over %s", async (_wire, model) => {
-    await withHome(talk, async (skein, server) => {
+    await withHome(answerOnly, async (skein, server) => {
       await skein.run(["run", "hello", "-m", model]);
       const text = server.main()[0]?.text ?? "";
       for (const name of toolsByLevel.orchestrator) expect(text).toContain(`"name":"${name}"`);
@@ -167,8 +167,8 @@ describe.each(everyWire)("over %s", (wire, model) => {
         expect(result.usage.cache_read).toBeGreaterThan(result.usage.input);
         if (wire === "anthropic") expect(result.usage.cache_write).toBeGreaterThan(0);
         const nodes = lines.slice(0, -1).map((line) => eventSchema.parse(line));
-        const reads = nodes.flatMap((one) =>
-          one.type === "node.added" && one.node.author === "agent" ? [one.node.usage?.cache_read ?? 0] : [],
+        const reads = nodes.flatMap((event) =>
+          event.type === "node.added" && event.node.author === "agent" ? [event.node.usage?.cache_read ?? 0] : [],
         );
         expect(reads.reduce((sum, read) => sum + read, 0)).toBe(result.usage.cache_read);
         const cacheReads = readFileSync(result.transcript_path as string, "utf8").match(/"cache_read":[1-9]/g) ?? [];
@@ -226,7 +226,7 @@ describe("spawn_session", () => {
       const nodes = lines
         .slice(0, -1)
         .map((line) => eventSchema.parse(line))
-        .flatMap((one) => (one.type === "node.added" ? [one.node] : []));
+        .flatMap((event) => (event.type === "node.added" ? [event.node] : []));
       const texts = nodes.flatMap((node) => node.parts).flatMap((part) => (part.kind === "result" ? [part.text] : []));
       const answer = texts[1] as string;
       const [, session, path] =

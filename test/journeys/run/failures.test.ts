@@ -9,7 +9,7 @@ import { temporaryHome, vendorEnv, wireModels } from "../../support/temporary-ho
 
 const anthropic = wireModels.anthropic;
 const longText = "The first half of the answer is here, and the second half follows after a while, if all goes well.";
-const talk: Script = { steps: [], final: longText };
+const longAnswer: Script = { steps: [], final: longText };
 const everyWire = Object.entries(wireModels);
 
 type FaultyRun = {
@@ -23,7 +23,7 @@ type FaultyRun = {
 
 /** Runs once against a server with faults. `fault` applies to every request. */
 async function runWithFault(options: FaultyRun) {
-  const server = startModelServer(options.script ?? talk, options.serverOptions);
+  const server = startModelServer(options.script ?? longAnswer, options.serverOptions);
   if (options.fault !== undefined) server.setFault(options.fault);
   using skein = temporaryHome(vendorEnv(server.url));
   try {
@@ -220,7 +220,7 @@ test("a prompt that is too long for the model ends as too-long", async () => {
 });
 
 test("in text format the failure is one line on stderr with a hint below it, and a partial answer still goes to stdout", async () => {
-  const server = startModelServer(talk, { chunkDelayMs: 20 });
+  const server = startModelServer(longAnswer, { chunkDelayMs: 20 });
   server.setFault({ type: "drop" });
   using skein = temporaryHome(vendorEnv(server.url));
   try {

@@ -224,12 +224,12 @@ describe("executing a plan", () => {
   test("run --plan takes any file, and its parent is the planning session, the named one, or none", async () => {
     await withHome(async (skein, server) => {
       const planned = await runOk(skein, ["run", "plan the birds", ...planning]);
-      const talk = await runOk(skein, ["run", "hello", ...model]);
+      const conversation = await runOk(skein, ["run", "hello", ...model]);
       writeFileSync(join(skein.project, "own.md"), "just do it");
       expect(await runOk(skein, ["run", "--plan", "own.md", ...model])).toMatchObject({ parent_session_id: null });
       expect(sentRequest(server, -1).system).toEndWith("\n\n## Plan\njust do it");
-      const withParent = ["run", "--plan", ".skein/plan.md", "--parent-session", talk["session_id"] as string, ...model];
-      expect(await runOk(skein, withParent)).toMatchObject({ parent_session_id: talk["session_id"] });
+      const withParent = ["run", "--plan", ".skein/plan.md", "--parent-session", conversation["session_id"] as string, ...model];
+      expect(await runOk(skein, withParent)).toMatchObject({ parent_session_id: conversation["session_id"] });
       const subdirectory = join(skein.project, "sub");
       mkdirSync(subdirectory);
       const ran = await skein.run(["run", "--plan", "../.skein/plan.md", "--json", ...model], { cwd: subdirectory });
@@ -242,9 +242,9 @@ describe("executing a plan", () => {
       writeFileSync(join(skein.project, "own.md"), "just do it");
       const done = await runOk(skein, ["run", "--plan", "own.md", ...model]);
       const exported = await skein.run(["export", done["session_id"] as string, "--format", "jsonl"]);
-      using other = temporaryHome(vendorEnv(server.url));
-      expect((await other.run(["import", "-"], { stdin: exported.out })).code).toBe(0);
-      await runOk(other, ["run", "go on", "--resume", done["session_id"] as string]);
+      using otherHome = temporaryHome(vendorEnv(server.url));
+      expect((await otherHome.run(["import", "-"], { stdin: exported.out })).code).toBe(0);
+      await runOk(otherHome, ["run", "go on", "--resume", done["session_id"] as string]);
       expect(sentRequest(server, -1)).toMatchObject({ system: expect.stringMatching(/\n\n## Plan\njust do it$/) });
       expect(sentRequest(server, -1).texts).toEqual(["Carry out the plan.", "carried out", "go on"]);
     });

@@ -1,5 +1,5 @@
-// What tools print, from nothing to half a gigabyte: memory stays bounded, the model gets an excerpt that is cut
-// between characters, the whole is kept and can be read back, and what outlives its time is ended.
+// Tool output from nothing to half a gigabyte. Memory stays bounded. The model gets an excerpt that is cut between
+// characters. The complete output is stored and can be read back. Commands that exceed their time limit are ended.
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,17 +13,17 @@ const model = "anthropic/claude-sonnet-4-5";
 const session = "0190aaaa-bbbb-7ccc-8ddd-eeeeffff0001";
 const KB = 1024;
 const MB = 1024 * 1024;
-/** Room for the line that says where the whole output is. */
+/** Bytes for the line with the path of the complete output. */
 const notice = 200;
 
 describe("five megabytes", () => {
   const lines = 655_360;
   const print = `seq -f %07.0f 1 ${lines}`;
-  const whole = Array.from({ length: lines }, (_, at) => `${String(at + 1).padStart(7, "0")}\n`).join("");
+  const expectedOutput = Array.from({ length: lines }, (_, index) => `${String(index + 1).padStart(7, "0")}\n`).join("");
 
-  test("become an excerpt for the model, small records for watchers, and a handle with every byte", async () => {
+  test("5 MB of output give the model an excerpt, watchers small records, and the store every byte", async () => {
     const script = { steps: [bash(print), read(600_000, 10), read(1, 20)], final: "read it" };
-    await walk(script, ["--output-format", "events"], async ({ skein, ran, server, peaks }) => {
+    await runJourney(script, ["--output-format", "events"], async ({ skein, ran, server, peaks }) => {
       const records = ran.out.trim().split("\n");
       expect(Math.max(...records.map((record) => record.length))).toBeLessThan(100 * KB);
       expect(ran.out.length).toBeLessThan(2 * MB);
@@ -38,14 +38,14 @@ describe("five megabytes", () => {
       expect(deep).toContain("0600009\n[");
       expect(first.startsWith("0000001\n")).toBe(true);
 
-      expect(await wholeOutput(skein, 1)).toBe(Bun.hash(whole));
+      expect(await outputHash(skein, 1)).toBe(Bun.hash(expectedOutput));
       checkPeaks(peaks);
     });
   });
 });
 
 describe("a model that pages through an output", () => {
-  test("gets every line of it once, in order", async () => {
+  test("a model that pages through an output gets every line once, in order", async () => {
     const print = `for n in $(seq 1 3000); do printf '%05d %0*d\\n' $n $((n % 97)) 0; done`;
     const script: ScriptSource = ({ body, position }) => {
       const next = /continue with offset=(\d+)\]$/.exec(lastResult(body) ?? "")?.[1];
@@ -53,24 +53,24 @@ describe("a model that pages through an output", () => {
         position.step === 0 ? bash(print) : position.step === 1 ? read(1) : next === undefined ? { text: "all" } : read(Number(next));
       return { steps: [...Array.from({ length: position.step }, () => bash("true")), step], final: "all" };
     };
-    await walk(script, ["--json"], async ({ server, skein }) => {
+    await runJourney(script, ["--json"], async ({ server, skein }) => {
       const pages = resultsOf(server).slice(1);
       expect(pages.length).toBeGreaterThan(3);
       const text = pages.map((page) => page.replace(/\n\[lines [^\n]*\]$/, "")).join("\n");
-      const kept = await readWhole(skein, 1);
-      expect(text.trimEnd()).toBe(new TextDecoder().decode(kept).trimEnd());
+      const output = await readOutput(skein, 1);
+      expect(text.trimEnd()).toBe(new TextDecoder().decode(output).trimEnd());
     });
   });
 });
 
 describe("a flood", () => {
   const floods: [string, string, number][] = [
-    ["of 500 MB in lines", `yes 'the quick brown fox jumps over the lazy dog' | head -c ${500 * MB}`, 500 * MB],
-    ["of 100 MB in one line", `head -c ${100 * MB} /dev/zero | tr '\\0' x`, 100 * MB],
+    ["500 MB of lines", `yes 'the quick brown fox jumps over the lazy dog' | head -c ${500 * MB}`, 500 * MB],
+    ["one line of 100 MB", `head -c ${100 * MB} /dev/zero | tr '\\0' x`, 100 * MB],
   ];
   for (const [name, command, bytes] of floods) {
-    test(`${name} ends with bounded memory and is kept whole`, async () => {
-      await walk(
+    test(`an output with ${name} needs bounded memory and is stored completely`, async () => {
+      await runJourney(
         { steps: [bash(command), read(1)], final: "done" },
         ["--output-format", "events"],
         async ({ skein, ran, server, peaks }) => {
@@ -94,7 +94,7 @@ describe("a flood", () => {
 });
 
 describe("a timeout", () => {
-  test("stops sleep 300 and all it started, however they hid", async () => {
+  test("a timeout stops the command and every process it started, even detached ones", async () => {
     const hiders = [
       "sleep 301 &",
       "setsid sleep 302 &",
@@ -103,7 +103,7 @@ describe("a timeout", () => {
       "sh -c '(trap \"\" TERM HUP INT; exec setsid sleep 306) </dev/null >/dev/null 2>&1 & exit' &",
     ];
     const step = { calls: [{ input: { command: `${hiders.join(" ")} echo started; sleep 300`, timeout: 1 } }] };
-    await walk({ steps: [step, bash("echo next")], final: "went on" }, ["--json"], async ({ skein, ran, server }) => {
+    await runJourney({ steps: [step, bash("echo next")], final: "went on" }, ["--json"], async ({ skein, ran, server }) => {
       expect(ran.json()).toMatchObject({ status: "ok", result: "went on" });
       const [stopped, next] = resultsOf(server);
       expect(stopped).toContain("started\ntimed out after 1");
@@ -123,23 +123,26 @@ describe("a cut", () => {
     colour: "\x1b[38;5;196m",
   };
   for (const [name, cluster] of Object.entries(clusters)) {
-    test(`never falls inside a ${name}`, async () => {
+    test(`an excerpt is never cut inside a ${name}`, async () => {
       const size = Buffer.byteLength(cluster);
-      const shifts = Array.from({ length: Math.min(size, 5) }, (_, at) => at);
-      const many = Math.ceil((80 * KB) / size);
-      const near = Math.floor((32 * KB) / size);
-      const commands = [...shifts.map((shift) => repeated(cluster, many, shift)), ...shifts.map((shift) => repeated(cluster, near, shift))];
+      const shifts = Array.from({ length: Math.min(size, 5) }, (_, index) => index);
+      const manyCount = Math.ceil((80 * KB) / size);
+      const nearLimitCount = Math.floor((32 * KB) / size);
+      const commands = [
+        ...shifts.map((shift) => printRepeated(cluster, manyCount, shift)),
+        ...shifts.map((shift) => printRepeated(cluster, nearLimitCount, shift)),
+      ];
       const steps = [{ calls: commands.map((command) => ({ input: { command } })) }];
-      await walk({ steps, final: "done" }, ["--json"], async ({ server }) => {
+      await runJourney({ steps, final: "done" }, ["--json"], async ({ server }) => {
         const texts = resultsOf(server);
         expect(texts).toHaveLength(commands.length);
-        for (const [at, text] of texts.entries()) {
+        for (const [index, text] of texts.entries()) {
           expect(Buffer.byteLength(text)).toBeLessThanOrEqual(32 * KB + notice);
           const leftover = text
             .replaceAll(cluster, "")
             .replace(/^-*/, "")
             .replaceAll(/\n?\[[^\]]*\]\n?/g, "");
-          expect({ at, leftover }).toEqual({ at, leftover: "" });
+          expect({ index, leftover }).toEqual({ index, leftover: "" });
         }
       });
     });
@@ -147,21 +150,21 @@ describe("a cut", () => {
 });
 
 describe("bytes that are no text", () => {
-  test("are kept as they were printed", async () => {
+  test("bytes that are not text are stored as they were printed", async () => {
     const command = "head -c 200000 /dev/urandom | tee printed.bin; printf '\\xff\\xfe\\x80' | tee -a printed.bin";
-    await walk({ steps: [bash(command)], final: "done" }, ["--json"], async ({ skein, server }) => {
+    await runJourney({ steps: [bash(command)], final: "done" }, ["--json"], async ({ skein, server }) => {
       expect(Buffer.byteLength(resultsOf(server)[0] ?? "")).toBeLessThanOrEqual(32 * KB + notice);
-      expect(Buffer.compare(await readWhole(skein, 1), readFileSync(join(skein.project, "printed.bin")))).toBe(0);
+      expect(Buffer.compare(await readOutput(skein, 1), readFileSync(join(skein.project, "printed.bin")))).toBe(0);
     });
   });
 });
 
-// --- the walk ---------------------------------------------------------------------------------------------
+// --- helpers ----------------------------------------------------------------------------------------------
 
 type Peaks = { main: number; executor: number };
-type Walked = { skein: TemporaryHome; server: ModelServer; ran: RunResult; peaks: Peaks };
+type JourneyContext = { skein: TemporaryHome; server: ModelServer; ran: RunResult; peaks: Peaks };
 
-async function walk(script: ScriptSource, args: string[], check: (walked: Walked) => Promise<void>): Promise<void> {
+async function runJourney(script: ScriptSource, args: string[], check: (ctx: JourneyContext) => Promise<void>): Promise<void> {
   const server = startModelServer(script);
   using skein = temporaryHome(vendorEnv(server.url));
   try {
@@ -181,22 +184,22 @@ async function walk(script: ScriptSource, args: string[], check: (walked: Walked
   }
 }
 
-/** The highest resident size each of the two ever had, as the kernel remembers it. */
+/** Resolves with the peak resident size of skein and of its executor, as the kernel counts it. */
 async function watchMemory(main: number): Promise<Peaks> {
   const peaks: Peaks = { main: 0, executor: 0 };
   for (;;) {
     const status = procText(`/proc/${main}/status`);
     if (status === "" || /^State:\s+Z/m.test(status)) return peaks;
-    peaks.main = Math.max(peaks.main, highWater(status));
+    peaks.main = Math.max(peaks.main, peakBytes(status));
     for (const pid of procText(`/proc/${main}/task/${main}/children`).trim().split(" ")) {
       if (procText(`/proc/${pid}/cmdline`).includes("__executor"))
-        peaks.executor = Math.max(peaks.executor, highWater(procText(`/proc/${pid}/status`)));
+        peaks.executor = Math.max(peaks.executor, peakBytes(procText(`/proc/${pid}/status`)));
     }
     await Bun.sleep(20);
   }
 }
 
-function highWater(status: string): number {
+function peakBytes(status: string): number {
   return Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * KB;
 }
 
@@ -222,13 +225,13 @@ function read(offset: number, limit?: number) {
   return { calls: [{ name: "read", input: { path: `bash:${session}/1`, offset, ...(limit === undefined ? {} : { limit }) } }] };
 }
 
-/** Prints the cluster so many times behind so many dashes. */
-function repeated(cluster: string, count: number, shift: number): string {
+/** Returns a command that prints `shift` dashes, then the cluster `count` times. */
+function printRepeated(cluster: string, count: number, shift: number): string {
   const literal = [...Buffer.from(cluster)].map((byte) => `\\x${byte.toString(16)}`).join("");
   return `printf -v c '%b' '${literal}'; printf -v s '%*s' ${count} ''; printf '%s' '${"-".repeat(shift)}' "\${s// /$c}"`;
 }
 
-/** The results in the last request, in the order of their calls. */
+/** Returns the tool results in the last request, in the order of their calls. */
 function resultsOf(server: ModelServer): string[] {
   return resultTexts(server.main().at(-1)?.body ?? null);
 }
@@ -257,7 +260,7 @@ function storeOf(skein: TemporaryHome): { path: string; outputsDir: string } {
   return { path: join(data, "skein.db"), outputsDir: join(data, "outputs") };
 }
 
-async function readWhole(skein: TemporaryHome, n: number): Promise<Uint8Array> {
+async function readOutput(skein: TemporaryHome, n: number): Promise<Uint8Array> {
   const store = await openStore(storeOf(skein));
   try {
     return await new Response(await store.readOutput(`${session}/${n}`)).bytes();
@@ -266,6 +269,6 @@ async function readWhole(skein: TemporaryHome, n: number): Promise<Uint8Array> {
   }
 }
 
-async function wholeOutput(skein: TemporaryHome, n: number): Promise<number | bigint> {
-  return Bun.hash(await readWhole(skein, n));
+async function outputHash(skein: TemporaryHome, n: number): Promise<number | bigint> {
+  return Bun.hash(await readOutput(skein, n));
 }

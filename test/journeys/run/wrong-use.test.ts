@@ -1,5 +1,5 @@
-// Wrong use of every flag, command and setting: one clear line on stderr, exit 2 or 3, nothing on stdout and nothing
-// written. The tables are held to the program's own, so that a flag or command that is added can't be forgotten.
+// Wrong use of every flag, command and setting gives one clear line on stderr, exit code 2 or 3, nothing on stdout and
+// no file. The tables are compared with those of the program, so that a new flag or command can't be forgotten.
 import { describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,30 +8,30 @@ import { runFlags } from "../../../src/cli/commands/run/run-flags.ts";
 import { startModelServer } from "../../../src/scripted-model/model-server.ts";
 import { temporaryHome, vendorEnv, wireModels, type RunResult, type TemporaryHome } from "../../support/temporary-home.ts";
 
-/** An address where nothing listens: a run that gets as far as a request would fail otherwise. */
-const nowhere = vendorEnv("http://127.0.0.1:9");
+/** Nothing listens at this address, so that a run that sends a request fails with another message. */
+const unreachableVendors = vendorEnv("http://127.0.0.1:9");
 
-function expectWrong(skein: TemporaryHome, ran: RunResult, says: RegExp, codes: readonly number[] = [2, 3]): void {
+function expectRefused(skein: TemporaryHome, ran: RunResult, pattern: RegExp, codes: readonly number[] = [2, 3]): void {
   expect(codes, ran.err).toContain(ran.code);
   expect(ran.out).toBe("");
-  const [first, ...rest] = ran.err.trimEnd().split("\n");
+  const [first, ...hintLines] = ran.err.trimEnd().split("\n");
   expect(first).toMatch(/^skein: \S/);
-  expect(ran.err).toMatch(says);
-  for (const line of rest) expect(line).toMatch(/^ {7}\S/);
+  expect(ran.err).toMatch(pattern);
+  for (const line of hintLines) expect(line).toMatch(/^ {7}\S/);
   expect(ran.err).not.toMatch(/\bat .*:\d+:\d+|undefined|\[object/);
   expect(filesOf(skein.env["SKEIN_HOME"] as string)).toEqual([]);
   expect(existsSync(join(skein.project, ".skein"))).toBe(false);
   expect(readdirSync(skein.home)).toEqual([]);
 }
 
-/** But for what was found out about the machine, which no use of skein makes wrong. */
+/** Lists all files except the cached sandbox check, which any command may write. */
 function filesOf(folder: string): string[] {
   const entries = existsSync(folder) ? readdirSync(folder, { recursive: true, withFileTypes: true }) : [];
   return entries.filter((entry) => entry.isFile() && entry.name !== "sandbox.json").map((entry) => entry.name);
 }
 
-/** One wrong use of each flag of `run`, and what the message must say. */
-const wrong: Record<string, [string[], RegExp]> = {
+/** One wrong use of each flag of `run`, and its message. */
+const wrongFlags: Record<string, [string[], RegExp]> = {
   model: [["-m", "no-such-model"], /"no-such-model" is not a model name/],
   agent: [["-a", "nobody"], /no agent or model "nobody"/],
   "agent-arg": [["-a", "claude", "--agent-arg=--permission-mode=plan"], /skein sets --permission-mode of claude itself/],
@@ -80,31 +80,31 @@ const wrong: Record<string, [string[], RegExp]> = {
 };
 
 describe("run", () => {
-  test("the table of wrong uses has a row for every flag", () => {
-    expect(Object.keys(wrong).toSorted()).toEqual(runFlags.map((flag) => flag.name).toSorted());
+  test("the table of wrong flags has an entry for every flag of run", () => {
+    expect(Object.keys(wrongFlags).toSorted()).toEqual(runFlags.map((flag) => flag.name).toSorted());
   });
 
-  test.each(runFlags.map((flag) => [flag.name] as const))("--%s used wrongly says so and writes nothing", async (name) => {
-    const [args, says] = wrong[name] as [string[], RegExp];
-    using skein = temporaryHome(nowhere);
+  test.each(runFlags.map((flag) => [flag.name] as const))("a wrong use of --%s is refused and nothing is written", async (name) => {
+    const [args, pattern] = wrongFlags[name] as [string[], RegExp];
+    using skein = temporaryHome(unreachableVendors);
     writeFileSync(join(skein.project, "plain-file"), "");
-    expectWrong(skein, await skein.run(["run", "task", ...args]), says);
+    expectRefused(skein, await skein.run(["run", "task", ...args]), pattern);
   });
 
-  const more: [string, string[], RegExp][] = [
+  const wrongRuns: [string, string[], RegExp][] = [
     ["a flag for an agent that has no command line", ["run", "x", "--agent-arg=--verbose"], /--agent-arg is for the command lines/],
-    ["events of a turn that is left", ["run", "x", "--detach", "--output-format", "events"], /skein logs -f --json/],
-    ["no task", ["run"], /there is no task/],
+    ["events of a detached turn", ["run", "x", "--detach", "--output-format", "events"], /skein logs -f --json/],
+    ["a missing task", ["run"], /there is no task/],
     ["an empty task", ["run", "  "], /there is no task/],
     ["two tasks", ["run", "a", "b"], /too much/],
     ["-p without a task", ["-p"], /there is no task/],
-    ["a flag that is nearly one", ["run", "x", "--max-step", "3"], /did you mean "--max-steps"/],
-    ["a flag that is none", ["run", "x", "--quux"], /--help/],
+    ["a misspelled flag", ["run", "x", "--max-step", "3"], /did you mean "--max-steps"/],
+    ["an unknown flag", ["run", "x", "--quux"], /--help/],
     ["tools without a name", ["run", "x", "--tools", ","], /--tool-level none/],
-    ["a file that is no image", ["run", "x", "--image", "plain-file"], /no png, jpeg, gif or webp/],
-    ["a schema that is no JSON", ["run", "x", "--json-schema", "plain-file"], /is not JSON/],
-    ["a schema that is no schema", ["run", "x", "--json-schema", "bad-schema"], /JSON schema is not valid/],
-    ["a vendor that is none", ["run", "x", "-m", "acme/one"], /no vendor "acme"/],
+    ["a file that is not an image", ["run", "x", "--image", "plain-file"], /no png, jpeg, gif or webp/],
+    ["a schema that is not JSON", ["run", "x", "--json-schema", "plain-file"], /is not JSON/],
+    ["an invalid schema", ["run", "x", "--json-schema", "bad-schema"], /JSON schema is not valid/],
+    ["an unknown vendor", ["run", "x", "-m", "acme/one"], /no vendor "acme"/],
     ["a budget for a model without a price", ["run", "x", "-m", "ollama/homemade", "--max-budget-usd", "1"], /no price is known/],
     ["a directory that is a file", ["run", "x", "--cd", "plain-file/below"], /no directory/],
     ["an image below a file", ["run", "x", "--image", "plain-file/below"], /no file/],
@@ -112,9 +112,9 @@ describe("run", () => {
     ["a plan that is a directory", ["run", "--plan", "."], /--plan: .* is a directory/],
     ["a plan that is empty", ["run", "--plan", "empty"], /--plan: .* is empty/],
     ["a plan that is too large", ["run", "--plan", "large"], /--plan: .* has 100001 bytes; a plan may have 100000/],
-    ["a plan to be planned", ["run", "--plan", "plain-file", "--policy", "plan"], /--plan executes/],
+    ["a plan with policy plan", ["run", "--plan", "plain-file", "--policy", "plan"], /--plan executes/],
     [
-      "a plan and a session to go on with",
+      "a plan and a session to continue",
       ["run", "x", "--plan", "plain-file", "--session", "a"],
       /--session and --plan exclude|--plan and --session exclude/,
     ],
@@ -122,35 +122,35 @@ describe("run", () => {
     ["a plan and a session to resume", ["run", "--plan", "plain-file", "-r", "a"], /exclude each other/],
     ["a plan and a fork", ["run", "--plan", "plain-file", "--at", "00000000"], /exclude each other/],
     ["readonly tools and a policy that writes", ["run", "x", "--tool-level", "readonly", "--policy", "workspace"], /its bash could write/],
-    ["a path to write where nothing may be", ["run", "x", "--policy", "readonly", "--allow-write", "."], /--allow-write excludes/],
-    ["no network without a sandbox", ["run", "x", "--policy", "full", "--net", "off"], /--net off needs a sandbox/],
-    ["exec with a directory that is none", ["exec", "x", "true", "--add-dir", "plain-file"], /is no directory/],
+    ["a writable path under a read-only policy", ["run", "x", "--policy", "readonly", "--allow-write", "."], /--allow-write excludes/],
+    ["turning the network off without a sandbox", ["run", "x", "--policy", "full", "--net", "off"], /--net off needs a sandbox/],
+    ["exec with a file as directory", ["exec", "x", "true", "--add-dir", "plain-file"], /is no directory/],
     [
-      "add with a path that is not there",
+      "add with a missing path",
       ["add", "x", "--file", "plain-file", "--allow-write", "none"],
       /--allow-write: .*project\/none does not exist/,
     ],
   ];
-  test.each(more)("%s says so and writes nothing", async (_title, args, says) => {
-    using skein = temporaryHome(nowhere);
+  test.each(wrongRuns)("%s is refused and nothing is written", async (_title, args, pattern) => {
+    using skein = temporaryHome(unreachableVendors);
     writeFileSync(join(skein.project, "plain-file"), "plain");
     writeFileSync(join(skein.project, "bad-schema"), '{"type": 5}');
     writeFileSync(join(skein.project, "empty"), "\n");
     writeFileSync(join(skein.project, "large"), "x".repeat(100_001));
-    expectWrong(skein, await skein.run(args), says);
+    expectRefused(skein, await skein.run(args), pattern);
   });
 
   test("an output file in a directory that can't be written is refused before the run", async () => {
-    using skein = temporaryHome(nowhere);
+    using skein = temporaryHome(unreachableVendors);
     mkdirSync(join(skein.project, "locked"));
     chmodSync(join(skein.project, "locked"), 0o500);
-    // root may write anywhere
+    // Root can write anywhere, so that a path below a file is used instead.
     if (process.getuid?.() === 0) writeFileSync(join(skein.project, "file"), "");
     const target = process.getuid?.() === 0 ? "file/copy.jsonl" : "locked/copy.jsonl";
-    expectWrong(skein, await skein.run(["run", "x", "--output-file", target]), /--output-file/);
+    expectRefused(skein, await skein.run(["run", "x", "--output-file", target]), /--output-file/);
   });
 
-  test("a session id that is taken is refused", async () => {
+  test("a session id that exists already is refused", async () => {
     const server = startModelServer({ steps: [], final: "hi" });
     using skein = temporaryHome(vendorEnv(server.url));
     const args = ["run", "x", "-m", wireModels.anthropic, "--session-id", "01890000-0000-7000-8000-00000000abcd"];
@@ -216,14 +216,17 @@ const wrongCommands: Record<string, [string[], RegExp]> = {
 };
 
 describe("commands", () => {
-  test("the table of wrong uses has a row for every command", () => {
-    expect(Object.keys(wrongCommands).toSorted()).toEqual(commandTable.map((row) => row.names[0] as string).toSorted());
+  test("the table of wrong uses has an entry for every command", () => {
+    expect(Object.keys(wrongCommands).toSorted()).toEqual(commandTable.map((entry) => entry.names[0] as string).toSorted());
   });
 
-  test.each(Object.entries(wrongCommands))("%s used wrongly says so and writes nothing", async (_name, [args, says]) => {
-    using skein = temporaryHome(nowhere);
-    expectWrong(skein, await skein.run(args), says);
-  });
+  test.each(Object.entries(wrongCommands))(
+    "a wrong use of the command %s is refused and nothing is written",
+    async (_name, [args, pattern]) => {
+      using skein = temporaryHome(unreachableVendors);
+      expectRefused(skein, await skein.run(args), pattern);
+    },
+  );
 
   test.each([
     [["config", "set", "modell", "x"], /did you mean "model"/],
@@ -299,19 +302,19 @@ describe("commands", () => {
     [["rnu", "x"], /did you mean "skein run"/],
     [["frobnicate"], /--help/],
     [["help", "modles"], /did you mean "skein models"/],
-  ])("%p says so and writes nothing", async (args, says) => {
-    using skein = temporaryHome(nowhere);
-    expectWrong(skein, await skein.run(args), says);
+  ])("the wrong command line %p is refused and nothing is written", async (args, pattern) => {
+    using skein = temporaryHome(unreachableVendors);
+    expectRefused(skein, await skein.run(args), pattern);
   });
 
-  test("skein alone without a terminal prints help on stderr and exits 2", async () => {
+  test("skein without arguments and without a terminal prints help on stderr and exits with 2", async () => {
     using skein = temporaryHome();
     const ran = await skein.run([]);
     expect(ran).toMatchObject({ code: 2, out: "" });
     expect(ran.err).toContain("Usage: skein");
   });
 
-  test("the help of every command is on stdout, fits, and lists every flag", async () => {
+  test("the help of every command is on stdout, at most 80 columns wide, and lists every flag", async () => {
     using skein = temporaryHome();
     const main = await skein.run(["--help"]);
     expect(main.code).toBe(0);
@@ -334,30 +337,33 @@ describe("configuration", () => {
     ["broken JSONC", '{ "model": ', /config\.jsonc/],
     ["an unknown key deep inside", '{ "providers": { "acme": { "base_ulr": "http://x" } } }', /did you mean "providers\.acme\.base_url"/],
   ];
-  for (const place of ["user", "project"] as const) {
-    test.each(broken)(`%s in the ${place}'s file is exit 3 and names the file`, async (_title, text, says) => {
-      using skein = temporaryHome(nowhere);
-      const folder = place === "user" ? join(skein.env["SKEIN_HOME"] as string, "config") : join(skein.project, ".skein");
-      mkdirSync(folder, { recursive: true });
-      writeFileSync(join(folder, "config.jsonc"), text);
-      const ran = await skein.run(["run", "x"]);
-      expect(ran).toMatchObject({ code: 3, out: "" });
-      expect(ran.err).toContain(folder);
-      expect(ran.err).toMatch(says);
-      expect(ran.err.split("\n").length).toBeLessThanOrEqual(3);
-      expect(existsSync(join(skein.env["SKEIN_HOME"] as string, "data"))).toBe(false);
-      expect(existsSync(join(skein.project, ".skein", "sessions"))).toBe(false);
-    });
+  for (const owner of ["user", "project"] as const) {
+    test.each(broken)(
+      `%s in the ${owner}'s config file ends with exit code 3 and a message that names the file`,
+      async (_title, text, pattern) => {
+        using skein = temporaryHome(unreachableVendors);
+        const folder = owner === "user" ? join(skein.env["SKEIN_HOME"] as string, "config") : join(skein.project, ".skein");
+        mkdirSync(folder, { recursive: true });
+        writeFileSync(join(folder, "config.jsonc"), text);
+        const ran = await skein.run(["run", "x"]);
+        expect(ran).toMatchObject({ code: 3, out: "" });
+        expect(ran.err).toContain(folder);
+        expect(ran.err).toMatch(pattern);
+        expect(ran.err.split("\n").length).toBeLessThanOrEqual(3);
+        expect(existsSync(join(skein.env["SKEIN_HOME"] as string, "data"))).toBe(false);
+        expect(existsSync(join(skein.project, ".skein", "sessions"))).toBe(false);
+      },
+    );
   }
 
-  test("a variable with a wrong value is exit 3 and named", async () => {
-    using skein = temporaryHome(nowhere);
-    expectWrong(skein, await skein.run(["run", "x"], { env: { SKEIN_MAX_STEPS: "many" } }), /SKEIN_MAX_STEPS/, [3]);
+  test("an environment variable with a wrong value ends with exit code 3 and a message that names it", async () => {
+    using skein = temporaryHome(unreachableVendors);
+    expectRefused(skein, await skein.run(["run", "x"], { env: { SKEIN_MAX_STEPS: "many" } }), /SKEIN_MAX_STEPS/, [3]);
   });
 });
 
 describe("without a key", () => {
-  test("no model at all is exit 4, says exactly what to do and writes nothing", async () => {
+  test("a run without any model ends with exit code 4 and instructions, and nothing is written", async () => {
     using skein = temporaryHome();
     const ran = await skein.run(["run", "x"]);
     expect(ran).toMatchObject({ code: 4, out: "" });
@@ -372,8 +378,8 @@ describe("without a key", () => {
     ["openai/gpt-5.2", "OPENAI_API_KEY"],
     ["gemini", "GEMINI_API_KEY"],
     ["groq/openai/gpt-oss-120b", "GROQ_API_KEY"],
-  ])("%s is exit 4 and names %s", async (model, variable) => {
+  ])("a run with %s but without a key ends with exit code 4 and names %s", async (model, variable) => {
     using skein = temporaryHome();
-    expectWrong(skein, await skein.run(["run", "x", "-m", model]), new RegExp(`set ${variable}; get one at https://`), [4]);
+    expectRefused(skein, await skein.run(["run", "x", "-m", model]), new RegExp(`set ${variable}; get one at https://`), [4]);
   });
 });

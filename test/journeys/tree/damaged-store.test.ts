@@ -55,9 +55,9 @@ test("a damaged database page is reported in one line, listed by verify, and --r
     bytes.fill(0xaa, (rootpage - 1) * 4096, rootpage * 4096);
     writeFileSync(store, bytes);
     const before = readFileSync(transcript, "utf8");
-    const shown = await skein.run(["show", "mine"]);
-    expect(shown.code).toBe(1);
-    expect(firstErrorLine(shown.err)).toContain("damaged");
+    const show = await skein.run(["show", "mine"]);
+    expect(show.code).toBe(1);
+    expect(firstErrorLine(show.err)).toContain("damaged");
     const checked = await skein.run(["verify", "--repair"]);
     expect({ code: checked.code, out: checked.out }).toEqual({ code: 1, out: expect.stringContaining("database") });
     expect(readFileSync(transcript, "utf8")).toBe(before);

@@ -92,15 +92,15 @@ async function storeSampleTree(skein: TemporaryHome): Promise<{ output: Buffer; 
   await store.release(lease);
   const side = await store.forkSession(main.id, forkAt.id, { name: "side" });
   lease = await store.acquire(side.id);
-  const { value: other } = await start(user("try zucchini instead \ud800 \u0000 `ticks`"));
-  await store.appendNode(lease, other.id, call("c2", "false"));
-  await store.appendNode(lease, other.id, {
+  const { value: sideTurn } = await start(user("try zucchini instead \ud800 \u0000 `ticks`"));
+  await store.appendNode(lease, sideTurn.id, call("c2", "false"));
+  await store.appendNode(lease, sideTurn.id, {
     author: "tool",
     parts: [{ kind: "result", call: "c2", name: "bash", text: "no such thing", isError: true }],
   });
-  await store.appendNode(lease, other.id, { author: "note", note: { about: "interruption" }, parts: [] });
-  await store.appendNode(lease, other.id, agent("```js\nlet a = 1 < 2;\n```\nThe zucchini is *green*."));
-  await store.endTurn(lease, other.id, { status: "ok", error: null, nativeId: null, enforced: null });
+  await store.appendNode(lease, sideTurn.id, { author: "note", note: { about: "interruption" }, parts: [] });
+  await store.appendNode(lease, sideTurn.id, agent("```js\nlet a = 1 < 2;\n```\nThe zucchini is *green*."));
+  await store.endTurn(lease, sideTurn.id, { status: "ok", error: null, nativeId: null, enforced: null });
   await store.release(lease);
   await store.close();
   return { output: output, tree: main.tree, home };
@@ -229,12 +229,12 @@ describe("export", () => {
 
   test("a JSONL export that is imported in another home gives the same tree", async () => {
     using skein = temporaryHome();
-    using other = temporaryHome();
+    using otherHome = temporaryHome();
     const { tree } = await storeSampleTree(skein);
     const file = join(skein.root, "tree.jsonl");
     writeFileSync(file, (await skein.run(["export", "main", "--format", "jsonl"])).out);
-    expect(await other.run(["import", file])).toMatchObject({ code: 0 });
-    const [from, to] = [await openStoreIn(skein), await openStoreIn(other)];
+    expect(await otherHome.run(["import", file])).toMatchObject({ code: 0 });
+    const [from, to] = [await openStoreIn(skein), await openStoreIn(otherHome)];
     const [before, after] = [await from.treeNodes(tree), await to.treeNodes(tree)];
     await from.close();
     await to.close();
@@ -243,14 +243,14 @@ describe("export", () => {
 
   test("export includes archived branches", async () => {
     using skein = temporaryHome();
-    using other = temporaryHome();
+    using otherHome = temporaryHome();
     const { tree } = await storeSampleTree(skein);
     expect(await skein.run(["delete", "side"])).toMatchObject({ code: 0 });
     expect((await skein.run(["export", "main"])).out).toContain("[side (archived)]");
     const file = join(skein.root, "tree.jsonl");
     expect(await skein.run(["export", "side", "--format", "jsonl", "-o", file])).toMatchObject({ code: 0 });
-    expect(await other.run(["import", file])).toMatchObject({ code: 0 });
-    const [from, to] = [await openStoreIn(skein), await openStoreIn(other)];
+    expect(await otherHome.run(["import", file])).toMatchObject({ code: 0 });
+    const [from, to] = [await openStoreIn(skein), await openStoreIn(otherHome)];
     expect(await to.treeNodes(tree)).toEqual(await from.treeNodes(tree));
     await from.close();
     await to.close();

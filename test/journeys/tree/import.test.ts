@@ -77,11 +77,11 @@ describe("import", () => {
     const path = ran["transcript_path"] as string;
     const atHome = importReport.parse((await skein.run(["import", path, "--json"])).json());
     expect(atHome).toMatchObject({ format: "skein", nodes: { added: 0, known: 2 }, session: { id: ran["session_id"] } });
-    using other = temporaryHome(vendorEnv(server.url));
-    const piped = await other.run(["import", "-", "--json"], { stdin: readFileSync(path, "utf8") });
+    using otherHome = temporaryHome(vendorEnv(server.url));
+    const piped = await otherHome.run(["import", "-", "--json"], { stdin: readFileSync(path, "utf8") });
     const elsewhere = importReport.parse(piped.json());
     expect(elsewhere).toMatchObject({ nodes: { added: 2, known: 0 }, session: { id: ran["session_id"], tip: ran["node_id"] } });
-    expect((await other.run(["verify"])).code).toBe(0);
+    expect((await otherHome.run(["verify"])).code).toBe(0);
   });
 
   test("an imported session that was continued keeps its tip when a longer version is imported", async () => {
@@ -95,9 +95,9 @@ describe("import", () => {
     const after = importReport.parse((await skein.run(["import", file, "--json"])).json());
     expect(after.nodes.added).toBeGreaterThan(3);
     expect(after.session.tip).toBe(ran["node_id"] as string);
-    const shown = await skein.run(["show", "mine"]);
-    expect(shown.out).toContain("my own way");
-    expect(shown.out).toContain("TASK two");
+    const show = await skein.run(["show", "mine"]);
+    expect(show.out).toContain("my own way");
+    expect(show.out).toContain("TASK two");
     expect((await skein.run(["verify"])).code).toBe(0);
   });
 
@@ -129,32 +129,32 @@ describe("import", () => {
     const file = join(skein.root, "tree.jsonl");
     writeFileSync(file, original.lines.map((line) => JSON.stringify(line)).join("\n"));
 
-    using other = temporaryHome(vendorEnv(server.url));
+    using otherHome = temporaryHome(vendorEnv(server.url));
     const fork = original.view.sessions.find((each) => each.forkedFrom !== null)!;
-    const forkAlone = await other.run(["import", fork.transcript!]);
+    const forkAlone = await otherHome.run(["import", fork.transcript!]);
     expect(forkAlone.err).toContain("import the session it was forked from first");
-    expect((await other.run(["list"])).out).not.toContain("and again");
-    const report = importReport.parse((await other.run(["import", file, "--json"])).json());
+    expect((await otherHome.run(["list"])).out).not.toContain("and again");
+    const report = importReport.parse((await otherHome.run(["import", file, "--json"])).json());
     expect(report).toMatchObject({ format: "skein", nodes: { added: original.view.nodes.length }, session: { name: "trunk" } });
-    const copy = await treeIn(other.root, ran["session_id"] as string);
+    const copy = await treeIn(otherHome.root, ran["session_id"] as string);
     expect(copy.view.nodes).toEqual(original.view.nodes);
     expect(copy.view.turns.map(({ source: _source, ...turn }) => turn)).toEqual(original.view.turns);
-    const comparable = ({ id, tree, tip, name, forkedFrom, model: named, createdAt }: Session) => ({
+    const comparable = ({ id, tree, tip, name, forkedFrom, model: sessionModel, createdAt }: Session) => ({
       id,
       tree,
       tip,
       name,
       forkedFrom,
-      named,
+      sessionModel,
       createdAt,
     });
     expect(copy.view.sessions.map(comparable)).toEqual(original.view.sessions.map(comparable));
     expect(copy.outputs).toEqual(original.outputs);
     expect(original.outputs[0]).toContain("19999\n20000\n");
-    expect((await other.run(["verify", "--json"])).json()).toMatchObject({ ok: true, sessions: 2, handles: 2 });
-    const again = importReport.parse((await other.run(["import", file, "--json"])).json());
+    expect((await otherHome.run(["verify", "--json"])).json()).toMatchObject({ ok: true, sessions: 2, handles: 2 });
+    const again = importReport.parse((await otherHome.run(["import", file, "--json"])).json());
     expect(again.nodes.added).toBe(0);
-    const forkReport = importReport.parse((await other.run(["import", fork.transcript!, "--json"])).json());
+    const forkReport = importReport.parse((await otherHome.run(["import", fork.transcript!, "--json"])).json());
     expect(forkReport).toMatchObject({ nodes: { added: 0 }, session: { id: fork.id } });
   });
 
@@ -167,12 +167,12 @@ describe("import", () => {
     const exported = await skein.run(["export", "old", "--format", "jsonl"]);
     expect(exported.code).toBe(0);
 
-    using other = temporaryHome(vendorEnv(server.url));
-    const report = importReport.parse((await other.run(["import", "-", "--json"], { stdin: exported.out })).json());
+    using otherHome = temporaryHome(vendorEnv(server.url));
+    const report = importReport.parse((await otherHome.run(["import", "-", "--json"], { stdin: exported.out })).json());
     expect(report).toMatchObject({ format: "skein", nodes: { added: 19, known: 0 }, branches: 2, session: { name: "old" } });
-    const again = await other.run(["export", "old", "--format", "jsonl"]);
+    const again = await otherHome.run(["export", "old", "--format", "jsonl"]);
     expect(again.out.split("\n").slice(1)).toEqual(exported.out.split("\n").slice(1));
-    expect((await other.run(["verify", "--json"])).json()).toMatchObject({ ok: true, handles: 1 });
+    expect((await otherHome.run(["verify", "--json"])).json()).toMatchObject({ ok: true, handles: 1 });
   });
 
   test("a purged session can be imported again, and importing an archived one prints how to restore it", async () => {

@@ -14,11 +14,11 @@ async function conversation(skein: TemporaryHome): Promise<{ id: string; nodes: 
     const ran = await skein.run(["run", words, "--session", "main", "-m", wireModels.anthropic, "--json"]);
     expect(ran.code).toBe(0);
   }
-  const shown = (await skein.run(["show", "main", "--json"])).json() as {
+  const session = (await skein.run(["show", "main", "--json"])).json() as {
     sessions: { id: string }[];
     nodes: { id: string; author: string }[];
   };
-  return { id: shown.sessions[0]?.id as string, nodes: shown.nodes };
+  return { id: session.sessions[0]?.id as string, nodes: session.nodes };
 }
 
 const lastRequest = () => JSON.stringify(server.main().at(-1)?.body);
