@@ -19,8 +19,11 @@ export type TemporaryHome = {
 export type RunOptions = { env?: Record<string, string>; cwd?: string; stdin?: string };
 export type RunResult = { code: number; out: string; err: string; lines: () => unknown[]; json: () => Record<string, unknown> };
 
-/** `using skein = temporaryHome()` cleans up behind itself. `words` stand before the program: they may make it another user's. */
-export function temporaryHome(env: Record<string, string> = {}, words: string[] = []): TemporaryHome {
+/**
+ * `using skein = temporaryHome()` removes everything at the end of the block. `words` stand before the program, such as a
+ * command that runs it as another user.
+ */
+export function temporaryHome(env: Record<string, string> = {}, words: string[] = [], program = skeinCommand): TemporaryHome {
   const base = mkdtempSync(join(tmpdir(), "skein-walk-"));
   const home = join(base, "home");
   const project = join(base, "project");
@@ -37,7 +40,7 @@ export function temporaryHome(env: Record<string, string> = {}, words: string[] 
   };
 
   function start(args: string[], options: RunOptions = {}) {
-    return Bun.spawn([...words, ...skeinCommand(), ...args], {
+    return Bun.spawn([...words, ...program(), ...args], {
       cwd: options.cwd ?? project,
       env: { ...own, ...options.env },
       stdin: options.stdin === undefined ? "ignore" : new Blob([options.stdin]),
