@@ -1,4 +1,4 @@
-// The screen on OpenTUI's own test renderer: real keys in, real cells out, and an Api that plays what a test tells it.
+// Tests of the screen on OpenTUI's test renderer, with real keys, real cells and a scripted Api.
 import { expect, test } from "bun:test";
 import { createTestRenderer, type TestRendererSetup } from "@opentui/core/testing";
 import { createFeed } from "../kit/flow/feed.ts";
@@ -11,47 +11,47 @@ import { scriptedApi, session, type ScriptedApi } from "./fixtures/scripted-api.
 
 test("a typed message gets a streamed answer, and :quit ends the screen", async () => {
   const scripted = scriptedApi();
-  await onScreen(scripted, null, async ({ mockInput, shows }) => {
-    await shows((frame) => frame.includes("Type a message"));
+  await onScreen(scripted, null, async ({ mockInput, frameWhere }) => {
+    await frameWhere((frame) => frame.includes("Type a message"));
     await mockInput.typeText("hello 日本 there");
     mockInput.pressEnter();
     await until(() => scripted.watchers() === 1);
-    for (const text of ["Here is **a", " list**:\n- one", "\n- two"]) scripted.tell("s-new", { type: "text.delta", text });
-    const frame = await shows((shown) => shown.includes("• two"));
+    for (const text of ["Here is **a", " list**:\n- one", "\n- two"]) scripted.emit("s-new", { type: "text.delta", text });
+    const frame = await frameWhere((shown) => shown.includes("• two"));
     expect(frame).toContain("Here is a list:");
     expect(frame).not.toContain("**");
     mockInput.pressEscape();
-    await shows((shown) => shown.includes("[NORMAL]"));
+    await frameWhere((shown) => shown.includes("[NORMAL]"));
     await mockInput.typeText(":quit");
     mockInput.pressEnter();
   });
-  expect([scripted.calls.map(({ row }) => row), scripted.watchers()]).toEqual([["session.open", "turn.start"], 0]);
+  expect([scripted.calls.map(({ method }) => method), scripted.watchers()]).toEqual([["session.open", "turn.start"], 0]);
 });
 
 test("a paste of several lines is one message, and wide characters keep their columns", async () => {
-  await onScreen(scriptedApi(), null, async ({ mockInput, shows, resize }) => {
+  await onScreen(scriptedApi(), null, async ({ mockInput, frameWhere, resize }) => {
     await mockInput.pasteBracketedText("日本語 one\ntwo 👩‍👩‍👧 three");
-    const frame = await shows((shown) => shown.includes("three"));
+    const frame = await frameWhere((shown) => shown.includes("three"));
     expect(frame).toMatch(/> 日本語 one *\n {2}two/);
     resize(40, 10);
-    await shows((shown) => shown.split("\n")[0]?.length === 40);
-    leaveBy(mockInput);
+    await frameWhere((shown) => shown.split("\n")[0]?.length === 40);
+    pressQuit(mockInput);
   });
 });
 
 test("any unexpected error ends the screen with that error", async () => {
-  const spoilt = scriptedApi();
-  const told = onScreen(spoilt, "s-1", async () => {
-    await until(() => spoilt.watchers() === 1);
-    spoilt.tell("s-1", { type: "node.added" } as never);
+  const broken = scriptedApi();
+  const ended = onScreen(broken, "s-1", async () => {
+    await until(() => broken.watchers() === 1);
+    broken.emit("s-1", { type: "node.added" } as never);
   });
-  expect(await failureOf(told)).toBeInstanceOf(TypeError);
+  expect(await errorOf(ended)).toBeInstanceOf(TypeError);
   const missing = scriptedApi({ "session.show": () => Promise.reject(new Fault("session-unknown", "there is no session s-1")) });
-  expect(await failureOf(onScreen(missing, "s-1", async () => {}))).toMatchObject({ code: "session-unknown" });
+  expect(await errorOf(onScreen(missing, "s-1", async () => {}))).toMatchObject({ code: "session-unknown" });
 });
 
-function failureOf(over: Promise<void>): Promise<unknown> {
-  return over.then(
+function errorOf(ended: Promise<void>): Promise<unknown> {
+  return ended.then(
     () => null,
     (error: unknown) => error,
   );
@@ -59,66 +59,66 @@ function failureOf(over: Promise<void>): Promise<unknown> {
 
 test("output of the old branch does not appear in the new one, and its feed is closed", async () => {
   const scripted = scriptedApi();
-  await onScreen(scripted, "s-old", async ({ mockInput, shows }) => {
+  await onScreen(scripted, "s-old", async ({ mockInput, frameWhere }) => {
     await until(() => scripted.watchers() === 1);
-    scripted.tell("s-old", { type: "turn.started", turn: { parent: null, enforced: null } as Turn, session: session("s-old") });
-    scripted.tell("s-old", { type: "text.delta", text: "old words" });
-    await shows((frame) => frame.includes("old words"));
-    scripted.tell("s-old", { type: "text.delta", text: "held back" }); // it would be shown 50 ms later
+    scripted.emit("s-old", { type: "turn.started", turn: { parent: null, enforced: null } as Turn, session: session("s-old") });
+    scripted.emit("s-old", { type: "text.delta", text: "old words" });
+    await frameWhere((frame) => frame.includes("old words"));
+    scripted.emit("s-old", { type: "text.delta", text: "held back" }); // the screen would show it 50 ms later
     mockInput.pressKey(" ");
     mockInput.pressKey("c");
-    await shows((frame) => frame.includes("Type a message"));
-    scripted.tell("s-old", { type: "text.delta", text: "late words" });
-    scripted.tell("s-fork", { type: "text.delta", text: "new words" });
-    const frame = await shows((shown) => shown.includes("new words"));
+    await frameWhere((frame) => frame.includes("Type a message"));
+    scripted.emit("s-old", { type: "text.delta", text: "late words" });
+    scripted.emit("s-fork", { type: "text.delta", text: "new words" });
+    const frame = await frameWhere((shown) => shown.includes("new words"));
     expect(frame).not.toMatch(/old words|held back|late words/);
     expect(scripted.watchers()).toBe(1);
-    leaveBy(mockInput);
+    pressQuit(mockInput);
   });
 });
 
 test("a turn of another process is shown live, can be steered, and is not stopped by Ctrl+C", async () => {
   const turn = { id: "t-1", parent: null, enforced: null } as Turn;
   const scripted = scriptedApi({ "turn.list": async () => [{ session: session("s-1"), turn, state: "running", pid: 4242 }] });
-  await onScreen(scripted, "s-1", async ({ mockInput, shows }) => {
+  await onScreen(scripted, "s-1", async ({ mockInput, frameWhere }) => {
     await until(() => scripted.watchers() === 1);
-    scripted.tell("s-1", { type: "turn.started", turn, session: session("s-1") });
-    await shows((frame) => frame.includes("[waiting, pid 4242]"));
-    await mockInput.typeText("style here");
+    scripted.emit("s-1", { type: "turn.started", turn, session: session("s-1") });
+    await frameWhere((frame) => frame.includes("[waiting, pid 4242]"));
+    await mockInput.typeText("look here");
     mockInput.pressEnter();
-    await until(() => scripted.calls.some(({ row }) => row === "turn.steer"));
+    await until(() => scripted.calls.some(({ method }) => method === "turn.steer"));
     mockInput.pressCtrlC();
-    await shows((frame) => frame.includes("runs in another process (pid 4242): Ctrl+C again quits, :cancel stops it"));
+    await frameWhere((frame) => frame.includes("runs in another process (pid 4242): Ctrl+C again quits, :cancel stops it"));
     mockInput.pressCtrlC();
   });
-  expect(scripted.calls).toEqual([{ row: "turn.steer", params: { session: "s-1", text: "style here" } }]);
+  expect(scripted.calls).toEqual([{ method: "turn.steer", params: { session: "s-1", text: "look here" } }]);
 });
 
 test("sub-sessions are followed with their parent, also after a late start, and their questions are shown", async () => {
   const child = { ...session("s-below"), parentSession: "s-1", task: "count the files" };
-  const row = { session: child, turn: { id: "t-2", startedAt: 0 } as Turn, state: "running", pid: 4242 };
-  const scripted = scriptedApi({ "turn.list": async () => [row] });
-  scripted.stand("s-1", { open: { turn: "t-1", state: "running", pid: 4242, drafts: [] } });
-  await onScreen(scripted, "s-1", async ({ mockInput, shows }) => {
-    await shows((frame) => /count the files[^]*\[[\w-]+, pid 4242\]/.test(frame));
+  const runningTurn = { session: child, turn: { id: "t-2", startedAt: 0 } as Turn, state: "running", pid: 4242 };
+  const scripted = scriptedApi({ "turn.list": async () => [runningTurn] });
+  scripted.setView("s-1", { open: { turn: "t-1", state: "running", pid: 4242, drafts: [] } });
+  await onScreen(scripted, "s-1", async ({ mockInput, frameWhere }) => {
+    await frameWhere((frame) => /count the files[^]*\[[\w-]+, pid 4242\]/.test(frame));
     await until(() => scripted.watchers() === 2);
     const ask = { id: "a-1", session: "s-below", question: "Which colour?", options: [], closedAt: null } as never;
-    scripted.tell("s-below", { type: "ask.opened", ask });
-    await shows((frame) => frame.includes("Which colour?"));
-    scripted.tell("s-below", { type: "ask.closed", ask });
-    await shows((frame) => !frame.includes("Which colour?"));
-    leaveBy(mockInput);
+    scripted.emit("s-below", { type: "ask.opened", ask });
+    await frameWhere((frame) => frame.includes("Which colour?"));
+    scripted.emit("s-below", { type: "ask.closed", ask });
+    await frameWhere((frame) => !frame.includes("Which colour?"));
+    pressQuit(mockInput);
   });
   expect(scripted.watchers()).toBe(0);
 });
 
 test("events are shown even if the list of turns can't be read", async () => {
   const scripted = scriptedApi({ "turn.list": () => Promise.reject(new Fault("store-broken", "the store can't be read")) });
-  await onScreen(scripted, "s-1", async ({ mockInput, shows }) => {
+  await onScreen(scripted, "s-1", async ({ mockInput, frameWhere }) => {
     await until(() => scripted.watchers() === 1);
-    scripted.tell("s-1", { type: "turn.started", turn: { parent: null, enforced: null } as Turn, session: session("s-1") });
-    await shows((frame) => /the store can't be read[^]*\[waiting\]/.test(frame));
-    leaveBy(mockInput);
+    scripted.emit("s-1", { type: "turn.started", turn: { parent: null, enforced: null } as Turn, session: session("s-1") });
+    await frameWhere((frame) => /the store can't be read[^]*\[waiting\]/.test(frame));
+    pressQuit(mockInput);
   });
 });
 
@@ -129,57 +129,57 @@ test("a turn that can't start returns its message to the prompt", async () => {
     return feed;
   };
   const scripted = scriptedApi({ "turn.start": busy });
-  await onScreen(scripted, "s-1", async ({ mockInput, shows }) => {
+  await onScreen(scripted, "s-1", async ({ mockInput, frameWhere }) => {
     await mockInput.typeText("mine");
     mockInput.pressEnter();
-    await shows((frame) => /in use by process 7[^]*> mine *\n\[INSERT\] \[idle\]/.test(frame));
-    leaveBy(mockInput);
+    await frameWhere((frame) => /in use by process 7[^]*> mine *\n\[INSERT\] \[idle\]/.test(frame));
+    pressQuit(mockInput);
   });
 });
 
 test("a lost hub is reported and found again, and later changes are shown", async () => {
   const scripted = scriptedApi();
-  let isThere = false;
-  const reach = async () => {
-    if (!isThere) throw new Fault("hub-unreachable", "no hub runs");
+  let isHubRunning = false;
+  const connectHub = async () => {
+    if (!isHubRunning) throw new Fault("hub-unreachable", "no hub runs");
     return scripted.api;
   };
   await onScreen(
     scripted,
     "s-1",
-    async ({ mockInput, shows }) => {
+    async ({ mockInput, frameWhere }) => {
       await until(() => scripted.watchers() === 1);
-      scripted.lose(new Fault("connection-lost", "the connection was closed"));
-      await shows((frame) => frame.includes("connection to the hub lost"));
-      scripted.stand("s-1", { open: { turn: "t-1", state: "interrupted", pid: null, drafts: [{ key: "text", text: "half an ans" }] } });
-      isThere = true;
+      scripted.loseConnection(new Fault("connection-lost", "the connection was closed"));
+      await frameWhere((frame) => frame.includes("connection to the hub lost"));
+      scripted.setView("s-1", { open: { turn: "t-1", state: "interrupted", pid: null, drafts: [{ key: "text", text: "half an ans" }] } });
+      isHubRunning = true;
       await until(() => scripted.watchers() === 1);
-      await shows((frame) => /half an ans[^]*interrupted: Enter continues the turn/.test(frame));
+      await frameWhere((frame) => /half an ans[^]*interrupted: Enter continues the turn/.test(frame));
       mockInput.pressEnter();
       await until(() => scripted.calls.length === 1);
-      leaveBy(mockInput);
+      pressQuit(mockInput);
     },
-    reach,
+    connectHub,
   );
-  expect(scripted.calls[0]).toMatchObject({ row: "turn.start", params: { session: "s-1", prompt: null } });
+  expect(scripted.calls[0]).toMatchObject({ method: "turn.start", params: { session: "s-1", prompt: null } });
 });
 
 async function onScreen(
   { api }: ScriptedApi,
-  shown: string | null,
-  walk: (setup: TestRendererSetup & { shows: Shows }) => Promise<void>,
-  reach: ScreenOptions["connectHub"] = null,
+  sessionId: string | null,
+  check: (setup: TestRendererSetup & { frameWhere: FrameWhere }) => Promise<void>,
+  connectHub: ScreenOptions["connectHub"] = null,
 ): Promise<void> {
   await using setup = await createTestRenderer({ width: 80, height: 24, exitOnCtrlC: false, kittyKeyboard: true });
-  const parts = {
+  const options = {
     api,
     directory: "/",
     project: "/",
     home: "/",
     turn: { policy: { net: "off", sandbox: "auto" } },
     open: {},
-    session: shown === null ? null : session(shown),
-    connectHub: reach,
+    session: sessionId === null ? null : session(sessionId),
+    connectHub,
     color: true,
     bindings: {},
     local: {
@@ -190,32 +190,32 @@ async function onScreen(
     notify: () => {},
     setTitle: () => {},
     copy: () => true,
-    surface: (of: SurfaceOptions) => canvasSurface(setup.renderer, of),
+    surface: (surfaceOptions: SurfaceOptions) => canvasSurface(setup.renderer, surfaceOptions),
     running: new Map(),
     onSession: () => {},
     onStop: () => {},
   } as unknown as ScreenOptions;
-  const over = runScreen(parts, setup.renderer);
-  const shows: Shows = async (isIt) => {
+  const ended = runScreen(options, setup.renderer);
+  const frameWhere: FrameWhere = async (isExpected) => {
     for (;;) {
       await setup.waitForVisualIdle();
       const frame = setup.captureCharFrame();
-      if (isIt(frame)) return frame;
+      if (isExpected(frame)) return frame;
       await Bun.sleep(5);
     }
   };
-  await walk({ ...setup, shows });
-  await over;
+  await check({ ...setup, frameWhere });
+  await ended;
 }
 
-/** The frame, as soon as it is the wanted one. */
-type Shows = (isIt: (frame: string) => boolean) => Promise<string>;
+/** Resolves with the first frame that passes the check. */
+type FrameWhere = (isExpected: (frame: string) => boolean) => Promise<string>;
 
-function leaveBy({ pressCtrlC }: TestRendererSetup["mockInput"]): void {
+function pressQuit({ pressCtrlC }: TestRendererSetup["mockInput"]): void {
   pressCtrlC();
   pressCtrlC();
 }
 
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await Bun.sleep(5);
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await Bun.sleep(5);
 }

@@ -1,5 +1,4 @@
-// What is shown of a session that is followed: whoever runs its turns, whatever a dead process left, whatever was left
-// behind. State, messages, state.
+// Tests of opening and following a session: turns of other processes, interrupted turns and sub-sessions.
 import { describe, expect, test } from "bun:test";
 import type { Event } from "../../protocol/tree/event.ts";
 import { defaultPolicy, type EnforcedPolicy } from "../../protocol/api/policy.ts";
@@ -14,7 +13,7 @@ import { statusText } from "../views/status.ts";
 
 const fresh = firstState({ size: { columns: 100, rows: 24 }, net: "off", sandbox: "on" });
 const used = { input: 100, output: 10, cacheRead: 0, cacheWrite: 0 };
-const walls: EnforcedPolicy = {
+const enforced: EnforcedPolicy = {
   policy: "workspace",
   tier: "landlock",
   fs: true,
@@ -49,9 +48,9 @@ function textOf(state: State): string {
 
 const key = (name: string): UpdateMessage => ({ type: "key", key: { name, text: "" }, now: 0 });
 
-describe("a session that is opened", () => {
+describe("opening a session", () => {
   const running: OpenTurnView = { turn: "t-1", state: "running", pid: 7, drafts: [] };
-  const open = turn({ endedAt: null, status: null, enforced: walls });
+  const open = turn({ endedAt: null, status: null, enforced });
 
   test("a turn of another process is shown as such, and neither Ctrl+C nor Esc stops it", () => {
     const shown = after(fresh, opened({ open: running, turns: [open], runner: "pid 7" }));
@@ -73,8 +72,8 @@ describe("a session that is opened", () => {
     expect(shown.activity).toBeNull();
     expect(update(shown, key("enter")).effects).toEqual([{ type: "start", prompt: null, images: [] }]);
     expect(update(after(shown, key("escape"), { type: "key", key: { name: "i", text: "i" }, now: 0 }), key("enter")).effects).toEqual([]);
-    const mended = event({ type: "node.added", node: { id: "n", author: "agent", parts: [{ kind: "text", text: "half an ans" }] } });
-    expect(allBlocks(after(shown, mended).transcript)).toMatchObject([{ id: "n.0", text: "half an ans" }]);
+    const recorded = event({ type: "node.added", node: { id: "n", author: "agent", parts: [{ kind: "text", text: "half an ans" }] } });
+    expect(allBlocks(after(shown, recorded).transcript)).toMatchObject([{ id: "n.0", text: "half an ans" }]);
   });
 
   test("an opened session counts the usage of sub-sessions and shows open questions", () => {
@@ -91,11 +90,11 @@ describe("a session that is opened", () => {
   });
 });
 
-describe("a session that is followed", () => {
+describe("following a session", () => {
   const shown = after(fresh, opened());
   const started = event({
     type: "turn.started",
-    turn: turn({ endedAt: null, enforced: { ...walls, net: "gateway" } }),
+    turn: turn({ endedAt: null, enforced: { ...enforced, net: "gateway" } }),
     session: session("s-1"),
   });
 
@@ -120,10 +119,10 @@ describe("a session that is followed", () => {
 
   test("events of other sessions and their sub-sessions are ignored", () => {
     const ask = { type: "ask.opened", ask: { id: "a-1", session: "s-9", question: "Which?", options: [] } };
-    const { event: below } = event({ ...ask }, "s-9") as Extract<UpdateMessage, { type: "event" }>;
+    const { event: subSessionEvent } = event({ ...ask }, "s-9") as Extract<UpdateMessage, { type: "event" }>;
     expect(after(shown, event({ n: 1, type: "text.delta", text: "old" }, "s-0"), event(ask, "s-0"))).toBe(shown);
-    expect(after(shown, { type: "sub-session event", session: "s-0", event: below })).toBe(shown);
-    expect(after(shown, { type: "sub-session event", session: "s-1", event: below }).asks).toHaveLength(1);
+    expect(after(shown, { type: "sub-session event", session: "s-0", event: subSessionEvent })).toBe(shown);
+    expect(after(shown, { type: "sub-session event", session: "s-1", event: subSessionEvent }).asks).toHaveLength(1);
   });
 
   test("a failure in another session is a notice with its id, not part of the transcript", () => {

@@ -1,4 +1,4 @@
-// State, keys, state of plan mode and of the network's badge, and what their effects ask of the Api.
+// Tests of plan mode and of the network badge: their keys, their state, and their calls of the Api.
 import { describe, expect, test } from "bun:test";
 import type { SessionOpenParams } from "../../protocol/api/api.ts";
 import { createFeed } from "../../kit/flow/feed.ts";
@@ -43,7 +43,7 @@ describe("plan mode", () => {
   });
 });
 
-describe("a plan that is carried out", () => {
+describe("executing a plan", () => {
   const shown = apply(fresh, { type: "opened", session: executing, blocks: [], turns: [] });
   const steps = [
     { text: "count", isDone: true },
@@ -51,11 +51,11 @@ describe("a plan that is carried out", () => {
   ];
   test("the plan is read again after every tool result, and only then", () => {
     const node = { id: "n", author: "tool", turn: "t", parts: [] } as unknown as Node;
-    const told = (state: State, body: object) =>
+    const effectsOf = (state: State, body: object) =>
       update(state, { type: "event", event: { seq: 1, sessionId: state.session?.id, turnId: "t", at: 0, ...body } as Event }).effects;
-    expect(told(shown, { type: "node.added", node })).toEqual([{ type: "read plan" }]);
-    expect(told(shown, { type: "node.added", node: { ...node, author: "agent" } })).toEqual([]);
-    expect(told({ ...shown, session }, { type: "node.added", node })).toEqual([]);
+    expect(effectsOf(shown, { type: "node.added", node })).toEqual([{ type: "read plan" }]);
+    expect(effectsOf(shown, { type: "node.added", node: { ...node, author: "agent" } })).toEqual([]);
+    expect(effectsOf({ ...shown, session }, { type: "node.added", node })).toEqual([]);
   });
   test("the progress of the plan is shown above the prompt, and the whole plan in an overlay", () => {
     const done = apply(shown, { type: "steps", session: "s-2", steps, plan: "- [x] count\n- [ ] name\n" });
@@ -69,8 +69,8 @@ describe("a plan that is carried out", () => {
   });
 });
 
-describe("the network's badge", () => {
-  const started = (asked: "on" | "off", net: EnforcedPolicy["net"]) =>
+describe("the network badge", () => {
+  const started = (requested: "on" | "off", net: EnforcedPolicy["net"]) =>
     apply(
       { ...fresh, session },
       {
@@ -82,7 +82,7 @@ describe("the network's badge", () => {
           at: 0,
           type: "turn.started",
           session,
-          turn: { policy: { ...defaultPolicy, net: asked }, enforced: { net, missing: [] as string[] } } as Turn,
+          turn: { policy: { ...defaultPolicy, net: requested }, enforced: { net, missing: [] as string[] } } as Turn,
         },
       },
     );
@@ -101,76 +101,72 @@ describe("the network's badge", () => {
   });
 });
 
-describe("what is asked of the Api", () => {
+describe("plan effects", () => {
   test("planning starts a new session with its own policy and network, and ends in the previous session", async () => {
-    const { doing, sent } = house({ session });
-    doing.policies.act = { ...defaultPolicy, net: "on" };
-    await runEffect(doing, { type: "plan", isOn: true });
-    expect([doing.session, doing.turn.policy, doing.open.model]).toEqual([null, planPolicy, "anthropic/one"]);
+    const { ctx, sent } = createContext({ session });
+    ctx.policies.act = { ...defaultPolicy, net: "on" };
+    await runEffect(ctx, { type: "plan", isOn: true });
+    expect([ctx.session, ctx.turn.policy, ctx.open.model]).toEqual([null, planPolicy, "anthropic/one"]);
     expect(sent).toMatchObject([
       { type: "planning", isOn: true, net: "off" },
       { type: "opened", session: null },
       { type: "steps", steps: [] },
     ]);
-    await runEffect(doing, { type: "net", net: "on" });
-    await runEffect(doing, { type: "plan", isOn: false });
-    expect([doing.session?.id, doing.turn.policy.name, doing.policies.plan.net]).toEqual(["s-1", "workspace", "on"]);
+    await runEffect(ctx, { type: "net", net: "on" });
+    await runEffect(ctx, { type: "plan", isOn: false });
+    expect([ctx.session?.id, ctx.turn.policy.name, ctx.policies.plan.net]).toEqual(["s-1", "workspace", "on"]);
   });
   test("planning does not start if its policy can't be enforced", async () => {
-    const { doing, sent } = house({ session });
-    doing.policies.plan = { ...planPolicy, net: "on" };
-    await runEffect(doing, { type: "plan", isOn: true });
-    expect([sent, doing.session, doing.turn.policy.name]).toMatchObject([
-      [{ type: "failed", text: "no walls here" }],
-      session,
-      "workspace",
-    ]);
+    const { ctx, sent } = createContext({ session });
+    ctx.policies.plan = { ...planPolicy, net: "on" };
+    await runEffect(ctx, { type: "plan", isOn: true });
+    expect([sent, ctx.session, ctx.turn.policy.name]).toMatchObject([[{ type: "failed", text: "no sandbox here" }], session, "workspace"]);
   });
   test("a session continues in the mode of its last turn", async () => {
-    const { doing, sent } = house({ session: null, policy: planPolicy });
-    await runEffect(doing, { type: "fork", name: null });
-    expect(doing.turn.policy.name).toBe("workspace");
-    doing.session = session;
-    await runEffect(doing, { type: "fork", name: null });
-    expect([doing.turn.policy.name, sent.filter(({ type }) => type === "planning")]).toEqual([
+    const { ctx, sent } = createContext({ session: null, policy: planPolicy });
+    await runEffect(ctx, { type: "fork", name: null });
+    expect(ctx.turn.policy.name).toBe("workspace");
+    ctx.session = session;
+    await runEffect(ctx, { type: "fork", name: null });
+    expect([ctx.turn.policy.name, sent.filter(({ type }) => type === "planning")]).toEqual([
       "plan",
       [{ type: "planning", isOn: true, net: "off" }],
     ]);
   });
   test("without a plan nothing is executed", async () => {
-    const { doing, sent, opened } = house({ session });
-    await runEffect(doing, { type: "execute plan" });
+    const { ctx, sent, opened } = createContext({ session });
+    await runEffect(ctx, { type: "execute plan" });
     expect([sent, opened]).toEqual([[{ type: "notice", text: "there is no plan yet: Space p plans, Space e opens an editor" }], []]);
   });
   test("a plan is executed in a new session with the same agent and model, and its steps are to be ticked", async () => {
-    const { doing, sent, opened, prompts } = house({ session, plan: "- [ ] count\n" });
-    await runEffect(doing, { type: "execute plan" });
+    const { ctx, sent, opened, prompts } = createContext({ session, plan: "- [ ] count\n" });
+    await runEffect(ctx, { type: "execute plan" });
     const task = "Carry out the plan. As soon as a step is done, mark it with [x] in .skein/plan.md, in place.";
     expect(opened).toMatchObject([{ find: { by: "new" }, agent: "native", model: "anthropic/one", task, plan: { text: "- [ ] count\n" } }]);
     expect([prompts, sent.find(({ type }) => type === "opened")]).toMatchObject([[task], { session: { id: "s-2" } }]);
   });
   test("a missing editor is reported before the screen is suspended, and its exit code after", async () => {
-    const { doing, sent } = house({ session, plan: "one\ntwo\n" });
-    await runEffect(doing, { type: "edit plan" });
+    const { ctx, sent } = createContext({ session, plan: "one\ntwo\n" });
+    await runEffect(ctx, { type: "edit plan" });
     expect(sent.at(-1)).toEqual({ type: "notice", text: "ed ended with 3; the plan has 2 lines" });
-    doing.lendTerminal = () => Promise.reject(new Error("must not be left"));
-    doing.editor.command = () => {
+    ctx.lendTerminal = () => Promise.reject(new Error("must not be suspended"));
+    ctx.editor.command = () => {
       throw new Error("no editor");
     };
-    await runEffect(doing, { type: "edit plan" });
+    await runEffect(ctx, { type: "edit plan" });
     expect(sent.at(-1)).toMatchObject({ type: "failed", text: "no editor" });
   });
   test("policy full keeps its network on", async () => {
-    const { doing, sent } = house({ session });
-    doing.turn.policy = { ...defaultPolicy, name: "full", net: "on" };
-    await runEffect(doing, { type: "net", net: "off" });
-    expect([doing.turn.policy.net, sent[0]]).toEqual(["on", { type: "net", net: "on" }]);
+    const { ctx, sent } = createContext({ session });
+    ctx.turn.policy = { ...defaultPolicy, name: "full", net: "on" };
+    await runEffect(ctx, { type: "net", net: "off" });
+    expect([ctx.turn.policy.net, sent[0]]).toEqual(["on", { type: "net", net: "on" }]);
   });
 });
 
-// --- how it is done ---------------------------------------------------------------------------------------
+// --- helpers ----------------------------------------------------------------------------------------------
 
-function house({ session: shown, plan = "", policy }: { session: Session | null; plan?: string; policy?: Turn["policy"] }) {
+function createContext({ session: shown, plan = "", policy }: { session: Session | null; plan?: string; policy?: Turn["policy"] }) {
   const sent: UpdateMessage[] = [];
   const opened: SessionOpenParams[] = [];
   const prompts: (string | null)[] = [];
@@ -187,7 +183,7 @@ function house({ session: shown, plan = "", policy }: { session: Session | null;
     plan: { read, make: read },
     turn: {
       check: async ({ policy }: { policy: Policy }) => {
-        if (policy.net === "on") throw new Fault("sandbox-unavailable", "no walls here");
+        if (policy.net === "on") throw new Fault("sandbox-unavailable", "no sandbox here");
       },
       async *start({ prompt }: { prompt: string | null }): AsyncGenerator<Event> {
         prompts.push(prompt);
@@ -196,7 +192,7 @@ function house({ session: shown, plan = "", policy }: { session: Session | null;
       watch: () => createFeed<Event>(),
     },
   };
-  const doing = {
+  const ctx = {
     api,
     directory: "/p",
     turn: { policy: { ...defaultPolicy }, agent: null, model: null },
@@ -210,7 +206,7 @@ function house({ session: shown, plan = "", policy }: { session: Session | null;
     onSession: () => {},
     send: (message: UpdateMessage) => void sent.push(message),
   } as unknown as EffectContext;
-  return { doing, sent, opened, prompts };
+  return { ctx, sent, opened, prompts };
 }
 
 function apply(state: State, message: UpdateMessage): State {

@@ -1,4 +1,4 @@
-// State, keys, state of questions: chosen, typed, put off, several at once, and who asks.
+// Tests of questions: chosen, typed and postponed answers, several questions, and the name of the asking agent.
 import { describe, expect, test } from "bun:test";
 import type { Ask } from "../../protocol/api/control.ts";
 import type { Event } from "../../protocol/tree/event.ts";
@@ -15,23 +15,23 @@ const colour = ask({ id: "a1", question: "Which colour?", options: ["red", "a lo
 const name = ask({ id: "a2", question: "Which name?" });
 
 describe("a question", () => {
-  const asked = withEvent(fresh, "ask.opened", colour);
+  const withQuestion = withEvent(fresh, "ask.opened", colour);
   test("a question is answered with an option chosen by arrows, j and k, or its number", () => {
-    expect(press(asked, "j", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "1" }]);
-    expect(press(asked, "j", "down", "down", "k", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "2" }]);
-    expect(press(asked, "3", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "3" }]);
-    expect(press(asked, "up", "up", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "1" }]);
+    expect(press(withQuestion, "j", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "1" }]);
+    expect(press(withQuestion, "j", "down", "down", "k", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "2" }]);
+    expect(press(withQuestion, "3", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "3" }]);
+    expect(press(withQuestion, "up", "up", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "1" }]);
   });
   test("a question is answered with typed text, also text that starts with j", () => {
-    expect(press(asked, "g", "r", "j", "7", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "grj7" }]);
-    expect(press(asked, "down", "down", "down", "down", "j", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "j" }]);
-    expect(press(asked, "down", "down", "down", "down", "enter").effects).toEqual([]);
-    const pasted = update(asked, { type: "paste", text: "two\nlines" }).state;
+    expect(press(withQuestion, "g", "r", "j", "7", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "grj7" }]);
+    expect(press(withQuestion, "down", "down", "down", "down", "j", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "j" }]);
+    expect(press(withQuestion, "down", "down", "down", "down", "enter").effects).toEqual([]);
+    const pasted = update(withQuestion, { type: "paste", text: "two\nlines" }).state;
     expect(press(pasted, "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "two\nlines" }]);
-    expect(press(press(asked, "x").state, "up", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "3" }]);
+    expect(press(press(withQuestion, "x").state, "up", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "3" }]);
   });
   test("a question stays until it is closed; Esc postpones it and Space q shows it again", () => {
-    const later = press(asked, "escape").state;
+    const later = press(withQuestion, "escape").state;
     expect([textOf(later).includes("Which colour?"), statusText(later)]).toEqual([false, expect.stringContaining("[asking]")]);
     expect(press(later, "h", "i").state.draft.text).toBe("hi");
     const back = press(later, "space", "q").state;
@@ -40,14 +40,18 @@ describe("a question", () => {
     expect([closed.asks, statusText(closed).includes("[idle]")]).toEqual([[], true]);
     expect(press(closed, "space", "q").effects).toEqual([{ type: "list asks" }]);
     const ended = { type: "turn.ended", turn: { usage: zeroUsage, costUsd: 0, steps: 1, enforced: null, error: null }, session };
-    expect(withEvent(asked, "turn.ended", ended).asks).toHaveLength(1);
+    expect(withEvent(withQuestion, "turn.ended", ended).asks).toHaveLength(1);
   });
   test("an Enter without a choice does not answer a question", () => {
-    const early = press(asked, "enter");
+    const early = press(withQuestion, "enter");
     expect([early.effects, early.state.notice?.text]).toEqual([[], "choose an answer with j, k or its number, or type one"]);
-    const second = withEvent(withEvent(press(asked, "1").state, "ask.opened", { ...name, options: ["Al", "Bo"] }), "ask.closed", colour);
+    const second = withEvent(
+      withEvent(press(withQuestion, "1").state, "ask.opened", { ...name, options: ["Al", "Bo"] }),
+      "ask.closed",
+      colour,
+    );
     expect([textOf(second).includes("Which name?"), press(second, "enter").effects]).toEqual([true, []]);
-    const again = withEvent(press(press(asked, "1").state, "escape").state, "ask.opened", name);
+    const again = withEvent(press(press(withQuestion, "1").state, "escape").state, "ask.opened", name);
     expect(press({ ...again, mode: "normal" }, "enter").effects).toEqual([]);
   });
   test("a question takes no keys of the transcript, a command or the leader, and says how to answer it", () => {
@@ -67,16 +71,16 @@ describe("a question", () => {
     expect(press(typing, "enter").effects).toEqual([{ type: "quit" }]);
     expect(press(withEvent(press(fresh, "space").state, "ask.opened", colour), "f").effects).toMatchObject([{ type: "fork" }]);
   });
-  test("a question shows who asks and how long it waits", () => {
+  test("a question shows the asking agent and how long it waits", () => {
     const expiresAt = new Date(2030, 0, 1, 14, 5).getTime();
-    const below = withEvent(fresh, "session.spawned", { call: "c", session: "s-2", agent: "codex", task: "count the birds" });
-    expect(textOf(withEvent(below, "ask.opened", { ...name, session: "s-2", expiresAt }))).toMatch(
+    const withSubSession = withEvent(fresh, "session.spawned", { call: "c", session: "s-2", agent: "codex", task: "count the birds" });
+    expect(textOf(withEvent(withSubSession, "ask.opened", { ...name, session: "s-2", expiresAt }))).toMatch(
       /─ codex, asked to count the birds, asks ─[^]*waits until 14:05/,
     );
     expect(textOf(withEvent(fresh, "ask.opened", { ...name, session: "0000-11111111" }))).toContain("─ session 11111111 asks ─");
   });
   test("a question fits on any screen, with its answers visible", () => {
-    const many = ask({ id: "a3", question: "word ".repeat(800), options: Array.from({ length: 30 }, (_, at) => `option ${at}`) });
+    const many = ask({ id: "a3", question: "word ".repeat(800), options: Array.from({ length: 30 }, (_, index) => `option ${index}`) });
     for (const rows of [10, 24, 60])
       for (const columns of [24, 80]) {
         const small = { ...withEvent(fresh, "ask.opened", many), size: { columns, rows } };
@@ -108,10 +112,10 @@ describe("several questions", () => {
   });
 });
 
-// --- how it is done ---------------------------------------------------------------------------------------
+// --- helpers ----------------------------------------------------------------------------------------------
 
-function ask(parts: Partial<Ask>): Ask {
-  return { id: "a", session: "s-1", turn: "t", call: "c", question: "?", options: [], expiresAt: null, closedAt: null, ...parts } as Ask;
+function ask(fields: Partial<Ask>): Ask {
+  return { id: "a", session: "s-1", turn: "t", call: "c", question: "?", options: [], expiresAt: null, closedAt: null, ...fields } as Ask;
 }
 
 function withEvent(state: State, type: Event["type"], body: object): State {

@@ -1,14 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import { progressText, parseSteps, tickedSteps } from "./plan-steps.ts";
 
-const plan = "# Birds\n\n- [ ] count them\n  - [ ] the small ones\n- [x] style\n```md\n- [ ] no step\n```\n1. and no box\n";
+const plan = "# Birds\n\n- [ ] count them\n  - [ ] the small ones\n- [x] look around\n```md\n- [ ] no step\n```\n1. and no box\n";
 
 describe("the steps of a plan", () => {
   test("the steps of a plan are its checkboxes outside of code", () => {
     expect(parseSteps(plan)).toEqual([
       { text: "count them", isDone: false },
       { text: "the small ones", isDone: false },
-      { text: "style", isDone: true },
+      { text: "look around", isDone: true },
     ]);
   });
   test("the steps of a plan without checkboxes are its numbered lines", () => {

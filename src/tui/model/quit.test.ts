@@ -1,31 +1,31 @@
-// Leaving while turns run in sessions that are not shown.
+// Tests of quitting while turns run in other sessions.
 import { expect, test } from "bun:test";
 import { apply, press, sampleSession, textOf } from "../fixtures/press-keys.ts";
 import { firstState, type Effect } from "./state.ts";
 
 const fresh = { ...firstState({ size: { columns: 80, rows: 24 }, net: "off", sandbox: "on" }), session: sampleSession("here") };
 const quit: Effect[] = [{ type: "quit" }];
-const typed = [":", "q", "u", "i", "t", "enter"];
+const quitKeys = [":", "q", "u", "i", "t", "enter"];
 
 test("quitting warns once of each turn in another session that it would stop", () => {
   const normal = press(fresh, "escape").state;
   const alone = apply(normal, { type: "running", sessions: ["here"] });
-  expect(press(alone, ...typed).effects).toEqual(quit);
+  expect(press(alone, ...quitKeys).effects).toEqual(quit);
 
-  const one = press(apply(normal, { type: "running", sessions: ["here", "there"] }), ...typed);
+  const one = press(apply(normal, { type: "running", sessions: ["here", "there"] }), ...quitKeys);
   expect(one.effects).toEqual([]);
   expect(textOf(one.state)).toContain("── quitting stops a turn in another session; quit again, or see :agents ");
-  expect(press(one.state, ...typed).effects).toEqual(quit);
+  expect(press(one.state, ...quitKeys).effects).toEqual(quit);
 
-  const more = press(apply(one.state, { type: "running", sessions: ["there", "elsewhere"] }), ...typed);
+  const more = press(apply(one.state, { type: "running", sessions: ["there", "elsewhere"] }), ...quitKeys);
   expect(more.effects).toEqual([]);
   expect(textOf(more.state)).toContain("── quitting stops 2 turns in other sessions; quit again, or see :agents ");
-  expect(press(apply(more.state, { type: "running", sessions: [] }), ...typed).effects).toEqual(quit);
+  expect(press(apply(more.state, { type: "running", sessions: [] }), ...quitKeys).effects).toEqual(quit);
 });
 
 test("the second Ctrl+C warns of turns in other sessions, and the third quits", () => {
-  const left = apply(fresh, { type: "running", sessions: ["there"] });
-  const second = press(left, "ctrl+c", "ctrl+c");
+  const withOtherTurn = apply(fresh, { type: "running", sessions: ["there"] });
+  const second = press(withOtherTurn, "ctrl+c", "ctrl+c");
   expect([second.effects, second.state.notice?.text]).toEqual([[], expect.stringContaining("quitting stops a turn")]);
   expect(press(second.state, "ctrl+c").effects).toEqual(quit);
 });

@@ -35,14 +35,14 @@ const usage = { input: 5, output: 2, cacheRead: 0, cacheWrite: 0 };
 
 test("a diff shows the path that its call used", () => {
   const display = "--- /home/me/p/src/a.ts\n+++ /home/me/p/src/a.ts\n@@ -1 +1 @@\n--- /x/src/a.ts";
-  const named = (path: string) => {
+  const diffsOf = (path: string) => {
     const edit: Part = { kind: "call", id: "c1", name: "edit", input: { path } };
     const result: Part = { kind: "result", call: "c1", name: "edit", text: "edited", isError: false, display };
     const ended = withNode(withNode(noBlocks, node("n1", "agent", [edit])), node("n2", "tool", [result]));
     return allBlocks(ended).flatMap((block) => (block.kind === "diff" ? [block.text] : []));
   };
-  expect(named("./src/a.ts")).toEqual(["--- src/a.ts\n+++ src/a.ts\n@@ -1 +1 @@\n--- /x/src/a.ts"]);
-  expect([named("/home/me/p/src/a.ts"), named("b.ts")]).toEqual([[display], [display]]);
+  expect(diffsOf("./src/a.ts")).toEqual(["--- src/a.ts\n+++ src/a.ts\n@@ -1 +1 @@\n--- /x/src/a.ts"]);
+  expect([diffsOf("/home/me/p/src/a.ts"), diffsOf("b.ts")]).toEqual([[display], [display]]);
 });
 
 test("a running call changes in place, and its result adds the duration", () => {
@@ -57,7 +57,7 @@ test("a running call changes in place, and its result adds the duration", () => 
     { id: "c2", result: null },
   ]);
   expect(ended.running.size).toBe(0);
-  expect(withOutput(ended, "nobody", "x")).toBe(ended);
+  expect(withOutput(ended, "unknown", "x")).toBe(ended);
 });
 
 test("streamed text comes after all other blocks until its node is recorded", () => {
@@ -72,37 +72,37 @@ test("streamed text comes after all other blocks until its node is recorded", ()
 });
 
 test("the block of a sub-session follows its events", () => {
-  const spawned = { type: "session.spawned", session: "s-2", agent: "codex", task: "style", call: "c" } as const;
+  const spawned = { type: "session.spawned", session: "s-2", agent: "codex", task: "look", call: "c" } as const;
   const head = { seq: 1, n: 1, sessionId: "s-1", turnId: "t", at: 0 };
   let transcript = withSpawned(noBlocks, { ...head, ...spawned });
-  const tell = (body: object) => {
+  const applyEvent = (body: object) => {
     transcript = withSubSessionEvent(transcript, { seq: 1, n: 1, sessionId: "s-2", turnId: "t", at: 0, ...body } as Event);
     return blockAt(transcript, 0);
   };
-  expect(tell({ type: "text.delta", text: "reading\nthe tests" })).toMatchObject({ lastOutput: "reading\nthe tests" });
-  expect(tell({ type: "ask.opened" })).toMatchObject({ state: "asking" });
-  expect(tell({ type: "ask.closed" })).toMatchObject({ state: "running" });
-  expect(tell({ type: "turn.paused" })).toMatchObject({ state: "paused" });
-  expect(tell({ type: "turn.resumed" })).toMatchObject({ state: "running" });
-  expect(tell({ type: "node.added", node: { ...node("n1", "agent", []), usage, costUsd: 0.5 } })).toMatchObject({
+  expect(applyEvent({ type: "text.delta", text: "reading\nthe tests" })).toMatchObject({ lastOutput: "reading\nthe tests" });
+  expect(applyEvent({ type: "ask.opened" })).toMatchObject({ state: "asking" });
+  expect(applyEvent({ type: "ask.closed" })).toMatchObject({ state: "running" });
+  expect(applyEvent({ type: "turn.paused" })).toMatchObject({ state: "paused" });
+  expect(applyEvent({ type: "turn.resumed" })).toMatchObject({ state: "running" });
+  expect(applyEvent({ type: "node.added", node: { ...node("n1", "agent", []), usage, costUsd: 0.5 } })).toMatchObject({
     spent: zeroSpent,
     current: { usage, costUsd: 0.5 },
   });
-  expect(tell({ type: "node.added", node: { ...node("n2", "agent", []), usage, costUsd: null } })).toMatchObject({
+  expect(applyEvent({ type: "node.added", node: { ...node("n2", "agent", []), usage, costUsd: null } })).toMatchObject({
     current: { costUsd: null },
   });
-  const said = node("n3", "agent", [{ kind: "text", text: "all of it, also what was not heard" }]);
-  expect(tell({ type: "node.added", node: { ...said, usage } })).toMatchObject({ lastOutput: "all of it, also what was not heard\n" });
-  expect(tell({ type: "tool.started", call: "c", name: "bash", input: {} })).toMatchObject({ lastOutput: "\nbash(…)\n" });
-  expect(tell({ type: "text.delta", text: "x".repeat(1000) })).toMatchObject({ lastOutput: "x".repeat(400) });
-  expect(tell({ type: "turn.ended", turn: { status: "ok", usage, costUsd: 1 } })).toMatchObject({
+  const answer = node("n3", "agent", [{ kind: "text", text: "the complete answer" }]);
+  expect(applyEvent({ type: "node.added", node: { ...answer, usage } })).toMatchObject({ lastOutput: "the complete answer\n" });
+  expect(applyEvent({ type: "tool.started", call: "c", name: "bash", input: {} })).toMatchObject({ lastOutput: "\nbash(…)\n" });
+  expect(applyEvent({ type: "text.delta", text: "x".repeat(1000) })).toMatchObject({ lastOutput: "x".repeat(400) });
+  expect(applyEvent({ type: "turn.ended", turn: { status: "ok", usage, costUsd: 1 } })).toMatchObject({
     state: "ok",
     spent: { usage, costUsd: 1 },
     current: zeroSpent,
   });
-  transcript = withSpawned(transcript, { ...head, ...spawned, task: "style again" });
+  transcript = withSpawned(transcript, { ...head, ...spawned, task: "look again" });
   expect([blockCount(transcript), blockAt(transcript, 0)]).toMatchObject([1, { state: "running", spent: { costUsd: 1 } }]);
-  expect(tell({ type: "turn.ended", turn: { status: "network", usage, costUsd: 2 } })).toMatchObject({
+  expect(applyEvent({ type: "turn.ended", turn: { status: "network", usage, costUsd: 2 } })).toMatchObject({
     state: "network",
     spent: { costUsd: 3 },
   });
@@ -112,17 +112,17 @@ test("the block of a sub-session follows its events", () => {
 test("a stored sub-session is shown where it started, unless the path left its turn before that", () => {
   const spawn: Part = { kind: "call", id: "c1", name: "spawn_session", input: {} };
   const result: Part = { kind: "result", call: "c1", name: "spawn_session", text: "3", isError: false };
-  const said = (id: string, at: number, author: Node["author"], part: Part, turn = "t-1"): Node => ({
+  const nodeAt = (id: string, at: number, author: Node["author"], part: Part, turn = "t-1"): Node => ({
     ...node(id, author, [part]),
     at,
     turn,
   });
-  const text = (words: string): Part => ({ kind: "text", text: words });
+  const text = (content: string): Part => ({ kind: "text", text: content });
   const path = [
-    said("n1", 1, "user", text("go")),
-    said("n2", 2, "agent", spawn),
-    said("n3", 5, "tool", result),
-    said("n4", 6, "agent", text("done")),
+    nodeAt("n1", 1, "user", text("go")),
+    nodeAt("n2", 2, "agent", spawn),
+    nodeAt("n3", 5, "tool", result),
+    nodeAt("n4", 6, "agent", text("done")),
   ];
   const child = {
     turn: "t-1",
@@ -141,7 +141,7 @@ test("a stored sub-session is shown where it started, unless the path left its t
   const turn = turnOf({ tip: "n4" });
   expect(blocksOf(path, [turn], spawned).map(({ id }) => id)).toEqual(["n1.0", "c1", "s-2", "n4.0", "s-3", "turn-t-1"]);
   expect(blocksOf(path, [turn], spawned)[2]).toEqual({ id: "s-2", kind: "session", ...only(child), lastOutput: "3\n" });
-  const early = [...path.slice(0, 2), said("n5", 9, "user", text("no"), "t-2")];
+  const early = [...path.slice(0, 2), nodeAt("n5", 9, "user", text("no"), "t-2")];
   expect(blocksOf(early, [turn, turnOf({ id: "t-2", endedAt: null, tip: "n5" })], spawned).map(({ id }) => id)).toEqual([
     "n1.0",
     "c1",

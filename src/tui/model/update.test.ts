@@ -1,4 +1,4 @@
-// State, keys, state: what a person presses and what a turn tells, without a screen.
+// Tests of the update function without a terminal: keys and events in, state, effects and text out.
 import { describe, expect, test } from "bun:test";
 import type { Event } from "../../protocol/tree/event.ts";
 import type { Node, Part } from "../../protocol/tree/node.ts";
@@ -55,9 +55,9 @@ describe("the space leader", () => {
       expect(press({ ...fresh, mode }, "space", "c").effects.at(-1)).toEqual({ type: "clear" });
   });
   test("the leader shows its keys after 200 ms and ends after a second", () => {
-    const begun = press({ ...fresh, mode: "normal" }, "space").state;
-    const shown = apply(begun, { type: "tick", now: 200 });
-    expect([apply(begun, { type: "tick", now: 199 }).leader?.isShown, shown.leader?.isShown]).toEqual([false, true]);
+    const leaderPressed = press({ ...fresh, mode: "normal" }, "space").state;
+    const shown = apply(leaderPressed, { type: "tick", now: 200 });
+    expect([apply(leaderPressed, { type: "tick", now: 199 }).leader?.isShown, shown.leader?.isShown]).toEqual([false, true]);
     expect(textOf(shown)).toContain("n  turn the network for tools on or off");
     expect(apply(shown, { type: "tick", now: 1000 }).leader).toBeNull();
   });
@@ -101,15 +101,19 @@ describe("Ctrl+C", () => {
 describe("a turn", () => {
   const started = apply(fresh, { type: "session created", session });
   test("an answer streams into a block that the recorded node replaces", () => {
-    const streamed = tell(started, { type: "text.delta", text: "Hel" }, { type: "text.delta", text: "lo" });
+    const streamed = applyEvents(started, { type: "text.delta", text: "Hel" }, { type: "text.delta", text: "lo" });
     expect(streamed.transcript.writing).toMatchObject([{ kind: "text", text: "Hello", isLive: true }]);
-    const recorded = tell(streamed, { type: "node.added", node: node("agent", [{ kind: "text", text: "Hello." }]) });
+    const recorded = applyEvents(streamed, { type: "node.added", node: node("agent", [{ kind: "text", text: "Hello." }]) });
     expect(allBlocks(recorded.transcript)).toEqual([{ id: "n-1.0", kind: "text", text: "Hello." }]);
   });
   test("a tool call is shown on one line with its result, and can be opened", () => {
     const call: Part = { kind: "call", id: "c1", name: "bash", input: { command: "ls" } };
     const result: Part = { kind: "result", call: "c1", name: "bash", text: "a\nb", isError: false };
-    const done = tell(started, { type: "node.added", node: node("agent", [call]) }, { type: "node.added", node: node("tool", [result]) });
+    const done = applyEvents(
+      started,
+      { type: "node.added", node: node("agent", [call]) },
+      { type: "node.added", node: node("tool", [result]) },
+    );
     expect(textOf(done)).toContain("> bash(ls) -- a b");
     const focused = press({ ...done, mode: "normal" }, "[").state;
     const opened = press(focused, "enter").state;
@@ -118,10 +122,15 @@ describe("a turn", () => {
     expect(textOf(press(done, "ctrl+o").state)).toContain("v bash(ls)");
   });
   test("a retry is announced with its time and reason until it begins", () => {
-    const retried = tell(started, { type: "model.retried", attempt: 1, waitMs: 1500, error: { kind: "overloaded", message: "busy" } });
+    const retried = applyEvents(started, {
+      type: "model.retried",
+      attempt: 1,
+      waitMs: 1500,
+      error: { kind: "overloaded", message: "busy" },
+    });
     expect(textOf(retried)).toMatch(/── attempt 2 in 1\.5 s: busy ─[^]*\[retrying\]/);
     for (const next of [{ type: "text.delta", text: "Hello" } as const, { type: "turn.ended", turn: turn({}), session } as const])
-      expect(textOf(tell(retried, next))).not.toContain("attempt 2");
+      expect(textOf(applyEvents(retried, next))).not.toContain("attempt 2");
   });
   test("events of another session change nothing but the questions", () => {
     const other = { ...event({ type: "text.delta", text: "old" }), sessionId: "s-0" };
@@ -130,24 +139,24 @@ describe("a turn", () => {
   test("the status bar adds up the usage of turns", () => {
     const usage = { input: 434, output: 567, cacheRead: 800, cacheWrite: 0 };
     const wide = { ...started, size: { ...started.size, columns: 120 } };
-    const ended = tell(wide, { type: "turn.ended", turn: turn({ usage, costUsd: 0.42 }), session });
+    const ended = applyEvents(wide, { type: "turn.ended", turn: turn({ usage, costUsd: 0.42 }), session });
     expect(statusText(ended)).toBe("[INSERT] [idle] [i:1234(c:800) o:567 | total i:1234 o:567 $0.42] [NET: off] [SANDBOX: on]");
-    const twice = tell(ended, { type: "turn.ended", turn: turn({ usage, costUsd: null }), session });
+    const twice = applyEvents(ended, { type: "turn.ended", turn: turn({ usage, costUsd: null }), session });
     expect(statusText(twice)).toContain("| total i:2468 o:1134 ?]");
   });
   test("mode and sandbox stay in the status bar at any width and usage", () => {
     const usage = { input: 43_400, output: 25_670, cacheRead: 1_800_000, cacheWrite: 0 };
-    const ended = tell(started, { type: "turn.ended", turn: turn({ usage, costUsd: 12.42 }), session });
-    const at = (columns: number) => statusText({ ...ended, size: { ...ended.size, columns } });
-    expect(at(200)).toBe("[INSERT] [idle] [i:1843400(c:1800000) o:25670 | total i:1843400 o:25670 $12.42] [NET: off] [SANDBOX: on]");
-    expect(at(80)).toBe("[INSERT] [idle] [i:1.8M(c:1.8M) o:25.7k | $12.42] [NET: off] [SANDBOX: on]");
-    expect(at(49)).toBe("[INSERT] [idle] [$12.42] [NET: off] [SANDBOX: on]");
-    expect(at(40)).toBe("[INSERT] [idle] [NET: off] [SANDBOX: on]");
-    expect(at(39)).toBe("[INSERT] [NET: off] [SANDBOX: on]");
+    const ended = applyEvents(started, { type: "turn.ended", turn: turn({ usage, costUsd: 12.42 }), session });
+    const statusAt = (columns: number) => statusText({ ...ended, size: { ...ended.size, columns } });
+    expect(statusAt(200)).toBe("[INSERT] [idle] [i:1843400(c:1800000) o:25670 | total i:1843400 o:25670 $12.42] [NET: off] [SANDBOX: on]");
+    expect(statusAt(80)).toBe("[INSERT] [idle] [i:1.8M(c:1.8M) o:25.7k | $12.42] [NET: off] [SANDBOX: on]");
+    expect(statusAt(49)).toBe("[INSERT] [idle] [$12.42] [NET: off] [SANDBOX: on]");
+    expect(statusAt(40)).toBe("[INSERT] [idle] [NET: off] [SANDBOX: on]");
+    expect(statusAt(39)).toBe("[INSERT] [NET: off] [SANDBOX: on]");
   });
   test("a question is answered in an overlay, never by text of a message", () => {
     const ask = { id: "a1", session: "s-1", question: "Which colour?", options: ["red", "blue"], closedAt: null } as never;
-    const typing = tell(press(started, "d", "r").state, { type: "ask.opened", ask });
+    const typing = applyEvents(press(started, "d", "r").state, { type: "ask.opened", ask });
     const typed = press(typing, "2").state;
     expect(textOf(typed)).toContain("> dr2\n[INSERT] [asking]");
     expect(textOf(typing)).toContain("── the agent asks: send the message first, or Esc and Tab, to answer ─");
@@ -156,20 +165,23 @@ describe("a turn", () => {
     expect(textOf(asked)).toMatch(/Which colour\?[^]*1\. red[^]*2\. blue[^]*answer >[^]*> dr\n\[NORMAL\] \[asking\]/);
     const answered = press(asked, "2", "enter");
     expect(answered.effects).toEqual([{ type: "answer", ask: "a1", text: "2" }]);
-    expect(tell(answered.state, { type: "ask.closed", ask }).asks).toEqual([]);
+    expect(applyEvents(answered.state, { type: "ask.closed", ask }).asks).toEqual([]);
   });
 });
 
 describe("the view", () => {
-  const many = Array.from({ length: 100 }, (_, at) => ({ ...node("user", [{ kind: "text" as const, text: `line ${at}` }]), id: `n${at}` }));
+  const many = Array.from({ length: 100 }, (_, index) => ({
+    ...node("user", [{ kind: "text" as const, text: `line ${index}` }]),
+    id: `n${index}`,
+  }));
   const full = apply({ ...fresh, mode: "normal" }, { type: "opened", session, blocks: blocksOf(many), turns: [] });
   test("the view follows new output only at the end", () => {
-    const more: Told = { type: "node.added", node: { ...node("user", [{ kind: "text", text: "more" }]), id: "x" } };
-    expect(textOf(tell(full, more))).toContain("▌ more");
+    const more: EventBody = { type: "node.added", node: { ...node("user", [{ kind: "text", text: "more" }]), id: "x" } };
+    expect(textOf(applyEvents(full, more))).toContain("▌ more");
     const up = press(full, "k").state;
     const rows = (state: State) => renderFrame(state).rows.slice(0, 20);
-    expect(rows(tell(up, more))).toEqual(rows(up));
-    expect(textOf(press(tell(up, more), "G").state)).toContain("▌ more");
+    expect(rows(applyEvents(up, more))).toEqual(rows(up));
+    expect(textOf(press(applyEvents(up, more), "G").state)).toContain("▌ more");
   });
   test("gg scrolls to the beginning, and no further", () => {
     const top = press(full, "g", "g", "k").state;
@@ -177,49 +189,51 @@ describe("the view", () => {
   });
   test("the end of the conversation stays visible above a question", () => {
     const ask = { id: "a1", session: "s-1", question: "Which?", options: [], closedAt: null } as never;
-    const [above] = textOf(press(tell(full, { type: "ask.opened", ask }), "tab").state).split("┌─ the agent asks");
-    expect(above).toEndWith("  ▌ line 99\n");
+    const [transcript] = textOf(press(applyEvents(full, { type: "ask.opened", ask }), "tab").state).split("┌─ the agent asks");
+    expect(transcript).toEndWith("  ▌ line 99\n");
   });
   test("the whole help can be scrolled at 80 × 24, and no line is cut", () => {
-    const seen = Array.from({ length: 80 }).reduce<{ state: State; text: string }>(
+    const scrolled = Array.from({ length: 80 }).reduce<{ state: State; text: string }>(
       ({ state, text }) => ({ state: press(state, "j").state, text: text + textOf(state) }),
       { state: press(full, "?").state, text: "" },
     );
-    expect(screenCommands.filter((command) => !seen.text.includes(` ${command.summary} `)).map((command) => command.summary)).toEqual([]);
-    expect(seen.text).not.toContain("… │");
-    expect(textOf(press(seen.state, "G", "k", "j").state)).toBe(textOf(press(seen.state, "G").state));
-    expect(textOf(press(seen.state, "G", "k").state)).not.toBe(textOf(press(seen.state, "G").state));
-    expect(press(seen.state, "escape").state.overlay).toBeNull();
+    expect(screenCommands.filter((command) => !scrolled.text.includes(` ${command.summary} `)).map((command) => command.summary)).toEqual(
+      [],
+    );
+    expect(scrolled.text).not.toContain("… │");
+    expect(textOf(press(scrolled.state, "G", "k", "j").state)).toBe(textOf(press(scrolled.state, "G").state));
+    expect(textOf(press(scrolled.state, "G", "k").state)).not.toBe(textOf(press(scrolled.state, "G").state));
+    expect(press(scrolled.state, "escape").state.overlay).toBeNull();
   });
   const help = { kind: "reader" as const, title: "help", lines: null, top: 0 };
   test("the frame is as high as the terminal and never wider, at every size", () => {
     for (const columns of [20, 40, 80, 200])
       for (const rows of [8, 24, 60]) {
-        const picture = renderFrame(apply({ ...full, overlay: rows === 24 ? help : null }, { type: "resized", size: { columns, rows } }));
-        expect(picture.rows).toHaveLength(rows);
-        expect(picture.rows.filter((row) => Bun.stringWidth(row.map((run) => run.text).join("")) > columns)).toEqual([]);
+        const frame = renderFrame(apply({ ...full, overlay: rows === 24 ? help : null }, { type: "resized", size: { columns, rows } }));
+        expect(frame.rows).toHaveLength(rows);
+        expect(frame.rows.filter((row) => Bun.stringWidth(row.map((run) => run.text).join("")) > columns)).toEqual([]);
       }
   });
 });
 
-// --- how it is done ---------------------------------------------------------------------------------------
+// --- helpers ----------------------------------------------------------------------------------------------
 
-type Told = { [T in Event["type"]]: Omit<Extract<Event, { type: T }>, "seq" | "n" | "sessionId" | "turnId" | "at"> }[Event["type"]];
+type EventBody = { [T in Event["type"]]: Omit<Extract<Event, { type: T }>, "seq" | "n" | "sessionId" | "turnId" | "at"> }[Event["type"]];
 
 function apply(state: State, message: UpdateMessage): State {
   return update(state, message).state;
 }
 
-function tell(state: State, ...events: Told[]): State {
+function applyEvents(state: State, ...events: EventBody[]): State {
   return events.reduce((now, each) => apply(now, { type: "event", event: event(each) }), state);
 }
 
-function event(body: Told): Event {
+function event(body: EventBody): Event {
   return { seq: 1, n: 1, sessionId: "s-1", turnId: "t-1", at: 0, ...body } as Event;
 }
 
-function key(name: string, at = 0): UpdateMessage {
-  return { type: "key", key: { name, text: name === "space" ? " " : name.length === 1 ? name : "" }, now: at };
+function key(name: string, now = 0): UpdateMessage {
+  return { type: "key", key: { name, text: name === "space" ? " " : name.length === 1 ? name : "" }, now };
 }
 
 function press(state: State, ...names: string[]): { state: State; effects: Effect[] } {

@@ -1,4 +1,4 @@
-// The agents panel: state, keys, state, what it says of budgets, and how it looks at two sizes.
+// Tests of the agents panel: keys, remaining budgets and its layout at several sizes.
 import { describe, expect, test } from "bun:test";
 import type { TurnInfo } from "../../protocol/api/control.ts";
 import { apply, blocksOf, effectsOf, badRows, nodeOf, press, sampleSession, textOf, turnOf } from "../fixtures/press-keys.ts";
@@ -8,7 +8,7 @@ const size = { columns: 80, rows: 24 };
 const ours = sampleSession("ours", { task: "fix the build" });
 const normal: State = { ...firstState({ size, net: "off", sandbox: "on" }), mode: "normal", session: ours };
 
-function row(id: string, state: TurnInfo["state"], parent: string | null = null): TurnInfo {
+function turnInfo(id: string, state: TurnInfo["state"], parent: string | null = null): TurnInfo {
   const session = sampleSession(id, { parentSession: parent, task: `do ${id}` });
   const usage = { input: 1000, output: 200, cacheRead: 9000, cacheWrite: 0 };
   const status = state === "ended" ? ("network" as const) : null;
@@ -16,19 +16,19 @@ function row(id: string, state: TurnInfo["state"], parent: string | null = null)
   const turn = turnOf({ id: `t-${id}`, session: id, usage, costUsd: 0.25, startedAt: 5000, model: "acme/large", status, error });
   return { session, turn, state, pid: state === "ended" ? null : 7 };
 }
-const rows = [
-  row("child", "asking", "ours"),
-  { ...row("ours", "running"), left: { costUsd: 1.5, tokens: null } },
-  row("other", "paused"),
-  row("gone", "ended"),
+const turns = [
+  turnInfo("child", "asking", "ours"),
+  { ...turnInfo("ours", "running"), left: { costUsd: 1.5, tokens: null } },
+  turnInfo("other", "paused"),
+  turnInfo("gone", "ended"),
 ];
 
-function listed(of: TurnInfo[], reading = 0): UpdateMessage {
-  return { type: "agents", message: { what: "listed", reading, rows: of, now: 70_000 } };
+function listed(rows: TurnInfo[], reading = 0): UpdateMessage {
+  return { type: "agents", message: { what: "listed", reading, rows, now: 70_000 } };
 }
-const open = apply(press(normal, "space", "a").state, listed(rows));
+const open = apply(press(normal, "space", "a").state, listed(turns));
 
-describe("the agents", () => {
+describe("the agents panel", () => {
   test("the agents panel lists running and recent turns, sub-sessions under their parents, with remaining budgets", () => {
     expect(textOf(open)).toMatch(
       /agents: 3 running, 1 ended in the last 15 minutes[^]*SESSION +STATE +AGE[^]*ours ← +running +1 m 05 s[^]*\$0\.2500 +\$1\.50 +do ours[^]*│ {3}child +asking[^]*other +paused[^]*gone +network/,
@@ -36,7 +36,7 @@ describe("the agents", () => {
     expect(textOf({ ...open, size: { columns: 200, rows: 60 } })).toMatch(
       /AGENT +MODEL +TOKENS +COST +LEFT +TASK[^]*native +acme\/large +1\.2k/,
     );
-    const counted = [{ ...row("ours", "running"), left: { costUsd: 0.5, tokens: 12_300 } }];
+    const counted = [{ ...turnInfo("ours", "running"), left: { costUsd: 0.5, tokens: 12_300 } }];
     expect(textOf(apply(open, listed(counted, 1)))).toMatch(/\$0\.2500 +\$0\.50 12\.3k tokens +do ours/);
     expect(textOf(press(open, "G").state)).toMatch(/gone · native · acme\/large · policy \w+, network off[^]*it broke[^]*do gone/);
     for (const columns of [44, 80, 120, 200])
@@ -45,7 +45,7 @@ describe("the agents", () => {
   test("the agents panel is listed again every second, and the chosen turn stays chosen", () => {
     expect(press(normal, "space", "a").effects).toContainEqual({ type: "list agents", reading: 0, sinceMs: 900_000, afterMs: 0 });
     const chosen = press(open, "j", "j").state;
-    const more = apply(chosen, listed([row("new", "running"), ...rows], 1));
+    const more = apply(chosen, listed([turnInfo("new", "running"), ...turns], 1));
     expect(effectsOf(more, "p")).toEqual([{ type: "resume", session: "other" }]);
     expect(apply(chosen, listed([], 0))).toBe(chosen);
     expect(apply(chosen, { type: "agents", message: { what: "failed", reading: 1 } }).overlay).toMatchObject({ reading: 2 });
@@ -66,7 +66,7 @@ describe("the agents", () => {
   });
 });
 
-describe("a session that is opened from there", () => {
+describe("a session opened from the agents panel", () => {
   const child = sampleSession("child");
   const visiting = apply(
     open,

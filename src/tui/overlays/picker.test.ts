@@ -1,4 +1,4 @@
-// Choosing a model, an agent or a command, and what a session has cost: state, keys, state, and what the Api is asked.
+// Tests of the pickers of models, agents and commands, and of the list of costs.
 import { describe, expect, test } from "bun:test";
 import type { Api } from "../../protocol/api/api.ts";
 import type { Session, Turn } from "../../protocol/tree/turn.ts";
@@ -28,8 +28,8 @@ describe("the model picker", () => {
     expect(press(shown.state, "enter").effects).toEqual([{ type: "model", name: "anthropic/claude-sonnet" }]);
   });
   test("loaded models are dropped if another overlay is open", async () => {
-    const asked = press(fresh, "space", "m").state;
-    const other = press(asked, "escape", "?").state;
+    const loading = press(fresh, "space", "m").state;
+    const other = press(loading, "escape", "?").state;
     expect(apply(other, { type: "listed", purpose: "models", items: [] })).toBe(other);
   });
   test(":model with a name opens no picker", () => {
@@ -44,20 +44,20 @@ test("the agent picker shows versions and what is missing", async () => {
 });
 
 test("Tab completes a command after the colon as far as it is unique", () => {
-  const at = (text: string) => press(fresh, ":", ...Array.from(text), "tab").state;
-  expect([at("bud").commandLine.text, at("p").commandLine.text, at("zz").notice?.text]).toEqual([
+  const complete = (text: string) => press(fresh, ":", ...Array.from(text), "tab").state;
+  expect([complete("bud").commandLine.text, complete("p").commandLine.text, complete("zz").notice?.text]).toEqual([
     "budget ",
     "p",
     "no command begins with :zz",
   ]);
-  expect(at("p").notice?.text).toBe("plan, palette");
+  expect(complete("p").notice?.text).toBe("plan, palette");
 });
 
 test("a shell command keeps the model that was chosen for the next turn", async () => {
   const turn = { agent: "native", model: "x/y", policy: {}, timeoutMs: null };
   const shell = { bash: { execute: async function* () {} } };
-  const doing = { api: shell, turn, session, running: new Set(), send: () => {} } as unknown as EffectContext;
-  await runEffect(doing, { type: "execute", command: "ls", draft: "!ls" });
+  const ctx = { api: shell, turn, session, running: new Set(), send: () => {} } as unknown as EffectContext;
+  await runEffect(ctx, { type: "execute", command: "ls", draft: "!ls" });
   expect(turn).toMatchObject({ agent: "native", model: "x/y" });
 });
 
@@ -68,7 +68,7 @@ describe("costs", () => {
     expect(text).toMatch(/1 {2}claude-sonnet +2\.0k +90 % +100 +\$0\.0123 +1\.5 s/);
     expect(text).toMatch(/2 {2}claude-sonnet \(cancelled\) +0 +- +0 +\$0\.00 +\d+ ms/);
     expect(text).toMatch(/this branch +2\.0k +90 % +100 +\$0\.0123 +1\.5 s/);
-    expect(text).toMatch(/◆ {2}native: style around +2\.0k +90 %/);
+    expect(text).toMatch(/◆ {2}native: look around +2\.0k +90 %/);
     expect(text).toContain("cost limit per turn, with its sub-sessions: $0.50; :budget off removes it");
   });
   test("the cost of a turn can be limited, and an invalid limit is reported", () => {
@@ -78,7 +78,7 @@ describe("costs", () => {
   });
 });
 
-// --- how it is done ---------------------------------------------------------------------------------------
+// --- helpers ----------------------------------------------------------------------------------------------
 
 const usage = { input: 150, output: 100, cacheRead: 1800, cacheWrite: 50 };
 const done = {
@@ -99,7 +99,7 @@ const stopped: Turn = {
   endedAt: 0,
   status: "cancelled",
 };
-const below = { ...session, id: "s-2", name: null, task: "style around", parentSession: "s-1" };
+const subSession = { ...session, id: "s-2", name: null, task: "look around", parentSession: "s-1" };
 
 const api = {
   models: {
@@ -150,27 +150,27 @@ const api = {
     show: async ({ session: id }: { session: string }) =>
       id === "s-1"
         ? { session, turns: [done, stopped], below: done }
-        : { session: below, turns: [done], below: { usage: stopped.usage, costUsd: 0 } },
-    list: async () => [session, below],
+        : { session: subSession, turns: [done], below: { usage: stopped.usage, costUsd: 0 } },
+    list: async () => [session, subSession],
   },
 } as unknown as Api;
 
-/** What the keys opened, with what the Api answered to their effects. */
+/** The state after the keys and after the Api's answers to their effects. */
 async function opened(...keys: string[]): Promise<{ state: State }> {
   const pressed = press(fresh, ...keys);
-  const told: UpdateMessage[] = [];
+  const sent: UpdateMessage[] = [];
   const turn = { agent: null, model: null, limits: { maxBudgetUsd: 0.5 } };
-  const doing = {
+  const ctx = {
     api,
     directory: "/",
     project: "/",
     turn,
     open: {},
     session,
-    send: (message: UpdateMessage) => told.push(message),
+    send: (message: UpdateMessage) => sent.push(message),
   } as unknown as EffectContext;
-  for (const effect of pressed.effects) if (effect.type !== "wake") await runEffect(doing, effect);
-  return { state: told.reduce(apply, pressed.state) };
+  for (const effect of pressed.effects) if (effect.type !== "wake") await runEffect(ctx, effect);
+  return { state: sent.reduce(apply, pressed.state) };
 }
 
 function apply(state: State, message: UpdateMessage): State {

@@ -1,4 +1,4 @@
-// The sessions to choose from: state, keys, state, what is asked for while one types, and how it looks at two sizes.
+// Tests of the sessions panel: keys, its search while typing, and its layout at several sizes.
 import { describe, expect, test } from "bun:test";
 import type { FoundNode } from "../../protocol/tree/views.ts";
 import { apply, effectsOf, badRows, nodeOf, press, sampleSession, textOf } from "../fixtures/press-keys.ts";
@@ -14,7 +14,7 @@ const normal: State = { ...firstState({ size, net: "off", sandbox: "on" }), mode
 function listed(sessions = [ours, parser], reading = 0): UpdateMessage {
   return { type: "sessions", message: { what: "listed", reading, sessions, project: "/project", now: 7_200_000 } };
 }
-function found(query: string, ...sessions: (typeof ours)[]): UpdateMessage {
+function searchResult(query: string, ...sessions: (typeof ours)[]): UpdateMessage {
   const snippet = "where the lexer\nends";
   const hits = sessions.map((session): FoundNode => ({
     node: nodeOf("n", null, "user", snippet),
@@ -30,7 +30,7 @@ function found(query: string, ...sessions: (typeof ours)[]): UpdateMessage {
 const opened = press(normal, "space", "s");
 const open = apply(opened.state, listed());
 
-describe("the sessions", () => {
+describe("the sessions panel", () => {
   test("the sessions panel lists sessions with the last messages of the chosen one", () => {
     expect(opened.effects).toContainEqual({ type: "list sessions", reading: 0, withArchived: false, everywhere: false });
     const last = [nodeOf("n0", null, "user", "why is it red?"), nodeOf("n1", "n0", "agent", "A test fails.")];
@@ -55,10 +55,10 @@ describe("the sessions", () => {
     expect(typed.effects).toEqual([{ type: "search sessions", query: "lex", everywhere: false }]);
     expect(effectsOf(typed.state, "e", "r")).toEqual([]);
     const more = press(typed.state, "e", "r").state;
-    expect(apply(more, found("lex")).overlay).toMatchObject({ searching: "lexer" });
-    const hit = apply(more, found("lexer", parser, parser));
+    expect(apply(more, searchResult("lex")).overlay).toMatchObject({ searching: "lexer" });
+    const hit = apply(more, searchResult("lexer", parser, parser));
     expect(textOf(hit)).toMatch(/sessions: 1[^]*│ {3}parser +2 hours ago +where the lexer ends/);
-    expect(textOf(apply(more, found("lexer")))).toContain("no name, task or message matches");
+    expect(textOf(apply(more, searchResult("lexer")))).toContain("no name, task or message matches");
     expect(textOf(press(open, "P", "A", "R").state)).toMatch(/parser +2 hours ago +write a parser/);
     expect(textOf(apply(press(open, "x").state, { type: "paste", text: "y\nz" }))).toContain("find > xy z");
   });

@@ -1,4 +1,4 @@
-// The tree panel: state, keys, state, and how it looks at two sizes.
+// Tests of the tree panel: the outline, its keys, and its layout at several sizes.
 import { describe, expect, test } from "bun:test";
 import type { TreeView } from "../../protocol/api/api.ts";
 import type { Node } from "../../protocol/tree/node.ts";
@@ -15,7 +15,7 @@ const other = sampleSession("other", { tip: "n8" });
 const call = { kind: "call" as const, id: "c", name: "bash", input: { command: "ls" } };
 const result = { kind: "result" as const, call: "c", name: "bash", text: "a.py", isError: false };
 
-/** Two messages and their answers; from the first answer a second branch. */
+/** Two messages and their answers. A second branch starts at the first answer. */
 const nodes: Node[] = [
   nodeOf("n1", null, "user", "list the files"),
   nodeOf("n2", "n1", "agent", [call]),
@@ -30,10 +30,10 @@ const view: TreeView = { nodes, sessions: [ours, other], turns: [] };
 const size = { columns: 80, rows: 24 };
 const normal: State = { ...firstState({ size, net: "off", sandbox: "on" }), mode: "normal", session: ours };
 
-function read(of: TreeView, reading = 0, states = {}): UpdateMessage {
-  return { type: "tree", message: { what: "read", reading, view: of, states, signature: "k", now: 60_000 } };
+function treeRead(tree: TreeView, reading = 0, states = {}): UpdateMessage {
+  return { type: "tree", message: { what: "read", reading, view: tree, states, signature: "k", now: 60_000 } };
 }
-const open = apply(press(normal, "space", "t").state, read(view));
+const open = apply(press(normal, "space", "t").state, treeRead(view));
 
 describe("the outline", () => {
   test("the outline has messages without calls, indented branches and sessions at their tips", () => {
@@ -53,33 +53,33 @@ describe("the outline", () => {
     expect([first?.node, first?.sessions, rest[0]?.lead]).toEqual([null, [cleared], "└─"]);
   });
   test("the outline of ten thousand nested branches does not overflow the stack", () => {
-    const deep = Array.from({ length: 5000 }, (_, at) => [
-      nodeOf(`a${at}`, at === 0 ? null : `a${at - 1}`, "user", `go ${at}`),
-      nodeOf(`b${at}`, at === 0 ? null : `a${at - 1}`, "user", `stay ${at}`),
+    const deep = Array.from({ length: 5000 }, (_, index) => [
+      nodeOf(`a${index}`, index === 0 ? null : `a${index - 1}`, "user", `go ${index}`),
+      nodeOf(`b${index}`, index === 0 ? null : `a${index - 1}`, "user", `stay ${index}`),
     ]).flat();
     const outline = buildOutline({ nodes: deep, sessions: [], turns: [] });
     expect(outline.rows).toHaveLength(10_001);
     expect(Math.max(...outline.rows.map(({ lead }) => lead.length))).toBeLessThan(45);
     expect(visibleRows(outline, new Set([""]), "")).toEqual([0]);
     expect(visibleRows(outline, new Set(["a0"]), "")).toHaveLength(3);
-    const large = apply(press(normal, "space", "t").state, read({ nodes: deep, sessions: [], turns: [] }));
+    const large = apply(press(normal, "space", "t").state, treeRead({ nodes: deep, sessions: [], turns: [] }));
     expect(textOf(press(large, "G").state)).toContain("stay 0");
     expect(badRows(press(large, "pagedown").state)).toEqual([]);
   });
 });
 
-describe("in the tree", () => {
+describe("keys of the tree", () => {
   test("the tree opens at the current node, and j, k, gg and G move", () => {
-    const at = (...keys: string[]) => chosen(press(open, ...keys).state);
-    expect([at(), at("k"), at("k", "j", "j"), at("g", "g"), at("G"), at("g", "j"), at("pageup")]).toEqual([
-      "print()",
-      "show it",
-      "delete it",
-      "list the files",
-      "deleted",
-      "print()",
-      "list the files",
-    ]);
+    const chosenAfter = (...keys: string[]) => chosen(press(open, ...keys).state);
+    expect([
+      chosenAfter(),
+      chosenAfter("k"),
+      chosenAfter("k", "j", "j"),
+      chosenAfter("g", "g"),
+      chosenAfter("G"),
+      chosenAfter("g", "j"),
+      chosenAfter("pageup"),
+    ]).toEqual(["print()", "show it", "delete it", "list the files", "deleted", "print()", "list the files"]);
   });
   test("h folds the branch, then its parent; l unfolds it", () => {
     const folded = press(open, "h").state;
@@ -90,11 +90,11 @@ describe("in the tree", () => {
     expect(textOf(press(all, "l", "j", "j", "l").state)).toContain("│ ● print() [ours] ← here");
   });
   test("a filter shows the lines with its words until Esc", () => {
-    const found = press(open, "/", ...Array.from("DELETE"), "enter").state;
-    expect(textOf(found)).toMatch(/lines with "DELETE"[^]*│ ○ delete it[^]*│ ● deleted \[other\]/);
-    expect(textOf(found)).not.toContain("○ list the files");
-    expect(textOf(press(found, "escape").state)).toContain("○ list the files");
-    expect(press(found, "escape", "escape").state.overlay).toBeNull();
+    const filtered = press(open, "/", ...Array.from("DELETE"), "enter").state;
+    expect(textOf(filtered)).toMatch(/lines with "DELETE"[^]*│ ○ delete it[^]*│ ● deleted \[other\]/);
+    expect(textOf(filtered)).not.toContain("○ list the files");
+    expect(textOf(press(filtered, "escape").state)).toContain("○ list the files");
+    expect(press(filtered, "escape", "escape").state.overlay).toBeNull();
     expect(textOf(press(open, "/", ...Array.from("none")).state)).toContain("no matching line");
   });
   test("Enter goes to the session at the line, or moves the visible one", () => {
@@ -118,8 +118,8 @@ describe("in the tree", () => {
     const comparison = { fork: nodes[3]!, sharedNodes: 4, a: { ...side, session: ours }, b: { ...side, session: other } };
     const compared = apply(open, { type: "compared", comparison });
     expect(textOf(compared)).toMatch(/they diverge after n4 \(4 shared\)[^]*ours +other[^]*tool calls +3 \(1 failed\)[^]*○ show it/);
-    const known = apply(compared, read(view, 1));
-    expect(press(known, "escape").state.overlay).toMatchObject({ kind: "tree", reading: 2 });
+    const reread = apply(compared, treeRead(view, 1));
+    expect(press(reread, "escape").state.overlay).toMatchObject({ kind: "tree", reading: 2 });
   });
   test("p grafts another branch, r renames, x twice archives, and each says why it can't", () => {
     expect(effectsOf(open, "G", "p")).toEqual([{ type: "graft", from: "other" }]);
@@ -143,13 +143,15 @@ describe("the tree", () => {
     expect(open.overlay).toMatchObject({ reading: 1 });
     const changed = apply(press(open, "k").state, { type: "tree", message: { what: "changed" } });
     expect(changed.overlay).toMatchObject({ reading: 2, signature: "" });
-    expect(apply(changed, read(view, 1))).toBe(changed);
+    expect(apply(changed, treeRead(view, 1))).toBe(changed);
     expect(apply(changed, { type: "tree", message: { what: "failed", reading: 2 } }).overlay).toMatchObject({ reading: 3 });
-    expect(chosen(apply(changed, read({ ...view, nodes: [...nodes, nodeOf("n9", "n8", "user", "why")] }, 2)))).toBe("show it");
-    expect(apply(normal, read(view))).toEqual(normal);
+    expect(chosen(apply(changed, treeRead({ ...view, nodes: [...nodes, nodeOf("n9", "n8", "user", "why")] }, 2)))).toBe("show it");
+    expect(apply(normal, treeRead(view))).toEqual(normal);
   });
   test("the tree shows running turns, and says that it loads only if that takes long", () => {
-    expect(textOf(apply(press(normal, "space", "t").state, read(view, 0, { other: "running" })))).toContain("● deleted [other · running]");
+    expect(textOf(apply(press(normal, "space", "t").state, treeRead(view, 0, { other: "running" })))).toContain(
+      "● deleted [other · running]",
+    );
     const waiting = press(normal, "space", "t").state;
     expect([
       textOf(waiting).includes("reading the tree"),
@@ -162,10 +164,10 @@ describe("the tree", () => {
     expect(textOf(answer)).toMatch(
       /● There is \*\*a\.py\*\*\. 1 call +│\n[^]*│ ─+ │\n│ n4 · agent · 1 minute ago · i:9 o:2 · \$0\.5000 +│\n│ There is a\.py\./,
     );
-    const standsOut = renderFrame(answer)
+    const selected = renderFrame(answer)
       .rows.flat()
       .filter(({ style, text }) => style.inverse === true && !text.includes("[NORMAL]"));
-    expect(standsOut.map(({ style }) => style)).toEqual(standsOut.map(() => ({ inverse: true })));
+    expect(selected.map(({ style }) => style)).toEqual(selected.map(() => ({ inverse: true })));
     const wide = { ...answer, size: { columns: 200, rows: 60 } };
     expect(textOf(wide)).toMatch(
       /○ list the files +│ n4 · agent · 1 minute ago[^\n]*\n│ ● There is \*\*a\.py\*\*\. 1 call +│ There is a\.py\./,
@@ -175,7 +177,7 @@ describe("the tree", () => {
   });
 });
 
-/** The words of the line that stands out. */
+/** The text of the chosen line. */
 function chosen({ overlay }: State): string | undefined {
   const row = overlay?.kind === "tree" ? chosenRow(overlay) : undefined;
   return row === undefined ? undefined : rowText(row);
@@ -183,9 +185,9 @@ function chosen({ overlay }: State): string | undefined {
 
 test("a repeated reading of the tree causes no error after the screen went to a new session", async () => {
   const sent: UpdateMessage[] = [];
-  const doing = { session: { id: "s-1", tree: "t" }, send: (message: UpdateMessage) => sent.push(message) } as unknown as EffectContext;
-  const reading = runEffect(doing, { type: "read tree", reading: 1, signature: "", afterMs: 5 });
-  doing.session = null;
+  const ctx = { session: { id: "s-1", tree: "t" }, send: (message: UpdateMessage) => sent.push(message) } as unknown as EffectContext;
+  const reading = runEffect(ctx, { type: "read tree", reading: 1, signature: "", afterMs: 5 });
+  ctx.session = null;
   await reading;
   expect(sent).toEqual([]);
 });

@@ -73,13 +73,13 @@ describe("the screen follows", () => {
       model.isHeld = true;
       await other.press("from the other", "Enter");
       await terminal.until(/from the other[^]*0\.5 /);
-      await kill(skein, " tui count");
+      await kill(skein, / tui count/);
       const left = await terminal.until(/0\.5 [^]*This is its output until then[^]*interrupted: Enter continues the turn/);
       expect(left).toContain("▌ from the other");
       await terminal.press("Enter");
       // What is shown is written down at most 100 ms later: of half an answer, its beginning was long ago.
       const streamed = await terminal.until(/killed · 0 steps[^]*0\.19 \./);
-      await kill(skein, " attach count --tui");
+      await kill(skein, / attach count --tui/);
       await terminal.until("Killed");
       await terminal.press("reset; clear; skein", "Enter");
       const again = await terminal.until(/killed · 0 steps[^]*0\.5 [^]*interrupted: Enter/);
@@ -107,7 +107,7 @@ describe("the screen follows", () => {
       model.isHeld = true;
       await press("once more", "Enter");
       await until(/once more[^]*0\.5 /);
-      await kill(skein, " hub start");
+      await kill(skein, / hub start/);
       await until(/once more[^]*0\.5 [^]*connection to the hub lost[^]*\[no hub\]/);
       await press("are you there", "Enter");
       await until(/back in the prompt[^]*> are you there/);
@@ -163,7 +163,7 @@ test("a session that is opened again has its sub-sessions, also those that were 
     await press("iwait", "Enter");
     // Who begins to follow it when its call runs already is shown what it said last.
     await until(/│ bash sleep 300\n[^]*◆ native: sleep on it\n +running · [^\n]*(bash\(…\)|Sleeping\.)/);
-    await kill(skein, "main.ts tui");
+    await kill(skein, /\/main\.[jt]s tui/);
     await until("Killed");
     await press("reset; clear; skein", "Enter");
     await until(/◆ native: sleep on it\n +interrupted · i:\S+ o:\d+ · \S+ · Sleeping\.\n[^]*interrupted: Enter/);
@@ -197,8 +197,8 @@ async function withHome(walk: (skein: TemporaryHome, terminal: Terminal, model: 
   }
 }
 
-async function kill(skein: TemporaryHome, words: string): Promise<void> {
-  process.kill((await findProcess(skein.root, (command) => command.includes(words))).pid, "SIGKILL");
+async function kill(skein: TemporaryHome, pattern: RegExp): Promise<void> {
+  process.kill((await findProcess(skein.root, (command) => pattern.test(command))).pid, "SIGKILL");
 }
 
 /** Without how long a call took, which only who watched it knows. */

@@ -232,7 +232,8 @@ describe("the terminal", () => {
 });
 
 function screenIn(skein: TemporaryHome): Promise<LivingProcess> {
-  return findProcess(skein.root, (command) => command.includes(`src/main.ts ${words.join(" ")}`) && !command.startsWith("sh "));
+  const isScreen = (command: string) => /\/main\.[jt]s /.test(command) && command.includes(` ${words.join(" ")}`);
+  return findProcess(skein.root, (command) => isScreen(command) && !command.startsWith("sh "));
 }
 
 /** Whatever leaves, runs a shell or stops is not among them. */
