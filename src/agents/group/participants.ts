@@ -10,6 +10,7 @@ export type Participant = {
   name: string;
   agent: string;
   model: string | null;
+  /** True for a model without an agent, which has no tools. */
   isModel: boolean;
 };
 

@@ -11,7 +11,7 @@ import {
 } from "../../protocol/team/group.ts";
 import type { TurnContext } from "../../protocol/api/ports.ts";
 import type { TurnEnd } from "../../protocol/tree/turn.ts";
-import { discussionTask, refinementTask, synthesisTask, validationTask, type PromptContext } from "./prompts.ts";
+import { discussionPrompt, refinementPrompt, synthesisPrompt, validationPrompt, type PromptContext } from "./prompts.ts";
 import type { Participant } from "./participants.ts";
 import { askParticipant } from "./ask-participant.ts";
 
@@ -50,7 +50,7 @@ async function discuss(progress: Progress): Promise<void> {
   const { group, participants, statements } = progress;
   if (statements.some(({ phase }) => phase !== "discussion")) return;
   for (let round = lastRound(statements, "discussion"); round <= group.discussionRounds && progress.halt === null; round += 1)
-    await askEveryone(progress, { phase: "discussion", round }, (ctx) => discussionTask(ctx, round));
+    await askEveryone(progress, { phase: "discussion", round }, (ctx) => discussionPrompt(ctx, round));
   if (progress.halt !== null || statements.some(({ status }) => status === "ok")) return;
   const failures = participants.map(({ name }) => statements.findLast(({ who }) => who === name)).filter((last) => last !== undefined);
   const kind = failures[0]?.status;
@@ -66,7 +66,7 @@ async function synthesize(progress: Progress): Promise<void> {
   const candidates = [synthesizer, ...others].filter(({ name }) => !failed.has(name));
   for (const writer of candidates.length === 0 ? [synthesizer] : candidates) {
     if (progress.halt !== null || groupOutcome(statements).deliverable !== null) return;
-    await askOne(progress, writer, { phase: "synthesis", round: 1, task: synthesisTask(promptContext(progress, writer)) });
+    await askOne(progress, writer, { phase: "synthesis", round: 1, task: synthesisPrompt(promptContext(progress, writer)) });
   }
   const last = statements.findLast(({ phase }) => phase === "synthesis");
   if (progress.halt !== null || last === undefined || last.status === "ok") return;
@@ -79,7 +79,7 @@ async function validate(progress: Progress): Promise<void> {
   for (let round = lastRound(statements, "validation"); round <= group.validationRounds && progress.halt === null; round += 1) {
     if (!statements.some((statement) => statement.phase === "refinement" && statement.round === round)) {
       const deliverable = groupOutcome(statements).deliverable ?? "";
-      await askEveryone(progress, { phase: "validation", round }, (ctx) => validationTask(ctx, deliverable));
+      await askEveryone(progress, { phase: "validation", round }, (ctx) => validationPrompt(ctx, deliverable));
       if (progress.halt !== null || allAgree(statements, round)) return;
       await refine(progress, round, deliverable);
     }
@@ -91,7 +91,7 @@ async function refine(progress: Progress, round: number, deliverable: string): P
   const { statements, participants, synthesizer } = progress;
   const writerName = statements.findLast(({ phase, status }) => phase === "synthesis" && status === "ok")?.who;
   const writer = participants.find(({ name }) => name === writerName) ?? synthesizer;
-  const task = refinementTask(promptContext(progress, writer), deliverable, commentsOf(statements, round));
+  const task = refinementPrompt(promptContext(progress, writer), deliverable, commentsOf(statements, round));
   await askOne(progress, writer, { phase: "refinement", round, task });
 }
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import type { TreeView } from "../../protocol/api/api.ts";
 import type { Node, Part } from "../../protocol/tree/node.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
-import { branchesOf, leavesOf, messageBack } from "./navigate.ts";
+import { findBranches, listLeaves, findMessageBack } from "./navigate.ts";
 
 let clock = 0;
 const node = (id: string, parent: string | null, author: Node["author"], text: string, parts: Part[] = []): Node => ({
@@ -32,8 +32,8 @@ const view = (nodes: Node[], ...sessions: Session[]): TreeView => ({ nodes, sess
 
 describe("going back", () => {
   const back = (tip: string | null, count: number) => {
-    const { node, back } = messageBack(view(line), tip, count);
-    return [node?.id ?? null, back];
+    const { node, distance } = findMessageBack(view(line), tip, count);
+    return [node?.id ?? null, distance];
   };
   test("going back counts messages, not tool calls", () => {
     expect(back("a2", 1)).toEqual(["u2", 1]);
@@ -52,28 +52,28 @@ describe("going back", () => {
 describe("branches", () => {
   test("a tree without forks has no branches", () => {
     const main = session("main", "a2");
-    expect(branchesOf(view(line, main), main)).toBeNull();
+    expect(findBranches(view(line, main), main)).toBeNull();
   });
   test("a fork has the new message and the session at the fork as branches", () => {
     const main = session("main", "a2");
     const fork = session("fork", "u3");
-    const nearest = branchesOf(view([...line, node("u3", "a2", "user", "instead")], main, fork), fork);
+    const nearest = findBranches(view([...line, node("u3", "a2", "user", "instead")], main, fork), fork);
     expect(nearest?.fork?.id).toBe("a2");
     expect(nearest?.positions).toEqual([
-      { node: "u3", session: fork, isOurs: true, excerpt: "instead" },
-      { node: "a2", session: main, isOurs: false, excerpt: null },
+      { node: "u3", session: fork, isCurrent: true, excerpt: "instead" },
+      { node: "a2", session: main, isCurrent: false, excerpt: null },
     ]);
   });
   test("after going back, the branches are the current position and the end of the earlier messages", () => {
     const main = session("main", "a1");
-    expect(branchesOf(view(line, main), main)?.positions).toEqual([
-      { node: "a1", session: main, isOurs: true, excerpt: null },
-      { node: "a2", session: null, isOurs: false, excerpt: "second" },
+    expect(findBranches(view(line, main), main)?.positions).toEqual([
+      { node: "a1", session: main, isCurrent: true, excerpt: null },
+      { node: "a2", session: null, isCurrent: false, excerpt: "second" },
     ]);
   });
   test("branches can part before the first message", () => {
     const main = session("main", "x1");
-    const nearest = branchesOf(view([...line, node("x1", null, "user", "anew")], main), main);
+    const nearest = findBranches(view([...line, node("x1", null, "user", "anew")], main), main);
     expect(nearest?.fork).toBeNull();
     expect(nearest?.positions.map(({ excerpt }) => excerpt)).toEqual(["anew", "first"]);
   });
@@ -82,8 +82,8 @@ describe("branches", () => {
 test("leaves are listed newest first, with the session at each leaf", () => {
   const main = session("main", "a2");
   const fork = session("fork", "u3");
-  const leaves = leavesOf(view([...line, node("u3", "a1", "user", "instead")], main, fork), main);
-  expect(leaves.map(({ node, session, isOurs }) => [node, session?.name, isOurs])).toEqual([
+  const leaves = listLeaves(view([...line, node("u3", "a1", "user", "instead")], main, fork), main);
+  expect(leaves.map(({ node, session, isCurrent }) => [node, session?.name, isCurrent])).toEqual([
     ["u3", "fork", false],
     ["a2", "main", true],
   ]);

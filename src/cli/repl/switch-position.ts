@@ -19,7 +19,7 @@ export async function findPosition(repl: Repl, query: string): Promise<TreePosit
   if (node !== undefined) return nodePosition(view?.sessions ?? [], node, current);
   try {
     const session = await api.session.find({ wanted: query, directory });
-    return { node: session.tip, session, isOurs: session.id === current?.id, excerpt: null };
+    return { node: session.tip, session, isCurrent: session.id === current?.id, excerpt: null };
   } catch (error) {
     if (!(error instanceof Fault) || error.code !== "session-unknown") throw error;
     throw new Fault("node-unknown", `no node of this tree and no session is named "${query}"`, {

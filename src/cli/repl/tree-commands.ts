@@ -11,7 +11,7 @@ import { printableLabel } from "../print/session-label.ts";
 import { treeText } from "../print/tree.ts";
 import { printable, styleOf } from "../terminal/style.ts";
 import { tableText } from "../terminal/table.ts";
-import { branchesOf, leavesOf, messageBack, pathTo, type TreePosition } from "./navigate.ts";
+import { findBranches, listLeaves, findMessageBack, pathTo, type TreePosition } from "./navigate.ts";
 import type { Repl } from "./repl.ts";
 import { findPosition, goToPosition, moveSession, noMessages } from "./switch-position.ts";
 
@@ -33,15 +33,15 @@ export async function back(repl: Repl, argument: string): Promise<void> {
   const count = argument === "" ? 1 : Number(argument);
   if (!/^\d*$/.test(argument) || count < 1) throw new Fault("usage", `/back takes a number of messages, not "${argument}"`);
   const { view, session } = await readTree(repl);
-  const { node, back: moved } = messageBack(view, session.tip, count);
-  if (moved === 0) throw new Fault("usage", "there is nothing before the first message");
-  const note = moved < count ? ", all there are" : "";
-  await moveSession(repl, session, { node, text: `Back ${pluralize(moved, "message")}${note}` });
+  const { node, distance } = findMessageBack(view, session.tip, count);
+  if (distance === 0) throw new Fault("usage", "there is nothing before the first message");
+  const note = distance < count ? ", all there are" : "";
+  await moveSession(repl, session, { node, text: `Back ${pluralize(distance, "message")}${note}` });
 }
 
 export async function branches(repl: Repl): Promise<void> {
   const { view, session } = await readTree(repl);
-  const nearest = branchesOf(view, session);
+  const nearest = findBranches(view, session);
   const { out } = repl.ctx;
   if (nearest === null) {
     repl.listing = [];
@@ -56,7 +56,7 @@ export async function branches(repl: Repl): Promise<void> {
 
 export async function leaves(repl: Repl): Promise<void> {
   const { view, session } = await readTree(repl);
-  repl.listing = leavesOf(view, session);
+  repl.listing = listLeaves(view, session);
   repl.ctx.out.write(positionsText(repl.listing, repl.ctx.out, ""));
 }
 
@@ -130,12 +130,14 @@ async function readTree(repl: Repl): Promise<{ view: TreeView; session: Session 
 
 function positionsText(positions: readonly TreePosition[], screen: TextOutput, arrow: string): string {
   const style = styleOf(screen);
-  const rows = positions.map(({ node, session, isOurs, excerpt }, index) => [
+  const rows = positions.map(({ node, session, isCurrent, excerpt }, index) => [
     `${index + 1}.`,
     style.dim(node === null ? "(root)" : shortId(node)),
-    isOurs ? style.green("[current]") : "",
+    isCurrent ? style.green("[current]") : "",
     session === null ? "" : style.cyan(printableLabel(session)),
-    excerpt === null ? style.dim(`${arrow}${isOurs ? "(you are here)" : "(continues from here)"}`) : `${arrow}"${oneLine(excerpt, 200)}"`,
+    excerpt === null
+      ? style.dim(`${arrow}${isCurrent ? "(you are here)" : "(continues from here)"}`)
+      : `${arrow}"${oneLine(excerpt, 200)}"`,
   ]);
   return tableText(rows, { columns: [{ align: "right" }, {}, {}, {}, {}], width: screen.columns });
 }

@@ -1,5 +1,5 @@
 // The process that counts tokens. Reads paths from stdin, one JSON string per line.
-// Prints one line for each, in order: the number of tokens, or the reason why it was skipped.
+// Prints one line for each path, in order: its number of tokens, or the reason why the file was skipped.
 import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from "node:fs";
 import { Utf8Stream } from "../../kit/text/cut-text.ts";
 import { countTextTokens } from "../../kit/text/count-tokens.ts";
@@ -11,11 +11,11 @@ const binaryCheckBytes = 8_192;
 const linesPerWrite = 500;
 
 export async function countFromStdin(): Promise<void> {
-  const paths = (await Bun.stdin.text()).split("\n").filter(Boolean);
+  const jsonPaths = (await Bun.stdin.text()).split("\n").filter(Boolean);
   let lines: string[] = [];
   const chunk = Buffer.allocUnsafe(chunkBytes);
-  for (const line of paths) {
-    lines.push(`${countFile(JSON.parse(line) as string, chunk)}\n`);
+  for (const jsonPath of jsonPaths) {
+    lines.push(`${countFile(JSON.parse(jsonPath) as string, chunk)}\n`);
     if (lines.length < linesPerWrite) continue;
     writeSync(1, lines.join(""));
     lines = [];
@@ -25,28 +25,28 @@ export async function countFromStdin(): Promise<void> {
 
 /** Opens only plain files, no links. A zero byte near the start means a binary file. */
 export function countFile(path: string, chunk: Buffer = Buffer.allocUnsafe(chunkBytes)): number | SkipReason {
-  let file: number;
+  let fd: number;
   try {
-    file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch {
     return "unreadable";
   }
   try {
-    return fstatSync(file).isFile() ? countOpen(file, chunk) : "unreadable";
+    return fstatSync(fd).isFile() ? countOpenFile(fd, chunk) : "unreadable";
   } catch {
     return "unreadable";
   } finally {
-    closeSync(file);
+    closeSync(fd);
   }
 }
 
-/** Counts in chunks that end with a line, if there are lines. */
-function countOpen(file: number, chunk: Buffer): number | SkipReason {
+/** Counts in chunks. A chunk ends at a line break, if it has one, so that no token is split. */
+function countOpenFile(fd: number, chunk: Buffer): number | SkipReason {
   const decoder = new Utf8Stream();
   let pending = "";
   let tokens = 0;
   for (let isFirst = true; ; isFirst = false) {
-    const read = readSync(file, chunk, 0, chunk.length, null);
+    const read = readSync(fd, chunk, 0, chunk.length, null);
     const bytes = chunk.subarray(0, read);
     if (isFirst && bytes.subarray(0, binaryCheckBytes).includes(0)) return "binary";
     if (read === 0) return tokens + countTextTokens(pending + decoder.end());

@@ -12,14 +12,14 @@ import {
 import { callTimeout } from "./client-timeouts.ts";
 import type { Elicitation, Caller } from "../tools/tool.ts";
 
-export type ClientInfo = { name: string | undefined; can: ClientCapabilities };
+export type ClientInfo = { name: string | undefined; capabilities: ClientCapabilities };
 
 /** The newer protocol sends this with every request, the older one once in the handshake. */
 export function readClientInfo(server: Server, { mcpReq }: ServerContext): ClientInfo {
   const envelope = mcpReq.envelope as Record<string, unknown> | undefined;
   const info = (envelope?.[CLIENT_INFO_META_KEY] as Implementation | undefined) ?? server.getClientVersion();
-  const can = (envelope?.[CLIENT_CAPABILITIES_META_KEY] as ClientCapabilities | undefined) ?? server.getClientCapabilities();
-  return { name: info?.name, can: can ?? {} };
+  const capabilities = (envelope?.[CLIENT_CAPABILITIES_META_KEY] as ClientCapabilities | undefined) ?? server.getClientCapabilities();
+  return { name: info?.name, capabilities: capabilities ?? {} };
 }
 
 export function createCaller(

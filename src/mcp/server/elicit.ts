@@ -9,20 +9,25 @@ import { collectTurn } from "../turn/collect-turn.ts";
 import type { ToolAnswer, Elicitation, PendingAsk, CallContext } from "../tools/tool.ts";
 import type { TurnOutput } from "../turn/turn-answer.ts";
 
-/** Long enough for any user; the turn itself stops waiting earlier. */
-const dayMs = 86_400_000;
+/** One day. The turn itself stops waiting earlier. */
+const answerTimeoutMs = 86_400_000;
 
-type ElicitationOptions = { era: "legacy" | "modern"; request: ServerContext; log: (line: string) => void };
+type ElicitationOptions = {
+  /** The SDK's word for the older and the newer protocol. */
+  era: "legacy" | "modern";
+  request: ServerContext;
+  log: (line: string) => void;
+};
 
 /** Null if the client can't ask its user. */
-export function createElicitation({ can }: ClientInfo, { era, request, log }: ElicitationOptions): Elicitation | null {
-  if (can.elicitation === undefined) return null;
-  if (era === "modern") return { how: "between" };
+export function createElicitation({ capabilities }: ClientInfo, { era, request, log }: ElicitationOptions): Elicitation | null {
+  if (capabilities.elicitation === undefined) return null;
+  if (era === "modern") return { how: "end the call" };
   return {
-    how: "now",
-    async put(ask, signal) {
+    how: "during the call",
+    async askUser(ask, signal) {
       try {
-        const { action, content } = await request.mcpReq.elicitInput(formOf(ask), { signal, timeout: dayMs });
+        const { action, content } = await request.mcpReq.elicitInput(formOf(ask), { signal, timeout: answerTimeoutMs });
         return action === "accept" ? answerOf(content) : null;
       } catch (error) {
         // The question was answered elsewhere, or the client could not show it. Then another front end can answer it.
@@ -58,11 +63,11 @@ export function endCallWithQuestion({ ask, session, seq }: PendingAsk): InputReq
   });
 }
 
-/** The state of a call that ended with a question. */
-type Round = { session: string; seq: number; ask: string };
+/** A call that ended with a question. The client sends this state back with the answer. */
+type SuspendedCall = { session: string; seq: number; ask: string };
 
 /** Null for a call that does not continue an earlier one. */
-export function readRound({ mcpReq }: ServerContext): Round | null {
+export function readSuspendedCall({ mcpReq }: ServerContext): SuspendedCall | null {
   const state = mcpReq.requestState<string>();
   if (typeof state !== "string") return null;
   const { session, seq, ask } = parseState(state);
@@ -78,17 +83,17 @@ function parseState(state: string): Record<string, unknown> {
   }
 }
 
-/** Sends the answer and follows the turn that asked. Without an answer this call asks no further question. */
-export async function resumeRound(round: Round, { mcpReq }: ServerContext, ctx: CallContext): Promise<ToolAnswer<TurnOutput>> {
+/** Sends the answer and follows the turn that asked. A user who gave no answer is not asked again in this call. */
+export async function resumeCall(call: SuspendedCall, { mcpReq }: ServerContext, ctx: CallContext): Promise<ToolAnswer<TurnOutput>> {
   const answer = answerOf(acceptedContent(mcpReq.inputResponses, "answer"));
-  if (answer !== null) await answerOnce(ctx.api, round.ask, answer);
-  const session = await ctx.api.session.find({ wanted: round.session, directory: ctx.directory });
+  if (answer !== null) await answerUnlessClosed(ctx.api, call.ask, answer);
+  const session = await ctx.api.session.find({ wanted: call.session, directory: ctx.directory });
   const caller = answer === null ? { ...ctx.caller, elicitation: null } : ctx.caller;
   const limitMs = caller.timeoutMs;
-  return collectTurn(session, { limitMs, afterSeq: round.seq, onCancel: "stop" }, { ...ctx, caller });
+  return collectTurn(session, { limitMs, afterSeq: call.seq, onCancel: "stop" }, { ...ctx, caller });
 }
 
-async function answerOnce(api: Api, ask: string, text: string): Promise<void> {
+async function answerUnlessClosed(api: Api, ask: string, text: string): Promise<void> {
   try {
     await api.ask.answer({ ask, text });
   } catch (error) {

@@ -15,7 +15,7 @@ import type { Api } from "../../protocol/api/api.ts";
 import { Fault, messageOf } from "../../protocol/api/error.ts";
 import { parseToolInput, toolListSchema } from "../../protocol/schema/mcp.ts";
 import { createCaller, readClientInfo } from "./caller.ts";
-import { createElicitation, endCallWithQuestion, readRound, resumeRound } from "./elicit.ts";
+import { createElicitation, endCallWithQuestion, readSuspendedCall, resumeCall } from "./elicit.ts";
 import { findDirectory, firstDirectory } from "./find-directory.ts";
 import { listResources, readResource, resourceKinds } from "./resources.ts";
 import type { ToolAnswer, CallContext, Toolset } from "../tools/tool.ts";
@@ -66,9 +66,9 @@ export function createMcpServer(deps: McpServerDeps, era: Era): Server {
     if (tool === undefined) throw unknownTool(params.name, tools);
     try {
       const input: unknown = parseToolInput(tool.input, params.arguments, nearestWord);
-      const round = readRound(request);
+      const suspended = readSuspendedCall(request);
       const ctx = await contextOf(request);
-      const answer = await (round === null ? tool.run(input, ctx) : resumeRound(round, request, ctx));
+      const answer = await (suspended === null ? tool.run(input, ctx) : resumeCall(suspended, request, ctx));
       return answer.pendingAsk === undefined ? resultOf(answer) : endCallWithQuestion(answer.pendingAsk);
     } catch (error) {
       return failure(error, deps.log);
@@ -103,7 +103,7 @@ async function createCallContext(deps: McpServerDeps, { server, era, request }: 
   const directory = await findDirectory({
     flag: deps.project,
     workingDirectory: deps.workingDirectory,
-    root: async () => (era === "legacy" && client.can.roots !== undefined ? firstRoot(server) : null),
+    root: async () => (era === "legacy" && client.capabilities.roots !== undefined ? firstRoot(server) : null),
   });
   const elicitation = createElicitation(client, { era, request, log: deps.log });
   const caller = createCaller(client, request, { handBackAfterMs: deps.handBackAfterMs, elicitation });

@@ -43,8 +43,11 @@ export type Caller = {
   elicitation: Elicitation | null;
 };
 
-/** `now`: asks during the call; null is no answer. `between`: the call ends with the question and the client calls again. */
-export type Elicitation = { how: "now"; put: (ask: Ask, signal: AbortSignal) => Promise<string | null> } | { how: "between" };
+export type Elicitation =
+  /** Resolves with null if the user gives no answer. */
+  | { how: "during the call"; askUser: (ask: Ask, signal: AbortSignal) => Promise<string | null> }
+  /** The call ends with the question, and the client calls again with the answer. */
+  | { how: "end the call" };
 
 /** Checks the types of a tool's fields against each other. */
 export function tool<In, Out>(definition: McpTool<In, Out>): McpTool<In, Out> {

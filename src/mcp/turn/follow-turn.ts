@@ -58,7 +58,7 @@ export async function followTurn({ api, caller, session, events, from, limitMs, 
   const timedOut = whenAborted(timeout, "timeout" as const);
   let isStopping = false;
   try {
-    for (const ask of state.asks) if ((await forwarder.opened(ask)) === "between") return finish("asking");
+    for (const ask of state.asks) if (await forwarder.onOpened(ask)) return finish("asking");
     for (let next = iterator.next(); ;) {
       const result = await Promise.race([next, isStopping ? never : cancelled, timedOut]);
       if (result === "timeout") return finish("running");
@@ -70,8 +70,8 @@ export async function followTurn({ api, caller, session, events, from, limitMs, 
       }
       if (result.done === true) return finish("over");
       applyEvent(state, result.value);
-      if (result.value.type === "ask.closed") forwarder.closed(result.value.ask);
-      if (result.value.type === "ask.opened" && (await forwarder.opened(result.value.ask)) === "between") return finish("asking");
+      if (result.value.type === "ask.closed") forwarder.onClosed(result.value.ask);
+      if (result.value.type === "ask.opened" && (await forwarder.onOpened(result.value.ask))) return finish("asking");
       next = iterator.next();
     }
   } catch (error) {

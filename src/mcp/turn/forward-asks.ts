@@ -5,12 +5,13 @@ import type { Ask } from "../../protocol/api/control.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import type { Elicitation, Caller } from "../tools/tool.ts";
 
-type AskUser = Extract<Elicitation, { how: "now" }>["put"];
+type AskUser = Extract<Elicitation, { how: "during the call" }>["askUser"];
 
 export type AskForwarder = {
-  /** `between`: the call must end with this question. */
-  opened: (ask: Ask) => Promise<"between" | null>;
-  closed: (ask: Ask) => void;
+  /** Call it for every question that the turn opens. Resolves with true if the call must end with this question. */
+  onOpened: (ask: Ask) => Promise<boolean>;
+  /** Call it for every question that was answered or has expired. */
+  onClosed: (ask: Ask) => void;
   /** Withdraws all questions. */
   close: () => void;
 };
@@ -18,17 +19,17 @@ export type AskForwarder = {
 export function createAskForwarder(api: Api, { elicitation }: Caller): AskForwarder {
   const open = new Map<string, AbortController>();
   return {
-    async opened(ask) {
-      if (elicitation === null || open.has(ask.id) || !(await isTurnWaiting(api, ask))) return null;
-      if (elicitation.how === "between") return "between";
-      const withdrawn = new AbortController();
-      open.set(ask.id, withdrawn);
-      void forwardAnswer(api, ask, elicitation.put, withdrawn.signal);
-      return null;
+    async onOpened(ask) {
+      if (elicitation === null || open.has(ask.id) || !(await isTurnWaiting(api, ask))) return false;
+      if (elicitation.how === "end the call") return true;
+      const controller = new AbortController();
+      open.set(ask.id, controller);
+      void forwardAnswer(api, ask, elicitation.askUser, controller.signal);
+      return false;
     },
-    closed: ({ id }) => open.get(id)?.abort(),
+    onClosed: ({ id }) => open.get(id)?.abort(),
     close() {
-      for (const withdrawn of open.values()) withdrawn.abort();
+      for (const controller of open.values()) controller.abort();
     },
   };
 }

@@ -3,16 +3,16 @@
 import type { TextRun } from "../../kit/text/ansi.ts";
 import { bad, code, faint, good } from "../layout/styles.ts";
 import { strip, type BlockReader, type Strip } from "./strips.ts";
-import { findLanguage, colorLine, type SyntaxState } from "./syntax.ts";
+import { findHighlighter, colorLine, type SyntaxState } from "./syntax.ts";
 import { blanks, wrapRuns } from "../layout/wrap.ts";
 
 /** `oldLine` and `newLine` are the next line numbers; 0 outside of a hunk. */
-type State = { oldName: string; oldLine: number; newLine: number; painting: SyntaxState };
+type State = { oldName: string; oldLine: number; newLine: number; syntax: SyntaxState };
 
 const numberColumns = 5;
 
 export const unifiedDiff: BlockReader<State> = {
-  start: { oldName: "", oldLine: 0, newLine: 0, painting: { language: null, until: null } },
+  start: { oldName: "", oldLine: 0, newLine: 0, syntax: { highlighter: null, openSpan: null } },
   line: (line, state, columns) => {
     const name = /^(---|\+\+\+) (?:[ab]\/)?(.*?)\t?$/.exec(line);
     if (name !== null && state.oldLine === 0) return nameLine({ isOld: name[1] === "---", name: name[2] ?? "" }, state, columns);
@@ -24,7 +24,7 @@ export const unifiedDiff: BlockReader<State> = {
         ...state,
         oldLine: Number(oldStart) || 1,
         newLine: Number(newStart) || 1,
-        painting: { ...state.painting, until: null },
+        syntax: { ...state.syntax, openSpan: null },
       };
       const isFirstWithoutContext = state.oldLine === 0 && context.trim() === "";
       return { strips: isFirstWithoutContext ? [] : [strip(() => wrapRuns(head, columns))], state: next };
@@ -39,10 +39,10 @@ export const unifiedDiff: BlockReader<State> = {
 function nameLine({ isOld, name }: { isOld: boolean; name: string }, state: State, columns: number): { strips: Strip[]; state: State } {
   if (isOld) return { strips: [], state: { ...state, oldName: name } };
   const title = fileTitle(state.oldName, name);
-  const language = findLanguage(/\.(\w+)$/.exec(name)?.[1] ?? "");
+  const highlighter = findHighlighter(/\.(\w+)$/.exec(name)?.[1] ?? "");
   return {
     strips: [strip(() => wrapRuns([{ text: title, style: { bold: true } }], columns))],
-    state: { ...state, painting: { language: language === "diff" ? null : language, until: null } },
+    state: { ...state, syntax: { highlighter: highlighter === "diff" ? null : highlighter, openSpan: null } },
   };
 }
 
@@ -63,8 +63,8 @@ function changedLine(line: string, state: State, columns: number): { strips: Str
       state: { ...state, oldLine: state.oldLine + 1 },
     };
   if (sign === "\\") return { strips: [rows(null, { text: "  ", style: faint }, [{ text: line, style: faint }])], state };
-  const painted = colorLine(text, state.painting);
-  const next = { ...state, oldLine: state.oldLine + 1, newLine: state.newLine + 1, painting: painted.painting };
+  const painted = colorLine(text, state.syntax);
+  const next = { ...state, oldLine: state.oldLine + 1, newLine: state.newLine + 1, syntax: painted.syntax };
   return { strips: [rows(state.newLine, { text: "  ", style: faint }, painted.runs)], state: next };
 }
 

@@ -5,11 +5,11 @@ import { cellsOf } from "../layout/cells.ts";
 import { inlineRuns } from "./inline-markdown.ts";
 import { faint, heading, marker, proseColumns } from "../layout/styles.ts";
 import { strip, type BlockReader, type Strip } from "./strips.ts";
-import { findLanguage, colorLine, type SyntaxState } from "./syntax.ts";
+import { findHighlighter, colorLine, type SyntaxState } from "./syntax.ts";
 import { isTableLine, maxTableRows, readTable, tableStrip, type Table } from "./table.ts";
 import { blanks, wrapRuns, type Row } from "../layout/wrap.ts";
 
-type Fence = { mark: string; painting: SyntaxState };
+type Fence = { mark: string; syntax: SyntaxState };
 type State = { fence: Fence | null; table: Table | null };
 
 const outsideState: State = { fence: null, table: null };
@@ -29,21 +29,21 @@ function openLine(line: string, columns: number): { strips: Strip[]; state: Stat
   const fence = /^\s*(`{3,}|~{3,})\s*([^\s`]*)[^`]*$/.exec(line);
   if (fence !== null) {
     const [, mark = "", name = ""] = fence;
-    const painting = { language: findLanguage(name), until: null };
-    return { strips: [strip(() => edge(`╭─ ${name}`.trimEnd(), columns))], state: { fence: { mark, painting }, table: null } };
+    const syntax = { highlighter: findHighlighter(name), openSpan: null };
+    return { strips: [strip(() => edge(`╭─ ${name}`.trimEnd(), columns))], state: { fence: { mark, syntax }, table: null } };
   }
   if (isTableLine(line)) return { strips: [], state: { fence: null, table: { lines: [line], shape: null } } };
   return { strips: [strip(() => lineRows(line, columns))], state: outsideState };
 }
 
-function fencedLine(line: string, { mark, painting }: Fence, columns: number): { strips: Strip[]; state: State } {
+function fencedLine(line: string, { mark, syntax }: Fence, columns: number): { strips: Strip[]; state: State } {
   const closing = line.trim();
   if (closing.startsWith(mark) && closing === mark.charAt(0).repeat(closing.length))
     return { strips: [strip(() => edge("╰─", columns))], state: outsideState };
-  const painted = colorLine(line, painting);
+  const painted = colorLine(line, syntax);
   const bar = { text: "│ ", style: faint };
   const rows = strip(() => wrapRuns([bar, ...painted.runs], columns, bar));
-  return { strips: [rows], state: { fence: { mark, painting: painted.painting }, table: null } };
+  return { strips: [rows], state: { fence: { mark, syntax: painted.syntax }, table: null } };
 }
 
 function edge(text: string, columns: number): Row[] {

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import type { Event } from "../../protocol/tree/event.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 import { titleOf, withAttention } from "./attention.ts";
-import { notification } from "../terminal/notification.ts";
+import { notificationSequence } from "../terminal/notification.ts";
 import { firstState, step, type State } from "./state.ts";
 
 const session = { id: "s-1", name: "fix\x1b]0;evil\x07 it", tip: null } as unknown as Session;
@@ -24,9 +24,9 @@ test("a long turn and a question send a notification, unless the terminal has th
 });
 
 test("a notification contains no other sequence, and tmux gets it in a wrapper", () => {
-  expect(["auto", "bell", "off"].map((how) => notification(how as "auto", "done", {}))).toEqual(["\x07", "\x07", ""]);
-  expect(notification("osc", "a\x1b\\\x07b", {})).toBe("\x1b]9;skein: a \\ b\x07");
-  expect(notification("osc", "done", { TMUX: "x" })).toBe("\x1bPtmux;\x1b\x1b]9;skein: done\x07\x1b\\");
+  expect(["auto", "bell", "off"].map((how) => notificationSequence(how as "auto", "done", {}))).toEqual(["\x07", "\x07", ""]);
+  expect(notificationSequence("osc", "a\x1b\\\x07b", {})).toBe("\x1b]9;skein: a \\ b\x07");
+  expect(notificationSequence("osc", "done", { TMUX: "x" })).toBe("\x1bPtmux;\x1b\x1b]9;skein: done\x07\x1b\\");
 });
 
 test("the window title has the session's name and state", () => {

@@ -5,7 +5,7 @@ import type { Settings } from "../../protocol/api/api.ts";
 import { Fault, messageOf } from "../../protocol/api/error.ts";
 import { canvasSurface } from "./canvas.ts";
 import { inlineSurface } from "../inline/surface.ts";
-import { notification } from "./notification.ts";
+import { notificationSequence } from "./notification.ts";
 import type { CreateSurface } from "./surface.ts";
 
 export type TerminalOptions = { notify: Settings["notify"]; env: Record<string, string | undefined>; isInline: boolean };
@@ -57,17 +57,17 @@ export async function openTerminal(options: TerminalOptions): Promise<Terminal> 
 
 type TerminalOutput = Omit<Terminal, "renderer" | "restore">;
 
-function fullTerminal(renderer: CliRenderer, output: NativeSession, { notify: how, env }: TerminalOptions): TerminalOutput {
+function fullTerminal(renderer: CliRenderer, output: NativeSession, { notify: method, env }: TerminalOptions): TerminalOutput {
   /** Nothing is written while another program has the terminal. */
-  const isOurs = () => !renderer.isDestroyed && renderer.controlState !== RendererControlState.EXPLICIT_SUSPENDED;
+  const hasTerminal = () => !renderer.isDestroyed && renderer.controlState !== RendererControlState.EXPLICIT_SUSPENDED;
   return {
     surface: (options) => canvasSurface(renderer, options, () => ({ columns: process.stdout.columns, rows: process.stdout.rows })),
-    setTitle: (title) => (isOurs() ? renderer.setTerminalTitle(title) : undefined),
+    setTitle: (title) => (hasTerminal() ? renderer.setTerminalTitle(title) : undefined),
     copy: (text) => renderer.copyToClipboardOSC52(text),
     notify(text) {
-      if (!isOurs()) return;
-      const isSent = (how === "auto" || how === "osc") && renderer.triggerNotification(text, "skein");
-      if (!isSent) output.write(new TextEncoder().encode(notification(how, text, env)));
+      if (!hasTerminal()) return;
+      const isSent = (method === "auto" || method === "osc") && renderer.triggerNotification(text, "skein");
+      if (!isSent) output.write(new TextEncoder().encode(notificationSequence(method, text, env)));
     },
   };
 }
@@ -76,9 +76,10 @@ const inlineOn = "\x1b[?2004h\x1b[?1004h";
 const inlineOff = "\x1b[?1004l\x1b[?2004l\x1b[?7h\x1b[?25h";
 
 /** The renderer only reads keys here. There is no mouse, so that the terminal itself scrolls. */
-function inlineTerminal(renderer: CliRenderer, { notify: how, env }: TerminalOptions): TerminalOutput {
+function inlineTerminal(renderer: CliRenderer, { notify: method, env }: TerminalOptions): TerminalOutput {
   const write = (bytes: string) => void process.stdout.write(bytes);
-  const writeIfOurs = (bytes: string) => (renderer.controlState === RendererControlState.EXPLICIT_SUSPENDED ? undefined : write(bytes));
+  const writeUnlessSuspended = (bytes: string) =>
+    renderer.controlState === RendererControlState.EXPLICIT_SUSPENDED ? undefined : write(bytes);
   write(inlineOn);
   return {
     surface(options) {
@@ -87,10 +88,10 @@ function inlineTerminal(renderer: CliRenderer, { notify: how, env }: TerminalOpt
       const back = () => (write(inlineOn), surface.back());
       return { ...surface, away, back };
     },
-    setTitle: (title) => writeIfOurs(`\x1b]0;${title}\x07`),
-    notify: (text) => writeIfOurs(notification(how, text, env)),
+    setTitle: (title) => writeUnlessSuspended(`\x1b]0;${title}\x07`),
+    notify: (text) => writeUnlessSuspended(notificationSequence(method, text, env)),
     copy(text) {
-      writeIfOurs(`\x1b]52;c;${Buffer.from(text).toString("base64")}\x07`);
+      writeUnlessSuspended(`\x1b]52;c;${Buffer.from(text).toString("base64")}\x07`);
       return true;
     },
   };

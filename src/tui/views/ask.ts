@@ -10,62 +10,68 @@ import { drawBox, selectedStyle, firstInView, type OverlayView } from "../overla
 import { faint } from "../layout/styles.ts";
 import type { State } from "../model/state.ts";
 
-const edgeRows = 2;
+const borderRows = 2;
 const hintRows = 1;
 const maxTypedRows = 3;
 const minQuestionRows = 4;
 
 export function askView(state: State, ask: Ask, height: number): OverlayView {
   const { columns } = state.size;
-  const inner = Math.max(2, columns - 4);
-  const chosen = state.askFocus.option;
+  const innerWidth = Math.max(2, columns - 4);
+  const selectedIndex = state.askFocus.option;
   const isTyping = isTypingAnswer(state, ask);
-  const input = visiblePart(layOutText("answer > ", state.answer, inner), maxTypedRows);
-  const options = ask.options.flatMap((option, index) => optionRows(option, { index, isChosen: index === chosen, columns: inner }));
-  const bodyRows = Math.max(1, height - edgeRows - hintRows - input.rows.length);
+  const input = visiblePart(layOutText("answer > ", state.answer, innerWidth), maxTypedRows);
+  const options = ask.options.flatMap((option, index) =>
+    optionRows(option, { index, isSelected: index === selectedIndex, columns: innerWidth }),
+  );
+  const bodyRows = Math.max(1, height - borderRows - hintRows - input.rows.length);
+  // The question gets at least `minQuestionRows`, the options the remaining rows, but at least one.
   const minOptionRows = Math.min(options.length, Math.max(1, bodyRows - Math.min(minQuestionRows, bodyRows - 1)));
-  const question = cutRows(wrapRuns([{ text: stripAnsi(ask.question).trimEnd(), style: { bold: true } }], inner), bodyRows - minOptionRows);
+  const question = cutRows(
+    wrapRuns([{ text: stripAnsi(ask.question).trimEnd(), style: { bold: true } }], innerWidth),
+    bodyRows - minOptionRows,
+  );
   const optionHeight = Math.max(1, bodyRows - question.length);
   const first = firstInView(
     options.length,
-    options.findIndex(({ index }) => index === chosen),
+    options.findIndex(({ index }) => index === selectedIndex),
     optionHeight,
   );
   const visible = options.slice(Math.max(0, first), Math.max(0, first) + optionHeight).map(({ row }) => row);
   const typed = input.rows.map((text): Row => [{ text, style: isTyping ? {} : faint }]);
-  const hint: Row = [{ text: hintOf(state, ask), style: faint }];
+  const hint: Row = [{ text: hintText(state, ask), style: faint }];
   const body = [...question, ...visible];
   const cursor = isTyping ? { row: 1 + body.length + input.cursor.row, column: 2 + input.cursor.column } : null;
-  return { rows: drawBox(titleOf(state, ask), [...body, ...typed, hint], columns), cursor };
+  return { rows: drawBox(titleText(state, ask), [...body, ...typed, hint], columns), cursor };
 }
 
-type OptionPlace = { index: number; isChosen: boolean; columns: number };
+type OptionLayout = { index: number; isSelected: boolean; columns: number };
 
-function optionRows(option: string, { index, isChosen, columns }: OptionPlace): { index: number; row: Row }[] {
-  const style: TextStyle = isChosen ? selectedStyle : {};
-  const mark = `${index + 1}. `;
-  const hang = { text: " ".repeat(mark.length), style };
-  return wrapRuns([{ text: mark + stripAnsi(option), style }], columns, hang).map((row) => ({ index, row }));
+function optionRows(option: string, { index, isSelected, columns }: OptionLayout): { index: number; row: Row }[] {
+  const style: TextStyle = isSelected ? selectedStyle : {};
+  const numberLabel = `${index + 1}. `;
+  const hangingIndent = { text: " ".repeat(numberLabel.length), style };
+  return wrapRuns([{ text: numberLabel + stripAnsi(option), style }], columns, hangingIndent).map((row) => ({ index, row }));
 }
 
-/** Shortens a question. The transcript has all of it. */
+/** Cuts a long question. The transcript shows the full text. */
 function cutRows(rows: Row[], maxRows: number): Row[] {
   if (rows.length <= Math.max(1, maxRows)) return rows;
   return [...rows.slice(0, Math.max(0, maxRows - 1)), [{ text: "… the rest is in the transcript, at ask_user", style: faint }]];
 }
 
-function titleOf(state: State, ask: Ask): string {
+function titleText(state: State, ask: Ask): string {
   const count = state.asks.length;
-  return `${askerOf(state, ask)} asks${count > 1 ? ` (1 of ${count})` : ""}`;
+  return `${askerText(state, ask)} asks${count > 1 ? ` (1 of ${count})` : ""}`;
 }
 
-export function askerOf({ session, transcript }: State, ask: Ask): string {
+export function askerText({ session, transcript }: State, ask: Ask): string {
   if (ask.session === session?.id) return "the agent";
   const block = transcript.settled.findLast(({ id }) => id === ask.session);
   return block?.kind === "session" ? `${block.agent}, asked to ${oneLine(stripAnsi(block.task), 40)},` : `session ${shortId(ask.session)}`;
 }
 
-function hintOf({ asks }: State, { options, expiresAt }: Ask): string {
+function hintText({ asks }: State, { options, expiresAt }: Ask): string {
   return [
     options.length > 0 ? "choose with j, k or a number, Enter answers" : "Enter answers",
     ...(asks.length > 1 ? ["Tab: next question"] : []),

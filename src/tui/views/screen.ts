@@ -13,7 +13,7 @@ import { bad, faint, marker, waiting } from "../layout/styles.ts";
 import { progressText } from "../model/plan-steps.ts";
 import type { State } from "../model/state.ts";
 import { blockCount } from "../model/transcript.ts";
-import { askerOf } from "./ask.ts";
+import { askerText } from "./ask.ts";
 import { visibleImages, type VisibleImage } from "./images.ts";
 import { composerPrompt, composerRows, visibleQueue, transcriptHeight } from "../layout/screen-layout.ts";
 import { overlayOf } from "./overlays.ts";
@@ -120,7 +120,7 @@ function lastingNotice(state: State): State["notice"] {
 }
 
 function waitingText(state: State, ask: Ask): string {
-  const asks = `${askerOf(state, ask)} asks`;
+  const asks = `${askerText(state, ask)} asks`;
   if (state.mode === "insert") return `${asks}: send the message first, or Esc and Tab, to answer`;
   return `${asks} (${state.mode === "normal" ? "" : "Esc, then "}Tab answers): ${oneLine(stripAnsi(ask.question), 300)}`;
 }

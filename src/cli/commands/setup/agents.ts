@@ -22,22 +22,22 @@ tries the agents offline; its results are shown here and used.`,
 
 async function runAgents(args: Args, ctx: CommandContext): Promise<number> {
   const api = await ctx.api();
-  const list = await whileWaiting(ctx, "checking the agents", () => api.agents.list());
+  const agentList = await whileWaiting(ctx, "checking the agents", () => api.agents.list());
   if (args.flags["json"]) {
-    ctx.out.write(jsonText(list));
+    ctx.out.write(jsonText(agentList));
     return 0;
   }
   const style = styleOf(ctx.out);
-  const marks = showsUnicode(ctx.env) ? { ready: "✓", not: "✗", absent: "○" } : { ready: "+", not: "x", absent: "-" };
+  const marks = showsUnicode(ctx.env) ? { ready: "✓", notReady: "✗", absent: "○" } : { ready: "+", notReady: "x", absent: "-" };
   const mark = (agent: AgentInfo) =>
-    agent.missing === null ? style.green(marks.ready) : agent.installed ? style.yellow(marks.not) : style.dim(marks.absent);
+    agent.missing === null ? style.green(marks.ready) : agent.installed ? style.yellow(marks.notReady) : style.dim(marks.absent);
   ctx.out.write(
     tableText(
-      list.map((agent) => [mark(agent), ...cells(agent, style)]),
+      agentList.map((agent) => [mark(agent), ...cells(agent, style)]),
       { columns, paintTitle: style.dim },
     ),
   );
-  const remarks = list.flatMap((agent) => (agent.missing === null ? noteTexts(agent, style) : [missingText(agent, style)]));
+  const remarks = agentList.flatMap((agent) => (agent.missing === null ? noteTexts(agent, style) : [missingText(agent, style)]));
   if (remarks.length > 0) ctx.out.write(`\n${remarks.join("")}`);
   return 0;
 }
@@ -47,10 +47,12 @@ const columns = [{}, { title: "AGENT" }, { title: "VERSION" }, { title: "CREDENT
 function cells(agent: AgentInfo, style: Style): string[] {
   const paint = agent.installed ? (text: string) => text : style.dim;
   const version = agent.installed ? (agent.version ?? "unknown") : "-";
-  return [agent.name, version, keyText(agent.credentials), abilityText(agent), triedText(agent)].map((text) => paint(stripControls(text)));
+  return [agent.name, version, credentialText(agent.credentials), abilityText(agent), trialText(agent)].map((text) =>
+    paint(stripControls(text)),
+  );
 }
 
-function keyText(credentials: AgentCredential[]): string {
+function credentialText(credentials: AgentCredential[]): string {
   const usable = credentials.filter(({ kind }) => kind !== "none");
   const sources = [...new Set(usable.flatMap(({ source }) => source ?? []))];
   if (sources.length > 2) return `${sources.slice(0, 2).join(", ")} and ${sources.length - 2} more`;
@@ -59,11 +61,12 @@ function keyText(credentials: AgentCredential[]): string {
 
 function abilityText({ can, installed }: AgentInfo): string {
   if (!installed) return "-";
+  // Every agent accepts a role: as a setting of its own, else as the start of the prompt.
   const abilities = [can.resume ? "resume" : "", can.fork ? "fork" : "", can.efforts.length > 0 ? "effort" : "", "role"];
   return abilities.filter((ability) => ability !== "").join(", ");
 }
 
-function triedText({ tried }: AgentInfo): string {
+function trialText({ tried }: AgentInfo): string {
   if (tried === null) return "-";
   return `${tried.works ? "works" : "broken"}, ${new Date(tried.at).toISOString().slice(0, 10)}`;
 }

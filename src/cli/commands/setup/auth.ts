@@ -25,15 +25,15 @@ async function runAuth(args: Args, ctx: CommandContext): Promise<number> {
   }
   const style = styleOf(ctx.out);
   const marks = showsUnicode(ctx.env) ? { yes: "✓", no: "✗" } : { yes: "+", no: "-" };
-  const vendorCells = (auth: VendorAuth): string[] =>
-    auth.ready
+  const vendorCells = (vendorAuth: VendorAuth): string[] =>
+    vendorAuth.ready
       ? [
           style.green(marks.yes),
-          stripControls(auth.vendor),
-          stripControls(auth.source ?? "no key needed"),
-          style.dim(stripControls(auth.baseUrl)),
+          stripControls(vendorAuth.vendor),
+          stripControls(vendorAuth.source ?? "no key needed"),
+          style.dim(stripControls(vendorAuth.baseUrl)),
         ]
-      : [style.dim(marks.no), stripControls(auth.vendor), style.dim("not set"), style.dim(stripControls(auth.hint))];
+      : [style.dim(marks.no), stripControls(vendorAuth.vendor), style.dim("not set"), style.dim(stripControls(vendorAuth.hint))];
   const agentCells = ({ agent, kind, source, note }: AgentAuth): string[] => {
     const remark = [kind === "key" ? "a key of its own" : "its own sign-in", ...(note === "" ? [] : [note])].join("; ");
     return [style.green(marks.yes), `  ${stripControls(agent)}`, stripControls(source), style.dim(stripControls(remark))];

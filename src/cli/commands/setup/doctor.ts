@@ -21,8 +21,8 @@ export const doctor: Command = {
 with a temporary home and no real key. It checks a tool call that must change a
 file, the choice of the model, resume and fork of the agent's own sessions, a bad
 key, a rate limit, and a stop during a call that must leave no process behind. The
-result is stored for that version and used; \`skein agents\` shows it. The exit code
-is 1 if an installed agent is broken.`,
+result is stored for that version, and later turns resume and fork only if that
+worked. \`skein agents\` shows it. The exit code is 1 if an installed agent is broken.`,
   run: runDoctor,
 };
 
@@ -38,19 +38,19 @@ async function runDoctor(args: Args, ctx: CommandContext): Promise<number> {
   const marks = showsUnicode(ctx.env) ? { good: "✓", bad: "✗", minor: "○" } : { good: "+", bad: "x", minor: "-" };
   const width = Math.max(0, ...report.checks.map((check) => check.name.length));
   for (const check of report.checks) ctx.out.write(checkText(check, { width, style, marks }));
-  const next = report.checks.find((check) => !check.ok && !check.optional)?.hint?.split("\n")[0];
+  const firstHint = report.checks.find((check) => !check.ok && !check.optional)?.hint?.split("\n")[0];
   if (report.ok) ctx.out.write(`\n${style.green("ready")}: try skein run "explain what this project does", or skein demo\n`);
-  else ctx.out.write(`\n${style.red("not ready")}${next === undefined ? "" : `: ${stripControls(next)}`}\n`);
+  else ctx.out.write(`\n${style.red("not ready")}${firstHint === undefined ? "" : `: ${stripControls(firstHint)}`}\n`);
   return report.ok ? 0 : 1;
 }
 
 async function runTrials(args: Args, ctx: CommandContext): Promise<number> {
   const api = await ctx.api({ lenient: true });
-  const stop = new AbortController();
-  let code = exitCodes.cancelled;
+  const abortController = new AbortController();
+  let exitCode = exitCodes.cancelled;
   ctx.onStop((signal) => {
-    if (signal === "SIGTERM") code = 143;
-    stop.abort();
+    if (signal === "SIGTERM") exitCode = 143;
+    abortController.abort();
   });
   const line = progressLine(ctx);
   const startedAt = Date.now();
@@ -60,7 +60,7 @@ async function runTrials(args: Args, ctx: CommandContext): Promise<number> {
   show();
   try {
     const report = await api.doctor.tryAgents({
-      signal: stop.signal,
+      signal: abortController.signal,
       onProgress: (progress) => {
         latest = progress;
         show();
@@ -70,7 +70,7 @@ async function runTrials(args: Args, ctx: CommandContext): Promise<number> {
     ctx.out.write(args.flags["json"] ? jsonText(report) : agentsReportText(report, styleOf(ctx.out), showsUnicode(ctx.env)));
     return report.ok ? 0 : 1;
   } catch (error) {
-    if (stop.signal.aborted) return code;
+    if (abortController.signal.aborted) return exitCode;
     throw error;
   } finally {
     clearInterval(ticker);

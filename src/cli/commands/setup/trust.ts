@@ -13,8 +13,8 @@ export const trust: Command = {
   usage: "[directory] [--show | --revoke] [--json]",
   positionals: { min: 0, max: 1 },
   flags: [{ name: "show", summary: "only show whether it is trusted" }, { name: "revoke", summary: "revoke the trust" }, jsonFlag],
-  notes: `A project that is not trusted may only restrict: its base URLs, keys, commands,
-wider policies, network and write paths are ignored. Any change to these files
+  notes: `The config of an untrusted project may only restrict permissions. Its base URLs,
+keys, commands, wider policies, network and write paths are ignored. Any change to these files
 revokes the trust.`,
   run: runTrust,
 };
@@ -22,10 +22,10 @@ revokes the trust.`,
 async function runTrust(args: Args, ctx: CommandContext): Promise<number> {
   if (args.flags["show"] && args.flags["revoke"])
     throw new Fault("usage", "--show and --revoke exclude each other", { hint: usageLine(trust) });
-  const directory = args.positionals[0] === undefined ? ctx.project : directoryFrom(args.positionals[0], ctx);
+  const directory = args.positionals[0] === undefined ? ctx.project : resolveDirectory(args.positionals[0], ctx);
   const api = await ctx.api();
-  const request = args.flags["show"] ? api.trust.show : args.flags["revoke"] ? api.trust.revoke : api.trust.grant;
-  const state = await request({ directory });
+  const method = args.flags["show"] ? api.trust.show : args.flags["revoke"] ? api.trust.revoke : api.trust.grant;
+  const state = await method({ directory });
   if (args.flags["json"]) {
     ctx.out.write(jsonText(state));
     return 0;
@@ -41,7 +41,7 @@ async function runTrust(args: Args, ctx: CommandContext): Promise<number> {
   return 0;
 }
 
-function directoryFrom(text: string, ctx: CommandContext): string {
+function resolveDirectory(text: string, ctx: CommandContext): string {
   const directory = absolutePath(text, ctx);
   if (!isDirectory(directory)) throw new Fault("usage", `there is no directory ${directory}`);
   return directory;
