@@ -51,8 +51,25 @@ const tiers: Record<string, Step[]> = {
   soak: [{ name: "soak", commands: testFiles("test/soak") }],
   real: [
     // Several tests would otherwise install the same agent at the same time.
-    { name: "install the agents", commands: [check("bench/peers.ts", [bun, "bench/peers.ts"])] },
-    { name: "real programs", commands: testFiles("test/real") },
+    {
+      name: "install the agents and the SDKs",
+      commands: [check("bench/peers.ts", [bun, "bench/peers.ts"]), check("tools/sdks.ts", [bun, "tools/sdks.ts"])],
+    },
+    {
+      name: "real programs",
+      commands: [
+        check("types of test/real/sdks", [bin("tsc"), "--noEmit", "-p", "test/real/sdks"]),
+        check("lint of test/real/sdks", [
+          bin("oxlint"),
+          "--type-aware",
+          "--deny-warnings",
+          "-c",
+          "test/real/sdks/oxlint.json",
+          "test/real/sdks",
+        ]),
+        ...testFiles("test/real"),
+      ],
+    },
   ],
 };
 
@@ -125,7 +142,9 @@ function unitTests(): Command[] {
 }
 
 function testFiles(folder: string): Command[] {
-  const files = [...new Glob(`${folder}/**/*.test.ts`).scanSync({ cwd: root })].sort();
+  const found = [...new Glob(`${folder}/**/*.test.ts`).scanSync({ cwd: root })].sort();
+  // Packages in test/real/sdks/node_modules have tests of their own.
+  const files = found.filter((file) => !file.includes("/node_modules/"));
   const isLong = (file: string) => longFirst.some((name) => file.endsWith(`/${name}.test.ts`));
   return [...files.filter(isLong), ...files.filter((file) => !isLong(file))].map((file) => testCommand(file, [file], 300_000));
 }

@@ -1,7 +1,7 @@
-// `skein mcp` over stdio: the official clients of both protocol generations, the real program and a scripted model.
+// `skein mcp` over stdio: the official client in both protocol generations, the real program and a scripted model.
 import { expect, test } from "bun:test";
 import { homeWithFakeClis } from "../support/fake-clis.ts";
-import { stoppingHub, mcpClient, oldMcpClient, serverWith } from "../support/mcp-clients.ts";
+import { stoppingHub, mcpClient, serverWith } from "../support/mcp-clients.ts";
 import { temporaryHome, vendorEnv } from "../support/temporary-home.ts";
 
 for (const era of ["legacy", "modern"] as const) {
@@ -18,13 +18,6 @@ for (const era of ["legacy", "modern"] as const) {
     expect(mcp.stderrText()).toBe("");
   });
 }
-
-test("a client of the first SDK can list and call tools", async () => {
-  await using skein = stoppingHub(temporaryHome());
-  await using client = await oldMcpClient(skein);
-  expect((await client.listTools()).tools.map(({ name }) => name)).toContain("list_sessions");
-  expect((await client.callTool({ name: "list_sessions" })).structuredContent).toEqual({ sessions: [] });
-});
 
 function timesIn(text: string | undefined, words: string[]): Record<string, number> {
   return Object.fromEntries(words.map((word) => [word, (text ?? "").split(word).length - 1]));

@@ -1,8 +1,7 @@
-// The official clients of both generations of the protocol, talking over stdio to the real `skein mcp` in a home.
+// The official client for both generations of the protocol, connected over stdio to the real `skein mcp` in a home.
+// test/real/sdks has the client of the first SDK.
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { Client as OldClient } from "@modelcontextprotocol/sdk/client/index.js";
-import { StdioClientTransport as OldTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { startModelServer, type ModelServer, type ScriptSource } from "../../src/scripted-model/model-server.ts";
 import { skeinCommand, type TemporaryHome } from "./temporary-home.ts";
 
@@ -48,7 +47,7 @@ export async function mcpClient(skein: TemporaryHome, options: McpOptions = {}):
   const mode = era === "legacy" ? "legacy" : { pin: "2026-07-28" };
   const client = new Client({ name, version: "1.0.0" }, { capabilities, versionNegotiation: { mode } });
   options.prepare?.(client);
-  const transport = new StdioClientTransport(startWords(skein, options));
+  const transport = new StdioClientTransport(serverProcess(skein, options));
   let said = "";
   transport.stderr?.on("data", (chunk: Buffer) => (said += chunk.toString()));
   await client.connect(transport);
@@ -61,14 +60,8 @@ export async function mcpClient(skein: TemporaryHome, options: McpOptions = {}):
   };
 }
 
-/** The first SDK, which most clients are still built with. */
-export async function oldMcpClient(skein: TemporaryHome, options: McpOptions = {}): Promise<OldClient & AsyncDisposable> {
-  const client = new OldClient({ name: options.name ?? "walk", version: "1.0.0" });
-  await client.connect(new OldTransport(startWords(skein, options)));
-  return Object.assign(client, { [Symbol.asyncDispose]: () => client.close() });
-}
-
-function startWords(skein: TemporaryHome, { args = [], cwd = skein.project, env = {} }: McpOptions) {
+/** The process that a stdio transport starts. */
+export function serverProcess(skein: TemporaryHome, { args = [], cwd = skein.project, env = {} }: McpOptions) {
   const [command, ...words] = skeinCommand();
   return { command: command!, args: [...words, "mcp", ...args], cwd, env: { ...skein.env, ...env }, stderr: "pipe" as const };
 }

@@ -1,7 +1,16 @@
-import Anthropic from "@anthropic-ai/sdk";
 import { afterAll, describe, expect, test } from "bun:test";
-import { asking, doneOf, failedOf, joined, ours, recorded, serve, streamOf } from "../../../test/fixtures/streams/serve.ts";
-import { callsOf, textOf } from "../../protocol/tree/node.ts";
+import {
+  answerOf,
+  asking,
+  doneOf,
+  failedOf,
+  ours,
+  recorded,
+  serve,
+  streamOf,
+  type RecordedAnswer,
+} from "../../../test/fixtures/streams/serve.ts";
+import { callsOf } from "../../protocol/tree/node.ts";
 import type { ModelRequest } from "../model.ts";
 import { anthropic } from "./anthropic.ts";
 
@@ -10,14 +19,10 @@ const server = serve(() => streamOf(recorded("anthropic", fixture), 7));
 afterAll(() => server.stop());
 const endpoint = { wire: "anthropic" as const, vendor: "anthropic", baseUrl: server.url, apiKey: "k" };
 
-async function both(name: string) {
+async function read(name: string) {
   fixture = name;
   const events = await ours({ model: "claude-opus-5-5" }, endpoint);
-  const client = new Anthropic({ baseURL: server.url, apiKey: "k", maxRetries: 0 });
-  const theirs = await client.messages
-    .stream({ model: "claude-opus-5-5", max_tokens: 100, messages: [{ role: "user", content: "hi" }] })
-    .finalMessage();
-  return { events, done: doneOf(events), theirs };
+  return { events, done: doneOf(events) };
 }
 
 const request = (change: Partial<ModelRequest> = {}) => {
@@ -37,37 +42,41 @@ type Written = Record<string, unknown> & { messages: { role: string; content: un
 const bodyOf = (change: Partial<ModelRequest>) => JSON.parse(request(change).body) as Written;
 
 describe("reading the Anthropic wire", () => {
-  for (const name of ["text", "thinking", "parallel-calls", "cache-usage", "refusal"]) {
-    test(`the recording "${name}" is read as by the vendor's SDK: text, thinking, calls and usage`, async () => {
-      const { events, done, theirs } = await both(name);
-      const text = theirs.content.flatMap((block) => (block.type === "text" ? [block.text] : []));
-      const thinking = theirs.content.flatMap((block) => (block.type === "thinking" ? [block.thinking] : []));
-      const calls = theirs.content.flatMap((block) =>
-        block.type === "tool_use" ? [{ id: block.id, name: block.name, input: block.input }] : [],
-      );
-      expect(textOf(done)).toBe(text.join("\n\n"));
-      expect(joined(events, "text.delta")).toBe(text.join(""));
-      expect(joined(events, "thinking.delta")).toBe(thinking.join(""));
-      expect(callsOf(done).map(({ id, name: called, input }) => ({ id, name: called, input: input as unknown }))).toEqual(calls);
-      expect(events.flatMap((event) => (event.type === "call.started" ? [event.call] : []))).toEqual(calls.map(({ id }) => id));
-      expect(done.usage).toEqual({
-        input: theirs.usage.input_tokens,
-        output: theirs.usage.output_tokens,
-        cacheRead: theirs.usage.cache_read_input_tokens ?? 0,
-        cacheWrite: theirs.usage.cache_creation_input_tokens ?? 0,
-      });
-    });
-  }
+  const recordings: [string, RecordedAnswer][] = [
+    ["text", { text: "Hello, wörld 🧶!\nSecond line.", usage: { input: 25, output: 15, cacheRead: 0, cacheWrite: 0 } }],
+    ["thinking", { text: "4", thinking: "The user wants a sum.", usage: { input: 40, output: 60, cacheRead: 0, cacheWrite: 0 } }],
+    [
+      "parallel-calls",
+      {
+        text: "Both at once.",
+        calls: [
+          { id: "toolu_01T1x1fJ34qAmk2tNTrN7Up6", name: "read", input: { path: "a/b.txt", limit: 10 } },
+          { id: "toolu_02ABcdEfGhIjKlMnOpQrStUv", name: "bash", input: { command: "printf 'é\\n'" } },
+          { id: "toolu_03ABcdEfGhIjKlMnOpQrStUv", name: "list", input: {} },
+        ],
+        usage: { input: 472, output: 89, cacheRead: 0, cacheWrite: 0 },
+      },
+    ],
+    ["cache-usage", { text: "cached", usage: { input: 12, output: 7, cacheRead: 2100, cacheWrite: 340 } }],
+    ["refusal", { text: "I can", usage: { input: 25, output: 3, cacheRead: 0, cacheWrite: 0 } }],
+  ];
+  test.each(recordings)("the recording %s is read: text, thinking, calls and usage", async (name, expected) => {
+    expect(answerOf((await read(name)).events)).toEqual(expected);
+  });
 
   test("cache tokens of a recording are counted as cache tokens", async () => {
-    const { done } = await both("cache-usage");
+    const { done } = await read("cache-usage");
     expect(done.usage).toEqual({ input: 12, output: 7, cacheRead: 2100, cacheWrite: 340 });
   });
 
   test("thinking keeps its signature, and redacted thinking its data, for the same model", async () => {
-    const { done, theirs } = await both("thinking");
+    const { done } = await read("thinking");
     const sent = bodyOf({ messages: [asking("hi"), { role: "assistant", parts: done.parts }, asking("go on")] }).messages;
-    expect(sent[1]?.content).toEqual(theirs.content.map((block) => (block.type === "text" ? { type: "text", text: block.text } : block)));
+    expect(sent[1]?.content).toEqual([
+      { type: "thinking", thinking: "The user wants a sum.", signature: "EqQBCgIYAhIM1gbcDa9GJwZA2b3hGgxBdjrkzLoky3dl1pkiMOYds" },
+      { type: "redacted_thinking", data: expect.stringMatching(/^EmwKAhgBEgy3va3pzix.*cPrQ\.\.\.$/) },
+      { type: "text", text: "4" },
+    ]);
     const other = bodyOf({ model: "claude-sonnet-5", messages: [asking("hi"), { role: "assistant", parts: done.parts }] }).messages;
     expect(other[1]?.content).toEqual([{ type: "text", text: "4" }]);
   });

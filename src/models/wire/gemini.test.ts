@@ -1,7 +1,16 @@
-import { GoogleGenAI, type Part as GeminiPart } from "@google/genai";
 import { afterAll, describe, expect, test } from "bun:test";
-import { asking, doneOf, failedOf, joined, ours, recorded, serve, streamOf } from "../../../test/fixtures/streams/serve.ts";
-import { callsOf, textOf } from "../../protocol/tree/node.ts";
+import {
+  answerOf,
+  asking,
+  doneOf,
+  failedOf,
+  ours,
+  recorded,
+  serve,
+  streamOf,
+  type RecordedAnswer,
+} from "../../../test/fixtures/streams/serve.ts";
+import { callsOf } from "../../protocol/tree/node.ts";
 import type { ModelRequest } from "../model.ts";
 import { gemini } from "./gemini.ts";
 
@@ -11,18 +20,10 @@ afterAll(() => server.stop());
 const endpoint = { wire: "gemini" as const, vendor: "gemini", baseUrl: server.url, apiKey: "k" };
 const model = "gemini-3.8-flash";
 
-async function both(name: string) {
+async function read(name: string) {
   fixture = name;
   const events = await ours({ model }, endpoint);
-  const client = new GoogleGenAI({ apiKey: "k", httpOptions: { baseUrl: server.url } });
-  const parts: GeminiPart[] = [];
-  let usage: { promptTokenCount?: number; candidatesTokenCount?: number; thoughtsTokenCount?: number; cachedContentTokenCount?: number } =
-    {};
-  for await (const chunk of await client.models.generateContentStream({ model, contents: "hi" })) {
-    parts.push(...(chunk.candidates?.[0]?.content?.parts ?? []));
-    usage = chunk.usageMetadata ?? usage;
-  }
-  return { events, done: doneOf(events), parts, usage };
+  return { events, done: doneOf(events) };
 }
 
 const write = (change: Partial<ModelRequest> = {}, baseUrl = "http://x") => {
@@ -42,31 +43,30 @@ type Written = { contents: { role: string; parts: Record<string, unknown>[] }[];
 const bodyOf = (change: Partial<ModelRequest>) => JSON.parse(write(change).body) as Written;
 
 describe("reading the Gemini wire", () => {
-  for (const name of ["text", "thinking", "parallel-calls", "cache-usage", "refusal"]) {
-    test(`the recording "${name}" is read as by the vendor's SDK: text, thinking, calls and usage`, async () => {
-      const { events, done, parts, usage } = await both(name);
-      const text = (isThought: boolean) =>
-        parts
-          .filter((part) => (part.thought ?? false) === isThought)
-          .map((part) => part.text ?? "")
-          .join("");
-      const calls = parts.flatMap(({ functionCall }) => (functionCall ? [{ name: functionCall.name!, input: functionCall.args }] : []));
-      expect(textOf(done)).toBe(text(false));
-      expect(joined(events, "text.delta")).toBe(text(false));
-      expect(joined(events, "thinking.delta")).toBe(text(true));
-      expect(callsOf(done).map(({ name: called, input }) => ({ name: called, input: input as unknown }))).toEqual(calls);
-      const cached = usage.cachedContentTokenCount ?? 0;
-      expect(done.usage).toEqual({
-        input: (usage.promptTokenCount ?? 0) - cached,
-        output: (usage.candidatesTokenCount ?? 0) + (usage.thoughtsTokenCount ?? 0),
-        cacheRead: cached,
-        cacheWrite: 0,
-      });
-    });
-  }
+  const recordings: [string, RecordedAnswer][] = [
+    ["text", { text: "Hello, wörld 🧶!", usage: { input: 11, output: 7, cacheRead: 0, cacheWrite: 0 } }],
+    ["thinking", { text: "4", thinking: "**Adding** them.", usage: { input: 10, output: 35, cacheRead: 0, cacheWrite: 0 } }],
+    [
+      "parallel-calls",
+      {
+        text: "Both at once.",
+        calls: [
+          { id: "fc-1", name: "read", input: { path: "a/b.txt", limit: 10 } },
+          { id: expect.any(String), name: "bash", input: { command: "ls" } },
+          { id: expect.any(String), name: "list", input: {} },
+        ],
+        usage: { input: 90, output: 30, cacheRead: 0, cacheWrite: 0 },
+      },
+    ],
+    ["cache-usage", { text: "cached", usage: { input: 404, output: 9, cacheRead: 2048, cacheWrite: 0 } }],
+    ["refusal", { text: "Well", usage: { input: 10, output: 1, cacheRead: 0, cacheWrite: 0 } }],
+  ];
+  test.each(recordings)("the recording %s is read: text, thinking, calls and usage", async (name, expected) => {
+    expect(answerOf((await read(name)).events)).toEqual(expected);
+  });
 
   test("ids of the vendor are kept, and calls without an id get one", async () => {
-    const { done } = await both("parallel-calls");
+    const { done } = await read("parallel-calls");
     const ids = callsOf(done).map(({ id }) => id);
     expect(ids[0]).toBe("fc-1");
     expect(new Set(ids).size).toBe(3);
@@ -97,7 +97,7 @@ describe("reading the Gemini wire", () => {
 
 describe("requests of the Gemini wire", () => {
   test("signatures and ids are sent back in their part, to the same model only", async () => {
-    const { done } = await both("parallel-calls");
+    const { done } = await read("parallel-calls");
     const results = callsOf(done).map(({ id, name }) => ({
       kind: "result" as const,
       call: id,
@@ -134,7 +134,7 @@ describe("requests of the Gemini wire", () => {
   });
 
   test("a signature that came after the text is sent back with the text", async () => {
-    const { done } = await both("thinking");
+    const { done } = await read("thinking");
     const body = bodyOf({ messages: [asking("2+2"), { role: "assistant", parts: done.parts }] });
     expect(body.contents[1]?.parts).toEqual([{ text: "4", thoughtSignature: "CiIBVKhc7vB+vaaq6rA" }]);
   });

@@ -1,6 +1,16 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import OpenAI from "openai";
-import { asking, doneOf, failedOf, joined, ours, recorded, serve, streamOf } from "../../../test/fixtures/streams/serve.ts";
+import {
+  answerOf,
+  asking,
+  doneOf,
+  failedOf,
+  joined,
+  ours,
+  recorded,
+  serve,
+  streamOf,
+  type RecordedAnswer,
+} from "../../../test/fixtures/streams/serve.ts";
 import { callsOf, textOf } from "../../protocol/tree/node.ts";
 import type { ModelRequest } from "../model.ts";
 import { openaiChat } from "./openai-chat.ts";
@@ -33,30 +43,27 @@ type Written = { messages: Record<string, unknown>[] } & Record<string, unknown>
 const bodyOf = (change: Partial<ModelRequest>, vendor?: string) => JSON.parse(write(change, vendor)) as Written;
 
 describe("reading the Chat Completions wire", () => {
-  for (const name of ["text", "thinking", "parallel-calls", "cache-usage", "refusal"]) {
-    test(`the recording "${name}" is read as by the vendor's SDK: text, calls and usage`, async () => {
-      const { events, done } = await read(name);
-      const client = new OpenAI({ baseURL: server.url, apiKey: "k", maxRetries: 0 });
-      const theirs = await client.chat.completions
-        .stream({ model: "m", messages: [{ role: "user", content: "hi" }] })
-        .finalChatCompletion();
-      const { message } = theirs.choices[0]!;
-      const calls = (message.tool_calls ?? []).flatMap((call) =>
-        call.type === "function" ? [{ id: call.id, name: call.function.name, input: JSON.parse(call.function.arguments) as unknown }] : [],
-      );
-      expect(textOf(done)).toBe(message.content || message.refusal || "");
-      expect(joined(events, "text.delta")).toBe(textOf(done));
-      expect(callsOf(done).map(({ id, name: called, input }) => ({ id, name: called, input: input as unknown }))).toEqual(calls);
-      const cached = theirs.usage?.prompt_tokens_details?.cached_tokens ?? 0;
-      const written = theirs.usage?.prompt_tokens_details?.cache_write_tokens ?? 0;
-      expect(done.usage).toEqual({
-        input: theirs.usage!.prompt_tokens - cached - written,
-        output: theirs.usage!.completion_tokens,
-        cacheRead: cached,
-        cacheWrite: written,
-      });
-    });
-  }
+  const recordings: [string, RecordedAnswer][] = [
+    ["text", { text: "Hello, wörld 🧶", usage: { input: 19, output: 10, cacheRead: 0, cacheWrite: 0 } }],
+    ["thinking", { text: "4", thinking: "Two and two.", usage: { input: 30, output: 12, cacheRead: 0, cacheWrite: 0 } }],
+    [
+      "parallel-calls",
+      {
+        text: "Both at once.",
+        calls: [
+          { id: "call_abc", name: "read", input: { path: "a/b.txt", limit: 10 } },
+          { id: "call_def", name: "bash", input: { command: "ls" } },
+          { id: "call_ghi", name: "list", input: {} },
+        ],
+        usage: { input: 82, output: 51, cacheRead: 0, cacheWrite: 0 },
+      },
+    ],
+    ["cache-usage", { text: "cached", usage: { input: 148, output: 9, cacheRead: 2048, cacheWrite: 256 } }],
+    ["refusal", { text: "I can't help with that.", usage: { input: 20, output: 8, cacheRead: 0, cacheWrite: 0 } }],
+  ];
+  test.each(recordings)("the recording %s is read: text, thinking, calls and usage", async (name, expected) => {
+    expect(answerOf((await read(name)).events)).toEqual(expected);
+  });
 
   test("reasoning becomes thinking, and is sent back to vendors that use it", async () => {
     const { events, done } = await read("thinking");

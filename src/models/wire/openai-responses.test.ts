@@ -1,7 +1,17 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import OpenAI from "openai";
-import { asking, doneOf, failedOf, joined, ours, recorded, serve, streamOf } from "../../../test/fixtures/streams/serve.ts";
-import { callsOf, textOf } from "../../protocol/tree/node.ts";
+import {
+  answerOf,
+  asking,
+  doneOf,
+  failedOf,
+  joined,
+  ours,
+  recorded,
+  serve,
+  streamOf,
+  type RecordedAnswer,
+} from "../../../test/fixtures/streams/serve.ts";
+import { callsOf } from "../../protocol/tree/node.ts";
 import type { ModelRequest } from "../model.ts";
 import { openaiResponses } from "./openai-responses.ts";
 
@@ -10,12 +20,10 @@ const server = serve(() => streamOf(recorded("openai-responses", fixture), 11));
 afterAll(() => server.stop());
 const endpoint = { wire: "openai-responses" as const, vendor: "openai", baseUrl: server.url, apiKey: "k" };
 
-async function both(name: string) {
+async function read(name: string) {
   fixture = name;
   const events = await ours({ model: "gpt-6-sol" }, endpoint);
-  const client = new OpenAI({ baseURL: server.url, apiKey: "k", maxRetries: 0 });
-  const theirs = await client.responses.stream({ model: "gpt-6-sol", input: "hi" }).finalResponse();
-  return { events, done: doneOf(events), theirs };
+  return { events, done: doneOf(events) };
 }
 
 const write = (change: Partial<ModelRequest> = {}) => {
@@ -41,32 +49,40 @@ type Written = { input: Record<string, unknown>[] } & Record<string, unknown>;
 const bodyOf = (change: Partial<ModelRequest>) => JSON.parse(write(change)) as Written;
 
 describe("reading the Responses wire", () => {
-  for (const name of ["text", "thinking", "parallel-calls", "cache-usage"]) {
-    test(`the recording "${name}" is read as by the vendor's SDK: text, thinking, calls and usage`, async () => {
-      const { events, done, theirs } = await both(name);
-      const calls = theirs.output.flatMap((item) =>
-        item.type === "function_call" ? [{ id: item.call_id, name: item.name, input: JSON.parse(item.arguments) as unknown }] : [],
-      );
-      const thinking = theirs.output.flatMap((item) => (item.type === "reasoning" ? item.summary.map(({ text }) => text) : []));
-      expect(textOf(done)).toBe(theirs.output_text);
-      expect(joined(events, "text.delta")).toBe(theirs.output_text);
-      expect(joined(events, "thinking.delta")).toBe(thinking.join("\n\n"));
-      expect(callsOf(done).map(({ id, name: called, input }) => ({ id, name: called, input: input as unknown }))).toEqual(calls);
-      expect(done.stop).toBe(calls.length > 0 ? "calls" : "end");
-      const { usage } = theirs;
-      const cached = usage!.input_tokens_details.cached_tokens;
-      const written = usage!.input_tokens_details.cache_write_tokens;
-      expect(done.usage).toEqual({
-        input: usage!.input_tokens - cached - written,
-        output: usage!.output_tokens,
-        cacheRead: cached,
-        cacheWrite: written,
-      });
-    });
-  }
+  const recordings: [string, RecordedAnswer, string][] = [
+    ["text", { text: "Hi there, wörld 🧶", usage: { input: 37, output: 11, cacheRead: 0, cacheWrite: 0 } }, "end"],
+    [
+      "thinking",
+      {
+        text: "4",
+        thinking: "**Adding** two numbers.\n\nIt is four.",
+        usage: { input: 81, output: 35, cacheRead: 0, cacheWrite: 0 },
+      },
+      "end",
+    ],
+    [
+      "parallel-calls",
+      {
+        text: "Both at once.",
+        calls: [
+          { id: "call_VpmBzbp9UMBzcVqfM5MQ1tSF", name: "read", input: { path: "a/b.txt", limit: 10 } },
+          { id: "call_b2", name: "bash", input: { command: "ls" } },
+          { id: "call_c3", name: "list", input: {} },
+        ],
+        usage: { input: 300, output: 60, cacheRead: 0, cacheWrite: 0 },
+      },
+      "calls",
+    ],
+    ["cache-usage", { text: "cached", usage: { input: 148, output: 9, cacheRead: 2048, cacheWrite: 256 } }, "end"],
+  ];
+  test.each(recordings)("the recording %s is read: text, thinking, calls, usage and stop", async (name, expected, stop) => {
+    const { events, done } = await read(name);
+    expect(answerOf(events)).toEqual(expected);
+    expect<string>(done.stop).toBe(stop);
+  });
 
   test("cached tokens are not counted as input", async () => {
-    const { done } = await both("cache-usage");
+    const { done } = await read("cache-usage");
     expect(done.usage).toEqual({ input: 148, output: 9, cacheRead: 2048, cacheWrite: 256 });
   });
 
@@ -110,14 +126,13 @@ describe("requests of the Responses wire", () => {
   });
 
   test("reasoning is sent back complete, to its own model, and only if text or a call followed", async () => {
-    const { done, theirs } = await both("thinking");
+    const { done } = await read("thinking");
     const messages: ModelRequest["messages"] = [asking("2+2"), { role: "assistant", parts: done.parts }, asking("sure?")];
-    const reasoning = theirs.output[0] as { id: string; summary: unknown; encrypted_content: string };
     expect(bodyOf({ messages }).input[1]).toEqual({
       type: "reasoning",
-      id: reasoning.id,
-      summary: reasoning.summary,
-      encrypted_content: reasoning.encrypted_content,
+      id: "rs_6876cf02e0bc8192b74af0fb64b715ff06fa2fcced15a5ac",
+      summary: ["**Adding** two numbers.", "It is four."].map((text) => ({ type: "summary_text", text })),
+      encrypted_content: "gAAAAABoISQ24OyVRYbkYfukdJoqdzWT",
     });
     expect(bodyOf({ messages }).input[2]).toEqual({
       role: "assistant",

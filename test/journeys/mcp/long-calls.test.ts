@@ -5,7 +5,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { shellScript } from "../../../src/scripted-model/script.ts";
 import { hubFile } from "../../support/hub-client.ts";
-import { stoppingHub, mcpClient, oldMcpClient, resultOf, serverWith, type McpTestClient } from "../../support/mcp-clients.ts";
+import { stoppingHub, mcpClient, serverWith, type McpTestClient } from "../../support/mcp-clients.ts";
 import { waitForNoProcesses } from "../../support/processes.ts";
 import { temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../../support/temporary-home.ts";
 
@@ -123,12 +123,9 @@ test("a killed client does not stop its turn, and its server ends", async () => 
   // The end of stdin is all that the server sees of a client that is gone.
   await Promise.allSettled([mcp.client.close(), calling]);
   expect(await waitUntilGone(mcp)).toBe(true);
-  await using next = await oldMcpClient(skein);
+  await using next = await mcpClient(skein);
   releaseCommand(skein);
-  const result = resultOf(
-    (await next.callTool({ name: "wait_session", arguments: { session_id: "long" } })) as Parameters<typeof resultOf>[0],
-  );
-  expect(result).toMatchObject({ text: "done without you", output: { status: "ok" } });
+  expect(await next.call("wait_session", { session_id: "long" })).toMatchObject({ text: "done without you", output: { status: "ok" } });
 });
 
 test("after a server was killed in mid-call the next server returns the result", async () => {
