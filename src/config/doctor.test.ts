@@ -16,7 +16,7 @@ function check(setup: (home: string, project: string) => void, env: Record<strin
   mkdirSync(project, { recursive: true });
   setup(home, project);
   const checks = checkConfig({ project, env, paths: findPaths({ HOME: home }, project) });
-  return Object.fromEntries(checks.map((row) => [row.name, row]));
+  return Object.fromEntries(checks.map((item) => [item.name, item]));
 }
 
 function write(path: string, text: string): void {
@@ -24,10 +24,10 @@ function write(path: string, text: string): void {
   writeFileSync(path, text);
 }
 
-test("an empty home is fine", () => {
+test("all checks pass for an empty home directory", () => {
   const checks = Object.values(check(() => {}));
-  expect(checks.filter((row) => !row.ok)).toEqual([]);
-  expect(checks.map((row) => row.name)).toEqual([
+  expect(checks.filter((item) => !item.ok)).toEqual([]);
+  expect(checks.map((item) => item.name)).toEqual([
     "user config",
     "project config",
     "config variables",
@@ -39,7 +39,7 @@ test("an empty home is fine", () => {
   ]);
 });
 
-test("broken files and variables are failed checks with a hint, each on its own", () => {
+test("each invalid file and variable is a failed check of its own", () => {
   const checks = check(
     (home, project) => {
       write(join(home, ".config/skein/config.jsonc"), '{ "modle": 1 }');
@@ -52,13 +52,13 @@ test("broken files and variables are failed checks with a hint, each on its own"
   expect(checks["config variables"]).toMatchObject({ ok: false, detail: "SKEIN_NET must be one of off, on" });
 });
 
-test("a directory that can't be made says what to do", () => {
-  const checks = check((home) => write(join(home, ".local"), "in the way"));
+test("the check of a directory that can't be created has a hint", () => {
+  const checks = check((home) => write(join(home, ".local"), "a file"));
   expect(checks["data directory"]).toMatchObject({ ok: false, hint: "make it writable, or set SKEIN_HOME to a directory that is" });
   expect(checks["config directory"]?.ok).toBe(true);
 });
 
-test("an untrusted project is an optional problem", () => {
+test("the check of an untrusted project fails, but is optional", () => {
   const checks = check((_, project) => write(join(project, ".skein/config.jsonc"), "{}"));
   expect(checks["trust"]).toMatchObject({ ok: false, optional: true, hint: "read its files, then run `skein trust`" });
 });

@@ -7,14 +7,14 @@ import { findPaths, findProject } from "./paths.ts";
 const root = realpathSync(mkdtempSync(join(tmpdir(), "skein-paths-")));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-function directory(...words: string[]): string {
-  const path = join(root, ...words);
+function createDirectory(...names: string[]): string {
+  const path = join(root, ...names);
   mkdirSync(path, { recursive: true });
   return path;
 }
 
-describe("directories", () => {
-  test("follow XDG below the home directory", () => {
+describe("findPaths", () => {
+  test("directories follow XDG below the home directory by default", () => {
     expect(findPaths({ HOME: "/h" }, "/w")).toEqual({
       home: "/h",
       config: "/h/.config/skein",
@@ -30,13 +30,13 @@ describe("directories", () => {
     expect([paths.config, paths.data, paths.state, paths.cache]).toEqual(["/c/skein", "/d/skein", "/s/skein", "/k/skein"]);
   });
 
-  test("SKEIN_HOME moves all four and beats XDG", () => {
+  test("SKEIN_HOME moves all four directories and overrides XDG", () => {
     const paths = findPaths({ HOME: "/h", XDG_DATA_HOME: "/d", SKEIN_HOME: "/all" }, "/w");
     expect([paths.config, paths.data, paths.state, paths.cache]).toEqual(["/all/config", "/all/data", "/all/state", "/all/cache"]);
     expect(paths.userConfig).toBe("/all/config/config.jsonc");
   });
 
-  test("relative values, dots and a tilde become absolute", () => {
+  test("directories with relative paths, dots or a tilde become absolute", () => {
     expect(findPaths({ HOME: "/h", SKEIN_HOME: "." }, "/w").data).toBe("/w/data");
     expect(findPaths({ HOME: "/h", SKEIN_HOME: "../x" }, "/w/y").data).toBe("/w/x/data");
     expect(findPaths({ HOME: "/h", SKEIN_HOME: "~" }, "/w").data).toBe("/h/data");
@@ -48,59 +48,59 @@ describe("directories", () => {
     });
   });
 
-  test("empty variables count as unset", () => {
+  test("empty directory variables count as unset", () => {
     expect(findPaths({ HOME: "/h", SKEIN_HOME: "", XDG_DATA_HOME: "" }, "/w").data).toBe("/h/.local/share/skein");
     expect(findPaths({ HOME: "" }, "/w").home).toBe(homedir());
   });
 });
 
-describe("the project", () => {
-  test("is the nearest ancestor with .skein or .git", () => {
-    directory("a", ".git");
-    directory("a", "b", ".skein");
-    expect(findProject(directory("a", "b", "c", "d"), "/nowhere")).toBe(join(root, "a", "b"));
-    expect(findProject(directory("a", "x"), "/nowhere")).toBe(join(root, "a"));
+describe("findProject", () => {
+  test("the project is the nearest ancestor with .skein or .git", () => {
+    createDirectory("a", ".git");
+    createDirectory("a", "b", ".skein");
+    expect(findProject(createDirectory("a", "b", "c", "d"), "/nowhere")).toBe(join(root, "a", "b"));
+    expect(findProject(createDirectory("a", "x"), "/nowhere")).toBe(join(root, "a"));
   });
 
-  test("may be marked by a .git file, as in a worktree, but not by a .skein file", () => {
-    writeFileSync(join(directory("worktree"), ".git"), "gitdir: elsewhere");
-    expect(findProject(directory("worktree", "sub"), "/nowhere")).toBe(join(root, "worktree"));
-    writeFileSync(join(directory("plain"), ".skein"), "");
-    expect(findProject(directory("plain", "sub"), "/nowhere")).toBe(join(root, "plain", "sub"));
+  test("a .git file marks a project, as in a worktree, but a .skein file does not", () => {
+    writeFileSync(join(createDirectory("worktree"), ".git"), "gitdir: elsewhere");
+    expect(findProject(createDirectory("worktree", "sub"), "/nowhere")).toBe(join(root, "worktree"));
+    writeFileSync(join(createDirectory("plain"), ".skein"), "");
+    expect(findProject(createDirectory("plain", "sub"), "/nowhere")).toBe(join(root, "plain", "sub"));
   });
 
-  test("is the directory itself when nothing is marked", () => {
-    expect(findProject(directory("none", "deep"), "/nowhere")).toBe(join(root, "none", "deep"));
+  test("a directory without a marked ancestor is its own project", () => {
+    expect(findProject(createDirectory("none", "deep"), "/nowhere")).toBe(join(root, "none", "deep"));
   });
 
-  test("is never the home directory seen from below, and the climb does not pass it", () => {
-    const home = directory("outer", "home");
-    directory("outer", ".git");
-    directory("outer", "home", ".skein");
-    expect(findProject(directory("outer", "home", "work"), home)).toBe(join(home, "work"));
+  test("the home directory and its ancestors are no project of a directory below it", () => {
+    const home = createDirectory("outer", "home");
+    createDirectory("outer", ".git");
+    createDirectory("outer", "home", ".skein");
+    expect(findProject(createDirectory("outer", "home", "work"), home)).toBe(join(home, "work"));
     expect(findProject(home, home)).toBe(home);
-    const bare = directory("outer", "bare");
+    const bare = createDirectory("outer", "bare");
     expect(findProject(bare, bare)).toBe(bare);
   });
 
-  test("is not a place like /tmp where a stranger may have put the mark", () => {
-    const open = directory("open");
-    directory("open", ".skein");
+  test("a directory that every user can write, like /tmp, is no project of a directory below it", () => {
+    const open = createDirectory("open");
+    createDirectory("open", ".skein");
     chmodSync(open, 0o1777);
-    expect(findProject(directory("open", "mine"), "/nowhere")).toBe(join(open, "mine"));
+    expect(findProject(createDirectory("open", "mine"), "/nowhere")).toBe(join(open, "mine"));
     expect(findProject(open, "/nowhere")).toBe(open);
   });
 
-  test("is a real path, whatever link or dots lead to it", () => {
-    directory("real", ".git");
-    symlinkSync(directory("real", "sub"), join(root, "link"));
+  test("the project is a real path, also through links and dots", () => {
+    createDirectory("real", ".git");
+    symlinkSync(createDirectory("real", "sub"), join(root, "link"));
     expect(findProject(join(root, "link"), "/nowhere")).toBe(join(root, "real"));
     expect(findProject(`${root}/real/sub/..`, "/nowhere")).toBe(join(root, "real"));
     expect(isAbsolute(findProject(".", "/nowhere"))).toBe(true);
     expect(findProject("/", "/nowhere")).toBe("/");
   });
 
-  test("that does not exist is a fault with its name", () => {
+  test("a missing directory is a fault that names it", () => {
     expect(() => findProject(join(root, "gone"), "/nowhere")).toThrow(`can't use ${join(root, "gone")} as a directory`);
   });
 });

@@ -8,7 +8,7 @@ import { readProjectState, writeProjectState } from "./project-state.ts";
 const root = mkdtempSync(join(tmpdir(), "skein-state-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-test("what is remembered of a project comes back, and only for that project", () => {
+test("the stored state of a project is read back for that project only", () => {
   const paths = findPaths({ SKEIN_HOME: join(root, "a"), HOME: root }, root);
   expect(readProjectState(paths, "/p")).toEqual({ current: null, planning: null });
   writeProjectState(paths, "/p", { current: "s1" });
@@ -18,7 +18,7 @@ test("what is remembered of a project comes back, and only for that project", ()
   expect(readProjectState(paths, "/q")).toEqual({ current: null, planning: null });
 });
 
-test("a broken file counts as empty, and a directory that can't be written is no failure", () => {
+test("an invalid state file counts as empty, and a directory that can't be written is no failure", () => {
   const paths = findPaths({ SKEIN_HOME: join(root, "b"), HOME: root }, root);
   writeProjectState(paths, "/p", { current: "s1" });
   const [file] = readdirSync(join(paths.state, "projects"));

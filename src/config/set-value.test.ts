@@ -22,9 +22,9 @@ const root = realpathSync(mkdtempSync(join(tmpdir(), "skein-set-")));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 let count = 0;
 
-type Place = { paths: Paths; project: string; set: (key: string, value: string, scope?: "user" | "project") => Promise<{ path: string }> };
+type Setup = { paths: Paths; project: string; set: (key: string, value: string, scope?: "user" | "project") => Promise<{ path: string }> };
 
-function place(user?: string): Place {
+function createSetup(user?: string): Setup {
   const home = join(root, String((count += 1)));
   const project = join(home, "project");
   mkdirSync(project, { recursive: true });
@@ -37,14 +37,14 @@ function place(user?: string): Place {
 }
 
 describe("config set", () => {
-  test("keeps comments, layout and mode, and changes only the value", async () => {
-    const { paths, set } = place('{\n  // my model\n  "model": "a/b", // here\n  "net": "off"\n}\n');
+  test("config set keeps comments, layout and mode, and changes only the value", async () => {
+    const { paths, set } = createSetup('{\n  // my model\n  "model": "a/b", // here\n  "net": "off"\n}\n');
     expect(await set("model", "c/d")).toEqual({ path: paths.userConfig });
     expect(readFileSync(paths.userConfig, "utf8")).toBe('{\n  // my model\n  "model": "c/d", // here\n  "net": "off"\n}\n');
   });
 
-  test("makes a private file for the user and an ordinary one for the project", async () => {
-    const { paths, project, set } = place();
+  test("config set creates a private file for the user and an ordinary one for the project", async () => {
+    const { paths, project, set } = createSetup();
     await set("max_steps", "12");
     await set("timeout", "2h", "project");
     expect(JSON.parse(readFileSync(paths.userConfig, "utf8"))).toEqual({ max_steps: 12 });
@@ -53,8 +53,8 @@ describe("config set", () => {
     expect(readdirSync(dirname(paths.userConfig))).toEqual(["config.jsonc"]);
   });
 
-  test("writes every type so that it loads again", async () => {
-    const { paths, project, set } = place("// only a comment\n");
+  test("config set writes every type so that it can be loaded", async () => {
+    const { paths, project, set } = createSetup("// only a comment\n");
     await set("max_budget_usd", "0.5");
     await set("skills", "off");
     await set("allow_write", "/x");
@@ -67,28 +67,28 @@ describe("config set", () => {
     expect(readFileSync(paths.userConfig, "utf8")).toStartWith("// only a comment");
   });
 
-  test("null takes a key out, and does not make a file", async () => {
-    const { paths, set } = place('{ "model": "a/b", "net": "off" }');
+  test("config set with null removes a key and creates no file", async () => {
+    const { paths, set } = createSetup('{ "model": "a/b", "net": "off" }');
     await set("model", "null");
     expect(JSON.parse(readFileSync(paths.userConfig, "utf8"))).toEqual({ net: "off" });
-    const empty = place();
+    const empty = createSetup();
     await empty.set("model", "null");
     expect(() => statSync(empty.paths.userConfig)).toThrow();
   });
 
-  test("refuses what loading would refuse and leaves the file alone", async () => {
-    const { paths, set } = place('{ "model": "a/b" }');
+  test("config set refuses invalid keys and values, and does not change the file", async () => {
+    const { paths, set } = createSetup('{ "model": "a/b" }');
     await expect(set("modle", "x")).rejects.toThrow('unknown key "modle"');
     await expect(set("providers", "x")).rejects.toThrow('unknown key "providers"');
     await expect(set("max_steps", "many")).rejects.toThrow('"max_steps" must be a whole number above 0');
     await expect(set("providers.a.base_url", "nowhere")).rejects.toThrow("must be a URL");
     expect(readFileSync(paths.userConfig, "utf8")).toBe('{ "model": "a/b" }');
-    const broken = place('{ "model" }');
+    const broken = createSetup('{ "model" }');
     await expect(broken.set("model", "x")).rejects.toThrow(`${broken.paths.userConfig}:1: `);
   });
 
-  test("writes through a link instead of replacing it", async () => {
-    const { paths, set } = place();
+  test("config set writes to the target of a link and keeps the link", async () => {
+    const { paths, set } = createSetup();
     const target = join(paths.home, "dotfiles.jsonc");
     writeFileSync(target, "{}");
     mkdirSync(dirname(paths.userConfig), { recursive: true });
@@ -98,8 +98,8 @@ describe("config set", () => {
     expect(JSON.parse(readFileSync(target, "utf8"))).toEqual({ model: "a/b" });
   });
 
-  test("a trusted project stays trusted, an untrusted one does not become so", async () => {
-    const { paths, project, set } = place();
+  test("config set keeps a trusted project trusted, and an untrusted one untrusted", async () => {
+    const { paths, project, set } = createSetup();
     await set("policy", "full", "project");
     expect(trustState(paths, project).trusted).toBe(false);
     grantTrust(paths, project);
@@ -107,9 +107,9 @@ describe("config set", () => {
     expect(trustState(paths, project).trusted).toBe(true);
   });
 
-  test("says when the file can't be written", async () => {
-    const { paths, set } = place();
-    writeFileSync(join(paths.home, ".config"), "in the way");
+  test("config set names a file that can't be written", async () => {
+    const { paths, set } = createSetup();
+    writeFileSync(join(paths.home, ".config"), "a file");
     await expect(set("model", "a/b")).rejects.toThrow(paths.userConfig);
   });
 });

@@ -10,7 +10,7 @@ const root = realpathSync(mkdtempSync(join(tmpdir(), "skein-trust-")));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 let count = 0;
 
-function place(files: Record<string, string>): { paths: Paths; project: string; write: (path: string, text: string) => void } {
+function createProject(files: Record<string, string>): { paths: Paths; project: string; write: (path: string, text: string) => void } {
   const home = join(root, String((count += 1)));
   const project = join(home, "project");
   mkdirSync(project, { recursive: true });
@@ -22,8 +22,8 @@ function place(files: Record<string, string>): { paths: Paths; project: string; 
   return { paths: findPaths({ HOME: home }, project), project, write };
 }
 
-test("a project without files that could widen has nothing to trust, and nothing is written for it", () => {
-  const { paths, project } = place({ "README.md": "x", ".skein/sessions/a.jsonl": "x" });
+test("a project without files that need trust is not recorded", () => {
+  const { paths, project } = createProject({ "README.md": "x", ".skein/sessions/a.jsonl": "x" });
   expect(trustState(paths, project)).toEqual({
     directory: project,
     trusted: false,
@@ -34,8 +34,12 @@ test("a project without files that could widen has nothing to trust, and nothing
   expect(() => statSync(paths.state)).toThrow();
 });
 
-test("trust is given to the content, taken back by any change, and found again when the change is undone", () => {
-  const { paths, project, write } = place({ ".skein/config.jsonc": "{}", ".skein/roles/a.md": "role", ".claude/agents/b.md": "agent" });
+test("trust applies to the content: a change ends it, and undoing the change restores it", () => {
+  const { paths, project, write } = createProject({
+    ".skein/config.jsonc": "{}",
+    ".skein/roles/a.md": "role",
+    ".claude/agents/b.md": "agent",
+  });
   expect(trustState(paths, project)).toMatchObject({ trusted: false, reason: "not trusted yet" });
   expect(grantTrust(paths, project)).toMatchObject({
     trusted: true,
@@ -49,32 +53,32 @@ test("trust is given to the content, taken back by any change, and found again w
   expect(revokeTrust(paths, project).trusted).toBe(false);
 });
 
-test("a file that appears in any of the places takes trust away", () => {
+test("a new file in any directory that needs trust ends the trust", () => {
   for (const source of trustSources.filter((name) => !name.endsWith(".jsonc"))) {
-    const { paths, project, write } = place({ ".skein/config.jsonc": "{}" });
+    const { paths, project, write } = createProject({ ".skein/config.jsonc": "{}" });
     grantTrust(paths, project);
     write(`${source}/x/SKILL.md`, "text");
     expect(trustState(paths, project).trusted).toBe(false);
   }
 });
 
-test("moving bytes from one file to the next changes the content", () => {
-  const { paths, project, write } = place({ ".skein/roles/a": "12", ".skein/roles/b": "3" });
+test("moving bytes from one file to another ends the trust", () => {
+  const { paths, project, write } = createProject({ ".skein/roles/a": "12", ".skein/roles/b": "3" });
   grantTrust(paths, project);
   write(".skein/roles/a", "1");
   write(".skein/roles/b", "23");
   expect(trustState(paths, project).trusted).toBe(false);
 });
 
-test("trust of one directory is not trust of another with the same content", () => {
-  const first = place({ ".skein/config.jsonc": "{}" });
-  const second = place({ ".skein/config.jsonc": "{}" });
+test("trust in one directory does not apply to another with the same content", () => {
+  const first = createProject({ ".skein/config.jsonc": "{}" });
+  const second = createProject({ ".skein/config.jsonc": "{}" });
   grantTrust(first.paths, first.project);
   expect(trustState(first.paths, second.project).trusted).toBe(false);
 });
 
-test("the record is private, and a damaged one trusts nothing", () => {
-  const { paths, project } = place({ ".skein/config.jsonc": "{}" });
+test("the trust record is private, and a damaged one trusts nothing", () => {
+  const { paths, project } = createProject({ ".skein/config.jsonc": "{}" });
   grantTrust(paths, project);
   const directory = join(paths.state, "trust");
   const names = readdirSync(directory);
@@ -87,34 +91,34 @@ test("the record is private, and a damaged one trusts nothing", () => {
   }
 });
 
-test("writers of many processes lose nothing", async () => {
-  const places = Array.from({ length: 6 }, () => place({ ".skein/config.jsonc": "{}" }));
-  const state = places[0]?.paths as Paths;
+test("concurrent processes that grant trust lose no record", async () => {
+  const projects = Array.from({ length: 6 }, () => createProject({ ".skein/config.jsonc": "{}" }));
+  const state = projects[0]?.paths as Paths;
   const script = `import { grantTrust } from ${JSON.stringify(join(import.meta.dir, "trust.ts"))};
     for (let n = 0; n < 20; n += 1) grantTrust(JSON.parse(process.argv[1]), process.argv[2]);`;
-  const writers = places.map(
+  const writers = projects.map(
     ({ project }) =>
       Bun.spawn([process.execPath, "-e", script, JSON.stringify(state), project], { stdout: "ignore", stderr: "inherit" }).exited,
   );
-  expect(await Promise.all(writers)).toEqual(places.map(() => 0));
-  expect(places.map(({ project }) => trustState(state, project).trusted)).toEqual(places.map(() => true));
+  expect(await Promise.all(writers)).toEqual(projects.map(() => 0));
+  expect(projects.map(({ project }) => trustState(state, project).trusted)).toEqual(projects.map(() => true));
   expect(readdirSync(join(state.state, "trust"))).toHaveLength(6);
 });
 
-test("too many files, a pipe or a device can't be trusted and say why", () => {
-  const many = place(Object.fromEntries(Array.from({ length: 1_001 }, (_, n) => [`.skein/skills/${n}`, ""])));
-  expect(trustState(many.paths, many.project)).toMatchObject({
+test("a project with too many files or with a pipe can't be trusted, with a reason", () => {
+  const large = createProject(Object.fromEntries(Array.from({ length: 1_001 }, (_, n) => [`.skein/skills/${n}`, ""])));
+  expect(trustState(large.paths, large.project)).toMatchObject({
     trusted: false,
     reason: "more than 1000 files to read before trusting them",
   });
-  expect(() => grantTrust(many.paths, many.project)).toThrow("can't trust");
-  const pipe = place({ ".skein/config.jsonc": "{}" });
+  expect(() => grantTrust(large.paths, large.project)).toThrow("can't trust");
+  const pipe = createProject({ ".skein/config.jsonc": "{}" });
   execFileSync("mkfifo", [join(pipe.project, ".skein", "roles")]);
   expect(trustState(pipe.paths, pipe.project).reason).toBe(".skein/roles is neither a file nor a directory");
 });
 
-test("links are followed to their content, and loops end", () => {
-  const { paths, project, write } = place({ ".skein/config.jsonc": "{}", "elsewhere/SKILL.md": "one" });
+test("trust covers the content behind links, and loops of links end", () => {
+  const { paths, project, write } = createProject({ ".skein/config.jsonc": "{}", "elsewhere/SKILL.md": "one" });
   mkdirSync(join(project, ".skein", "skills"));
   symlinkSync(join(project, "elsewhere"), join(project, ".skein", "skills", "linked"));
   symlinkSync(join(project, ".skein", "skills"), join(project, ".skein", "skills", "loop"));
@@ -124,8 +128,8 @@ test("links are followed to their content, and loops end", () => {
   expect(trustState(paths, project).trusted).toBe(false);
 });
 
-test("a directory is the same by whatever link it is named", () => {
-  const { paths, project } = place({ ".skein/config.jsonc": "{}" });
+test("trust through a link applies to the real directory", () => {
+  const { paths, project } = createProject({ ".skein/config.jsonc": "{}" });
   const link = `${project}-link`;
   symlinkSync(project, link);
   grantTrust(paths, link);

@@ -1,4 +1,4 @@
-// The engine over a real store, with agents that do just what a test needs.
+// The engine with a real store and an agent that each test defines.
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -7,9 +7,9 @@ import type { Event } from "../protocol/tree/event.ts";
 import type { DelegateRequest, TurnInput } from "../protocol/api/ports.ts";
 import { call, endOf, createTestEngine, node, ok, type TakeTurn, text, turn, typesOf } from "./fixtures/engine-with.ts";
 
-describe("a turn", () => {
-  test("is recorded in the store and the transcript before it is shown", async () => {
-    const seen: number[] = [];
+describe("turns", () => {
+  test("a node is in the store and in the transcript before its event is sent", async () => {
+    const recorded: number[] = [];
     const { store, session, api } = await createTestEngine(async function* () {
       yield node(text("hi"));
       yield ok;
@@ -18,12 +18,12 @@ describe("a turn", () => {
       if (event.type !== "node.added") continue;
       const stored = await store.node(event.node.id);
       const lines = readFileSync(session.transcript as string, "utf8");
-      seen.push(stored !== null && lines.includes(event.node.id) ? 1 : 0);
+      recorded.push(stored !== null && lines.includes(event.node.id) ? 1 : 0);
     }
-    expect(seen).toEqual([1, 1]);
+    expect(recorded).toEqual([1, 1]);
   });
 
-  test("starts, adds its nodes and ends, with usage and cost summed", async () => {
+  test("a turn starts, adds its nodes and ends with the sum of usage and cost", async () => {
     const { run } = await createTestEngine(async function* () {
       yield { type: "transient", event: { type: "text.delta", text: "h" } };
       yield node(text("hi"));
@@ -35,29 +35,29 @@ describe("a turn", () => {
     expect(endOf(events)).toMatchObject({ status: "ok", steps: 2, usage: { input: 10, output: 4 }, costUsd: 0.02 });
   });
 
-  test("that an agent leaves without an end is broken, not ok", async () => {
+  test("a turn whose agent returns without an end event is broken", async () => {
     const { run } = await createTestEngine(async function* () {
       yield node(text("hi"));
     });
     expect(endOf(await run())).toMatchObject({ status: "broken" });
   });
 
-  test("ends as cancelled when it is cancelled, and keeps what there is", async () => {
-    const made = await createTestEngine(async function* (_input, context) {
+  test("a cancelled turn ends as cancelled and keeps its nodes", async () => {
+    const engine = await createTestEngine(async function* (_input, context) {
       yield node(text("so far"));
       await new Promise((resolve) => context.signal.addEventListener("abort", resolve, { once: true }));
       yield { type: "end", end: { status: "cancelled" } };
     });
     const events: Event[] = [];
-    for await (const event of made.api.turn.start({ ...turn, session: made.session.id })) {
+    for await (const event of engine.api.turn.start({ ...turn, session: engine.session.id })) {
       events.push(event);
-      if (event.type === "node.added" && event.node.author === "agent") await made.api.turn.cancel({ session: made.session.id });
+      if (event.type === "node.added" && event.node.author === "agent") await engine.api.turn.cancel({ session: engine.session.id });
     }
     expect(endOf(events)).toMatchObject({ status: "cancelled" });
-    expect((await made.store.session(made.session.id))?.tip).toBe(endOf(events)?.tip as string);
+    expect((await engine.store.session(engine.session.id))?.tip).toBe(endOf(events)?.tip as string);
   });
 
-  test("ends as timed-out or stalled when a limit stops it", async () => {
+  test("a turn that reaches a time limit ends as timed-out or stalled", async () => {
     const wait: TakeTurn = async function* (_input, context) {
       await new Promise((resolve) => context.signal.addEventListener("abort", resolve, { once: true }));
       yield { type: "end", end: { status: "cancelled" } };
@@ -67,7 +67,7 @@ describe("a turn", () => {
     expect(endOf(await run({ idleMs: 20 }))).toMatchObject({ status: "stalled" });
   });
 
-  test("gets the whole path, or with fresh only its prompt", async () => {
+  test("an agent gets the whole path, or only the prompt if the turn is fresh", async () => {
     const paths: number[] = [];
     const { run } = await createTestEngine(async function* (input) {
       paths.push(input.path.length);
@@ -80,76 +80,76 @@ describe("a turn", () => {
     expect(paths).toEqual([1, 3, 1]);
   });
 
-  test("of a session that is running elsewhere is refused and names the holder", async () => {
-    const made = await createTestEngine(async function* (_input, context) {
+  test("a second turn in a running session is refused with the pid of the holder", async () => {
+    const engine = await createTestEngine(async function* (_input, context) {
       await new Promise((resolve) => context.signal.addEventListener("abort", resolve, { once: true }));
       yield ok;
     });
-    const first = made.api.turn.start({ ...turn, session: made.session.id })[Symbol.asyncIterator]();
+    const first = engine.api.turn.start({ ...turn, session: engine.session.id })[Symbol.asyncIterator]();
     await first.next();
-    await expect(made.run()).rejects.toThrow(String(process.pid));
-    await made.api.turn.cancel({ session: made.session.id });
+    await expect(engine.run()).rejects.toThrow(String(process.pid));
+    await engine.api.turn.cancel({ session: engine.session.id });
     for (let next = await first.next(); next.done !== true; next = await first.next());
   });
 });
 
-describe("what a dead process left", () => {
-  test("becomes nodes, and its running call gets a result that says its state is unknown", async () => {
+describe("the open turn of a dead process", () => {
+  test("a running call of a dead process gets a result that says its state is unknown", async () => {
     const paths: string[][] = [];
-    const made = await createTestEngine(async function* (input) {
+    const engine = await createTestEngine(async function* (input) {
       paths.push(input.path.flatMap((entry) => entry.parts.map((part) => (part.kind === "result" ? part.text : part.kind))));
       yield ok;
     });
-    const lease = await made.store.acquire(made.session.id);
-    const left = await made.store.startTurn(lease, {
+    const lease = await engine.store.acquire(engine.session.id);
+    const deadTurn = await engine.store.startTurn(lease, {
       agent: "native",
       model: "test/one",
       policy: turn.policy,
       enforced: null,
       prompt: { author: "user", parts: [{ kind: "text", text: "go" }] },
     });
-    await made.store.appendNode(lease, left.value.id, call("c1"));
-    await made.store.saveDraft(lease, left.value.id, { key: "c1", text: "half an outp" });
-    await made.store.release(lease);
+    await engine.store.appendNode(lease, deadTurn.value.id, call("c1"));
+    await engine.store.saveDraft(lease, deadTurn.value.id, { key: "c1", text: "half an outp" });
+    await engine.store.release(lease);
 
-    const events = await made.run({ prompt: null });
+    const events = await engine.run({ prompt: null });
     expect(paths[0]?.[2]).toMatch(/Interrupted.*state is unknown.*half an outp/s);
-    expect(await made.store.turn(left.value.id)).toMatchObject({ status: "killed" });
+    expect(await engine.store.turn(deadTurn.value.id)).toMatchObject({ status: "killed" });
     expect(endOf(events)).toMatchObject({ status: "ok" });
-    expect((await made.store.verify({})).problems).toEqual([]);
+    expect((await engine.store.verify({})).problems).toEqual([]);
   });
 
-  test("keeps an answer that was streaming, and says that it is incomplete", async () => {
-    const made = await createTestEngine(async function* () {
+  test("a partial answer of a dead process becomes a node, with a note that it is incomplete", async () => {
+    const engine = await createTestEngine(async function* () {
       yield ok;
     });
-    const lease = await made.store.acquire(made.session.id);
-    const left = await made.store.startTurn(lease, {
+    const lease = await engine.store.acquire(engine.session.id);
+    const deadTurn = await engine.store.startTurn(lease, {
       agent: "native",
       model: null,
       policy: turn.policy,
       enforced: null,
       prompt: { author: "user", parts: [{ kind: "text", text: "go" }] },
     });
-    await made.store.saveDraft(lease, left.value.id, { key: "text", text: "The answer is fo" });
-    await made.store.release(lease);
-    await made.run({ prompt: null });
-    const nodes = await made.store.sessionNodes(made.session.id);
+    await engine.store.saveDraft(lease, deadTurn.value.id, { key: "text", text: "The answer is fo" });
+    await engine.store.release(lease);
+    await engine.run({ prompt: null });
+    const nodes = await engine.store.sessionNodes(engine.session.id);
     expect(nodes.map((entry) => entry.author)).toEqual(["user", "agent", "note"]);
     expect(nodes[1]?.parts).toEqual([{ kind: "text", text: "The answer is fo" }]);
   });
 
-  test("can be gone on with only if something was interrupted", async () => {
-    const made = await createTestEngine(async function* () {
+  test("a session without an interrupted turn can't be continued without a prompt", async () => {
+    const engine = await createTestEngine(async function* () {
       yield node(text("done"));
       yield ok;
     });
-    await made.run();
-    await expect(made.run({ prompt: null })).rejects.toThrow("no interrupted turn");
+    await engine.run();
+    await expect(engine.run({ prompt: null })).rejects.toThrow("no interrupted turn");
   });
 });
 
-describe("a sub-session", () => {
+describe("sub-sessions", () => {
   const request = (change: Partial<DelegateRequest> = {}): DelegateRequest => ({
     task: "part",
     call: "c",
@@ -164,24 +164,24 @@ describe("a sub-session", () => {
   });
   const isParent = (input: TurnInput) => input.path[0]?.parts.some((part) => part.kind === "text" && part.text === "hello") === true;
 
-  test("knows the topmost session of the run, and executes no plan of its parent's", async () => {
-    const seen: [string, string | null][] = [];
+  test("a sub-session gets the id of the root session, but not the plan of its parent", async () => {
+    const inputs: [string, string | null][] = [];
     const { api, root } = await createTestEngine(async function* (input, context) {
-      seen.push([input.root, input.plan]);
+      inputs.push([input.root, input.plan]);
       if (isParent(input)) await context.delegate(request());
       yield ok;
     });
-    const place = { directory: root, task: "t", agent: "native", model: "test/one", toolLevel: "minimal" as const };
+    const options = { directory: root, task: "t", agent: "native", model: "test/one", toolLevel: "minimal" as const };
     const plan = { file: join(root, "plan.md"), text: "1. look" };
-    const session = await api.session.open({ ...place, find: { by: "new" }, parentSession: null, transcriptDir: null, plan });
+    const session = await api.session.open({ ...options, find: { by: "new" }, parentSession: null, transcriptDir: null, plan });
     await Array.fromAsync(api.turn.start({ ...turn, session: session.id }));
-    expect(seen).toEqual([
+    expect(inputs).toEqual([
       [session.id, "1. look"],
       [session.id, null],
     ]);
   });
 
-  test("that works keeps its parent from being called idle", async () => {
+  test("a parent does not stall while its sub-session works", async () => {
     const clock = createTestClock();
     const takeTurn: TakeTurn = async function* (input, context) {
       if (isParent(input)) {
@@ -198,7 +198,7 @@ describe("a sub-session", () => {
     expect(endOf(await run({ idleMs: 1_000 }))).toMatchObject({ status: "ok" });
   });
 
-  test("of an agent that does not exist leaves no session behind", async () => {
+  test("a sub-session with an unknown agent is not created", async () => {
     const { run, store } = await createTestEngine(async function* (_input, context) {
       await expect(context.delegate(request({ agent: "nobody" }))).rejects.toThrow('no agent "nobody"');
       yield ok;
@@ -207,7 +207,7 @@ describe("a sub-session", () => {
     expect(await store.listSessions({ project: null, subSessions: true })).toHaveLength(1);
   });
 
-  test("has its parent's model when the same agent is named, and its transcript beside its parent's", async () => {
+  test("a sub-session with the same agent uses its parent's model and transcript directory", async () => {
     const models: (string | null)[] = [];
     const { run, store, session } = await createTestEngine(async function* (input, context) {
       models.push(input.model);
@@ -222,21 +222,21 @@ describe("a sub-session", () => {
 });
 
 describe("closing the engine", () => {
-  test("stops a turn that nobody watches any more, and records how it ended", async () => {
-    const made = await createTestEngine(async function* (_input, context) {
+  test("closing the engine cancels a turn that is no longer watched, and records its end", async () => {
+    const engine = await createTestEngine(async function* (_input, context) {
       yield node(text("so far"));
       if (!context.signal.aborted) await new Promise((resolve) => context.signal.addEventListener("abort", resolve, { once: true }));
       yield { type: "end", end: { status: "cancelled" } };
     });
-    for await (const event of made.api.turn.start({ ...turn, session: made.session.id })) if (event.type === "node.added") break;
-    await made.api.close();
-    expect(await made.store.turnsOf(made.session.id)).toMatchObject([{ status: "cancelled" }]);
+    for await (const event of engine.api.turn.start({ ...turn, session: engine.session.id })) if (event.type === "node.added") break;
+    await engine.api.close();
+    expect(await engine.store.turnsOf(engine.session.id)).toMatchObject([{ status: "cancelled" }]);
   });
 });
 
-describe("a session that is named", () => {
-  const named = (wanted: string) => ({
-    find: { by: "name" as const, wanted, orCreate: true },
+describe("session names", () => {
+  const createParams = (name: string) => ({
+    find: { by: "name" as const, wanted: name, orCreate: true },
     task: "t",
     agent: "native",
     model: "test/one",
@@ -245,12 +245,12 @@ describe("a session that is named", () => {
     transcriptDir: null,
   });
 
-  test("by a date is made, and by what can only be an id is not", async () => {
+  test("a session can be created with a date as its name, but not with a name that looks like an id", async () => {
     const { api, root } = await createTestEngine(async function* () {});
     for (const name of ["2026-11-16", "release-1", "feed-20261116"])
-      expect(await api.session.open({ ...named(name), directory: root })).toMatchObject({ name });
+      expect(await api.session.open({ ...createParams(name), directory: root })).toMatchObject({ name });
     for (const id of ["0123abcd", "7131-9390-0201a3befadf", "01a1e22c-d898-7131-9390-0201a3befadf"]) {
-      await expect(api.session.open({ ...named(id), directory: root })).rejects.toThrow(`no session "${id}"`);
+      await expect(api.session.open({ ...createParams(id), directory: root })).rejects.toThrow(`no session "${id}"`);
     }
   });
 });

@@ -10,40 +10,40 @@ const root = realpathSync(mkdtempSync(join(tmpdir(), "skein-roles-")));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 let count = 0;
 
-type Found = RoleList & { home: string; role: (name: string) => Role };
+type ScanResult = RoleList & { home: string; role: (name: string) => Role };
 
 /** Paths are relative to the home directory; the project is `work`. */
-function scan(files: Record<string, string>, how: { trusted?: boolean; link?: [from: string, to: string] } = {}): Found {
+function scan(files: Record<string, string>, options: { trusted?: boolean; link?: [from: string, to: string] } = {}): ScanResult {
   const home = join(root, String((count += 1)));
   mkdirSync(join(home, "work"), { recursive: true });
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(home, path)), { recursive: true });
     writeFileSync(join(home, path), text);
   }
-  if (how.link) symlinkSync(join(home, how.link[1]), join(home, how.link[0]));
-  const found = scanRoles({
+  if (options.link) symlinkSync(join(home, options.link[1]), join(home, options.link[0]));
+  const list = scanRoles({
     project: join(home, "work"),
     home,
     configDir: join(home, ".config", "skein"),
-    trusted: () => how.trusted ?? false,
+    trusted: () => options.trusted ?? false,
   });
   const role = (name: string) => {
-    const one = found.roles.find((candidate) => candidate.name === name);
-    if (one === undefined) throw new Error(`no role ${name}: ${JSON.stringify(found.problems)}`);
-    return one;
+    const match = list.roles.find((candidate) => candidate.name === name);
+    if (match === undefined) throw new Error(`no role ${name}: ${JSON.stringify(list.problems)}`);
+    return match;
   };
-  return { ...found, home, role };
+  return { ...list, home, role };
 }
 
 const file = (head: string, body = "Be brief.") => `---\n${head}\n---\n\n${body}\n`;
 
-describe("places", () => {
-  test("without files there are the built-in roles", () => {
+describe("sources of roles", () => {
+  test("only the built-in roles are listed without files", () => {
     const { roles, problems } = scan({});
     expect({ roles, problems }).toEqual({ roles: [...builtInRoles], problems: [] });
   });
 
-  test("the project wins over the user, and the user over what is built in; each says what it makes special", () => {
+  test("a role of the project overrides the user's, which overrides a built-in one, and names the overridden one", () => {
     const { role, home, problems } = scan({
       "work/.skein/roles/poet.md": file("description: verses"),
       ".config/skein/roles/poet.md": file("description: rhymes\npolicy: readonly", "Rhyme."),
@@ -70,7 +70,7 @@ describe("places", () => {
   });
 });
 
-describe("a role of one's own, where its file says nothing", () => {
+describe("a role file with only a description", () => {
   const builder = ["read", "write", "edit", "bash"];
   const writer = ["read", "write", "edit"];
   test.each([
@@ -81,7 +81,7 @@ describe("a role of one's own, where its file says nothing", () => {
     ["lights", "designs lamps in code", builder, 60],
     ["cloud-architect", "thinks", writer, 60],
     ["pilot", "tests planes", builder, 45],
-  ])("%s, who %s", (name, description, tools, minutes) => {
+  ])("the tools and timeout of %s, who %s, are inferred", (name, description, tools, minutes) => {
     const { role } = scan({ [`.config/skein/roles/${name}.md`]: file(`description: ${description}`) });
     expect(role(name)).toMatchObject({
       tools,
@@ -95,8 +95,8 @@ describe("a role of one's own, where its file says nothing", () => {
   });
 });
 
-describe("a file that says everything", () => {
-  const whole = `name: Poet_1
+describe("a role file with all fields", () => {
+  const head = `name: Poet_1
 description: "verses: short"
 agent: claude
 model: anthropic/claude-x:high
@@ -121,15 +121,15 @@ capabilities: rhyme, metre`;
     notes: [],
   };
 
-  test("is taken at its word when it is the user's or trusted", () => {
-    const own = { ...expected, agent: "claude", model: "anthropic/claude-x:high", ignored: [] };
-    expect(scan({ ".config/skein/roles/p.md": file(whole) }).role("Poet_1")).toMatchObject(own);
-    expect(scan({ "work/.skein/roles/p.md": file(whole) }, { trusted: true }).role("Poet_1")).toMatchObject(own);
+  test("all fields of a role are used if it is the user's or trusted", () => {
+    const trustedRole = { ...expected, agent: "claude", model: "anthropic/claude-x:high", ignored: [] };
+    expect(scan({ ".config/skein/roles/p.md": file(head) }).role("Poet_1")).toMatchObject(trustedRole);
+    expect(scan({ "work/.skein/roles/p.md": file(head) }, { trusted: true }).role("Poet_1")).toMatchObject(trustedRole);
   });
 
-  test("of a project that nobody trusts names no agent and no model", () => {
+  test("agent and model are ignored in a role of an untrusted project", () => {
     const ignored = ["agent: claude", "model: anthropic/claude-x:high"];
-    expect(scan({ "work/.skein/roles/p.md": file(whole) }).role("Poet_1")).toMatchObject({
+    expect(scan({ "work/.skein/roles/p.md": file(head) }).role("Poet_1")).toMatchObject({
       ...expected,
       agent: null,
       model: null,
@@ -139,7 +139,7 @@ capabilities: rhyme, metre`;
 });
 
 describe("a hostile project", () => {
-  test("gets no rights by a role, and a built-in name gives it none", () => {
+  test("a hostile project gets no rights by a role, also not under a built-in name", () => {
     const wide =
       "policy: full\nnet: on\ntools: '*'\ntimeout: 48h\nmax_memory_mb: 99999\nallow_write: /\nbase_url: http://evil\nhooks: {a: b}";
     const { role, problems } = scan({
@@ -161,12 +161,12 @@ describe("a hostile project", () => {
     expect(problems).toEqual([]);
   });
 
-  test("can't have a file from elsewhere read as a role", () => {
+  test("a role that is a link out of the project is not read", () => {
     const { role, problems, home } = scan(
-      { "secret.md": file("description: a secret"), "work/.skein/roles/good.md": file("description: fine") },
+      { "secret.md": file("description: a secret"), "work/.skein/roles/good.md": file("description: good") },
       { link: ["work/.skein/roles/bad.md", "secret.md"] },
     );
-    expect(role("good").description).toBe("fine");
+    expect(role("good").description).toBe("good");
     expect(problems).toEqual([{ path: join(home, "work/.skein/roles/bad.md"), message: "is a link that leads out of the project" }]);
   });
 });
@@ -191,20 +191,23 @@ describe("an agent of Claude Code", () => {
     ["permissionMode: plan\ncolor: red", null, "readonly", []],
     ["model: inherit", null, "workspace", []],
     ["model: opus", null, "workspace", ["opus is Claude Code's own name for a model; the turn's is used"]],
-  ] as [string, string[] | null, Role["policy"], string[]][])("%j", (head, tools, policy, notes) => {
-    const role = agent(head);
-    expect({ tools: role.tools, policy: role.policy, model: role.model }).toEqual({ tools, policy, model: null });
-    expect(role.notes.filter((note) => !note.startsWith("inferred: "))).toEqual(notes);
-  });
+  ] as [string, string[] | null, Role["policy"], string[]][])(
+    "an agent file of Claude Code with %j becomes a role",
+    (head, tools, policy, notes) => {
+      const role = agent(head);
+      expect({ tools: role.tools, policy: role.policy, model: role.model }).toEqual({ tools, policy, model: null });
+      expect(role.notes.filter((note) => !note.startsWith("inferred: "))).toEqual(notes);
+    },
+  );
 
-  test("with a colon in an unquoted description is used all the same, and told", () => {
+  test("an agent file with a colon in an unquoted description is used and reported", () => {
     const { role, problems } = scan({ "work/.claude/agents/a.md": file("name: a\ndescription: Use it: often\ntools: Read") });
     expect(role("a")).toMatchObject({ description: "Use it: often", tools: ["read"] });
     expect(problems.map(({ message }) => message)).toEqual([expect.stringContaining("put texts with a colon into quotes")]);
   });
 });
 
-describe("a broken file is told and left out", () => {
+describe("invalid role files", () => {
   test.each([
     ["no head at all", 'has no frontmatter between two lines "---" in its first 65536 bytes'],
     [file("tools: read"), "has no description; the role is left out"],
@@ -221,13 +224,13 @@ describe("a broken file is told and left out", () => {
     [file("description: d\ntools: {a: b}"), "its tools are no names; the role is left out"],
     [file("description: d", "a\0b"), "has bytes that are no text; the role is left out"],
     ["x".repeat(70_000), "has 70000 bytes; 65536 are allowed"],
-  ])("%#", (text, message) => {
+  ])("the invalid role file %# is reported and left out", (text, message) => {
     const { roles, problems, home } = scan({ ".config/skein/roles/r.md": text });
     expect(roles).toEqual([...builtInRoles]);
     expect(problems).toEqual([{ path: join(home, ".config/skein/roles/r.md"), message }]);
   });
 
-  test("and a field that nobody knows only is told", () => {
+  test("a role file with unknown fields is used, with notes", () => {
     const { role } = scan({ ".config/skein/roles/r.md": file("description: d\ntimout: 5m\nallow_write: /x\ncolor: red") });
     expect(role("r").notes).toEqual([
       "unknown field timout; timeout?",

@@ -10,7 +10,7 @@ const root = realpathSync(mkdtempSync(join(tmpdir(), "skein-skills-")));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 let count = 0;
 
-type Place = {
+type Setup = {
   home: string;
   project: string;
   write: (path: string, text: string) => string;
@@ -18,7 +18,7 @@ type Place = {
 };
 
 /** Paths are relative to the home directory; the project is `work`. */
-function place(files: Record<string, string> = {}): Place {
+function createSetup(files: Record<string, string> = {}): Setup {
   const home = join(root, String((count += 1)));
   const project = join(home, "work");
   mkdirSync(project, { recursive: true });
@@ -37,16 +37,16 @@ function skill(name: string, more = ""): string {
   return `---\nname: ${name}\ndescription: About ${name}.\n${more}---\n\n# Body\n`;
 }
 
-const names = (list: SkillList): string[] => list.skills.map((row) => row.name);
+const names = (list: SkillList): string[] => list.skills.map((entry) => entry.name);
 const messages = (list: SkillList): string[] => list.problems.map((problem) => problem.message);
 
-describe("places", () => {
-  test("that do not exist hold no skills and no problems", () => {
-    expect(place().scan()).toEqual({ skills: [], problems: [] });
+describe("sources of skills", () => {
+  test("missing directories give no skills and no problems", () => {
+    expect(createSetup().scan()).toEqual({ skills: [], problems: [] });
   });
 
-  test("of the project and of the user are all found, in the order in which they win", () => {
-    const { scan, home } = place({
+  test("skills of the project and of the user are listed in order of precedence", () => {
+    const { scan, home } = createSetup({
       "work/.skein/skills/a/SKILL.md": skill("a"),
       "work/deep/down/.agents/skills/b/SKILL.md": skill("b"),
       "work/.agents/skills/c/SKILL.md": skill("c"),
@@ -57,7 +57,7 @@ describe("places", () => {
     });
     const list = scan({ directory: join(home, "work/deep/down"), trusted: true });
     expect(list.problems).toEqual([]);
-    expect(list.skills.map((row) => [row.name, row.scope, row.trusted])).toEqual([
+    expect(list.skills.map((entry) => [entry.name, entry.scope, entry.trusted])).toEqual([
       ["a", "project", true],
       ["b", "project", false],
       ["c", "project", true],
@@ -75,23 +75,23 @@ describe("places", () => {
     });
   });
 
-  test("above the project are not searched", () => {
-    expect(names(place({ "elsewhere/.agents/skills/x/SKILL.md": skill("x") }).scan())).toEqual([]);
+  test("directories outside of the project are not searched", () => {
+    expect(names(createSetup({ "elsewhere/.agents/skills/x/SKILL.md": skill("x") }).scan())).toEqual([]);
   });
 
-  test("of the user stay the user's when the work is done in the home directory", () => {
-    const { scan, home } = place({ ".agents/skills/f/SKILL.md": skill("f") });
+  test("skills of the user stay the user's if the project is the home directory", () => {
+    const { scan, home } = createSetup({ ".agents/skills/f/SKILL.md": skill("f") });
     expect(scan({ directory: home, project: home }).skills).toMatchObject([{ name: "f", scope: "user", trusted: true }]);
   });
 
-  test("in an untrusted project are listed and marked", () => {
-    expect(place({ "work/.skein/skills/a/SKILL.md": skill("a") }).scan().skills).toMatchObject([{ name: "a", trusted: false }]);
+  test("skills of an untrusted project are listed as untrusted", () => {
+    expect(createSetup({ "work/.skein/skills/a/SKILL.md": skill("a") }).scan().skills).toMatchObject([{ name: "a", trusted: false }]);
   });
 });
 
-describe("the same name twice", () => {
-  test("the project's wins and the other is reported", () => {
-    const { scan, home } = place({ "work/.skein/skills/a/SKILL.md": skill("a"), ".agents/skills/a/SKILL.md": skill("a") });
+describe("skills with the same name", () => {
+  test("a skill of the project hides one of the user with the same name, which is reported", () => {
+    const { scan, home } = createSetup({ "work/.skein/skills/a/SKILL.md": skill("a"), ".agents/skills/a/SKILL.md": skill("a") });
     const list = scan();
     expect(list.skills).toHaveLength(1);
     expect(list.skills[0]?.scope).toBe("project");
@@ -103,15 +103,15 @@ describe("the same name twice", () => {
     ]);
   });
 
-  test("one directory seen through two links is one skill", () => {
-    const { scan, project } = place({ "work/.agents/skills/a/SKILL.md": skill("a") });
+  test("a directory that is reached through two links is one skill", () => {
+    const { scan, project } = createSetup({ "work/.agents/skills/a/SKILL.md": skill("a") });
     mkdirSync(join(project, ".claude"));
     symlinkSync(join(project, ".agents/skills"), join(project, ".claude/skills"));
     expect(scan()).toMatchObject({ skills: [{ name: "a" }], problems: [] });
   });
 });
 
-describe("a SKILL.md", () => {
+describe("SKILL.md files", () => {
   test.each([
     ["without frontmatter", "# Hello\n", 'has no frontmatter between two lines "---" in its first 8192 bytes'],
     ["that is empty", "", 'has no frontmatter between two lines "---" in its first 8192 bytes'],
@@ -132,30 +132,30 @@ describe("a SKILL.md", () => {
       "has no description, so a model can't know when to use it; it is left out",
     ],
     ["whose frontmatter is a list", "---\n- a\n---\n", "its frontmatter holds no fields"],
-  ])("%s is left out and reported", (_, text, message) => {
-    const list = place({ "work/.skein/skills/a/SKILL.md": text }).scan();
+  ])("a SKILL.md %s is left out and reported", (_, text, message) => {
+    const list = createSetup({ "work/.skein/skills/a/SKILL.md": text }).scan();
     expect(list.skills).toEqual([]);
     expect(messages(list)).toEqual([message]);
   });
 
-  test("with an unquoted colon is used all the same, and reported", () => {
-    const list = place({
+  test("a SKILL.md with an unquoted colon is used and reported", () => {
+    const list = createSetup({
       "work/.skein/skills/a/SKILL.md": "---\nname: a\ndescription: Use when: tests fail\ndisable-model-invocation: true\n---\n",
     }).scan();
     expect(list.skills).toMatchObject([{ name: "a", description: "Use when: tests fail", hidden: true }]);
     expect(messages(list)[0]).toStartWith("its frontmatter is not valid YAML");
   });
 
-  test("that is not YAML at all is reported and not thrown", () => {
-    const list = place({ "work/.skein/skills/a/SKILL.md": "---\n\t[ {{ ]\n---\n" }).scan();
+  test("a SKILL.md that is not YAML is reported", () => {
+    const list = createSetup({ "work/.skein/skills/a/SKILL.md": "---\n\t[ {{ ]\n---\n" }).scan();
     expect(list.skills).toEqual([]);
     expect(messages(list)).toHaveLength(1);
   });
 
-  test("may have CRLF, a BOM, folded texts and fields nobody knows", () => {
+  test("a SKILL.md may have CRLF, a BOM, folded texts and unknown fields", () => {
     const text =
       "\uFEFF---\r\nname: a\r\ndescription: >\r\n  two\r\n  lines\r\nmetadata:\r\n  x: y\r\nallowed-tools: read\r\n---\r\nBody\r\n";
-    expect(place({ "work/.skein/skills/a/SKILL.md": text }).scan()).toMatchObject({
+    expect(createSetup({ "work/.skein/skills/a/SKILL.md": text }).scan()).toMatchObject({
       skills: [{ name: "a", description: "two lines" }],
       problems: [],
     });
@@ -168,26 +168,26 @@ describe("a SKILL.md", () => {
     ["x".repeat(65), ["should be 1 to 64", "differs from its directory's name"]],
     ["other", ["differs from its directory's name"]],
     ["''", ["has no name; its directory's name"]],
-  ])("named %s is kept with a warning", (name, warnings) => {
-    const list = place({ "work/.skein/skills/a/SKILL.md": `---\nname: ${name}\ndescription: d\n---\n` }).scan();
+  ])("a skill named %s is listed with a warning", (name, warnings) => {
+    const list = createSetup({ "work/.skein/skills/a/SKILL.md": `---\nname: ${name}\ndescription: d\n---\n` }).scan();
     expect(list.skills).toHaveLength(1);
     expect(list.problems).toHaveLength(warnings.length);
-    for (const [at, warning] of warnings.entries()) expect(list.problems[at]?.message).toContain(warning);
+    for (const [index, warning] of warnings.entries()) expect(list.problems[index]?.message).toContain(warning);
   });
 
-  test("with a description that is too long is kept with a warning", () => {
-    const list = place({ "work/.skein/skills/a/SKILL.md": `---\nname: a\ndescription: ${"d".repeat(1025)}\n---\n` }).scan();
+  test("a skill with a description that is too long is listed with a warning", () => {
+    const list = createSetup({ "work/.skein/skills/a/SKILL.md": `---\nname: a\ndescription: ${"d".repeat(1025)}\n---\n` }).scan();
     expect(list.skills).toHaveLength(1);
     expect(messages(list)).toEqual(["its description has 1025 characters; 1024 are allowed"]);
   });
 
-  test("is only read at its head, whatever its size and bytes", () => {
-    const list = place({ "work/.skein/skills/a/SKILL.md": `${skill("a")}${"\u0000\uD800x".repeat(200_000)}` }).scan();
+  test("only the head of a SKILL.md is read, so size and invalid bytes do not matter", () => {
+    const list = createSetup({ "work/.skein/skills/a/SKILL.md": `${skill("a")}${"\u0000\uD800x".repeat(200_000)}` }).scan();
     expect(names(list)).toEqual(["a"]);
   });
 
-  test("that is a pipe or a directory is no skill, and is not waited for", () => {
-    const { scan, project } = place();
+  test("a SKILL.md that is a pipe or a directory is ignored without waiting", () => {
+    const { scan, project } = createSetup();
     mkdirSync(join(project, ".skein/skills/a"), { recursive: true });
     execFileSync("mkfifo", [join(project, ".skein/skills/a/SKILL.md")]);
     mkdirSync(join(project, ".skein/skills/b/SKILL.md"), { recursive: true });
@@ -195,9 +195,9 @@ describe("a SKILL.md", () => {
   });
 });
 
-describe("the search", () => {
-  test("goes four directories deep, stops at a skill, and leaves out hidden directories and node_modules", () => {
-    const { scan } = place({
+describe("search for skills", () => {
+  test("the search goes four directories deep, stops at a skill, and skips hidden directories and node_modules", () => {
+    const { scan } = createSetup({
       "work/.skein/skills/1/2/3/four/SKILL.md": skill("four"),
       "work/.skein/skills/1/2/3/4/five/SKILL.md": skill("five"),
       "work/.skein/skills/outer/SKILL.md": skill("outer"),
@@ -208,8 +208,8 @@ describe("the search", () => {
     expect(names(scan())).toEqual(["four", "outer"]);
   });
 
-  test("survives links that loop, dangle or lead to a file", () => {
-    const { scan, project, write } = place({ "work/.skein/skills/a/SKILL.md": skill("a") });
+  test("the search ignores links that loop, dangle or lead to a file", () => {
+    const { scan, project, write } = createSetup({ "work/.skein/skills/a/SKILL.md": skill("a") });
     const skills = join(project, ".skein/skills");
     symlinkSync(skills, join(skills, "loop"));
     symlinkSync(join(project, "nowhere"), join(skills, "dangling"));
@@ -218,8 +218,8 @@ describe("the search", () => {
     expect(scan()).toMatchObject({ skills: [{ name: "a" }], problems: [] });
   });
 
-  test("ends after 500 directories and says so", () => {
-    const { scan, project } = place();
+  test("the search ends after 500 directories and reports it", () => {
+    const { scan, project } = createSetup();
     for (let n = 0; n < 520; n += 1) mkdirSync(join(project, ".skein/skills", String(n)), { recursive: true });
     const list = scan();
     expect(list.problems).toHaveLength(1);

@@ -1,4 +1,4 @@
-// The example in examples/skills/web-search, run as an agent runs it, against a server on the loopback.
+// Runs the example in examples/skills/web-search like an agent does, against a local server.
 import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { scanSkills } from "./scan-skills.ts";
@@ -36,7 +36,7 @@ async function search(args: string[], url: string | undefined = endpoint): Promi
   return { code, out, err };
 }
 
-test("the example is a skill without problems", () => {
+test("the web-search example is a skill without problems", () => {
   const list = scanSkills({
     directory: "/nowhere",
     project: "/nowhere",
@@ -49,7 +49,7 @@ test("the example is a skill without problems", () => {
 });
 
 describe("web-search", () => {
-  test("prints a few lines for each result, and keeps the endpoint's own parameters", async () => {
+  test("web-search prints three lines for each result, and keeps the endpoint's parameters", async () => {
     const { code, out, err } = await search(["--query", "größe & x", "--max-results", "2"]);
     expect([code, err]).toEqual([0, ""]);
     expect(out).toBe(
@@ -57,17 +57,17 @@ describe("web-search", () => {
     );
   });
 
-  test("takes short flags and an equals sign, and asks for five by default", async () => {
+  test("web-search accepts short flags and an equals sign, and requests five results by default", async () => {
     expect((await search(["-q", "a", "-n", "1"])).out).toContain("1. a 0");
     expect((await search(["--query=a=b"])).out.match(/^\d\. a=b/gm)).toHaveLength(5);
   });
 
-  test("explains itself", async () => {
+  test("web-search --help prints its usage", async () => {
     const { code, out } = await search(["--help"], "");
     expect([code, out.split("\n")[0]]).toEqual([0, "Usage: web-search --query <text> [--max-results <n>]"]);
   });
 
-  test("keeps what the server sent on its line", async () => {
+  test("web-search removes control characters from the server's text", async () => {
     expect((await search(["-q", "odd"])).out).toBe("1. (no title)\n   \n2. a [2J b\n   \n");
     expect((await search(["-q", "none"])).out).toBe("no results\n");
   });
@@ -86,10 +86,13 @@ describe("web-search", () => {
     [["-q", "shape"], endpoint, 1, 'the answer has no list "results"'],
     [["-q", "huge"], endpoint, 1, "the answer is larger than 2000000 bytes"],
     [["-q", "x"], "http://127.0.0.1:9/", 1, "can't reach 127.0.0.1:9: "],
-  ] as [string[], string, number, string][])("%j at %s ends with %d and one line", async (args, url, code, message) => {
-    const result = await search(args, url);
-    expect([result.code, result.out]).toEqual([code, ""]);
-    expect(result.err).toStartWith(`web-search: ${message}`);
-    expect(result.err.trimEnd().split("\n")).toHaveLength(1);
-  });
+  ] as [string[], string, number, string][])(
+    "web-search with %j at %s exits with %d and prints one line",
+    async (args, url, code, message) => {
+      const result = await search(args, url);
+      expect([result.code, result.out]).toEqual([code, ""]);
+      expect(result.err).toStartWith(`web-search: ${message}`);
+      expect(result.err.trimEnd().split("\n")).toHaveLength(1);
+    },
+  );
 });

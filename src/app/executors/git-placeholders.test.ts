@@ -5,21 +5,21 @@ import { join } from "node:path";
 import { holdGitPlaceholders } from "./git-placeholders.ts";
 
 let root = "";
-const at = (...names: string[]) => join(root, ...names);
-const commondir = () => at("project", ".git", "commondir");
+const pathOf = (...names: string[]) => join(root, ...names);
+const commondir = () => pathOf("project", ".git", "commondir");
 
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), "skein-guards-"));
-  mkdirSync(at("project", ".git", "objects"), { recursive: true });
-  writeFileSync(at("project", ".git", "HEAD"), "ref: refs/heads/main\n");
+  mkdirSync(pathOf("project", ".git", "objects"), { recursive: true });
+  writeFileSync(pathOf("project", ".git", "HEAD"), "ref: refs/heads/main\n");
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-const guard = () => holdGitPlaceholders(at("state"), at("project"));
+const holdPlaceholders = () => holdGitPlaceholders(pathOf("state"), pathOf("project"));
 
-test("what was made goes with the last that guards it, whoever made it", () => {
-  const first = guard();
-  const second = guard();
+test("a placeholder is removed when its last holder releases it", () => {
+  const first = holdPlaceholders();
+  const second = holdPlaceholders();
   expect(existsSync(commondir())).toBe(true);
   first();
   expect(existsSync(commondir())).toBe(true);
@@ -27,28 +27,28 @@ test("what was made goes with the last that guards it, whoever made it", () => {
   expect(existsSync(commondir())).toBe(false);
 });
 
-test("another process that guards it keeps it, until that one is dead", async () => {
+test("a placeholder stays while another process holds it, and is removed after that process has died", async () => {
   const script = `const { holdGitPlaceholders } = await import(${JSON.stringify(join(import.meta.dir, "git-placeholders.ts"))});
-    holdGitPlaceholders(${JSON.stringify(at("state"))}, ${JSON.stringify(at("project"))}); console.log("on guard"); setTimeout(() => {}, 60_000);`;
+    holdGitPlaceholders(${JSON.stringify(pathOf("state"))}, ${JSON.stringify(pathOf("project"))}); console.log("ready"); setTimeout(() => {}, 60_000);`;
   const other = Bun.spawn([process.execPath, "-e", script], { stdout: "pipe", stderr: "inherit" });
   await other.stdout.getReader().read();
-  guard()();
+  holdPlaceholders()();
   expect(existsSync(commondir())).toBe(true);
   other.kill("SIGKILL");
   await other.exited;
-  guard()();
+  holdPlaceholders()();
   expect(existsSync(commondir())).toBe(false);
 });
 
-test("what somebody else wrote there stays", () => {
-  const leave = guard();
+test("a placeholder that another program has changed is not removed", () => {
+  const release = holdPlaceholders();
   writeFileSync(commondir(), "../elsewhere\n");
-  leave();
+  release();
   expect(existsSync(commondir())).toBe(true);
 });
 
-test("where nothing can be noted it is made all the same, and stays", () => {
-  writeFileSync(at("state"), "a file");
-  guard()();
+test("a placeholder is also created if its holder can't be recorded, and then stays", () => {
+  writeFileSync(pathOf("state"), "a file");
+  holdPlaceholders()();
   expect(existsSync(commondir())).toBe(true);
 });

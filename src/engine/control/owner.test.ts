@@ -1,4 +1,4 @@
-// Asking whoever runs a turn: one that is stopped, one that never answers, one that has just ended. Processes and leases
+// Requests to the process that runs a turn: it is stopped, never answers or has just ended. Processes and leases
 // are real.
 import { expect, onTestFinished, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -15,38 +15,42 @@ import { createTestEngine, node, ok, text, turn } from "../fixtures/engine-with.
 import { RunningTurns, type RunningTurn } from "../turn/running-turns.ts";
 import { callOwner, withTimeout, connectToHolder } from "./owner.ts";
 
-/** A session whose turn a sleeping process holds, as it is seen from here. */
-async function heldElsewhere() {
+/** A session whose turn belongs to another process, which only sleeps. */
+async function sessionOfSleeper() {
   const child = Bun.spawn(["sleep", "600"]);
   onTestFinished(() => child.kill("SIGKILL"));
   const root = mkdtempSync(join(tmpdir(), "skein-owner-"));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
-  const at = { path: join(root, "skein.db"), outputsDir: join(root, "outputs") };
+  const options = { path: join(root, "skein.db"), outputsDir: join(root, "outputs") };
   const socket = join(root, "nobody.sock");
-  const held = await openStore({ ...at, holder: { pid: child.pid, started: processStartTime(child.pid) as string }, socket: () => socket });
-  onTestFinished(() => held.close());
-  const { session, lease } = await beginTurn(held);
-  const store = await openStore(at);
+  const ownerStore = await openStore({
+    ...options,
+    holder: { pid: child.pid, started: processStartTime(child.pid) as string },
+    socket: () => socket,
+  });
+  onTestFinished(() => ownerStore.close());
+  const { session, lease } = await beginTurn(ownerStore);
+  const store = await openStore(options);
   onTestFinished(() => store.close());
-  const silent = () => Promise.reject(new Fault("connection-lost", "nobody listens"));
-  const parts = { store: async () => store, running: new RunningTurns(), connect: silent } as Partial<EngineDeps> as EngineDeps;
-  return { child, session: session.id, parts, holder: (await store.holder(session.id))!, held, lease };
+  const refuseConnection = () => Promise.reject(new Fault("connection-lost", "no process listens"));
+  const deps = { store: async () => store, running: new RunningTurns(), connect: refuseConnection } as Partial<EngineDeps> as EngineDeps;
+  return { child, session: session.id, deps, holder: (await store.holder(session.id))!, ownerStore, lease };
 }
 
-test("an owner that is stopped is said to be, at once, with the command that resumes it", async () => {
-  const { child, session, parts, holder } = await heldElsewhere();
+test("a request to a stopped owner fails at once, with the command that resumes it", async () => {
+  const { child, session, deps, holder } = await sessionOfSleeper();
   child.kill("SIGSTOP");
   while (!isStopped(child.pid)) await Bun.sleep(5);
-  const asked = connectToHolder({ ...parts, connect: () => Promise.reject(new Error("it was asked all the same")) }, session, holder);
-  await expect(asked).rejects.toMatchObject({
+  const request = connectToHolder({ ...deps, connect: () => Promise.reject(new Error("a stopped owner was contacted")) }, session, holder);
+  await expect(request).rejects.toMatchObject({
     code: "owner-unreachable",
     message: expect.stringContaining(`process ${child.pid} runs session ${session} and can't be reached: it is stopped`),
     hint: `skein resume ${shortId(session)} resumes it`,
   });
 });
 
-test("an owner that takes a request and never answers is waited for only so long, and one that goes away is told of", async () => {
-  const { session, holder } = await heldElsewhere();
+test("a request to an owner fails after a timeout or when the connection is lost", async () => {
+  const { session, holder } = await sessionOfSleeper();
   await expect(withTimeout(new Promise(() => {}), holder, session, 20)).rejects.toMatchObject({
     code: "owner-unreachable",
     message: expect.stringContaining("it does not answer"),
@@ -59,39 +63,42 @@ test("an owner that takes a request and never answers is waited for only so long
   expect(await withTimeout(Promise.resolve("yes"), holder, session)).toBe("yes");
 });
 
-test("a turn that ends under whoever asks it is nobody's any more, not a lost lease", async () => {
-  const { session, parts, held, lease } = await heldElsewhere();
-  await held.release(lease);
-  const ended = parts.running.begin({ lease } as Partial<RunningTurn> as RunningTurn);
-  const asked = callOwner(parts, session, {
+test("a turn that ends during a request counts as idle, not as a lost lease", async () => {
+  const { session, deps, ownerStore, lease } = await sessionOfSleeper();
+  await ownerStore.release(lease);
+  const finishTurn = deps.running.begin({ lease } as Partial<RunningTurn> as RunningTurn);
+  const request = callOwner(deps, session, {
     local: () => {
-      setTimeout(ended, 20);
-      throw new Fault("lease-lost", "it was given up");
+      setTimeout(finishTurn, 20);
+      throw new Fault("lease-lost", "the lease was released");
     },
     remote: async () => "there",
     idle: () => "nowhere",
   });
-  expect(await asked).toBe("nowhere");
+  expect(await request).toBe("nowhere");
 });
 
-test("an owner that ends before it is asked, or before it answers what may be asked again, is nobody", async () => {
-  const { session, parts, held, lease } = await heldElsewhere();
-  const ways = { local: () => "here", remote: async () => "there", idle: () => "nowhere" };
-  const givenUp = async () => {
-    await held.release(lease);
+test("a session counts as idle if its owner ends before the request, or during one that may be repeated", async () => {
+  const { session, deps, ownerStore, lease } = await sessionOfSleeper();
+  const handlers = { local: () => "here", remote: async () => "there", idle: () => "nowhere" };
+  const releaseAndDisconnect = async () => {
+    await ownerStore.release(lease);
     throw new Fault("connection-lost", "it ends");
   };
-  const deaf = { ...parts, connect: async () => ({ close: async () => {} }) as Partial<Api> as Api };
+  const connected = { ...deps, connect: async () => ({ close: async () => {} }) as Partial<Api> as Api };
   await expect(
-    callOwner(deaf, session, { ...ways, remote: () => Promise.reject(new Fault("connection-lost", "it ends")) }),
+    callOwner(connected, session, { ...handlers, remote: () => Promise.reject(new Fault("connection-lost", "it ends")) }),
   ).rejects.toMatchObject({ code: "owner-unreachable" });
-  expect(await callOwner(deaf, session, { ...ways, remote: givenUp, mayRepeat: true })).toBe("nowhere");
-  const again = await heldElsewhere();
-  const ending = { ...again.parts, connect: () => again.held.release(again.lease).then(() => Promise.reject(new Error("nobody listens"))) };
-  expect(await callOwner(ending, again.session, ways)).toBe("nowhere");
+  expect(await callOwner(connected, session, { ...handlers, remote: releaseAndDisconnect, mayRepeat: true })).toBe("nowhere");
+  const second = await sessionOfSleeper();
+  const ending = {
+    ...second.deps,
+    connect: () => second.ownerStore.release(second.lease).then(() => Promise.reject(new Error("no process listens"))),
+  };
+  expect(await callOwner(ending, second.session, handlers)).toBe("nowhere");
 });
 
-test("messages that are sent until a turn refuses them are all given, and the refusal says that nothing runs", async () => {
+test("every message that a turn accepts is delivered, and the first refusal says that nothing runs", async () => {
   const first = Promise.withResolvers<void>();
   const { api, session, store } = await createTestEngine(async function* (_input, context) {
     await first.promise;
@@ -105,9 +112,9 @@ test("messages that are sent until a turn refuses them are all given, and the re
   const sent = ["hello"];
   let refusal: unknown = null;
   while (sent.length < 1000 && refusal === null) {
-    const words = `message ${sent.length}`;
-    await api.turn.steer({ session: session.id, text: words }).then(
-      () => sent.push(words),
+    const message = `message ${sent.length}`;
+    await api.turn.steer({ session: session.id, text: message }).then(
+      () => sent.push(message),
       (error: unknown) => (refusal = error),
     );
     if (sent.length >= 20) await running;
@@ -120,18 +127,18 @@ test("messages that are sent until a turn refuses them are all given, and the re
   expect(await store.queue(session.id)).toEqual([]);
 });
 
-test("a turn that could not begin takes nothing from the one that runs", () => {
-  const live = new RunningTurns();
-  const first = live.announce("s");
-  live.announce("s").done();
-  expect([live.isExpected("s"), live.size]).toEqual([true, 1]);
-  expect(live.stop("s")).toBe(true);
+test("a turn that could not begin does not affect the running one", () => {
+  const running = new RunningTurns();
+  const first = running.announce("s");
+  running.announce("s").done();
+  expect([running.isExpected("s"), running.size]).toEqual([true, 1]);
+  expect(running.stop("s")).toBe(true);
   expect(first.signal.aborted).toBe(true);
   first.done();
-  expect([live.isExpected("s"), live.size]).toEqual([false, 0]);
+  expect([running.isExpected("s"), running.size]).toEqual([false, 0]);
 
   const turns = [1, 2].map((epoch) => ({ lease: { session: "s", epoch } }) as Partial<RunningTurn> as RunningTurn);
-  const [earlier] = turns.map((each) => live.begin(each));
+  const [earlier] = turns.map((each) => running.begin(each));
   earlier!();
-  expect(live.get("s")).toBe(turns[1]);
+  expect(running.get("s")).toBe(turns[1]);
 });

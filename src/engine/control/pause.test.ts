@@ -1,39 +1,39 @@
-// Turns that stand still, at the engine: agents that do just what a test needs, real store, real processes.
+// Pausing and resuming turns in the engine, with a real store and an agent that each test defines.
 import { expect, test } from "bun:test";
 import { createTestClock } from "../../kit/flow/fixtures/test-clock.ts";
 import type { AgentEvent } from "../../protocol/api/ports.ts";
 import { createTestEngine, ok, type TakeTurn, text } from "../fixtures/engine-with.ts";
 
-const delta = (words: string): AgentEvent => ({ type: "transient", event: { type: "text.delta", text: words } });
+const delta = (chunk: string): AgentEvent => ({ type: "transient", event: { type: "text.delta", text: chunk } });
 
-/** Lets everything run that can. */
-const settled = () => Bun.sleep(30);
+/** Waits long enough for all pending work to run. */
+const waitForPendingWork = () => Bun.sleep(30);
 
-test("an agent that stands still is asked for nothing more, and goes on where it was", async () => {
-  const asked: number[] = [];
+test("a paused turn takes no further step from its agent, and continues there after a resume", async () => {
+  const steps: number[] = [];
   const { api, session, run } = await createTestEngine(async function* () {
-    for (let at = 0; at < 3; at += 1) {
-      asked.push(at);
-      yield delta(`${at}`);
-      if (at === 0) await begun.promise;
+    for (let index = 0; index < 3; index += 1) {
+      steps.push(index);
+      yield delta(`${index}`);
+      if (index === 0) await firstStep.promise;
     }
     yield { type: "node", node: text("done"), recorded: () => {} };
     yield ok;
   });
-  const begun = Promise.withResolvers<void>();
+  const firstStep = Promise.withResolvers<void>();
   const done = run();
-  while (asked.length === 0) await Bun.sleep(1);
+  while (steps.length === 0) await Bun.sleep(1);
   expect(await api.turn.pause({ session: session.id, force: false })).toMatchObject({ state: "paused", pid: process.pid });
-  begun.resolve();
-  await settled();
-  expect(asked.length).toBeLessThanOrEqual(2);
+  firstStep.resolve();
+  await waitForPendingWork();
+  expect(steps.length).toBeLessThanOrEqual(2);
   expect((await api.turn.list({ endedSince: null })).map(({ state }) => state)).toEqual(["paused"]);
-  const stood = asked.length;
-  await settled();
-  expect(asked.length).toBe(stood);
+  const stepsWhenPaused = steps.length;
+  await waitForPendingWork();
+  expect(steps.length).toBe(stepsWhenPaused);
   expect(await api.turn.resume({ session: session.id })).toMatchObject({ state: "running" });
   const events = await done;
-  expect(asked).toEqual([0, 1, 2]);
+  expect(steps).toEqual([0, 1, 2]);
   expect(events.map(({ type }) => type).filter((type) => /paused|resumed|ended/.test(type))).toEqual([
     "turn.paused",
     "turn.resumed",
@@ -41,11 +41,11 @@ test("an agent that stands still is asked for nothing more, and goes on where it
   ]);
 });
 
-test("no limit of time passes while a turn stands still, and a stop ends it all the same", async () => {
-  const seen: string[] = [];
+test("time limits do not run while a turn is paused, and a paused turn can be cancelled", async () => {
+  const calls: string[] = [];
   const clock = createTestClock();
   const takeTurn: TakeTurn = async function* (_input, context) {
-    context.registerPausable({ pause: () => void seen.push("stop"), resume: () => void seen.push("go") });
+    context.registerPausable({ pause: () => void calls.push("stop"), resume: () => void calls.push("go") });
     yield delta("begun");
     if (!context.signal.aborted) await new Promise((resolve) => context.signal.addEventListener("abort", resolve, { once: true }));
     yield { type: "end", end: { status: "cancelled" } };
@@ -57,24 +57,24 @@ test("no limit of time passes while a turn stands still, and a stop ends it all 
   await api.turn.pause({ session: session.id, force: false });
   await clock.advance(2_300);
   expect((await api.turn.list({ endedSince: null })).map(({ state }) => state)).toEqual(["paused"]);
-  expect(seen).toEqual(["stop"]);
+  expect(calls).toEqual(["stop"]);
   await api.turn.cancel({ session: session.id });
   const events = await done;
   expect(events.at(-1)).toMatchObject({ type: "turn.ended", turn: { status: "cancelled" } });
-  expect(seen).toEqual(["stop", "go"]);
+  expect(calls).toEqual(["stop", "go"]);
 });
 
-test("where nothing runs there is nothing to pause or to let go on", async () => {
+test("pause and resume of an idle session report that nothing is running", async () => {
   const { api, session } = await createTestEngine(async function* () {
     yield ok;
   });
-  const nothing = { session: session.id, state: "not-running", pid: null } as const;
-  expect(await api.turn.pause({ session: session.id, force: false })).toEqual(nothing);
-  expect(await api.turn.pause({ session: session.id, force: true })).toEqual(nothing);
-  expect(await api.turn.resume({ session: session.id })).toEqual(nothing);
+  const notRunning = { session: session.id, state: "not-running", pid: null } as const;
+  expect(await api.turn.pause({ session: session.id, force: false })).toEqual(notRunning);
+  expect(await api.turn.pause({ session: session.id, force: true })).toEqual(notRunning);
+  expect(await api.turn.resume({ session: session.id })).toEqual(notRunning);
 });
 
-test("who holds the session in this process for something else than a turn is no turn to pause", async () => {
+test("a lease of this process without a turn can't be paused", async () => {
   const { api, session, store } = await createTestEngine(async function* () {
     yield ok;
   });
@@ -83,7 +83,7 @@ test("who holds the session in this process for something else than a turn is no
   await store.release(lease);
 });
 
-test("a question does not run out of time while its turn stands still, and can be answered meanwhile", async () => {
+test("a question does not expire while its turn is paused, and can be answered meanwhile", async () => {
   const clock = createTestClock();
   const takeTurn: TakeTurn = async function* (_input, context) {
     const outcome = await context.ask({ call: "a", question: "a?", options: [] });

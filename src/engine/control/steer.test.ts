@@ -1,4 +1,4 @@
-// Messages to a turn that runs: given at its next step, and none is lost at its end.
+// Messages to a running turn: the agent gets them at its next step, and none is lost when the turn ends.
 import { describe, expect, test } from "bun:test";
 import type { QueuedInput } from "../../protocol/api/control.ts";
 import { Fault } from "../../protocol/api/error.ts";
@@ -8,12 +8,12 @@ import { endOf, createTestEngine, node, ok, text, turn, typesOf } from "../fixtu
 const steerable = { ...turn, steerable: true };
 
 describe("a message to a running turn", () => {
-  test("is given to the agent at its next step, once, as a node of the user's", async () => {
-    const given: string[][] = [];
+  test("a message to a running turn reaches the agent once, at its next step, and is stored as a user node", async () => {
+    const delivered: string[][] = [];
     const { api, session, store } = await createTestEngine(async function* (_input, context) {
       yield node(text("first step"));
       for (let step = 2; step <= 3; step++) {
-        given.push((await context.takeInput()).map(textOf));
+        delivered.push((await context.takeInput()).map(textOf));
         yield node(text(`step ${step}`));
       }
       yield ok;
@@ -22,9 +22,9 @@ describe("a message to a running turn", () => {
     for await (const event of api.turn.start({ ...steerable, session: session.id })) {
       events.push(event);
       if (event.type === "node.added" && textOf(event.node) === "first step")
-        for (const words of ["look left", "look right"]) await api.turn.steer({ session: session.id, text: words });
+        for (const message of ["look left", "look right"]) await api.turn.steer({ session: session.id, text: message });
     }
-    expect(given.flat()).toEqual(["look left", "look right"]);
+    expect(delivered.flat()).toEqual(["look left", "look right"]);
     const { tip } = (await store.session(session.id)) ?? { tip: null };
     const path = (await store.path(tip as string)).map((entry) => `${entry.author}: ${textOf(entry)}`);
     expect(path.toSorted()).toEqual(
@@ -35,27 +35,27 @@ describe("a message to a running turn", () => {
     expect(await store.queue(session.id)).toEqual([]);
   });
 
-  test("is taken back as long as it waits: while the turn runs, and after it", async () => {
-    const given: string[][] = [];
-    const taken: (string | undefined)[] = [];
+  test("a message can be withdrawn until the agent gets it, also after the turn", async () => {
+    const delivered: string[][] = [];
+    const withdrawn: (string | undefined)[] = [];
     const { api, session, store } = await createTestEngine(async function* (_input, context) {
-      const back = async ({ id }: QueuedInput) => taken.push((await api.turn.takeBack({ session: session.id, input: id }))?.text);
-      const say = (words: string) => api.turn.steer({ session: session.id, text: words });
-      const [first, second] = [await say("first"), await say("second")];
-      await back(first);
-      given.push((await context.takeInput()).map(textOf));
-      await back(second);
-      await say("left behind");
+      const withdraw = async ({ id }: QueuedInput) => withdrawn.push((await api.turn.takeBack({ session: session.id, input: id }))?.text);
+      const send = (message: string) => api.turn.steer({ session: session.id, text: message });
+      const [first, second] = [await send("first"), await send("second")];
+      await withdraw(first);
+      delivered.push((await context.takeInput()).map(textOf));
+      await withdraw(second);
+      await send("not delivered");
       yield { type: "end", end: { status: "cancelled" } };
     });
     await Array.fromAsync(api.turn.start({ ...steerable, session: session.id }));
-    expect([given, taken]).toEqual([[["second"]], ["first", undefined]]);
-    const [left] = await store.queue(session.id);
-    expect(await api.turn.takeBack({ session: session.id, input: left!.id })).toEqual(left!);
+    expect([delivered, withdrawn]).toEqual([[["second"]], ["first", undefined]]);
+    const [undelivered] = await store.queue(session.id);
+    expect(await api.turn.takeBack({ session: session.id, input: undelivered!.id })).toEqual(undelivered!);
     expect(await store.queue(session.id)).toEqual([]);
   });
 
-  test("that came after its last look is the prompt of one more turn", async () => {
+  test("a message that arrives after the last step becomes the prompt of one more turn", async () => {
     const prompts: (string | undefined)[] = [];
     const { api, session, store } = await createTestEngine(async function* (input, context) {
       prompts.push(input.path.map(textOf).at(-1));
@@ -72,25 +72,25 @@ describe("a message to a running turn", () => {
     expect((await store.verify({})).problems).toEqual([]);
   });
 
-  test("waits in the store when the turn fails, and the next one is given it", async () => {
-    const given: string[][] = [];
+  test("a message to a turn that fails stays queued for the next turn", async () => {
+    const delivered: string[][] = [];
     const { api, session, run, store } = await createTestEngine(async function* (_input, context) {
-      if (given.length === 0) await api.turn.steer({ session: session.id, text: "still there?" });
-      else expect((await store.queue(session.id)).map(({ text: words }) => words)).toEqual(["still there?"]);
-      if (given.length > 0) given.push((await context.takeInput()).map(textOf));
-      else given.push([]);
+      if (delivered.length === 0) await api.turn.steer({ session: session.id, text: "still there?" });
+      else expect((await store.queue(session.id)).map((input) => input.text)).toEqual(["still there?"]);
+      if (delivered.length > 0) delivered.push((await context.takeInput()).map(textOf));
+      else delivered.push([]);
       yield node(text("hm"));
-      yield given.length === 1 ? { type: "end", end: { status: "network", error: { kind: "network", message: "gone" } } } : ok;
+      yield delivered.length === 1 ? { type: "end", end: { status: "network", error: { kind: "network", message: "gone" } } } : ok;
     });
     expect(endOf(await run({ steerable: true }))).toMatchObject({ status: "network" });
     expect(endOf(await run({ steerable: true, prompt: "again" }))).toMatchObject({ status: "ok" });
-    expect(given).toEqual([[], ["still there?"]]);
+    expect(delivered).toEqual([[], ["still there?"]]);
   });
 
-  test("is refused where nothing runs, where it is empty and where the turn takes none", async () => {
-    const refused: unknown[] = [];
-    const steer = (session: string, words: string) =>
-      api.turn.steer({ session, text: words }).catch((error: unknown) => refused.push(error instanceof Fault ? error.code : error));
+  test("a message is refused if nothing runs, if it is empty and if the turn is not steerable", async () => {
+    const refusals: unknown[] = [];
+    const steer = (session: string, message: string) =>
+      api.turn.steer({ session, text: message }).catch((error: unknown) => refusals.push(error instanceof Fault ? error.code : error));
     const { api, session, run } = await createTestEngine(async function* () {
       await steer(session.id, "hello?");
       yield node(text("hi"));
@@ -99,6 +99,6 @@ describe("a message to a running turn", () => {
     await steer(session.id, "anyone?");
     await steer(session.id, " ");
     await run({ steerable: false });
-    expect(refused).toEqual(["usage", "usage", "usage"]);
+    expect(refusals).toEqual(["usage", "usage", "usage"]);
   });
 });

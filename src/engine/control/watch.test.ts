@@ -1,27 +1,27 @@
-// Watching a session: from before, from the middle, from after, too slowly, and across turns.
+// Watching a session: before, during and after a turn, with a slow reader, and across turns.
 import { expect, test } from "bun:test";
 import type { Event } from "../../protocol/tree/event.ts";
 import { createTestEngine, node, ok, text, turn } from "../fixtures/engine-with.ts";
 
-const lastingOf = (events: Event[]) => events.filter((event) => !("n" in event)).map(({ seq, type }) => `${seq} ${type}`);
+const durableEvents = (events: Event[]) => events.filter((event) => !("n" in event)).map(({ seq, type }) => `${seq} ${type}`);
 
-/** An agent that goes on step by step, when the test says so. */
-function stepwise() {
+/** An agent of four steps. The test starts each step with `go`. */
+function createStepAgent() {
   const steps: PromiseWithResolvers<void>[] = [];
-  const step = (at: number) => (steps[at] ??= Promise.withResolvers<void>());
+  const step = (index: number) => (steps[index] ??= Promise.withResolvers<void>());
   const take = async function* () {
-    for (let at = 0; at < 4; at++) {
-      await step(at).promise;
-      yield { type: "transient" as const, event: { type: "text.delta" as const, text: `${at}` } };
-      yield node(text(`step ${at}`));
+    for (let index = 0; index < 4; index++) {
+      await step(index).promise;
+      yield { type: "transient" as const, event: { type: "text.delta" as const, text: `${index}` } };
+      yield node(text(`step ${index}`));
     }
     yield ok;
   };
-  return { take, go: (at: number) => step(at).resolve() };
+  return { take, go: (index: number) => step(index).resolve() };
 }
 
-test("whoever comes early, in the middle or after the end is told the same lasting events", async () => {
-  const { take, go } = stepwise();
+test("a watcher gets the same durable events whether it starts early, in the middle or after the end", async () => {
+  const { take, go } = createStepAgent();
   const { api, session } = await createTestEngine(take);
   const running = Array.fromAsync(api.turn.start({ ...turn, session: session.id }));
   const watch = () => Array.fromAsync(api.turn.watch({ session: session.id, afterSeq: 0, until: "idle" }));
@@ -35,16 +35,16 @@ test("whoever comes early, in the middle or after the end is told the same lasti
   await Bun.sleep(20);
   go(2);
   go(3);
-  const told = lastingOf(await running);
-  expect(lastingOf(await early)).toEqual(told);
-  expect(lastingOf(await late)).toEqual(told);
-  expect(lastingOf(await watch())).toEqual(told);
+  const durable = durableEvents(await running);
+  expect(durableEvents(await early)).toEqual(durable);
+  expect(durableEvents(await late)).toEqual(durable);
+  expect(durableEvents(await watch())).toEqual(durable);
   const deltas = (events: Event[]) => events.flatMap((event) => (event.type === "text.delta" ? [event.text] : []));
   expect(deltas(await early)).toEqual(["0", "1", "2", "3"]);
   expect(deltas(await late)).toEqual(["2", "3"]);
 });
 
-test("whoever comes in the middle of an answer is told once what is streaming", async () => {
+test("a watcher that starts during an answer gets the text so far once", async () => {
   const end = Promise.withResolvers<void>();
   const { api, session } = await createTestEngine(async function* () {
     yield { type: "transient", event: { type: "text.delta", text: "half an " } };
@@ -59,14 +59,14 @@ test("whoever comes in the middle of an answer is told once what is streaming", 
   await Bun.sleep(20);
   end.resolve();
   await running;
-  const words = (await late).flatMap((event) => (event.type === "draft.shown" || event.type === "text.delta" ? [event.text] : []));
-  expect(words).toEqual(["half an ", "answer"]);
+  const texts = (await late).flatMap((event) => (event.type === "draft.shown" || event.type === "text.delta" ? [event.text] : []));
+  expect(texts).toEqual(["half an ", "answer"]);
 });
 
-test("whoever comes while a turn stands still is told so", async () => {
+test("a watcher that starts while a turn is paused gets turn.paused", async () => {
   const ready = Promise.withResolvers<void>();
   const { api, session } = await createTestEngine(async function* () {
-    yield node(text("begun"));
+    yield node(text("started"));
     ready.resolve();
     await Bun.sleep(20);
     yield ok;
@@ -81,42 +81,42 @@ test("whoever comes while a turn stands still is told so", async () => {
   expect((await late).map(({ type }) => type).filter((type) => /paused|resumed/.test(type))).toEqual(["turn.paused", "turn.resumed"]);
 });
 
-test("a watcher that does not read misses deltas, and no lasting event", async () => {
+test("a slow watcher misses deltas but no durable event", async () => {
   const { api, session } = await createTestEngine(async function* () {
-    for (let at = 0; at < 6000; at++) {
+    for (let index = 0; index < 6000; index++) {
       yield { type: "transient", event: { type: "text.delta", text: "x" } };
-      if (at % 2 === 0) yield node(text(`${at}`));
+      if (index % 2 === 0) yield node(text(`${index}`));
     }
     yield ok;
   });
   const running = api.turn.start({ ...turn, session: session.id })[Symbol.asyncIterator]();
   await running.next();
   const slow = api.turn.watch({ session: session.id, afterSeq: 0, until: "idle" })[Symbol.asyncIterator]();
-  const seen: Event[] = [(await slow.next()).value as Event];
+  const received: Event[] = [(await slow.next()).value as Event];
   for (let event = await running.next(); event.done !== true; event = await running.next());
-  for (let event = await slow.next(); event.done !== true; event = await slow.next()) seen.push(event.value);
-  const seqs = seen.filter((event) => !("n" in event)).map(({ seq }) => seq);
-  expect(seqs).toEqual(Array.from({ length: 3003 }, (_, at) => at + 1));
-  expect(seen.filter((event) => "n" in event).length).toBeLessThan(6000);
+  for (let event = await slow.next(); event.done !== true; event = await slow.next()) received.push(event.value);
+  const seqs = received.filter((event) => !("n" in event)).map(({ seq }) => seq);
+  expect(seqs).toEqual(Array.from({ length: 3003 }, (_, index) => index + 1));
+  expect(received.filter((event) => "n" in event).length).toBeLessThan(6000);
 });
 
-test("one that never ends is told of the next turn too, and leaving it leaves nothing behind", async () => {
+test("a watch without an end also gets the next turn, and can be left at any time", async () => {
   const { api, session, run } = await createTestEngine(async function* () {
     yield node(text("done"));
     yield ok;
   });
   await run();
-  const seen: string[] = [];
+  const received: string[] = [];
   for await (const event of api.turn.watch({ session: session.id, afterSeq: 0, until: "never" })) {
-    seen.push(event.type);
+    received.push(event.type);
     if (event.type !== "turn.ended") continue;
-    if (seen.filter((type) => type === "turn.ended").length === 2) break;
+    if (received.filter((type) => type === "turn.ended").length === 2) break;
     void run();
   }
-  expect(seen.filter((type) => type === "turn.started")).toHaveLength(2);
+  expect(received.filter((type) => type === "turn.started")).toHaveLength(2);
 });
 
-test("the turn of a message that came late belongs to the same watch", async () => {
+test("a watch includes the extra turn of a late message", async () => {
   const ready = Promise.withResolvers<void>();
   const steered = Promise.withResolvers<void>();
   const { api, session } = await createTestEngine(async function* () {
@@ -130,12 +130,12 @@ test("the turn of a message that came late belongs to the same watch", async () 
   const watching = Array.fromAsync(api.turn.watch({ session: session.id, afterSeq: 0, until: "idle" }));
   await api.turn.steer({ session: session.id, text: "one more thing" });
   steered.resolve();
-  const told = lastingOf(await running);
-  expect(told.filter((line) => line.endsWith("turn.ended"))).toHaveLength(2);
-  expect(lastingOf(await watching)).toEqual(told);
+  const durable = durableEvents(await running);
+  expect(durable.filter((line) => line.endsWith("turn.ended"))).toHaveLength(2);
+  expect(durableEvents(await watching)).toEqual(durable);
 });
 
-test("an unknown session is a fault", async () => {
+test("watching an unknown session is a fault", async () => {
   const { api } = await createTestEngine(async function* () {
     yield ok;
   });
@@ -143,13 +143,13 @@ test("an unknown session is a fault", async () => {
   await expect(watching).rejects.toThrow("there is no session");
 });
 
-test("whoever leaves a session in which nothing happens, or a turn that is silent, is let go at once", async () => {
+test("a watcher can unsubscribe at once from an idle session and from a silent turn", async () => {
   const end = Promise.withResolvers<void>();
   const { api, session } = await createTestEngine(async function* () {
     await end.promise;
     yield ok;
   });
-  const leave = async (): Promise<void> => {
+  const watchAndUnsubscribe = async (): Promise<void> => {
     const feed = api.turn.watch({ session: session.id, afterSeq: 0, until: "never" })[Symbol.asyncIterator]();
     const read = (async () => {
       while (!(await feed.next()).done);
@@ -158,10 +158,10 @@ test("whoever leaves a session in which nothing happens, or a turn that is silen
     await feed.return!();
     await read;
   };
-  await leave();
+  await watchAndUnsubscribe();
   const running = Array.fromAsync(api.turn.start({ ...turn, session: session.id }));
   await Bun.sleep(20);
-  await leave();
+  await watchAndUnsubscribe();
   end.resolve();
   await running;
 });

@@ -19,13 +19,13 @@ const prose = {
   next_steps: ["ship it"],
 };
 
-/** Describes what it is asked to describe, and otherwise calls a tool that fails. */
-function worker(answers: { prompts: string[]; say?: string }): TakeTurn {
+/** An agent that answers a request for a description with `answer`. In other turns it calls a tool that fails. */
+function createAgent(answers: { prompts: string[]; answer?: string }): TakeTurn {
   return async function* (input, context) {
     if (input.answerSchema !== null) {
       const prompt = input.path.at(-1)?.parts[0];
       answers.prompts.push(prompt?.kind === "text" ? prompt.text : "");
-      yield node(text(answers.say ?? JSON.stringify(prose)));
+      yield node(text(answers.answer ?? JSON.stringify(prose)));
       yield ok;
       return;
     }
@@ -37,39 +37,39 @@ function worker(answers: { prompts: string[]; say?: string }): TakeTurn {
   };
 }
 
-let taken = 0;
+let snapshotCount = 0;
 const snapshots = {
-  take: async () => `state${(taken += 1)}`,
+  take: async () => `state${(snapshotCount += 1)}`,
   changes: async () => [{ path: "a.ts", kind: "modified", added: 2, removed: 1 }],
 } as unknown as Snapshots;
 
-async function described(say?: string) {
-  const answers: { prompts: string[]; say?: string } = { prompts: [], ...(say === undefined ? {} : { say }) };
+async function engineToDescribe(answer?: string) {
+  const answers: { prompts: string[]; answer?: string } = { prompts: [], ...(answer === undefined ? {} : { answer }) };
   const history = {
     commits: async () => ({ commits: [], note: null }),
-    redact: (words: string) => words.replaceAll("hunter2", "[redacted]"),
+    redact: (content: string) => content.replaceAll("hunter2", "[redacted]"),
     briefed: async (path: unknown[], prompt: string) => `${path.length} nodes\n${prompt}`,
   };
-  const made = await createTestEngine(worker(answers), { history, snapshots });
+  const engine = await createTestEngine(createAgent(answers), { history, snapshots });
   const describe = (change: Partial<DescribeSessionParams> = {}) =>
-    made.api.session.describe({
-      session: made.session.id,
-      directory: made.root,
+    engine.api.session.describe({
+      session: engine.session.id,
+      directory: engine.root,
       model: null,
       instructions: null,
       anew: false,
       limitMs: 60_000,
       ...change,
     });
-  return { ...made, describe, prompts: answers.prompts };
+  return { ...engine, describe, prompts: answers.prompts };
 }
 
 test("turns, files, tools, errors and numbers come from the store, the prose from the model", async () => {
-  const { describe, run, session, prompts } = await described();
+  const { describe, run, session, prompts } = await engineToDescribe();
   await run({ prompt: "make it with hunter2" });
   await run({ prompt: "again" });
-  const told = await describe();
-  expect(told).toMatchObject({
+  const description = await describe();
+  expect(description).toMatchObject({
     session: { id: session.id, name: null },
     sessionType: "standard",
     status: "ok",
@@ -89,13 +89,13 @@ test("turns, files, tools, errors and numbers come from the store, the prose fro
     },
     metrics: { messageCount: 4, turns: 2, outputTokens: 4, costUsd: 0.02 },
   });
-  expect(told.oneLiner!.length).toBeLessThanOrEqual(120);
-  expect(told.notes).toBeUndefined();
+  expect(description.oneLiner!.length).toBeLessThanOrEqual(120);
+  expect(description.notes).toBeUndefined();
   expect(prompts[0]).toStartWith("8 nodes\n");
 });
 
 test("a description is stored until the session or the request changes, or `anew` is set", async () => {
-  const { describe, run, prompts } = await described();
+  const { describe, run, prompts } = await engineToDescribe();
   await run({ prompt: "make it" });
   const first = await describe();
   expect(await describe()).toEqual(first);
@@ -112,7 +112,7 @@ test("a description is stored until the session or the request changes, or `anew
 });
 
 test("describing a session does not change it, and the describing sub-session is neither listed nor found by search", async () => {
-  const { describe, run, api, store, session, root } = await described();
+  const { describe, run, api, store, session, root } = await engineToDescribe();
   await run({ prompt: "make it" });
   const before = await store.session(session.id);
   await describe();
@@ -126,28 +126,30 @@ test("describing a session does not change it, and the describing sub-session is
 });
 
 test("without a model, or with an invalid answer, the facts are still returned", async () => {
-  const broken = await described("no JSON");
+  const broken = await engineToDescribe("no JSON");
   await broken.run({ prompt: "make it" });
-  const told = await broken.describe();
-  expect(told.notes![0]).toStartWith("there is no summary: the model's answer is not JSON");
-  expect(told).toMatchObject({ status: "ok", artifacts: { tools: [{ name: "bash" }] } });
-  expect([told.oneLiner, told.summary]).toEqual([undefined, undefined]);
-  expect(await broken.describe()).toEqual(told);
+  const description = await broken.describe();
+  expect(description.notes![0]).toStartWith("there is no summary: the model's answer is not JSON");
+  expect(description).toMatchObject({ status: "ok", artifacts: { tools: [{ name: "bash" }] } });
+  expect([description.oneLiner, description.summary]).toEqual([undefined, undefined]);
+  expect(await broken.describe()).toEqual(description);
   expect(broken.prompts.length).toBe(2);
 
   const chooseModel = async (_agent: string, name: string | null) => {
     if (name === "test/one") return name;
     throw new Fault("auth", "no model can be asked");
   };
-  const none = await createTestEngine(worker({ prompts: [] }), { chooseModel });
-  await none.run({ prompt: "make it" });
-  const wish = { session: none.session.id, directory: none.root, instructions: null, anew: false, limitMs: 60_000 };
-  expect((await none.api.session.describe({ ...wish, model: null })).notes).toContain("there is no summary: no model can be asked");
-  await expect(none.api.session.describe({ ...wish, model: "test/two" })).rejects.toThrow("no model can be asked");
+  const withoutModel = await createTestEngine(createAgent({ prompts: [] }), { chooseModel });
+  await withoutModel.run({ prompt: "make it" });
+  const params = { session: withoutModel.session.id, directory: withoutModel.root, instructions: null, anew: false, limitMs: 60_000 };
+  expect((await withoutModel.api.session.describe({ ...params, model: null })).notes).toContain(
+    "there is no summary: no model can be asked",
+  );
+  await expect(withoutModel.api.session.describe({ ...params, model: "test/two" })).rejects.toThrow("no model can be asked");
 });
 
 test("an empty session has a note instead of a summary, and an unknown one is a fault", async () => {
-  const { describe } = await described();
+  const { describe } = await engineToDescribe();
   expect(await describe()).toMatchObject({
     sessionType: "minimal",
     status: null,

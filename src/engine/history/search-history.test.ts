@@ -1,4 +1,4 @@
-// Searching what was said and committed, over a real store.
+// Searching conversations and commits, over a real store.
 import { describe, expect, test } from "bun:test";
 import type { Commit, HistorySearchParams } from "../../protocol/tree/history.ts";
 import { redactor } from "../../kit/text/redact.ts";
@@ -15,38 +15,43 @@ const commit = (id: string, subject: string, more: Partial<Commit> = {}): Commit
   ...more,
 });
 
-/** An agent that answers a prompt "say: …" with what follows. */
+/** An agent that repeats the prompt in its answer. */
 const echo: TakeTurn = async function* (input) {
   const prompt = input.path.at(-1)?.parts[0];
   yield node(text(prompt?.kind === "text" ? `answer to ${prompt.text}` : ""));
   yield ok;
 };
 
-async function project(commits: Commit[] = [], note: string | null = null) {
+async function engineWithHistory(commits: Commit[] = [], note: string | null = null) {
   const redact = redactor({ home: "/home/ada", secrets: ["hunter2hunter2"] });
-  const made = await createTestEngine(echo, {
+  const engine = await createTestEngine(echo, {
     history: { commits: async () => ({ commits, note }), redact, briefed: async (_, prompt) => prompt },
   });
-  const usual = { directory: made.root, limit: 40, kinds: ["conversation", "commit"], asker: null } satisfies Partial<HistorySearchParams>;
-  const search = (query: string, change: Partial<HistorySearchParams> = {}) => made.api.history.search({ ...usual, query, ...change });
-  return { ...made, search };
+  const defaults = {
+    directory: engine.root,
+    limit: 40,
+    kinds: ["conversation", "commit"],
+    asker: null,
+  } satisfies Partial<HistorySearchParams>;
+  const search = (query: string, change: Partial<HistorySearchParams> = {}) => engine.api.history.search({ ...defaults, query, ...change });
+  return { ...engine, search };
 }
 
 describe("a search in a project's history", () => {
-  test("finds what was said and what was committed, with the way back to both", async () => {
-    const { search, run, session, store } = await project([commit("c1", "Leases have an epoch", { files: ["src/lease.ts"] })]);
+  test("a search finds messages and commits, with the ids of both", async () => {
+    const { search, run, session, store } = await engineWithHistory([commit("c1", "Leases have an epoch", { files: ["src/lease.ts"] })]);
     await run({ prompt: "why does a lease need an epoch" });
     const { hits, hidden, notes } = await search("lease epoch");
     expect({ hidden, notes }).toEqual({ hidden: 0, notes: [] });
     expect(hits.map(({ kind, by }) => `${kind} ${by}`).toSorted()).toEqual(["commit Ada", "conversation agent", "conversation user"]);
-    const said = hits.find(({ by }) => by === "user")!;
-    expect(said).toMatchObject({ session: { id: session.id }, when: "just now", text: "why does a lease need an epoch" });
-    expect((await store.node(said.id))?.author).toBe("user");
+    const userHit = hits.find(({ by }) => by === "user")!;
+    expect(userHit).toMatchObject({ session: { id: session.id }, when: "just now", text: "why does a lease need an epoch" });
+    expect((await store.node(userHit.id))?.author).toBe("user");
     expect(hits.find(({ kind }) => kind === "commit")).toMatchObject({ id: "c1", when: "3 days ago", files: ["src/lease.ts"] });
   });
 
-  test("takes several queries, and what two of them find comes before what one finds", async () => {
-    const { search, run } = await project([
+  test("a search with several queries ranks a hit of two queries before a hit of one", async () => {
+    const { search, run } = await engineWithHistory([
       commit("c1", "apples"),
       commit("c2", "pears and apples"),
       commit("c3", "pears"),
@@ -61,15 +66,15 @@ describe("a search in a project's history", () => {
     await expect(search(" ; ;!")).rejects.toThrow("no word");
   });
 
-  test("falls back to some of the words where nothing has them all", async () => {
-    const { search, run } = await project([commit("c1", "The cache is warm")]);
+  test("a search falls back to some of the words if nothing contains them all", async () => {
+    const { search, run } = await engineWithHistory([commit("c1", "The cache is warm")]);
     await run({ prompt: "how warm is it" });
     expect((await search("warm zebra cache")).hits.map(({ kind }) => kind).toSorted()).toEqual(["commit", "conversation", "conversation"]);
   });
 
-  test("gives away no secret, also where the excerpt begins in the middle of one", async () => {
+  test("hits contain no secret, also if the excerpt begins in the middle of one", async () => {
     const key = `sk-ant-${"a1b2".repeat(12)}`;
-    const { search, run } = await project([commit("c1", `rotate ${key}`, { author: "Ada <ada@example.org>" })]);
+    const { search, run } = await engineWithHistory([commit("c1", `rotate ${key}`, { author: "Ada <ada@example.org>" })]);
     await run({ prompt: `${"filler ".repeat(100)}${key} rotate hunter2hunter2 ${"more ".repeat(200)}` });
     const { hits } = await search("rotate");
     expect(hits.length).toBe(3);
@@ -78,14 +83,14 @@ describe("a search in a project's history", () => {
     for (const hit of hits) expect(hit.text.length).toBeLessThan(610);
   });
 
-  test("leaves out what no person would see", async () => {
-    const { search, run } = await project();
+  test("hits contain no invisible characters or escape sequences", async () => {
+    const { search, run } = await engineWithHistory();
     await run({ prompt: "look \u{E0049}\u{E0047}\u200B\u202Ehere\u001b[31m now" });
-    expect((await search("look")).hits.map(({ text: found }) => found)).toContain("look here now");
+    expect((await search("look")).hits.map((hit) => hit.text)).toContain("look here now");
   });
 
-  test("does not give the same asker the same hit twice, and says how many are left out", async () => {
-    const { search, run } = await project([commit("c1", "apples")]);
+  test("a hit is returned once per asker, and the number of hidden hits is returned", async () => {
+    const { search, run } = await engineWithHistory([commit("c1", "apples")]);
     await run({ prompt: "apples" });
     expect(await search("apples", { asker: "one", limit: 1 })).toMatchObject({ hits: [{}], hidden: 0 });
     expect(await search("apples", { asker: "one" })).toMatchObject({ hits: [{}, {}], hidden: 1 });
@@ -94,8 +99,8 @@ describe("a search in a project's history", () => {
     expect(await search("apples")).toMatchObject({ hits: [{}, {}, {}], hidden: 0 });
   });
 
-  test("leaves archived sessions and other projects out, and passes on what could not be searched", async () => {
-    const { search, run, api, session } = await project([], "no commits");
+  test("a search excludes archived sessions and other projects, and returns the note of the commit search", async () => {
+    const { search, run, api, session } = await engineWithHistory([], "no commits");
     await run({ prompt: "apples" });
     expect(await search("apples", { directory: "/elsewhere" })).toEqual({ hits: [], hidden: 0, notes: ["no commits"] });
     await api.session.archive({ session: session.id });
@@ -103,7 +108,7 @@ describe("a search in a project's history", () => {
   });
 });
 
-test("a commit is ranked by rare words and by its subject", () => {
+test("commits are ranked by rare words and by their subject", () => {
   const commits = [
     commit("a", "Fix the store"),
     commit("b", "Fix the lease", { body: "the store too" }),

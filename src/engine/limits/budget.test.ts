@@ -1,4 +1,4 @@
-// One budget and the turns that draw on it at once.
+// One budget that several turns use at the same time.
 import { describe, expect, test } from "bun:test";
 import { createTestClock } from "../../kit/flow/fixtures/test-clock.ts";
 import type { TurnError } from "../../protocol/api/error.ts";
@@ -7,42 +7,42 @@ import type { Limits } from "../../protocol/api/turn-options.ts";
 import { zeroUsage, type Spent } from "../../protocol/tree/usage.ts";
 import { type BudgetAccount, openBudgetAccount } from "./budget.ts";
 
-const open: Limits = { maxSteps: 10, maxTokens: null, maxBudgetUsd: null, maxChildren: null, treeSteps: null };
+const unlimited: Limits = { maxSteps: 10, maxTokens: null, maxBudgetUsd: null, maxChildren: null, treeSteps: null };
 const used = (input: number, costUsd: number | null = 0): Spent => ({ usage: { ...zeroUsage, input }, costUsd });
 
-function drawer() {
+function createSpender() {
   const controller = new AbortController();
   const stopped = Promise.withResolvers<TurnError>();
   return { signal: controller.signal, stop: stopped.resolve, stopped: stopped.promise, abort: () => controller.abort() };
 }
 
-function root(limits: Partial<Limits>): BudgetAccount {
-  return openBudgetAccount({ ...open, ...limits }, drawer());
+function openAccount(limits: Partial<Limits>): BudgetAccount {
+  return openBudgetAccount({ ...unlimited, ...limits }, createSpender());
 }
 
-async function granted(account: BudgetAccount, tokens = 0, costUsd = 0): Promise<SettleReservation> {
-  const room = await account.reserve({ tokens, costUsd });
-  if (typeof room !== "function") throw new Error(`refused: ${room.message}`);
-  return room;
+async function reserve(account: BudgetAccount, tokens = 0, costUsd = 0): Promise<SettleReservation> {
+  const reservation = await account.reserve({ tokens, costUsd });
+  if (typeof reservation !== "function") throw new Error(`refused: ${reservation.message}`);
+  return reservation;
 }
 
-/** What a request that waits has got by now. */
-async function soFar<T>(promise: Promise<T>): Promise<T | "waits"> {
+/** The result of a reservation, or "waits" if it is still pending. */
+async function currentResult<T>(promise: Promise<T>): Promise<T | "waits"> {
   await Bun.sleep(0);
   return Promise.race([promise, Promise.resolve("waits" as const)]);
 }
 
-describe("one after the other", () => {
-  test("requests go on while less than the limit is used, so that one alone may cross it", async () => {
-    const turn = root({ maxTokens: 100 });
-    (await granted(turn, 5000))(used(99));
+describe("sequential requests", () => {
+  test("a request is granted while less than the limit is used, so a single one may exceed it", async () => {
+    const turn = openAccount({ maxTokens: 100 });
+    (await reserve(turn, 5000))(used(99));
     expect(turn.left().tokens).toBe(1);
-    (await granted(turn, 5000))(used(30));
+    (await reserve(turn, 5000))(used(30));
     expect(await turn.reserve({ tokens: 1, costUsd: 0 })).toMatchObject({
       kind: "budget",
       limit: "tokens",
       message: "the budget is used up: 129 of 100 tokens",
-      hint: "raise --max-tokens and go on with --resume",
+      hint: "raise --max-tokens and continue with --resume",
     });
     expect(turn.left().tokens).toBe(0);
     turn.leave();
@@ -52,80 +52,80 @@ describe("one after the other", () => {
     ["tokens", { maxTokens: 10 }],
     ["money", { maxBudgetUsd: 0.5 }],
     ["steps", { treeSteps: 1 }],
-  ] as const)("%s end it", async (limit, limits) => {
-    const turn = root(limits);
-    (await granted(turn))(used(10, 0.5));
+  ] as const)("a turn gets no further request when its limit of %s is reached", async (limit, limits) => {
+    const turn = openAccount(limits);
+    (await reserve(turn))(used(10, 0.5));
     expect(await turn.reserve({ tokens: 0, costUsd: 0 })).toMatchObject({ limit });
     turn.leave();
   });
 
-  test("cached input counts nothing, and an unknown price makes the others not free", async () => {
-    const turn = root({ maxTokens: 10, maxBudgetUsd: 1 });
-    (await granted(turn))({ usage: { ...zeroUsage, cacheRead: 1_000_000 }, costUsd: null });
-    (await granted(turn))(used(1, 0.4));
+  test("cached input does not count, and known prices count even if another price is unknown", async () => {
+    const turn = openAccount({ maxTokens: 10, maxBudgetUsd: 1 });
+    (await reserve(turn))({ usage: { ...zeroUsage, cacheRead: 1_000_000 }, costUsd: null });
+    (await reserve(turn))(used(1, 0.4));
     expect(turn.left()).toMatchObject({ tokens: 9, costUsd: 0.6 });
     turn.leave();
   });
 
-  test("without limits nothing ends it, and nothing is left of what is not limited", async () => {
-    const turn = root({});
-    for (let at = 0; at < 100; at++) (await granted(turn, 1e9, 1e9))(used(1e9, 1e9));
+  test("a turn without limits is never refused, and its remaining budget is null", async () => {
+    const turn = openAccount({});
+    for (let index = 0; index < 100; index++) (await reserve(turn, 1e9, 1e9))(used(1e9, 1e9));
     expect(turn.left()).toEqual({ tokens: null, costUsd: null, children: null });
     turn.leave();
   });
 
-  test("a request is counted once, however often it is settled", async () => {
-    const turn = root({ maxTokens: 100 });
-    const settle = await granted(turn);
+  test("a request that is settled twice is counted once", async () => {
+    const turn = openAccount({ maxTokens: 100 });
+    const settle = await reserve(turn);
     settle(used(10));
     settle(used(10));
     expect(turn.left().tokens).toBe(90);
     turn.leave();
   });
 
-  test("what could not be reserved is counted all the same, and says the limit it reaches", () => {
-    const turn = root({ maxTokens: 100 });
+  test("usage without a reservation is counted, and returns the limit that it reaches", () => {
+    const turn = openAccount({ maxTokens: 100 });
     expect(turn.count(used(60))).toBeNull();
     expect(turn.count(used(60))).toMatchObject({ limit: "tokens" });
     turn.leave();
   });
 });
 
-describe("many at once", () => {
-  test("fill what is left, and the next waits until one of them is counted", async () => {
-    const turn = root({ maxTokens: 100 });
-    const first = await granted(turn, 60);
-    const second = await granted(turn, 40);
+describe("concurrent requests", () => {
+  test("concurrent requests share the remaining budget, and the next one waits until one is settled", async () => {
+    const turn = openAccount({ maxTokens: 100 });
+    const first = await reserve(turn, 60);
+    const second = await reserve(turn, 40);
     const third = turn.reserve({ tokens: 10, costUsd: 0 });
     const fourth = turn.reserve({ tokens: 60, costUsd: 0 });
-    expect(await soFar(third)).toBe("waits");
+    expect(await currentResult(third)).toBe("waits");
     first(used(20));
-    expect(await soFar(third)).toBeFunction();
-    expect(await soFar(fourth)).toBe("waits");
+    expect(await currentResult(third)).toBeFunction();
+    expect(await currentResult(fourth)).toBe("waits");
     second(used(20));
-    expect(await soFar(fourth)).toBe("waits");
+    expect(await currentResult(fourth)).toBe("waits");
     ((await third) as SettleReservation)(used(5));
-    expect(await soFar(fourth)).toBeFunction();
+    expect(await currentResult(fourth)).toBeFunction();
     ((await fourth) as SettleReservation)(used(55));
     expect(turn.left().tokens).toBe(0);
     turn.leave();
   });
 
-  test("of any sizes go past the limit by less than one of them, when they are guessed right", async () => {
+  test("concurrent requests with exact estimates exceed the limit by less than one request", async () => {
     for (let seed = 1; seed <= 50; seed++) {
       let state = seed;
-      const random = (most: number) => 1 + ((state = (state * 48_271) % 2_147_483_647) % most);
-      const turn = root({ maxTokens: 1000 });
+      const random = (max: number) => 1 + ((state = (state * 48_271) % 2_147_483_647) % max);
+      const turn = openAccount({ maxTokens: 1000 });
       let total = 0;
       const work = async (): Promise<void> => {
-        const own = turn.openSubAccount(drawer());
+        const account = turn.openSubAccount(createSpender());
         for (;;) {
           const tokens = random(200);
-          const room = await own.reserve({ tokens, costUsd: 0 });
-          if (typeof room !== "function") return own.leave();
+          const reservation = await account.reserve({ tokens, costUsd: 0 });
+          if (typeof reservation !== "function") return account.leave();
           await Bun.sleep(0);
           total += tokens;
-          room(used(tokens));
+          reservation(used(tokens));
         }
       };
       await Promise.all(Array.from({ length: 20 }, work));
@@ -135,73 +135,73 @@ describe("many at once", () => {
     }
   });
 
-  test("money is shared like tokens", async () => {
-    const turn = root({ maxBudgetUsd: 1 });
-    const first = await granted(turn, 0, 0.9);
+  test("concurrent requests share a limit of money like one of tokens", async () => {
+    const turn = openAccount({ maxBudgetUsd: 1 });
+    const first = await reserve(turn, 0, 0.9);
     const second = turn.reserve({ tokens: 0, costUsd: 0.2 });
-    expect(await soFar(second)).toBe("waits");
+    expect(await currentResult(second)).toBe("waits");
     first(used(0, 1.1));
     expect(await second).toMatchObject({ limit: "money" });
     turn.leave();
   });
 
-  test("one that is stopped while it waits is let go, and the next takes its place", async () => {
-    const turn = root({ maxTokens: 100 });
-    const running = await granted(turn, 90);
-    const leaving = drawer();
-    const child = turn.openSubAccount(leaving);
+  test("a cancelled request stops waiting, and the next one is granted", async () => {
+    const turn = openAccount({ maxTokens: 100 });
+    const running = await reserve(turn, 90);
+    const cancelled = createSpender();
+    const child = turn.openSubAccount(cancelled);
     const waiting = child.reserve({ tokens: 90, costUsd: 0 });
     const next = turn.reserve({ tokens: 20, costUsd: 0 });
-    leaving.abort();
+    cancelled.abort();
     expect(await waiting).toMatchObject({ kind: "cancelled" });
     running(used(50));
-    expect(await soFar(next)).toBeFunction();
+    expect(await currentResult(next)).toBeFunction();
     child.leave();
     turn.leave();
   });
 });
 
-describe("when it is used up", () => {
-  test("what runs below is stopped, but not before its last request is counted", async () => {
-    const turn = root({ maxTokens: 100 });
-    const [asking, working] = [drawer(), drawer()];
-    const [child, other] = [turn.openSubAccount(asking), turn.openSubAccount(working)];
-    const last = await granted(child, 40);
-    (await granted(other, 40))(used(100));
-    expect(await other.reserve({ tokens: 1, costUsd: 0 })).toMatchObject({ limit: "tokens" });
+describe("a budget that is used up", () => {
+  test("a used up budget stops a sub-session after its last request is counted", async () => {
+    const turn = openAccount({ maxTokens: 100 });
+    const [asking, working] = [createSpender(), createSpender()];
+    const [child, second] = [turn.openSubAccount(asking), turn.openSubAccount(working)];
+    const last = await reserve(child, 40);
+    (await reserve(second, 40))(used(100));
+    expect(await second.reserve({ tokens: 1, costUsd: 0 })).toMatchObject({ limit: "tokens" });
     expect(await working.stopped).toMatchObject({ kind: "budget" });
-    expect(await soFar(asking.stopped)).toBe("waits");
+    expect(await currentResult(asking.stopped)).toBe("waits");
     last(used(40));
     expect(await asking.stopped).toMatchObject({ kind: "budget" });
-    for (const account of [child, other, turn]) account.leave();
+    for (const account of [child, second, turn]) account.leave();
   });
 
-  test("the turn above is stopped only when all below it have come back", async () => {
-    const above = drawer();
+  test("a used up budget stops the parent turn only after all its sub-sessions have ended", async () => {
+    const parent = createSpender();
     const clock = createTestClock();
-    const turn = openBudgetAccount({ ...open, maxTokens: 10 }, above, clock);
-    const child = turn.openSubAccount(drawer());
-    (await granted(child))(used(10));
+    const turn = openBudgetAccount({ ...unlimited, maxTokens: 10 }, parent, clock);
+    const child = turn.openSubAccount(createSpender());
+    (await reserve(child))(used(10));
     await child.reserve({ tokens: 1, costUsd: 0 });
     await clock.advance(1_100);
-    expect(await soFar(above.stopped)).toBe("waits");
+    expect(await currentResult(parent.stopped)).toBe("waits");
     child.leave();
     await clock.advance(1_000);
-    expect(await above.stopped).toMatchObject({ limit: "tokens" });
+    expect(await parent.stopped).toMatchObject({ limit: "tokens" });
     turn.leave();
   });
 
-  test("no sub-session begins any more", async () => {
-    const turn = root({ maxTokens: 10 });
+  test("a used up budget allows no further sub-session", async () => {
+    const turn = openAccount({ maxTokens: 10 });
     expect(turn.takeSubSession()).toBeNull();
-    (await granted(turn))(used(10));
+    (await reserve(turn))(used(10));
     expect(turn.takeSubSession()).toMatchObject({ limit: "tokens" });
     turn.leave();
   });
 });
 
-test("sub-sessions are counted over the whole run, and a refused one ends nothing", async () => {
-  const turn = root({ maxChildren: 2 });
+test("sub-sessions are counted over the whole run, and refusing one does not stop the turn", async () => {
+  const turn = openAccount({ maxChildren: 2 });
   expect([turn.takeSubSession(), turn.left().children]).toEqual([null, 1]);
   expect([turn.takeSubSession(), turn.left().children]).toEqual([null, 0]);
   expect(turn.takeSubSession()).toMatchObject({ limit: "children", message: "the budget of 2 sub-sessions is used up" });

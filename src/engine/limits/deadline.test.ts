@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { createTestClock } from "../../kit/flow/fixtures/test-clock.ts";
 import { createDeadline } from "./deadline.ts";
 
-test("a limit of more days than a timer can wait does not end the turn at once", async () => {
+test("a limit of 40 days, which is too long for a timer, does not end the turn at once", async () => {
   const deadline = createDeadline({ timeoutMs: 40 * 86_400_000, idleMs: 40 * 86_400_000 }, null);
   await Bun.sleep(20);
   expect(deadline.reason()).toBeNull();

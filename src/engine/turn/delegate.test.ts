@@ -1,4 +1,4 @@
-// Sub-sessions below a turn: what they are given, how they end, and what their parent learns of it.
+// Sub-sessions of a turn: their input, their end, and the result that their parent gets.
 import { expect, test } from "bun:test";
 import type { TurnStartParams } from "../../protocol/api/api.ts";
 import { messageOf } from "../../protocol/api/error.ts";
@@ -19,23 +19,23 @@ const request = (change: Partial<DelegateRequest> = {}): DelegateRequest => ({
   ...change,
 });
 const isParent = ({ path }: TurnInput) => path[0]?.parts.some((part) => part.kind === "text" && part.text === "hello") === true;
-const stopped = ({ signal }: TurnContext) => new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+const waitForAbort = ({ signal }: TurnContext) => new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
 
-/** A turn that delegates once, and what came back. */
-async function delegating(change: Partial<DelegateRequest>, child: TakeTurn, start: Partial<TurnStartParams> = {}) {
+/** Runs a turn that delegates once, and returns its events and the result. */
+async function runParent(change: Partial<DelegateRequest>, child: TakeTurn, start: Partial<TurnStartParams> = {}) {
   let result: DelegateResult | null = null;
-  const made = await createTestEngine(async function* (input, context) {
+  const engine = await createTestEngine(async function* (input, context) {
     if (!isParent(input)) return yield* child(input, context);
     result = await context.delegate(request({ signal: context.signal, ...change }));
     yield node(text("whole"));
     yield context.signal.aborted ? { type: "end", end: { status: "cancelled" } } : ok;
   });
-  const events = await made.run(start);
-  return { ...made, events, result: result as unknown as DelegateResult };
+  const events = await engine.run(start);
+  return { ...engine, events, result: result as unknown as DelegateResult };
 }
 
-test("its beginning is told to whoever watches its parent, with where it can be watched itself", async () => {
-  const { events, result, store, session } = await delegating({ task: "look\n\naround" }, async function* () {
+test("watchers of the parent get the id of a new sub-session", async () => {
+  const { events, result, store, session } = await runParent({ task: "look\n\naround" }, async function* () {
     yield node(text("seen"));
     yield ok;
   });
@@ -44,9 +44,9 @@ test("its beginning is told to whoever watches its parent, with where it can be 
   expect(await store.session(result.session)).toMatchObject({ parentSession: session.id, task: "look\n\naround" });
 });
 
-test("it is listed by its title where it has one, and does its task", async () => {
+test("a sub-session with a title is listed by it, and its agent gets the task", async () => {
   const tasks: string[] = [];
-  const { events, result, store } = await delegating({ task: "a long task", title: "short" }, async function* ({ path }) {
+  const { events, result, store } = await runParent({ task: "a long task", title: "short" }, async function* ({ path }) {
     tasks.push(...path.map(textOf));
     yield ok;
   });
@@ -55,21 +55,21 @@ test("it is listed by its title where it has one, and does its task", async () =
   expect(await store.session(result.session)).toMatchObject({ task: "short" });
 });
 
-test("what it streams goes to whoever delegated, and what it used is given back and summed", async () => {
-  const seen: string[] = [];
-  const { events, result } = await delegating({ onEvent: (event) => seen.push(event.type) }, async function* () {
+test("the events of a sub-session go to onEvent, and its usage is returned and added to the parent's", async () => {
+  const eventTypes: string[] = [];
+  const { events, result } = await runParent({ onEvent: (event) => eventTypes.push(event.type) }, async function* () {
     yield { type: "transient", event: { type: "text.delta", text: "s" } };
     yield node(text("seen"));
     yield { type: "end", end: { status: "ok", rest: { usage: { input: 100, output: 0, cacheRead: 0, cacheWrite: 0 }, costUsd: 0.5 } } };
   });
-  expect(seen).toContain("text.delta");
+  expect(eventTypes).toContain("text.delta");
   expect(result).toMatchObject({ status: "ok", answer: "seen", spent: { usage: { input: 105, output: 2 }, costUsd: 0.51 } });
   expect(events.at(-1)).toMatchObject({ type: "turn.ended", below: { usage: { input: 105, output: 2 }, costUsd: 0.51 } });
 });
 
-test("it has its role after its parent's words, can't spawn and can't nest", async () => {
+test("the role of a sub-session follows its parent's system text, and it can't spawn or nest", async () => {
   const inputs: TurnInput[] = [];
-  await delegating(
+  await runParent(
     { role: "a reviewer" },
     async function* (input) {
       inputs.push(input);
@@ -80,10 +80,10 @@ test("it has its role after its parent's words, can't spawn and can't nest", asy
   expect(inputs[0]).toMatchObject({ appendSystem: "Be kind.\n\nYour role: a reviewer", spawn: false, nesting: false });
 });
 
-test("without tools it has none, whatever its parent has; one that only looks has no more than that", async () => {
+test("a sub-session without tools gets none, and a readonly one only readonly tools", async () => {
   const inputs: TurnInput[] = [];
   for (const change of [{ toolLevel: "none" }, { sandbox: { readonly: true } }] as const)
-    await delegating(
+    await runParent(
       change,
       async function* (input) {
         inputs.push(input);
@@ -97,25 +97,25 @@ test("without tools it has none, whatever its parent has; one that only looks ha
   ]);
 });
 
-test("it takes messages from a person only when it was spawned for that", async () => {
-  const heard: string[] = [];
-  const made: Awaited<ReturnType<typeof createTestEngine>> = await createTestEngine(async function* (input, context) {
+test("a sub-session accepts messages of the user only if it is attachable", async () => {
+  const replies: string[] = [];
+  const engine: Awaited<ReturnType<typeof createTestEngine>> = await createTestEngine(async function* (input, context) {
     if (isParent(input)) {
       for (const attachable of [false, true]) await context.delegate(request({ attachable }));
       return yield ok;
     }
-    const sent = await made.api.turn.steer({ session: input.session, text: "look left" }).then(() => "taken", messageOf);
-    heard.push(sent, ...(await context.takeInput()).map(textOf));
+    const reply = await engine.api.turn.steer({ session: input.session, text: "look left" }).then(() => "taken", messageOf);
+    replies.push(reply, ...(await context.takeInput()).map(textOf));
     yield ok;
   });
-  await made.run();
-  expect(heard).toEqual(["this session accepts no messages while it runs", "taken", "look left"]);
+  await engine.run();
+  expect(replies).toEqual(["this session accepts no messages while it runs", "taken", "look left"]);
 });
 
-test("its steps are 100, or its parent's when those are less", async () => {
+test("a sub-session has at most 100 steps, or fewer if its parent has fewer", async () => {
   const steps: number[] = [];
   for (const maxSteps of [10, 1000])
-    await delegating(
+    await runParent(
       {},
       async function* (input) {
         steps.push(input.limits.maxSteps);
@@ -126,8 +126,8 @@ test("its steps are 100, or its parent's when those are less", async () => {
   expect(steps).toEqual([10, 100]);
 });
 
-test("one that fails is given back as what it is, and its parent goes on", async () => {
-  const { events, result } = await delegating({}, async function* () {
+test("a failed sub-session returns its status and error, and its parent continues", async () => {
+  const { events, result } = await runParent({}, async function* () {
     yield node(text("so far"));
     yield { type: "end", end: { status: "overloaded", error: { kind: "overloaded", message: "too much" } } };
   });
@@ -135,7 +135,7 @@ test("one that fails is given back as what it is, and its parent goes on", async
   expect(endOf(events)).toMatchObject({ status: "ok" });
 });
 
-test("one that can't begin takes no place of those that may", async () => {
+test("a sub-session that can't start does not count towards the limit", async () => {
   const { run } = await createTestEngine(async function* (input, context) {
     if (!isParent(input)) return yield ok;
     await expect(context.delegate(request({ agent: "nobody" }))).rejects.toThrow('no agent "nobody"');
@@ -146,33 +146,33 @@ test("one that can't begin takes no place of those that may", async () => {
   expect(endOf(await run({ limits: { ...turn.limits, maxChildren: 1 } }))).toMatchObject({ status: "ok" });
 });
 
-test("one that a person stops is cancelled, and its parent goes on", async () => {
-  const begun = Promise.withResolvers<string>();
-  const made = createTestEngine(async function* (input, context) {
+test("a sub-session that the user cancels ends as cancelled, and its parent continues", async () => {
+  const started = Promise.withResolvers<string>();
+  const engine = createTestEngine(async function* (input, context) {
     if (isParent(input)) {
       const result = await context.delegate(request());
       yield node(text(result.status));
       return yield ok;
     }
     yield node(text("so far"));
-    begun.resolve(input.session);
-    await stopped(context);
+    started.resolve(input.session);
+    await waitForAbort(context);
     yield { type: "end", end: { status: "cancelled" } };
   });
-  const { run, api, store } = await made;
+  const { run, api, store } = await engine;
   const running = run();
-  const child = await begun.promise;
+  const child = await started.promise;
   await api.turn.cancel({ session: child });
   expect(endOf(await running)).toMatchObject({ status: "ok" });
   expect(await store.turnsOf(child)).toMatchObject([{ status: "cancelled" }]);
 });
 
-test("when its parent's time is over it ends too, and both say why", async () => {
-  const { events, result, store } = await delegating(
+test("a timeout of the parent ends its sub-session too, and both report the reason", async () => {
+  const { events, result, store } = await runParent(
     {},
     async function* (_input, context) {
       yield node(text("so far"));
-      await stopped(context);
+      await waitForAbort(context);
       yield { type: "end", end: { status: "cancelled" } };
     },
     { timeoutMs: 50 },
@@ -184,25 +184,25 @@ test("when its parent's time is over it ends too, and both say why", async () =>
   expect(endOf(events)).toMatchObject({ status: "timed-out" });
 });
 
-test("when the budget is used up what runs is stopped as that, with its partial answer, and no other begins", async () => {
+test("a used up budget stops running sub-sessions with their partial answers, and no other starts", async () => {
   const results: DelegateResult[] = [];
-  const made = await createTestEngine(async function* (input, context) {
-    const room = await context.reserve({ tokens: 10, costUsd: 0 });
-    if (typeof room !== "function") return yield { type: "end", end: { status: "budget", error: room } };
-    const said = text(isParent(input) ? "delegating" : "so far");
-    yield node(said);
-    room({ usage: said.usage!, costUsd: said.costUsd! });
+  const engine = await createTestEngine(async function* (input, context) {
+    const reservation = await context.reserve({ tokens: 10, costUsd: 0 });
+    if (typeof reservation !== "function") return yield { type: "end", end: { status: "budget", error: reservation } };
+    const answer = text(isParent(input) ? "delegating" : "so far");
+    yield node(answer);
+    reservation({ usage: answer.usage!, costUsd: answer.costUsd! });
     if (isParent(input)) {
       results.push(...(await Promise.all([context.delegate(request()), context.delegate(request({ task: "other" }))])));
       await expect(context.delegate(request())).rejects.toThrow("the budget is used up: 21 of 20 tokens");
     } else if (input.path[0]?.parts.some((part) => part.kind === "text" && part.text === "other")) {
-      await stopped(context);
+      await waitForAbort(context);
       return yield { type: "end", end: { status: "cancelled" } };
     }
     const next = await context.reserve({ tokens: 10, costUsd: 0 });
     yield { type: "end", end: typeof next === "function" ? { status: "ok" } : { status: "budget", error: next } };
   });
-  const events = await made.run({ limits: { ...turn.limits, maxTokens: 20 } });
+  const events = await engine.run({ limits: { ...turn.limits, maxTokens: 20 } });
   expect(results.map(({ status, answer, left }) => [status, answer, left.tokens])).toEqual([
     ["budget", "so far", 0],
     ["budget", "so far", 0],
@@ -210,16 +210,16 @@ test("when the budget is used up what runs is stopped as that, with its partial 
   expect(endOf(events)).toMatchObject({ status: "budget", error: { limit: "tokens" } });
 });
 
-test("a member of a team has its way to leave mail; what a member delegates to has none", async () => {
-  const left: unknown[] = [];
-  const team = { post: async (value: Record<string, unknown>) => `left ${left.push(value)}` };
-  const { result } = await delegating({ team }, async function* ({ path }, context) {
-    const isMember = path.some((one) => textOf(one) === "part");
-    const said = (await context.team?.post({ to: "all" })) ?? "no team";
-    const below = isMember ? await context.delegate(request({ task: "below" })) : null;
-    yield node(text(`${said}, ${below?.answer ?? "nobody"} below`));
+test("a member of a team can post mail, and its sub-sessions can't", async () => {
+  const posted: unknown[] = [];
+  const team = { post: async (value: Record<string, unknown>) => `left ${posted.push(value)}` };
+  const { result } = await runParent({ team }, async function* ({ path }, context) {
+    const isMember = path.some((node) => textOf(node) === "part");
+    const reply = (await context.team?.post({ to: "all" })) ?? "no team";
+    const nested = isMember ? await context.delegate(request({ task: "below" })) : null;
+    yield node(text(`${reply}, ${nested?.answer ?? "nobody"} below`));
     yield ok;
   });
   expect(result.answer).toBe("left 1, no team, nobody below below");
-  expect(left).toEqual([{ to: "all" }]);
+  expect(posted).toEqual([{ to: "all" }]);
 });

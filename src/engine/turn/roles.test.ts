@@ -1,4 +1,4 @@
-// A role on a turn: what its agent is told and may use, what stays the turn's, and what a sub-session has of it.
+// Roles of turns and sub-sessions: system text, tools, policy, agent and model.
 import { expect, test } from "bun:test";
 import type { TurnStartParams } from "../../protocol/api/api.ts";
 import { messageOf } from "../../protocol/api/error.ts";
@@ -8,9 +8,9 @@ import type { Role } from "../../protocol/api/role.ts";
 import { builtInRoles } from "../../roles/built-in.ts";
 import { endOf, createTestEngine, node, ok, type TakeTurn, testAgent, text, turn } from "../fixtures/engine-with.ts";
 
-const named = (name: string) => builtInRoles.find((role) => role.name === name) as Role;
+const builtIn = (name: string) => builtInRoles.find((role) => role.name === name) as Role;
 const poet: Role = {
-  ...named("engineer"),
+  ...builtIn("engineer"),
   name: "poet",
   prompt: "Rhyme.",
   tools: ["read"],
@@ -18,15 +18,15 @@ const poet: Role = {
   model: "test/poet",
   net: "off",
 };
-const listed = [...builtInRoles, { ...poet, ignored: ["net: on"] }];
-const roles = async () => ({ roles: listed, problems: [{ path: "/p/.skein/roles/torn.md", message: "has no description" }] });
+const allRoles = [...builtInRoles, { ...poet, ignored: ["net: on"] }];
+const roles = async () => ({ roles: allRoles, problems: [{ path: "/p/.skein/roles/torn.md", message: "has no description" }] });
 
-type Asked = { start?: Partial<TurnStartParams>; child?: Partial<DelegateRequest> };
+type RunOptions = { start?: Partial<TurnStartParams>; child?: Partial<DelegateRequest> };
 
-/** A turn, which delegates where a child is asked for: what each agent was given. */
-async function played({ start = {}, child }: Asked) {
+/** Runs a turn, which delegates once if `child` is set. `inputs` has the input of each agent. */
+async function runWithRole({ start = {}, child }: RunOptions) {
   const inputs: TurnInput[] = [];
-  const made = await createTestEngine(
+  const engine = await createTestEngine(
     async function* (input, context) {
       inputs.push(input);
       if (child !== undefined && inputs.length === 1) {
@@ -38,16 +38,16 @@ async function played({ start = {}, child }: Asked) {
     },
     { roles },
   );
-  const events = await made.run({ toolLevel: "orchestrator", ...start });
-  return { ...made, events, inputs };
+  const events = await engine.run({ toolLevel: "orchestrator", ...start });
+  return { ...engine, events, inputs };
 }
 
-test("a turn in a role is told it last, has no more than it allows, and is recorded as such", async () => {
-  const { inputs, events, store, session } = await played({
+test("a role's prompt is the last system text, its limits apply, and it is stored on the turn", async () => {
+  const { inputs, events, store, session } = await runWithRole({
     start: { role: { name: "codereviewer" }, appendSystem: "Be kind.", timeoutMs: 7_200_000 },
   });
   expect(inputs[0]).toMatchObject({
-    appendSystem: `Be kind.\n\n${named("codereviewer").prompt}`,
+    appendSystem: `Be kind.\n\n${builtIn("codereviewer").prompt}`,
     toolLevel: "readonly",
     tools: null,
     policy: { ...defaultPolicy, name: "readonly", sandbox: "required" },
@@ -57,55 +57,56 @@ test("a turn in a role is told it last, has no more than it allows, and is recor
   expect((await store.turnsOf(session.id)).map((each) => each.role)).toEqual(["codereviewer"]);
 });
 
-test("what was chosen for the turn counts more than its role", async () => {
-  const { inputs } = await played({ start: { role: { name: "codereviewer", keep: ["tools", "policy"] }, tools: ["edit"] } });
+test("explicit options of a turn override its role", async () => {
+  const { inputs } = await runWithRole({ start: { role: { name: "codereviewer", keep: ["tools", "policy"] }, tools: ["edit"] } });
   expect(inputs[0]).toMatchObject({ tools: ["edit"], policy: defaultPolicy });
 });
 
-test("the default role adds nothing", async () => {
-  const [plain, inRole] = [await played({}), await played({ start: { role: { name: "default" } } })];
-  const given = ({ inputs: [input] }: typeof plain) => [input?.appendSystem, input?.toolLevel, input?.tools, input?.policy];
-  expect(given(inRole)).toEqual(given(plain));
+test("the default role changes nothing", async () => {
+  const [plain, inRole] = [await runWithRole({}), await runWithRole({ start: { role: { name: "default" } } })];
+  const roleFields = ({ inputs: [input] }: typeof plain) => [input?.appendSystem, input?.toolLevel, input?.tools, input?.policy];
+  expect(roleFields(inRole)).toEqual(roleFields(plain));
 });
 
-test("a role that nobody knows is a fault with the nearest name, and nothing is written; as words it is told as it is", async () => {
-  const { run, api, root, store, session } = await played({});
+test("an unknown role is a fault with the nearest name before a turn is stored; with orText it is used as text", async () => {
+  const { run, api, root, store, session } = await runWithRole({});
   const before = (await store.turnsOf(session.id)).length;
-  for (const [name, says] of [
+  for (const [name, message] of [
     ["enginer", 'no role "enginer"'],
     ["torn", 'no role "torn": /p/.skein/roles/torn.md has no description'],
   ] as const) {
-    expect(await run({ role: { name } }).then(() => "ran", messageOf)).toBe(says);
+    expect(await run({ role: { name } }).then(() => "ran", messageOf)).toBe(message);
     expect(
       await api.turn.check({ ...turn, agent: "native", isNew: true, directory: root, role: { name } }).then(() => "fine", messageOf),
-    ).toBe(says);
+    ).toBe(message);
   }
   expect(await store.turnsOf(session.id)).toHaveLength(before);
   expect(await api.roles.find({ name: "enginer", directory: root }).catch((error: { hint?: string }) => error.hint)).toBe(
     "did you mean engineer? `skein roles` lists them",
   );
-  const { inputs, events } = await played({ start: { role: { name: "a kind reviewer", orText: true } } });
+  const { inputs, events } = await runWithRole({ start: { role: { name: "a kind reviewer", orText: true } } });
   expect(inputs[0]).toMatchObject({ appendSystem: "Your role: a kind reviewer", toolLevel: "orchestrator" });
   expect(endOf(events)?.role).toBeUndefined();
 });
 
-test("a sub-session has its own role, not its parent's, and no more than its parent", async () => {
-  const { inputs, events } = await played({ start: { role: { name: "pm" } }, child: { role: "planner" } });
-  expect(inputs[0]).toMatchObject({ appendSystem: named("pm").prompt, toolLevel: "orchestrator", tools: null });
+test("a sub-session has its own role instead of its parent's, and no more rights than its parent", async () => {
+  const { inputs, events } = await runWithRole({ start: { role: { name: "pm" } }, child: { role: "planner" } });
+  expect(inputs[0]).toMatchObject({ appendSystem: builtIn("pm").prompt, toolLevel: "orchestrator", tools: null });
   expect(inputs[1]).toMatchObject({
-    appendSystem: named("planner").prompt,
+    appendSystem: builtIn("planner").prompt,
     toolLevel: "minimal",
     tools: null,
     policy: { name: "readonly", sandbox: "required" },
   });
   expect(endOf(events)?.role).toBe("pm");
-  const [, below] = (await played({ start: { policy: { ...defaultPolicy, name: "readonly" } }, child: { role: "engineer" } })).inputs;
-  expect(below).toMatchObject({ policy: { name: "readonly" }, toolLevel: "readonly" });
-  const [, free] = (await played({ start: { role: { name: "pm" } }, child: { role: "someone kind" } })).inputs;
-  expect(free).toMatchObject({ appendSystem: "Your role: someone kind", toolLevel: "minimal" });
+  const [, subSession] = (await runWithRole({ start: { policy: { ...defaultPolicy, name: "readonly" } }, child: { role: "engineer" } }))
+    .inputs;
+  expect(subSession).toMatchObject({ policy: { name: "readonly" }, toolLevel: "readonly" });
+  const [, withText] = (await runWithRole({ start: { role: { name: "pm" } }, child: { role: "someone kind" } })).inputs;
+  expect(withText).toMatchObject({ appendSystem: "Your role: someone kind", toolLevel: "minimal" });
 });
 
-test("a role's agent and model are used where nobody named one, and an agent with tools of its own keeps them", async () => {
+test("a role's agent and model are used if the turn names none, and an agent with its own tools keeps them", async () => {
   const inputs: TurnInput[] = [];
   const take: TakeTurn = async function* (input) {
     inputs.push(input);

@@ -32,7 +32,12 @@ const limitFlags: Record<NonNullable<TurnError["limit"]>, string> = {
 };
 
 export function budgetUsedUp(limit: NonNullable<TurnError["limit"]>, used: string): TurnError {
-  return { kind: "budget", limit, message: `the budget is used up: ${used}`, hint: `raise ${limitFlags[limit]} and go on with --resume` };
+  return {
+    kind: "budget",
+    limit,
+    message: `the budget is used up: ${used}`,
+    hint: `raise ${limitFlags[limit]} and continue with --resume`,
+  };
 }
 
 /** Exit codes by the status of the turn; `usage` and `config` are faults before a turn. */

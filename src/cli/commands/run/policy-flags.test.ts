@@ -16,59 +16,55 @@ symlinkSync(join(root, "home", "notes"), join(root, "work", "link"));
 const read = (flags: Record<string, string | string[]>) =>
   readPolicyFlags({ positionals: [], flags }, { cwd: join(root, "work"), home: join(root, "home") });
 const settings = { policy: "workspace", sandbox: null, net: "off", allowWrite: ["/out"] } as unknown as Settings;
-const made = (wish: Partial<PolicyFlagValues>, change: Partial<Settings> = {}, level: ToolLevel = "orchestrator") =>
-  resolvePolicy({ name: null, sandbox: null, net: null, allowWrite: [], addDirs: [], ...wish }, { ...settings, ...change }, level);
+const resolve = (flags: Partial<PolicyFlagValues>, change: Partial<Settings> = {}, level: ToolLevel = "orchestrator") =>
+  resolvePolicy({ name: null, sandbox: null, net: null, allowWrite: [], addDirs: [], ...flags }, { ...settings, ...change }, level);
 
-describe("the paths of a policy", () => {
-  test("are absolute and real, from the directory or from home", () => {
+describe("paths in policy flags", () => {
+  test("paths of flags become absolute and real, from the working directory or from home", () => {
     expect(read({ "allow-write": ["file", "~/notes"], "add-dir": ["link", "."] })).toMatchObject({
       allowWrite: [join(root, "work", "file"), join(root, "home", "notes")],
       addDirs: [join(root, "home", "notes"), join(root, "work")],
     });
   });
 
-  test("must exist, and what is added must be a directory", () => {
+  test("paths of flags must exist, and --add-dir needs a directory", () => {
     expect(() => read({ "allow-write": ["nothing"] })).toThrow(`--allow-write: ${join(root, "work", "nothing")} does not exist`);
     expect(() => read({ "add-dir": ["file/below"] })).toThrow("does not exist");
     expect(() => read({ "add-dir": ["file"] })).toThrow("file is no directory");
   });
 });
 
-describe("a policy", () => {
-  const rows: [string, Parameters<typeof made>, Partial<Policy>][] = [
-    ["is the settings' when no flag is given", [{}], { name: "workspace", sandbox: "auto", net: "off", allowWrite: ["/out"], addDirs: [] }],
-    ["takes flags over settings", [{ name: "readonly", net: "on" }, { policy: "full" }], { name: "readonly", net: "on" }],
-    ["must be enforced where nothing may be written", [{ name: "plan" }], { sandbox: "required", allowWrite: [] }],
-    ["may do without walls when that is said", [{ name: "plan", sandbox: "auto" }], { name: "plan", sandbox: "auto" }],
-    ["is readonly with the tools of that level", [{}, { policy: "workspace" }, "readonly"], { name: "readonly", sandbox: "required" }],
-    ["is plan with them when that is said", [{ name: "plan" }, {}, "readonly"], { name: "plan" }],
-    ["has the network on when it has no walls", [{ name: "full" }], { name: "full", net: "on", sandbox: "auto" }],
+describe("resolvePolicy", () => {
+  const valid: [string, Parameters<typeof resolve>, Partial<Policy>][] = [
+    ["comes from the settings without flags", [{}], { name: "workspace", sandbox: "auto", net: "off", allowWrite: ["/out"], addDirs: [] }],
+    ["prefers flags to settings", [{ name: "readonly", net: "on" }, { policy: "full" }], { name: "readonly", net: "on" }],
+    ["requires a sandbox if nothing may be written", [{ name: "plan" }], { sandbox: "required", allowWrite: [] }],
+    ["does not require a sandbox if a flag says so", [{ name: "plan", sandbox: "auto" }], { name: "plan", sandbox: "auto" }],
+    ["is readonly with tool level readonly", [{}, { policy: "workspace" }, "readonly"], { name: "readonly", sandbox: "required" }],
+    ["may be plan with tool level readonly", [{ name: "plan" }, {}, "readonly"], { name: "plan" }],
+    ["has the network on if it has no sandbox", [{ name: "full" }], { name: "full", net: "on", sandbox: "auto" }],
     [
-      "adds paths to those of the settings",
+      "adds the paths of flags to those of the settings",
       [{ allowWrite: ["/more"], addDirs: ["/lib"] }],
       { allowWrite: ["/out", "/more"], addDirs: ["/lib"] },
     ],
   ];
-  test.each(rows)("%s", (_title, given, wanted) => {
-    expect(made(...given)).toMatchObject(wanted);
+  test.each(valid)("a policy %s", (_title, args, expected) => {
+    expect(resolve(...args)).toMatchObject(expected);
   });
 
-  const wrong: [string, Parameters<typeof made>, string][] = [
+  const invalid: [string, Parameters<typeof resolve>, string][] = [
     [
-      "readonly tools and a policy that writes",
+      "readonly tools with a policy that writes",
       [{ name: "workspace" }, {}, "readonly"],
       "--tool-level readonly excludes --policy workspace",
     ],
-    ["no sandbox and walls", [{ sandbox: "off" }], "--sandbox off needs --policy full"],
-    ["no sandbox in the settings and walls", [{}, { sandbox: "off" }], "--sandbox off needs --policy full"],
-    [
-      "a path to write where nothing may be written",
-      [{ name: "readonly", allowWrite: ["/x"] }],
-      "--allow-write excludes --policy readonly",
-    ],
-    ["a network that is off without walls", [{ name: "full", net: "off" }], "--net off needs a sandbox"],
+    ["--sandbox off with a sandboxed policy", [{ sandbox: "off" }], "--sandbox off needs --policy full"],
+    ["sandbox off in the settings with a sandboxed policy", [{}, { sandbox: "off" }], "--sandbox off needs --policy full"],
+    ["a write path with a readonly policy", [{ name: "readonly", allowWrite: ["/x"] }], "--allow-write excludes --policy readonly"],
+    ["--net off without a sandbox", [{ name: "full", net: "off" }], "--net off needs a sandbox"],
   ];
-  test.each(wrong)("refuses %s", (_title, given, says) => {
-    expect(() => made(...given)).toThrow(says);
+  test.each(invalid)("resolvePolicy refuses %s", (_title, args, message) => {
+    expect(() => resolve(...args)).toThrow(message);
   });
 });
