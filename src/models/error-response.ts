@@ -1,7 +1,7 @@
 // Reads the error response of a server: a body of any shape and size, and the wait that it requests.
 import type { VendorError } from "./model.ts";
-import { isRecord } from "../kit/text/json.ts";
-import { type Json, listAt, objectAt, textAt } from "./wire/json.ts";
+import { isRecord, type Json } from "../kit/text/json.ts";
+import { listAt, objectAt, textAt } from "./wire/json.ts";
 
 const maxBodyLength = 64 * 1024;
 // Removing tags from text that only looks like a page takes quadratic time.

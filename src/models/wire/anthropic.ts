@@ -2,7 +2,8 @@
 import type { Part, ResultPart } from "../../protocol/tree/node.ts";
 import { zeroUsage, type Usage } from "../../protocol/tree/usage.ts";
 import type { Effort, Endpoint, ModelRequest, ServerEvent, StopReason, Wire, WireEvent, WireReader } from "../model.ts";
-import { type Json, numberAt, objectAt, parseJson, textAt } from "./json.ts";
+import type { Json } from "../../kit/text/json.ts";
+import { numberAt, objectAt, parseJson, textAt } from "./json.ts";
 import { parseCall, fitCallId, notJson, opaqueOf, type MessageSide, groupBySide, stopReasonFor } from "./parts.ts";
 
 export const anthropic: Wire = {

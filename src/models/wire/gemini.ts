@@ -2,7 +2,8 @@
 import type { CallPart, Part, ResultPart } from "../../protocol/tree/node.ts";
 import { zeroUsage, type Usage } from "../../protocol/tree/usage.ts";
 import type { Effort, Endpoint, ModelRequest, VendorError, ServerEvent, StopReason, Wire, WireEvent, WireReader } from "../model.ts";
-import { type Json, listAt, numberAt, objectAt, parseJson, textAt } from "./json.ts";
+import type { Json } from "../../kit/text/json.ts";
+import { listAt, numberAt, objectAt, parseJson, textAt } from "./json.ts";
 import { makeCallId, notJson, opaqueOf, type MessageSide, groupBySide, stopReasonFor } from "./parts.ts";
 
 export const gemini: Wire = {

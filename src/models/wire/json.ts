@@ -1,8 +1,6 @@
 // Reads fields of JSON from a vendor without trusting its shape. Every getter has a value for a missing field.
 import { isRecord, type Json } from "../../kit/text/json.ts";
 
-export type { Json };
-
 /** Null if the text is no JSON object. */
 export function parseJson(text: string): Json | null {
   try {

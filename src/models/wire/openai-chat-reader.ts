@@ -2,8 +2,8 @@
 import type { Part } from "../../protocol/tree/node.ts";
 import { zeroUsage, type Usage } from "../../protocol/tree/usage.ts";
 import type { VendorError, ServerEvent, StopReason, WireEvent, WireReader } from "../model.ts";
-import { isRecord } from "../../kit/text/json.ts";
-import { type Json, listAt, numberAt, objectAt, parseJson, textAt } from "./json.ts";
+import { isRecord, type Json } from "../../kit/text/json.ts";
+import { listAt, numberAt, objectAt, parseJson, textAt } from "./json.ts";
 import { parseCall, makeCallId, notJson, stopReasonFor } from "./parts.ts";
 
 type Call = { key: number | null; id: string; name: string; text: string };

@@ -1,7 +1,7 @@
 // The Chat Completions wire of many vendors and local servers, with the dialects of some vendors.
 import type { Effort, Endpoint, ModelRequest, Wire } from "../model.ts";
 import { ChatReader } from "./openai-chat-reader.ts";
-import type { Json } from "./json.ts";
+import type { Json } from "../../kit/text/json.ts";
 import { fitCallId, imageUrl, opaqueOf, type MessageSide, groupBySide } from "./parts.ts";
 
 export const openaiChat: Wire = {

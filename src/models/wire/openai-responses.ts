@@ -2,8 +2,8 @@
 import type { Part, ResultPart } from "../../protocol/tree/node.ts";
 import { zeroUsage, type Usage } from "../../protocol/tree/usage.ts";
 import type { Endpoint, ModelRequest, VendorError, ServerEvent, StopReason, Wire, WireEvent, WireReader } from "../model.ts";
-import { isRecord } from "../../kit/text/json.ts";
-import { type Json, listAt, numberAt, objectAt, parseJson, textAt } from "./json.ts";
+import { isRecord, type Json } from "../../kit/text/json.ts";
+import { listAt, numberAt, objectAt, parseJson, textAt } from "./json.ts";
 import { parseCall, fitCallId, imageUrl, notJson, opaqueOf, type MessageSide, groupBySide, stopReasonFor } from "./parts.ts";
 
 export const openaiResponses: Wire = {

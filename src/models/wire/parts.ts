@@ -11,8 +11,8 @@ import type {
   ThinkingPart,
 } from "../../protocol/tree/node.ts";
 import type { ModelRequest, VendorError, StopReason, WireName } from "../model.ts";
-import { isRecord } from "../../kit/text/json.ts";
-import { type Json, parseJson } from "./json.ts";
+import { isRecord, type Json } from "../../kit/text/json.ts";
+import { parseJson } from "./json.ts";
 
 /** Consecutive messages of one side, joined: most vendors require that the sides alternate. */
 export type MessageSide =

@@ -1,7 +1,7 @@
 // The interface of an adapter: how a CLI is found, started, read and checked. An adapter is data and pure functions, one
 // file per CLI. It starts no process, touches no file and does not use the tree; see process/ and turn/.
 import type { WireName } from "../../../models/model.ts";
-import type { Json } from "../../../models/wire/json.ts";
+import type { Json } from "../../../kit/text/json.ts";
 import type { TurnStatus } from "../../../protocol/api/error.ts";
 import type { CallPart, ImageData, Part } from "../../../protocol/tree/node.ts";
 import type { TurnCheckInput } from "../../../protocol/api/ports.ts";

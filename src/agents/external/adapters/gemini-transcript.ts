@@ -1,6 +1,7 @@
 // Repairs Gemini CLI's transcript of a session before it is resumed. Version 0.61 writes each tool result twice, with the
 // call and as a message, and sends both after a resume. Its vendor refuses more results than calls.
-import { type Json, listAt, objectAt, parseJson, textAt } from "../../../models/wire/json.ts";
+import type { Json } from "../../../kit/text/json.ts";
+import { listAt, objectAt, parseJson, textAt } from "../../../models/wire/json.ts";
 
 /** Returns the text unchanged if no result is duplicated. */
 export function repairGeminiTranscript(text: string): string {

@@ -1,7 +1,8 @@
 // Adapter and reader of Gemini CLI. Its stream has no thinking, and usage only once for the whole run. A killed run
 // exits with 0, so only a `result` line means that a turn has ended. It can't fork.
 import { join } from "node:path";
-import { type Json, numberAt, objectAt, parseJson, textAt } from "../../../models/wire/json.ts";
+import type { Json } from "../../../kit/text/json.ts";
+import { numberAt, objectAt, parseJson, textAt } from "../../../models/wire/json.ts";
 import type { Part } from "../../../protocol/tree/node.ts";
 import type { Usage } from "../../../protocol/tree/usage.ts";
 import type { Adapter, CliEvent, CliLaunch, CliReader, SignIn } from "./adapter.ts";

@@ -1,7 +1,8 @@
 // Shared by the adapters of CLIs that work with any vendor: the vendor of a model, and the route of its requests.
 // Supports the three vendors that have their own wire. Any other model counts as Anthropic's.
 import { findVendor } from "../../../models/vendors.ts";
-import { type Json, objectAt, textAt } from "../../../models/wire/json.ts";
+import type { Json } from "../../../kit/text/json.ts";
+import { objectAt, textAt } from "../../../models/wire/json.ts";
 import type { Adapter, CliLaunch, StoredSignIn } from "./adapter.ts";
 
 export type VendorRoute = Pick<Adapter, "vendor" | "wire"> & {

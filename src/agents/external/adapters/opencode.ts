@@ -1,7 +1,8 @@
 // Adapter and reader of opencode. It prints finished parts, and a call together with its result. It prints no first
 // event, no retries and no last event: a step without a tool call ends the turn.
 import { join } from "node:path";
-import { type Json, numberAt, objectAt, parseJson, textAt } from "../../../models/wire/json.ts";
+import type { Json } from "../../../kit/text/json.ts";
+import { numberAt, objectAt, parseJson, textAt } from "../../../models/wire/json.ts";
 import type { Part } from "../../../protocol/tree/node.ts";
 import { addUsage, zeroUsage, type Usage } from "../../../protocol/tree/usage.ts";
 import type { Adapter, CliEvent, CliLaunch, CliReader, SignIn } from "./adapter.ts";

@@ -1,7 +1,8 @@
 // Adapter and reader of pi. It never asks for permission, has no sandbox, and exits with 0 after every failure of the
 // model; its messages hold the error. Older versions repeat the whole message with each delta, which is ignored.
 import { join } from "node:path";
-import { type Json, listAt, numberAt, objectAt, parseJson, textAt } from "../../../models/wire/json.ts";
+import type { Json } from "../../../kit/text/json.ts";
+import { listAt, numberAt, objectAt, parseJson, textAt } from "../../../models/wire/json.ts";
 import type { Part } from "../../../protocol/tree/node.ts";
 import { addUsage, zeroUsage, type Usage } from "../../../protocol/tree/usage.ts";
 import type { Adapter, CliEvent, CliLaunch, CliReader, SignIn } from "./adapter.ts";

@@ -1,7 +1,7 @@
 // A turn over ACP against a peer that answers as it is told to: what is asked of it, and what is made of what it says.
 import { describe, expect, test } from "bun:test";
 import type { TurnStatus } from "../../../protocol/api/error.ts";
-import type { Json } from "../../../models/wire/json.ts";
+import type { Json } from "../../../kit/text/json.ts";
 import { createAcpDialogue, isAcpSessionLost } from "./acp-client.ts";
 import type { CliEvent, CliLaunch, CliDialogue } from "../adapters/adapter.ts";
 

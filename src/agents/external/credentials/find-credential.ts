@@ -3,7 +3,8 @@
 import { readFileSync, realpathSync } from "node:fs";
 import { sep } from "node:path";
 import { vendorAuth, type Environment, parseModelName, findVendor, vendors, type VendorConfig } from "../../../models/vendors.ts";
-import { type Json, parseJson } from "../../../models/wire/json.ts";
+import type { Json } from "../../../kit/text/json.ts";
+import { parseJson } from "../../../models/wire/json.ts";
 import type { Adapter, StoredSignIn } from "../adapters/adapter.ts";
 
 /** `note` is advice for "none", else a remark about the credential; it may be empty. */

@@ -1,6 +1,7 @@
 // Reads the body of a CLI's request: limits its size, unpacks it, and asks for usage where a vendor reports it on request.
 import type { WireName } from "../../../models/model.ts";
-import { type Json, objectAt, parseJson } from "../../../models/wire/json.ts";
+import type { Json } from "../../../kit/text/json.ts";
+import { objectAt, parseJson } from "../../../models/wire/json.ts";
 
 const maxBodyBytes = 64 * 1024 * 1024;
 

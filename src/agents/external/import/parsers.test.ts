@@ -1,6 +1,6 @@
 // What the recorded transcripts do not show, from the shapes that the programs document or contain.
 import { describe, expect, test } from "bun:test";
-import type { Json } from "../../../models/wire/json.ts";
+import type { Json } from "../../../kit/text/json.ts";
 import { claude } from "./claude.ts";
 import { codex } from "./codex.ts";
 import type { ParsedTranscript } from "./draft-node.ts";

@@ -1,5 +1,6 @@
 // Parses pi's transcripts, a tree of entries linked by `parentId`. Messages, summaries and compactions become nodes.
-import { type Json, listAt, numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
+import type { Json } from "../../../kit/text/json.ts";
+import { listAt, numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
 import type { NewNode, Part } from "../../../protocol/tree/node.ts";
 import { callPart, contentParts, type DraftNode, type TranscriptFormat, type ParsedTranscript, resultNode, timeOf } from "./draft-node.ts";
 

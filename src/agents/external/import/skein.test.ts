@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { Json } from "../../../models/wire/json.ts";
+import type { Json } from "../../../kit/text/json.ts";
 import { parseSkein } from "./skein.ts";
 
 const [main = "", other = "", a = "", b = "", c = "", tree = ""] = Array.from({ length: 6 }, () => Bun.randomUUIDv7());

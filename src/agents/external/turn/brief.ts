@@ -7,7 +7,7 @@ import { renderMessages } from "../../native/request/messages.ts";
 
 /** About 30,000 tokens. */
 const maxBriefBytes = 30_000 * 4;
-const maxResultBytes = 2_000;
+const maxExcerptBytes = 2_000;
 const maxInputBytes = 600;
 
 /** `rest` is for a session whose last attempt may be missing. */
@@ -69,7 +69,7 @@ function lineOf(part: Part): string {
       return `[${part.name} ${cutText(JSON.stringify(part.input), maxInputBytes, { keep: "both" }).text}]`;
     case "result": {
       const source = part.handle === undefined ? "" : ` (whole output: ${part.handle.source}:${part.handle.identifier})`;
-      return `[result of ${part.name}${part.isError ? ", failed" : ""}${source}]\n${indentHeadings(cutText(part.text, maxResultBytes, { keep: "both" }).text)}`;
+      return `[result of ${part.name}${part.isError ? ", failed" : ""}${source}]\n${indentHeadings(cutText(part.text, maxExcerptBytes, { keep: "both" }).text)}`;
     }
     case "handle":
       return part.excerpt;

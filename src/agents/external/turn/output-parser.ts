@@ -3,7 +3,7 @@
 import { cutText } from "../../../kit/text/cut-text.ts";
 import { parseModelName } from "../../../models/vendors.ts";
 import type { TurnError } from "../../../protocol/api/error.ts";
-import { callsOf, type NewNode, type Part, textOf } from "../../../protocol/tree/node.ts";
+import { callsOf, maxResultBytes, type NewNode, type Part, textOf } from "../../../protocol/tree/node.ts";
 import type { TurnContext, TurnInput } from "../../../protocol/api/ports.ts";
 import { addSpent, subtractSpent, zeroSpent, type Spent } from "../../../protocol/tree/usage.ts";
 import type { Emit } from "../../stream-turn.ts";
@@ -33,8 +33,6 @@ const maxAnswerChars = 16 << 20;
 const deltaDelayMs = 20;
 const maxDeltaChars = 64 << 10;
 const quietMs = 100;
-/** A node stores at most this much of a tool's result. */
-const maxResultBytes = 32 * 1024;
 /** A stopped turn waits this long for a node to be stored. */
 const storeTimeoutMs = 5_000;
 

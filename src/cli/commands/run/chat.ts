@@ -4,6 +4,7 @@ import { Fault } from "../../../protocol/api/error.ts";
 import { shortId, textOf } from "../../../protocol/tree/node.ts";
 import type { Args, Command, CommandContext, Flag } from "../../parse/command.ts";
 import { oneLine } from "../../../kit/text/cut-text.ts";
+import { shellQuote } from "../../../kit/text/shell-quote.ts";
 import { nodeLines } from "../../print/spoken.ts";
 import { runFlags } from "./run-flags.ts";
 import { stripControls, styleOf } from "../../terminal/style.ts";
@@ -129,10 +130,6 @@ async function greet(repl: Repl): Promise<void> {
 function farewell({ ctx, session }: Repl, ephemeral: boolean): void {
   if (session === null || ephemeral) return;
   ctx.err.write(
-    `Session saved. Resume with: skein chat ${session.name === null ? shortId(session.id) : shellWord(stripControls(session.name))}\n`,
+    `Session saved. Resume with: skein chat ${session.name === null ? shortId(session.id) : shellQuote(stripControls(session.name))}\n`,
   );
-}
-
-function shellWord(text: string): string {
-  return /^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
