@@ -22,7 +22,7 @@ export const memberPlan = is.fields({
   agent: is.nameOrNull,
   model: is.nameOrNull,
   suffix: is.nameOrNull,
-  task: is.text.min(1),
+  task: is.text.min(1).regex(/\S/, "must not be blank"),
   mustRead: is.textList.default([]).describe("paths in the shared context or the workspace; part of its prompt"),
   validation: z.array(validationCheck).max(50).default([]),
   dependsOn: is.textList.default([]).describe("keys of members that must complete first"),

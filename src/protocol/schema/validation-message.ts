@@ -4,36 +4,37 @@ import { z } from "zod";
 type Issue = z.core.$ZodIssue;
 
 /** The candidate that the typed word probably means, or null. */
-export type FindNearest = (typed: string, known: Iterable<string>) => string | null;
+export type FindNearest = (typed: string, candidates: Iterable<string>) => string | null;
 
 /** The first problem. A misspelt name comes first, because it explains a missing one. */
-export function validationMessage(issues: Issue[], given: unknown, schema: z.ZodType, nearest: FindNearest): string {
+export function validationMessage(issues: Issue[], input: unknown, schema: z.ZodType, nearest: FindNearest): string {
   const unknown = issues.find((issue) => issue.code === "unrecognized_keys");
   if (unknown !== undefined) return unknownField(unknown.path, unknown.keys[0]!, schema, nearest);
   const issue = issues[0]!;
   const field = issue.path.join(".");
-  const problem = problemOf(issue, valueAt(given, issue.path));
+  const problem = issueText(issue, valueAt(input, issue.path));
   return field === "" ? `params ${problem}` : `${field} ${problem}`;
 }
 
 function unknownField(path: PropertyKey[], typed: string, schema: z.ZodType, nearest: FindNearest): string {
   const meant = nearest(typed, namesIn(z.toJSONSchema(schema, { io: "input", unrepresentable: "any" })));
-  const shown = typed.length > 100 ? `${typed.slice(0, 100)}…` : typed;
-  return `there is no field ${JSON.stringify([...path, shown].join("."))}${meant === null ? "" : `; did you mean "${meant}"?`}`;
+  const shortened = typed.length > 100 ? `${typed.slice(0, 100)}…` : typed;
+  return `there is no field ${JSON.stringify([...path, shortened].join("."))}${meant === null ? "" : `; did you mean "${meant}"?`}`;
 }
 
 /** All field names of the schema, at any depth. */
 function namesIn(schema: unknown): string[] {
   if (typeof schema !== "object" || schema === null) return [];
-  const own = "properties" in schema ? Object.keys(schema.properties as object) : [];
-  return [...own, ...Object.values(schema).flatMap(namesIn)];
+  const names = "properties" in schema ? Object.keys(schema.properties as object) : [];
+  return [...names, ...Object.values(schema).flatMap(namesIn)];
 }
 
-function valueAt(given: unknown, path: PropertyKey[]): unknown {
-  return path.reduce<unknown>((value, key) => (value as Record<PropertyKey, unknown> | null | undefined)?.[key], given);
+export function valueAt(input: unknown, path: PropertyKey[]): unknown {
+  return path.reduce<unknown>((value, key) => (value as Record<PropertyKey, unknown> | null | undefined)?.[key], input);
 }
 
-function problemOf(issue: Issue, value: unknown): string {
+/** The problem without its field: "must be a text, not 5". */
+export function issueText(issue: Issue, value: unknown): string {
   switch (issue.code) {
     case "invalid_type":
       return value === undefined ? "is missing" : `must be ${kinds[issue.expected] ?? issue.expected}, not ${kindOf(value)}`;
@@ -62,9 +63,9 @@ const kinds: Record<string, string> = {
 
 const lengths: Record<string, string> = { string: "characters", array: "items" };
 
-function bound(origin: string, how: string, limit: number | bigint): string {
+function bound(origin: string, comparison: string, limit: number | bigint): string {
   const unit = lengths[origin];
-  return unit === undefined ? `must be ${how} ${limit}` : `must have ${how} ${limit} ${unit}`;
+  return unit === undefined ? `must be ${comparison} ${limit}` : `must have ${comparison} ${limit} ${unit}`;
 }
 
 function kindOf(value: unknown): string {

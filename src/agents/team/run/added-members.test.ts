@@ -16,32 +16,32 @@ const record = {
   phases: [{ members: [{ plan: { key: "ann", role: "qa" } }] }],
 } as unknown as TeamRecord;
 
-function takeAdded(...texts: string[]) {
+async function takeAdded(...texts: string[]) {
   mkdirSync(addedMembersDirectory(paths), { recursive: true });
   for (const [index, text] of texts.entries()) writeFileSync(join(addedMembersDirectory(paths), `${index}.json`), text);
   const warnings: string[] = [];
   const emit = (event: { type: string }) => void warnings.push((event as { message?: string }).message ?? "");
-  const phase = takeAddedMembers({ paths, record, roles: [{ name: "qa" } as Role], emit });
+  const phase = await takeAddedMembers({ paths, record, roles: [{ name: "qa" } as Role], emit });
   return { phase, warnings };
 }
 
 const member = (key: string, change: Record<string, unknown> = {}) => JSON.stringify({ key, role: "qa", task: "look", ...change });
 
-test("without files there is no added member", () => {
+test("without files there is no added member", async () => {
   expect(hasAddedMembers(paths)).toBe(false);
-  expect(takeAdded().phase).toBeNull();
+  expect((await takeAdded()).phase).toBeNull();
 });
 
-test("valid members become one phase, and their files are dropped only after recording", () => {
-  const { phase, warnings } = takeAdded(member("bob", { depends_on: ["ann"], timeout_ms: 5 }));
+test("valid members become one phase, and their files are dropped only after recording", async () => {
+  const { phase, warnings } = await takeAdded(member("bob", { depends_on: ["ann"], timeout_ms: 5 }));
   expect(phase?.plan.members).toMatchObject([{ key: "bob", dependsOn: ["ann"], timeoutMs: 5 }]);
   expect([warnings, hasAddedMembers(paths)]).toEqual([[], true]);
   phase?.drop();
   expect(hasAddedMembers(paths)).toBe(false);
 });
 
-test("a file of an existing member is ignored, and an invalid one is dropped with a warning", () => {
-  const { phase, warnings } = takeAdded(
+test("a file of an existing member is ignored, and an invalid one is dropped with a warning", async () => {
+  const { phase, warnings } = await takeAdded(
     member("ann"),
     "no JSON",
     member("cid", { role: "nobody" }),
@@ -49,12 +49,12 @@ test("a file of an existing member is ignored, and an invalid one is dropped wit
   );
   expect(phase).toBeNull();
   expect(warnings).toHaveLength(3);
-  expect(warnings.join("\n")).toMatch(/can't be added[^]*no role "nobody"[^]*"zoe", which is nobody/);
+  expect(warnings.join("\n")).toMatch(/can't be added[^]*role "nobody" is unknown[^]*"zoe", which is no member/);
   expect(readdirSync(addedMembersDirectory(paths))).toEqual([]);
 });
 
-test("added members count for the limits of the team", () => {
-  const { phase, warnings } = takeAdded(member("bob"), member("cid"));
+test("added members count for the limits of the team", async () => {
+  const { phase, warnings } = await takeAdded(member("bob"), member("cid"));
   expect(phase?.plan.members.map(({ key }) => key)).toEqual(["bob"]);
   expect(warnings).toEqual([expect.stringContaining("the limit per role is 2")]);
   phase?.drop();

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { messageOf } from "../../../protocol/api/error.ts";
-import { findPlanProblems, parseMember } from "../../../protocol/team/plan.ts";
+import { findPlanProblems } from "../../../protocol/team/plan.ts";
 import { membersOf, type MemberPlan, type PhasePlan, type TeamRecord } from "../../../protocol/team/team.ts";
 import type { TeamRun } from "./team-run.ts";
 import { addedMembersDirectory, type TeamPaths } from "../team-paths.ts";
@@ -12,13 +12,15 @@ export function hasAddedMembers(paths: TeamPaths): boolean {
 }
 
 /** One phase with all requested members; null if there is none. Call `drop` to delete the files once the phase is recorded. */
-export function takeAddedMembers(run: Pick<TeamRun, "paths" | "record" | "roles" | "emit">): { plan: PhasePlan; drop: () => void } | null {
+export async function takeAddedMembers(
+  run: Pick<TeamRun, "paths" | "record" | "roles" | "emit">,
+): Promise<{ plan: PhasePlan; drop: () => void } | null> {
   const { paths, record, roles, emit } = run;
   const files = requestFiles(paths);
   const drop = () => files.forEach((file) => rmSync(file, { force: true }));
   const members: MemberPlan[] = [];
   for (const file of files) {
-    const member = readMember(file);
+    const member = await readMember(file);
     const constraints = { roles: roles.map(({ name }) => name), limits: record.wish.limits, members: existingMembers(record) };
     const problems = "problems" in member ? member.problems : findPlanProblems([phaseOf([...members, member])], constraints);
     // A crash after recording and before `drop` leaves the file of an existing member.
@@ -39,7 +41,8 @@ function existingMembers(record: TeamRecord): { key: string; role: string }[] {
   return membersOf(record).map(({ plan: { key, role } }) => ({ key, role }));
 }
 
-function readMember(file: string): MemberPlan | { problems: string[] } {
+async function readMember(file: string): Promise<MemberPlan | { problems: string[] }> {
+  const { parseMember } = await import("../../../protocol/schema/parse-plan.ts");
   try {
     return parseMember(JSON.parse(readFileSync(file, "utf8")));
   } catch (error) {

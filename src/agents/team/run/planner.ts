@@ -3,7 +3,8 @@
 import { cutText } from "../../../kit/text/cut-text.ts";
 import { messageOf, type TurnError } from "../../../protocol/api/error.ts";
 import { rolePrompt } from "../../../protocol/api/role.ts";
-import { findPlanProblems, parsePlannedPhases, type PlannedPhases } from "../../../protocol/team/plan.ts";
+import { findPlanProblems } from "../../../protocol/team/plan.ts";
+import type { PlannedPhases } from "../../../protocol/schema/parse-plan.ts";
 import { membersOf } from "../../../protocol/team/team.ts";
 import { stripFence } from "../../native/answer-schema.ts";
 import { toTurnError } from "../../delegate-failure.ts";
@@ -54,6 +55,7 @@ async function askPlanner(run: TeamRun, session: string, task: string): Promise<
   const result = await asking.catch((error: unknown) => ({ error: toTurnError(error), status: null }));
   if (result.status === null) return { error: result.error };
   if (result.status !== "ok") return { error: result.error ?? { kind: result.status, message: `the planner ended as ${result.status}` } };
+  const { parsePlannedPhases } = await import("../../../protocol/schema/parse-plan.ts");
   try {
     return parsePlannedPhases(JSON.parse(stripFence(result.answer)));
   } catch (error) {

@@ -54,7 +54,7 @@ function conflictHint({ record, repository }: TeamRun, conflicts: readonly Confl
 async function planPhase(run: TeamRun): Promise<number | TurnEnd> {
   const { record } = run;
   const index = record.phases.length;
-  const added = takeAddedMembers(run);
+  const added = await takeAddedMembers(run);
   if (added !== null) {
     await recordPhase(run, { plan: added.plan, ahead: record.ahead, reason: "members were added", isAsked: true });
     added.drop();

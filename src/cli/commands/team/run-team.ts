@@ -18,7 +18,7 @@ export async function runTeam(args: Args, ctx: CommandContext): Promise<number> 
   const flags = readFlags(args, ctx);
   refuseDetachedMerge(args);
   const objective = await readObjective(args, ctx);
-  const task: TeamTask = { work: "run", wish: readTeamRequest(args, ctx, objective) };
+  const task: TeamTask = { work: "run", wish: await readTeamRequest(args, ctx, objective) };
   const { directory } = flags;
   const overrides = { ...(flags.trust === null ? {} : { trust: flags.trust }), cwd: directory };
   const localApi = await ctx.api(overrides);

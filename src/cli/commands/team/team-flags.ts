@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { absolutePath } from "../../../kit/files/absolute-path.ts";
 import { Fault, messageOf } from "../../../protocol/api/error.ts";
-import { planPhases, parsePhases } from "../../../protocol/team/plan.ts";
+import { planPhases } from "../../../protocol/team/plan.ts";
 import {
   strategies,
   defaultTeamLimits,
@@ -30,7 +30,7 @@ export const teamFlags: readonly Flag[] = [
   { name: "max-memory-mb", value: "n", summary: "limit of memory for all members that run at once" },
 ];
 
-export function readTeamRequest(args: Args, ctx: CommandContext, objective: string): TeamRequest {
+export async function readTeamRequest(args: Args, ctx: CommandContext, objective: string): Promise<TeamRequest> {
   const text = (name: string) => (typeof args.flags[name] === "string" ? args.flags[name] : null);
   const [file, list, planner] = [text("phases"), text("agents"), text("planner")];
   const cast = parseCast(list);
@@ -45,7 +45,8 @@ export function readTeamRequest(args: Args, ctx: CommandContext, objective: stri
     objective,
     strategy,
     cast,
-    phases: file !== null ? readPhases(absolutePath(file, ctx)) : strategy === "adaptive" ? null : planPhases(strategy, cast, objective),
+    phases:
+      file !== null ? await readPhases(absolutePath(file, ctx)) : strategy === "adaptive" ? null : planPhases(strategy, cast, objective),
     workspace: (text("workspace") as TeamRequest["workspace"] | null) ?? "worktree",
     limits: {
       maxAgents: countFlag(args, "max-agents", defaultTeamLimits.maxAgents),
@@ -70,13 +71,14 @@ function parseAssignment(word: string): RoleAssignment {
   return { role, agent };
 }
 
-function readPhases(file: string): PhasePlan[] {
+async function readPhases(file: string): Promise<PhasePlan[]> {
   let value: unknown;
   try {
     value = JSON.parse(readFileSync(file, "utf8"));
   } catch (error) {
     throw new Fault("usage", `--phases: ${messageOf(error)}`);
   }
+  const { parsePhases } = await import("../../../protocol/schema/parse-plan.ts");
   const phases = parsePhases(value);
   if ("problems" in phases) throw new Fault("usage", `--phases: ${phases.problems.join("; ")}`);
   return phases;
