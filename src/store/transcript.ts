@@ -22,7 +22,7 @@ export class Transcript {
     this.last = last;
   }
 
-  static create(path: string, session: Session, options: { provider: string | null }): Transcript {
+  static create(path: string, session: Session, options: { provider: string }): Transcript {
     return withFileFaults(path, () => {
       createDirectory(dirname(path));
       const fd = openSync(path, constants.O_CREAT | constants.O_EXCL | constants.O_RDWR | constants.O_APPEND, 0o600);
@@ -33,7 +33,7 @@ export class Transcript {
   }
 
   /** Removes a torn last line. Writes the header again, from `start`, if the file lost it. */
-  static open(path: string, start?: { session: Session; provider: string | null }): Transcript {
+  static open(path: string, start?: { session: Session; provider: string }): Transcript {
     return withFileFaults(path, () => {
       const fd = openSync(path, constants.O_RDWR | constants.O_APPEND);
       const { wholeBytes, bytes, line } = lastLine(fd);

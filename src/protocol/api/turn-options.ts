@@ -3,7 +3,7 @@
 // src/cli/commands/run/run-flags.ts. A config key is an entry of `turnSettings` here and one of src/config/keys.ts.
 // The checks get zod as a parameter: this file is loaded before the first model request and must not import it.
 import type * as fields from "../schema/fields.ts";
-import type { teamTask } from "../schema/team.ts";
+import type { groupTask, teamTask } from "../schema/team.ts";
 import type { GroupTask } from "../team/group.ts";
 import type { TeamTask } from "../team/team.ts";
 import type { Handle } from "../tree/handle.ts";
@@ -126,7 +126,7 @@ export type TurnSettings = { [Name in keyof TurnSettingSchemas]: fields.OutputOf
 export const headlessLimits = { maxSteps: 200, maxChildren: 200, timeoutMs: 4 * 3_600_000, idleMs: 600_000 };
 const noLimits: Limits = { maxSteps: Number.MAX_SAFE_INTEGER, maxTokens: null, maxBudgetUsd: null, maxChildren: null, treeSteps: null };
 
-type SchemaTools = { z: fields.Zod; is: typeof fields; teamTask: typeof teamTask };
+type SchemaTools = { z: fields.Zod; is: typeof fields; groupTask: typeof groupTask; teamTask: typeof teamTask };
 type Attendance = { isAttended: boolean };
 
 type TurnOption<Value> = {
@@ -157,25 +157,8 @@ const turnOptions = {
   copies: {
     schema: ({ is }) => is.fields({ source: is.name, identifier: is.command, sent_bytes: is.count.max(1_000_000).optional() }).optional(),
   },
-  group: {
-    bare: null,
-    schema: ({ z, is }) =>
-      is
-        .fields({
-          objective: is.text.min(1),
-          output_format: is.text,
-          user_input: is.textOrNull,
-          context: is.textList.default([]),
-          participants: z.array(is.name).min(1).max(20),
-          discussion_rounds: z.number().int().min(1).max(50).default(6),
-          validation_rounds: z.number().int().min(0).max(20).default(2),
-          synthesizer: is.nameOrNull,
-          parallel_limit: z.number().int().min(1).max(20).default(4),
-        })
-        .nullable()
-        .default(null),
-  },
-  team: { bare: null, schema: (tools) => tools.teamTask.nullable().default(null) },
+  group: { bare: null, schema: ({ groupTask }) => groupTask.nullable().default(null) },
+  team: { bare: null, schema: ({ teamTask }) => teamTask.nullable().default(null) },
   system: { bare: null, isInherited: true, schema: ({ is }) => is.textOrNull },
   appendSystem: { bare: null, isInherited: true, schema: ({ is }) => is.textOrNull },
   contextFiles: {

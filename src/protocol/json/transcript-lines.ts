@@ -2,56 +2,29 @@
 import type { Handle, HandleMetadata } from "../tree/handle.ts";
 import type { Author, ImageData, Node, Note, Part } from "../tree/node.ts";
 import type { Session } from "../tree/turn.ts";
+import type { TranscriptHeader, TranscriptLine } from "../schema/printed.ts";
 import type { StatementJson } from "../schema/tree.ts";
 import { snakeCase } from "./field-names.ts";
 import { toJsonCase } from "./json-case.ts";
 
-export type TranscriptHeader = {
-  session_id: string;
-  started_at: string;
-  agent: string;
-  provider: string | null;
-  model: string | null;
-  task: string | null;
-  parent_session_id: string | null;
-  is_sub_session: boolean;
-  tool_level: string;
-  forked_from?: { session_id: string; node_id: string };
-};
-
-export type TranscriptRole = "user" | "assistant" | "thinking" | "tool_call" | "tool_result" | "note";
-
-export type TranscriptLine = {
-  id: string;
-  part: number;
-  parent_id: string | null;
-  timestamp: string;
-  role: TranscriptRole;
-  content: string;
-  tool_name?: string;
-  tool_id?: string;
-  is_error?: boolean;
-  handle?: { source: string; source_version: string; identifier: string; metadata: Record<string, unknown> };
-  note?: { about: Note["about"]; kept_from?: string | null; said?: StatementJson; happened?: unknown };
-  token_usage?: { input: number; output: number; cache_read: number; cache_write: number };
-};
+export type { TranscriptHeader, TranscriptLine };
+type TranscriptRole = TranscriptLine["role"];
 
 /** A node without parts still has one line. */
 export function toTranscriptLines(node: Node): TranscriptLine[] {
-  const place = { id: node.id, parent_id: node.parent, timestamp: new Date(node.at).toISOString() };
   const parts: (Part | null)[] = node.parts.length > 0 ? node.parts : [null];
   return parts.map((part, index) => ({
-    id: place.id,
+    id: node.id,
     part: index,
-    parent_id: place.parent_id,
-    timestamp: place.timestamp,
+    parent_id: node.parent,
+    timestamp: new Date(node.at).toISOString(),
     ...(part ? lineContent(part, node.author) : { role: roles[node.author], content: "" }),
     ...(node.note && index === 0 ? { note: noteOf(node.note) } : {}),
     ...(node.usage && index === parts.length - 1 ? { token_usage: usageOf(node.usage) } : {}),
   }));
 }
 
-export function toTranscriptHeader(session: Session, provider: string | null): TranscriptHeader {
+export function toTranscriptHeader(session: Session, provider: string): TranscriptHeader {
   return {
     session_id: session.id,
     started_at: new Date(session.createdAt).toISOString(),
@@ -62,8 +35,12 @@ export function toTranscriptHeader(session: Session, provider: string | null): T
     parent_session_id: session.parentSession,
     is_sub_session: session.parentSession !== null && session.plan === undefined,
     tool_level: session.toolLevel,
-    ...(session.forkedFrom ? { forked_from: { session_id: session.forkedFrom.session, node_id: session.forkedFrom.node } } : {}),
+    ...(session.forkedFrom ? { forked_from: forkOrigin(session.forkedFrom) } : {}),
   };
+}
+
+export function forkOrigin({ session, node }: NonNullable<Session["forkedFrom"]>): NonNullable<TranscriptHeader["forked_from"]> {
+  return { session_id: session, node_id: node };
 }
 
 /** The vendor of the model; the agent's name without a model. */

@@ -1,11 +1,12 @@
 // Writes a tree as the lines of a transcript, and reads it back. Additional fields hold what a transcript lacks: `tree`
 // in the header, `node` on the first line of a node, `data` for a part that the other fields can't hold, and `output` for
 // the full output of a handle.
+import type { TreeLine } from "../schema/printed.ts";
 import type { TreeView } from "../api/api.ts";
 import type { Handle } from "../tree/handle.ts";
 import type { Author, Node, Note, Part } from "../tree/node.ts";
 import { sessionRecord, turnRecord } from "./records.ts";
-import { toTranscriptHeader, toTranscriptLines, type TranscriptHeader, type TranscriptLine } from "./transcript-lines.ts";
+import { forkOrigin, toTranscriptHeader, toTranscriptLines, type TranscriptHeader, type TranscriptLine } from "./transcript-lines.ts";
 import type { TeamEvent } from "../team/team.ts";
 import type { Session, Turn } from "../tree/turn.ts";
 import { camelCase } from "./field-names.ts";
@@ -19,31 +20,16 @@ type SessionLine = Omit<ReturnType<typeof sessionRecord>, "forked_from"> & {
 };
 type TurnLine = Omit<ReturnType<typeof turnRecord>, "native_id" | "policy"> & { native_id: string | null; policy: Turn["policy"] };
 
-export type TreeLine = TranscriptLine & {
-  /** Only on the first line of a node. */
-  node?: NodeLine;
-  /** The stored part, without `text` if that equals `content`. Null for a node without parts. */
-  data?: Record<string, unknown> | null;
-  output?: OutputLine;
-};
-
-export type NodeLine = {
-  author: Author;
-  session_id: string;
-  turn_id: string | null;
-  note?: Note;
-  model?: string;
-  cost_usd?: number | null;
-};
-
+export type { TreeLine };
+export type NodeLine = NonNullable<TreeLine["node"]>;
 /** `text` for UTF-8 bytes, else `base64`. */
-export type OutputLine = { bytes: number; cut_bytes: number; text?: string; base64?: string };
+export type OutputLine = NonNullable<TreeLine["output"]>;
 
 /** The header describes `session`, its `tree` all sessions and turns. */
 export function treeHeader(session: Session, view: TreeView): TreeHeader {
   const sessions = view.sessions.map((each) => ({
     ...sessionRecord(each),
-    forked_from: toTranscriptHeader(each, null).forked_from ?? null,
+    forked_from: each.forkedFrom ? forkOrigin(each.forkedFrom) : null,
     ...(each.plan === undefined ? {} : { plan: each.plan }),
   }));
   const turns = view.turns.map((turn) => ({ ...turnRecord(turn), native_id: turn.nativeId, policy: turn.policy }));
@@ -52,10 +38,10 @@ export function treeHeader(session: Session, view: TreeView): TreeHeader {
 
 /** The lines of one node. With the oldest nodes first, parents come before children. */
 export function treeLines(node: Node): TreeLine[] {
-  return toTranscriptLines(node).map((line, at) => {
-    const part = node.parts[at];
-    const kept = part === undefined ? null : keptOf(line, part);
-    return { ...line, ...(at === 0 ? { node: nodeLine(node) } : {}), ...(kept === undefined ? {} : { data: kept }) };
+  return toTranscriptLines(node).map((line, index) => {
+    const part = node.parts[index];
+    const data = part === undefined ? null : dataOf(line, part);
+    return { ...line, ...(index === 0 ? { node: nodeLine(node) } : {}), ...(data === undefined ? {} : { data }) };
   });
 }
 
@@ -146,7 +132,7 @@ function noteOf(line: TranscriptLine): Note | undefined {
 }
 
 /** Undefined if the line's own fields hold the part. */
-function keptOf(line: TranscriptLine, part: Part): Record<string, unknown> | undefined {
+function dataOf(line: TranscriptLine, part: Part): Record<string, unknown> | undefined {
   if (Bun.deepEquals(plainPart(line), part, true)) return undefined;
   if (!("text" in part) || part.text !== line.content) return part;
   const { text: _text, ...rest } = part;

@@ -116,7 +116,7 @@ test("what is wrong is said in one line that names the field", () => {
     ["session.open", { directory: "/d\u0000" }, "directory must be an absolute path"],
     ["session.open", { directory: "/d", id: "X" }, "id must be a UUID in lower case"],
     ["session.open", { directory: "/d", find: { by: "id" } }, "find.by must be one of name, latest, new"],
-    ["session.find", { wanted: "", directory: "/d" }, "wanted must have at least 1 characters"],
+    ["session.find", { wanted: "", directory: "/d" }, "wanted must have at least 1 character"],
     ["session.find", { wanted: "a\u0000", directory: "/d" }, "wanted must not hold a null byte"],
     ["transcript.import", { from: { url: "x" }, directory: "/d" }, "from must be {path} or {text}"],
     ["turn.list", { ended_since: "yesterday" }, "ended_since must be a time like 2026-01-31T12:00:00.000Z"],

@@ -29,7 +29,7 @@ test.each<[unknown, string[]]>([
   [{ done: false }, ["it has no phases and is not done"]],
   [{ phases: "x" }, ["phases: must be an array, not a text"]],
   [{ phases: [phase, phase, phase] }, ["phases: must have at most 2 items"]],
-  [{ phases: [{ name: "n", members: [] }] }, ["phases[0].members: must have at least 1 items"]],
+  [{ phases: [{ name: "n", members: [] }] }, ["phases[0].members: must have at least 1 item"]],
   [{ phases: [7] }, ["phases[0]: must be an object, not 7"]],
   [{ phases: [{ ...phase, goal: "x".repeat(20_001) }] }, ["phases[0].goal: must have at most 20000 characters"]],
   [

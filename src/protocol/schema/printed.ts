@@ -7,8 +7,23 @@ import { fields } from "./fields.ts";
 import type { event } from "./events.ts";
 import { diffFields, restoreFields, turnInfo } from "./results.ts";
 import type { printedRole } from "./setup.ts";
-import { askFields, cost, count, enforcedPolicy, handle, id, sessionFields, status, time, turnError, turnFields, usage } from "./tree.ts";
-import type { ask, node, session, turn } from "./tree.ts";
+import {
+  askFields,
+  cost,
+  count,
+  enforcedPolicy,
+  handle,
+  id,
+  noteTopic,
+  sessionFields,
+  statementInfo,
+  status,
+  time,
+  turnError,
+  turnFields,
+  usage,
+} from "./tree.ts";
+import type { ask, node, Note, session, turn } from "./tree.ts";
 
 const textOrNull = z.string().nullable();
 
@@ -150,10 +165,17 @@ const lineFields = {
   isError: z.boolean().optional(),
   tokenUsage: usage.optional(),
   handle: handle.optional(),
+  note: fields({
+    about: noteTopic,
+    keptFrom: id.nullable().optional(),
+    said: statementInfo.optional(),
+    happened: z.unknown().optional(),
+  })
+    .optional()
+    .describe("on the first line of a note"),
 };
 export const transcriptLine = fields(lineFields);
-
-const storedNote = z.record(z.string(), z.unknown()).optional();
+export type TranscriptLine = z.input<typeof transcriptLine>;
 
 export const exportHeader = fields({
   ...headerFields,
@@ -171,12 +193,11 @@ export const exportHeader = fields({
 
 export const exportLine = fields({
   ...lineFields,
-  note: storedNote,
   node: fields({
     author: z.enum(["user", "agent", "tool", "note"]),
     sessionId: id,
     turnId: id.nullable(),
-    note: storedNote,
+    note: (z.record(z.string(), z.unknown()) as unknown as z.ZodType<Note, Note>).optional(),
     model: z.string().optional(),
     costUsd: z.number().nullable().optional(),
   })
@@ -191,6 +212,7 @@ export const exportLine = fields({
     .optional()
     .describe("the full output of the handle"),
 });
+export type TreeLine = z.input<typeof exportLine>;
 
 const hubState = {
   url: z.string().describe("of the WebSocket"),

@@ -68,6 +68,25 @@ export const teamTask = z.discriminatedUnion("work", [
 ]);
 export type TeamTask = z.output<typeof teamTask>;
 
+/** The work of a turn of the agent `group`. */
+export const groupTask = is.fields({
+  objective: is.text.min(1),
+  /** The format of the deliverable. */
+  outputFormat: is.text,
+  userInput: is.textOrNull,
+  /** Paths of related files, as the participants see them. */
+  context: is.textList.default([]),
+  /** Names of agents and models. */
+  participants: z.array(is.name).min(1).max(20),
+  discussionRounds: z.number().int().min(1).max(50).default(6),
+  validationRounds: z.number().int().min(0).max(20).default(2),
+  /** Null: the first participant that is a model, else the project's model. */
+  synthesizer: is.nameOrNull,
+  /** How many participants work at the same time. */
+  parallelLimit: z.number().int().min(1).max(20).default(4),
+});
+export type GroupTask = z.output<typeof groupTask>;
+
 const workspace = is.fields({ kind: z.enum(workspaceKinds), directory: z.string(), branch: z.string().nullable() });
 
 /** The id is `agent_<role>[_<suffix>]_<instance>_<8 hex>`: a name that no code may take apart. */

@@ -103,8 +103,8 @@ export type ImagePart = z.output<typeof imagePart>;
 export type HandlePart = z.output<typeof handlePart>;
 export type Part = z.output<typeof part>;
 
-/** What a participant of a group said, or why it failed. The node's text is the statement. */
-const statementInfo = fields({
+/** A statement of a group's participant, or its failure. The node's text is the statement. */
+export const statementInfo = fields({
   asked: id.describe("the node with the prompt"),
   phase: z.enum(groupPhases),
   round: count,
@@ -113,11 +113,13 @@ const statementInfo = fields({
   tries: count,
   sessionId: id.nullable().describe("of the last try; null if none could start"),
   costUsd: cost.describe("of all tries"),
-});
+}).meta({ id: "Group statement" });
 export type StatementInfo = z.output<typeof statementInfo>;
 export type StatementJson = z.input<typeof statementInfo>;
 
 const position = fields({ session: id, node: id }, renamedFields.position);
+
+export const noteTopic = z.enum(["compaction", "interruption", "correction", "below", "group", "team", "graft"]);
 
 /** Details of a note. User, agent and tool nodes have none. */
 export type Note =
@@ -142,7 +144,7 @@ const flatNode = fields(
     author: z.enum(["user", "agent", "tool", "note"]),
     at: time,
     parts: z.array(part),
-    note: z.enum(["compaction", "interruption", "correction", "below", "group", "team", "graft"]).optional(),
+    note: noteTopic.optional(),
     keptFrom: hubOnly(id.nullable().optional()),
     belowCall: hubOnly(z.string().optional()),
     said: statementInfo.optional().describe("the statement of a group's participant"),

@@ -65,7 +65,9 @@ const lengths: Record<string, string> = { string: "characters", array: "items" }
 
 function bound(origin: string, comparison: string, limit: number | bigint): string {
   const unit = lengths[origin];
-  return unit === undefined ? `must be ${comparison} ${limit}` : `must have ${comparison} ${limit} ${unit}`;
+  return unit === undefined
+    ? `must be ${comparison} ${limit}`
+    : `must have ${comparison} ${limit} ${limit === 1 ? unit.slice(0, -1) : unit}`;
 }
 
 function kindOf(value: unknown): string {

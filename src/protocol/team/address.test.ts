@@ -37,7 +37,7 @@ test.each<[string, string[]]>([
   ["data_scientist_eu_1", ["numbers"]],
   ["data_*", ["numbers"]],
   ["all_securities", ["qa"]],
-  // A name comes before a role.
+  // A key takes precedence over a role.
   ["qa", ["qa"]],
   ["all_qa", ["tests"]],
   ["all", ["design", "api", "ui", "lead", "numbers", "qa", "tests"]],
@@ -46,12 +46,12 @@ test.each<[string, string[]]>([
   ["engineer_3", []],
   ["[a-z]*", []],
   ["../*", []],
-])("%s means %j", (to, keys) => {
-  const ids = keys.map((key) => members.find((one) => one.key === key)!.id);
+])("address %s resolves to the members %j", (to, keys) => {
+  const ids = keys.map((key) => members.find((candidate) => candidate.key === key)!.id);
   expect(resolveAddress(to, members)).toEqual(ids);
 });
 
-test("each is reached once, the sender never, and who is not reached is named with the reason", () => {
+test("a member gets a message once, the sender never, and a failed delivery has a reason", () => {
   const [design, api, ui, lead] = members.map(({ id }) => id) as [string, string, string, string];
   const team = { members: members.slice(0, 4), hasEnded: (id: string) => id === ui || id === lead };
   expect(routeMessage({ to: ["engineer", "all", "person"] }, design, team)).toEqual({
@@ -65,8 +65,8 @@ test("each is reached once, the sender never, and who is not reached is named wi
     delivered: [],
     undelivered: [
       { to: "lead", reason: "it has ended" },
-      { to: "nobody", reason: "nobody answers to it" },
-      { to: "design", reason: "nobody but the sender answers to it" },
+      { to: "nobody", reason: "no member has this address" },
+      { to: "design", reason: "only the sender has this address" },
     ],
   });
   expect(routeMessage({ to: ["engineer"] }, api, team).undelivered).toEqual([{ to: "engineer", reason: "it has ended" }]);

@@ -1,5 +1,5 @@
-// Resolves the addresses of a message: names, roles and patterns, matched against the members. An id is never taken
-// apart, because a role or a suffix may contain any of its separators.
+// Resolves the addresses of a message: names, roles and patterns, matched against the members. No code splits an
+// id, because a role or a suffix may contain any of its separators.
 import { personAddress, type OutgoingMessage, type SentMessage } from "./mail.ts";
 
 export type AddressableMember = { id: string; key: string; role: string; suffix: string | null; instance: number };
@@ -15,40 +15,41 @@ export function routeMessage(
   const delivered = new Set<string>();
   const undelivered = new Map<string, string>();
   for (const to of message.to) {
-    const found = resolveAddress(to, team.members);
-    const others = found.filter((id) => id !== from);
-    const reached = others.filter((id) => id === personAddress || !team.hasEnded(id));
-    for (const id of reached) delivered.add(id);
-    if (found.length === 0) undelivered.set(to, "nobody answers to it");
-    else if (others.length === 0) undelivered.set(to, "nobody but the sender answers to it");
-    else if (reached.length === 0) undelivered.set(to, others.length === 1 ? "it has ended" : "all of them have ended");
-    else for (const id of others) if (!reached.includes(id)) undelivered.set(id, "it has ended");
+    const ids = resolveAddress(to, team.members);
+    const others = ids.filter((id) => id !== from);
+    const active = others.filter((id) => id === personAddress || !team.hasEnded(id));
+    for (const id of active) delivered.add(id);
+    if (ids.length === 0) undelivered.set(to, "no member has this address");
+    else if (others.length === 0) undelivered.set(to, "only the sender has this address");
+    else if (active.length === 0) undelivered.set(to, others.length === 1 ? "it has ended" : "all of them have ended");
+    else for (const id of others) if (!active.includes(id)) undelivered.set(id, "it has ended");
   }
   return { delivered: [...delivered], undelivered: [...undelivered].map(([to, reason]) => ({ to, reason })) };
 }
 
-/** The ids that an address means, by the first matcher that finds any. */
+/** The ids of the members with this address, by the first matcher that matches any. */
 export function resolveAddress(to: string, members: readonly AddressableMember[]): string[] {
   const word = to.trim().toLowerCase();
   if (word === personAddress) return [personAddress];
-  for (const matches of ways(word)) {
-    const found = members.filter(matches);
-    if (found.length > 0) return found.map(({ id }) => id);
+  for (const matches of matchers(word)) {
+    const matching = members.filter(matches);
+    if (matching.length > 0) return matching.map(({ id }) => id);
   }
   return [];
 }
 
-function* ways(word: string): Generator<(member: AddressableMember) => boolean> {
+/** From the most exact match to the least. */
+function* matchers(word: string): Generator<(member: AddressableMember) => boolean> {
   yield ({ id }) => id.toLowerCase() === word;
   yield ({ key }) => key.toLowerCase() === word;
   if (word === "all" || word === "*") yield () => true;
   yield ({ role }) => isRole(word, role);
   if (word.startsWith("all_")) yield ({ role }) => isRole(word.slice("all_".length), role);
-  yield (member) => placesOf(member).includes(word);
+  yield (member) => aliasesOf(member).includes(word);
   if (word.endsWith("_*")) yield ({ role }) => role.toLowerCase() === word.slice(0, -"_*".length);
   if (word.includes("*")) {
     const pattern = new Bun.Glob(word.replaceAll(/[[\]{}()!?\\]/g, "\\$&"));
-    yield (member) => [member.id, member.key, ...placesOf(member)].some((name) => pattern.match(name.toLowerCase()));
+    yield (member) => [member.id, member.key, ...aliasesOf(member)].some((name) => pattern.match(name.toLowerCase()));
   }
 }
 
@@ -59,7 +60,7 @@ function isRole(word: string, role: string): boolean {
 }
 
 /** `architect_1`, `engineer_api`, `engineer_api_2`. */
-function placesOf({ role, suffix, instance }: AddressableMember): string[] {
-  const ofSuffix = suffix === null ? [] : [`${role}_${suffix}`, `${role}_${suffix}_${instance}`];
-  return [`${role}_${instance}`, ...ofSuffix].map((name) => name.toLowerCase());
+function aliasesOf({ role, suffix, instance }: AddressableMember): string[] {
+  const withSuffix = suffix === null ? [] : [`${role}_${suffix}`, `${role}_${suffix}_${instance}`];
+  return [`${role}_${instance}`, ...withSuffix].map((name) => name.toLowerCase());
 }

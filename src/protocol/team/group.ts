@@ -1,25 +1,9 @@
 // A group's work on one objective, read from the session's nodes: the prompt, the statements and the outcome. Pure, so
 // that the agent and every front end get the same result.
 import type { TurnStatus } from "../api/error.ts";
+import type { GroupTask } from "../schema/team.ts";
 import type { StatementInfo } from "../schema/tree.ts";
 import { textOf, type Node } from "../tree/node.ts";
-
-export type GroupTask = {
-  objective: string;
-  /** The format of the deliverable. */
-  outputFormat: string;
-  userInput: string | null;
-  /** Paths of related files, as the participants see them. */
-  context: string[];
-  /** Names of agents and models. */
-  participants: string[];
-  discussionRounds: number;
-  validationRounds: number;
-  /** Null: the first participant that is a model, else the project's model. */
-  synthesizer: string | null;
-  /** How many participants work at the same time. */
-  parallelLimit: number;
-};
 
 export const groupPhases = ["discussion", "synthesis", "validation", "refinement"] as const;
 export type GroupPhase = (typeof groupPhases)[number];
@@ -27,7 +11,7 @@ export type GroupPhase = (typeof groupPhases)[number];
 /** `empty`: the turn ended ok without a text. */
 export type ParticipantStatus = TurnStatus | "empty";
 
-export type { StatementInfo };
+export type { GroupTask, StatementInfo };
 
 export type Statement = StatementInfo & { text: string };
 
@@ -66,35 +50,38 @@ export type GroupRecord = {
 };
 
 export function readGroup(path: Node[], objective: string): GroupRecord {
-  const asked = path.findLast((node, at) => node.author === "user" && textOf(node) === objective && isTakenUp(path, at))?.id ?? null;
-  if (asked === null) return { promptNode: asked, statements: [], answer: null, conversation: path };
-  const own = path.filter((node) => saidOn(node)?.asked === asked);
-  const last = own.at(-1);
-  const after = last === undefined ? undefined : path[path.indexOf(last) + 1];
-  const answer = after?.author === "agent" ? after : null;
-  const around = path.filter((node) => node.id !== asked && saidOn(node) === null && node !== answer);
-  return { promptNode: asked, statements: own.flatMap(statementOf), answer, conversation: around };
+  const isPrompt = (node: Node, index: number) => node.author === "user" && textOf(node) === objective && isPromptOfGroup(path, index);
+  const promptNode = path.findLast(isPrompt)?.id ?? null;
+  if (promptNode === null) return { promptNode, statements: [], answer: null, conversation: path };
+  const statementNodes = path.filter((node) => statementInfoOf(node)?.asked === promptNode);
+  const last = statementNodes.at(-1);
+  const next = last === undefined ? undefined : path[path.indexOf(last) + 1];
+  const answer = next?.author === "agent" ? next : null;
+  const conversation = path.filter((node) => node.id !== promptNode && statementInfoOf(node) === null && node !== answer);
+  return { promptNode, statements: statementNodes.flatMap(statementsOf), answer, conversation };
 }
 
 /** The statements of the latest group work of a session. */
 export function lastStatements(path: Node[]): Statement[] {
-  const asked = path.findLast((node) => saidOn(node) !== null)?.note;
-  return asked?.about === "group" ? path.filter((node) => saidOn(node)?.asked === asked.said.asked).flatMap(statementOf) : [];
+  const last = path.findLast((node) => statementInfoOf(node) !== null);
+  const promptNode = last === undefined ? undefined : statementInfoOf(last)?.asked;
+  return promptNode === undefined ? [] : path.filter((node) => statementInfoOf(node)?.asked === promptNode).flatMap(statementsOf);
 }
 
-export function groupOutcome(said: Statement[]): GroupOutcome {
-  const spoken = said.filter(({ phase }) => phase === "discussion" || phase === "validation");
-  const names = [...new Set(spoken.map(({ who }) => who))];
-  const roundsOf = (phase: GroupPhase) => Math.max(0, ...said.filter((each) => each.phase === phase).map(({ round }) => round));
+export function groupOutcome(statements: Statement[]): GroupOutcome {
+  const comments = statements.filter(({ phase }) => phase === "discussion" || phase === "validation");
+  const names = [...new Set(comments.map(({ who }) => who))];
+  const lastRound = (group: GroupPhase) => Math.max(0, ...statements.filter(({ phase }) => phase === group).map(({ round }) => round));
+  const deliverable = statements.findLast(({ phase, status }) => status === "ok" && (phase === "synthesis" || phase === "refinement"));
   return {
-    deliverable: said.findLast(({ phase, status }) => status === "ok" && (phase === "synthesis" || phase === "refinement"))?.text ?? null,
-    dissent: names.flatMap((name) => dissentOf(said, name)),
+    deliverable: deliverable?.text ?? null,
+    dissent: names.flatMap((name) => dissentOf(statements, name)),
     participants: names.map((name) => {
-      const { status, text } = spoken.findLast(({ who }) => who === name)!;
+      const { status, text } = comments.findLast(({ who }) => who === name)!;
       return { name, status, ...(status === "ok" ? {} : { error: text }) };
     }),
-    rounds: { discussion: roundsOf("discussion"), validation: roundsOf("validation") },
-    costUsd: said.reduce<number | null>((sum, { costUsd }) => (sum === null || costUsd === null ? null : sum + costUsd), 0),
+    rounds: { discussion: lastRound("discussion"), validation: lastRound("validation") },
+    costUsd: statements.reduce<number | null>((sum, { costUsd }) => (sum === null || costUsd === null ? null : sum + costUsd), 0),
   };
 }
 
@@ -107,32 +94,31 @@ export type Verdict = { agrees: boolean | null; reason: string };
 
 /** A comment starts with AGREE or DISAGREE; any other start counts as neither. */
 export function parseVerdict(comment: string): Verdict {
-  const found = /^[\s*_#>`"-]*(?:verdict\W*|i )?(agree|disagree)\b[\s*_`".:,-]*/i.exec(comment);
-  if (found === null) return { agrees: null, reason: comment.trim() };
-  return { agrees: found[1]?.toLowerCase() === "agree", reason: comment.slice(found[0].length).trim() };
+  const match = /^[\s*_#>`"-]*(?:verdict\W*|i )?(agree|disagree)\b[\s*_`".:,-]*/i.exec(comment);
+  if (match === null) return { agrees: null, reason: comment.trim() };
+  return { agrees: match[1]?.toLowerCase() === "agree", reason: comment.slice(match[0].length).trim() };
 }
 
-function dissentOf(said: Statement[], name: string): Dissent[] {
-  const judged = said.filter(({ who, phase, status, text }) => {
+function dissentOf(statements: Statement[], name: string): Dissent[] {
+  const last = statements.findLast(({ who, phase, status, text }) => {
     return who === name && phase === "validation" && status === "ok" && parseVerdict(text).agrees !== null;
   });
-  const last = judged.at(-1);
   if (last === undefined) return [];
   const { agrees, reason } = parseVerdict(last.text);
   return agrees === false ? [{ name, round: last.round, reason }] : [];
 }
 
-function saidOn(node: Node): StatementInfo | null {
+function statementInfoOf(node: Node): StatementInfo | null {
   return node.note?.about === "group" ? node.note.said : null;
 }
 
-function statementOf(node: Node): Statement[] {
-  const said = saidOn(node);
-  return said === null ? [] : [{ ...said, text: textOf(node) }];
+function statementsOf(node: Node): Statement[] {
+  const info = statementInfoOf(node);
+  return info === null ? [] : [{ ...info, text: textOf(node) }];
 }
 
 /** True if a group has answered the prompt, or no agent has. The same text may have been a message to another agent. */
-function isTakenUp(path: Node[], at: number): boolean {
-  const after = path.slice(at + 1);
-  return after.every(({ author }) => author === "note") || after.some((node) => saidOn(node)?.asked === path[at]?.id);
+function isPromptOfGroup(path: Node[], index: number): boolean {
+  const later = path.slice(index + 1);
+  return later.every(({ author }) => author === "note") || later.some((node) => statementInfoOf(node)?.asked === path[index]?.id);
 }

@@ -11,46 +11,45 @@ export type ParsedMail =
   | { type: "refused"; reason: string };
 
 export function parseMailText(text: string): ParsedMail {
-  if (isDeep(text)) return refused(`it is nested deeper than ${mailLimits.depth} levels`);
+  if (isDeep(text)) return refuse(`it is nested deeper than ${mailLimits.depth} levels`);
   try {
     return parseMailValue(JSON.parse(text));
   } catch (error) {
-    return refused(`it is not JSON: ${error instanceof Error ? error.message : String(error)}`);
+    return refuse(`it is not JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 
 /** A message or a report, as `skein msg`, `skein report` and tool calls write them, or in similar forms. */
 export function parseMailValue(value: unknown): ParsedMail {
-  if (!isRecord(value)) return refused("it is not a JSON object");
-  const reading = new FieldReader(value);
-  const from = reading.text("from");
+  if (!isRecord(value)) return refuse("it is not a JSON object");
+  const reader = new FieldReader(value);
+  const from = reader.text("from");
   const isReport = value["to"] === undefined && reportTypes.has(String(value["type"]));
-  const what = isReport
-    ? { type: "report" as const, report: reportIn(reading) }
-    : { type: "message" as const, message: messageIn(reading) };
-  if (reading.problem !== null) return refused(reading.problem);
-  return { ...what, from: from === "" ? null : from, warnings: reading.warnings };
+  const content = isReport
+    ? { type: "report" as const, report: readReport(reader) }
+    : { type: "message" as const, message: readMessage(reader) };
+  if (reader.problem !== null) return refuse(reader.problem);
+  return { ...content, from: from === "" ? null : from, warnings: reader.warnings };
 }
 
 /** Parses the output of `messageRecord`; null for anything else. */
 export function parseSentMessage(value: unknown): SentMessage | null {
   if (!isRecord(value)) return null;
-  const read = parseMailValue(value);
+  const mail = parseMailValue(value);
   const { id, timestamp } = value;
   const sentAt = typeof timestamp === "string" ? Date.parse(timestamp) : Number.NaN;
-  if (read.type !== "message" || read.from === null || typeof id !== "string" || Number.isNaN(sentAt)) return null;
+  if (mail.type !== "message" || mail.from === null || typeof id !== "string" || Number.isNaN(sentAt)) return null;
   const { delivered = [], undelivered = [] } = value as Partial<Pick<SentMessage, "delivered" | "undelivered">>;
-  return { ...read.message, id, from: read.from, sentAt, delivered, undelivered };
+  return { ...mail.message, id, from: mail.from, sentAt, delivered, undelivered };
 }
 
 const reportTypes: ReadonlySet<string> = new Set<Report["type"]>(["status", "artifact", "dependency", "complete"]);
-/** Synonyms of kinds and priorities. */
-const kindNames = new Map<string, MessageKind>([
+const kindSynonyms = new Map<string, MessageKind>([
   ["notification", "announcement"],
   ["query", "question"],
   ["complete", "completed"],
 ]);
-const priorityNames = new Map<string, Priority>([
+const prioritySynonyms = new Map<string, Priority>([
   ["medium", "normal"],
   ["critical", "urgent"],
 ]);
@@ -73,14 +72,14 @@ class FieldReader {
     return this.#value[name] ?? undefined;
   }
 
-  below(name: string): FieldReader {
+  nested(name: string): FieldReader {
     const value = this.field(name);
     if (value !== undefined && !isRecord(value)) this.refuse(`"${name}" must be an object`);
     return new FieldReader(isRecord(value) ? value : {});
   }
 
   text(...names: string[]): string {
-    const name = names.find((one) => this.field(one) !== undefined);
+    const name = names.find((candidate) => this.field(candidate) !== undefined);
     const value = name === undefined ? "" : this.field(name);
     if (typeof value === "string") return value;
     this.refuse(`"${name}" must be text`);
@@ -95,13 +94,14 @@ class FieldReader {
     return [];
   }
 
-  /** Maps any word to one of the allowed ones. */
-  word<Word extends string>(said: string, words: readonly Word[], names: ReadonlyMap<string, Word>, usual: Word): Word {
-    const lower = said.trim().toLowerCase();
-    if (lower === "") return usual;
-    const known = words.find((word) => word === lower) ?? names.get(lower);
-    if (known === undefined) this.warnings.push(`"${said.slice(0, 40)}" is none of ${words.join(", ")}; taken as ${usual}`);
-    return known ?? usual;
+  /** Maps any text to one of the allowed words. */
+  word<Word extends string>(text: string, allowed: { words: readonly Word[]; synonyms: ReadonlyMap<string, Word> }, fallback: Word): Word {
+    const { words, synonyms } = allowed;
+    const lower = text.trim().toLowerCase();
+    if (lower === "") return fallback;
+    const match = words.find((word) => word === lower) ?? synonyms.get(lower);
+    if (match === undefined) this.warnings.push(`"${text.slice(0, 40)}" is none of ${words.join(", ")}; taken as ${fallback}`);
+    return match ?? fallback;
   }
 
   flag(name: string): boolean {
@@ -111,38 +111,46 @@ class FieldReader {
   }
 }
 
-function messageIn(reading: FieldReader): OutgoingMessage {
-  const metadata = reading.below("metadata");
-  const isObject = isRecord(reading.field("body"));
-  const inner = isObject ? reading.below("body") : reading;
-  const body = isObject ? inner.text("content") : reading.text("body", "message");
-  const to = reading.texts("to").flatMap(splitAddresses);
-  const subject = reading.text("subject");
-  const replyTo = replyIn(reading, reading.text("reply_to", "correlation_id") || metadata.text("correlation_id", "reply_to"));
-  const kind = reading.word(reading.text("kind", "type"), messageKinds, kindNames, replyTo === null ? "announcement" : "response");
-  const priority = reading.word(reading.text("priority") || metadata.text("priority"), priorities, priorityNames, "normal");
-  const attachments = [...reading.texts("attachments"), ...(isObject ? inner.texts("attachments") : [])];
-  const requiresResponse = reading.flag("requires_response") || metadata.flag("requires_response");
-  for (const other of [metadata, inner]) {
-    if (other.problem !== null) reading.refuse(other.problem);
-    if (other !== reading) reading.warnings.push(...other.warnings);
+function readMessage(reader: FieldReader): OutgoingMessage {
+  const metadata = reader.nested("metadata");
+  const isObject = isRecord(reader.field("body"));
+  const inner = isObject ? reader.nested("body") : reader;
+  const body = isObject ? inner.text("content") : reader.text("body", "message");
+  const to = reader.texts("to").flatMap(splitAddresses);
+  const subject = reader.text("subject");
+  const replyTo = readReplyTo(reader, reader.text("reply_to", "correlation_id") || metadata.text("correlation_id", "reply_to"));
+  const kind = reader.word(
+    reader.text("kind", "type"),
+    { words: messageKinds, synonyms: kindSynonyms },
+    replyTo === null ? "announcement" : "response",
+  );
+  const priority = reader.word(
+    reader.text("priority") || metadata.text("priority"),
+    { words: priorities, synonyms: prioritySynonyms },
+    "normal",
+  );
+  const attachments = [...reader.texts("attachments"), ...(isObject ? inner.texts("attachments") : [])];
+  const requiresResponse = reader.flag("requires_response") || metadata.flag("requires_response");
+  for (const nested of [metadata, inner]) {
+    if (nested.problem !== null) reader.refuse(nested.problem);
+    if (nested !== reader) reader.warnings.push(...nested.warnings);
   }
-  if (reading.field("to") === undefined)
-    reading.refuse(`it is addressed to nobody, and its type is none of a report: ${[...reportTypes].join(", ")}`);
-  if (to.length === 0) reading.refuse("it is addressed to nobody");
-  if (to.length > mailLimits.addressees) reading.refuse(`it has ${to.length} addressees; ${mailLimits.addressees} are allowed`);
+  if (reader.field("to") === undefined)
+    reader.refuse(`it has no addressee, and its type is not one of a report: ${[...reportTypes].join(", ")}`);
+  if (to.length === 0) reader.refuse("it has no addressee");
+  if (to.length > mailLimits.addressees) reader.refuse(`it has ${to.length} addressees; ${mailLimits.addressees} are allowed`);
   if (attachments.length > mailLimits.addressees)
-    reading.refuse(`it has ${attachments.length} attachments; ${mailLimits.addressees} are allowed`);
+    reader.refuse(`it has ${attachments.length} attachments; ${mailLimits.addressees} are allowed`);
   if (subject.length > mailLimits.subjectChars)
-    reading.refuse(`its subject has ${subject.length} characters; ${mailLimits.subjectChars} are allowed`);
-  boundBody(reading, body);
-  if (body.trim() === "" && subject.trim() === "") reading.refuse("it says nothing");
+    reader.refuse(`its subject has ${subject.length} characters; ${mailLimits.subjectChars} are allowed`);
+  checkBodySize(reader, body);
+  if (body.trim() === "" && subject.trim() === "") reader.refuse("it has neither a subject nor a body");
   return { to, kind, priority, subject, body, attachments, replyTo, requiresResponse };
 }
 
-function replyIn(reading: FieldReader, id: string): string | null {
+function readReplyTo(reader: FieldReader, id: string): string | null {
   if (id === "" || /^[\w.-]{1,64}$/.test(id)) return id || null;
-  reading.warnings.push("what it answers is no id of a message; left out");
+  reader.warnings.push("reply_to is not the id of a message; ignored");
   return null;
 }
 
@@ -150,54 +158,54 @@ function replyIn(reading: FieldReader, id: string): string | null {
 export function splitAddresses(text: string): string[] {
   return text
     .split(",")
-    .map((one) => one.trim())
-    .filter((one) => one !== "");
+    .map((address) => address.trim())
+    .filter((address) => address !== "");
 }
 
-function reportIn(reading: FieldReader): Report {
-  const of = (name: string): string => reading.text(name, "text");
-  const need = (name: string, text: string): string => {
-    if (text.trim() === "") reading.refuse(`"${name}" is missing`);
-    boundBody(reading, text);
+function readReport(reader: FieldReader): Report {
+  const textOf = (name: string): string => reader.text(name, "text");
+  const required = (name: string, text: string): string => {
+    if (text.trim() === "") reader.refuse(`"${name}" is missing`);
+    checkBodySize(reader, text);
     return text;
   };
-  switch (reading.field("type") as Report["type"]) {
+  switch (reader.field("type") as Report["type"]) {
     case "status":
-      return { type: "status", message: need("message", of("message")), progress: progressIn(reading) };
+      return { type: "status", message: required("message", textOf("message")), progress: readProgress(reader) };
     case "artifact":
-      return { type: "artifact", path: need("path", reading.text("path")), description: of("description") };
+      return { type: "artifact", path: required("path", reader.text("path")), description: textOf("description") };
     case "dependency":
-      return { type: "dependency", waitingFor: need("waiting_for", reading.text("waiting_for")), reason: of("reason") };
+      return { type: "dependency", waitingFor: required("waiting_for", reader.text("waiting_for")), reason: textOf("reason") };
     case "complete": {
-      const result = reading.text("result").toLowerCase();
-      if (result !== "success" && result !== "failure") reading.refuse('"result" must be success or failure');
-      const summary = need("summary", of("summary"));
-      return { type: "complete", result: result === "success" ? "success" : "failure", summary, outputs: reading.texts("outputs") };
+      const result = reader.text("result").toLowerCase();
+      if (result !== "success" && result !== "failure") reader.refuse('"result" must be success or failure');
+      const summary = required("summary", textOf("summary"));
+      return { type: "complete", result: result === "success" ? "success" : "failure", summary, outputs: reader.texts("outputs") };
     }
   }
 }
 
-function progressIn(reading: FieldReader): number | null {
-  const value = reading.field("progress");
+function readProgress(reader: FieldReader): number | null {
+  const value = reader.field("progress");
   if (value === undefined) return null;
   if (typeof value === "number" && value >= 0 && value <= 1) return value;
-  reading.warnings.push('"progress" is no number from 0 to 1; left out');
+  reader.warnings.push('"progress" is not a number from 0 to 1; ignored');
   return null;
 }
 
-function boundBody(reading: FieldReader, text: string): void {
+function checkBodySize(reader: FieldReader, text: string): void {
   const bytes = Buffer.byteLength(text);
-  if (bytes > mailLimits.bodyBytes) reading.refuse(`its text has ${bytes} bytes; ${mailLimits.bodyBytes} are allowed`);
+  if (bytes > mailLimits.bodyBytes) reader.refuse(`its text has ${bytes} bytes; ${mailLimits.bodyBytes} are allowed`);
 }
 
-/** Checked before the text is parsed. */
+/** Counts brackets without parsing. */
 function isDeep(text: string): boolean {
   let depth = 0;
   let inString = false;
-  for (let at = 0; at < text.length; at++) {
-    const char = text[at];
+  for (let index = 0; index < text.length; index++) {
+    const char = text[index];
     if (inString) {
-      if (char === "\\") at++;
+      if (char === "\\") index++;
       else if (char === '"') inString = false;
     } else if (char === '"') inString = true;
     else if (char === "{" || char === "[") {
@@ -207,6 +215,6 @@ function isDeep(text: string): boolean {
   return false;
 }
 
-function refused(reason: string): ParsedMail {
+function refuse(reason: string): ParsedMail {
   return { type: "refused", reason };
 }

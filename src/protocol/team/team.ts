@@ -36,49 +36,47 @@ export const defaultTeamLimits: { maxAgents: number; maxPerRole: number; maxMemo
 
 /** The reason why the work does not count. */
 export function failureReason({ status, error, unmet }: MemberResult): string {
-  const why = status === "ok" ? [] : [error === null ? status : `${status}: ${error}`];
-  return [...why, ...(unmet.length === 0 ? [] : [`does not hold: ${unmet.join("; ")}`])].join("; ");
+  const reasons = status === "ok" ? [] : [error === null ? status : `${status}: ${error}`];
+  return [...reasons, ...(unmet.length === 0 ? [] : [`failed checks: ${unmet.join("; ")}`])].join("; ");
 }
 
 export function readTeam(path: readonly Node[]): TeamRecord | null {
-  const begun = path.findLastIndex((node) => teamEventOf(node)?.event === "session_created");
-  const first = path[begun];
+  const start = path.findLastIndex((node) => teamEventOf(node)?.event === "session_created");
+  const first = path[start];
   const created = first === undefined ? null : teamEventOf(first);
   if (first === undefined || created?.event !== "session_created") return null;
   const team = newTeamRecord(first.session, created);
-  for (const node of path.slice(begun + 1)) {
-    const happened = teamEventOf(node);
-    if (happened !== null) applyTeamEvent(team, happened);
+  for (const node of path.slice(start + 1)) {
+    const event = teamEventOf(node);
+    if (event !== null) applyTeamEvent(team, event);
   }
   return team;
 }
 
-/** The record of a new team. */
 export function newTeamRecord(id: string, { wish, directory, base }: Pick<TeamRecord, "wish" | "directory" | "base">): TeamRecord {
   return { id, wish, directory, base, phases: [], ahead: [], messages: [], refused: [], end: null, merged: null };
 }
 
-/** Applies an event to the record. */
-export function applyTeamEvent(team: TeamRecord, happened: TeamEvent): void {
-  switch (happened.event) {
+export function applyTeamEvent(team: TeamRecord, event: TeamEvent): void {
+  switch (event.event) {
     case "session_created":
       break;
     case "phase_planned":
       team.end = null;
-      team.phases[happened.phase] = {
-        plan: happened.plan,
-        isAsked: happened.isAsked === true,
+      team.phases[event.phase] = {
+        plan: event.plan,
+        isAsked: event.isAsked === true,
         members: [],
         isOver: false,
         commit: null,
         conflicts: [],
         summary: null,
       };
-      team.ahead = happened.ahead;
+      team.ahead = event.ahead;
       break;
     case "agent_spawned":
-      team.phases[happened.member.phase]?.members.push({
-        ...happened.member,
+      team.phases[event.member.phase]?.members.push({
+        ...event.member,
         state: "waiting",
         attempts: 0,
         given: [],
@@ -88,50 +86,50 @@ export function applyTeamEvent(team: TeamRecord, happened: TeamEvent): void {
       });
       break;
     case "checkpoint": {
-      const { commit, conflicts, summary } = happened;
-      Object.assign(team.phases[happened.phase] ?? {}, { isOver: true, commit, conflicts, summary });
+      const { commit, conflicts, summary } = event;
+      Object.assign(team.phases[event.phase] ?? {}, { isOver: true, commit, conflicts, summary });
       break;
     }
     case "message_sent":
-      team.messages.push(happened.message);
+      team.messages.push(event.message);
       break;
     case "message_refused":
-      team.refused.push(happened.refused);
+      team.refused.push(event.refused);
       break;
     case "session_completed":
     case "session_failed":
-      team.end = happened;
+      team.end = event;
       break;
     case "work_merged":
-      team.merged = happened.commit;
+      team.merged = event.commit;
       break;
     default:
-      applyToMember(team, happened);
+      applyToMember(team, event);
   }
 }
 
 type MemberEvent = Extract<TeamEvent, { agent: string }>;
 
-function applyToMember(team: TeamRecord, happened: MemberEvent): void {
-  const member = membersOf(team).find(({ id }) => id === happened.agent);
+function applyToMember(team: TeamRecord, event: MemberEvent): void {
+  const member = membersOf(team).find(({ id }) => id === event.agent);
   if (member === undefined) return;
-  switch (happened.event) {
+  switch (event.event) {
     case "agent_started":
       team.end = null;
-      Object.assign(member, { state: "running", attempts: happened.attempt });
-      member.given.push(...happened.given);
+      Object.assign(member, { state: "running", attempts: event.attempt });
+      member.given.push(...event.given);
       break;
     case "agent_reported":
-      member.reports.push({ id: happened.id, report: happened.report });
+      member.reports.push({ id: event.id, report: event.report });
       break;
     case "artifact_created":
-      member.artifacts.push({ id: happened.id, path: happened.path, description: happened.description });
+      member.artifacts.push({ id: event.id, path: event.path, description: event.description });
       break;
     case "agent_completed":
-      Object.assign(member, { state: "completed", ended: happened });
+      Object.assign(member, { state: "completed", ended: event });
       break;
     case "agent_failed":
-      Object.assign(member, { state: happened.restarts ? "waiting" : "failed", ended: happened });
+      Object.assign(member, { state: event.restarts ? "waiting" : "failed", ended: event });
       break;
   }
 }

@@ -233,7 +233,7 @@ describe("verify", () => {
     const store = await openStore(paths);
     const { session, lease, turn } = await beginTurn(store);
     const path = transcriptPath(join(paths.directory, ".skein", "sessions"), session);
-    const transcript = Transcript.create(path, session, { provider: null });
+    const transcript = Transcript.create(path, session, { provider: "replay" });
     await store.updateSession(session.id, { transcript: path });
     await store.appendNode(lease, turn.id, agentNode("a"));
     for (const node of await store.sessionNodes(session.id)) transcript.append(node);

@@ -201,7 +201,7 @@ test.each(tiers)(
         ["verbs", "which port?"],
       ] as const)
         expect(last(task).split(`\\n${words}\\n</message>`)).toHaveLength(2);
-      expect(last("tools")).toContain("nobody answers to it; the members are tools, verbs");
+      expect(last("tools")).toContain("no member has this address; the members are tools, verbs");
       expect(last("verbs")).toContain("skein can't be started from inside a session");
     } finally {
       await server.stop();

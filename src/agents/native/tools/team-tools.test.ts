@@ -52,14 +52,14 @@ test("a member's calls become its mail, a refused one returns the reason, and ou
       { from: "agent_a_1", body: "1", kind: "question" },
       { from: "agent_a_1", body: "2" },
     ]);
-    expect(await call("send_message", { to: "nobody", body: "x" })).toBe('✗ "nobody": nobody answers to it; the members are a, b');
+    expect(await call("send_message", { to: "nobody", body: "x" })).toBe('✗ "nobody": no member has this address; the members are a, b');
     expect(await call("send_message", { to: "b", body: "x", attachments: ["/etc/passwd"] })).toContain('✗ "/etc/passwd" is outside');
     expect(await call("send_message", { to: "b" })).toBe('✗ send_message: "body" is missing');
     expect(await call("report", { type: "status", text: "half", progress: "0.5" })).toBe("✓ reported");
     expect(await call("report", { type: "complete", text: "done", result: "success" })).toBe("✓ reported");
     expect(await call("report", { type: "complete", text: "done", result: "fine" })).toBe('✗ "result" must be success or failure');
     expect(await call("report", { type: "joke", text: "x" })).toContain(
-      "its type is none of a report: status, artifact, dependency, complete",
+      "its type is not one of a report: status, artifact, dependency, complete",
     );
     expect(await call("report", { type: "status", text: "x" }, false)).toContain("✗ unknown tool: report");
     expect(reports).toEqual([
