@@ -215,7 +215,9 @@ test("a member that starts later gets all its mail once, in order", async () => 
 });
 
 test("the sender of an undeliverable message gets an error, or a notice if it wrote a file", async () => {
-  expect(mail.post(api, { to: "nobody", body: "x" })).rejects.toThrow('"nobody": no member has this address; the members are design, api, ui');
+  expect(mail.post(api, { to: "nobody", body: "x" })).rejects.toThrow(
+    '"nobody": no member has this address; the members are design, api, ui',
+  );
   expect(mail.post(api, { to: "all", body: "x", from: ui })).rejects.toThrow("was in the outbox of");
   ended.add(ui);
   leave(api, "x", { to: ["ui", "design"], body: "x" });
