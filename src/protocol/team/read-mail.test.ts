@@ -90,7 +90,7 @@ describe("a report", () => {
   ])("report %j is parsed, and its record parses to the same", (value, expected) => {
     const mail = parseMailValue(value);
     expect(mail).toMatchObject({ type: "report", report: expected, warnings: [] });
-    if (mail.type === "report") expect(parseMailValue(reportRecord(read.report))).toMatchObject({ report: read.report });
+    if (mail.type === "report") expect(parseMailValue(reportRecord(mail.report))).toMatchObject({ report: mail.report });
   });
 
   test("an invalid progress is ignored with a warning; a missing field is refused", () => {
