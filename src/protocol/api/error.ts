@@ -94,6 +94,11 @@ export type FaultCode =
   | "internal";
 
 export class Fault extends Error {
+  /** Compares names: the npm bundle has two copies of this class, in main.js and tui.js, which must accept each other's faults. */
+  static override [Symbol.hasInstance](value: unknown): value is Fault {
+    return value instanceof Error && value.name === "Fault";
+  }
+
   readonly code: FaultCode;
   readonly hint: string | undefined;
 
