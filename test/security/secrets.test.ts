@@ -1,5 +1,5 @@
-// Keys that can be recognised in every credential, through every ending of a run: afterwards no file, no argument
-// list, no stream and no request body holds one of them. The user's own config file is where some of them live.
+// Uses recognisable keys for every credential, in runs that succeed, fail and are killed. Afterwards no file, argument list,
+// stream or request body may contain a key. Only the user's own config file may.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -24,9 +24,9 @@ const inConfig = {
   header: "loose-lips-acme-header-sink-ships",
   named: "loose-lips-named-variable-sink-ships",
 };
-const marks = /loose-lips|sink-ships/;
+const keyPattern = /loose-lips|sink-ships/;
 
-const leaks = [
+const leakCommands = [
   "env",
   "printenv",
   "cat /proc/self/environ",
@@ -66,22 +66,22 @@ async function run(args: string[], env: Record<string, string> = {}): Promise<Ru
   return ran;
 }
 
-/** The key was really used, and really sent: else the test would prove nothing. */
+/** Returns all sent headers and paths. They must contain the keys, or the test would prove nothing. */
 function sentKeys(): string {
   return server.requests.map((request) => Object.values(request.headers).join(" ") + request.path).join("\n");
 }
 
-describe("runs that know every key", () => {
-  test.each(Object.entries(models))("over %s, tools that print their environment find none", async (_title, model) => {
-    server.setScript(shellScript(leaks, "nothing to see"));
+describe("runs with every key", () => {
+  test.each(Object.entries(models))("over %s, tools that print their environment print no key", async (_title, model) => {
+    server.setScript(shellScript(leakCommands, "nothing to see"));
     server.setFault(null);
     const ran = await run(["run", "look around", "-m", model, "--output-format", "events"]);
     expect(ran.code).toBe(0);
     expect(ran.out).toContain("PATH=");
-    expect(sentKeys()).toMatch(marks);
+    expect(sentKeys()).toMatch(keyPattern);
   });
 
-  test.each(Object.entries(models))("over %s, a server that echoes the key is not repeated", async (_title, model) => {
+  test.each(Object.entries(models))("over %s, a key that the server echoes in an error is not printed", async (_title, model) => {
     server.setScript({ steps: [], final: "a long answer that will never be whole" });
     const echo = `${credentialsOf(model).join(" and ")}, Bearer ${credentialsOf(model)[0]}`;
     const faults: ServerFault[] = [
@@ -100,7 +100,7 @@ describe("runs that know every key", () => {
     server.setFault(null);
   });
 
-  test("a run that is killed leaves none", async () => {
+  test("a run that is killed can be continued", async () => {
     server.setScript(shellScript(["env; cat /proc/self/environ; sleep 30"]));
     const child = skein.start(["run", "wait", "-m", wireModels.anthropic, "--output-format", "events"]);
     let out = "";
@@ -115,7 +115,7 @@ describe("runs that know every key", () => {
     expect((await run(["run", "--continue", "go on", "--json"])).code).toBe(0);
   });
 
-  test("commands that speak about keys say where they come from, never what they are", async () => {
+  test("commands about keys print the source of a key, but not the key", async () => {
     for (const args of [
       ["auth", "status"],
       ["auth", "status", "--json"],
@@ -131,7 +131,7 @@ describe("runs that know every key", () => {
     expect(printed.join("")).toContain("providers.acme.api_key");
   });
 
-  test("a broken config does not print the key it holds", async () => {
+  test("an error about a broken config does not print a key of the config", async () => {
     const home = join(skein.root, "broken");
     mkdirSync(join(home, "config"), { recursive: true });
     const texts = [
@@ -148,7 +148,7 @@ describe("runs that know every key", () => {
     writeFileSync(join(home, "config", "config.jsonc"), "{}");
   });
 
-  test("a base URL that is none does not print what it holds", async () => {
+  test("an error about an invalid base URL does not print its password", async () => {
     expect(
       (
         await run(["run", "x", "-m", wireModels.anthropic], {
@@ -159,7 +159,7 @@ describe("runs that know every key", () => {
   });
 });
 
-/** What a server is sent, and so could echo. */
+/** Returns the credentials that a server gets and could echo. */
 function credentialsOf(model: string): string[] {
   const vendor = model.split("/", 1)[0] as string;
   if (vendor === "acme") return [inConfig.acme, inConfig.header];
@@ -168,33 +168,35 @@ function credentialsOf(model: string): string[] {
 }
 
 describe("afterwards", () => {
-  test("no stream held a key", () => {
+  test("no stream of the runs contained a key", () => {
     expect(printed.length).toBeGreaterThan(50);
-    expect(printed.filter((text) => marks.test(text)).map(around)).toEqual([]);
+    expect(printed.filter((text) => keyPattern.test(text)).map(excerptAround)).toEqual([]);
   });
 
-  test("no argument list held a key", () => {
+  test("no argument list of a process contained a key", () => {
     expect(watch.lists().some((list) => list.includes("__executor"))).toBe(true);
-    expect(watch.lists().filter((list) => marks.test(list))).toEqual([]);
+    expect(watch.lists().filter((list) => keyPattern.test(list))).toEqual([]);
   });
 
-  test("no request body held a key", () => {
-    expect(server.requests.filter((request) => marks.test(request.text)).map((request) => around(request.text))).toEqual([]);
+  test("no request body contained a key", () => {
+    expect(server.requests.filter((request) => keyPattern.test(request.text)).map((request) => excerptAround(request.text))).toEqual([]);
   });
 
-  test("no file holds a key", () => {
+  test("no file except the user's config contains a key", () => {
     const files = readdirSync(skein.root, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
     const texts = files.map((entry) => join(entry.parentPath, entry.name)).map((path) => ({ path, text: readFileSync(path, "latin1") }));
     expect(texts.some(({ path }) => path.endsWith("skein.db"))).toBe(true);
     expect(texts.some(({ path }) => path.endsWith(".jsonl"))).toBe(true);
-    const own = join(skein.env["SKEIN_HOME"] as string, "config", "config.jsonc");
-    expect(texts.filter(({ path, text }) => path !== own && marks.test(text)).map(({ path, text }) => `${path}: ${around(text)}`)).toEqual(
-      [],
-    );
+    const userConfig = join(skein.env["SKEIN_HOME"] as string, "config", "config.jsonc");
+    expect(
+      texts
+        .filter(({ path, text }) => path !== userConfig && keyPattern.test(text))
+        .map(({ path, text }) => `${path}: ${excerptAround(text)}`),
+    ).toEqual([]);
   });
 });
 
-function around(text: string): string {
-  const at = text.search(marks);
-  return text.slice(Math.max(0, at - 80), at + 60);
+function excerptAround(text: string): string {
+  const start = text.search(keyPattern);
+  return text.slice(Math.max(0, start - 80), start + 60);
 }

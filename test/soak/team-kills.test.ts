@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { randomOf } from "../../src/tui/fixtures/random.ts";
 import type { TeamEvent } from "../../src/protocol/team/team.ts";
-import { events, filled, git, model, runTeamJourney, teamIn, the, type Player } from "../support/team-journey.ts";
+import { events, countNonEmpty, git, model, runTeamJourney, teamIn, the, type Player } from "../support/team-journey.ts";
 
 const kills = 5;
 
@@ -57,7 +57,7 @@ test("Ctrl-C stops all members, and the work of each member so far is committed"
   const halves: Player = () => ({ run: "echo half > half.txt; sleep 300" });
   await runTeamJourney(halves, async ({ skein }) => {
     const child = skein.start(["team", "run", "two halves", "--agents", "engineer,engineer,reviewer", ...model]);
-    while (filled(".skein/teams/*/work/*/half.txt", skein.project) < 2) await Bun.sleep(20);
+    while (countNonEmpty(".skein/teams/*/work/*/half.txt", skein.project) < 2) await Bun.sleep(20);
     child.kill("SIGINT");
     expect(await child.exited).toBe(130);
     const { root, log } = teamIn(skein);

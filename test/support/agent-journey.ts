@@ -1,5 +1,5 @@
-// Turns of the real program taken by the real agents: a temporary home that finds them, and what one turn left behind
-// at the model server and in the tree. The agents are those that bench/peers.ts installs.
+// Runs turns of the real program with the real agents that bench/peers.ts installs. Returns the requests at the model server and
+// the nodes of each turn.
 import { delimiter } from "node:path";
 import { peersBin } from "../../bench/peers.ts";
 import type { ModelServer, RecordedRequest } from "../../src/scripted-model/model-server.ts";
@@ -15,16 +15,16 @@ export type TakenTurn = {
   turn: TurnLine;
   nodes: NodeLine[];
   warnings: string[];
-  /** What the model was asked in this turn, without side requests. */
+  /** The requests of this turn, without side requests. */
   requests: RecordedRequest[];
 };
 
-export function agentHome(server: Pick<ModelServer, "url">, env: Record<string, string> = {}, words: string[] = []): TemporaryHome {
+export function agentHome(server: Pick<ModelServer, "url">, env: Record<string, string> = {}, prefix: string[] = []): TemporaryHome {
   const path = `${peersBin}${delimiter}${process.env["PATH"] ?? ""}`;
-  return temporaryHome({ ...vendorEnv(server.url), PATH: path, ...env }, words);
+  return temporaryHome({ ...vendorEnv(server.url), PATH: path, ...env }, prefix);
 }
 
-/** `skein run` with these words; the record of the server begins anew. */
+/** Runs `skein run` with these arguments. Clears the recorded requests of the server first. */
 export async function takeTurn(
   skein: TemporaryHome,
   server: ModelServer,
@@ -40,7 +40,7 @@ export async function takeTurn(
   const turn = events
     .flatMap((event) => ("turn" in event && event.type === "turn.ended" ? [event.turn as unknown as ReturnType<typeof turnRecord>] : []))
     .at(-1);
-  if (turn === undefined) throw new Error(`no turn was taken (${ran.code}): ${ran.err}`);
+  if (turn === undefined) throw new Error(`no turn ended (${ran.code}): ${ran.err}`);
   return {
     ran,
     turn,
@@ -50,12 +50,12 @@ export async function takeTurn(
   };
 }
 
-/** How often each word stands in a request, which is full of ids: five digits of a number stand in one of them now and then. */
+/** Counts each word in a request. Use long numbers: five digits also occur by chance in the ids of a request. */
 export function countsIn(request: Pick<RecordedRequest, "text"> | undefined, words: string[]): Record<string, number> {
   return Object.fromEntries(words.map((word) => [word, (request?.text ?? "").split(JSON.stringify(word).slice(1, -1)).length - 1]));
 }
 
-export function askedModel(request: Pick<RecordedRequest, "path" | "body">): string {
+export function modelOf(request: Pick<RecordedRequest, "path" | "body">): string {
   return requestedModel(request.path, request.body);
 }
 
@@ -63,7 +63,7 @@ export function textIn(node: NodeLine | undefined): string {
   return (node?.parts ?? []).flatMap((part) => (part.kind === "text" ? [part.text] : [])).join("");
 }
 
-/** A model for each that its vendor's wire knows; without a name some of them ask a second model which to take. */
+/** A known model for each agent. Without a model some agents ask a second model to choose one. */
 export const agentModels: Record<string, string> = {
   claude: "claude-sonnet-4-5",
   codex: "gpt-5.2",
@@ -72,7 +72,7 @@ export const agentModels: Record<string, string> = {
   pi: "claude-sonnet-4-5",
 };
 
-/** opencode's ACP mode as an agent of the configuration. */
+/** Configures opencode's ACP mode as an agent. */
 export const opencodeAcp = {
   command: "opencode",
   args: ["acp"],

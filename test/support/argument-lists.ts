@@ -1,23 +1,23 @@
-// What every process of this machine is started with while something runs.
+// Records the arguments of every process of this machine while a test runs.
 import { readdirSync, readFileSync } from "node:fs";
 
 export function watchArguments(): { lists: () => string[]; stop: () => Promise<void> } {
-  const seen = new Set<string>();
+  const lists = new Set<string>();
   let isWatching = true;
   const watching = (async () => {
     while (isWatching) {
-      for (const name of readdirSync("/proc").filter((each) => /^\d+$/.test(each))) {
+      for (const name of readdirSync("/proc").filter((entry) => /^\d+$/.test(entry))) {
         try {
-          seen.add(readFileSync(`/proc/${name}/cmdline`, "utf8"));
+          lists.add(readFileSync(`/proc/${name}/cmdline`, "utf8"));
         } catch {
-          continue; // it has ended
+          continue; // the process has ended
         }
       }
       await Bun.sleep(15);
     }
   })();
   return {
-    lists: () => [...seen],
+    lists: () => [...lists],
     stop: () => {
       isWatching = false;
       return watching;

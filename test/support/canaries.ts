@@ -1,5 +1,5 @@
-// Keys that can be recognised, in every place where a person keeps one, and the search for them in all that skein and its
-// children leave behind. Neither the search nor a fake has such a key among its arguments.
+// Writes recognisable keys into every variable and file where users keep keys, and searches them in all output and files of
+// skein. Neither the search nor a fake CLI has such a key among its arguments.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { environmentVariables } from "../../src/config/env.ts";
@@ -8,48 +8,55 @@ import type { TemporaryHome } from "./temporary-home.ts";
 
 export const canaryPattern = /loose-lips|sink-ships/;
 
-/** Either half, so that a key that is cut in two is found as well. */
+/** Matches either half, so that a key that is cut in two is found too. */
 const pattern = "loose[-]lips|sink[-]ships";
 
 export function secret(name: string): string {
   return `loose-lips-${name.toLowerCase().replaceAll(/[^a-z]+/g, "-")}-sink-ships`;
 }
 
-const more = ["ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "CODEX_API_KEY", "AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "NPM_TOKEN"];
+const otherVariables = [
+  "ANTHROPIC_AUTH_TOKEN",
+  "CLAUDE_CODE_OAUTH_TOKEN",
+  "CODEX_API_KEY",
+  "AWS_SECRET_ACCESS_KEY",
+  "GITHUB_TOKEN",
+  "NPM_TOKEN",
+];
 
 export const keyVariables = [
   ...new Set([
-    ...environmentVariables.filter((row) => row.group === "keys").map((row) => row.name),
-    ...vendors.flatMap((vendor) => vendor.keyVariables.map((row) => row.name)),
-    ...more,
+    ...environmentVariables.filter(({ group }) => group === "keys").map(({ name }) => name),
+    ...vendors.flatMap((vendor) => vendor.keyVariables.map(({ name }) => name)),
+    ...otherVariables,
   ]),
 ];
 
-/** Where people's keys and their agents' own configuration lie. */
-const places =
+/** Files with the users' keys and the configuration of their agents. */
+const paths =
   ".ssh/id_ed25519 .ssh/config .claude/.credentials.json .claude/settings.json .claude.json .codex/auth.json .codex/config.toml " +
   ".gemini/oauth_creds.json .gemini/settings.json .local/share/opencode/auth.json .config/opencode/opencode.json " +
   ".pi/agent/auth.json .pi/agent/models.json .aws/credentials .netrc .gnupg/secring.gpg .config/gh/hosts.yml";
-export const keyFiles = places.split(" ");
+export const keyFiles = paths.split(" ");
 
-/** As their CLIs write them, with a key rather than a sign-in: a sign-in is the child's own to read. */
+/** The formats of the CLIs, with a key. A sign-in is not used here, because the CLI may read its own sign-in. */
 const shapes: Record<string, (key: string) => unknown> = {
   ".codex/auth.json": (key) => ({ OPENAI_API_KEY: key }),
   ".local/share/opencode/auth.json": (key) => ({ anthropic: { type: "api", key } }),
   ".pi/agent/auth.json": (key) => ({ anthropic: { type: "api_key", key } }),
 };
 
-/** The variable whose key an agent's vendor is sent. */
+/** Returns the variable whose key is sent to the agent's vendor. */
 export function keyVariableOf(agent: string): string {
   return { codex: "CODEX_API_KEY", gemini: "GEMINI_API_KEY" }[agent] ?? "ANTHROPIC_API_KEY";
 }
 
 export type CanaryHome<Home extends TemporaryHome> = Home & {
-  /** Where a key stands that should not: files besides those that people keep them in, and what `run` printed. */
+  /** Returns excerpts of output and paths of files that contain a key and must not. */
   leaks: () => Promise<string[]>;
 };
 
-/** Puts a key wherever there can be one; `providers` are those of the person's config. */
+/** Sets every key. `providers` are added to the user's config. */
 export function withCanaries<Home extends TemporaryHome>(skein: Home, providers: Record<string, unknown> = {}): CanaryHome<Home> {
   for (const name of keyVariables) skein.env[name] = secret(name);
   for (const file of keyFiles) writeIn(join(skein.home, file), JSON.stringify((shapes[file] ?? ((key) => ({ key })))(secret(file))));
@@ -57,14 +64,14 @@ export function withCanaries<Home extends TemporaryHome>(skein: Home, providers:
   writeIn(configOf(skein), JSON.stringify({ providers: { acme, ...providers } }));
   const streams: string[] = [];
   const { run } = skein;
-  const own = new Set([...keyFiles.map((file) => join(skein.home, file)), configOf(skein)]);
+  const allowedPaths = new Set([...keyFiles.map((file) => join(skein.home, file)), configOf(skein)]);
   return Object.assign(skein, {
-    async run(...words: Parameters<typeof run>) {
-      const ran = await run(...words);
+    async run(...args: Parameters<typeof run>) {
+      const ran = await run(...args);
       streams.push(...[ran.out, ran.err].filter((text) => canaryPattern.test(text)).map(excerptAround));
       return ran;
     },
-    leaks: async () => [...streams, ...(await filesWithMarks(skein.root)).filter((path) => !own.has(path))],
+    leaks: async () => [...streams, ...(await filesWithKeys(skein.root)).filter((path) => !allowedPaths.has(path))],
   });
 }
 
@@ -72,8 +79,8 @@ export function configOf(skein: TemporaryHome): string {
   return join(skein.env["SKEIN_HOME"]!, "config", "config.jsonc");
 }
 
-/** What walls have closed is opened first: a file that can't be searched is an error. */
-async function filesWithMarks(root: string): Promise<string[]> {
+/** Makes all files readable first, because a sandbox may have closed them. A file that can't be searched is an error. */
+async function filesWithKeys(root: string): Promise<string[]> {
   await Bun.spawn(["chmod", "-R", "u+rX", root], { stderr: "ignore" }).exited;
   const child = Bun.spawn(["grep", "-rlaE", "--devices=skip", pattern, root], { stdout: "pipe", stderr: "pipe" });
   const [out, err, code] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text(), child.exited]);
@@ -87,6 +94,6 @@ export function writeIn(path: string, text: string): void {
 }
 
 export function excerptAround(text: string): string {
-  const at = text.search(canaryPattern);
-  return text.slice(Math.max(0, at - 80), at + 60);
+  const start = text.search(canaryPattern);
+  return text.slice(Math.max(0, start - 80), start + 60);
 }

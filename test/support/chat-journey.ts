@@ -1,4 +1,4 @@
-// The sample conversation of `chat`: a scripted model that knows its lines, in a small project.
+// Runs the sample conversation of `chat` with a scripted model, in a small project.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startModelServer, type ModelServer } from "../../src/scripted-model/model-server.ts";
@@ -23,10 +23,10 @@ export type ChatJourney = {
   chat: (lines: string[], session?: string) => ReturnType<TemporaryHome["run"]>;
 };
 
-export async function runChatJourney(check: (walked: ChatJourney) => Promise<void>): Promise<void> {
+export async function runChatJourney(check: (journey: ChatJourney) => Promise<void>): Promise<void> {
   const server = startModelServer(({ position: { prompt } }) => {
-    const known = answers.find(([asked]) => asked === prompt);
-    return known?.[1] ?? { steps: [], final: `You said: ${prompt}` };
+    const answer = answers.find(([question]) => question === prompt);
+    return answer?.[1] ?? { steps: [], final: `You said: ${prompt}` };
   });
   using skein = temporaryHome(vendorEnv(server.url));
   mkdirSync(join(skein.project, "src"));

@@ -1,4 +1,4 @@
-// A recorded run of an agent's CLI, read by its adapter: the events, one short line each, for tables of tests.
+// Reads a recorded run of an agent's CLI with its adapter. Prints each event as one short line, for tables in tests.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Adapter, CliEvent } from "../../src/agents/external/adapters/adapter.ts";
@@ -26,7 +26,7 @@ export function eventsOf(adapter: Adapter, stdout: string): CliEvent[] {
   return [...lines.flatMap((line) => reader.line(line)), ...reader.end()];
 }
 
-/** `~` is a delta; an answer names its parts, its tokens and its model. */
+/** `~` is a delta. An answer shows its parts and its tokens. */
 export function lineOf(event: CliEvent): string {
   switch (event.type) {
     case "session":

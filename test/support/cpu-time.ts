@@ -1,13 +1,14 @@
-// What a family of processes does while it should do nothing: the processor time that all of them have used.
+// Measures the processor time of skein and its descendants while they should be idle. Only test/soak and test/real use
+// `quietestSecond`, because it waits for whole seconds.
 import { readFileSync } from "node:fs";
 import { childrenOf, type LivingProcess } from "./processes.ts";
 
-/** Clock ticks (10 ms) by all processes of a skein, itself included. */
+/** Returns the clock ticks (10 ms) of a process and all its descendants. */
 function ticksOf(pid: number): number {
-  return [{ pid }, ...childrenOf(pid)].reduce((sum, each) => sum + ownTicks(each), 0);
+  return [{ pid }, ...childrenOf(pid)].reduce((sum, each) => sum + ticksOfProcess(each), 0);
 }
 
-function ownTicks({ pid }: Pick<LivingProcess, "pid">): number {
+function ticksOfProcess({ pid }: Pick<LivingProcess, "pid">): number {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, "utf8").replace(/.*\) /s, "").split(" ");
     return Number(fields[11]) + Number(fields[12]);
@@ -16,21 +17,21 @@ function ownTicks({ pid }: Pick<LivingProcess, "pid">): number {
   }
 }
 
-/** What the quietest of some seconds used: what was under way when it was told to stand still may take a moment. */
+/** Returns the lowest use of at most 20 seconds. After a pause, work in progress may take a moment to stop. */
 export async function quietestSecond(pid: number): Promise<number> {
-  let least = Infinity;
-  for (let round = 0; round < 20 && least > 1; round += 1) {
+  let lowest = Infinity;
+  for (let round = 0; round < 20 && lowest > 1; round += 1) {
     const before = ticksOf(pid);
     await Bun.sleep(1_000);
-    least = Math.min(least, ticksOf(pid) - before);
+    lowest = Math.min(lowest, ticksOf(pid) - before);
   }
-  return least;
+  return lowest;
 }
 
-export async function until(isTrue: () => boolean | Promise<boolean>, what: string, limitMs = 60_000): Promise<void> {
-  const giveUpAt = performance.now() + limitMs;
+export async function until(isTrue: () => boolean | Promise<boolean>, condition: string, limitMs = 60_000): Promise<void> {
+  const deadline = performance.now() + limitMs;
   while (!(await isTrue())) {
-    if (performance.now() >= giveUpAt) throw new Error(`it never came to this: ${what}`);
+    if (performance.now() >= deadline) throw new Error(`not true after ${limitMs} ms: ${condition}`);
     await Bun.sleep(20);
   }
 }

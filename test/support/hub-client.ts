@@ -1,4 +1,4 @@
-// A real hub in a temporary home, and the plainest talk with it: raw frames, as any program would send them.
+// Starts a real hub in a temporary home and talks to it with raw frames, as any program could.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TemporaryHome } from "./temporary-home.ts";
@@ -9,13 +9,13 @@ export type Item = Record<string, unknown>;
 
 export type HubClient = {
   ask: (method: string, params?: unknown) => Promise<Answer>;
-  /** The items of a feed to its end, and the error it ended with, if any. */
+  /** Resolves at the end of a feed with its items, and with its error if it failed. */
   follow: (method: string, params: unknown) => Promise<{ items: Item[]; error?: Answer["error"] }>;
-  /** Anything at all; what comes back without an id is in `loose`. */
+  /** Sends any text. Answers without an id are added to `loose`. */
   raw: (frame: string) => void;
   notify: (method: string, params: unknown) => void;
   loose: Answer[];
-  /** Every frame that came. */
+  /** Every received frame. */
   frames: string[];
   close: () => void;
 };
@@ -24,7 +24,7 @@ export function hubFile(skein: TemporaryHome): string {
   return join(skein.env["SKEIN_HOME"]!, "state", "hub.json");
 }
 
-/** Started as people start it; `await using` stops it, and waits until it is gone. */
+/** Starts the hub as users do. `await using` stops it and waits for its end. */
 export async function startHub(skein: TemporaryHome): Promise<HubFile & AsyncDisposable> {
   const ran = await skein.run(["hub", "start"]);
   if (ran.code !== 0) throw new Error(`the hub did not start: ${ran.err}`);
@@ -37,15 +37,15 @@ export async function startHub(skein: TemporaryHome): Promise<HubFile & AsyncDis
   };
 }
 
-export const hello = { protocol: 1, client: "walk" };
+export const hello = { protocol: 1, client: "journey" };
 
 export async function connectToHub(transport: "web" | "unix", hub: HubFile, greeting: unknown = hello): Promise<HubClient> {
-  const talk = new Frames();
-  if (transport === "web") await talk.overWeb(hub);
-  else await talk.overUnix(hub);
-  const { error } = await talk.ask("hub.hello", greeting);
-  if (error === undefined) return talk;
-  talk.close();
+  const client = new Frames();
+  if (transport === "web") await client.overWeb(hub);
+  else await client.overUnix(hub);
+  const { error } = await client.ask("hub.hello", greeting);
+  if (error === undefined) return client;
+  client.close();
   throw new Error(`hub.hello: ${error.message}`);
 }
 
@@ -56,7 +56,7 @@ class Frames implements HubClient {
   readonly frames: string[] = [];
   readonly #answers = new Map<number, (answer: Answer) => void>();
   readonly #feeds = new Map<number, Feed>();
-  #asked = 0;
+  #lastId = 0;
   #send: (frame: string) => void = () => {};
   #close: () => void = () => {};
 
@@ -64,13 +64,13 @@ class Frames implements HubClient {
     const socket = new WebSocket(url, { headers: { Authorization: `Bearer ${readFileSync(token_file, "utf8")}` } });
     this.#send = (frame) => socket.send(frame);
     this.#close = () => socket.close();
-    socket.addEventListener("message", ({ data }) => this.#take(data as string));
-    socket.addEventListener("close", ({ reason }) => this.#lost(reason));
+    socket.addEventListener("message", ({ data }) => this.#receive(data as string));
+    socket.addEventListener("close", ({ reason }) => this.#onClose(reason));
     await new Promise((resolve, reject) => Object.assign(socket, { onopen: resolve, onerror: reject }));
   }
 
   async overUnix({ socket: path }: HubFile): Promise<void> {
-    let rest = "";
+    let remainder = "";
     const decoder = new TextDecoder();
     const unsent: Buffer[] = [];
     const flush = (socket: Bun.Socket) => {
@@ -84,12 +84,12 @@ class Frames implements HubClient {
       unix: path,
       socket: {
         data: (_, bytes) => {
-          const lines = (rest + decoder.decode(bytes, { stream: true })).split("\n");
-          rest = lines.pop()!;
-          for (const line of lines) this.#take(line);
+          const lines = (remainder + decoder.decode(bytes, { stream: true })).split("\n");
+          remainder = lines.pop()!;
+          for (const line of lines) this.#receive(line);
         },
         drain: flush,
-        close: () => this.#lost("closed"),
+        close: () => this.#onClose("closed"),
       },
     });
     this.#send = (frame) => {
@@ -100,7 +100,7 @@ class Frames implements HubClient {
   }
 
   ask(method: string, params?: unknown): Promise<Answer> {
-    const id = ++this.#asked;
+    const id = ++this.#lastId;
     const answer = new Promise<Answer>((resolve) => this.#answers.set(id, resolve));
     this.raw(JSON.stringify({ jsonrpc: "2.0", id, method, params }));
     return answer;
@@ -126,7 +126,7 @@ class Frames implements HubClient {
     this.#close();
   }
 
-  #take(frame: string): void {
+  #receive(frame: string): void {
     this.frames.push(frame);
     const { id, method, params, result, error } = JSON.parse(frame);
     if (method === "feed.item") this.#feedOf(params.feed).items.push(params.item);
@@ -139,14 +139,14 @@ class Frames implements HubClient {
     this.#answers.delete(id);
   }
 
-  /** It may have ended before anyone has seen the answer that names it. */
+  /** A feed may end before the answer with its id is read. */
   #feedOf(id: number): Feed {
     const feed = this.#feeds.get(id) ?? { items: [], ended: Promise.withResolvers() };
     this.#feeds.set(id, feed);
     return feed;
   }
 
-  #lost(why: string): void {
+  #onClose(why: string): void {
     for (const settle of this.#answers.values()) settle({ error: { code: 0, message: `the connection was lost: ${why}` } });
     for (const { ended } of this.#feeds.values()) ended.resolve({ code: 0, message: `the connection was lost: ${why}` });
     this.#answers.clear();

@@ -1,4 +1,4 @@
-// Params from a JSON schema: valid ones at random, and ones in which exactly one thing is wrong. The same seed gives the same.
+// Makes params from a JSON schema: random valid ones, and ones with exactly one change. The same seed gives the same params.
 
 export type Json = {
   type?: string;
@@ -31,7 +31,7 @@ export function randomOf(seed: string): Random {
   return { below, of: (items) => items[below(items.length)]! };
 }
 
-/** Optional fields are there or not. */
+/** Optional fields are present at random. */
 export function validParams(schema: Json, random: Random, pool: Pool): unknown {
   const options = schema.anyOf ?? schema.oneOf;
   if (options !== undefined) return validParams(random.of(options), random, pool);
@@ -50,8 +50,8 @@ export function validParams(schema: Json, random: Random, pool: Pool): unknown {
       return validText(schema, random, pool);
     case "integer":
     case "number": {
-      const least = Math.max(schema.minimum ?? 0, (schema.exclusiveMinimum ?? 0) + 1);
-      return Math.min(least + random.below(50), schema.maximum ?? Infinity);
+      const minimum = Math.max(schema.minimum ?? 0, (schema.exclusiveMinimum ?? 0) + 1);
+      return Math.min(minimum + random.below(50), schema.maximum ?? Infinity);
     }
     case "boolean":
       return random.below(2) === 0;
@@ -68,23 +68,23 @@ function validText(schema: Json, random: Random, pool: Pool): string {
   return random.of(pool.names);
 }
 
-/** Valid params in which one thing was replaced, left out or added, at the top or in an object below; some are valid still. */
+/** Replaces, removes or adds one field of valid params, at the top or in a nested object. Some results are still valid. */
 export function invalidParams(schema: Json, random: Random, pool: Pool): unknown[] {
   const valid = () => validParams(schema, random, pool) as Record<string, unknown>;
   const fields = Object.entries(schema.properties ?? {});
-  const stranger = random.of(["sesion", "__proto__", "constructor", "", "a\u0000b", "x".repeat(5_000), "toString"]);
+  const unknownField = random.of(["sesion", "__proto__", "constructor", "", "a\u0000b", "x".repeat(5_000), "toString"]);
   return [
     random.of([5, "text", true, [1, 2, 3, 4, 5]]),
-    { ...valid(), ...(JSON.parse(`{${JSON.stringify(stranger)}: 1}`) as object) },
+    { ...valid(), ...(JSON.parse(`{${JSON.stringify(unknownField)}: 1}`) as object) },
     ...fields.map(([name]) => without(valid(), name)),
-    ...fields.flatMap(([name]) => hostile(random).map((value) => ({ ...valid(), [name]: value }))),
+    ...fields.flatMap(([name]) => hostileValues(random).map((value) => ({ ...valid(), [name]: value }))),
     ...fields.flatMap(([name, field]) =>
       field.properties === undefined ? [] : invalidParams(field, random, pool).map((value) => ({ ...valid(), [name]: value })),
     ),
   ];
 }
 
-function hostile(random: Random): unknown[] {
+function hostileValues(random: Random): unknown[] {
   const deep = 10 + random.below(2_000);
   return [
     random.of([null, true, false]),
@@ -97,6 +97,6 @@ function hostile(random: Random): unknown[] {
 }
 
 function without(params: Record<string, unknown>, name: string): Record<string, unknown> {
-  const { [name]: _left, ...rest } = params;
+  const { [name]: _removed, ...rest } = params;
   return rest;
 }

@@ -1,10 +1,10 @@
-// By hand, not a test: a work that outlasts a client's limit, in real time, by a real client against the scripted model.
-// `bun test/support/long-mcp-call.ts [client] [seconds]`, codex and 360 if not said. Prints what the client was given, and when.
+// A script for manual use, not a test: a real client calls a tool that takes longer than the client's time limit.
+// `bun test/support/long-mcp-call.ts [client] [seconds]`, by default codex and 360. Prints each request with its time.
 import { installPeers } from "../../bench/peers.ts";
 import { startModelServer } from "../../src/scripted-model/model-server.ts";
 import { agentHome } from "./agent-journey.ts";
 import { waitForNoProcesses } from "./processes.ts";
-import { askClient, installedIn, mcpClientNames, toolName } from "./real-mcp-clients.ts";
+import { askClient, installClient, mcpClientNames, toolName } from "./real-mcp-clients.ts";
 
 async function main(client: (typeof mcpClientNames)[number], seconds: number): Promise<void> {
   await installPeers([client, "pi"]);
@@ -23,17 +23,17 @@ async function main(client: (typeof mcpClientNames)[number], seconds: number): P
     { marker: "heron-" },
   );
   using skein = agentHome(server);
-  await installedIn(skein, server, client);
+  await installClient(skein, server, client);
   const startedAt = performance.timeOrigin + performance.now();
   const ran = await askClient(skein, client, "heron-conductor: go");
   for (const { at, step, text } of server.main()) {
-    const who = text.includes("heron-conductor") ? client : "pi";
-    const heard = text.match(/still working|status[\\": ]+running|the long work is done/g)?.at(-1) ?? "nothing";
-    console.log(`${((at - startedAt) / 1000).toFixed(1)} s  ${who} asks its model, step ${step}; last heard: ${heard}`);
+    const name = text.includes("heron-conductor") ? client : "pi";
+    const lastStatus = text.match(/still working|status[\\": ]+running|the long work is done/g)?.at(-1) ?? "nothing";
+    console.log(`${((at - startedAt) / 1000).toFixed(1)} s  ${name} asks its model, step ${step}; last status: ${lastStatus}`);
   }
   console.log(`${client} ended with ${ran.code} after ${((performance.timeOrigin + performance.now() - startedAt) / 1000).toFixed(1)} s`);
   await skein.run(["hub", "stop"]);
-  console.log("left running:", await waitForNoProcesses(skein.root));
+  console.log("still running:", await waitForNoProcesses(skein.root));
   await server.stop();
 }
 

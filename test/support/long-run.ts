@@ -1,5 +1,5 @@
-// A model that makes a run of many events: so many steps, each with some words and so many calls at once, on the wire of
-// Chat Completions. It goes on when it is told to, so that others can come while it runs.
+// A model server for a run with many events: `steps` steps, each with text and `calls` calls, over Chat Completions. A test can
+// hold it, so that others can join meanwhile. Only test/soak and test/real use `isHeldAt`, whose dots come every 300 ms.
 import { startModelServer, type ModelServer } from "../../src/scripted-model/model-server.ts";
 import { field, listOf, type JsonValue } from "../../src/scripted-model/json.ts";
 
@@ -10,8 +10,8 @@ export type LongRun = {
   words?: number;
   pauseMs?: number;
   beforeStep?: (step: number) => Promise<void> | void;
-  /** Asked before each piece; as long as it says so, the model hems and haws. */
-  isHeldAt?: (at: number) => boolean;
+  /** Called before each piece. As long as it returns true, the model sends only dots. */
+  isHeldAt?: (index: number) => boolean;
 };
 
 export const longRunModel = "ollama/qwen3:8b";
@@ -22,8 +22,8 @@ export function startLongRun({ steps, calls, words = 10, pauseMs = 1, beforeStep
     const step = listOf(field(body, "messages")).filter((message) => field(message, "role") === "tool").length / calls;
     await beforeStep?.(step);
     const pieces = step < steps ? callsOf(step, calls) : [line({ content: "done" }, "stop")];
-    const speech = spoken([...wordsOf(step, words), ...pieces], { pauseMs, isHeldAt });
-    return new Response(speech, { headers: { "content-type": "text/event-stream" } });
+    const stream = streamPieces([...wordsOf(step, words), ...pieces], { pauseMs, isHeldAt });
+    return new Response(stream, { headers: { "content-type": "text/event-stream" } });
   };
   return startModelServer(
     { steps: [], final: "" },
@@ -31,9 +31,9 @@ export function startLongRun({ steps, calls, words = 10, pauseMs = 1, beforeStep
   );
 }
 
-async function* spoken(pieces: string[], { pauseMs = 0, isHeldAt }: Partial<LongRun>): AsyncGenerator<string> {
-  for (const [at, piece] of pieces.entries()) {
-    for (; isHeldAt?.(at) === true; await Bun.sleep(300)) yield line({ content: "." }, null);
+async function* streamPieces(pieces: string[], { pauseMs = 0, isHeldAt }: Partial<LongRun>): AsyncGenerator<string> {
+  for (const [index, piece] of pieces.entries()) {
+    for (; isHeldAt?.(index) === true; await Bun.sleep(300)) yield line({ content: "." }, null);
     yield piece;
     await Bun.sleep(pauseMs);
   }
@@ -41,7 +41,7 @@ async function* spoken(pieces: string[], { pauseMs = 0, isHeldAt }: Partial<Long
 }
 
 function wordsOf(step: number, count: number): string[] {
-  return Array.from({ length: count }, (_, at) => line({ content: `${step}.${at} ` }, null));
+  return Array.from({ length: count }, (_, index) => line({ content: `${step}.${index} ` }, null));
 }
 
 function callsOf(step: number, calls: number): string[] {

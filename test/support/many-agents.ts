@@ -1,4 +1,4 @@
-// Many turns at once, each by an agent's CLI: watched while they run, killed with skein in the middle, and gone on with.
+// Runs many turns at once, each with an agent's CLI. Checks their events, kills skein in the middle, and resumes them.
 import { expect } from "bun:test";
 import { join } from "node:path";
 import { readEvents, type PrintedEvent } from "./read-events.ts";
@@ -7,22 +7,22 @@ import type { TemporaryHome } from "./temporary-home.ts";
 
 export type Child = {
   agent: string;
-  /** More words for `skein run`. */
+  /** More arguments for `skein run`. */
   args: string[];
   env: Record<string, string>;
 };
 
-/** What one of them showed, as words: who spoke, in order. */
+/** The result of one turn. `authors` are the authors of its nodes, in order. */
 export type ChildResult = { child: Child; id: string; code: number; authors: string[]; answer: string };
 
-/** All at once, to their ends. Who waits until it was seen (a fake's `stepwise`) is told after each result and first word. */
+/** Runs all turns to their ends. Writes a file after each result and first text, for which a fake's `stepwise` waits. */
 export function runAll(skein: TemporaryHome, children: Child[], prompt: string): Promise<ChildResult[]> {
   return Promise.all(
     children.map(async (child) => {
       const id = Bun.randomUUIDv7();
       const run = start(skein, child, [prompt, "--session-id", id]);
       let steps = 0;
-      for await (const _ of shownBy(run)) {
+      for await (const _ of stepsOf(run)) {
         steps += 1;
         await Bun.write(join(skein.project, `seen-${id}-${steps}`), "");
       }
@@ -33,29 +33,29 @@ export function runAll(skein: TemporaryHome, children: Child[], prompt: string):
   );
 }
 
-/** All at once in their sessions again; when each is in the middle of its turn, skein is killed, and nothing may be left. */
+/** Starts a second turn in every session and kills skein in the middle of all turns. No process may be left. */
 export async function killAll(
   skein: TemporaryHome,
-  shown: ChildResult[],
+  results: ChildResult[],
   prompt: string,
   isInTheMiddle: (event: PrintedEvent) => boolean,
 ): Promise<void> {
-  const runs = shown.map(({ child, id }) => start(skein, child, [prompt, "--resume", id]));
-  const seen = await Promise.all(runs.map((run) => run.until(isInTheMiddle)));
-  expect(seen.filter((event) => event === null)).toEqual([]);
+  const runs = results.map(({ child, id }) => start(skein, child, [prompt, "--resume", id]));
+  const events = await Promise.all(runs.map((run) => run.until(isInTheMiddle)));
+  expect(events.filter((event) => event === null)).toEqual([]);
   expect(processesOf(skein.root).length).toBeGreaterThan(2 * runs.length);
   for (const { child } of runs) child.kill("SIGKILL");
   await Promise.all(runs.map(({ ended }) => ended));
   expect(await waitForNoProcesses(skein.root, 20_000)).toEqual([]);
 }
 
-/** The session of each goes on. */
+/** Resumes every session, two at a time. */
 export async function resumeAll(
   skein: TemporaryHome,
-  shown: ChildResult[],
+  results: ChildResult[],
   prompt: string,
 ): Promise<{ agent: string; code: number; status: unknown }[]> {
-  const waiting = [...shown];
+  const waiting = [...results];
   const ended: { agent: string; code: number; status: unknown }[] = [];
   const lane = async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
@@ -70,18 +70,18 @@ export async function resumeAll(
   return ended;
 }
 
-function start(skein: TemporaryHome, { agent, args, env }: Child, words: string[]) {
-  return readEvents(skein.start(["run", ...words, "-a", agent, ...args, "--output-format", "events", "--timeout", "200s"], { env }));
+function start(skein: TemporaryHome, { agent, args, env }: Child, promptArgs: string[]) {
+  return readEvents(skein.start(["run", ...promptArgs, "-a", agent, ...args, "--output-format", "events", "--timeout", "200s"], { env }));
 }
 
-/** Each result of a call and the first words of each answer, as they are printed. */
-async function* shownBy(run: ReturnType<typeof readEvents>): AsyncGenerator<void> {
-  for (let seen = 0; ;) {
-    const shown = run.printed.filter(({ type, node }) => type === "text.delta" || node?.author === "tool").length;
-    if (shown > seen) {
-      seen += 1;
+/** Yields for each printed tool result and for each printed text. */
+async function* stepsOf(run: ReturnType<typeof readEvents>): AsyncGenerator<void> {
+  for (let yielded = 0; ;) {
+    const printed = run.printed.filter(({ type, node }) => type === "text.delta" || node?.author === "tool").length;
+    if (printed > yielded) {
+      yielded += 1;
       yield;
-    } else if ((await Promise.race([run.ended.then(() => true), Bun.sleep(20).then(() => false)])) && shown === seen) return;
+    } else if ((await Promise.race([run.ended.then(() => true), Bun.sleep(20).then(() => false)])) && printed === yielded) return;
   }
 }
 

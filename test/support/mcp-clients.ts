@@ -5,7 +5,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { startModelServer, type ModelServer, type ScriptSource } from "../../src/scripted-model/model-server.ts";
 import { skeinCommand, type TemporaryHome } from "./temporary-home.ts";
 
-/** Its hub, if there is one, ends with it. */
+/** `await using` stops the hub of the home before it removes the home. */
 export function stoppingHub<Home extends TemporaryHome>(skein: Home): Home & AsyncDisposable {
   return Object.assign(skein, {
     async [Symbol.asyncDispose]() {
@@ -15,7 +15,7 @@ export function stoppingHub<Home extends TemporaryHome>(skein: Home): Home & Asy
   });
 }
 
-/** It stops with the test. */
+/** `await using` stops the server. */
 export function serverWith(script: ScriptSource): ModelServer & AsyncDisposable {
   const server = startModelServer(script);
   return Object.assign(server, { [Symbol.asyncDispose]: () => server.stop() });
@@ -38,12 +38,12 @@ export type McpOptions = {
   name?: string;
   /** `legacy` is the handshake of 2025, `modern` the stateless revision of 2026. */
   era?: "legacy" | "modern";
-  capabilities?: ConstructorParameters<typeof Client>[1] extends { capabilities?: infer Can } | undefined ? Can : never;
+  capabilities?: ConstructorParameters<typeof Client>[1] extends { capabilities?: infer Capabilities } | undefined ? Capabilities : never;
   prepare?: (client: Client) => void;
 };
 
 export async function mcpClient(skein: TemporaryHome, options: McpOptions = {}): Promise<McpTestClient> {
-  const { name = "walk", era = "legacy", capabilities = {} } = options;
+  const { name = "journey", era = "legacy", capabilities = {} } = options;
   const mode = era === "legacy" ? "legacy" : { pin: "2026-07-28" };
   const client = new Client({ name, version: "1.0.0" }, { capabilities, versionNegotiation: { mode } });
   options.prepare?.(client);
@@ -62,8 +62,8 @@ export async function mcpClient(skein: TemporaryHome, options: McpOptions = {}):
 
 /** The process that a stdio transport starts. */
 export function serverProcess(skein: TemporaryHome, { args = [], cwd = skein.project, env = {} }: McpOptions) {
-  const [command, ...words] = skeinCommand();
-  return { command: command!, args: [...words, "mcp", ...args], cwd, env: { ...skein.env, ...env }, stderr: "pipe" as const };
+  const [command, ...programArgs] = skeinCommand();
+  return { command: command!, args: [...programArgs, "mcp", ...args], cwd, env: { ...skein.env, ...env }, stderr: "pipe" as const };
 }
 
 export function resultOf(result: Awaited<ReturnType<Client["callTool"]>>): ToolResult {

@@ -1,11 +1,11 @@
-// Steers a model server that runs in another process: its script, its faults and its record, over HTTP under /_control.
-// Both ends are here: the routes and the client.
+// Controls a model server in another process over HTTP under /_control: its script, faults and recorded requests.
+// This file has both the routes and the client.
 import type { ModelServer, RecordedRequest } from "../../src/scripted-model/model-server.ts";
 import type { ServerFault, Script } from "../../src/scripted-model/script.ts";
 
-type FaultOrder = { fault: ServerFault | null; request?: number };
+type FaultRequest = { fault: ServerFault | null; request?: number };
 
-/** Null for any path that is not ours. */
+/** Returns null for any other path. */
 export function controlRoute(server: () => ModelServer): (request: Request, path: string) => Promise<Response | null> | null {
   return (request, path) => (path.startsWith("/_control/") ? control(server(), request, path) : null);
 }
@@ -15,14 +15,14 @@ export type RemoteModelServer = {
   pid: number;
   setScript: (script: Script) => Promise<void>;
   setFault: (fault: ServerFault | null, request?: number) => Promise<void>;
-  /** The record so far, oldest first. */
+  /** Returns the recorded requests, oldest first. */
   requests: () => Promise<RecordedRequest[]>;
-  /** Forgets the record and starts numbering anew. */
+  /** Deletes the recorded requests and restarts their numbering. */
   clear: () => Promise<void>;
   stop: () => Promise<void>;
 };
 
-/** Starts a server in a process of its own, so that it shares no event loop with the caller. */
+/** Starts a server in its own process, so that it shares no event loop with the caller. */
 export async function startRemoteModelServer(script: Script): Promise<RemoteModelServer> {
   const main = new URL("./model-server-main.ts", import.meta.url).pathname;
   const child = Bun.spawn([process.execPath, main], { stdin: "pipe", stdout: "pipe", stderr: "inherit" });
@@ -34,7 +34,7 @@ export async function startRemoteModelServer(script: Script): Promise<RemoteMode
     url,
     pid: child.pid,
     setScript: (next) => put("script", next),
-    setFault: (fault, request) => put("fault", { fault, request } satisfies FaultOrder),
+    setFault: (fault, request) => put("fault", { fault, request } satisfies FaultRequest),
     requests: async () => (await (await fetch(`${url}/_control/requests`)).json()) as RecordedRequest[],
     clear: async () => {
       await fetch(`${url}/_control/requests`, { method: "DELETE" });
@@ -49,12 +49,12 @@ export async function startRemoteModelServer(script: Script): Promise<RemoteMode
 }
 
 async function control(server: ModelServer, request: Request, path: string): Promise<Response | null> {
-  const order = `${request.method} ${path.slice("/_control/".length)}`;
-  if (order === "GET requests") return Response.json(server.requests);
-  if (order === "DELETE requests") server.clear();
-  else if (order === "PUT script") server.setScript((await request.json()) as Script);
-  else if (order === "PUT fault") {
-    const { fault, request: number } = (await request.json()) as FaultOrder;
+  const action = `${request.method} ${path.slice("/_control/".length)}`;
+  if (action === "GET requests") return Response.json(server.requests);
+  if (action === "DELETE requests") server.clear();
+  else if (action === "PUT script") server.setScript((await request.json()) as Script);
+  else if (action === "PUT fault") {
+    const { fault, request: number } = (await request.json()) as FaultRequest;
     server.setFault(fault, number);
   } else return null;
   return new Response(null, { status: 204 });

@@ -1,5 +1,5 @@
 // The scripted model server as a process: prints its address as the first line, ends when its stdin ends.
-// Arguments: a file with {"script": ..., "options": ...}; without one it answers "done" until told otherwise.
+// Arguments: a file with {"script": ..., "options": ...}; without one it answers "done" until /_control sets a script.
 import { startModelServer, type ModelServer, type ModelServerOptions } from "../../src/scripted-model/model-server.ts";
 import { controlRoute } from "./model-server-control.ts";
 import { shellScript, type Script } from "../../src/scripted-model/script.ts";

@@ -1,5 +1,5 @@
-// Runs a shell script in a mount namespace of its own, where "$@" is skein: for full and read-only disks.
-// What it mounts ends with it.
+// Runs a shell script in its own mount namespace, where "$@" is skein: for tests with full and read-only disks.
+// Its mounts end with the script.
 import { skeinCommand, type TemporaryHome } from "./temporary-home.ts";
 
 export async function inOwnMounts(skein: TemporaryHome, script: string): Promise<{ code: number; out: string; err: string }> {

@@ -1,72 +1,72 @@
-// Finds the processes that belong to a temporary home: whoever has its path in the environment, the arguments, the
-// working directory or an open file, and whoever descends from one. It ends none of them.
+// Finds the processes of a temporary home: their environment, arguments, working directory or open files contain its path.
+// It ends none of them.
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
 export type LivingProcess = { pid: number; command: string; started: string };
 
-/** More ways to belong: a word in the arguments, which nobody else on the machine may have (`ownSign`). */
-export type ProcessTags = { sign?: string };
+/** `tag`: text in the arguments that no other process of the machine has (see `ownRlimitTag`). */
+export type ProcessTags = { tag?: string };
 
-/** A duration for sleep, of about a day, that no other test and no other run of it has. */
+/** Returns a duration for sleep of about a day that no other test run uses. */
 export function ownRlimitTag(): string {
   return `86395.${crypto.getRandomValues(new Uint32Array(1))[0]}`;
 }
 
-export function processesOf(root: string, { sign }: ProcessTags = {}): LivingProcess[] {
+export function processesOf(root: string, { tag }: ProcessTags = {}): LivingProcess[] {
   return table().filter(({ pid, command }) => {
     if (pid === process.pid || command === "") return false;
-    if (command.includes(root) || (sign !== undefined && command.includes(sign))) return true;
+    if (command.includes(root) || (tag !== undefined && command.includes(tag))) return true;
     return readText(`/proc/${pid}/environ`).includes(root) || linksOf(pid).some((path) => path.startsWith(root));
   });
 }
 
-/** The only one with such a command line. A child that has not become its own program yet has its parent's for a moment. */
-export async function findProcess(root: string, isIt: (command: string) => boolean): Promise<LivingProcess> {
-  const giveUpAt = performance.now() + 60_000;
+/** Waits until one process matches. Between fork and exec a child has the command line of its parent for a moment. */
+export async function findProcess(root: string, matches: (command: string) => boolean): Promise<LivingProcess> {
+  const deadline = performance.now() + 60_000;
   for (;;) {
-    const found = processesOf(root).filter(({ command }) => isIt(command));
-    if (found.length === 1) return found[0]!;
-    if (performance.now() >= giveUpAt) throw new Error(`one process was looked for, not ${JSON.stringify(found)}`);
+    const processes = processesOf(root).filter(({ command }) => matches(command));
+    if (processes.length === 1) return processes[0]!;
+    if (performance.now() >= deadline) throw new Error(`expected one process, but got ${JSON.stringify(processes)}`);
     await Bun.sleep(20);
   }
 }
 
-/** Every living process below this one. */
+/** Returns every living descendant. */
 export function childrenOf(pid: number): LivingProcess[] {
   const rows = table();
-  const found = new Set([pid]);
-  for (const each of found) for (const row of rows) if (row.parent === each) found.add(row.pid);
-  return rows.filter((row) => row.pid !== pid && found.has(row.pid));
+  const family = new Set([pid]);
+  for (const parent of family) for (const row of rows) if (row.parent === parent) family.add(row.pid);
+  return rows.filter((row) => row.pid !== pid && family.has(row.pid));
 }
 
-/** Runs, or would if the machine let it. */
+/** True if a thread runs or waits for a processor or the disk. */
 export function isAtWork(pid: number): boolean {
   const threads = readdirSync(`/proc/${pid}/task`);
   return threads.some((thread) => /\) [RD] /.test(readText(`/proc/${pid}/task/${thread}/stat`)));
 }
 
 export type WaitOptions = ProcessTags & {
-  /** Processes that were seen before. */
+  /** More processes to wait for, from an earlier scan. */
   family?: LivingProcess[];
   only?: (living: LivingProcess) => boolean;
 };
 
-/** What is still there after `limitMs`; nothing, as soon as nothing is left. */
-export async function waitForNoProcesses(root: string, limitMs = 20_000, wanted: WaitOptions = {}): Promise<LivingProcess[]> {
-  const giveUpAt = performance.now() + limitMs;
-  const { family = [], only = () => true } = wanted;
+/** Waits until no process is left. Returns the processes that still run after `limitMs`. */
+export async function waitForNoProcesses(root: string, limitMs = 20_000, options: WaitOptions = {}): Promise<LivingProcess[]> {
+  const deadline = performance.now() + limitMs;
+  const { family = [], only = () => true } = options;
   for (;;) {
-    const seen = new Set(table().map(({ pid, started }) => `${pid} ${started}`));
-    const known = family.filter(({ pid, started }) => seen.has(`${pid} ${started}`));
-    const left = [...known, ...processesOf(root, wanted)].filter(only);
-    if (left.length === 0 || performance.now() >= giveUpAt) return left;
+    const living = new Set(table().map(({ pid, started }) => `${pid} ${started}`));
+    const survivors = family.filter(({ pid, started }) => living.has(`${pid} ${started}`));
+    const remaining = [...survivors, ...processesOf(root, options)].filter(only);
+    if (remaining.length === 0 || performance.now() >= deadline) return remaining;
     await Bun.sleep(20);
   }
 }
 
 type Row = LivingProcess & { parent: number };
 
-/** Without zombies. */
+/** Reads all processes from /proc, without zombies. */
 function table(): Row[] {
   return readdirSync("/proc").flatMap((name) => {
     const pid = Number(name);
@@ -78,13 +78,13 @@ function table(): Row[] {
   });
 }
 
-/** Where it stands and what it has open. */
+/** Returns the working directory and the open files of a process. */
 function linksOf(pid: number): string[] {
   const links = [`/proc/${pid}/cwd`];
   try {
     links.push(...readdirSync(`/proc/${pid}/fd`).map((fd) => `/proc/${pid}/fd/${fd}`));
   } catch {
-    // It has ended, or is not ours.
+    // The process has ended, or belongs to another user.
   }
   return links.map((link) => {
     try {

@@ -1,14 +1,14 @@
-// The real program in a terminal of its own: what it writes is remembered as it comes, with its escape sequences.
+// Runs the real program in its own terminal and records its output with all escape sequences.
 import { skeinCommand, type TemporaryHome } from "./temporary-home.ts";
 
 export type PtyProgram = {
   type: (text: string) => void;
-  /** All that was written so far, as it was written. */
+  /** Returns all output so far, with escape sequences. */
   written: () => string;
-  /** The same without escape sequences. */
+  /** Returns all output so far, without escape sequences. */
   shown: () => string;
-  until: (wanted: string | RegExp) => Promise<string>;
-  /** As a window that is closed does. */
+  until: (pattern: string | RegExp) => Promise<string>;
+  /** Closes the terminal, as a closed window does. */
   hangUp: () => void;
   exited: Promise<number>;
   [Symbol.asyncDispose]: () => Promise<void>;
@@ -34,12 +34,12 @@ export function startInPty(skein: TemporaryHome, args: string[], options: Typing
     type: (text) => void child.terminal?.write(text),
     written: () => written,
     shown,
-    async until(wanted) {
-      const giveUpAt = performance.now() + 60_000;
+    async until(pattern) {
+      const deadline = performance.now() + 60_000;
       for (;;) {
         const now = shown();
-        if (typeof wanted === "string" ? now.includes(wanted) : wanted.test(now)) return now;
-        if (performance.now() > giveUpAt) throw new Error(`waited for ${String(wanted)}, but it has written\n${now}`);
+        if (typeof pattern === "string" ? now.includes(pattern) : pattern.test(now)) return now;
+        if (performance.now() > deadline) throw new Error(`waited for ${String(pattern)}, but the output is\n${now}`);
         await Bun.sleep(10);
       }
     },

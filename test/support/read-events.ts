@@ -1,7 +1,7 @@
-// Reads what a running skein prints as events while it runs, until its end; a line torn by a kill is left out.
+// Reads the events that a running skein prints, until its end. A last line that a kill cut off is ignored.
 import type { TemporaryHome } from "./temporary-home.ts";
 
-/** Fields are checked by the walks that hold records to their schemas; here they are only read. */
+/** The fields are not checked here. Journey tests check printed records against their schemas. */
 export type PrintedEvent = {
   type: string;
   session_id: string;
@@ -18,32 +18,32 @@ export type PrintedEvent = {
 export type EventReader = {
   child: ReturnType<TemporaryHome["start"]>;
   printed: PrintedEvent[];
-  /** Resolves with the first event that fits, or with null when the process ended before one came. */
-  until: (fits: (event: PrintedEvent) => boolean) => Promise<PrintedEvent | null>;
-  /** Everything was read and the process has ended. */
+  /** Resolves with the first matching event, or with null if the process ended before. */
+  until: (matches: (event: PrintedEvent) => boolean) => Promise<PrintedEvent | null>;
+  /** Resolves when the process has ended and all output was read. */
   ended: Promise<{ code: number; err: string }>;
 };
 
 export function readEvents(child: ReturnType<TemporaryHome["start"]>): EventReader {
   const printed: PrintedEvent[] = [];
-  let waiting: { fits: (event: PrintedEvent) => boolean; tell: (event: PrintedEvent | null) => void }[] = [];
+  let waiting: { matches: (event: PrintedEvent) => boolean; resolve: (event: PrintedEvent | null) => void }[] = [];
 
   async function read(): Promise<void> {
     const decoder = new TextDecoder();
-    let rest = "";
+    let remainder = "";
     for await (const chunk of child.stdout) {
-      const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
-      rest = lines.pop() ?? "";
-      for (const line of lines) take(JSON.parse(line) as PrintedEvent);
+      const lines = (remainder + decoder.decode(chunk, { stream: true })).split("\n");
+      remainder = lines.pop() ?? "";
+      for (const line of lines) handle(JSON.parse(line) as PrintedEvent);
     }
-    for (const { tell } of waiting) tell(null);
+    for (const { resolve } of waiting) resolve(null);
     waiting = [];
   }
-  function take(event: PrintedEvent): void {
+  function handle(event: PrintedEvent): void {
     printed.push(event);
-    waiting = waiting.filter(({ fits, tell }) => {
-      if (!fits(event)) return true;
-      tell(event);
+    waiting = waiting.filter(({ matches, resolve }) => {
+      if (!matches(event)) return true;
+      resolve(event);
       return false;
     });
   }
@@ -53,10 +53,10 @@ export function readEvents(child: ReturnType<TemporaryHome["start"]>): EventRead
     child,
     printed,
     ended,
-    until: (fits) => {
-      const already = printed.find(fits);
-      if (already !== undefined) return Promise.resolve(already);
-      return Promise.race([new Promise<PrintedEvent | null>((tell) => waiting.push({ fits, tell })), ended.then(() => null)]);
+    until: (matches) => {
+      const earlier = printed.find(matches);
+      if (earlier !== undefined) return Promise.resolve(earlier);
+      return Promise.race([new Promise<PrintedEvent | null>((resolve) => waiting.push({ matches, resolve })), ended.then(() => null)]);
     },
   };
 }

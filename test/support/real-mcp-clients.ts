@@ -1,5 +1,5 @@
-// Four real programs as clients of `skein mcp`: each with a file of its own that knows the scripted model server, into
-// which `skein mcp install` then puts skein, and started without a person.
+// Four real programs as clients of `skein mcp`. Each gets a configuration file with the scripted model server, to which
+// `skein mcp install` adds skein. They run without a user.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { peersBin } from "../../bench/peers.ts";
@@ -9,16 +9,16 @@ import type { TemporaryHome } from "./temporary-home.ts";
 export const mcpClientNames = ["claude", "codex", "gemini", "opencode"] as const;
 export type McpClientName = (typeof mcpClientNames)[number];
 
-type McpClientRow = {
-  /** How it calls a tool of ours. */
+type McpClientSetup = {
+  /** Returns the client's name of a tool of skein. */
   tool: (name: string) => string;
-  /** A person's own configuration, before skein is in it. */
+  /** The user's configuration files, before skein is added. */
   files: (url: string) => Record<string, string>;
   env: Record<string, string>;
-  words: (prompt: string) => string[];
+  args: (prompt: string) => string[];
 };
 
-const rows: Record<McpClientName, McpClientRow> = {
+const clients: Record<McpClientName, McpClientSetup> = {
   claude: {
     tool: (name) => `mcp__skein__${name}`,
     files: () => ({}),
@@ -29,10 +29,10 @@ const rows: Record<McpClientName, McpClientRow> = {
       DISABLE_TELEMETRY: "1",
       DISABLE_ERROR_REPORTING: "1",
     },
-    words: (prompt) => ["-p", "--model", "claude-sonnet-4-5", "--dangerously-skip-permissions", prompt],
+    args: (prompt) => ["-p", "--model", "claude-sonnet-4-5", "--dangerously-skip-permissions", prompt],
   },
   codex: {
-    // It declares them in a namespace, by their own names.
+    // Codex declares the tools in a namespace, by their own names.
     tool: (name) => name,
     files: (url) => ({
       ".codex/config.toml": `model = "gpt-5.2"
@@ -58,7 +58,7 @@ wire_api = "responses"
 `,
     }),
     env: {},
-    words: (prompt) => ["exec", "--json", "--dangerously-bypass-approvals-and-sandbox", "--skip-git-repo-check", prompt],
+    args: (prompt) => ["exec", "--json", "--dangerously-bypass-approvals-and-sandbox", "--skip-git-repo-check", prompt],
   },
   gemini: {
     tool: (name) => `mcp_skein_${name}`,
@@ -74,7 +74,7 @@ wire_api = "responses"
 `,
     }),
     env: { GEMINI_CLI_TRUST_WORKSPACE: "true" },
-    words: (prompt) => ["-m", "gemini-3-pro-preview", "--yolo", "--skip-trust", "-o", "stream-json", "-p", prompt],
+    args: (prompt) => ["-m", "gemini-3-pro-preview", "--yolo", "--skip-trust", "-o", "stream-json", "-p", prompt],
   },
   opencode: {
     tool: (name) => `skein_${name}`,
@@ -101,29 +101,29 @@ wire_api = "responses"
       OPENCODE_DISABLE_LSP_DOWNLOAD: "1",
       OPENCODE_DISABLE_DEFAULT_PLUGINS: "1",
     },
-    words: (prompt) => ["run", "--format", "json", "--auto", prompt],
+    args: (prompt) => ["run", "--format", "json", "--auto", prompt],
   },
 };
 
 export function toolName(client: McpClientName, name: string): string {
-  return rows[client].tool(name);
+  return clients[client].tool(name);
 }
 
-/** Its own files, then ours by `skein mcp install` with these words. */
-export async function installedIn(skein: TemporaryHome, server: ModelServer, client: McpClientName, words: string[] = []): Promise<void> {
-  for (const [path, text] of Object.entries(rows[client].files(server.url))) {
+/** Writes the client's files, then runs `skein mcp install` with these arguments. */
+export async function installClient(skein: TemporaryHome, server: ModelServer, client: McpClientName, args: string[] = []): Promise<void> {
+  for (const [path, text] of Object.entries(clients[client].files(server.url))) {
     mkdirSync(dirname(join(skein.home, path)), { recursive: true });
     writeFileSync(join(skein.home, path), text);
   }
-  const { code, err } = await skein.run(["mcp", "install", client, ...words]);
-  if (code !== 0) throw new Error(`not installed: ${err}`);
+  const { code, err } = await skein.run(["mcp", "install", client, ...args]);
+  if (code !== 0) throw new Error(`mcp install failed: ${err}`);
 }
 
-export type ClientRan = { code: number; out: string; err: string };
+export type ClientResult = { code: number; out: string; err: string };
 
-export async function askClient(skein: TemporaryHome, client: McpClientName, prompt: string): Promise<ClientRan> {
-  const { env, words } = rows[client];
-  const child = Bun.spawn([join(peersBin, client), ...words(prompt)], {
+export async function askClient(skein: TemporaryHome, client: McpClientName, prompt: string): Promise<ClientResult> {
+  const { env, args } = clients[client];
+  const child = Bun.spawn([join(peersBin, client), ...args(prompt)], {
     cwd: skein.project,
     env: { ...skein.env, ...env },
     stdin: "ignore",

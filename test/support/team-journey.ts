@@ -1,5 +1,5 @@
-// A team on a small real repository, played by scripts: who is asked is read from the prompt, what happened from the team's
-// own log.
+// Runs a team with a scripted model on a small real repository. The prompt says which member asks; the team's log has the
+// events.
 import { expect } from "bun:test";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,8 +12,8 @@ import { temporaryHome, vendorEnv, type TemporaryHome } from "./temporary-home.t
 
 export const model = ["-m", "anthropic/claude-sonnet-4-5"];
 
-/** What a member does, by its role, its instance and how often it was asked before. */
-export type Player = (who: {
+/** Returns the action of a member by its role, its instance and its number of tries. */
+export type Player = (member: {
   role: string;
   instance: number;
   prompt: string;
@@ -27,33 +27,33 @@ export function scriptFromPlayer(player: Player) {
     const instance = Number(/, instance (\d+)/.exec(prompt)?.[1] ?? 0);
     const key = `${role} ${instance} ${prompt.length}`;
     tries.set(key, (tries.get(key) ?? 0) + 1);
-    const act = player({ role, instance, prompt, tries: tries.get(key) ?? 1 });
-    if (typeof act === "string") return { steps: [], final: act };
-    if ("steps" in act) return act;
-    return { steps: [{ calls: [{ input: { command: act.run } }] }], final: act.say ?? "done" };
+    const action = player({ role, instance, prompt, tries: tries.get(key) ?? 1 });
+    if (typeof action === "string") return { steps: [], final: action };
+    if ("steps" in action) return action;
+    return { steps: [{ calls: [{ input: { command: action.run } }] }], final: action.say ?? "done" };
   };
 }
 
 export async function runTeamJourney(
   player: Player,
-  walk: (at: { skein: TemporaryHome; server: ModelServer }) => Promise<void>,
+  check: (journey: { skein: TemporaryHome; server: ModelServer }) => Promise<void>,
 ): Promise<void> {
   const server = startModelServer(scriptFromPlayer(player));
   using skein = temporaryHome(vendorEnv(server.url));
   repositoryIn(skein.project);
   try {
-    await walk({ skein, server });
+    await check({ skein, server });
     expect(await waitForNoProcesses(skein.root)).toEqual([]);
   } finally {
     await server.stop();
   }
 }
 
-/** A module with a test that fails until sum and product are there. */
+/** Creates a module whose test fails until sum and product exist. */
 export function repositoryIn(project: string): void {
   rmSync(join(project, ".git"), { recursive: true });
   writeFileSync(join(project, "package.json"), '{"type":"module"}\n');
-  writeFileSync(join(project, "index.js"), "// what others use\n");
+  writeFileSync(join(project, "index.js"), "// public functions\n");
   writeFileSync(join(project, "check.sh"), 'set -e\ngrep -q "sum" sum.js\ngrep -q "product" product.js\necho tests pass\n');
   git(project, "init", "-q", "-b", "main");
   git(project, "add", "-A");
@@ -66,10 +66,10 @@ export function git(directory: string, ...args: string[]): string {
   return stdout.toString().trim();
 }
 
-/** How many files of these names have something in them: one that was only just made has nothing yet. */
-export function filled(names: string, directory: string): number {
-  const found = [...new Bun.Glob(names).scanSync({ cwd: directory, dot: true, absolute: true })];
-  return found.filter((path) => Bun.file(path).size > 0).length;
+/** Counts the files of these names that are not empty. A new file may still be empty. */
+export function countNonEmpty(names: string, directory: string): number {
+  const paths = [...new Bun.Glob(names).scanSync({ cwd: directory, dot: true, absolute: true })];
+  return paths.filter((path) => Bun.file(path).size > 0).length;
 }
 
 export function teamIn(skein: TemporaryHome): { id: string; root: string; log: TeamEvent[] } {
@@ -87,4 +87,4 @@ export function teamIn(skein: TemporaryHome): { id: string; root: string; log: T
 
 export const events = (log: TeamEvent[]) => log.map(({ event }) => event);
 export const the = <E extends TeamEvent["event"]>(log: TeamEvent[], event: E) =>
-  log.filter((happened): happened is Extract<TeamEvent, { event: E }> => happened.event === event);
+  log.filter((entry): entry is Extract<TeamEvent, { event: E }> => entry.event === event);

@@ -1,5 +1,5 @@
-// Runs the real program in a temporary home: an empty home, a git project, no key but what a test gives.
-// Every process it starts is waited for or killed.
+// Runs the real program with an empty home directory, a git project and only the keys that a test sets.
+// Tests wait for or kill every process that they start.
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,16 +20,16 @@ export type RunOptions = { env?: Record<string, string>; cwd?: string; stdin?: s
 export type RunResult = { code: number; out: string; err: string; lines: () => unknown[]; json: () => Record<string, unknown> };
 
 /**
- * `using skein = temporaryHome()` removes everything at the end of the block. `words` stand before the program, such as a
+ * `using skein = temporaryHome()` removes everything at the end of the block. `prefix` stands before the program, such as a
  * command that runs it as another user.
  */
-export function temporaryHome(env: Record<string, string> = {}, words: string[] = [], program = skeinCommand): TemporaryHome {
-  const base = mkdtempSync(join(tmpdir(), "skein-walk-"));
+export function temporaryHome(env: Record<string, string> = {}, prefix: string[] = [], program = skeinCommand): TemporaryHome {
+  const base = mkdtempSync(join(tmpdir(), "skein-test-"));
   const home = join(base, "home");
   const project = join(base, "project");
   mkdirSync(join(project, ".git"), { recursive: true });
   mkdirSync(home);
-  const own = {
+  const homeEnv = {
     PATH: process.env["PATH"] ?? "",
     HOME: home,
     SKEIN_HOME: join(base, "skein"),
@@ -40,9 +40,9 @@ export function temporaryHome(env: Record<string, string> = {}, words: string[] 
   };
 
   function start(args: string[], options: RunOptions = {}) {
-    return Bun.spawn([...words, ...program(), ...args], {
+    return Bun.spawn([...prefix, ...program(), ...args], {
       cwd: options.cwd ?? project,
-      env: { ...own, ...options.env },
+      env: { ...homeEnv, ...options.env },
       stdin: options.stdin === undefined ? "ignore" : new Blob([options.stdin]),
       stdout: "pipe",
       stderr: "pipe",
@@ -52,7 +52,7 @@ export function temporaryHome(env: Record<string, string> = {}, words: string[] 
     root: base,
     home,
     project,
-    env: own,
+    env: homeEnv,
     start,
     async run(args, options) {
       const child = start(args, options);
@@ -68,7 +68,7 @@ export function temporaryHome(env: Record<string, string> = {}, words: string[] 
   };
 }
 
-/** Directories that can't be opened, as walls leave them, are removed by name. */
+/** A sandbox may leave directories that can't be opened. `rm` can remove them by name. */
 function removeAll(folder: string): void {
   try {
     rmSync(folder, { recursive: true, force: true });
@@ -86,7 +86,7 @@ export function skeinCommand(): string[] {
   return binary === undefined ? bunCommand(process.env["SKEIN_TEST_BUNDLE"] ?? sourceMain) : [binary];
 }
 
-/** Starts skein from its source in any case; `flags` are Bun's own. */
+/** Always starts skein from its source. `flags` are flags of Bun. */
 export function sourceCommand(...flags: string[]): string[] {
   return bunCommand(sourceMain, flags);
 }

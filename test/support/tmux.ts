@@ -1,26 +1,26 @@
-// A real terminal for a walk: a tmux server of its own, with one pane, that is ended with the walk.
+// A real terminal for a test: its own tmux server with one pane, which ends with the test.
 import { join } from "node:path";
 import { skeinCommand, type TemporaryHome } from "./temporary-home.ts";
 
 export type Terminal = {
-  /** Keys by tmux's names ("Enter", "C-c"); anything else is typed as it is. */
+  /** Presses keys by tmux's names ("Enter", "C-c"), and types any other text. */
   press: (...keys: string[]) => Promise<void>;
   paste: (text: string) => Promise<void>;
   resize: (columns: number, rows: number) => Promise<void>;
   screen: () => Promise<string>;
-  /** With all that has scrolled out of it. */
+  /** Returns the screen with all text that has scrolled out of it. */
   scrollback: () => Promise<string>;
-  /** The screen, as soon as it has this text or pattern. */
-  until: (wanted: string | RegExp) => Promise<string>;
+  /** Returns the screen as soon as it contains this text or pattern. */
+  until: (pattern: string | RegExp) => Promise<string>;
   [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-/** Runs a shell in the home's project, in which `skein` is the program. A second one beside it needs a name of its own. */
+/** Runs a shell in the home's project, in which `skein` is the program. A second terminal needs another name. */
 export async function openTerminal(
   skein: TemporaryHome,
   size = { columns: 80, rows: 50 },
   program = skeinCommand(),
-  name = "walk",
+  name = "journey",
 ): Promise<Terminal> {
   const env = { ...skein.env, TERM: "xterm-256color", TMUX_TMPDIR: skein.root, NO_COLOR: "1" };
   const rc = join(skein.root, "rc");
@@ -38,27 +38,37 @@ export async function openTerminal(
     return out;
   }
   let isOpen = true;
-  const screen = () => tmux("capture-pane", "-p", "-t", "walk");
-  await tmux("new-session", "-d", "-s", "walk", "-x", String(size.columns), "-y", String(size.rows), `bash --noprofile --rcfile ${rc} -i`);
+  const screen = () => tmux("capture-pane", "-p", "-t", "journey");
+  await tmux(
+    "new-session",
+    "-d",
+    "-s",
+    "journey",
+    "-x",
+    String(size.columns),
+    "-y",
+    String(size.rows),
+    `bash --noprofile --rcfile ${rc} -i`,
+  );
   return {
     async press(...keys) {
-      await tmux("send-keys", "-t", "walk", ...keys);
+      await tmux("send-keys", "-t", "journey", ...keys);
     },
     async paste(text) {
-      await tmux("set-buffer", "-b", "walk", text);
-      await tmux("paste-buffer", "-p", "-b", "walk", "-t", "walk");
+      await tmux("set-buffer", "-b", "journey", text);
+      await tmux("paste-buffer", "-p", "-b", "journey", "-t", "journey");
     },
     async resize(columns, rows) {
-      await tmux("resize-window", "-t", "walk", "-x", String(columns), "-y", String(rows));
+      await tmux("resize-window", "-t", "journey", "-x", String(columns), "-y", String(rows));
     },
     screen,
-    scrollback: () => tmux("capture-pane", "-p", "-S", "-", "-t", "walk"),
-    async until(wanted) {
-      const giveUpAt = performance.now() + 60_000;
+    scrollback: () => tmux("capture-pane", "-p", "-S", "-", "-t", "journey"),
+    async until(pattern) {
+      const deadline = performance.now() + 60_000;
       for (;;) {
         const now = await screen();
-        if (typeof wanted === "string" ? now.includes(wanted) : wanted.test(now)) return now;
-        if (performance.now() > giveUpAt) throw new Error(`waited for ${String(wanted)}, but the screen is\n${now}`);
+        if (typeof pattern === "string" ? now.includes(pattern) : pattern.test(now)) return now;
+        if (performance.now() > deadline) throw new Error(`waited for ${String(pattern)}, but the screen is\n${now}`);
         await Bun.sleep(30);
       }
     },

@@ -1,5 +1,5 @@
-// Stands in for the vendors whose sign-ins agents use: a proxy of the person's own that leads every host to one TLS
-// server here, with certificates made for the occasion, and a scripted model behind it. Needs openssl.
+// Plays the vendors whose sign-ins agents use. A proxy leads every host to one local TLS server with temporary certificates,
+// which answers with a scripted model. Needs openssl.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
@@ -10,10 +10,10 @@ import type { Script } from "../../src/scripted-model/script.ts";
 export type StandInRequest = { method: string; host: string; path: string; authorization: string; body: string };
 
 export type VendorStandIn = {
-  /** What a person's environment holds to get here. */
+  /** Variables that lead a CLI to this server. */
   env: Record<string, string>;
-  /** Hosts that a tunnel was asked for. */
-  asked: string[];
+  /** Hosts of the requested tunnels. */
+  hosts: string[];
   requests: StandInRequest[];
   close: () => Promise<void>;
 };
@@ -26,7 +26,7 @@ export async function startVendorStandIn(script: Script | null, idToken = ""): P
   const { cert, key, authority } = makeCertificates(folder);
   const model = startModelServer(script ?? { steps: [], final: "" });
   const requests: StandInRequest[] = [];
-  const asked: string[] = [];
+  const hosts: string[] = [];
   const server = Bun.serve({
     hostname: "127.0.0.1",
     port: 0,
@@ -40,12 +40,12 @@ export async function startVendorStandIn(script: Script | null, idToken = ""): P
     },
   });
   const open = new Set<Socket>();
-  const proxy = createServer({ allowHalfOpen: true }, (socket) => lead(socket, server.port!, asked, open));
+  const proxy = createServer({ allowHalfOpen: true }, (socket) => tunnel(socket, server.port!, hosts, open));
   await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
   const port = (proxy.address() as { port: number }).port;
   return {
     env: { HTTPS_PROXY: `http://127.0.0.1:${port}`, NODE_EXTRA_CA_CERTS: authority, SSL_CERT_FILE: authority },
-    asked,
+    hosts,
     requests,
     close: async () => {
       proxy.close();
@@ -58,45 +58,45 @@ export async function startVendorStandIn(script: Script | null, idToken = ""): P
 }
 
 function makeCertificates(folder: string): { cert: string; key: string; authority: string } {
-  const at = (name: string) => join(folder, name);
-  const make = (...args: string[]) => {
+  const pathOf = (name: string) => join(folder, name);
+  const openssl = (...args: string[]) => {
     const { exitCode, stderr } = Bun.spawnSync(["openssl", ...args], { stderr: "pipe" });
     if (exitCode !== 0) throw new Error(`openssl ${args[0]}: ${stderr.toString()}`);
   };
-  writeFileSync(at("names"), `subjectAltName=${names.map((name) => `DNS:${name}`).join(",")}`);
-  const fresh = ["-newkey", "rsa:2048", "-nodes", "-subj", "/CN=skein test"];
-  make("req", "-x509", ...fresh, "-keyout", at("ca.key"), "-out", at("ca.pem"), "-days", "2");
-  make("req", ...fresh, "-keyout", at("key"), "-out", at("request"));
-  make(
+  writeFileSync(pathOf("names"), `subjectAltName=${names.map((name) => `DNS:${name}`).join(",")}`);
+  const newKey = ["-newkey", "rsa:2048", "-nodes", "-subj", "/CN=skein test"];
+  openssl("req", "-x509", ...newKey, "-keyout", pathOf("ca.key"), "-out", pathOf("ca.pem"), "-days", "2");
+  openssl("req", ...newKey, "-keyout", pathOf("key"), "-out", pathOf("request"));
+  openssl(
     "x509",
     "-req",
     "-in",
-    at("request"),
+    pathOf("request"),
     "-CA",
-    at("ca.pem"),
+    pathOf("ca.pem"),
     "-CAkey",
-    at("ca.key"),
+    pathOf("ca.key"),
     "-CAcreateserial",
     "-out",
-    at("cert"),
+    pathOf("cert"),
     "-days",
     "2",
     "-extfile",
-    at("names"),
+    pathOf("names"),
   );
-  return { cert: readFileSync(at("cert"), "utf8"), key: readFileSync(at("key"), "utf8"), authority: at("ca.pem") };
+  return { cert: readFileSync(pathOf("cert"), "utf8"), key: readFileSync(pathOf("key"), "utf8"), authority: pathOf("ca.pem") };
 }
 
-function lead(socket: Socket, port: number, asked: string[], open: Set<Socket>): void {
+function tunnel(socket: Socket, port: number, hosts: string[], open: Set<Socket>): void {
   open.add(socket);
   socket.on("close", () => open.delete(socket));
   socket.on("error", () => socket.destroy());
   socket.once("data", (chunk) => {
-    asked.push(/^CONNECT (\S+):443 /.exec(chunk.toString())?.[1] ?? "nobody");
+    hosts.push(/^CONNECT (\S+):443 /.exec(chunk.toString())?.[1] ?? "nobody");
     const inner = connect({ host: "127.0.0.1", port });
     inner.on("error", () => socket.destroy());
     inner.once("connect", () => {
-      socket.write("HTTP/1.1 200 fine\r\n\r\n");
+      socket.write("HTTP/1.1 200 OK\r\n\r\n");
       socket.pipe(inner).pipe(socket);
     });
   });
@@ -111,7 +111,7 @@ function refusal(): Response {
   return Response.json({ type: "error", error: { type: "authentication_error", code: 401, message: "not you" } }, { status: 401 });
 }
 
-/** Renewals, what each CLI asks before its first request, and the model. */
+/** Answers renewals of a sign-in, the requests of each CLI at its start, and requests to the model. */
 async function answer(model: string, path: string, method: string, body: string, idToken: string): Promise<Response> {
   const ask = (to: string, text: string) =>
     fetch(model + to, {
@@ -136,8 +136,8 @@ async function answer(model: string, path: string, method: string, body: string,
     return Response.json({ currentTier: tier, allowedTiers: [{ ...tier, isDefault: true }], cloudaicompanionProject: "p1" });
   if (path.endsWith(":streamGenerateContent")) {
     const { model: name, request } = JSON.parse(body) as { model: string; request: unknown };
-    const said = await (await ask(`/v1beta/models/${name}:streamGenerateContent?alt=sse&key=x`, JSON.stringify(request))).text();
-    const wrapped = said.replaceAll(/^data: (\{.*)$/gm, (_, event: string) => `data: {"response":${event}}`);
+    const stream = await (await ask(`/v1beta/models/${name}:streamGenerateContent?alt=sse&key=x`, JSON.stringify(request))).text();
+    const wrapped = stream.replaceAll(/^data: (\{.*)$/gm, (_, event: string) => `data: {"response":${event}}`);
     return new Response(wrapped, { headers: { "content-type": "text/event-stream" } });
   }
   return Response.json({}, { status: 404 });

@@ -104,7 +104,7 @@ describe("a program that prints text", () => {
     await run.until((event) => event.type === "text.delta");
     await skein.run(["kill", "asleep"]);
     expect(await run.ended).toMatchObject({ code: 130 });
-    expect(await waitForNoProcesses(skein.root, 20_000, { sign })).toEqual([]);
+    expect(await waitForNoProcesses(skein.root, 20_000, { tag: sign })).toEqual([]);
   });
 });
 
@@ -163,7 +163,7 @@ describe("an agent that speaks ACP", () => {
     const outcome = await ask("my-acp", `do ${word}`, ["--session", "trouble"]);
     expect({ word, status: outcome.status, code: outcome.ran.code }).toEqual({ word, status, code });
     if (word === "half") expect(outcome.result).toBe("half of ");
-    expect(await waitForNoProcesses(skein.root, 20_000, { sign })).toEqual([]);
+    expect(await waitForNoProcesses(skein.root, 20_000, { tag: sign })).toEqual([]);
   });
 
   test("a session of an ACP agent works again after all these failures", async () => {

@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { events, filled, git, model, runTeamJourney, teamIn, the, type Player } from "../../support/team-journey.ts";
+import { events, countNonEmpty, git, model, runTeamJourney, teamIn, the, type Player } from "../../support/team-journey.ts";
 
 const builders: Player = ({ role, instance, prompt }) => {
   if (role === "architect")
@@ -120,7 +120,7 @@ test("after a SIGKILL in phase 2 of 3 resume finishes the team without repeating
     const hasStarted = () => {
       const folder = join(skein.project, ".skein/teams");
       const teams = existsSync(folder) ? readdirSync(folder).filter((name) => !name.startsWith(".")) : [];
-      return teams.some((team) => filled("work/*/begun.txt", join(folder, team)) > 0);
+      return teams.some((team) => countNonEmpty("work/*/begun.txt", join(folder, team)) > 0);
     };
     while (!hasStarted()) await Bun.sleep(20);
     process.kill(child.pid, "SIGKILL");

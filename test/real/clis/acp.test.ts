@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { installPeers, type PeerName } from "../../../bench/peers.ts";
 import { type ModelServer, startModelServer } from "../../../src/scripted-model/model-server.ts";
 import { shellScript } from "../../../src/scripted-model/script.ts";
-import { agentHome, askedModel, countsIn, opencodeAcp, takeTurn, textIn } from "../../support/agent-journey.ts";
+import { agentHome, modelOf, countsIn, opencodeAcp, takeTurn, textIn } from "../../support/agent-journey.ts";
 import { readEvents } from "../../support/read-events.ts";
 import { waitForNoProcesses, ownRlimitTag } from "../../support/processes.ts";
 import type { TemporaryHome } from "../../support/temporary-home.ts";
@@ -58,7 +58,7 @@ describe.each(rows)("$name over ACP", ({ models, recipe }) => {
     server.setScript(shellScript(["expr 61000 + 301", "expr 61000 + 302 > two.txt", "expr 61000 + 303"], "said-one"));
     const taken = await takeTurn(skein, server, ["-a", agent, "-m", models[0], "--session", "trunk", "ask-one"]);
     expect({ code: taken.ran.code, error: taken.turn.error }).toEqual({ code: 0, error: undefined });
-    expect(taken.requests.map(askedModel)).toEqual([models[0], models[0], models[0], models[0]]);
+    expect(taken.requests.map(modelOf)).toEqual([models[0], models[0], models[0], models[0]]);
     const calls = taken.nodes.flatMap(({ parts }) => parts.filter((part) => part.kind === "call"));
     const results = taken.nodes.flatMap(({ parts }) => parts.filter((part) => part.kind === "result"));
     expect([calls.length, results.length]).toEqual([3, 3]);
@@ -75,7 +75,7 @@ describe.each(rows)("$name over ACP", ({ models, recipe }) => {
     server.setScript(shellScript([], "said-two"));
     const taken = await takeTurn(skein, server, ["-a", agent, "-m", models[1], "--session", "trunk", "ask-two"]);
     expect({ code: taken.ran.code, error: taken.turn.error }).toEqual({ code: 0, error: undefined });
-    expect(taken.requests.map(askedModel)).toEqual([models[1]]);
+    expect(taken.requests.map(modelOf)).toEqual([models[1]]);
     expect(countsIn(taken.requests[0], ["ask-one", "said-one", "ask-two"])).toEqual({ "ask-one": 1, "said-one": 1, "ask-two": 1 });
     expect(taken.nodes.map((node) => [node.author, textIn(node)])).toEqual([
       ["user", "ask-two"],
@@ -100,21 +100,21 @@ describe.each(rows)("$name over ACP", ({ models, recipe }) => {
   }, 300_000);
 
   test("is stopped in the midst of a call, leaves nothing, and goes on afterwards", async () => {
-    const sign = ownRlimitTag();
-    server.setScript(shellScript([`echo begun; sleep ${sign}`], "never"));
+    const tag = ownRlimitTag();
+    server.setScript(shellScript([`echo begun; sleep ${tag}`], "never"));
     const run = readEvents(
       skein.start(["run", "ask-five", "-a", agent, "-m", models[0], "--session", "stopped", "--output-format", "events"]),
     );
     for (
       let tries = 0;
-      tries < 1_000 && (await waitForNoProcesses(skein.root, 0, { only: ({ command }) => command.includes(sign) })).length === 0;
+      tries < 1_000 && (await waitForNoProcesses(skein.root, 0, { only: ({ command }) => command.includes(tag) })).length === 0;
       tries += 1
     )
       await Bun.sleep(100);
     run.child.kill("SIGINT");
     expect(await run.ended).toMatchObject({ code: 130 });
     expect(run.printed.at(-1)).toMatchObject({ type: "result", status: "cancelled" });
-    expect(await waitForNoProcesses(skein.root, 20_000, { sign })).toEqual([]);
+    expect(await waitForNoProcesses(skein.root, 20_000, { tag })).toEqual([]);
     server.setScript(shellScript([], "said-six"));
     const next = await takeTurn(skein, server, ["-a", agent, "-m", models[0], "--session", "stopped", "ask-six"]);
     expect({ code: next.ran.code, error: next.turn.error }).toEqual({ code: 0, error: undefined });
@@ -154,7 +154,7 @@ describe.each(rows)("$name over ACP", ({ models, recipe }) => {
 
   test("a model that it does not know is asked for by its very name, or not at all", async () => {
     const taken = await takeTurn(skein, server, ["-a", agent, "-m", "anthropic/no-such-model", "ask-eight"]);
-    expect(taken.requests.filter((request) => askedModel(request) !== "no-such-model")).toEqual([]);
+    expect(taken.requests.filter((request) => modelOf(request) !== "no-such-model")).toEqual([]);
     if (taken.requests.length === 0) expect(taken.turn.error?.message).toBe("mine: it does not know the model no-such-model");
   }, 300_000);
 });

@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { installPeers } from "../../../bench/peers.ts";
 import { type ModelServer, startModelServer } from "../../../src/scripted-model/model-server.ts";
-import { agentHome, askedModel, countsIn, type NodeLine, takeTurn, textIn, type TurnLine } from "../../support/agent-journey.ts";
+import { agentHome, modelOf, countsIn, type NodeLine, takeTurn, textIn, type TurnLine } from "../../support/agent-journey.ts";
 import type { TemporaryHome } from "../../support/temporary-home.ts";
 
 let server: ModelServer;
@@ -133,7 +133,7 @@ test("the native agent hands a task to another agent, with its own model, and ge
     0,
     "it counted",
   ]);
-  expect(taken.requests.map(askedModel)).toEqual(["gpt-5.2", "claude-sonnet-4-5", "claude-sonnet-4-5", "gpt-5.2"]);
+  expect(taken.requests.map(modelOf)).toEqual(["gpt-5.2", "claude-sonnet-4-5", "claude-sonnet-4-5", "gpt-5.2"]);
   const results = taken.nodes.flatMap((node) =>
     node.parts.flatMap((part) => (part.kind === "result" && part.name === "spawn_session" ? [part.text] : [])),
   );

@@ -9,7 +9,7 @@ import { type ModelServer, startModelServer } from "../../../src/scripted-model/
 import {
   agentHome,
   agentModels,
-  askedModel,
+  modelOf,
   countsIn,
   type NodeLine,
   opencodeAcp,
@@ -106,7 +106,7 @@ async function turn(agent: string, mine: Said, args: string[], title = `${agent}
   const taken = await takeTurn(skein, server, ["-a", agent, "-m", model, ...args, mine.prompt]);
   const { status, error } = taken.turn;
   expect({ title, code: taken.ran.code, status, error }).toEqual({ title, code: 0, status: "ok", error: undefined });
-  expect({ title, models: taken.requests.map(askedModel) }).toEqual({ title, models: [model, ...mine.calls.map(() => model)] });
+  expect({ title, models: taken.requests.map(modelOf) }).toEqual({ title, models: [model, ...mine.calls.map(() => model)] });
   return taken;
 }
 

@@ -3,16 +3,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { installPeers, peerNames } from "../../../bench/peers.ts";
 import { type ModelServer, startModelServer } from "../../../src/scripted-model/model-server.ts";
-import {
-  agentHome,
-  agentModels,
-  askedModel,
-  countsIn,
-  type NodeLine,
-  takeTurn,
-  textIn,
-  type TurnLine,
-} from "../../support/agent-journey.ts";
+import { agentHome, agentModels, modelOf, countsIn, type NodeLine, takeTurn, textIn, type TurnLine } from "../../support/agent-journey.ts";
 import type { TemporaryHome } from "../../support/temporary-home.ts";
 
 const everyone = ["native", ...peerNames];
@@ -54,7 +45,7 @@ test("each of the six takes over from each of the others, and hears everything o
       status: "ok",
       error: undefined,
     });
-    expect({ title, models: taken.requests.map(askedModel), started: taken.turn.cli?.started }).toEqual({
+    expect({ title, models: taken.requests.map(modelOf), started: taken.turn.cli?.started }).toEqual({
       title,
       models: [model, model],
       started: agent === "native" ? undefined : "new",

@@ -8,7 +8,7 @@ import { type ModelServer, type RecordedRequest, startModelServer } from "../../
 import { field, type JsonValue } from "../../../src/scripted-model/json.ts";
 import { shellScript } from "../../../src/scripted-model/script.ts";
 import { findExternalAgent } from "../../../src/agents/external/adapters/index.ts";
-import { agentHome, askedModel, countsIn, type NodeLine, type TakenTurn, takeTurn, textIn } from "../../support/agent-journey.ts";
+import { agentHome, modelOf, countsIn, type NodeLine, type TakenTurn, takeTurn, textIn } from "../../support/agent-journey.ts";
 import type { TemporaryHome } from "../../support/temporary-home.ts";
 
 /** The model of the first turn and of those after it, and what low and high mean on its wire. */
@@ -68,7 +68,7 @@ describe.each(peerNames.map((name) => [name] as const))("%s", (agent) => {
       ...["301", "302", "303"].flatMap((n) => ["agent: call", `tool: 613000000${n}`]),
       "agent: heard-one",
     ]);
-    expect(first.requests.map(askedModel)).toEqual(first.requests.map(() => models[0]));
+    expect(first.requests.map(modelOf)).toEqual(first.requests.map(() => models[0]));
     expect(first.requests.map(effortIn)).toEqual(first.requests.map(() => efforts[0]));
     expect(countsIn(first.requests[0], ["You are first-role."])).toEqual({ "You are first-role.": 1 });
   });
@@ -79,7 +79,7 @@ describe.each(peerNames.map((name) => [name] as const))("%s", (agent) => {
     expect(second.turn.native_id).toBe(first.turn.native_id);
     expect(heardIn(second)).toEqual(["one", "two"]);
     expect(countsIn(second.requests[0], ["You are second-role."])).toEqual({ "You are second-role.": 1 });
-    expect(second.requests.map(askedModel)).toEqual([models[1]]);
+    expect(second.requests.map(modelOf)).toEqual([models[1]]);
     expect(second.requests.map(effortIn)).toEqual([efforts[1]]);
   });
 
@@ -88,7 +88,7 @@ describe.each(peerNames.map((name) => [name] as const))("%s", (agent) => {
     expect(about(fork)).toEqual({ started: canFork ? "fork" : "resume", brief: false, warnings: [] });
     expect(fork.turn.native_id === second.turn.native_id).toBe(!canFork);
     expect(heardIn(fork)).toEqual(["one", "two", "three"]);
-    expect(fork.requests.map(askedModel)).toEqual([models[1]]);
+    expect(fork.requests.map(modelOf)).toEqual([models[1]]);
     const trunk = await turn("four", ["--session", "trunk"]);
     // Without a fork of its own the other session went on with it.
     expect(about(trunk)).toEqual({ started: canFork ? "resume" : "new", brief: !canFork, warnings: [] });
@@ -167,7 +167,7 @@ test("an agent that asks another model than the one that was named is told of, a
   // This version of Gemini CLI asks the latest of that kind, whatever its settings say.
   const { requests, nodes, warnings } = await takeTurn(skein, server, ["-a", "gemini-3.5-flash", "ask"]);
   await server.stop();
-  expect(requests.map(askedModel)).toEqual(["gemini-3.8-flash"]);
+  expect(requests.map(modelOf)).toEqual(["gemini-3.8-flash"]);
   expect(nodes.at(-1)?.model).toBe("gemini/gemini-3.8-flash");
   expect(warnings).toEqual(["gemini used model gemini-3.8-flash instead of gemini-3.5-flash"]);
 });

@@ -24,9 +24,9 @@ import type { TemporaryHome } from "../../support/temporary-home.ts";
 
 /** Root, and another user where the programs can be read by all. */
 const people = persons().filter(
-  ({ uid, projectOwner, words }) =>
+  ({ uid, projectOwner, prefix }) =>
     uid === projectOwner &&
-    [process.execPath, peersBin, import.meta.path].every((path) => Bun.spawnSync([...words, "test", "-r", path]).exitCode === 0),
+    [process.execPath, peersBin, import.meta.path].every((path) => Bun.spawnSync([...prefix, "test", "-r", path]).exitCode === 0),
 );
 
 describe.each(people.map((person) => [person.name, person] as const))("as %s", (_, person) => {
@@ -43,7 +43,7 @@ describe.each(people.map((person) => [person.name, person] as const))("as %s", (
     await installPeers(peerNames);
     server = startModelServer({ steps: [], final: "" });
     outside = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { open: () => void (reached += 1), data: () => {} } });
-    skein = withCanaries(agentHome(server, {}, person.words));
+    skein = withCanaries(agentHome(server, {}, person.prefix));
     writeIn(join(skein.project, "probe.sh"), probe(skein, [new URL(server.url).port, String(outside.port)]));
     if (!person.isRoot) Bun.spawnSync(["chown", "-R", `${person.uid}:${person.uid}`, skein.root]);
     watch = watchArguments();
@@ -66,7 +66,7 @@ describe.each(people.map((person) => [person.name, person] as const))("as %s", (
 
   test("the probe finds everything where there are no walls", async () => {
     const said = await new Response(
-      Bun.spawn([...person.words, "sh", "probe.sh"], { cwd: skein.project, env: skein.env, stderr: "ignore" }).stdout,
+      Bun.spawn([...person.prefix, "sh", "probe.sh"], { cwd: skein.project, env: skein.env, stderr: "ignore" }).stdout,
     ).text();
     expect(foundIn(said).filter((line) => line.startsWith("READ"))).toEqual([...files, "config.jsonc"].map((file) => `READ ${file}`));
     expect(foundIn(said).filter((line) => line.startsWith("REACHED"))).toHaveLength(2);

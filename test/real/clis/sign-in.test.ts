@@ -85,7 +85,7 @@ describe.each(agents)("%s", (agent) => {
     expect(second.json()).toMatchObject({ status: "ok", result: "All was said." });
     for (const ran of [first, second]) expect((ran.json()["usage"] as { input: number }).input).toBeGreaterThan(1000);
 
-    expect(new Set(stand.asked).difference(new Set(hosts))).toEqual(new Set());
+    expect(new Set(stand.hosts).difference(new Set(hosts))).toEqual(new Set());
     const toModel = stand.requests.filter((request) => request.body.includes("look around"));
     expect(toModel.length).toBeGreaterThan(5);
     expect(new Set(toModel.map((request) => request.authorization))).toEqual(new Set([`Bearer ${token}`]));
@@ -104,6 +104,6 @@ describe.each(agents)("%s", (agent) => {
     using skein = houseOf(agent, stand);
     const ran = await skein.run(["run", "-a", agent, "-m", model, "--json", "look around"]);
     expect(ran.json()).toMatchObject({ status: "auth" });
-    expect(new Set(stand.asked).difference(new Set(hosts))).toEqual(new Set());
+    expect(new Set(stand.hosts).difference(new Set(hosts))).toEqual(new Set());
   }, 300_000);
 });

@@ -8,7 +8,7 @@ import { type ModelServer, type RecordedRequest, startModelServer } from "../../
 import type { ScriptStep } from "../../../src/scripted-model/script.ts";
 import { agentHome, type TurnLine } from "../../support/agent-journey.ts";
 import { waitForNoProcesses } from "../../support/processes.ts";
-import { askClient, installedIn, mcpClientNames, type McpClientName, toolName } from "../../support/real-mcp-clients.ts";
+import { askClient, installClient, mcpClientNames, type McpClientName, toolName } from "../../support/real-mcp-clients.ts";
 import type { TemporaryHome } from "../../support/temporary-home.ts";
 
 let server: ModelServer;
@@ -51,7 +51,7 @@ test.each([...mcpClientNames])("%s gets the answers of two agents and a model, f
     return { steps: [{ calls: [{ input: { command: "expr 61000 + 300" } }] }], final: `said-by-${name}` };
   });
   using skein = agentHome(server);
-  await installedIn(skein, server, client);
+  await installClient(skein, server, client);
   const ran = await askClient(skein, client, "heron-conductor: go");
   expect([ran.code, ran.out.includes("all are heard")], ran.err).toEqual([0, true]);
 
@@ -78,7 +78,7 @@ test.each([...mcpClientNames])("%s is handed back what takes longer than it wait
     if (step === 2) writeFileSync(join(skein.project, "go"), "");
     return { steps: JSON.stringify(body).includes("said-by-work") ? steps.slice(0, step) : steps, final: "it is collected" };
   });
-  await installedIn(skein, server, client, ["--hand-back-after", "1s"]);
+  await installClient(skein, server, client, ["--hand-back-after", "1s"]);
   const ran = await askClient(skein, client, "heron-conductor: go");
   expect([ran.code, ran.out.includes("it is collected")], ran.err).toEqual([0, true]);
   const requests = ownRequests();

@@ -8,7 +8,7 @@ import type { JsonObject } from "../../../src/scripted-model/json.ts";
 import type { ScriptStep } from "../../../src/scripted-model/script.ts";
 import { agentHome } from "../../support/agent-journey.ts";
 import { waitForNoProcesses } from "../../support/processes.ts";
-import { askClient, installedIn, toolName } from "../../support/real-mcp-clients.ts";
+import { askClient, installClient, toolName } from "../../support/real-mcp-clients.ts";
 
 let server: ModelServer;
 
@@ -48,7 +48,7 @@ test("claude lists roles, starts a team, writes to it, adds a member and reads h
     const steps = isOver ? [...first, ...waits.slice(0, step - first.length), last] : [...first, ...waits];
     return { steps: text.includes("message_count") ? steps.slice(0, step) : steps, final: "the team is done" };
   });
-  await installedIn(skein, server, "claude", ["--toolset", "team", "--hand-back-after", "5s"]);
+  await installClient(skein, server, "claude", ["--toolset", "team", "--hand-back-after", "5s"]);
   const ran = await askClient(skein, "claude", "heron-conductor: go");
   expect([ran.code, ran.out.includes("the team is done")], ran.err).toEqual([0, true]);
   const own = server.main().filter(({ text }) => text.includes("heron-conductor"));

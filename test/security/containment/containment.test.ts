@@ -1,5 +1,5 @@
-// No process of a command survives Ctrl-C, the tool's time limit, the run's time limit, `skein kill` or kill -9 of skein,
-// whatever the command tries, and none writes any more. Gaps are listed in a table.
+// Tests that no process of a command survives Ctrl-C, a time limit of the tool or the run, `skein kill` or SIGKILL of skein,
+// and that none of them writes any more. A table lists the gaps.
 import { afterEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,66 +8,66 @@ import { startModelServer } from "../../../src/scripted-model/model-server.ts";
 import type { Script } from "../../../src/scripted-model/script.ts";
 import { childrenOf, waitForNoProcesses, processesOf, type LivingProcess } from "../../support/processes.ts";
 import { temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../../support/temporary-home.ts";
-import { type EscapeContext, ways, type EscapeWay } from "./ways.ts";
+import { type EscapeContext, escapes, type Escape } from "./escapes.ts";
 
-const unwalled = "full without a sandbox";
+const unsandboxed = "full without a sandbox";
 const policies: Record<string, string[]> = {
   workspace: ["--policy", "workspace"],
   full: ["--policy", "full"],
-  [unwalled]: ["--policy", "full", "--sandbox", "off"],
+  [unsandboxed]: ["--policy", "full", "--sandbox", "off"],
 };
 
-type Batch = { run: EventReader; placed: readonly Placed[]; session: string };
+type Batch = { run: EventReader; attempts: readonly StartedEscape[]; session: string };
 type Stop = {
   name: string;
   flags?: (seconds: number) => string[];
-  /** Given to each call. */
+  /** The time limit of each tool call. */
   toolSeconds?: (seconds: number) => number;
-  act: (house: TemporaryHome, batch: Batch) => Promise<void>;
+  act: (home: TemporaryHome, batch: Batch) => Promise<void>;
   /** The exit code of the run; null if it continues. */
   code: number | null;
 };
 
 const stops: readonly Stop[] = [
-  { name: "Ctrl-C", act: async (_house, { run }) => run.child.kill("SIGINT"), code: 130 },
+  { name: "Ctrl-C", act: async (_home, { run }) => run.child.kill("SIGINT"), code: 130 },
   { name: "the run's time limit", flags: (seconds) => ["--timeout", `${seconds}s`], act: async () => {}, code: 124 },
-  { name: "a tool's time limit", toolSeconds: (seconds) => seconds, act: timedOut, code: null },
-  { name: "skein kill", act: killed, code: 130 },
-  { name: "kill -9 of skein", act: async (_house, { run }) => run.child.kill("SIGKILL"), code: 137 },
+  { name: "a tool's time limit", toolSeconds: (seconds) => seconds, act: waitForTimeout, code: null },
+  { name: "skein kill", act: killSession, code: 130 },
+  { name: "kill -9 of skein", act: async (_home, { run }) => run.child.kill("SIGKILL"), code: 137 },
 ];
 
 /**
  * Attacks on the executor itself. In a pid namespace no process can signal it. Without one the gaps are listed here and in
  * docs/SANDBOX.md.
  */
-const turningOn: readonly { way: EscapeWay; stop: Stop; notCovered: Record<string, string> }[] = [
+const executorAttacks: readonly { escape: Escape; stop: Stop; notCovered: Record<string, string> }[] = [
   {
-    way: {
+    escape: {
       name: "a command that kills the executor leaves nothing",
-      script: ({ ready, sign }) => `setsid -f sleep ${sign}; ( sleep ${sign} & ); ${ready}; kill -9 $PPID; kill -9 0`,
+      script: ({ ready, tag }) => `setsid -f sleep ${tag}; ( sleep ${tag} & ); ${ready}; kill -9 $PPID; kill -9 0`,
     },
     stop: stops[0] as Stop,
     notCovered: {},
   },
   {
-    way: {
-      name: "a command that kills the executor, and what it left without an environment",
-      script: ({ ready, sign }) => `env -i setsid -f sleep ${sign}; ${ready}; kill -9 $PPID`,
+    escape: {
+      name: "a process without an environment ends when its command kills the executor",
+      script: ({ ready, tag }) => `env -i setsid -f sleep ${tag}; ${ready}; kill -9 $PPID`,
     },
     stop: stops[0] as Stop,
-    notCovered: { [unwalled]: "no remaining process knows whose orphan it is" },
+    notCovered: { [unsandboxed]: "no remaining process knows whose orphan it is" },
   },
   {
-    way: {
-      name: "a command that stops the executor, and kill -9 of skein",
-      script: ({ ready, sign }) => `setsid -f sleep ${sign}; ${ready}; kill -STOP $PPID`,
+    escape: {
+      name: "a command that stops the executor leaves nothing after SIGKILL of skein",
+      script: ({ ready, tag }) => `setsid -f sleep ${tag}; ${ready}; kill -STOP $PPID`,
     },
     stop: stops[4] as Stop,
-    notCovered: { [unwalled]: "a stopped executor does not notice that skein has ended" },
+    notCovered: { [unsandboxed]: "a stopped executor does not notice that skein has ended" },
   },
 ];
 
-const atOnce = 21;
+const callsPerBatch = 21;
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
@@ -75,106 +75,116 @@ afterEach(async () => {
 
 test("every gap of the containment is in docs/SANDBOX.md", async () => {
   const text = await Bun.file(join(import.meta.dir, "..", "..", "..", "docs", "SANDBOX.md")).text();
-  for (const reason of turningOn.flatMap((row) => Object.values(row.notCovered))) expect(text).toContain(reason);
+  for (const reason of executorAttacks.flatMap((row) => Object.values(row.notCovered))) expect(text).toContain(reason);
 });
 
 describe.each(Object.keys(policies))("under policy %s", (policy) => {
   const flags = policies[policy] as string[];
 
-  // `full` contains processes like `workspace`, so two ways of stopping are enough.
-  const some = policy === "full" ? stops.filter(({ code }) => code === 130 || code === 137) : stops;
-  test.each(some.map((stop) => [stop.name, stop] as const))("nothing outlives %s", async (_name, stop) => {
+  // `full` contains processes like `workspace`, so two stops are enough.
+  const policyStops = policy === "full" ? stops.filter(({ code }) => code === 130 || code === 137) : stops;
+  test.each(policyStops.map((stop) => [stop.name, stop] as const))("no process of a command outlives %s", async (_name, stop) => {
     // A time limit that passes before all commands have started proves nothing.
     for (const seconds of [6, 30, 90]) {
-      const left = await leftAfter({ ways, stop, flags, seconds });
-      if (left === "not begun") continue;
-      expect(left).toEqual([]);
+      const survivors = await survivorsAfter({ escapes, stop, flags, seconds });
+      if (survivors === "not started") continue;
+      expect(survivors).toEqual([]);
       return;
     }
     throw new Error("the machine is too slow to start all commands");
   });
 
-  test.each(turningOn.map((row) => [row.way.name, row] as const))("%s", async (_name, { way, stop, notCovered }) => {
+  test.each(executorAttacks.map((row) => [row.escape.name, row] as const))("%s", async (_name, { escape, stop, notCovered }) => {
     const limitMs = notCovered[policy] === undefined ? 20_000 : 5_000;
-    const left = await leftAfter({ ways: [way], stop, flags, seconds: 60, limitMs });
+    const survivors = await survivorsAfter({ escapes: [escape], stop, flags, seconds: 60, limitMs });
     // A listed gap must be real. When it is closed, its row must be removed.
-    if (notCovered[policy] === undefined) expect(left).toEqual([]);
-    else expect(left).not.toEqual([]);
+    if (notCovered[policy] === undefined) expect(survivors).toEqual([]);
+    else expect(survivors).not.toEqual([]);
   });
 });
 
-/** What is left is looked at after `limitMs`. */
-type Trial = { ways: readonly EscapeWay[]; stop: Stop; flags: string[]; seconds: number; limitMs?: number };
+/** Survivors are reported after `limitMs`. */
+type Trial = { escapes: readonly Escape[]; stop: Stop; flags: string[]; seconds: number; limitMs?: number };
 
-async function leftAfter({ ways: all, stop, flags, seconds, limitMs = 20_000 }: Trial): Promise<string[] | "not begun"> {
+async function survivorsAfter({ escapes: all, stop, flags, seconds, limitMs = 20_000 }: Trial): Promise<string[] | "not started"> {
   const base = 80_000_000 + Math.floor(Math.random() * 9_000_000);
   const server = startModelServer(({ position }) => scripts[Number(/\d+/.exec(position.prompt)?.[0])] as Script);
   cleanups.push(() => server.stop());
-  const house = temporaryHome(vendorEnv(server.url));
-  cleanups.push(() => house[Symbol.dispose]());
-  for (const folder of ["ready", "beat", "own"]) mkdirSync(join(house.project, folder));
-  const placed = all.map((way, at) => placeOf(house, way, at, base));
-  const halves = Array.from({ length: Math.ceil(all.length / atOnce) }, (_, at) => placed.slice(at * atOnce, (at + 1) * atOnce));
-  const scripts = halves.map((some) => scriptOf(house, some, stop.toolSeconds?.(seconds)));
-  const batches = halves.map((some, at) => {
-    const words = ["-m", wireModels.anthropic, "--session", `batch-${at}`, ...flags, ...(stop.flags?.(seconds) ?? [])];
-    const run = readEvents(house.start(["run", `batch ${at}`, ...words, "--output-format", "events"]));
+  const home = temporaryHome(vendorEnv(server.url));
+  cleanups.push(() => home[Symbol.dispose]());
+  for (const folder of ["ready", "beat", "own"]) mkdirSync(join(home.project, folder));
+  const started = all.map((escape, index) => prepareEscape(home, escape, index, base));
+  const groups = Array.from({ length: Math.ceil(all.length / callsPerBatch) }, (_, index) =>
+    started.slice(index * callsPerBatch, (index + 1) * callsPerBatch),
+  );
+  const scripts = groups.map((group) => scriptOf(home, group, stop.toolSeconds?.(seconds)));
+  const batches = groups.map((group, index) => {
+    const args = ["-m", wireModels.anthropic, "--session", `batch-${index}`, ...flags, ...(stop.flags?.(seconds) ?? [])];
+    const run = readEvents(home.start(["run", `batch ${index}`, ...args, "--output-format", "events"]));
     cleanups.push(() => run.child.kill("SIGKILL"));
-    return { run, placed: some, session: `batch-${at}` };
+    return { run, attempts: group, session: `batch-${index}` };
   });
-  cleanups.push(() => endAll(house, `${base}.`));
-  const begun = await Promise.all(batches.map(hasBegun));
+  cleanups.push(() => endAll(home, `${base}.`));
+  const hasStarted = await Promise.all(batches.map(waitForStart));
   const family = batches.flatMap(({ run }) => childrenOf(run.child.pid).filter(({ command }) => command.includes(`${base}.`)));
   const hasLimit = stop.flags !== undefined || stop.toolSeconds !== undefined;
-  if (begun.includes(false) || (hasLimit && batches.some(isPast))) return "not begun";
+  if (hasStarted.includes(false) || (hasLimit && batches.some(hasHitLimit))) return "not started";
 
   expect(family.length).toBeGreaterThanOrEqual(all.length - 1);
-  const problems = (await Promise.all(batches.map((batch) => stopped(house, stop, batch)))).flat();
-  const told = (left: LivingProcess[]) => left.map(({ command }) => `${nameOf(command, placed)}: ${command.slice(0, 120)}`);
-  const isSigned = ({ command }: LivingProcess) => command.includes(`${base}.`);
-  const wanted = { family, sign: `${base}.` };
-  problems.push(...told(await waitForNoProcesses(house.root, limitMs, stop.code === null ? { ...wanted, only: isSigned } : wanted)));
-  problems.push(...(await stillWriting(house, placed)));
-  writeFileSync(join(house.project, "go"), "");
+  const problems = (await Promise.all(batches.map((batch) => stopBatch(home, stop, batch)))).flat();
+  const describeAll = (survivors: LivingProcess[]) =>
+    survivors.map(({ command }) => `${nameOf(command, started)}: ${command.slice(0, 120)}`);
+  const isTagged = ({ command }: LivingProcess) => command.includes(`${base}.`);
+  const options = { family, tag: `${base}.` };
+  problems.push(
+    ...describeAll(await waitForNoProcesses(home.root, limitMs, stop.code === null ? { ...options, only: isTagged } : options)),
+  );
+  problems.push(...(await findWriters(home, started)));
+  writeFileSync(join(home.project, "go"), "");
   if (stop.code === null) {
     await Promise.all(batches.map(({ run }) => run.ended));
-    problems.push(...told(await waitForNoProcesses(house.root, limitMs, wanted)));
+    problems.push(...describeAll(await waitForNoProcesses(home.root, limitMs, options)));
   }
   return [...new Set(problems)];
 }
 
-type Placed = EscapeContext & { way: EscapeWay; begun: string };
+/** `startFile` exists as soon as the escape has started its processes. */
+type StartedEscape = EscapeContext & { escape: Escape; startFile: string };
 
-function placeOf(house: TemporaryHome, way: EscapeWay, at: number, base: number): Placed {
-  const [begun, beat, file] = ["ready", "beat", "own"].map((folder) => join(house.project, folder, String(at))) as [string, string, string];
-  return { way, begun, beat, file, ready: `echo > ${begun}`, sign: `${base}.${String(at).padStart(3, "0")}` };
+function prepareEscape(home: TemporaryHome, escape: Escape, index: number, base: number): StartedEscape {
+  const [startFile, beat, file] = ["ready", "beat", "own"].map((folder) => join(home.project, folder, String(index))) as [
+    string,
+    string,
+    string,
+  ];
+  return { escape, startFile, beat, file, ready: `echo > ${startFile}`, tag: `${base}.${String(index).padStart(3, "0")}` };
 }
 
-/** All ways of a batch as calls of one answer; then a call that waits for the test. */
-function scriptOf(house: TemporaryHome, placed: readonly Placed[], seconds: number | undefined): Script {
-  const calls = placed.map((place) => {
-    const command = `${place.way.script(place)}\nsleep ${place.sign}`;
+/** Makes all escapes of a batch calls of one answer, followed by a call that waits for the test. */
+function scriptOf(home: TemporaryHome, attempts: readonly StartedEscape[], seconds: number | undefined): Script {
+  const calls = attempts.map((attempt) => {
+    const command = `${attempt.escape.script(attempt)}\nsleep ${attempt.tag}`;
     return { input: { command, ...(seconds === undefined ? {} : { timeout: seconds }) } };
   });
-  const wait = `while [ ! -e ${join(house.project, "go")} ]; do sleep 0.1; done`;
+  const wait = `while [ ! -e ${join(home.project, "go")} ]; do sleep 0.1; done`;
   return { steps: [{ calls }, { calls: [{ input: { command: wait } }] }], final: "done" };
 }
 
-async function hasBegun({ run, placed }: Batch): Promise<boolean> {
-  const missing = () => placed.filter(({ begun }) => !existsSync(begun)).map(({ way }) => way.name);
+/** Returns false if a time limit passed before all commands had started. */
+async function waitForStart({ run, attempts }: Batch): Promise<boolean> {
+  const missing = () => attempts.filter(({ startFile }) => !existsSync(startFile)).map(({ escape }) => escape.name);
   while (missing().length > 0) {
     await Bun.sleep(20);
-    if (resultsIn(run).length === placed.length && missing().length > 0) return false;
+    if (resultsIn(run).length === attempts.length && missing().length > 0) return false;
     if (run.child.exitCode === null) continue;
     const { code, err } = await run.ended;
     if (code === 124) return false;
-    throw new Error(`not begun: ${missing().join(", ")}\n${err}`);
+    throw new Error(`not started: ${missing().join(", ")}\n${err}`);
   }
   return true;
 }
 
-/** Its limit has come. */
-function isPast({ run }: Batch): boolean {
+function hasHitLimit({ run }: Batch): boolean {
   return run.child.exitCode !== null || resultsIn(run).length > 0;
 }
 
@@ -182,38 +192,49 @@ function resultsIn({ printed }: EventReader) {
   return printed.flatMap((event) => event.node?.parts.filter((part) => part.kind === "result") ?? []);
 }
 
-async function stopped(house: TemporaryHome, stop: Stop, batch: Batch): Promise<string[]> {
-  await stop.act(house, batch);
+async function stopBatch(home: TemporaryHome, stop: Stop, batch: Batch): Promise<string[]> {
+  await stop.act(home, batch);
   if (stop.code === null) return [];
   const { code, err } = await batch.run.ended;
   return code === stop.code ? [] : [`exit code ${code}: ${err}`];
 }
 
-async function killed(house: TemporaryHome, { session }: Batch): Promise<void> {
-  const ran = await house.run(["kill", session]);
+async function killSession(home: TemporaryHome, { session }: Batch): Promise<void> {
+  const ran = await home.run(["kill", session]);
   expect({ code: ran.code, out: ran.out }).toEqual({ code: 0, out: `stopped ${session}\n` });
 }
 
-/** Until every call of the batch has its result. */
-async function timedOut(_house: TemporaryHome, { run, placed }: Batch): Promise<void> {
-  await run.until(() => resultsIn(run).length >= placed.length);
+/** Waits until every call of the batch has its result. */
+async function waitForTimeout(_home: TemporaryHome, { run, attempts }: Batch): Promise<void> {
+  await run.until(() => resultsIn(run).length >= attempts.length);
   for (const { text } of resultsIn(run)) expect(text).toContain("timed out after");
 }
 
-async function stillWriting(house: TemporaryHome, placed: readonly Placed[]): Promise<string[]> {
-  const folder = join(house.project, "beat");
+/** Returns the escapes that still write while a witness process writes ten times in their rhythm. */
+async function findWriters(home: TemporaryHome, attempts: readonly StartedEscape[]): Promise<string[]> {
+  const folder = join(home.project, "beat");
   const sizes = () => readdirSync(folder).map((name) => [name, statSync(join(folder, name)).size] as const);
   const before = new Map(sizes());
-  await Bun.sleep(400);
-  return sizes().flatMap(([name, size]) => (before.get(name) === size ? [] : [`${placed[Number(name)]?.way.name}: still writes`]));
+  await waitForWitness(join(home.root, "witness"));
+  return sizes().flatMap(([name, size]) => (before.get(name) === size ? [] : [`${attempts[Number(name)]?.escape.name}: still writes`]));
 }
 
-function nameOf(command: string, placed: readonly Placed[]): string {
-  return placed.find(({ sign }) => command.includes(sign))?.way.name ?? "unknown";
+async function waitForWitness(file: string): Promise<void> {
+  const witness = Bun.spawn(["bash", "-c", 'while :; do echo >> "$0"; sleep 0.1; done', file], { stdio: ["ignore", "ignore", "ignore"] });
+  try {
+    while ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) < 10) await Bun.sleep(20);
+  } finally {
+    witness.kill("SIGKILL");
+    await witness.exited;
+  }
 }
 
-function endAll(house: TemporaryHome, sign: string): void {
-  for (const { pid } of processesOf(house.root, { sign })) {
+function nameOf(command: string, attempts: readonly StartedEscape[]): string {
+  return attempts.find(({ tag }) => command.includes(tag))?.escape.name ?? "unknown";
+}
+
+function endAll(home: TemporaryHome, tag: string): void {
+  for (const { pid } of processesOf(home.root, { tag })) {
     try {
       process.kill(pid, "SIGKILL");
     } catch {

@@ -8,7 +8,7 @@ import { type ModelServer, startModelServer } from "../../../src/scripted-model/
 import { vendorEnv, wireModels } from "../../support/temporary-home.ts";
 import { buildOutside, type Outside } from "./outside.ts";
 import { type Person, persons } from "./person.ts";
-import { foreignWords, outputOf } from "./runs.ts";
+import { foreignCommand, outputOf } from "./runs.ts";
 
 let server: ModelServer;
 beforeAll(() => {
@@ -22,10 +22,10 @@ const namespaces = { tier: "namespaces", policy: "workspace", net: "off" } as co
 describe.each(people)("as $name", (person) => {
   test("a signal to all processes ends only those in the sandbox", async () => {
     await within(person, async (outside) => {
-      const words = foreignWords(outside, namespaces, {
+      const command = foreignCommand(outside, namespaces, {
         command: ["/bin/bash", "-c", "sleep 60 & sleep 60 & kill -9 -1; wait; echo over"],
       });
-      expect(await outputOf(outside, words, "namespaces")).toContain("over");
+      expect(await outputOf(outside, command, "namespaces")).toContain("over");
       expect(isAlive(outside.world.victim.pid)).toBe(true);
       await outputOf(outside, [...outside.skein, "new", "main", "-m", "ollama/none"], "namespaces");
       await outputOf(outside, [...outside.skein, "exec", "main", "sleep 60 & kill -9 -1; wait"], "namespaces");
@@ -37,20 +37,23 @@ describe.each(people)("as $name", (person) => {
   test("a fork bomb ends at a limit", async () => {
     await within(person, async (outside) => {
       const [bun, main] = outside.inside as [string, string];
-      const storm = ["/bin/bash", "-c", '"$@"; exit $?', "bash", bun, join(main, "../fork-bomb.ts"), "500"];
-      const started = async (words: string[]) => Number((await outputOf(outside, words, "namespaces")).match(/(?<=STARTED )\d+/g)?.at(-1));
-      expect(await started(foreignWords(outside, namespaces, { command: storm, maxProcesses: 400 }))).toBeWithin(1, 400);
-      expect(await started(foreignWords(outside, namespaces, { command: storm }))).toBe(500);
+      const forkBomb = ["/bin/bash", "-c", '"$@"; exit $?', "bash", bun, join(main, "../fork-bomb.ts"), "500"];
+      const started = async (argv: string[]) => Number((await outputOf(outside, argv, "namespaces")).match(/(?<=STARTED )\d+/g)?.at(-1));
+      expect(await started(foreignCommand(outside, namespaces, { command: forkBomb, maxProcesses: 400 }))).toBeWithin(1, 400);
+      expect(await started(foreignCommand(outside, namespaces, { command: forkBomb }))).toBe(500);
     });
   });
 
   test("with unix sockets allowed, sockets at hidden paths and abstract sockets stay unreachable", async () => {
     await within(person, async (outside) => {
-      const words = foreignWords(outside, { ...namespaces, net: "on" }, { unixSockets: true });
-      const output = await outputOf(outside, words, "namespaces");
+      const command = foreignCommand(outside, { ...namespaces, net: "on" }, { unixSockets: true });
+      const output = await outputOf(outside, command, "namespaces");
       await outside.listen();
       const names = ["unix-home", "unix-docker", "unix-hidden", "unix-abstract"];
-      expect({ heard: names.filter((name) => outside.heard.has(name)), output }).toEqual({ heard: ["unix-home", "unix-docker"], output });
+      expect({ received: names.filter((name) => outside.received.has(name)), output }).toEqual({
+        received: ["unix-home", "unix-docker"],
+        output,
+      });
     });
   });
 
@@ -61,7 +64,7 @@ describe.each(people)("as $name", (person) => {
       const attempt = (command: string) =>
         outputOf(
           outside,
-          foreignWords(outside, namespaces, { project: side, command: ["/bin/bash", "-c", `${command} && echo done`] }),
+          foreignCommand(outside, namespaces, { project: side, command: ["/bin/bash", "-c", `${command} && echo done`] }),
           "namespaces",
         );
       const commit = "echo x >file && git add file && git -c user.name=a -c user.email=a@b commit -qm side";
@@ -75,15 +78,15 @@ describe.each(people)("as $name", (person) => {
 
   test("a .git file that points at a foreign repository gives no access", async () => {
     await within(person, async (outside) => {
-      const { project, outside: around } = outside.world;
-      const mine = join(around, "mine");
+      const { project, outside: parent } = outside.world;
+      const mine = join(parent, "mine");
       mkdirSync(mine);
-      for (const gitdir of [join(project, ".git"), join(project, ".git/worktrees/side"), around]) {
+      for (const gitdir of [join(project, ".git"), join(project, ".git/worktrees/side"), parent]) {
         writeFileSync(join(mine, ".git"), `gitdir: ${gitdir}\n`);
-        const command = `echo x >'${project}/.git/new'; echo x >'${around}/new'; echo tried`;
-        const words = foreignWords(outside, namespaces, { project: mine, command: ["/bin/bash", "-c", command] });
-        expect(await outputOf(outside, words, "namespaces")).toContain("tried");
-        expect([join(project, ".git/new"), join(around, "new")].filter((path) => existsSync(path))).toEqual([]);
+        const script = `echo x >'${project}/.git/new'; echo x >'${parent}/new'; echo tried`;
+        const command = foreignCommand(outside, namespaces, { project: mine, command: ["/bin/bash", "-c", script] });
+        expect(await outputOf(outside, command, "namespaces")).toContain("tried");
+        expect([join(project, ".git/new"), join(parent, "new")].filter((path) => existsSync(path))).toEqual([]);
       }
     });
   });
@@ -105,10 +108,10 @@ describe.each(people)("as $name", (person) => {
   });
 });
 
-async function within(person: Person, act: (outside: Outside) => Promise<void>): Promise<void> {
+async function within(person: Person, check: (outside: Outside) => Promise<void>): Promise<void> {
   const outside = await buildOutside(person, true);
   try {
-    await act(outside);
+    await check(outside);
   } finally {
     await outside.end();
   }

@@ -6,15 +6,15 @@ import { attempts } from "./inside/attempts.ts";
 import { persons } from "./person.ts";
 import { type SandboxCase, type AttemptResult, runAttempts } from "./runs.ts";
 
-const seenThrough = new Set<string>();
-const ways = ["executor", "foreign"] as const;
+const succeeded = new Set<string>();
+const routes = ["executor", "foreign"] as const;
 const policies = [
   ["workspace", "off"],
   ["workspace", "on"],
   ["readonly", "off"],
   ["plan", "off"],
 ] as const;
-const behinds = persons().flatMap((person) =>
+const sandboxCases = persons().flatMap((person) =>
   (["namespaces", "landlock"] as const).flatMap((tier) =>
     (person.uid === person.projectOwner ? policies : policies.slice(0, 1)).map(([policy, net]) => ({
       person,
@@ -27,34 +27,36 @@ const behinds = persons().flatMap((person) =>
 );
 
 describe.each(persons())("without a sandbox, as $name,", (person) => {
-  test.each([...ways])("every attempt of the %s succeeds, which shows that the attempts work", async (way) => {
-    const ended = await runAttempts({ person, way, tier: "none", policy: "full", net: "on" });
-    expect(listed(ended.filter((one) => !one.isThrough && excuseWithoutSandbox(one.name, { person, way }) === null))).toEqual([]);
+  test.each([...routes])("every attempt of the %s succeeds, which shows that the attempts work", async (route) => {
+    const results = await runAttempts({ person, route, tier: "none", policy: "full", net: "on" });
+    expect(listed(results.filter((result) => !result.isThrough && excuseWithoutSandbox(result.name, { person, route }) === null))).toEqual(
+      [],
+    );
   });
 });
 
-describe.each(behinds)("as $who, $tier, $policy, network $net:", ({ who: _, ...behind }) => {
+describe.each(sandboxCases)("as $who, $tier, $policy, network $net:", ({ who: _, ...sandboxCase }) => {
   test("forbidden attempts are stopped, ordinary work succeeds, and every exception is listed", async () => {
     // Both must end before one may fail the test, because each has files to clean up.
-    const wrong = await Promise.allSettled(ways.map((way) => surprises({ ...behind, way })));
-    expect(wrong).toEqual(ways.map(() => ({ status: "fulfilled", value: [] })));
+    const wrong = await Promise.allSettled(routes.map((route) => findSurprises({ ...sandboxCase, route })));
+    expect(wrong).toEqual(routes.map(() => ({ status: "fulfilled", value: [] })));
   });
 });
 
-async function surprises(behind: SandboxCase): Promise<string[]> {
-  const ended = await runAttempts(behind);
-  for (const one of ended) if (one.isThrough) seenThrough.add(`${behind.tier} ${one.name}`);
-  const wrong = ended.filter((one) => {
-    const expected = expectationOf(one, behind);
-    return expected !== "either" && one.isThrough !== (expected === "through");
+async function findSurprises(sandboxCase: SandboxCase): Promise<string[]> {
+  const results = await runAttempts(sandboxCase);
+  for (const result of results) if (result.isThrough) succeeded.add(`${sandboxCase.tier} ${result.name}`);
+  const wrong = results.filter((result) => {
+    const expected = expectationOf(result, sandboxCase);
+    return expected !== "either" && result.isThrough !== (expected === "through");
   });
-  return listed(wrong).map((line) => `${behind.way}: ${line}`);
+  return listed(wrong).map((line) => `${sandboxCase.route}: ${line}`);
 }
 
 test("the tables of expectations name only existing attempts", () => {
-  const known = new Set(attempts.map((attempt) => attempt.name));
-  expect(known.size).toBe(attempts.length);
-  expect([...notCovered, ...notWorking].flatMap((row) => namesOf(row.names)).filter((name) => !known.has(name))).toEqual([]);
+  const names = new Set(attempts.map((attempt) => attempt.name));
+  expect(names.size).toBe(attempts.length);
+  expect([...notCovered, ...notWorking].flatMap((row) => namesOf(row.names)).filter((name) => !names.has(name))).toEqual([]);
 });
 
 test("every attempt that is not covered is in docs/SANDBOX.md", async () => {
@@ -65,12 +67,10 @@ test("every attempt that is not covered is in docs/SANDBOX.md", async () => {
 afterAll(() => {
   if (process.getuid?.() !== 0) process.stderr.write("escape: not started by root, so nothing was tried as root\n");
   const tried = notCovered.filter((row) => row.who === undefined || persons().some((person) => person.name === row.who));
-  const stale = tried.flatMap((row) =>
-    row.tiers.flatMap((tier) => namesOf(row.names).filter((name) => !seenThrough.has(`${tier} ${name}`))),
-  );
+  const stale = tried.flatMap((row) => row.tiers.flatMap((tier) => namesOf(row.names).filter((name) => !succeeded.has(`${tier} ${name}`))));
   if (stale.length > 0) process.stderr.write(`escape: listed as not covered, and yet stopped on this kernel: ${stale.join(" ")}\n`);
 });
 
-function listed(ended: AttemptResult[]): string[] {
-  return ended.map((one) => `${one.name} ${one.isThrough ? "got through" : "was stopped"}: ${one.text}`);
+function listed(results: AttemptResult[]): string[] {
+  return results.map(({ name, isThrough, text }) => `${name} ${isThrough ? "got through" : "was stopped"}: ${text}`);
 }

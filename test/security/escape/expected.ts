@@ -14,7 +14,7 @@ export const notCovered: readonly (Row & { who?: SandboxCase["person"]["name"] }
   {
     names: "write-hard-link-before read-key-hard-link-before",
     tiers: both,
-    why: "a hard link in the project is the file itself: who had it made there before the run gave it to the project",
+    why: "a hard link in the project is the file itself, so a link from before the run gives the file to the project",
   },
   {
     names: "setuid-in-project",
@@ -24,7 +24,7 @@ export const notCovered: readonly (Row & { who?: SandboxCase["person"]["name"] }
   {
     names: "git-nested-repository",
     tiers: both,
-    why: "a new repository in a directory of the project can hold any config; git obeys it for who goes there, and for a submodule",
+    why: "a new repository in a directory of the project can hold any config; git obeys it in that directory, and for a submodule",
   },
   {
     names:
@@ -42,7 +42,7 @@ export const notCovered: readonly (Row & { who?: SandboxCase["person"]["name"] }
     names: "chown",
     tiers: landlock,
     who: "root in another's project",
-    why: "the same, where root keeps the right because the project is somebody else's",
+    why: "the same, where root keeps the right because another user owns the project",
   },
   { names: "list-key-names", tiers: landlock, why: "names of secrets can be listed, their contents not read" },
   { names: "read-cmdline", tiers: landlock, why: "without a namespace all processes and their arguments can be seen" },
@@ -74,8 +74,8 @@ const inProject = /^(git|skein)-/;
 
 export type Expectation = "through" | "stopped" | "either";
 
-export function expectationOf({ name, kind }: Pick<Attempt, "name" | "kind">, behind: SandboxCase): Expectation {
-  const { tier, policy, net, person } = behind;
+export function expectationOf({ name, kind }: Pick<Attempt, "name" | "kind">, sandboxCase: SandboxCase): Expectation {
+  const { tier, policy, net, person } = sandboxCase;
   const writes = policy === "workspace";
   if (name === "work-write-plan") return policy === "readonly" ? "stopped" : "through";
   if (writesProject.has(name)) return writes ? "through" : "stopped";
@@ -85,39 +85,39 @@ export function expectationOf({ name, kind }: Pick<Attempt, "name" | "kind">, be
     return listedIn(notWorking, name, tier) ? "stopped" : "through";
   }
   if (onlyNetStops.has(name) && net === "on") return "through";
-  const row = notCovered.find(
-    (one) => namesOf(one.names).includes(name) && one.tiers.includes(tier) && (one.who ?? person.name) === person.name,
+  const listedRow = notCovered.find(
+    (row) => namesOf(row.names).includes(name) && row.tiers.includes(tier) && (row.who ?? person.name) === person.name,
   );
-  return row === undefined ? "stopped" : "either";
+  return listedRow === undefined ? "stopped" : "either";
 }
 
 /**
  * Without a sandbox every attempt must succeed, or it would prove nothing. These are the exceptions. `root`: needs rights
  * of root. `kernel`: depends on the build and the settings of the kernel. Others name their reason.
  */
-const withoutWalls: Record<string, string> = {
+const excuses: Record<string, string> = {
   root: "chown read-key-umount-cover read-shadow open-by-handle raw-socket packet-socket mount-tmpfs mount-bind mount-fsopen mount-open-tree mount-setattr pivot-root chroot unshare-mount unshare-net nsenter-mount machine-files sys-files cgroup-files cgroup-mkdir devices null-by-number fanotify perf-event bpf swapon reboot git-rename-project",
   user: "setuid-program",
   kernel:
     "vsock crypto-socket key-socket netlink-audit keyctl add-key userfaultfd io-uring perf-event fanotify bpf load-module swapon cgroup-files cgroup-mkdir devices unshare-user unshare-user-mount calls-of-32-bit calls-of-x32 setxattr write-terminal controlling-terminal shared-memory open-by-handle raw-socket packet-socket terminal-input terminal-paste",
   "would reach every process of the machine": "signal-all",
-  "the first process of a container may be anybody's": "write-proc-1-root nsenter-net-of-1",
+  "the first process of a container may belong to any user": "write-proc-1-root nsenter-net-of-1",
   "the rules of a container's devices hold for root too": "devices-by-number null-by-number",
   "needs an extension of git that is off": "git-hooks-path-of-worktree",
-  "only walls set it": "work-write-temp",
+  "only the sandbox sets it": "work-write-temp",
   "the runtime closes it first": "write-inherited-fd controlling-terminal",
 };
 
 /** Null if it must succeed. */
-export function excuseWithoutSandbox(name: string, { person, way }: Pick<SandboxCase, "person" | "way">): string | null {
-  const found = Object.entries(withoutWalls).filter(([why, names]) => namesOf(names).includes(name) && holds(why, person.isRoot, way));
-  return found[0]?.[0] ?? null;
+export function excuseWithoutSandbox(name: string, { person, route }: Pick<SandboxCase, "person" | "route">): string | null {
+  const matches = Object.entries(excuses).filter(([why, names]) => namesOf(names).includes(name) && appliesTo(why, person.isRoot, route));
+  return matches[0]?.[0] ?? null;
 }
 
-function holds(why: string, isRoot: boolean, way: SandboxCase["way"]): boolean {
+function appliesTo(why: string, isRoot: boolean, route: SandboxCase["route"]): boolean {
   if (why === "root") return !isRoot;
   if (why === "user") return isRoot || process.getuid?.() !== 0;
-  return why !== "the runtime closes it first" || way === "executor";
+  return why !== "the runtime closes it first" || route === "executor";
 }
 
 export function namesOf(names: string): string[] {

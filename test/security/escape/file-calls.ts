@@ -8,16 +8,16 @@ import type { World } from "./inside/world.ts";
 export type FileCall = {
   name: string;
   tool: "read" | "write" | "edit" | "spawn_session";
-  /** What it would read or change. */
+  /** The file that the call would read or change. */
   target: (world: World) => string;
-  /** The path that is given to the tool, where it is another. */
-  by?: (world: World) => string;
-  /** Inside of the project: free without private mounts, and closed to all but `workspace`. */
+  /** The path that the tool gets, if it differs from the target. */
+  path?: (world: World) => string;
+  /** The target is in the project. It is writable without private mounts, and only under `workspace`. */
   isInProject?: boolean;
 };
 
-/** A sub-session with this task writes what its parent must not; all others only answer. */
-export const widerTask = "a task with wider walls";
+/** A sub-session with this task writes a file that its parent must not write. All others only answer. */
+export const widerTask = "a task with a wider sandbox";
 export const plainTask = "a task with an answer";
 
 const victim = (name: string) => (world: World) => join(world.outside, name, "victim");
@@ -27,28 +27,33 @@ const key = inHome(".ssh/id_ed25519");
 
 const writes: Omit<FileCall, "tool">[] = [
   { name: "absolute", target: victim("write-absolute") },
-  { name: "dot-dot", target: victim("write-dot-dot"), by: (world) => relative(world.project, victim("write-dot-dot")(world)) },
-  { name: "link-before", target: victim("write-link-before"), by: () => "links/write-link-before/victim" },
-  { name: "link-during", target: victim("write-link-during"), by: () => "made-link" },
-  { name: "proc-self-root", target: victim("append"), by: (world) => `/proc/self/root${victim("append")(world)}` },
-  { name: "proc-pid-root", target: victim("chmod"), by: (world) => `/proc/${world.victim.pid}/root${victim("chmod")(world)}` },
-  { name: "proc-pid-fd", target: victim("write-proc-pid-fd"), by: (world) => `/proc/${world.victim.pid}/fd/8` },
-  { name: "hidden-in-home", target: inHome(".profile"), by: () => "~/.profile" },
+  { name: "dot-dot", target: victim("write-dot-dot"), path: (world) => relative(world.project, victim("write-dot-dot")(world)) },
+  { name: "link-before", target: victim("write-link-before"), path: () => "links/write-link-before/victim" },
+  { name: "link-during", target: victim("write-link-during"), path: () => "made-link" },
+  { name: "proc-self-root", target: victim("append"), path: (world) => `/proc/self/root${victim("append")(world)}` },
+  { name: "proc-pid-root", target: victim("chmod"), path: (world) => `/proc/${world.victim.pid}/root${victim("chmod")(world)}` },
+  { name: "proc-pid-fd", target: victim("write-proc-pid-fd"), path: (world) => `/proc/${world.victim.pid}/fd/8` },
+  { name: "hidden-in-home", target: inHome(".profile"), path: () => "~/.profile" },
   { name: "own-config", target: (world) => join(world.own.config, "config.jsonc") },
   { name: "git-hook", target: inProject(".git/hooks/pre-commit"), isInProject: true },
   { name: "git-config", target: inProject(".git/config"), isInProject: true },
-  { name: "git-config-by-link", target: inProject(".git/modules/sub/config"), by: () => "made-git/modules/sub/config", isInProject: true },
+  {
+    name: "git-config-by-link",
+    target: inProject(".git/modules/sub/config"),
+    path: () => "made-git/modules/sub/config",
+    isInProject: true,
+  },
   { name: "skein-config", target: inProject(".skein/config.jsonc"), isInProject: true },
 ];
 
 const reads: Omit<FileCall, "tool">[] = [
   { name: "key", target: key },
-  { name: "key-at-home", target: key, by: () => "~/.ssh/id_ed25519" },
-  { name: "key-link-before", target: key, by: () => "links/key" },
-  { name: "key-link-during", target: key, by: () => "made-key" },
-  { name: "key-proc-self-root", target: key, by: (world) => `/proc/self/root${key(world)}` },
-  { name: "key-proc-pid-root", target: key, by: (world) => `/proc/${world.victim.pid}/root${key(world)}` },
-  { name: "key-proc-pid-cwd", target: key, by: (world) => `/proc/${world.victim.pid}/cwd/id_ed25519` },
+  { name: "key-at-home", target: key, path: () => "~/.ssh/id_ed25519" },
+  { name: "key-link-before", target: key, path: () => "links/key" },
+  { name: "key-link-during", target: key, path: () => "made-key" },
+  { name: "key-proc-self-root", target: key, path: (world) => `/proc/self/root${key(world)}` },
+  { name: "key-proc-pid-root", target: key, path: (world) => `/proc/${world.victim.pid}/root${key(world)}` },
+  { name: "key-proc-pid-cwd", target: key, path: (world) => `/proc/${world.victim.pid}/cwd/id_ed25519` },
   { name: "netrc", target: inHome(".netrc") },
   { name: "other-agent", target: inHome(".claude/.credentials.json") },
   { name: "own-config", target: (world) => join(world.own.config, "config.jsonc") },
@@ -61,37 +66,37 @@ const answers: Omit<FileCall, "tool">[] = [
   {
     name: "link-before",
     target: (world) => join(world.outside, "create-in-link-before/answer"),
-    by: () => "links/create-in-link-before/answer",
+    path: () => "links/create-in-link-before/answer",
   },
-  { name: "proc-self-root", target: victim("unlink"), by: (world) => `/proc/self/root${victim("unlink")(world)}` },
+  { name: "proc-self-root", target: victim("unlink"), path: (world) => `/proc/self/root${victim("unlink")(world)}` },
   { name: "git-hook", target: inProject(".git/hooks/post-merge"), isInProject: true },
   { name: "skein-config", target: inProject(".skein/roles.jsonc"), isInProject: true },
 ];
 
-const called = (tool: FileCall["tool"], rows: Omit<FileCall, "tool">[]) =>
+const withTool = (tool: FileCall["tool"], rows: Omit<FileCall, "tool">[]) =>
   rows.map((row): FileCall => ({ ...row, tool, name: `${tool}-${row.name}` }));
 
-/** Edits come before what they would change is overwritten. */
+/** Edits come first, because writes overwrite their targets. */
 export const fileCalls: Record<"edit" | "write" | "rest", FileCall[]> = {
-  edit: called("edit", writes),
-  write: called("write", writes),
+  edit: withTool("edit", writes),
+  write: withTool("write", writes),
   rest: [
-    ...called("read", reads),
-    ...called("spawn_session", answers),
+    ...withTool("read", reads),
+    ...withTool("spawn_session", answers),
     { name: "spawn-wider", tool: "spawn_session", target: victim("rename-in") },
   ],
 };
 
-/** Made by the model's own bash before the rest. */
-export function linksOnTheWay(world: World): string {
+/** The model creates these links with bash before the other calls. */
+export function linkCommands(world: World): string {
   const links = { "made-link": victim("write-link-during")(world), "made-key": key(world), "made-git": join(world.project, ".git") };
   return Object.entries(links)
     .map(([name, target]) => `ln -s '${target}' ${name}`)
     .join("; ");
 }
 
-export function inputOf({ name, tool, target, by }: FileCall, world: World): JsonObject {
-  const path = (by ?? target)(world);
+export function inputOf({ name, tool, target, path: pathOf }: FileCall, world: World): JsonObject {
+  const path = (pathOf ?? target)(world);
   if (tool === "read") return { path };
   if (tool === "write") return { path, content: "changed by a tool" };
   if (name === "spawn-wider") return { task: widerTask, sandbox: { network: true, extra_write_paths: [join(path, "..")] } };

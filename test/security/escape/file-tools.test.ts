@@ -7,11 +7,11 @@ import { field, type JsonValue, listOf, textOf } from "../../../src/scripted-mod
 import type { ScriptCall, Script } from "../../../src/scripted-model/script.ts";
 import { type ModelServer, startModelServer } from "../../../src/scripted-model/model-server.ts";
 import { vendorEnv, wireModels } from "../../support/temporary-home.ts";
-import { type FileCall, fileCalls, inputOf, linksOnTheWay, widerTask } from "./file-calls.ts";
+import { type FileCall, fileCalls, inputOf, linkCommands, widerTask } from "./file-calls.ts";
 import type { World } from "./inside/world.ts";
 import { buildOutside, type Outside } from "./outside.ts";
 import { type Person, persons } from "./person.ts";
-import { type SandboxCase, lookOf, outputOf, policyFlags } from "./runs.ts";
+import { type SandboxCase, snapshotOf, outputOf, policyFlags } from "./runs.ts";
 
 let server: ModelServer;
 beforeAll(() => {
@@ -20,10 +20,10 @@ beforeAll(() => {
 afterAll(() => server.stop());
 
 const people = persons().filter((person) => person.uid === person.projectOwner);
-type Bounds = Pick<SandboxCase, "tier" | "policy" | "net">;
-const free: Bounds = { tier: "none", policy: "full", net: "on" };
+type Sandbox = Pick<SandboxCase, "tier" | "policy" | "net">;
+const unsandboxed: Sandbox = { tier: "none", policy: "full", net: "on" };
 const tiers = ["namespaces", "landlock"] as const;
-const behinds = people.flatMap((person) =>
+const sandboxCases = people.flatMap((person) =>
   tiers.flatMap((tier) =>
     (["workspace", "readonly", "plan"] as const).map((policy) => ({ person, who: person.name, tier, policy, net: "off" as const })),
   ),
@@ -33,16 +33,16 @@ describe.each(people)("without a sandbox, as $name,", (person) => {
   test.each(Object.values(fileCalls).map((calls) => ({ tool: calls[0]!.tool, calls })))(
     "every call of $tool and its like succeeds",
     async ({ calls }) => {
-      expect(await callAll(person, free, calls)).toEqual(calls.map((call) => call.name));
+      expect(await callAll(person, unsandboxed, calls)).toEqual(calls.map((call) => call.name));
     },
   );
 });
 
-describe.each(behinds)("as $who, $tier, $policy:", ({ person, ...bounds }) => {
+describe.each(sandboxCases)("as $who, $tier, $policy:", ({ person, ...sandbox }) => {
   test("no file tool, answer file or sub-session breaks out of the sandbox", async () => {
     const calls = Object.values(fileCalls).flat();
-    const through = await callAll(person, bounds, calls);
-    const isListed = (call: FileCall) => call.isInProject === true && bounds.tier === "landlock" && bounds.policy === "workspace";
+    const through = await callAll(person, sandbox, calls);
+    const isListed = (call: FileCall) => call.isInProject === true && sandbox.tier === "landlock" && sandbox.policy === "workspace";
     expect(calls.filter((call) => through.includes(call.name) && !isListed(call)).map((call) => call.name)).toEqual([]);
   });
 });
@@ -70,13 +70,13 @@ test("the stored output of another session can't be read by its name, and that o
     const id = (JSON.parse(await skein("list", "--json")) as { id: string }[])[0]!.id;
     const read: ScriptCall = { name: "read", input: { path: `bash:${id}/1` } };
     server.setScript({ steps: [{ calls: [read] }], final: "done" });
-    for (const [session, isTold] of [
+    for (const [session, canRead] of [
       ["mine", false],
       ["other", true],
     ] as const) {
       server.clear();
       await skein("run", "read it", "--session", session, "-m", wireModels.anthropic);
-      expect({ session, isTold: resultsOf(server, 1)?.[0]?.includes(outside.world.token) }).toEqual({ session, isTold });
+      expect({ session, canRead: resultsOf(server, 1)?.[0]?.includes(outside.world.token) }).toEqual({ session, canRead });
     }
   } finally {
     await outside.end();
@@ -84,20 +84,20 @@ test("the stored output of another session can't be read by its name, and that o
 });
 
 /** Names of the calls that succeeded. */
-async function callAll(person: Person, bounds: Bounds, calls: FileCall[]): Promise<string[]> {
-  const outside = await buildOutside(person, bounds.tier !== "none");
+async function callAll(person: Person, sandbox: Sandbox, calls: FileCall[]): Promise<string[]> {
+  const outside = await buildOutside(person, sandbox.tier !== "none");
   const { world } = outside;
   try {
-    const before = new Map(calls.map((call) => [call.name, lookOf(call.target(world))]));
+    const before = new Map(calls.map((call) => [call.name, snapshotOf(call.target(world))]));
     const played: ScriptCall[] = calls.map((call) => ({ name: call.tool, input: inputOf(call, world) }));
     server.clear();
     server.setScript(({ body }) => scriptFor(body, world, played));
-    const run = [...outside.skein, "run", "the main task", "-m", wireModels.anthropic, "--json", ...policyFlags(bounds)];
-    const output = await outputOf(outside, run, bounds.tier, vendorEnv(server.url));
+    const run = [...outside.skein, "run", "the main task", "-m", wireModels.anthropic, "--json", ...policyFlags(sandbox)];
+    const output = await outputOf(outside, run, sandbox.tier, vendorEnv(server.url));
     const results = resultsOf(server, played.length);
     if (results === null) throw new Error(`the calls were not answered: ${output}`);
-    const isThrough = (call: FileCall, at: number) =>
-      call.tool === "read" ? results[at]!.includes(world.token) : lookOf(call.target(world)) !== before.get(call.name);
+    const isThrough = (call: FileCall, index: number) =>
+      call.tool === "read" ? results[index]!.includes(world.token) : snapshotOf(call.target(world)) !== before.get(call.name);
     return calls.filter(isThrough).map((call) => call.name);
   } finally {
     await outside.end();
@@ -107,7 +107,7 @@ async function callAll(person: Person, bounds: Bounds, calls: FileCall[]): Promi
 function scriptFor(body: JsonValue, world: World, played: ScriptCall[]): Script {
   const first = JSON.stringify(listOf(field(body, "messages"))[0]);
   if (first.includes("the main task"))
-    return { steps: [{ calls: [{ input: { command: linksOnTheWay(world) } }] }, { calls: played }], final: "done" };
+    return { steps: [{ calls: [{ input: { command: linkCommands(world) } }] }, { calls: played }], final: "done" };
   const wider: ScriptCall = {
     name: "write",
     input: { path: join(world.outside, "rename-in/victim"), content: "changed by a sub-session" },
@@ -117,12 +117,12 @@ function scriptFor(body: JsonValue, world: World, played: ScriptCall[]): Script 
 
 /** The tool results that the model was sent; null if the turn ended earlier. */
 function resultsOf({ main }: ModelServer, count: number): string[] | null {
-  const found = main().flatMap(({ body }) => {
+  const complete = main().flatMap(({ body }) => {
     const last = listOf(field(listOf(field(body, "messages")).at(-1) ?? null, "content"));
     const results = last.filter((part) => textOf(field(part, "type")) === "tool_result");
     return results.length === count ? [results.map((part) => JSON.stringify(part))] : [];
   });
-  return found.at(-1) ?? null;
+  return complete.at(-1) ?? null;
 }
 
 /** Programs with these names come first in the PATH and try forbidden actions. */
@@ -147,12 +147,12 @@ async function addAll(outside: Outside, tier: SandboxCase["tier"]): Promise<stri
   const secretsIn = (text: string) => text.split(world.token).length - 1;
   await skein("new", "main", "-m", "ollama/none");
   const through: string[] = [];
-  let seen = 0;
+  let secretCount = 0;
   for (const [name, flags] of Object.entries(handles(world))) {
-    await skein("add", "main", ...flags, ...(tier === "none" ? policyFlags(free) : []));
-    const now = secretsIn(await skein("context", "main"));
-    if (now > seen) through.push(name);
-    seen = now;
+    await skein("add", "main", ...flags, ...(tier === "none" ? policyFlags(unsandboxed) : []));
+    const count = secretsIn(await skein("context", "main"));
+    if (count > secretCount) through.push(name);
+    secretCount = count;
   }
   return through;
 }

@@ -22,16 +22,16 @@ export type ForeignRequest = {
 };
 
 async function main(): Promise<void> {
-  const order = JSON.parse(process.argv[2]!) as ForeignRequest;
-  const { policy, project, home, own } = order;
+  const request = JSON.parse(process.argv[2]!) as ForeignRequest;
+  const { policy, project, home, own } = request;
   const self = [process.execPath, "--config=/dev/null", "--no-env-file", join(import.meta.dir, "../../../src/main.ts")];
-  const machine = await probeSandbox({ selfCommand: self, path: process.env["PATH"] ?? "", best: order.best });
-  if (machine.tier !== order.best) throw new Error(`asked for ${order.best}, found ${machine.tier}: ${machine.why}`);
+  const support = await probeSandbox({ selfCommand: self, path: process.env["PATH"] ?? "", best: request.best });
+  if (support.tier !== request.best) throw new Error(`expected ${request.best}, found ${support.tier}: ${support.why}`);
   const [temp, copies] = ["files", "copies"].map((name) => join(own.data, "tmp/foreign", name)) as [string, string];
   for (const path of [temp, copies]) mkdirSync(path, { recursive: true, mode: 0o700 });
   createGitPlaceholders(project);
   const isRoot = process.getuid?.() === 0;
-  const places = {
+  const paths = {
     project,
     directory: project,
     home,
@@ -39,16 +39,16 @@ async function main(): Promise<void> {
     temp,
     copies,
     isRoot,
-    unixSockets: order.unixSockets ?? false,
+    unixSockets: request.unixSockets ?? false,
   };
-  const found = createSandboxRules(policy, places);
-  const walls = { ...found, maxProcesses: order.maxProcesses ?? found.maxProcesses };
-  const words = sandboxCommand({ command: order.command, cwd: project, rules: walls, support: machine, selfCommand: self });
-  const child = Bun.spawn(["/bin/bash", "-c", 'exec 9<>"$0"; exec "$@"', order.held, ...words], {
+  const defaults = createSandboxRules(policy, paths);
+  const rules = { ...defaults, maxProcesses: request.maxProcesses ?? defaults.maxProcesses };
+  const command = sandboxCommand({ command: request.command, cwd: project, rules, support, selfCommand: self });
+  const child = Bun.spawn(["/bin/bash", "-c", 'exec 9<>"$0"; exec "$@"', request.held, ...command], {
     cwd: project,
     env: { ...process.env, TMPDIR: temp },
     stdio: ["ignore", "inherit", "inherit"],
-    // As run-cli does: what has a session of its own has no terminal.
+    // run-cli does the same: a process in its own session has no terminal.
     detached: true,
   });
   process.exitCode = await child.exited;

@@ -7,27 +7,27 @@ import type { World } from "./inside/world.ts";
 export type Listeners = {
   ports: World["ports"];
   sockets: World["sockets"];
-  heard: Set<string>;
-  /** Takes what waits in the one that we have to ask. */
+  received: Set<string>;
+  /** Reads the waiting messages of the datagram socket, which has no callback. */
   drain: () => void;
   stop: () => void;
 };
 
 const bindCall = process.arch === "x64" ? 49 : 200;
-const datagramNotWaiting = 2 | 0o4000;
+const nonBlockingDatagram = 2 | 0o4000;
 
-export async function startListeners(at: { token: string; run: string; temp: string; home: string }): Promise<Listeners> {
-  const heard = new Set<string>();
+export async function startListeners(paths: { token: string; run: string; temp: string; home: string }): Promise<Listeners> {
+  const received = new Set<string>();
   const stream = {
-    docker: join(at.run, "docker.sock"),
-    dbus: join(at.run, "dbus/bus"),
-    agent: join(at.temp, "ssh-x/agent.1"),
-    tmp: join(at.temp, "service.sock"),
-    home: join(at.home, "service.sock"),
-    hidden: join(at.home, ".gnupg/S.gpg-agent"),
+    docker: join(paths.run, "docker.sock"),
+    dbus: join(paths.run, "dbus/bus"),
+    agent: join(paths.temp, "ssh-x/agent.1"),
+    tmp: join(paths.temp, "service.sock"),
+    home: join(paths.home, "service.sock"),
+    hidden: join(paths.home, ".gnupg/S.gpg-agent"),
   };
-  const abstract = `\0skein-escape-${at.token}`;
-  const handler = { socket: { data: (socket: Bun.Socket, data: Buffer) => void (heard.add(String(data)), socket.write("heard")) } };
+  const abstract = `\0skein-escape-${paths.token}`;
+  const handler = { socket: { data: (socket: Bun.Socket, data: Buffer) => void (received.add(String(data)), socket.write("received")) } };
   const servers = [...Object.values(stream), abstract].map((unix) => {
     if (!unix.startsWith("\0")) mkdirSync(dirname(unix), { recursive: true, mode: 0o777 });
     const server = Bun.listen({ unix, ...handler });
@@ -35,16 +35,16 @@ export async function startListeners(at: { token: string; run: string; temp: str
     return server;
   });
   const tcp = Bun.listen({ hostname: "127.0.0.1", port: 0, ...handler });
-  const udp = await Bun.udpSocket({ hostname: "127.0.0.1", port: 0, socket: { data: (_, data) => void heard.add(String(data)) } });
-  const dns = await Bun.udpSocket({ hostname: "127.0.0.1", port: 0, socket: { data: () => void heard.add("dns") } });
-  const datagram = join(at.run, "log");
+  const udp = await Bun.udpSocket({ hostname: "127.0.0.1", port: 0, socket: { data: (_, data) => void received.add(String(data)) } });
+  const dns = await Bun.udpSocket({ hostname: "127.0.0.1", port: 0, socket: { data: () => void received.add("dns") } });
+  const datagram = join(paths.run, "log");
   const socket = bindDatagram(datagram);
   return {
-    heard,
+    received,
     ports: { tcp: tcp.port, udp: udp.port, dns: dns.port },
     sockets: { stream, datagram, abstract },
     drain: () => {
-      for (let said = readDatagram(socket); said !== null; said = readDatagram(socket)) heard.add(said);
+      for (let text = readDatagram(socket); text !== null; text = readDatagram(socket)) received.add(text);
     },
     stop: () => {
       for (const server of [...servers, tcp]) server.stop(true);
@@ -55,7 +55,7 @@ export async function startListeners(at: { token: string; run: string; temp: str
 }
 
 function bindDatagram(path: string): number {
-  const socket = call("socket", 1, datagramNotWaiting, 0);
+  const socket = call("socket", 1, nonBlockingDatagram, 0);
   const address = unixAddress(path);
   call(bindCall, socket, address, address.length);
   chmodSync(path, 0o777);

@@ -8,27 +8,27 @@ export type Person = {
   isRoot: boolean;
   uid: number;
   projectOwner: number;
-  /** What a command of theirs starts with. */
-  words: string[];
+  /** A command of this user starts with these arguments. */
+  prefix: string[];
 };
 
 const repository = join(import.meta.dir, "..", "..", "..");
 /** Not in the list of users, and not the number that namespaces show for unknown users. */
-const strangersUid = 21_717;
+const unknownUid = 21_717;
 
 export function persons(): Person[] {
   const uid = process.getuid?.() ?? -1;
-  if (uid !== 0) return [{ name: "user", isRoot: false, uid, projectOwner: uid, words: [] }];
-  const id = String(strangersUid);
+  if (uid !== 0) return [{ name: "user", isRoot: false, uid, projectOwner: uid, prefix: [] }];
+  const id = String(unknownUid);
   return [
-    { name: "root", isRoot: true, uid: 0, projectOwner: 0, words: [] },
-    { name: "root in another's project", isRoot: true, uid: 0, projectOwner: strangersUid, words: [] },
+    { name: "root", isRoot: true, uid: 0, projectOwner: 0, prefix: [] },
+    { name: "root in another's project", isRoot: true, uid: 0, projectOwner: unknownUid, prefix: [] },
     {
       name: "user",
       isRoot: false,
-      uid: strangersUid,
-      projectOwner: strangersUid,
-      words: ["setpriv", "--reuid", id, "--regid", id, "--clear-groups", "--"],
+      uid: unknownUid,
+      projectOwner: unknownUid,
+      prefix: ["setpriv", "--reuid", id, "--regid", id, "--clear-groups", "--"],
     },
   ];
 }
@@ -36,7 +36,7 @@ export function persons(): Person[] {
 /** Copies of Bun, skein and this directory that the user can read: a checkout may be closed to others. */
 export function readableProgram(person: Person, base: string): { bun: string; main: string; escape: string } {
   const here = { bun: process.execPath, main: join(repository, "src/main.ts"), escape: import.meta.dir };
-  const canRead = Object.values(here).every((path) => Bun.spawnSync([...person.words, "test", "-r", path]).exitCode === 0);
+  const canRead = Object.values(here).every((path) => Bun.spawnSync([...person.prefix, "test", "-r", path]).exitCode === 0);
   if (canRead) return here;
   const copy = join(base, "program");
   mkdirSync(copy);

@@ -12,7 +12,7 @@ import type { Person } from "./person.ts";
 export type SandboxCase = {
   person: Person;
   /** `executor`: bash as the agent's tool. `foreign`: a program of its own, as an agent's command line. */
-  way: "executor" | "foreign";
+  route: "executor" | "foreign";
   /** `none` shows that the attempts can succeed. */
   tier: Extract<Tier, "namespaces" | "landlock" | "none">;
   policy: PolicyName;
@@ -21,26 +21,26 @@ export type SandboxCase = {
 
 export type AttemptResult = { name: string; kind: Attempt["kind"]; isThrough: boolean; text: string };
 
-export async function runAttempts(behind: SandboxCase): Promise<AttemptResult[]> {
-  const outside = await buildOutside(behind.person, behind.tier !== "none");
+export async function runAttempts(sandboxCase: SandboxCase): Promise<AttemptResult[]> {
+  const outside = await buildOutside(sandboxCase.person, sandboxCase.tier !== "none");
   try {
     const before = new Map(attempts.map(({ name }) => [name, stateOf(outside.world, name)]));
-    const output = await (behind.way === "executor" ? throughExecutor(outside, behind) : asForeign(outside, behind));
+    const output = await (sandboxCase.route === "executor" ? throughExecutor(outside, sandboxCase) : asForeign(outside, sandboxCase));
     await outside.listen();
-    const line = output.split("\n").find((text) => text.startsWith("SAID "));
-    if (line === undefined) throw new Error(`the program inside said nothing:\n${output}`);
-    const said = JSON.parse(line.slice("SAID ".length)) as AttemptReport[];
+    const line = output.split("\n").find((text) => text.startsWith("REPORT "));
+    if (line === undefined) throw new Error(`the program inside printed no report:\n${output}`);
+    const reports = JSON.parse(line.slice("REPORT ".length)) as AttemptReport[];
     return attempts.map(({ name, kind }) => {
-      const one = said.find((candidate) => candidate.name === name)!;
+      const report = reports.find((candidate) => candidate.name === name)!;
       const hasChanged = stateOf(outside.world, name) !== before.get(name);
       const isThrough = {
         change: hasChanged,
-        read: one.text === outside.world.token,
-        reach: outside.heard.has(name),
-        call: one.isDone,
-        work: one.isDone,
+        read: report.text === outside.world.token,
+        reach: outside.received.has(name),
+        call: report.isDone,
+        work: report.isDone,
       };
-      return { name, kind, isThrough: isThrough[kind], text: one.text };
+      return { name, kind, isThrough: isThrough[kind], text: report.text };
     });
   } finally {
     await outside.end();
@@ -54,24 +54,24 @@ async function throughExecutor(outside: Outside, { tier, ...rest }: SandboxCase)
 }
 
 async function asForeign(outside: Outside, { tier, policy, net }: SandboxCase): Promise<string> {
-  if (tier === "none") return outputOf(outside, [...outside.person.words, ...outside.inside], tier);
-  return outputOf(outside, foreignWords(outside, { tier, policy, net }), tier);
+  if (tier === "none") return outputOf(outside, [...outside.person.prefix, ...outside.inside], tier);
+  return outputOf(outside, foreignCommand(outside, { tier, policy, net }), tier);
 }
 
-export function foreignWords(
+export function foreignCommand(
   outside: Outside,
-  { tier, policy, net }: Omit<SandboxCase, "person" | "way">,
+  { tier, policy, net }: Omit<SandboxCase, "person" | "route">,
   more: Partial<ForeignRequest> = {},
 ): string[] {
   const { project, home, own } = outside.world;
-  const asked: Policy = { name: policy, sandbox: "required", net, allowWrite: [], addDirs: [] };
+  const requested: Policy = { name: policy, sandbox: "required", net, allowWrite: [], addDirs: [] };
   // The first process of a namespace gets no signals without a handler, so a shell is the first.
   const command = ["/bin/bash", "-c", '"$@"; exit $?', "bash", ...outside.inside];
-  const order: ForeignRequest = { policy: asked, best: tier, project, home, own, command, held: heldFile(outside.world), ...more };
-  return [...outside.foreign, JSON.stringify(order)];
+  const request: ForeignRequest = { policy: requested, best: tier, project, home, own, command, held: heldFile(outside.world), ...more };
+  return [...outside.foreign, JSON.stringify(request)];
 }
 
-/** Whatever is started has a terminal, and a file outside open as 9, as if its user's shell had forgotten to close it. */
+/** Starts the command with a terminal, and with a file outside open as 9, as if the user's shell had not closed it. */
 export async function outputOf(
   { world, env }: Outside,
   command: string[],
@@ -79,8 +79,8 @@ export async function outputOf(
   more: Record<string, string> = {},
 ): Promise<string> {
   const terminal = world.terminal === null ? null : openSync(world.terminal, constants.O_RDWR | constants.O_NOCTTY);
-  const seated = terminal === null ? [] : ["setsid", "--ctty", "--wait"];
-  const child = Bun.spawn([...seated, "bash", "-c", 'exec 9<>"$0"; exec "$@"', heldFile(world), ...command], {
+  const withTerminal = terminal === null ? [] : ["setsid", "--ctty", "--wait"];
+  const child = Bun.spawn([...withTerminal, "bash", "-c", 'exec 9<>"$0"; exec "$@"', heldFile(world), ...command], {
     cwd: world.project,
     env: { ...env, ...(tier === "landlock" ? { SKEIN_SANDBOX_BEST: tier } : {}), ...more },
     stdio: [terminal ?? "ignore", "pipe", "pipe"],
@@ -99,8 +99,8 @@ export function policyFlags({ tier, policy, net }: Pick<SandboxCase, "tier" | "p
   return tier === "none" ? ["--policy", "full", "--sandbox", "off"] : ["--policy", policy, "--net", net];
 }
 
-/** Where a change would be seen; usually in the attempt's own directory. */
-const elsewhere: Record<string, (world: World) => string> = {
+/** Paths that an attempt would change, if it is not in the attempt's own directory. */
+const changedPaths: Record<string, (world: World) => string> = {
   "write-in-real-tmp": ({ token }) => `/tmp/skein-escape-${token}/write-in-real-tmp`,
   "write-in-home": ({ home }) => join(home, ".profile"),
   "write-in-cache": ({ home }) => join(home, ".cache/from-inside"),
@@ -108,11 +108,11 @@ const elsewhere: Record<string, (world: World) => string> = {
 };
 
 function stateOf(world: World, name: string): string {
-  return lookOf(elsewhere[name]?.(world) ?? join(world.outside, name));
+  return snapshotOf(changedPaths[name]?.(world) ?? join(world.outside, name));
 }
 
-/** All that `ls -lR` and `cat` would show. */
-export function lookOf(path: string): string {
+/** Returns all that `ls -lR` and `cat` would show. */
+export function snapshotOf(path: string): string {
   const stat = lstatSync(path, { throwIfNoEntry: false });
   if (stat === undefined) return "nothing";
   const head = `${path} ${stat.mode} ${stat.uid} ${stat.gid} ${stat.size} ${stat.mtimeMs}`;
@@ -121,7 +121,7 @@ export function lookOf(path: string): string {
       head,
       ...readdirSync(path)
         .toSorted()
-        .map((name) => lookOf(join(path, name))),
+        .map((name) => snapshotOf(join(path, name))),
     ].join("\n");
   if (stat.isSymbolicLink()) return `${head} ${readlinkSync(path)}`;
   return stat.isFile() ? `${head} ${stat.size > 4096 ? "" : readFileSync(path, "utf8")}` : head;

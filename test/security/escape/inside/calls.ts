@@ -46,11 +46,11 @@ type Argument = number | bigint | string | NodeJS.TypedArray | null;
 
 const { symbols } = openLibrary();
 
-/** The result; throws the name of the error. */
-export function call(name: keyof typeof numbers | number, ...given: Argument[]): number {
+/** Returns the result. Throws an error with the name of the errno. */
+export function call(name: keyof typeof numbers | number, ...args: Argument[]): number {
   const number = typeof name === "number" ? name : numbers[name][process.arch === "x64" ? 0 : 1];
-  const kept: NodeJS.TypedArray[] = [];
-  const words = given.map((argument) => word(argument, kept));
+  const retained: NodeJS.TypedArray[] = [];
+  const words = args.map((argument) => toWord(argument, retained));
   while (words.length < 6) words.push(0);
   const [a, b, c, d, e, f] = words as [number, number, number, number, number, number];
   const result = Number(symbols.syscall(number, a, b, c, d, e, f));
@@ -58,10 +58,10 @@ export function call(name: keyof typeof numbers | number, ...given: Argument[]):
   throw new Error(getSystemErrorName(-read.i32(symbols.__errno_location()!, 0)));
 }
 
-/** Whether the kernel would do it: it complains of something else than a missing right. */
-export function permitted(...given: Parameters<typeof call>): string {
+/** Returns if the kernel would allow the call: it fails with another error than a missing right. */
+export function permitted(...args: Parameters<typeof call>): string {
   try {
-    return String(call(...given));
+    return String(call(...args));
   } catch (error) {
     const { message } = error as Error;
     if (["EPERM", "EACCES", "ENOSYS", "ESRCH", "EAFNOSUPPORT"].includes(message)) throw error;
@@ -74,11 +74,11 @@ export function unixAddress(path: string): Uint8Array {
   return Buffer.from(`\u0001\0${path}${path.startsWith("\0") ? "" : "\0"}`, "latin1");
 }
 
-function word(argument: Argument, kept: NodeJS.TypedArray[]): number | bigint {
+function toWord(argument: Argument, retained: NodeJS.TypedArray[]): number | bigint {
   if (argument === null) return 0;
   if (typeof argument === "number" || typeof argument === "bigint") return argument;
   const bytes = typeof argument === "string" ? Buffer.from(`${argument}\0`) : argument;
-  kept.push(bytes);
+  retained.push(bytes);
   return ptr(bytes);
 }
 

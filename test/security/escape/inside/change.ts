@@ -6,12 +6,12 @@ import type { Attempt, World } from "./world.ts";
 
 const bad = "changed by a tool";
 const pathOnly = 0o10000000;
-const here = -100;
+const currentDirectory = -100;
 
-const change = (name: string, run: (victim: string, world: World, mine: string) => unknown): Attempt => ({
+const change = (name: string, run: (victim: string, world: World, directory: string) => unknown): Attempt => ({
   name,
   kind: "change",
-  run: (world, mine) => run(join(mine, "victim"), world, mine),
+  run: (world, directory) => run(join(directory, "victim"), world, directory),
 });
 
 export const changes: Attempt[] = [
@@ -22,37 +22,37 @@ export const changes: Attempt[] = [
   change("write-link-before", (_, { project }) => fs.writeFileSync(join(project, "links/write-link-before/victim"), bad)),
   change("create-in-link-before", (_, { project }) => fs.writeFileSync(join(project, "links/create-in-link-before/other"), bad)),
   change("write-link-during", (victim) => {
-    const link = madeHere("link-during");
+    const link = newPath("link-during");
     fs.symlinkSync(victim, link);
     fs.writeFileSync(link, bad);
   }),
   change("write-hard-link-during", (victim) => {
-    const link = madeHere("hard-link-during");
+    const link = newPath("hard-link-during");
     fs.linkSync(victim, link);
     fs.writeFileSync(link, bad);
   }),
   change("write-hard-link-before", (_, { project }) => fs.writeFileSync(join(project, "links/hard"), bad)),
   change("rename-out", (victim) => {
-    const file = madeHere("rename-out");
+    const file = newPath("rename-out");
     fs.writeFileSync(file, bad);
     fs.renameSync(file, victim);
   }),
-  change("rename-in", (victim) => fs.renameSync(victim, madeHere("rename-in"))),
+  change("rename-in", (victim) => fs.renameSync(victim, newPath("rename-in"))),
   change("rename-exchange", (victim) => {
-    const file = madeHere("rename-exchange");
+    const file = newPath("rename-exchange");
     fs.writeFileSync(file, bad);
-    call("renameat2", here, file, here, victim, 2);
+    call("renameat2", currentDirectory, file, currentDirectory, victim, 2);
   }),
   change("truncate", (victim) => fs.truncateSync(victim, 0)),
   change("unlink", (victim) => fs.unlinkSync(victim)),
-  change("rmdir", (_, __, mine) => fs.rmdirSync(join(mine, "dir"))),
-  change("mkdir", (_, __, mine) => fs.mkdirSync(join(mine, "dir-2"))),
-  change("symlink-outside", (_, __, mine) => fs.symlinkSync("/", join(mine, "link"))),
-  change("make-fifo", (_, __, mine) => call("mknodat", here, join(mine, "fifo"), 0o010644, 0)),
+  change("rmdir", (_, __, directory) => fs.rmdirSync(join(directory, "dir"))),
+  change("mkdir", (_, __, directory) => fs.mkdirSync(join(directory, "dir-2"))),
+  change("symlink-outside", (_, __, directory) => fs.symlinkSync("/", join(directory, "link"))),
+  change("make-fifo", (_, __, directory) => call("mknodat", currentDirectory, join(directory, "fifo"), 0o010644, 0)),
   change("chmod", (victim) => fs.chmodSync(victim, 0o666)),
   change("chown", (victim) => fs.chownSync(victim, 1, 1)),
   change("utime", (victim) => fs.utimesSync(victim, 1, 1)),
-  { name: "setxattr", kind: "call", run: (_, mine) => call("setxattr", join(mine, "victim"), "user.skein", "x", 1, 0) },
+  { name: "setxattr", kind: "call", run: (_, directory) => call("setxattr", join(directory, "victim"), "user.skein", "x", 1, 0) },
   change("write-proc-self-root", (victim) => fs.writeFileSync(`/proc/self/root${victim}`, bad)),
   change("write-proc-1-root", (victim) => fs.writeFileSync(`/proc/1/root${victim}`, bad)),
   change("write-proc-pid-root", (victim, world) => fs.writeFileSync(`/proc/${world.victim.pid}/root${victim}`, bad)),
@@ -67,22 +67,22 @@ export const changes: Attempt[] = [
   }),
   change("write-inherited-fd", () => void fs.writeSync(9, bad)),
   change("write-found-fd", (victim) => {
-    const found = openFiles().filter((path) => linkAt(path) === victim);
-    if (found.length === 0) throw new Error("no process here has it open");
-    for (const path of found) fs.writeFileSync(path, bad);
+    const matches = openFiles().filter((path) => linkAt(path) === victim);
+    if (matches.length === 0) throw new Error("no process here has it open");
+    for (const path of matches) fs.writeFileSync(path, bad);
   }),
   change("write-in-real-tmp", (_, { token }) => fs.writeFileSync(`/tmp/skein-escape-${token}/write-in-real-tmp`, bad)),
   change("write-in-home", (_, { home }) => fs.writeFileSync(join(home, ".profile"), bad)),
   change("write-in-cache", (_, { home }) => fs.writeFileSync(join(home, ".cache/from-inside"), bad)),
   change("setuid-in-project", () => {
-    const file = madeHere("setuid");
+    const file = newPath("setuid");
     fs.copyFileSync("/bin/sh", file);
     fs.chmodSync(file, 0o4755);
   }),
 ];
 
-/** A name in the project that is not there yet. */
-export function madeHere(name: string): string {
+/** Returns a path in the project that does not exist yet. */
+export function newPath(name: string): string {
   const path = join(process.cwd(), "made", name);
   fs.mkdirSync(dirname(path), { recursive: true });
   fs.rmSync(path, { force: true });

@@ -2,10 +2,10 @@
 // prints the count after each.
 import { writeSync } from "node:fs";
 
-const wanted = Number(process.argv[2]);
+const count = Number(process.argv[2]);
 const children: Bun.Subprocess[] = [];
 try {
-  while (children.length < wanted) {
+  while (children.length < count) {
     children.push(Bun.spawn(["sleep", "60"], { stdio: ["ignore", "ignore", "ignore"] }));
     writeSync(1, `STARTED ${children.length}\n`);
   }

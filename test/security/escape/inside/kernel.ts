@@ -4,14 +4,14 @@ import { spawnSync } from "node:child_process";
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { call, permitted } from "./calls.ts";
-import { madeHere } from "./change.ts";
+import { newPath } from "./change.ts";
 import type { Attempt, World } from "./world.ts";
 
-const here = -100;
+const currentDirectory = -100;
 
-const kernel = (name: string, run: (world: World, mine: string) => unknown): Attempt => ({ name, kind: "call", run });
-/** Passes when the program ends well. */
-const program = (name: string, words: (world: World) => string[]): Attempt => kernel(name, (world) => ran(words(world)));
+const kernel = (name: string, run: (world: World, directory: string) => unknown): Attempt => ({ name, kind: "call", run });
+/** Succeeds if the program exits with 0. */
+const program = (name: string, argv: (world: World) => string[]): Attempt => kernel(name, (world) => runProgram(argv(world)));
 
 const machineFiles = [
   "/proc/sys/kernel/core_pattern",
@@ -26,18 +26,18 @@ const devices = "mem kmem port kmsg kvm fuse net/tun loop-control loop0 vda sda 
 );
 
 export const kernelAttempts: Attempt[] = [
-  kernel("mount-tmpfs", (_, mine) => {
-    call("mount", "tmpfs", join(mine, "dir"), "tmpfs", 0, "size=4k");
-    call("umount2", join(mine, "dir"), 2);
+  kernel("mount-tmpfs", (_, directory) => {
+    call("mount", "tmpfs", join(directory, "dir"), "tmpfs", 0, "size=4k");
+    call("umount2", join(directory, "dir"), 2);
   }),
-  kernel("mount-bind", ({ home }, mine) => {
-    call("mount", home, join(mine, "dir"), null, 4096, null);
-    call("umount2", join(mine, "dir"), 2);
+  kernel("mount-bind", ({ home }, directory) => {
+    call("mount", home, join(directory, "dir"), null, 4096, null);
+    call("umount2", join(directory, "dir"), 2);
   }),
   kernel("mount-remount", ({ home }) => permitted("mount", null, join(home, "nothing-here"), null, 32 | 4096, null)),
   kernel("mount-fsopen", () => call("close", call("fsopen", "tmpfs", 0))),
-  kernel("mount-open-tree", () => call("close", call("open_tree", here, "/", 1))),
-  kernel("mount-setattr", () => permitted("mount_setattr", here, "/nothing-here", 0, new BigUint64Array([0n, 1n, 0n, 0n]), 32)),
+  kernel("mount-open-tree", () => call("close", call("open_tree", currentDirectory, "/", 1))),
+  kernel("mount-setattr", () => permitted("mount_setattr", currentDirectory, "/nothing-here", 0, new BigUint64Array([0n, 1n, 0n, 0n]), 32)),
   kernel("pivot-root", () => permitted("pivot_root", "/nothing-here", "/nothing-here")),
   program("chroot", () => ["chroot", "/", "true"]),
   program("unshare-user", () => ["unshare", "--user", "true"]),
@@ -48,7 +48,7 @@ export const kernelAttempts: Attempt[] = [
   program("nsenter-net-of-1", () => ["nsenter", "--target", "1", "--net", "true"]),
   kernel("setuid-program", ({ setuid }) => {
     if (setuid === null) throw new Error("there is none");
-    const uid = ran([setuid, "-u"]).trim();
+    const uid = runProgram([setuid, "-u"]).trim();
     if (uid !== "0") throw new Error(`it runs as ${uid}`);
   }),
   kernel("machine-files", () => anyOpens(machineFiles)),
@@ -59,10 +59,10 @@ export const kernelAttempts: Attempt[] = [
     anyOpens(groups().flatMap((group) => ["release_agent", "notify_on_release", "cgroup.procs"].map((name) => join(group, name)))),
   ),
   kernel("cgroup-mkdir", () => {
-    const made = groups().map((group) => join(group, `skein-escape-${process.pid}`));
-    const done = made.filter((path) => succeeds(() => fs.mkdirSync(path)));
-    for (const path of done) fs.rmdirSync(path);
-    if (done.length === 0) throw new Error("none could be made");
+    const paths = groups().map((group) => join(group, `skein-escape-${process.pid}`));
+    const created = paths.filter((path) => succeeds(() => fs.mkdirSync(path)));
+    for (const path of created) fs.rmdirSync(path);
+    if (created.length === 0) throw new Error("none could be created");
   }),
   kernel("devices", () =>
     anyOpens(
@@ -71,13 +71,13 @@ export const kernelAttempts: Attempt[] = [
     ),
   ),
   kernel("devices-by-number", () => {
-    const path = madeHere("disk");
-    call("mknodat", here, path, 0o060600, fs.statSync("/").dev);
+    const path = newPath("disk");
+    call("mknodat", currentDirectory, path, 0o060600, fs.statSync("/").dev);
     fs.closeSync(fs.openSync(path, "r"));
   }),
   kernel("null-by-number", () => {
-    const path = madeHere("null");
-    call("mknodat", here, path, 0o020600, 0x103);
+    const path = newPath("null");
+    call("mknodat", currentDirectory, path, 0o020600, 0x103);
     fs.closeSync(fs.openSync(path, "r"));
   }),
   kernel("bpf", () => permitted("bpf", 0, Buffer.alloc(64), 64)),
@@ -90,17 +90,17 @@ export const kernelAttempts: Attempt[] = [
   kernel("load-module", () => permitted("init_module", null, 0, "")),
   kernel("swapon", () => permitted("swapon", "/nothing-here", 0)),
   kernel("reboot", () => permitted("reboot", 0, 0, 0, 0)),
-  kernel("calls-of-32-bit", ({ bun }) => ran([bun, join(import.meta.dir, "old-calls.ts"), "int80"])),
-  kernel("calls-of-x32", ({ bun }) => ran([bun, join(import.meta.dir, "old-calls.ts"), "x32"])),
+  kernel("calls-of-32-bit", ({ bun }) => runProgram([bun, join(import.meta.dir, "old-calls.ts"), "int80"])),
+  kernel("calls-of-x32", ({ bun }) => runProgram([bun, join(import.meta.dir, "old-calls.ts"), "x32"])),
 ];
 
-function ran([command, ...args]: string[]): string {
+function runProgram([command, ...args]: string[]): string {
   const { status, signal, stdout, stderr, error } = spawnSync(command!, args, { encoding: "utf8", timeout: 10_000 });
   if (status !== 0) throw new Error(`${error?.message ?? ""} ${signal ?? status} ${stderr.split("\n", 1)[0]}`.trim());
   return stdout;
 }
 
-/** Opened only, never written. */
+/** Opens the files and never writes. */
 function anyOpens(paths: string[], how = "r+"): string {
   const open = paths.filter((path) =>
     succeeds(() => fs.closeSync(fs.openSync(path, fs.constants[how === "r" ? "O_RDONLY" : "O_WRONLY"] | fs.constants.O_NONBLOCK))),

@@ -9,14 +9,14 @@ const remove = 0;
 export function shareMemory(text: string): { key: number; remove: () => void } {
   const key = 1 + Math.floor(Math.random() * 0x7fff_fffe);
   const id = call("shmget", key, bytes, create);
-  attached(id).write(`${text}\n`);
+  attach(id).write(`${text}\n`);
   return { key, remove: () => void call("shmctl", id, remove, null) };
 }
 
 export function readMemoryOf(key: number): string {
-  return attached(call("shmget", key, bytes, 0)).toString("latin1");
+  return attach(call("shmget", key, bytes, 0)).toString("latin1");
 }
 
-function attached(id: number): Buffer {
+function attach(id: number): Buffer {
   return Buffer.from(toBuffer(call("shmat", id, null, 0) as Parameters<typeof toBuffer>[0], 0, bytes).buffer);
 }

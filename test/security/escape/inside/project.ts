@@ -24,9 +24,9 @@ export const projectAttempts: Attempt[] = [
     fs.renameSync(join(git, "config-2"), join(git, "config"));
     fs.writeFileSync(join(git, "config"), "");
   }),
-  project("git-rename-hooks", (_, git) => thereAndBack(join(git, "hooks"))),
-  project("git-rename-git", (_, git) => thereAndBack(git)),
-  project("git-rename-project", (path) => thereAndBack(path)),
+  project("git-rename-hooks", (_, git) => renameAndBack(join(git, "hooks"))),
+  project("git-rename-git", (_, git) => renameAndBack(git)),
+  project("git-rename-project", (path) => renameAndBack(path)),
   project("git-unlink-config", (_, git) => {
     const before = fs.readFileSync(join(git, "config"));
     fs.unlinkSync(join(git, "config"));
@@ -34,17 +34,17 @@ export const projectAttempts: Attempt[] = [
   }),
   project("git-module-hook", (_, git) => fs.writeFileSync(join(git, "modules/sub/hooks/post-commit"), hook)),
   project("git-module-config", (_, git) => fs.appendFileSync(join(git, "modules/sub/config"), "[alias]\n\tst = status\n")),
-  project("git-common-directory", (_, git) => made(join(git, "commondir"), "../made\n")),
+  project("git-common-directory", (_, git) => createAndRemove(join(git, "commondir"), "../made\n")),
   project("git-common-directory-of-worktree", (_, git) => fs.writeFileSync(join(git, "worktrees/side/commondir"), "../../../made\n")),
   project("git-nested-repository", (path) => {
     fs.mkdirSync(join(path, "nested/.git"), { recursive: true });
     fs.writeFileSync(join(path, "nested/.git/config"), "[core]\n\tfsmonitor = true\n");
     fs.rmSync(join(path, "nested"), { recursive: true });
   }),
-  project("skein-new-config", (path) => made(join(path, ".skein/config-2.jsonc"), "{}")),
+  project("skein-new-config", (path) => createAndRemove(join(path, ".skein/config-2.jsonc"), "{}")),
   project("skein-edit-config", (path) => fs.writeFileSync(join(path, ".skein/config.jsonc"), "{}")),
-  project("skein-edit-transcripts", (path) => made(join(path, ".skein/sessions/made.jsonl"), "{}")),
-  project("skein-rename", (path) => thereAndBack(join(path, ".skein"))),
+  project("skein-edit-transcripts", (path) => createAndRemove(join(path, ".skein/sessions/made.jsonl"), "{}")),
+  project("skein-rename", (path) => renameAndBack(join(path, ".skein"))),
   project("skein-roles", (path) => {
     fs.mkdirSync(join(path, ".skein/roles"));
     fs.rmdirSync(join(path, ".skein/roles"));
@@ -56,12 +56,12 @@ function gitRuns(cwd: string, args: string[]): void {
   if (status !== 0) throw new Error(stderr.trim());
 }
 
-function thereAndBack(path: string): void {
+function renameAndBack(path: string): void {
   fs.renameSync(path, `${path}-moved`);
   fs.renameSync(`${path}-moved`, path);
 }
 
-function made(path: string, text: string): void {
+function createAndRemove(path: string, text: string): void {
   fs.writeFileSync(path, text);
   fs.unlinkSync(path);
 }

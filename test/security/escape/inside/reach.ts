@@ -9,7 +9,7 @@ import type { Attempt, World } from "./world.ts";
 
 const family = { unix: 1, inet: 2, key: 15, netlink: 16, packet: 17, alg: 38, vsock: 40 };
 const kind = { stream: 1, datagram: 2, raw: 3 };
-/** One for each way; ignored by whoever does not wait for them. */
+/** One signal per attempt. By default a process ignores them. */
 const harmless = { direct: 23, all: 28, byPidfd: 18 };
 
 const reach = (name: string, run: (world: World, name: string) => unknown): Attempt => ({
@@ -17,16 +17,16 @@ const reach = (name: string, run: (world: World, name: string) => unknown): Atte
   kind: "reach",
   run: (world) => run(world, name),
 });
-const socketCall = (name: string, ...given: [number, number, number]): Attempt => ({
+const socketCall = (name: string, ...args: [number, number, number]): Attempt => ({
   name,
   kind: "call",
-  run: () => call("close", call("socket", ...given)),
+  run: () => call("close", call("socket", ...args)),
 });
 
 export const reaches: Attempt[] = [
-  reach("tcp-loopback", ({ ports }, name) => sayByTcp(ports.tcp, name)),
-  reach("udp-loopback", ({ ports }, name) => sayByUdp(ports.udp, name)),
-  reach("dns", ({ ports }) => askName(ports.dns)),
+  reach("tcp-loopback", ({ ports }, name) => sendByTcp(ports.tcp, name)),
+  reach("udp-loopback", ({ ports }, name) => sendByUdp(ports.udp, name)),
+  reach("dns", ({ ports }) => resolveName(ports.dns)),
   socketCall("raw-socket", family.inet, kind.raw, 1),
   socketCall("packet-socket", family.packet, kind.raw, 0),
   socketCall("netlink-uevent", family.netlink, kind.raw, 15),
@@ -36,19 +36,19 @@ export const reaches: Attempt[] = [
   socketCall("crypto-socket", family.alg, 5, 0),
   socketCall("key-socket", family.key, kind.raw, 2),
   ...["docker", "dbus", "agent", "tmp", "home", "hidden"].map((place) =>
-    reach(`unix-${place}`, ({ sockets }, name) => sayByUnix(sockets.stream[place]!, name)),
+    reach(`unix-${place}`, ({ sockets }, name) => sendByUnix(sockets.stream[place]!, name)),
   ),
-  reach("unix-abstract", ({ sockets }, name) => sayByUnix(sockets.abstract, name)),
-  reach("unix-datagram", ({ sockets }, name) => sayByDatagram(call("socket", family.unix, kind.datagram, 0), sockets.datagram, name)),
-  reach("unix-datagram-by-pair", ({ sockets }, name) => sayByDatagram(onePairOf(kind.datagram), sockets.datagram, name)),
+  reach("unix-abstract", ({ sockets }, name) => sendByUnix(sockets.abstract, name)),
+  reach("unix-datagram", ({ sockets }, name) => sendByDatagram(call("socket", family.unix, kind.datagram, 0), sockets.datagram, name)),
+  reach("unix-datagram-by-pair", ({ sockets }, name) => sendByDatagram(socketOfPair(kind.datagram), sockets.datagram, name)),
   reach("unix-connect-by-pair", ({ sockets }, name) => {
-    const socket = onePairOf(kind.datagram);
+    const socket = socketOfPair(kind.datagram);
     call("connect", socket, unixAddress(sockets.datagram), unixAddress(sockets.datagram).length);
     fs.writeSync(socket, name);
   }),
   reach("signal", ({ victim }) => process.kill(victim.pid, harmless.direct)),
-  reach("signal-all", ({ isWalled }) => {
-    if (!isWalled) throw new Error("it would reach every process of this machine");
+  reach("signal-all", ({ isSandboxed }) => {
+    if (!isSandboxed) throw new Error("it would reach every process of this machine");
     process.kill(-1, harmless.all);
   }),
   reach("signal-by-pidfd", ({ victim }) => call("pidfd_send_signal", call("pidfd_open", victim.pid, 0), harmless.byPidfd, null, 0)),
@@ -69,16 +69,16 @@ export const reaches: Attempt[] = [
   { name: "terminal-paste", kind: "call", run: () => permitted("ioctl", 0, 0x541c, Buffer.from([3, 0])) },
 ];
 
-async function sayByTcp(port: number, name: string): Promise<void> {
+async function sendByTcp(port: number, name: string): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const socket = connect({ host: "127.0.0.1", port, timeout: 1000 });
   socket.on("error", reject).on("timeout", () => reject(new Error("nobody answers")));
-  // The answer shows that it was heard.
+  // The answer shows that the message arrived.
   socket.on("data", () => resolve()).on("connect", () => socket.write(name));
   await promise.finally(() => socket.destroy());
 }
 
-async function sayByUdp(port: number, name: string): Promise<void> {
+async function sendByUdp(port: number, name: string): Promise<void> {
   const socket = createSocket("udp4");
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   socket.on("error", reject);
@@ -86,14 +86,14 @@ async function sayByUdp(port: number, name: string): Promise<void> {
   await promise.finally(() => socket.close());
 }
 
-async function askName(port: number): Promise<void> {
+async function resolveName(port: number): Promise<void> {
   const resolver = new Resolver({ timeout: 300, tries: 1 });
   resolver.setServers([`127.0.0.1:${port}`]);
   const clock = setTimeout(() => resolver.cancel(), 300);
   await resolver.resolve4("dns.escape.test").finally(() => clearTimeout(clock));
 }
 
-function sayByUnix(path: string, name: string): void {
+function sendByUnix(path: string, name: string): void {
   const socket = call("socket", family.unix, kind.stream, 0);
   const address = unixAddress(path);
   call("connect", socket, address, address.length);
@@ -101,18 +101,18 @@ function sayByUnix(path: string, name: string): void {
   call("close", socket);
 }
 
-function onePairOf(type: number): number {
+function socketOfPair(type: number): number {
   const pair = new Int32Array(2);
   call("socketpair", family.unix, type, 0, pair);
   return pair[0]!;
 }
 
-function sayByDatagram(socket: number, path: string, name: string): void {
+function sendByDatagram(socket: number, path: string, name: string): void {
   const address = unixAddress(path);
   call("sendto", socket, Buffer.from(name), name.length, 0, address, address.length);
 }
 
-/** Seize does not stop it; letting go needs it stopped, and comes with our end. */
+/** PTRACE_SEIZE does not stop the process. It is released when this process ends. */
 function trace(pid: number): void {
   call("ptrace", 0x4206, pid, 0, 0);
 }

@@ -2,7 +2,7 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { call, permitted } from "./calls.ts";
-import { madeHere } from "./change.ts";
+import { newPath } from "./change.ts";
 import { readMemoryOf } from "./memory.ts";
 import type { Attempt, World } from "./world.ts";
 
@@ -14,7 +14,7 @@ const secret = (name: string, run: (key: string, world: World) => unknown): Atte
 
 const text = (path: string) => fs.readFileSync(path, "latin1");
 
-/** Below the home directory; the outside puts the token into each. */
+/** Files in the home directory. The test writes the token into each of them. */
 export const secretFiles = [
   ".ssh/id_ed25519",
   ".aws/credentials",
@@ -42,13 +42,13 @@ export const secrets: Attempt[] = [
   secret("read-key", text),
   secret("read-key-link-before", (_, { project }) => text(join(project, "links/key"))),
   secret("read-key-link-during", (key) => {
-    const link = madeOrTemp("key-link");
+    const link = newPathOrTemp("key-link");
     fs.symlinkSync(key, link);
     return text(link);
   }),
   secret("read-key-hard-link-before", (_, { project }) => text(join(project, "links/hard-key"))),
   secret("read-key-hard-link-during", (key) => {
-    const link = madeOrTemp("hard-key");
+    const link = newPathOrTemp("hard-key");
     fs.linkSync(key, link);
     return text(link);
   }),
@@ -62,9 +62,9 @@ export const secrets: Attempt[] = [
   }),
   secret("read-key-rename-cover", (_, { home }) => {
     fs.renameSync(join(home, ".ssh"), join(home, ".ssh-moved"));
-    const found = text(join(home, ".ssh-moved/id_ed25519"));
+    const key = text(join(home, ".ssh-moved/id_ed25519"));
     fs.renameSync(join(home, ".ssh-moved"), join(home, ".ssh"));
-    return found;
+    return key;
   }),
   secret("read-key-umount-cover", (key, { home }) => {
     permittedOrPresent(() => call("umount2", join(home, ".ssh"), 2));
@@ -90,10 +90,10 @@ export const secrets: Attempt[] = [
   secret("open-by-handle", (key) => openByHandle(key)),
 ];
 
-/** Where the project can't be written, links are made in the private directory. */
-function madeOrTemp(name: string): string {
+/** Creates links in the private directory if the project is read-only. */
+function newPathOrTemp(name: string): string {
   try {
-    return madeHere(name);
+    return newPath(name);
   } catch {
     const path = join(process.env["TMPDIR"] ?? "/tmp", name);
     fs.rmSync(path, { force: true });
@@ -102,14 +102,14 @@ function madeOrTemp(name: string): string {
 }
 
 function anyOf(paths: string[]): string {
-  const found = paths.flatMap((path) => {
+  const texts = paths.flatMap((path) => {
     try {
       return [text(path)];
     } catch {
       return [];
     }
   });
-  return found.join("\n");
+  return texts.join("\n");
 }
 
 function filesBelow(folder: string): string[] {
@@ -119,13 +119,13 @@ function filesBelow(folder: string): string[] {
     .map((entry) => join(entry.parentPath, entry.name));
 }
 
-/** From an address where nothing is: a kernel that would do it complains of that. */
+/** Reads from an unmapped address. A kernel that allows the call fails with EFAULT. */
 function readMemory(pid: number): string {
   const nowhere = new BigUint64Array([4096n, 8n]);
   return permitted("process_vm_readv", pid, nowhere, 1, nowhere, 1, 0);
 }
 
-/** As root outside: a handle of the file is enough to open it, whatever lies over its path. */
+/** Opens the key by its file handle, as root can do outside, even if its path is covered by a mount. */
 function openByHandle(key: string): string {
   const handle = Buffer.alloc(8 + 128);
   handle.writeUInt32LE(128, 0);
@@ -138,7 +138,7 @@ function openByHandle(key: string): string {
   return buffer.toString("latin1", 0, length);
 }
 
-/** Without a sandbox nothing is mounted there, and that is a result too. */
+/** Accepts EINVAL: without a sandbox nothing is mounted there. */
 function permittedOrPresent(run: () => unknown): void {
   try {
     run();

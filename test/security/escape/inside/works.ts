@@ -38,7 +38,7 @@ export const works: Attempt[] = [
   shell("work-read-usr", "ls /usr/bin >/dev/null && cat /etc/passwd >/dev/null"),
   shell("work-signal-own", "sleep 30 & kill $!; wait $!; test $? = 143"),
   work("work-terminal", () => openTerminal()),
-  work("work-local-server", () => talkToSelf()),
+  work("work-local-server", () => connectToSelf()),
   work("work-socket-pair", () => {
     const pair = new Int32Array(2);
     call("socketpair", 1, 1, 0, pair);
@@ -59,19 +59,19 @@ function shellRuns(script: string): string {
   return stdout.slice(0, 200);
 }
 
-/** As `script` and every terminal program do it. */
+/** Opens a terminal as `script` does. */
 function openTerminal(): void {
   const master = fs.openSync("/dev/ptmx", fs.constants.O_RDWR | fs.constants.O_NOCTTY);
   call("ioctl", master, 0x4004_5431, new Int32Array([0]));
   const number = new Int32Array(1);
   call("ioctl", master, 0x8004_5430, number);
-  const own = fs.openSync(`/dev/pts/${number[0]}`, fs.constants.O_RDWR | fs.constants.O_NOCTTY);
-  fs.writeSync(own, "x");
-  fs.closeSync(own);
+  const terminal = fs.openSync(`/dev/pts/${number[0]}`, fs.constants.O_RDWR | fs.constants.O_NOCTTY);
+  fs.writeSync(terminal, "x");
+  fs.closeSync(terminal);
   fs.closeSync(master);
 }
 
-async function talkToSelf(): Promise<void> {
+async function connectToSelf(): Promise<void> {
   const server = createServer((socket) => socket.end("hello"));
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   server.on("error", reject).listen(0, "127.0.0.1", () => {
