@@ -1,5 +1,5 @@
-// Real ACP agents from the configuration: opencode's and Gemini CLI's own ACP modes, behind our walls and through the
-// gateway. What reaches the model, what is in the tree, and how each ends.
+// Runs the ACP modes of opencode and Gemini CLI as configured agents, in the sandbox and through the gateway. Checks the requests
+// to the model, the stored nodes and the end of each turn.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,9 +11,9 @@ import { readEvents } from "../../support/read-events.ts";
 import { waitForNoProcesses, ownRlimitTag } from "../../support/processes.ts";
 import type { TemporaryHome } from "../../support/temporary-home.ts";
 
-type Row = { name: PeerName; models: [string, string]; recipe: (skein: TemporaryHome) => Record<string, unknown> };
+type AcpAgent = { name: PeerName; models: [string, string]; recipe: (skein: TemporaryHome) => Record<string, unknown> };
 
-const rows: Row[] = [
+const acpAgents: AcpAgent[] = [
   {
     name: "opencode",
     models: ["claude-sonnet-4-5", "claude-opus-5-5"],
@@ -35,9 +35,9 @@ const rows: Row[] = [
   },
 ];
 
-beforeAll(() => installPeers(rows.map(({ name }) => name)), 300_000);
+beforeAll(() => installPeers(acpAgents.map(({ name }) => name)), 300_000);
 
-describe.each(rows)("$name over ACP", ({ models, recipe }) => {
+describe.each(acpAgents)("$name over ACP", ({ models, recipe }) => {
   let server: ModelServer;
   let skein: TemporaryHome;
   const agent = "mine";
@@ -54,7 +54,7 @@ describe.each(rows)("$name over ACP", ({ models, recipe }) => {
     skein[Symbol.dispose]();
   });
 
-  test("takes a turn with three tool calls, asking the model that was named", async () => {
+  test("a turn with three tool calls uses the requested model", async () => {
     server.setScript(shellScript(["expr 61000 + 301", "expr 61000 + 302 > two.txt", "expr 61000 + 303"], "said-one"));
     const taken = await takeTurn(skein, server, ["-a", agent, "-m", models[0], "--session", "trunk", "ask-one"]);
     expect({ code: taken.ran.code, error: taken.turn.error }).toEqual({ code: 0, error: undefined });
@@ -71,7 +71,7 @@ describe.each(rows)("$name over ACP", ({ models, recipe }) => {
     expect(taken.turn.enforced).toMatchObject({ net: "gateway", fs: true });
   }, 300_000);
 
-  test("goes on with all of it heard once, on another model", async () => {
+  test("a second turn on another model sends the conversation once", async () => {
     server.setScript(shellScript([], "said-two"));
     const taken = await takeTurn(skein, server, ["-a", agent, "-m", models[1], "--session", "trunk", "ask-two"]);
     expect({ code: taken.ran.code, error: taken.turn.error }).toEqual({ code: 0, error: undefined });
@@ -83,7 +83,7 @@ describe.each(rows)("$name over ACP", ({ models, recipe }) => {
     ]);
   }, 300_000);
 
-  test("hands over to the native agent and takes over from it", async () => {
+  test("the native agent takes over the session, and the ACP agent takes it back", async () => {
     server.setScript(shellScript([], "said-three"));
     const native = await takeTurn(skein, server, ["-a", "native", "-m", "claude-sonnet-4-5", "--session", "trunk", "ask-three"]);
     expect(native.ran.code).toBe(0);
@@ -99,9 +99,9 @@ describe.each(rows)("$name over ACP", ({ models, recipe }) => {
     expect(countsIn(back.requests[0], words)).toEqual(Object.fromEntries(words.map((word) => [word, 1])));
   }, 300_000);
 
-  test("is stopped in the midst of a call, leaves nothing, and goes on afterwards", async () => {
+  test("a turn that is stopped during a call leaves no process, and the session continues", async () => {
     const tag = ownRlimitTag();
-    server.setScript(shellScript([`echo begun; sleep ${tag}`], "never"));
+    server.setScript(shellScript([`echo started; sleep ${tag}`], "never"));
     const run = readEvents(
       skein.start(["run", "ask-five", "-a", agent, "-m", models[0], "--session", "stopped", "--output-format", "events"]),
     );
@@ -125,7 +125,7 @@ describe.each(rows)("$name over ACP", ({ models, recipe }) => {
     [401, "invalid x-api-key", "auth", 4],
     [400, "prompt is too long: 210000 tokens > 200000 maximum", "too-long", 1],
   ] as const)(
-    "a vendor that answers %i is told as what it is",
+    "a vendor error %i ends the turn with its own status",
     async (status, message, kind, code) => {
       server.setScript(shellScript([], "never"));
       server.setFault({ type: "status", status, message });
@@ -137,7 +137,7 @@ describe.each(rows)("$name over ACP", ({ models, recipe }) => {
     300_000,
   );
 
-  test("a vendor that says it is too much, and one that never answers, hold it for no longer than its limit", async () => {
+  test("a vendor that answers 429 or never answers ends the turn within its time limit", async () => {
     server.setScript(shellScript([], "never"));
     for (const fault of [
       { type: "status", status: 429, message: "Too many requests" },
@@ -145,16 +145,16 @@ describe.each(rows)("$name over ACP", ({ models, recipe }) => {
     ] as const) {
       server.setFault(fault);
       const taken = await takeTurn(skein, server, ["-a", agent, "-m", models[0], "--timeout", "15s", "ask-seven"]);
-      // How often each tries again is its own business.
+      // The number of retries depends on the agent.
       expect(fault.type === "stall" ? ["timed-out"] : ["timed-out", "rate-limited"]).toContain(taken.turn.status ?? "");
       expect(await waitForNoProcesses(skein.root)).toEqual([]);
     }
     server.setFault(null);
   }, 300_000);
 
-  test("a model that it does not know is asked for by its very name, or not at all", async () => {
+  test("an unknown model is requested by its exact name, or not at all", async () => {
     const taken = await takeTurn(skein, server, ["-a", agent, "-m", "anthropic/no-such-model", "ask-eight"]);
     expect(taken.requests.filter((request) => modelOf(request) !== "no-such-model")).toEqual([]);
-    if (taken.requests.length === 0) expect(taken.turn.error?.message).toBe("mine: it does not know the model no-such-model");
+    if (taken.requests.length === 0) expect(taken.turn.error?.message).toBe("mine: it has no model no-such-model");
   }, 300_000);
 });

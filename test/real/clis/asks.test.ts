@@ -1,5 +1,5 @@
-// What the real agents do when their model asks a person: none of them waits for an answer that can't come, and where
-// the question can be read in what they print, it lands with all others and its answer is their next prompt.
+// Tests questions of the real agents to the user. No agent waits for an answer that can't come. If an agent prints the question,
+// skein stores it with all others, and its answer is the next prompt.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { installPeers } from "../../../bench/peers.ts";
 import { type ModelServer, startModelServer } from "../../../src/scripted-model/model-server.ts";
@@ -62,7 +62,7 @@ test.each(["claude", "gemini"])("a question of %s ends its turn, and its answer 
   expect((await skein.run(["asks", "--json"])).out).toBe("[]\n");
 });
 
-test.each(["opencode", "codex"])("%s refuses its model the question by itself and goes on", async (agent) => {
+test.each(["opencode", "codex"])("%s refuses the question of its model by itself, and its turn continues", async (agent) => {
   script(agent);
   const { ran, turn } = await takeTurn(skein, server, [...args(agent), "paint it"]);
   expect([ran.code, turn.status]).toEqual([0, "ok"]);

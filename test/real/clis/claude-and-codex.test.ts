@@ -1,5 +1,5 @@
-// The real Claude Code and Codex, run as their adapters say, against the scripted model server: what reaches the model.
-// Installs them from the registry where they are missing, so it is no part of npm test.
+// Runs the real Claude Code and Codex with their adapters against the scripted model server, and checks the requests.
+// Installs missing agents from the registry, so it is not part of npm test.
 import { beforeAll, describe, expect, test } from "bun:test";
 import { installPeers } from "../../../bench/peers.ts";
 import type { Adapter, CliLaunch } from "../../../src/agents/external/adapters/adapter.ts";
@@ -18,46 +18,46 @@ const agents: [string, Adapter, { model: string; other: string; agentTools: stri
 beforeAll(() => installPeers(["claude", "codex"]), 300_000);
 
 describe.each(agents)("%s", (_, adapter, { model, other, agentTools }) => {
-  test("resumes and forks from the same configuration directory, and a fork holds nothing of what came after it", async () => {
-    await using seat = openCliSite(adapter, model, shellScript([], "heard"));
-    const first = await turn(seat, adapter, { prompt: "remember the heron" });
-    const fork = await turn(seat, adapter, { prompt: "on the fork", start: { how: "fork", id: first.id, forkId: crypto.randomUUID() } });
-    const trunk = await turn(seat, adapter, { prompt: "on the trunk", start: { how: "resume", id: first.id } });
-    const later = await turn(seat, adapter, { prompt: "later", start: { how: "resume", id: fork.id } });
+  test("sessions resume and fork from one configuration directory, and a fork contains nothing that came after it", async () => {
+    await using site = openCliSite(adapter, model, shellScript([], "heard"));
+    const first = await turn(site, adapter, { prompt: "remember the heron" });
+    const fork = await turn(site, adapter, { prompt: "on the fork", start: { how: "fork", id: first.id, forkId: crypto.randomUUID() } });
+    const trunk = await turn(site, adapter, { prompt: "on the trunk", start: { how: "resume", id: first.id } });
+    const later = await turn(site, adapter, { prompt: "later", start: { how: "resume", id: fork.id } });
     expect(trunk.id).toBe(first.id);
     expect(fork.id).not.toBe(first.id);
     expect(later.id).toBe(fork.id);
-    expect(wordsIn(trunk.requests, ["remember the heron", "heard", "on the trunk", "on the fork"])).toEqual([true, true, true, false]);
-    expect(wordsIn(later.requests, ["remember the heron", "on the fork", "later", "on the trunk"])).toEqual([true, true, true, false]);
-    for (const { id } of [first, fork]) expect(await transcriptsOf(seat, adapter, id)).toHaveLength(1);
+    expect(containsAll(trunk.requests, ["remember the heron", "heard", "on the trunk", "on the fork"])).toEqual([true, true, true, false]);
+    expect(containsAll(later.requests, ["remember the heron", "on the fork", "later", "on the trunk"])).toEqual([true, true, true, false]);
+    for (const { id } of [first, fork]) expect(await transcriptsOf(site, adapter, id)).toHaveLength(1);
   });
 
-  test("asks the model that is named, with the effort, the role and the token, also when they change", async () => {
-    await using seat = openCliSite(adapter, model, shellScript([], "heard"));
-    const first = await turn(seat, adapter, { effort: "high", role: "You are the first." });
-    const second = await turn(seat, adapter, {
+  test("requests have the chosen model, effort, role and token, also when these change", async () => {
+    await using site = openCliSite(adapter, model, shellScript([], "heard"));
+    const first = await turn(site, adapter, { effort: "high", role: "You are the first." });
+    const second = await turn(site, adapter, {
       model: other,
       effort: "low",
       role: "You are the second.",
       start: { how: "resume", id: first.id },
     });
-    expect(first.requests.map(askedFor)).toEqual([{ model, effort: "high" }]);
-    expect(second.requests.map(askedFor)).toEqual([{ model: other, effort: "low" }]);
-    expect(wordsIn(first.requests, ["You are the first."])).toEqual([true]);
-    expect(wordsIn(second.requests, ["You are the second."])).toEqual([true]);
+    expect(first.requests.map(modelAndEffortOf)).toEqual([{ model, effort: "high" }]);
+    expect(second.requests.map(modelAndEffortOf)).toEqual([{ model: other, effort: "low" }]);
+    expect(containsAll(first.requests, ["You are the first."])).toEqual([true]);
+    expect(containsAll(second.requests, ["You are the second."])).toEqual([true]);
     for (const { headers } of first.requests) expect(Object.values(headers).join()).toContain("throw-away-token");
   });
 
-  test("has no tool that starts an agent", async () => {
-    await using seat = openCliSite(adapter, model, shellScript([], "heard"));
-    const { requests } = await turn(seat, adapter, {});
+  test("no tool of the agent starts another agent", async () => {
+    await using site = openCliSite(adapter, model, shellScript([], "heard"));
+    const { requests } = await turn(site, adapter, {});
     const declared = JSON.stringify([field(requests[0]!.body, "tools"), listOf(field(requests[0]!.body, "input"))]);
     expect(agentTools.filter((name) => declared.includes(`"name":"${name}"`))).toEqual([]);
   });
 
-  test("reads the project's AGENTS.md, and lets no setting of the project move its requests or run a command", async () => {
-    await using seat = openCliSite(adapter, model, shellScript(["echo in"], "heard"));
-    const { directory } = seat.launch({});
+  test("the agent reads the project's AGENTS.md, and no project setting redirects its requests or runs a command", async () => {
+    await using site = openCliSite(adapter, model, shellScript(["echo in"], "heard"));
+    const { directory } = site.launch({});
     const hooks = { PreToolUse: [{ matcher: "*", hooks: [{ type: "command", command: "touch hooked" }] }] };
     const servers = { mcpServers: { evil: { command: "touch", args: ["hooked"] } } };
     await Bun.write(`${directory}/AGENTS.md`, "Herons first.");
@@ -67,52 +67,52 @@ describe.each(agents)("%s", (_, adapter, { model, other, agentTools }) => {
       `${directory}/.codex/config.toml`,
       'openai_base_url="http://127.0.0.1:9"\n[mcp_servers.evil]\ncommand="touch"\nargs=["hooked"]\n',
     );
-    const { requests, answer } = await turn(seat, adapter, {});
-    expect(wordsIn(requests, ["Herons first."])).toEqual([true]);
+    const { requests, answer } = await turn(site, adapter, {});
+    expect(containsAll(requests, ["Herons first."])).toEqual([true]);
     expect(answer).toBe("heard");
     expect(await Bun.file(`${directory}/hooked`).exists()).toBe(false);
   });
 
-  test("takes a prompt that begins like an option or a command, and one that no argument could hold", async () => {
-    await using seat = openCliSite(adapter, model, shellScript([], "heard"));
+  test("a prompt may begin like an option or a command, or be longer than an argument", async () => {
+    await using site = openCliSite(adapter, model, shellScript([], "heard"));
     const long = `begin ${"word ".repeat(60_000)} end`;
     for (const prompt of ["--help me", "/compact this", long]) {
-      const { requests, answer } = await turn(seat, adapter, { prompt });
-      expect(wordsIn(requests, [prompt])).toEqual([true]);
+      const { requests, answer } = await turn(site, adapter, { prompt });
+      expect(containsAll(requests, [prompt])).toEqual([true]);
       expect(answer).toBe("heard");
     }
   });
 
-  test("says that a session is not there", async () => {
-    await using seat = openCliSite(adapter, model, shellScript([], "heard"));
-    const ran = await seat.run(seat.launch({ start: { how: "resume", id: crypto.randomUUID() } }));
+  test("resuming an unknown session is reported as a lost session", async () => {
+    await using site = openCliSite(adapter, model, shellScript([], "heard"));
+    const ran = await site.run(site.launch({ start: { how: "resume", id: crypto.randomUUID() } }));
     expect(ran.exitCode).toBe(1);
     expect(adapter.isSessionLost?.(ran.stderr)).toBe(true);
-    expect(seat.server.main()).toEqual([]);
+    expect(site.server.main()).toEqual([]);
   });
 });
 
-async function turn(seat: CliSite, adapter: Adapter, changes: Partial<CliLaunch>) {
-  seat.server.clear();
-  const launch = seat.launch(changes);
-  const ran = await seat.run(launch);
+async function turn(site: CliSite, adapter: Adapter, changes: Partial<CliLaunch>) {
+  site.server.clear();
+  const launch = site.launch(changes);
+  const ran = await site.run(launch);
   if (ran.exitCode !== 0) throw new Error(`${adapter.name} ended with ${ran.exitCode ?? ran.signal}: ${ran.stderr}${ran.stdout}`);
   const reader = adapter.reader(launch.start);
   const events = [...ran.stdout.split("\n").flatMap((line) => reader.line(line)), ...reader.end()];
   const done = events.findLast((event) => event.type === "done");
-  return { id: nativeIdOf(adapter, ran.stdout) ?? "", answer: done?.answer, requests: [...seat.server.main()] };
+  return { id: nativeIdOf(adapter, ran.stdout) ?? "", answer: done?.answer, requests: [...site.server.main()] };
 }
 
-function wordsIn(requests: RecordedRequest[], words: string[]): boolean[] {
+function containsAll(requests: RecordedRequest[], words: string[]): boolean[] {
   return words.map((word) => requests.every((request) => request.text.includes(JSON.stringify(word).slice(1, -1))));
 }
 
-function askedFor({ body }: RecordedRequest): { model: string; effort: string } {
+function modelAndEffortOf({ body }: RecordedRequest): { model: string; effort: string } {
   const effort = field(field(body, "output_config"), "effort") ?? field(field(body, "reasoning"), "effort");
   return { model: textOf(field(body, "model")), effort: textOf(effort) };
 }
 
-function transcriptsOf(seat: CliSite, adapter: Adapter, id: string): Promise<string[]> {
-  const { configDir, directory } = seat.launch({});
+function transcriptsOf(site: CliSite, adapter: Adapter, id: string): Promise<string[]> {
+  const { configDir, directory } = site.launch({});
   return Array.fromAsync(new Bun.Glob(adapter.transcript(id, directory)).scan({ cwd: configDir, dot: true }));
 }

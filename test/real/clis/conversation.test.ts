@@ -1,4 +1,4 @@
-// The real agents as a person meets them: in a conversation that changes hands, in listings and exports of it, and as
+// Tests the real agents as a user meets them: in a conversation with several agents, in its listings and exports, and as
 // sub-sessions of the native agent.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
@@ -26,10 +26,10 @@ function chat(lines: string[], args: string[] = []) {
   return skein.run(["chat", "talk", ...args], { stdin: lines.map((line) => `${line}\n`).join("") });
 }
 
-test("a conversation changes hands with /agent, and the agent and its model are kept", async () => {
-  const asked: string[] = [];
+test("/agent and /model change the agent and model of a conversation, and both are stored", async () => {
+  const bodies: string[] = [];
   server.setScript(({ position: { prompt }, body }) => {
-    asked.push(JSON.stringify(body));
+    bodies.push(JSON.stringify(body));
     return { steps: [], final: `heard ${/word-\d/g.exec(prompt.slice(-6))?.[0]}` };
   });
   const first = await chat(
@@ -59,10 +59,10 @@ test("a conversation changes hands with /agent, and the agent and its model are 
     ["native", turns.at(-1)!.model, undefined],
   ]);
   const words = ["word-1", "word-2", "word-3", "word-4", "word-5"];
-  expect(countsIn({ text: asked.at(-1)! }, words)).toEqual(Object.fromEntries(words.map((word) => [word, 2])));
+  expect(countsIn({ text: bodies.at(-1)! }, words)).toEqual(Object.fromEntries(words.map((word) => [word, 2])));
 });
 
-test("listings, exports and the context say who is who", async () => {
+test("listings, exports and the context name the agents", async () => {
   await chat(["/agent pi", "word-7"]);
   expect((await skein.run(["list"])).out).toMatch(/SESSION +USED +AGENT +MODEL +TASK\n\* +talk \w+ +(just now|\S+ ago) +pi +/);
   const exported = (await skein.run(["export", "talk"])).out;
@@ -74,7 +74,7 @@ test("listings, exports and the context say who is who", async () => {
   expect((await skein.run(["verify"])).code).toBe(0);
 });
 
-test("a run shows what an agent does as it does it", async () => {
+test("a run prints the calls of an agent while it works", async () => {
   server.setScript({ steps: [{ text: "Let me see.", calls: [{ input: { command: "expr 61000 + 300" } }] }], final: "All is well." });
   const ran = await skein.run(["run", "-a", "claude", "-m", "claude-sonnet-4-5", "look"]);
   expect([ran.code, ran.out]).toEqual([0, "All is well.\n"]);
@@ -83,7 +83,7 @@ test("a run shows what an agent does as it does it", async () => {
   );
 });
 
-test("what only the native agent can do is refused before anything is asked, whoever the session's agent is", async () => {
+test("flags that need the native agent are refused before any request, for every other agent", async () => {
   server.setScript({ steps: [], final: "fine" });
   await skein.run(["run", "-a", "pi", "-m", "claude-sonnet-4-5", "--session", "plain", "hello"]);
   await Bun.write(join(skein.project, "schema.json"), '{"type":"object"}');
@@ -95,8 +95,8 @@ test("what only the native agent can do is refused before anything is asked, who
     ["--tools", "read"],
     ["--json-schema", "schema.json"],
   ] as const)
-    for (const who of [[], ["-a", "pi"]]) {
-      const ran = await skein.run(["run", "--session", "plain", ...who, flag, ...value, "go on"]);
+    for (const agentFlags of [[], ["-a", "pi"]]) {
+      const ran = await skein.run(["run", "--session", "plain", ...agentFlags, flag, ...value, "go on"]);
       expect([flag, ran.code, ran.err.split(";")[0]]).toEqual([
         flag,
         2,
@@ -107,18 +107,18 @@ test("what only the native agent can do is refused before anything is asked, who
   expect(((await skein.run(["show", "plain", "--json"])).json() as { turns: TurnLine[] }).turns).toHaveLength(1);
 });
 
-test("nothing is left of an ephemeral run, and nothing of a purged one beside the store", async () => {
+test("an ephemeral run leaves no file, and a purged run is only in the database file", async () => {
   server.setScript({ steps: [], final: "quiet" });
   const pi = ["run", "-a", "pi", "-m", "claude-sonnet-4-5"];
   expect((await skein.run([...pi, "--ephemeral", "a secret heron"])).out).toBe("quiet\n");
   expect((await skein.run([...pi, "--session", "short", "a secret heron"])).out).toBe("quiet\n");
   for (const command of ["delete", "purge"]) expect((await skein.run([command, "short"])).code).toBe(0);
   const files = readdirSync(skein.root, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-  const holding = files.filter((file) => readFileSync(join(file.parentPath, file.name), "latin1").includes("a secret heron"));
-  expect(holding.map((file) => file.name).filter((name) => !name.startsWith("skein.db"))).toEqual([]);
+  const matches = files.filter((file) => readFileSync(join(file.parentPath, file.name), "latin1").includes("a secret heron"));
+  expect(matches.map((file) => file.name).filter((name) => !name.startsWith("skein.db"))).toEqual([]);
 });
 
-test("the native agent hands a task to another agent, with its own model, and gets its answer", async () => {
+test("the native agent delegates a task to another agent and model, and gets its answer", async () => {
   const task = "count the herons";
   server.setScript(({ position: { prompt } }) =>
     prompt.includes(task)

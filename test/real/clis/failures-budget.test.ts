@@ -1,5 +1,5 @@
-// The real agents at the end of their budget: it is counted from what the vendor answers, stops them between two requests,
-// and keeps what there is.
+// Tests the budget of the real agents. It counts the vendor's answers, stops an agent between two requests, and the work so far
+// is stored.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { installPeers, peerNames } from "../../../bench/peers.ts";
 import { type ModelServer, startModelServer } from "../../../src/scripted-model/model-server.ts";
@@ -8,12 +8,12 @@ import { agentHome, agentModels, type TakenTurn, takeTurn, textIn } from "../../
 import { waitForNoProcesses } from "../../support/processes.ts";
 import type { TemporaryHome } from "../../support/temporary-home.ts";
 
-const ten = shellScript(
-  Array.from({ length: 10 }, (_, at) => `echo step-${at}`),
+const tenCalls = shellScript(
+  Array.from({ length: 10 }, (_, index) => `echo step-${index}`),
   "never said",
 );
-/** What each answer counts. */
-const counts = [1000, 2000, 4000].map((input, at) => ({ input, output: 10 + at, cacheRead: 0, cacheWrite: 0 }));
+/** The usage of each answer. */
+const counts = [1000, 2000, 4000].map((input, index) => ({ input, output: 10 + index, cacheRead: 0, cacheWrite: 0 }));
 const counted: Script = {
   steps: [
     { calls: [{ input: { command: "echo one" } }], usage: counts[0]! },
@@ -29,7 +29,7 @@ describe.each(peerNames.map((name) => [name] as const))("%s", (agent) => {
   let server: ModelServer;
   let skein: TemporaryHome;
   beforeAll(() => {
-    server = startModelServer(ten);
+    server = startModelServer(tenCalls);
     skein = agentHome(server);
   });
   afterAll(async () => {
@@ -44,7 +44,7 @@ describe.each(peerNames.map((name) => [name] as const))("%s", (agent) => {
 
   const toolsIn = ({ nodes }: TakenTurn) => nodes.filter(({ author }) => author === "tool").length;
 
-  test("is counted as the vendor counts, request by request", async () => {
+  test("usage is counted as the vendor counts it, for each request", async () => {
     const taken = await turn(counted, []);
     expect([taken.ran.code, taken.turn.status, textIn(taken.nodes.at(-1))]).toEqual([0, "ok", "both"]);
     expect(taken.turn.usage).toMatchObject({ input: 7000, output: 33 });
@@ -52,11 +52,11 @@ describe.each(peerNames.map((name) => [name] as const))("%s", (agent) => {
     expect(taken.nodes.filter(({ author }) => author === "agent").map(({ usage }) => usage?.input)).toEqual([1000, 2000, 4000]);
   });
 
-  test("is stopped by the tokens of about three first requests, after a tool call, and what there is stays", async () => {
+  test("a limit of about three requests in tokens stops the agent after a tool call, and its work so far is stored", async () => {
     const first = await turn(shellScript([], "hello"), []);
     const { input, output, cache_read: read, cache_write: written } = first.turn.usage;
-    const most = 3 * (input + output + read + written);
-    const taken = await turn(ten, ["--session", "tokens", "--max-tokens", String(most)]);
+    const maxTokens = 3 * (input + output + read + written);
+    const taken = await turn(tenCalls, ["--session", "tokens", "--max-tokens", String(maxTokens)]);
     expect({ code: taken.ran.code, status: taken.turn.status, limit: taken.turn.error?.limit }).toEqual({
       code: 7,
       status: "budget",
@@ -70,8 +70,8 @@ describe.each(peerNames.map((name) => [name] as const))("%s", (agent) => {
     expect([next.ran.code, textIn(next.nodes.at(-1))]).toEqual([0, "went on"]);
   });
 
-  test("is stopped by a number of steps", async () => {
-    const taken = await turn(ten, ["--max-steps", "2"]);
+  test("a limit of steps stops the agent", async () => {
+    const taken = await turn(tenCalls, ["--max-steps", "2"]);
     expect({ code: taken.ran.code, status: taken.turn.status, limit: taken.turn.error?.limit }).toEqual({
       code: 7,
       status: "budget",

@@ -1,5 +1,5 @@
-// The real agents through the gateway: what each asked is counted as it counts itself, and a budget that is used up ends
-// it at once. Installs them from the registry where they are missing, so it is no part of npm test.
+// Runs the real agents through the gateway. Its usage must equal the agent's own count, and a used-up budget ends the agent at
+// once. Installs missing agents from the registry, so it is not part of npm test.
 import { beforeAll, describe, expect, test } from "bun:test";
 import { installPeers, peerNames } from "../../../bench/peers.ts";
 import type { Adapter } from "../../../src/agents/external/adapters/adapter.ts";
@@ -25,46 +25,46 @@ const three = shellScript(["echo one-11", "echo two-12", "echo three-13"], "All 
 
 beforeAll(() => installPeers(peerNames), 300_000);
 
-/** Lets so many answers through. */
-function gatewayTo(seat: CliSite, adapter: Adapter, most: number): Gateway {
+/** Forwards at most `maxRequests` requests. */
+function gatewayTo(site: CliSite, adapter: Adapter, maxRequests: number): Gateway {
   const { wire, vendor } = adapter;
-  const baseUrl = seat.server.url + (wire === "openai-responses" ? "/v1" : "");
-  let asked = 0;
+  const baseUrl = site.server.url + (wire === "openai-responses" ? "/v1" : "");
+  let count = 0;
   return startGateway({
-    vendors: (one) => (one === wire ? { vendor, wire, baseUrl, apiKey: key, headers: {} } : null),
+    vendors: (name) => (name === wire ? { vendor, wire, baseUrl, apiKey: key, headers: {} } : null),
     price: priceOf,
-    reserve: async () => ((asked += 1) > most ? { kind: "budget", message: "enough" } : () => {}),
+    reserve: async () => ((count += 1) > maxRequests ? { kind: "budget", message: "enough" } : () => {}),
   });
 }
 
 describe.each(agents)("%s", (_, adapter, model) => {
-  test("works through the gateway, which counts every request and shows it no key", async () => {
-    await using seat = openCliSite(adapter, model, three);
-    const gateway = gatewayTo(seat, adapter, Infinity);
-    const ran = await seat.run(seat.launch({ endpoint: { url: gateway.url!, token: gateway.token } }));
+  test("the agent works through the gateway, which counts every request and hides the key", async () => {
+    await using site = openCliSite(adapter, model, three);
+    const gateway = gatewayTo(site, adapter, Infinity);
+    const ran = await site.run(site.launch({ endpoint: { url: gateway.url!, token: gateway.token } }));
     await gateway.close();
-    expect({ code: ran.exitCode, said: ran.stdout.includes("All three were said.") }).toEqual({ code: 0, said: true });
+    expect({ code: ran.exitCode, hasAnswer: ran.stdout.includes("All three were said.") }).toEqual({ code: 0, hasAnswer: true });
     expect(ran.stdout + ran.stderr).not.toContain(key);
-    expect(JSON.stringify(seat.server.requests)).not.toContain(gateway.token);
+    expect(JSON.stringify(site.server.requests)).not.toContain(gateway.token);
     const answers = gateway.requests().filter(({ kind }) => kind === "answer");
-    expect(answers.map(({ error, status, model: asked }) => [error, status, asked])).toEqual(answers.map(() => [null, 200, model]));
-    expect(answers.length).toBe(seat.server.requests.filter(({ protocol }) => protocol !== null).length);
+    expect(answers.map(({ error, status, model: name }) => [error, status, name])).toEqual(answers.map(() => [null, 200, model]));
+    expect(answers.length).toBe(site.server.requests.filter(({ protocol }) => protocol !== null).length);
     expect(answers.every(({ usage, costUsd }) => usage.input > 0 && usage.output > 0 && (costUsd ?? 0) > 0)).toBe(true);
-    // Each of them prints its sum, the last request's count or both.
+    // Every agent prints its total, the count of a request, or both.
     const counts = [gateway.spent().usage.input, ...answers.map(({ usage }) => usage.input)];
     expect(counts.some((count) => ran.stdout.includes(String(count)))).toBe(true);
   });
 
-  test("ends by itself when the budget is used up after its first tool call", async () => {
-    await using seat = openCliSite(adapter, model, three);
-    const gateway = gatewayTo(seat, adapter, 1);
-    const ran = await seat.run(seat.launch({ endpoint: { url: gateway.url!, token: gateway.token } }));
+  test("the agent ends by itself when the budget is used up after its first tool call", async () => {
+    await using site = openCliSite(adapter, model, three);
+    const gateway = gatewayTo(site, adapter, 1);
+    const ran = await site.run(site.launch({ endpoint: { url: gateway.url!, token: gateway.token } }));
     await gateway.close();
     expect(ran.stdout).toContain("one-11");
     expect(ran.stdout).not.toContain("two-12");
     expect(ran.stdout).toContain("budget is used up");
     expect(ran.signal).toBeNull();
-    expect(seat.server.main().length).toBe(1);
+    expect(site.server.main().length).toBe(1);
     expect(gateway.requests().at(-1)?.error?.kind).toBe("budget");
   });
 });

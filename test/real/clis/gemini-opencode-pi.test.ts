@@ -1,5 +1,5 @@
-// The real Gemini CLI, opencode and pi, run as their adapters say, against the scripted model server: what reaches the
-// model. Installs them from the registry where they are missing, so it is no part of npm test.
+// Runs the real Gemini CLI, opencode and pi with their adapters against the scripted model server, and checks the requests.
+// Installs missing agents from the registry, so it is not part of npm test.
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { installPeers } from "../../../bench/peers.ts";
@@ -15,10 +15,10 @@ import { type CliRun, type CliSite, nativeIdOf, openCliSite } from "../../suppor
 
 setDefaultTimeout(300_000);
 
-type Row = { adapter: Adapter; model: string; effort: RegExp };
+type AgentModel = { adapter: Adapter; model: string; effort: RegExp };
 
-/** A model with its effort in the request. */
-const rows: Row[] = [
+/** `effort` matches a high effort in the request of that model. */
+const agentModels: AgentModel[] = [
   { adapter: gemini, model: "gemini-3-pro-preview", effort: /"thinkingLevel":"HIGH"/ },
   { adapter: gemini, model: "gemini-2.5-flash", effort: /"thinkingBudget":24576/ },
   { adapter: opencode, model: "claude-opus-5-5", effort: /"effort":"high"/ },
@@ -30,51 +30,51 @@ const rows: Row[] = [
 
 beforeAll(() => installPeers(["gemini", "opencode", "pi"]));
 
-describe.each(rows)("$adapter.name with $model", ({ adapter, model, effort }) => {
-  let seat: CliSite;
+describe.each(agentModels)("$adapter.name with $model", ({ adapter, model, effort }) => {
+  let site: CliSite;
   let first = "";
   beforeAll(() => {
-    seat = openCliSite(adapter, model, shellScript([], "answered"));
+    site = openCliSite(adapter, model, shellScript([], "answered"));
   });
-  afterAll(() => seat[Symbol.asyncDispose]());
+  afterAll(() => site[Symbol.asyncDispose]());
 
   async function ask(launch: Parameters<CliSite["launch"]>[0]): Promise<{ ran: CliRun; id: string; request: RecordedRequest }> {
-    seat.server.clear();
-    const ran = await seat.run(seat.launch(launch));
-    const request = seat.server.main().at(-1);
-    if (request === undefined) throw new Error(`nothing was asked: ${ran.stdout}${ran.stderr}`);
+    site.server.clear();
+    const ran = await site.run(site.launch(launch));
+    const request = site.server.main().at(-1);
+    if (request === undefined) throw new Error(`no request was sent: ${ran.stdout}${ran.stderr}`);
     return { ran, id: nativeIdOf(adapter, ran.stdout) ?? "", request };
   }
 
-  test("asks the model that was named, with the effort, the role and the token, and says its session", async () => {
-    const own = crypto.randomUUID();
+  test("a request has the chosen model, effort, role and token, and the agent prints its session", async () => {
+    const ownId = crypto.randomUUID();
     const role = "You are called Rolly.";
-    const { id, request, ran } = await ask({ start: { how: "new", id: own }, prompt: "remember the blue whale", effort: "high", role });
+    const { id, request, ran } = await ask({ start: { how: "new", id: ownId }, prompt: "remember the blue whale", effort: "high", role });
     expect(requestedModel(request.path, request.body)).toBe(model);
     expect(request.text).toMatch(effort);
     expect(request.text).toContain(role);
     expect(request.text).toContain("remember the blue whale");
     expect(Object.values(request.headers).join(" ")).toContain("throw-away-token");
-    expect(seat.server.requests.every((each) => each.method !== "POST" || requestedModel(each.path, each.body) === model)).toBeTrue();
-    if (adapter.ids === "ours") expect(id).toBe(own);
+    expect(site.server.requests.every((each) => each.method !== "POST" || requestedModel(each.path, each.body) === model)).toBeTrue();
+    if (adapter.ids === "ours") expect(id).toBe(ownId);
     expect(id).not.toBe("");
     expect(ran.exitCode).toBe(0);
     first = id;
   });
 
-  test("leaves its transcript where the adapter looks for it, and the token in no file", async () => {
-    const config = seat.launch({}).configDir;
-    const found = await Array.fromAsync(
-      new Bun.Glob(adapter.transcript(first, seat.launch({}).directory)).scan({ cwd: config, dot: true }),
+  test("the transcript is where the adapter looks for it, and no file contains the token", async () => {
+    const config = site.launch({}).configDir;
+    const transcripts = await Array.fromAsync(
+      new Bun.Glob(adapter.transcript(first, site.launch({}).directory)).scan({ cwd: config, dot: true }),
     );
-    expect(found).toHaveLength(1);
+    expect(transcripts).toHaveLength(1);
     for await (const name of new Bun.Glob("**/*").scan({ cwd: config, dot: true })) {
       expect(await Bun.file(join(config, name)).text()).not.toContain("throw-away-token");
     }
   });
 
   if (findExternalAgent(adapter.name)!.canFork) {
-    test("forks without what comes after, on either side", async () => {
+    test("a fork and its origin do not contain each other's later prompts", async () => {
       const fork = await ask({ start: { how: "fork", id: first, forkId: crypto.randomUUID() }, prompt: "words on the fork" });
       expect(fork.request.text).toContain("remember the blue whale");
       expect(fork.id).not.toBe(first);
@@ -87,7 +87,7 @@ describe.each(rows)("$adapter.name with $model", ({ adapter, model, effort }) =>
     });
   }
 
-  test("resumes from the same configuration and directory", async () => {
+  test("a session resumes from the same configuration and directory", async () => {
     const { id, request } = await ask({ start: { how: "resume", id: first }, prompt: "- the last @words" });
     expect(id).toBe(first);
     expect(request.text).toContain("remember the blue whale");
@@ -95,8 +95,8 @@ describe.each(rows)("$adapter.name with $model", ({ adapter, model, effort }) =>
   });
 });
 
-/** Each would leave a file behind if it were started. opencode takes a project's plugin files in any case: only walls hold those. */
-const strangers: Record<string, (touch: string) => string> = {
+/** Each file would create a file if the agent obeyed it. opencode always loads plugin files of a project: only the sandbox limits those. */
+const hostileFiles: Record<string, (touch: string) => string> = {
   ".gemini/settings.json": (touch) =>
     JSON.stringify({ mcpServers: serverOf(touch), hooks: { SessionStart: [{ hooks: [{ type: "command", command: touch }] }] } }),
   "opencode.json": (touch) => JSON.stringify({ mcp: { x: { type: "local", command: ["sh", "-c", touch] } } }),
@@ -113,14 +113,14 @@ function serverOf(touch: string): object {
 
 test.each([gemini, opencode, pi])("$name starts no server and no hook of the project or of the user's home", async (adapter) => {
   const model = adapter.vendor === "gemini" ? "gemini-3-pro-preview" : "claude-sonnet-4-5";
-  await using seat = openCliSite(adapter, model, shellScript(["echo ran"], "answered"));
-  for (const place of ["project", "home"]) {
-    for (const [path, text] of Object.entries(strangers)) {
-      await Bun.write(join(seat.root, place, path), text(`touch ${seat.root}/started-${place}-${path.replaceAll("/", "-")}`));
+  await using site = openCliSite(adapter, model, shellScript(["echo ran"], "answered"));
+  for (const directory of ["project", "home"]) {
+    for (const [path, text] of Object.entries(hostileFiles)) {
+      await Bun.write(join(site.root, directory, path), text(`touch ${site.root}/started-${directory}-${path.replaceAll("/", "-")}`));
     }
   }
-  const ran = await seat.run(seat.launch({}));
+  const ran = await site.run(site.launch({}));
   expect(ran.exitCode).toBe(0);
-  expect(seat.server.main().at(-1)?.text).toContain("ran");
-  expect(await Array.fromAsync(new Bun.Glob("started-*").scan(seat.root))).toEqual([]);
+  expect(site.server.main().at(-1)?.text).toContain("ran");
+  expect(await Array.fromAsync(new Bun.Glob("started-*").scan(site.root))).toEqual([]);
 });

@@ -1,5 +1,5 @@
-// group_think with real agents among its participants: each looks into the project with its own tools behind read-only
-// walls, hears the others, and judges what a model wrote.
+// Tests group_think with real agents as participants. Each reads the project with its own tools in a read-only sandbox, gets the
+// statements of the others, and checks the deliverable of a model.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -20,19 +20,19 @@ beforeAll(async () => {
 }, 300_000);
 afterAll(() => server.stop());
 
-function scriptFor(told: string): Script {
-  const who = /You are (\S+)\. These participants/.exec(told)?.[1] ?? "nobody";
-  if (told.includes("Check the deliverable")) return { steps: [], final: who === "codex" ? "DISAGREE: codex wants a queue" : "AGREE" };
-  if (who === model) return { steps: [], final: told.includes("# Your turn") ? "I have no tools." : "Use what notes.txt names." };
-  const look = "cat notes.txt; touch written && echo could-write";
-  return { steps: [{ calls: [{ input: { command: look } }] }], final: `${who} has looked` };
+function scriptFor(body: string): Script {
+  const name = /You are (\S+)\. These participants/.exec(body)?.[1] ?? "nobody";
+  if (body.includes("Check the deliverable")) return { steps: [], final: name === "codex" ? "DISAGREE: codex wants a queue" : "AGREE" };
+  if (name === model) return { steps: [], final: body.includes("# Your turn") ? "I have no tools." : "Use what notes.txt names." };
+  const command = "cat notes.txt; touch written && echo could-write";
+  return { steps: [{ calls: [{ input: { command } }] }], final: `${name} has looked` };
 }
 
-test("claude and codex look, speak and judge in a group with a model; nothing is written, all is counted", async () => {
+test("claude and codex read, discuss and vote in a group with a model; no file is written, and all usage is counted", async () => {
   await using skein = stoppingHub(agentHome(server));
   writeFileSync(join(skein.project, "notes.txt"), "the-word-in-the-notes");
-  await using talk = await mcpClient(skein, { name: "claude-code" });
-  const done = await talk.call(
+  await using client = await mcpClient(skein, { name: "claude-code" });
+  const done = await client.call(
     "group_think",
     {
       objective: "Choose a queue",
@@ -52,17 +52,17 @@ test("claude and codex look, speak and judge in a group with a model; nothing is
   });
   expect((done.output["participants"] as { status: string }[]).map(({ status }) => status)).toEqual(["ok", "ok", "ok"]);
   const { nodes } = (await skein.run(["show", "queue", "--json"])).json() as { nodes: NodeLine[] };
-  const said = nodes.flatMap((node) => node.said ?? []);
-  // Of the model that Codex takes by itself no price need be known.
-  for (const { who, cost_usd } of said) if (who !== "codex") expect(cost_usd).toBeGreaterThan(0);
-  expect(done.output["cost_usd"]).toEqual(said.some(({ cost_usd }) => cost_usd === null) ? null : expect.any(Number));
+  const statements = nodes.flatMap((node) => node.said ?? []);
+  // The price of Codex's default model may be unknown.
+  for (const { who, cost_usd } of statements) if (who !== "codex") expect(cost_usd).toBeGreaterThan(0);
+  expect(done.output["cost_usd"]).toEqual(statements.some(({ cost_usd }) => cost_usd === null) ? null : expect.any(Number));
   expect(existsSync(join(skein.project, "written"))).toBe(false);
   const results = server.main().filter(({ text }) => text.includes("the-word-in-the-notes"));
   expect(results.length).toBeGreaterThanOrEqual(2 * agents.length);
   expect(server.main().some(({ text }) => text.includes("could-write\\n"))).toBe(false);
   const later = server.main().findLast(({ text, path }) => path.includes("gemini") && text.includes("# Your turn"));
   for (const agent of agents) expect(later?.text).toContain(`${agent} has looked`);
-  await talk.client.close();
+  await client.client.close();
   await skein.run(["hub", "stop", "--wait", "0"]);
   expect(await waitForNoProcesses(skein.root)).toEqual([]);
 }, 300_000);

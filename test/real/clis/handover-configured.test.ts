@@ -1,6 +1,6 @@
-// Two agents of the configuration among the others: a program that prints text, and opencode over ACP. Each begins,
-// goes on, is forked at its first answer, and is handed the session by others and hands it on to them (the slowest
-// two are left out; they passed too). Every turn is a new start of skein.
+// Tests two configured agents: a program that prints text, and opencode over ACP. Each starts a session, continues it, is forked
+// at its first answer, and exchanges the session with other agents. The two slowest agents are left out; they passed too.
+// Every turn is a new start of skein.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -21,12 +21,12 @@ import {
 import type { TemporaryHome } from "../../support/temporary-home.ts";
 
 const program = join(import.meta.dir, "..", "..", "fixtures", "bin", "text-agent.ts");
-const words = [program, "{session}", "{model}", "{prompt}"];
+const args = [program, "{session}", "{model}", "{prompt}"];
 const configured = {
-  "my-text": { command: process.execPath, args: words, resume_args: words, output: "text" },
+  "my-text": { command: process.execPath, args, resume_args: args, output: "text" },
   "my-acp": opencodeAcp,
 };
-const everyone = [...Object.keys(configured), "native", "claude", "codex", "pi"];
+const allAgents = [...Object.keys(configured), "native", "claude", "codex", "pi"];
 
 let server: ModelServer;
 let skein: TemporaryHome;
@@ -46,17 +46,17 @@ afterAll(async () => {
 });
 
 describe.each(Object.keys(configured))("%s", (agent) => {
-  test("begins with three calls, goes on in its own session, and is forked at its first answer without what came after", async () => {
-    const [one, two, three] = [saidBy(agent, 1, 3), saidBy(agent, 2), saidBy(agent, 3)];
+  test("a session starts with three calls, continues, and is forked at its first answer without later turns", async () => {
+    const [one, two, three] = [turnTexts(agent, 1, 3), turnTexts(agent, 2), turnTexts(agent, 3)];
     const first = await turn(agent, one, ["--session", agent]);
     expect([first.turn.cli?.started, first.requests.length]).toEqual(["new", 4]);
     const second = await turn(agent, two, ["--session", agent]);
     expect([second.turn.cli?.started, second.turn.native_id]).toEqual(["resume", first.turn.native_id]);
-    expectHeard(second, two, [one]);
+    expectSentOnce(second, two, [one]);
     const fork = await turn(agent, three, ["--at", first.nodes.at(-1)!.id]);
     expect(fork.turn.cli?.started).toBe("new");
     expect(fork.turn.session_id).not.toBe(first.turn.session_id);
-    expectHeard(fork, three, [one]);
+    expectSentOnce(fork, three, [one]);
     const after = [two.prompt, two.before, two.answer, ...two.calls, ...two.results];
     const none = Object.fromEntries(after.map((word) => [word, 0]));
     expect(fork.requests.map((request) => countsIn(request, after))).toEqual(fork.requests.map(() => none));
@@ -67,28 +67,28 @@ describe.each(Object.keys(configured))("%s", (agent) => {
   }, 300_000);
 });
 
-test("each of the two takes over from each of the others and hands over to it, and everything is heard once", async () => {
-  const order = circuit(everyone, (from, to) => from in configured || to in configured);
-  expect(new Set(order.slice(1).map((agent, at) => `${order[at]} → ${agent}`)).size).toBe(2 + 2 * 2 * (everyone.length - 2));
-  const said: Said[] = [];
-  for (const [at, agent] of order.entries()) {
-    const mine = saidBy("relay", at);
-    const taken = await turn(agent, mine, ["--session", "relay"], `${at}: ${order[at - 1] ?? "nobody"} → ${agent}`);
+test("each configured agent takes over from every other agent and back, and each text is sent once", async () => {
+  const order = circuit(allAgents, (from, to) => from in configured || to in configured);
+  expect(new Set(order.slice(1).map((agent, index) => `${order[index]} → ${agent}`)).size).toBe(2 + 2 * 2 * (allAgents.length - 2));
+  const earlier: TurnTexts[] = [];
+  for (const [index, agent] of order.entries()) {
+    const mine = turnTexts("relay", index);
+    const taken = await turn(agent, mine, ["--session", "relay"], `${index}: ${order[index - 1] ?? "nobody"} → ${agent}`);
     expect(taken.turn.cli?.started).toBe(agent === "native" ? undefined : "new");
-    expectHeard(taken, mine, said);
-    said.push(mine);
+    expectSentOnce(taken, mine, earlier);
+    earlier.push(mine);
   }
   const { turns, nodes } = await stored("relay");
   expect(turns.map((each) => each.agent)).toEqual(order);
-  expect(spoken(nodes)).toEqual(said.flatMap((mine, at) => shownOf(order[at]!, mine)));
+  expect(spoken(nodes)).toEqual(earlier.flatMap((mine, index) => shownOf(order[index]!, mine)));
 }, 600_000);
 
-type Said = ReturnType<typeof saidBy>;
+type TurnTexts = ReturnType<typeof turnTexts>;
 
-/** What is said in one turn; no word is part of another. */
-function saidBy(who: string, at: number, calls = 1) {
-  const n = `${who}-${String(at).padStart(2, "0")}`;
-  const numbers = Array.from({ length: calls }, (_, call) => 100 * at + call + 1);
+/** The texts of one turn. No text is part of another. */
+function turnTexts(name: string, index: number, calls = 1) {
+  const n = `${name}-${String(index).padStart(2, "0")}`;
+  const numbers = Array.from({ length: calls }, (_, call) => 100 * index + call + 1);
   return {
     prompt: `ask-${n}: "what" is\nnext?`,
     before: `look-${n}.`,
@@ -99,7 +99,7 @@ function saidBy(who: string, at: number, calls = 1) {
   };
 }
 
-async function turn(agent: string, mine: Said, args: string[], title = `${agent}: ${mine.answer}`): Promise<TakenTurn> {
+async function turn(agent: string, mine: TurnTexts, args: string[], title = `${agent}: ${mine.answer}`): Promise<TakenTurn> {
   const [first, ...more] = mine.commands.map((command) => ({ calls: [{ input: { command } }] }));
   server.setScript({ steps: [{ text: mine.before, ...first }, ...more], final: mine.answer });
   const model = agentModels[agent] ?? "claude-sonnet-4-5";
@@ -110,10 +110,10 @@ async function turn(agent: string, mine: Said, args: string[], title = `${agent}
   return taken;
 }
 
-/** The first request of a turn holds all that was said before, once; a call's word stands in the command and in what it printed. */
-function expectHeard({ requests: [request] }: TakenTurn, { prompt }: Said, earlier: Said[]): void {
-  const once = [...earlier.flatMap((one) => [one.prompt, one.before, one.answer, ...one.results]), prompt];
-  const twice = earlier.flatMap((one) => one.calls);
+/** The first request of a turn contains every earlier text once. The text of a call is in its command and in its output. */
+function expectSentOnce({ requests: [request] }: TakenTurn, { prompt }: TurnTexts, earlier: TurnTexts[]): void {
+  const once = [...earlier.flatMap((turn) => [turn.prompt, turn.before, turn.answer, ...turn.results]), prompt];
+  const twice = earlier.flatMap((turn) => turn.calls);
   expect({ prompt, ...countsIn(request, [...once, ...twice]) }).toEqual({
     prompt,
     ...Object.fromEntries(once.map((word) => [word, 1])),
@@ -121,11 +121,11 @@ function expectHeard({ requests: [request] }: TakenTurn, { prompt }: Said, earli
   });
 }
 
-/** The user's words and the agent's, as they must be in the tree. What prints text has said all that it printed. */
-function shownOf(agent: string, { prompt, before, calls, commands, results, answer }: Said): string[] {
+/** Returns the expected texts of user and agent in the tree. All output of a text agent is its answer. */
+function shownOf(agent: string, { prompt, before, calls, commands, results, answer }: TurnTexts): string[] {
   if (agent !== "my-text") return [`user: ${prompt}`, `agent: ${before}`, ...calls.slice(1).map(() => "agent: "), `agent: ${answer}`];
-  const ran = commands.map((command, at) => `$ ${command}\n${calls[at]}\n${results[at]}`);
-  return [`user: ${prompt}`, `agent: ${[before, ...ran, answer].join("\n")}`];
+  const outputs = commands.map((command, index) => `$ ${command}\n${calls[index]}\n${results[index]}`);
+  return [`user: ${prompt}`, `agent: ${[before, ...outputs, answer].join("\n")}`];
 }
 
 async function stored(session: string): Promise<{ nodes: NodeLine[]; turns: TurnLine[] }> {
@@ -138,19 +138,19 @@ function spoken(nodes: NodeLine[]): string[] {
 
 function pathTo(nodes: NodeLine[], tip: NodeLine): string[] {
   const path: NodeLine[] = [];
-  for (let at: NodeLine | undefined = tip; at !== undefined; at = nodes.find(({ id }) => id === at?.parent_id)) path.unshift(at);
+  for (let node: NodeLine | undefined = tip; node !== undefined; node = nodes.find(({ id }) => id === node?.parent_id)) path.unshift(node);
   return spoken(path);
 }
 
-/** A walk along every one of these arrows, each once. */
+/** Returns a path along each of these arrows, once (Hierholzer). */
 function circuit(names: string[], isArrow: (from: string, to: string) => boolean): string[] {
-  const left = new Map(names.map((name) => [name, names.filter((other) => other !== name && isArrow(name, other))]));
+  const remaining = new Map(names.map((name) => [name, names.filter((other) => other !== name && isArrow(name, other))]));
   const stack = [names[0]!];
-  const walk: string[] = [];
+  const path: string[] = [];
   while (stack.length > 0) {
-    const next = left.get(stack.at(-1)!)!.pop();
-    if (next === undefined) walk.unshift(stack.pop()!);
+    const next = remaining.get(stack.at(-1)!)!.pop();
+    if (next === undefined) path.unshift(stack.pop()!);
     else stack.push(next);
   }
-  return walk;
+  return path;
 }

@@ -1,13 +1,13 @@
-// One session that goes from hand to hand: every agent after every other, the native one included, with the real
-// programs. Whoever takes the next turn is sent the whole conversation once, and the tree holds the words as they were.
+// Moves one session between all agents, with the real programs and the native agent: every agent follows every other. The next
+// agent gets the whole conversation once, and the tree stores the texts unchanged.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { installPeers, peerNames } from "../../../bench/peers.ts";
 import { type ModelServer, startModelServer } from "../../../src/scripted-model/model-server.ts";
 import { agentHome, agentModels, modelOf, countsIn, type NodeLine, takeTurn, textIn, type TurnLine } from "../../support/agent-journey.ts";
 import type { TemporaryHome } from "../../support/temporary-home.ts";
 
-const everyone = ["native", ...peerNames];
-/** Agents that ask any vendor, in turn by each of the wires. */
+const allAgents = ["native", ...peerNames];
+/** Models for agents that work with any vendor: one per wire, in turn. */
 const anyVendor = ["claude-sonnet-4-5", "gpt-5.2", "gemini-3-pro-preview"];
 
 let server: ModelServer;
@@ -24,21 +24,21 @@ afterAll(async () => {
   skein[Symbol.dispose]();
 });
 
-test("each of the six takes over from each of the others, and hears everything once", async () => {
-  const order = circuit(everyone);
-  const handed = new Set(order.slice(1).map((agent, at) => `${order[at]} → ${agent}`));
-  expect(handed.size).toBe(30);
-  const said: Said[] = [];
-  for (const [at, agent] of order.entries()) {
-    const mine = wordsOf(at);
+test("each of six agents takes over from every other, and each text is sent once", async () => {
+  const order = circuit(allAgents);
+  const handovers = new Set(order.slice(1).map((agent, index) => `${order[index]} → ${agent}`));
+  expect(handovers.size).toBe(30);
+  const earlierTurns: TurnTexts[] = [];
+  for (const [index, agent] of order.entries()) {
+    const mine = turnTexts(index);
     server.setScript({
-      steps: [{ text: mine.before, calls: [{ input: { command: `echo ${mine.call}; expr 613000000000 + 300 + ${at}` } }] }],
+      steps: [{ text: mine.before, calls: [{ input: { command: `echo ${mine.call}; expr 613000000000 + 300 + ${index}` } }] }],
       final: mine.answer,
     });
-    const model = modelFor(agent, at);
-    const who = ["-m", model, "-a", agent];
-    const taken = await takeTurn(skein, server, [...who, "--session", "relay", mine.prompt]);
-    const title = `${at}: ${order[at - 1] ?? "nobody"} → ${agent} on ${model}`;
+    const model = modelFor(agent, index);
+    const agentFlags = ["-m", model, "-a", agent];
+    const taken = await takeTurn(skein, server, [...agentFlags, "--session", "relay", mine.prompt]);
+    const title = `${index}: ${order[index - 1] ?? "nobody"} → ${agent} on ${model}`;
     expect({ title, code: taken.ran.code, status: taken.turn.status, error: taken.turn.error }).toEqual({
       title,
       code: 0,
@@ -50,37 +50,37 @@ test("each of the six takes over from each of the others, and hears everything o
       models: [model, model],
       started: agent === "native" ? undefined : "new",
     });
-    const earlier = said.flatMap((one) => [one.prompt, one.before, one.answer, one.result]);
-    const own = [mine.prompt];
-    expect({ title, ...countsIn(taken.requests[0], [...earlier, ...own]) }).toEqual({
+    const earlier = earlierTurns.flatMap((turn) => [turn.prompt, turn.before, turn.answer, turn.result]);
+    const current = [mine.prompt];
+    expect({ title, ...countsIn(taken.requests[0], [...earlier, ...current]) }).toEqual({
       title,
-      ...Object.fromEntries([...earlier, ...own].map((word) => [word, 1])),
+      ...Object.fromEntries([...earlier, ...current].map((word) => [word, 1])),
     });
     expect({
       title,
       ...countsIn(
         taken.requests[0],
-        said.map((one) => one.call),
+        earlierTurns.map((turn) => turn.call),
       ),
-    }).toEqual({ title, ...Object.fromEntries(said.map((one) => [one.call, 2])) });
-    said.push(mine);
+    }).toEqual({ title, ...Object.fromEntries(earlierTurns.map((turn) => [turn.call, 2])) });
+    earlierTurns.push(mine);
   }
   const stored = (await skein.run(["show", "relay", "--json"])).json() as { nodes: NodeLine[]; turns: TurnLine[] };
   expect(stored.turns.map((turn) => turn.agent)).toEqual(order);
   expect(spoken(stored.nodes)).toEqual(
-    said.flatMap(({ prompt, before, answer }) => [`user: ${prompt}`, `agent: ${before}`, `agent: ${answer}`]),
+    earlierTurns.flatMap(({ prompt, before, answer }) => [`user: ${prompt}`, `agent: ${before}`, `agent: ${answer}`]),
   );
 }, 300_000);
 
-type Said = ReturnType<typeof wordsOf>;
+type TurnTexts = ReturnType<typeof turnTexts>;
 
-function wordsOf(at: number) {
-  const n = String(at).padStart(2, "0");
+function turnTexts(index: number) {
+  const n = String(index).padStart(2, "0");
   return {
     prompt: `ask-${n}: "what" is\nnext?`,
     before: `look-${n}.`,
     call: `call-${n}`,
-    result: String(613_000_000_300 + at),
+    result: String(613_000_000_300 + index),
     answer: `said-${n}`,
   };
 }
@@ -89,20 +89,20 @@ function spoken(nodes: NodeLine[]): string[] {
   return nodes.filter((node) => node.author === "user" || node.author === "agent").map((node) => `${node.author}: ${textIn(node)}`);
 }
 
-function modelFor(agent: string, at: number): string {
+function modelFor(agent: string, index: number): string {
   const isAny = agent === "native" || agent === "opencode" || agent === "pi";
-  return isAny ? anyVendor[at % anyVendor.length]! : agentModels[agent]!;
+  return isAny ? anyVendor[index % anyVendor.length]! : agentModels[agent]!;
 }
 
-/** A walk along every arrow between two of them, each once. */
+/** Returns a path along every arrow between two names, each once (Hierholzer). */
 function circuit(names: string[]): string[] {
-  const left = new Map(names.map((name) => [name, names.filter((other) => other !== name)]));
+  const remaining = new Map(names.map((name) => [name, names.filter((other) => other !== name)]));
   const stack = [names[0]!];
-  const walk: string[] = [];
+  const path: string[] = [];
   while (stack.length > 0) {
-    const next = left.get(stack.at(-1)!)!.pop();
-    if (next === undefined) walk.unshift(stack.pop()!);
+    const next = remaining.get(stack.at(-1)!)!.pop();
+    if (next === undefined) path.unshift(stack.pop()!);
     else stack.push(next);
   }
-  return walk;
+  return path;
 }

@@ -1,5 +1,5 @@
-// The real agents in sessions of their own: resumed and forked where those ended at our node, told by a brief where they
-// did not, with the model, effort and role that were asked for. Every turn is a new start of skein.
+// Tests the agents' own sessions with the real programs. skein resumes or forks them if they end at our node, else it starts a
+// new one with a brief. Model, effort and role must be as requested. Every turn is a new start of skein.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
@@ -11,8 +11,8 @@ import { findExternalAgent } from "../../../src/agents/external/adapters/index.t
 import { agentHome, modelOf, countsIn, type NodeLine, type TakenTurn, takeTurn, textIn } from "../../support/agent-journey.ts";
 import type { TemporaryHome } from "../../support/temporary-home.ts";
 
-/** The model of the first turn and of those after it, and what low and high mean on its wire. */
-const asked: Record<string, { models: [string, string]; efforts: [string, string] }> = {
+/** The model of the first turn and of later turns, and the values of low and high effort on the wire. */
+const requested: Record<string, { models: [string, string]; efforts: [string, string] }> = {
   claude: { models: ["claude-opus-4-5", "claude-opus-5-5"], efforts: ["low", "high"] },
   codex: { models: ["gpt-5.2", "gpt-5.4"], efforts: ["low", "high"] },
   gemini: { models: ["gemini-3-pro-preview", "gemini-3.8-flash"], efforts: ["LOW", "HIGH"] },
@@ -23,7 +23,7 @@ const asked: Record<string, { models: [string, string]; efforts: [string, string
 beforeAll(() => installPeers(peerNames), 300_000);
 
 describe.each(peerNames.map((name) => [name] as const))("%s", (agent) => {
-  const { models, efforts } = asked[agent]!;
+  const { models, efforts } = requested[agent]!;
   const canFork = findExternalAgent(agent)!.canFork;
   const heard = Object.fromEntries(["one", "two", "three", "four", "five", "six", "seven"].map((name) => [name, `heard-${name}`]));
   let server: ModelServer;
@@ -47,7 +47,7 @@ describe.each(peerNames.map((name) => [name] as const))("%s", (agent) => {
     return taken;
   }
 
-  test("takes a first turn with three tool calls, on the model that was named, with the effort and the role", async () => {
+  test("a first turn with three tool calls has the requested model, effort and role", async () => {
     server.setScript(shellScript(["expr 613000000000 + 301", "expr 613000000000 + 302", "expr 613000000000 + 303"], "heard-one"));
     first = await takeTurn(skein, server, [
       "-a",
@@ -61,7 +61,7 @@ describe.each(peerNames.map((name) => [name] as const))("%s", (agent) => {
       "ask-one",
     ]);
     expect({ code: first.ran.code, ...about(first) }).toEqual({ code: 0, started: "new", brief: false, warnings: [] });
-    const isScript = peerPrograms[agent].endsWith(".js"); // which is started by one of ours, that no package says a version of
+    const isScript = peerPrograms[agent].endsWith(".js"); // a wrapper of bench/peers.ts starts it, and no package has its version
     expect(first.turn.cli?.version).toBe(isScript ? null : peerPackages[agent].split("@").at(-1)!);
     expect(shapeOf(first.nodes)).toEqual([
       "user: ask-one",
@@ -73,98 +73,109 @@ describe.each(peerNames.map((name) => [name] as const))("%s", (agent) => {
     expect(countsIn(first.requests[0], ["You are first-role."])).toEqual({ "You are first-role.": 1 });
   });
 
-  test("goes on in its own session, also on another model, with another effort and role", async () => {
+  test("a second turn resumes the agent's own session, with another model, effort and role", async () => {
     second = await turn("two", ["-m", `${models[1]}:high`, "--append-system", "You are second-role.", "--session", "trunk"]);
     expect(about(second)).toEqual({ started: "resume", brief: false, warnings: [] });
     expect(second.turn.native_id).toBe(first.turn.native_id);
-    expect(heardIn(second)).toEqual(["one", "two"]);
+    expect(turnsIn(second)).toEqual(["one", "two"]);
     expect(countsIn(second.requests[0], ["You are second-role."])).toEqual({ "You are second-role.": 1 });
     expect(second.requests.map(modelOf)).toEqual([models[1]]);
     expect(second.requests.map(effortIn)).toEqual([efforts[1]]);
   });
 
-  test("is forked where another session stands at the same node, and neither hears the other", async () => {
+  test("a second session at the same node gets a fork, and neither gets the texts of the other", async () => {
     const fork = await turn("three", ["--session", "trunk", "--fork"]);
     expect(about(fork)).toEqual({ started: canFork ? "fork" : "resume", brief: false, warnings: [] });
     expect(fork.turn.native_id === second.turn.native_id).toBe(!canFork);
-    expect(heardIn(fork)).toEqual(["one", "two", "three"]);
+    expect(turnsIn(fork)).toEqual(["one", "two", "three"]);
     expect(fork.requests.map(modelOf)).toEqual([models[1]]);
     const trunk = await turn("four", ["--session", "trunk"]);
-    // Without a fork of its own the other session went on with it.
+    // If the agent can't fork, the other session has resumed the agent's session.
     expect(about(trunk)).toEqual({ started: canFork ? "resume" : "new", brief: !canFork, warnings: [] });
     expect(trunk.turn.native_id === second.turn.native_id).toBe(canFork);
-    expect(heardIn(trunk)).toEqual(["one", "two", "four"]);
+    expect(turnsIn(trunk)).toEqual(["one", "two", "four"]);
   });
 
-  test("starts anew at the first answer, and hears nothing of what came after it", async () => {
+  test("a fork at the first answer starts a new session without later turns", async () => {
     const fork = await turn("five", ["--at", first.nodes.at(-1)!.id]);
     expect(about(fork)).toEqual({ started: "new", brief: true, warnings: [] });
-    expect(heardIn(fork)).toEqual(["one", "five"]);
+    expect(turnsIn(fork)).toEqual(["one", "five"]);
     expect(fork.turn.session_id).not.toBe(first.turn.session_id);
   });
 
-  test("whose session is gone starts anew with a brief and says so; the next turn goes on in the new one", async () => {
+  test("a lost session is replaced by a new one with a brief and a warning, and the next turn resumes it", async () => {
     rmSync(join(skein.env["SKEIN_HOME"]!, "data", "agents"), { recursive: true });
     const fresh = await turn("six", ["--session", "trunk"]);
     const warning = `${agent} could not resume its own session; it starts a new one with a brief`;
     expect(about(fresh)).toEqual({ started: "new", brief: true, warnings: [warning] });
-    expect(heardIn(fresh)).toEqual(["one", "two", "four", "six"]);
+    expect(turnsIn(fresh)).toEqual(["one", "two", "four", "six"]);
     const next = await turn("seven", ["--session", "trunk"]);
-    // The one that it was told then.
+    // The request still contains the brief of the turn before.
     expect(about(next)).toEqual({ started: "resume", brief: true, warnings: [] });
-    expect(heardIn(next)).toEqual(["one", "two", "four", "six", "seven"]);
+    expect(turnsIn(next)).toEqual(["one", "two", "four", "six", "seven"]);
     expect(next.turn.native_id).toBe(fresh.turn.native_id);
   });
 
-  test("leaves the user's words and its own answers in the tree", async () => {
+  test("the tree contains the prompts of the user and the answers of the agent", async () => {
     const { nodes } = (await skein.run(["show", "trunk", "--json"])).json() as { nodes: NodeLine[] };
-    const said = (author: string) => nodes.filter((node) => node.author === author && textIn(node) !== "").map(textIn);
-    expect(said("user").toSorted()).toEqual(
+    const textsOf = (author: string) => nodes.filter((node) => node.author === author && textIn(node) !== "").map(textIn);
+    expect(textsOf("user").toSorted()).toEqual(
       Object.keys(heard)
         .map((words) => `ask-${words}`)
         .toSorted(),
     );
-    expect(said("agent").toSorted()).toEqual(Object.values(heard).toSorted());
+    expect(textsOf("agent").toSorted()).toEqual(Object.values(heard).toSorted());
   });
 
-  /** Of the turns that were, those whose words the model heard; each must have been heard once, and whole. */
-  function heardIn({ requests }: TakenTurn): string[] {
+  /** Returns the turns whose texts are in the last request. Each text must be there exactly once. */
+  function turnsIn({ requests }: TakenTurn): string[] {
     const last = requests.at(-1);
     const results = ["613000000301", "613000000302", "613000000303"];
     expect(countsIn(last, results)).toEqual(Object.fromEntries(results.map((result) => [result, 1])));
-    const named = Object.keys(heard).filter((words) => last?.text.includes(`ask-${words}`) || last?.text.includes(heard[words]!));
-    for (const words of named)
+    const present = Object.keys(heard).filter((words) => last?.text.includes(`ask-${words}`) || last?.text.includes(heard[words]!));
+    for (const words of present)
       expect(countsIn(last, [`ask-${words}`, heard[words]!])).toEqual({
         [`ask-${words}`]: 1,
-        [heard[words]!]: words === named.at(-1) ? 0 : 1,
+        [heard[words]!]: words === present.at(-1) ? 0 : 1,
       });
-    return named;
+    return present;
   }
 });
 
-test("sessions of one tree take turns at once, each with its own role, on its own way out", async () => {
+test("sessions of one tree run turns at once, each with its own role and gateway", async () => {
   const server = startModelServer({ steps: [], final: "heard" });
   using skein = agentHome(server);
   await takeTurn(skein, server, ["-m", "claude-sonnet-4-5", "--session", "root", "ask-root"]);
   server.clear();
   const agents = ["pi", "pi", "claude", "codex", "pi"];
   const ran = await Promise.all(
-    agents.map((agent, at) => {
+    agents.map((agent, index) => {
       const model = ["-a", agent, "-m", agent === "codex" ? "gpt-5.2" : "claude-sonnet-4-5"];
-      return skein.run(["run", "--session", "root", "--fork", ...model, "--net", "on", "--append-system", `role-${at}.`, `ask-${at}.`]);
+      return skein.run([
+        "run",
+        "--session",
+        "root",
+        "--fork",
+        ...model,
+        "--net",
+        "on",
+        "--append-system",
+        `role-${index}.`,
+        `ask-${index}.`,
+      ]);
     }),
   );
   await server.stop();
   expect(ran.map(({ code, out }) => [code, out])).toEqual(agents.map(() => [0, "heard\n"]));
-  const words = agents.map((_, at) => at).flatMap((at) => [`role-${at}.`, `ask-${at}.`]);
+  const words = agents.flatMap((_, index) => [`role-${index}.`, `ask-${index}.`]);
   const heard = server.main().map((request) => words.filter((word) => request.text.includes(word)).join(" "));
-  expect(heard.toSorted()).toEqual(agents.map((_, at) => `role-${at}. ask-${at}.`));
+  expect(heard.toSorted()).toEqual(agents.map((_, index) => `role-${index}. ask-${index}.`));
 });
 
-test("an agent that asks another model than the one that was named is told of, and so is that model", async () => {
+test("a warning names the model of an agent that uses another model than requested", async () => {
   const server = startModelServer({ steps: [], final: "heard" });
   using skein = agentHome(server);
-  // This version of Gemini CLI asks the latest of that kind, whatever its settings say.
+  // This version of Gemini CLI always uses the latest flash model, with any settings.
   const { requests, nodes, warnings } = await takeTurn(skein, server, ["-a", "gemini-3.5-flash", "ask"]);
   await server.stop();
   expect(requests.map(modelOf)).toEqual(["gemini-3.8-flash"]);

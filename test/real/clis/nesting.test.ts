@@ -1,5 +1,4 @@
-// No recursion with the real agents: none is offered a tool of its own that starts agents, and skein can't be started from
-// its shell.
+// Tests that the real agents can't start agents: none has a tool for it, and skein refuses to start from their shell.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { installPeers, peerNames } from "../../../bench/peers.ts";
 import { type ModelServer, startModelServer } from "../../../src/scripted-model/model-server.ts";
@@ -8,7 +7,7 @@ import { agentHome, agentModels, takeTurn } from "../../support/agent-journey.ts
 import { skeinCommand } from "../../support/temporary-home.ts";
 
 const command = `unset SKEIN_SESSION_ID; ${skeinCommand().join(" ")} run x`;
-/** As each of them calls such tools, and as one might. */
+/** Names that the agents use for such tools, and likely other names. */
 const startsAgents = /agent|^task$|^workflow$|^send_?message$|^create_goal$|collab|delegate|investigator/i;
 
 let server: ModelServer;
@@ -45,16 +44,16 @@ test.each([...peerNames.map((agent) => [agent, "workspace"] as const), ["codex",
   300_000,
 );
 
-/** The names of all tools in a request, however the vendor's wire nests them. */
+/** Returns the names of all tools in a request of any wire. */
 function namesIn(body: unknown): string[] {
   const names: string[] = [];
-  const look = (value: unknown): void => {
+  const collect = (value: unknown): void => {
     if (typeof value !== "object" || value === null) return;
     for (const [key, inner] of Object.entries(value)) {
       if (key === "name" && typeof inner === "string") names.push(inner);
-      else if (key !== "parameters" && key !== "input_schema" && key !== "parametersJsonSchema") look(inner);
+      else if (key !== "parameters" && key !== "input_schema" && key !== "parametersJsonSchema") collect(inner);
     }
   };
-  look((body as { tools?: unknown }).tools);
+  collect((body as { tools?: unknown }).tools);
   return names;
 }

@@ -1,5 +1,5 @@
-// The real agents behind real walls, with a shell: what they can reach and read. Keys that can be recognised stand in
-// every credential; after good and failed turns no file, argument list, stream or request body holds one of them.
+// Tests what the real agents can reach and read from a shell in a real sandbox. Every credential is a recognisable key. After
+// turns that succeed and fail, no file, argument list, stream or request body may contain a key.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ import {
 } from "../../support/canaries.ts";
 import type { TemporaryHome } from "../../support/temporary-home.ts";
 
-/** Root, and another user where the programs can be read by all. */
+/** Root, and an ordinary user if all users can read the programs. */
 const people = persons().filter(
   ({ uid, projectOwner, prefix }) =>
     uid === projectOwner &&
@@ -64,30 +64,30 @@ describe.each(people.map((person) => [person.name, person] as const))("as %s", (
     return taken;
   }
 
-  test("the probe finds everything where there are no walls", async () => {
-    const said = await new Response(
+  test("the probe reads and reaches everything without a sandbox", async () => {
+    const output = await new Response(
       Bun.spawn([...person.prefix, "sh", "probe.sh"], { cwd: skein.project, env: skein.env, stderr: "ignore" }).stdout,
     ).text();
-    expect(foundIn(said).filter((line) => line.startsWith("READ"))).toEqual([...files, "config.jsonc"].map((file) => `READ ${file}`));
-    expect(foundIn(said).filter((line) => line.startsWith("REACHED"))).toHaveLength(2);
-    expect(foundIn(said).filter((line) => line.startsWith("HOLDS")).length).toBeGreaterThan(files.length);
-    expect(said).toMatch(canaryPattern);
+    expect(findingsIn(output).filter((line) => line.startsWith("READ"))).toEqual([...files, "config.jsonc"].map((file) => `READ ${file}`));
+    expect(findingsIn(output).filter((line) => line.startsWith("REACHED"))).toHaveLength(2);
+    expect(findingsIn(output).filter((line) => line.startsWith("HOLDS")).length).toBeGreaterThan(files.length);
+    expect(output).toMatch(canaryPattern);
     expect(reached).toBe(1);
     reached = 0;
   });
 
   describe.each(peerNames.map((name) => [name] as const))("%s", (agent) => {
-    test("reaches its gateway alone, and reads no key and nothing of the person's own agents", async () => {
+    test("the agent reaches only its gateway, and reads no key and no file of the user's agents", async () => {
       server.setScript(shellScript(["sh probe.sh"], "nothing to see"));
       const { turn: ended, nodes } = await turn(agent, "look around");
       expect([ended.status, ended.error]).toEqual(["ok", undefined]);
-      const said = nodes.flatMap((node) => node.parts.flatMap((part) => (part.kind === "result" ? [part.text] : []))).join("\n");
-      for (const word of ["PATH=", "PROBED", ...(ended.enforced?.tier === "namespaces" ? ["GATEWAY"] : [])]) expect(said).toContain(word);
-      expect(foundIn(said)).toEqual([]);
+      const output = nodes.flatMap((node) => node.parts.flatMap((part) => (part.kind === "result" ? [part.text] : []))).join("\n");
+      for (const word of ["PATH=", "PROBED", ...(ended.enforced?.tier === "namespaces" ? ["GATEWAY"] : [])]) expect(output).toContain(word);
+      expect(findingsIn(output)).toEqual([]);
       expect([ended.enforced?.net, ended.enforced?.missing]).toEqual(["gateway", []]);
     });
 
-    test("repeats no key that its vendor repeats to it", async () => {
+    test("a key that the vendor repeats in an error is not printed", async () => {
       server.setScript({ steps: [], final: "never said" });
       server.setFault({ type: "status", status: 401, message: `the key is wrong: ${secret(keyVariableOf(agent))}` });
       const { ran, turn: ended } = await turn(agent, "ask");
@@ -98,7 +98,7 @@ describe.each(people.map((person) => [person.name, person] as const))("as %s", (
   });
 
   describe("afterwards", () => {
-    test("the keys were used, and nobody outside was reached", () => {
+    test("the keys were sent, and no other server was reached", () => {
       const used = ["ANTHROPIC_API_KEY", "CODEX_API_KEY", "GEMINI_API_KEY"].filter((name) =>
         headers.some((each) => each.includes(secret(name))),
       );
@@ -106,23 +106,23 @@ describe.each(people.map((person) => [person.name, person] as const))("as %s", (
       expect(reached).toBe(0);
     });
 
-    test("no stream, no request body and no argument list held a key", () => {
+    test("no stream, request body or argument list contained a key", () => {
       expect(watch.lists().some((list) => list.includes("__launch"))).toBe(true);
       for (const texts of [printed, bodies, watch.lists()])
         expect(texts.filter((text) => canaryPattern.test(text)).map(excerptAround)).toEqual([]);
     });
 
-    test("no file holds a key, besides those that people keep them in", async () => {
-      const found = readdirSync(skein.root, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-      const paths = found.map((entry) => join(entry.parentPath, entry.name));
-      const kept = ["skein.db", ".jsonl", ".stdout.log", ".stderr.log"].filter((end) => !paths.some((path) => path.endsWith(end)));
-      expect([kept, peerNames.filter((agent) => !paths.some((path) => path.includes(`/${agent}/`)))]).toEqual([[], []]);
+    test("no file except the users' own key files contains a key", async () => {
+      const entries = readdirSync(skein.root, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+      const paths = entries.map((entry) => join(entry.parentPath, entry.name));
+      const missing = ["skein.db", ".jsonl", ".stdout.log", ".stderr.log"].filter((end) => !paths.some((path) => path.endsWith(end)));
+      expect([missing, peerNames.filter((agent) => !paths.some((path) => path.includes(`/${agent}/`)))]).toEqual([[], []]);
       expect(await skein.leaks()).toEqual([]);
     });
   });
 });
 
-/** Says what it finds, and never what it looks for. */
+/** Prints the readable files and reached ports, but never a key. */
 function probe(skein: TemporaryHome, open: string[]): string {
   return `
 for file in ${files.join(" ")}; do cat "${skein.home}/$file" >/dev/null 2>&1 && echo "READ $file"; done
@@ -138,6 +138,6 @@ echo PROBED
 `;
 }
 
-function foundIn(said: string): string[] {
-  return said.split("\n").filter((line) => /^(READ|REACHED|HOLDS) /.test(line));
+function findingsIn(output: string): string[] {
+  return output.split("\n").filter((line) => /^(READ|REACHED|HOLDS) /.test(line));
 }

@@ -1,5 +1,5 @@
-// The real agents with sign-ins that are worth nothing, against stand-ins for their vendors: each uses its sign-in, gets
-// to its vendor through our proxy alone, renews it where it lies, and is told apart when it is not let in.
+// Runs the real agents with invalid sign-ins against stand-ins for their vendors. Each uses its sign-in, reaches its vendor only
+// through our proxy, and renews the sign-in in its file. A refused sign-in ends the turn as auth.
 import { afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -27,21 +27,21 @@ const claims = {
 const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
 const jwt = `${encoded({ alg: "RS256", typ: "JWT" })}.${encoded(claims)}.c2lnbmF0dXJl`;
 
-const signIns: Record<Agent, { path: string; held: unknown; token: string; hosts: string[]; model: string }> = {
+const signIns: Record<Agent, { path: string; content: unknown; token: string; hosts: string[]; model: string }> = {
   claude: {
     path: ".claude/.credentials.json",
-    held: { claudeAiOauth: { accessToken: "sk-ant-oat01-dummy", refreshToken: "sk-ant-ort01-dummy", expiresAt: soon } },
+    content: { claudeAiOauth: { accessToken: "sk-ant-oat01-dummy", refreshToken: "sk-ant-ort01-dummy", expiresAt: soon } },
     token: "sk-ant-oat01-dummy",
     hosts: ["api.anthropic.com"],
     model: "claude-sonnet-4-5",
   },
   codex: {
     path: ".codex/auth.json",
-    held: {
+    content: {
       auth_mode: "chatgpt",
       OPENAI_API_KEY: null,
       tokens: { id_token: jwt, access_token: jwt, refresh_token: "rt-dummy", account_id: "acct-1" },
-      // So long ago that it is renewed first.
+      // Codex renews a sign-in of this age first.
       last_refresh: "2020-01-01T00:00:00Z",
     },
     token: "renewed",
@@ -50,34 +50,34 @@ const signIns: Record<Agent, { path: string; held: unknown; token: string; hosts
   },
   gemini: {
     path: ".gemini/oauth_creds.json",
-    // Run out: it is renewed first.
-    held: { access_token: "ya29.dummy", refresh_token: "1//dummy", token_type: "Bearer", scope: "x", expiry_date: 1 },
+    // Gemini CLI renews an expired sign-in first.
+    content: { access_token: "ya29.dummy", refresh_token: "1//dummy", token_type: "Bearer", scope: "x", expiry_date: 1 },
     token: "renewed",
     hosts: ["cloudcode-pa.googleapis.com", "oauth2.googleapis.com"],
     model: "gemini-3-pro-preview",
   },
 };
 
-function houseOf(agent: Agent, stand: VendorStandIn): TemporaryHome {
+function homeOf(agent: Agent, stand: VendorStandIn): TemporaryHome {
   const skein = temporaryHome({ ...stand.env });
   skein.env["PATH"] = `${peersBin}:${skein.env["PATH"]}`;
   const file = join(skein.home, signIns[agent].path);
   mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, JSON.stringify(signIns[agent].held), { mode: 0o600 });
+  writeFileSync(file, JSON.stringify(signIns[agent].content), { mode: 0o600 });
   writeFileSync(join(dirname(file), "other.json"), "not for it");
   return skein;
 }
 
-/** Where the others of the person's files are, and what else can be reached. */
-const around = "cat ~/.claude/* ~/.codex/other.json ~/.gemini/other.json 2>/dev/null; curl -sS -m 5 https://example.com 2>&1; echo looked";
+/** Tries to read other files of the user, and to reach another host. */
+const probe = "cat ~/.claude/* ~/.codex/other.json ~/.gemini/other.json 2>/dev/null; curl -sS -m 5 https://example.com 2>&1; echo looked";
 
 describe.each(agents)("%s", (agent) => {
   const { token, hosts, model, path } = signIns[agent];
 
-  test("takes turns with its own sign-in, and goes on in its own session", async () => {
-    const stand = await startVendorStandIn(shellScript(["expr 61000 + 301", around], "All was said."), jwt);
+  test("the agent works with its own sign-in, and the second turn resumes its session", async () => {
+    const stand = await startVendorStandIn(shellScript(["expr 61000 + 301", probe], "All was said."), jwt);
     open.push(stand);
-    using skein = houseOf(agent, stand);
+    using skein = homeOf(agent, stand);
     const before = statSync(join(skein.home, path)).ino;
     const first = await skein.run(["run", "-a", agent, "-m", model, "--json", "--session", "one", "look around"]);
     expect(first.json()).toMatchObject({ status: "ok", result: "All was said.", enforced: { net: "vendor" } });
@@ -98,10 +98,10 @@ describe.each(agents)("%s", (agent) => {
     expect([readFileSync(file, "utf8").includes("renewed"), statSync(file).ino]).toEqual([agent !== "claude", before]);
   }, 300_000);
 
-  test("is not let in: the turn ends as auth", async () => {
+  test("a refused sign-in ends the turn as auth", async () => {
     const stand = await startVendorStandIn(null);
     open.push(stand);
-    using skein = houseOf(agent, stand);
+    using skein = homeOf(agent, stand);
     const ran = await skein.run(["run", "-a", agent, "-m", model, "--json", "look around"]);
     expect(ran.json()).toMatchObject({ status: "auth" });
     expect(new Set(stand.hosts).difference(new Set(hosts))).toEqual(new Set());

@@ -1,5 +1,5 @@
-// A team of which one member is a real agent's command line: it works in a worktree, is written to, reports by the verbs
-// behind its walls, and its work is joined with that of a native one. And every role once, by a real agent.
+// Runs teams with a real agent as a member. It works in a worktree, gets messages, reports with `skein report` from its sandbox,
+// and its work is merged with that of a native member. A second test runs every role with a real agent.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -39,7 +39,7 @@ const builders: Player = ({ role, instance }) => {
 };
 
 test.each(agents)(
-  "an architect, a native engineer, one by %s, and a reviewer: the repository's tests pass at the end",
+  "a team with an architect, a native engineer, an engineer of %s and a reviewer passes the repository's tests",
   async (agent) => {
     server.setScript(scriptFromPlayer(builders));
     server.clear();
@@ -66,13 +66,19 @@ test.each(agents)(
   300_000,
 );
 
-test("every role runs by pi, and finds its place in its environment", async () => {
-  const look = 'mkdir -p "$SKEIN_SHARED_CONTEXT/env"; env > "$SKEIN_SHARED_CONTEXT/env/$MAOS_AGENT_ID"';
-  server.setScript(scriptFromPlayer(() => ({ run: look })));
+test("every role runs with pi and has its variables in its environment", async () => {
+  const command = 'mkdir -p "$SKEIN_SHARED_CONTEXT/env"; env > "$SKEIN_SHARED_CONTEXT/env/$MAOS_AGENT_ID"';
+  server.setScript(scriptFromPlayer(() => ({ run: command })));
   using skein = agentHome(server);
   repositoryIn(skein.project);
-  const members = builtInRoles.map(({ name }, at) => ({ key: `m${at}`, role: name, agent: "pi", task: "look around", workspace: "plain" }));
-  const phases = [0, 4, 8, 12].map((at) => ({ name: `from ${at}`, members: members.slice(at, at + 4) }));
+  const members = builtInRoles.map(({ name }, index) => ({
+    key: `m${index}`,
+    role: name,
+    agent: "pi",
+    task: "look around",
+    workspace: "plain",
+  }));
+  const phases = [0, 4, 8, 12].map((start) => ({ name: `from ${start}`, members: members.slice(start, start + 4) }));
   writeFileSync(join(skein.project, "plan.json"), JSON.stringify({ phases }));
   const ran = await skein.run(["team", "run", "look around", "--phases", "plan.json", ...model]);
   expect([ran.code, /skein: [^]*/.exec(ran.err)?.[0]]).toEqual([0, undefined]);

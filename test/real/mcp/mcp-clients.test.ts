@@ -1,5 +1,5 @@
-// Real programs as clients of `skein mcp`, each configured by `skein mcp install`: what other agents and a model answer
-// arrives in their next request, work that outlasts their patience is handed back and collected, and the hub outlives them.
+// Runs real programs as clients of `skein mcp`, configured by `skein mcp install`. Answers of other agents and a model arrive in
+// their next request. Long work is returned while it continues, and collected later. The hub outlives the clients.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,20 +15,20 @@ let server: ModelServer;
 
 beforeAll(async () => {
   await installPeers(peerNames);
-  // Some clients add user texts of their own; only ours are about herons.
+  // Some clients add their own user texts. Only ours contain "heron-".
   server = startModelServer({ steps: [], final: "" }, { marker: "heron-" });
 }, 300_000);
 afterAll(() => server.stop());
 
-/** Whom a prompt is for: of all that was said in the session, the last. */
+/** Returns the last name in a prompt, which may contain the whole conversation. */
 const nameIn = (prompt: string) => [...prompt.matchAll(/heron-(\w+)/g)].at(-1)?.[1] ?? "";
 const call = (client: McpClientName, tool: string, input: Record<string, string>): ScriptStep => ({
   calls: [{ name: toolName(client, tool), input }],
 });
-/** What the client asked its own model. */
-const ownRequests = () => server.main().filter(({ text }) => text.includes("heron-conductor"));
+/** Returns the requests of the client to its own model. */
+const clientRequests = () => server.main().filter(({ text }) => text.includes("heron-conductor"));
 
-/** Two of the others, by name or by a model of theirs. */
+/** Two other agents, by name or by model. */
 const others: Record<McpClientName, [string, string]> = {
   claude: ["gpt-5.2", "gemini-3-pro-preview"],
   codex: ["claude", "opencode"],
@@ -56,7 +56,7 @@ test.each([...mcpClientNames])("%s gets the answers of two agents and a model, f
   expect([ran.code, ran.out.includes("all are heard")], ran.err).toEqual([0, true]);
 
   const names = [first, second].map((agent) => agentOf[agent] ?? agent);
-  expect(ownRequests().map(answersIn)).toEqual([
+  expect(clientRequests().map(answersIn)).toEqual([
     [],
     [`said-by-${names[0]}`],
     names.map((name) => `said-by-${name}`),
@@ -67,33 +67,36 @@ test.each([...mcpClientNames])("%s gets the answers of two agents and a model, f
   await expectHubAlone(skein);
 });
 
-test.each([...mcpClientNames])("%s is handed back what takes longer than it waits, and collects it", async (client) => {
-  const waits = Array.from({ length: 60 }, () => call(client, "wait_session", { session_id: "long" }));
-  const steps = [call(client, "work_with", { agent: "pi", task: "heron-work: until told", session_id: "long" }), ...waits];
-  server.clear();
-  using skein = agentHome(server);
-  server.setScript(({ position: { prompt, step }, body }) => {
-    if (nameIn(prompt) !== "conductor")
-      return { steps: [{ calls: [{ input: { command: "until [ -e go ]; do sleep 0.1; done" } }] }], final: "said-by-work" };
-    if (step === 2) writeFileSync(join(skein.project, "go"), "");
-    return { steps: JSON.stringify(body).includes("said-by-work") ? steps.slice(0, step) : steps, final: "it is collected" };
-  });
-  await installClient(skein, server, client, ["--hand-back-after", "1s"]);
-  const ran = await askClient(skein, client, "heron-conductor: go");
-  expect([ran.code, ran.out.includes("it is collected")], ran.err).toEqual([0, true]);
-  const requests = ownRequests();
-  expect(requests.length).toBeGreaterThan(3);
-  for (const request of requests.slice(1, -1)) expect(request.text).toMatch(/still working|\\"status\\":\s*\\"running\\"/);
-  expect(requests.map(answersIn)).toEqual([...requests.slice(1).map(() => []), ["said-by-work"]]);
-  await expectHubAlone(skein);
-});
+test.each([...mcpClientNames])(
+  "%s gets a running status for work that takes longer than it waits, and collects the result",
+  async (client) => {
+    const waits = Array.from({ length: 60 }, () => call(client, "wait_session", { session_id: "long" }));
+    const steps = [call(client, "work_with", { agent: "pi", task: "heron-work: until the file go exists", session_id: "long" }), ...waits];
+    server.clear();
+    using skein = agentHome(server);
+    server.setScript(({ position: { prompt, step }, body }) => {
+      if (nameIn(prompt) !== "conductor")
+        return { steps: [{ calls: [{ input: { command: "until [ -e go ]; do sleep 0.1; done" } }] }], final: "said-by-work" };
+      if (step === 2) writeFileSync(join(skein.project, "go"), "");
+      return { steps: JSON.stringify(body).includes("said-by-work") ? steps.slice(0, step) : steps, final: "it is collected" };
+    });
+    await installClient(skein, server, client, ["--hand-back-after", "1s"]);
+    const ran = await askClient(skein, client, "heron-conductor: go");
+    expect([ran.code, ran.out.includes("it is collected")], ran.err).toEqual([0, true]);
+    const requests = clientRequests();
+    expect(requests.length).toBeGreaterThan(3);
+    for (const request of requests.slice(1, -1)) expect(request.text).toMatch(/still working|\\"status\\":\s*\\"running\\"/);
+    expect(requests.map(answersIn)).toEqual([...requests.slice(1).map(() => []), ["said-by-work"]]);
+    await expectHubAlone(skein);
+  },
+);
 
-/** In the order in which they stand in a request, each once. */
+/** Returns the answers in a request in their order, each once. */
 function answersIn({ text }: RecordedRequest): string[] {
   return [...new Set(text.match(/said-by-\w+/g))];
 }
 
-/** The client has ended with all it started; the hub goes on until it is told to stop, and leaves nothing. */
+/** Expects that only the hub still runs, and that it ends without a rest after `hub stop`. */
 async function expectHubAlone(skein: TemporaryHome): Promise<void> {
   expect((await skein.run(["hub", "status", "--json"])).json()).toMatchObject({ status: "running", turns: [] });
   expect((await skein.run(["hub", "stop"])).out).toBe("the hub is stopped\n");

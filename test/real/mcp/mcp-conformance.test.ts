@@ -1,9 +1,9 @@
-// skein mcp against the protocol's own tools from npm: the conformance suite (HTTP, the only transport it has) and the
-// inspector's command line (stdio and HTTP).
+// Tests skein mcp with the protocol's own tools from npm: the conformance suite (it has only HTTP) and the inspector's command
+// line (stdio and HTTP).
 //
 // Most scenarios of the suite call tools, prompts and resources of a special test server by name (`test_simple_text`,
-// `test://static-text`, `test_prompt_with_arguments`) and say nothing about a server that has others. `others` lists
-// each of them with what it asks for; a scenario that is in neither table fails the test, so a new one can't be missed.
+// `test://static-text`, `test_prompt_with_arguments`), so they can't test other servers. `notApplicable` lists each of
+// them with its requirement. A scenario that is in neither table fails the test, so a new one can't be missed.
 import { expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -14,11 +14,11 @@ import { skeinCommand, temporaryHome, vendorEnv, type TemporaryHome } from "../.
 
 const nowhere = vendorEnv("http://127.0.0.1:9");
 
-/** About any server at all. */
-const applying = ["server-initialize", "ping", "tools-list", "resources-list", "dns-rebinding-protection"];
+/** Scenarios for every server. */
+const applicable = ["server-initialize", "ping", "tools-list", "resources-list", "dns-rebinding-protection"];
 
-/** What the test server must have for it. */
-const others: Record<string, string> = {
+/** Scenarios that need something that skein does not have. */
+const notApplicable: Record<string, string> = {
   "logging-set-level": "the capability logging, deprecated since 2026-07-28",
   "completion-complete": "a prompt to complete",
   "tools-call-simple-text": "the tool test_simple_text",
@@ -34,7 +34,7 @@ const others: Record<string, string> = {
   "json-schema-2020-12": "the tool json_schema_2020_12_tool",
   "elicitation-sep1034-defaults": "the tool test_elicitation_sep1034_defaults",
   "elicitation-sep1330-enums": "the tool test_elicitation_sep1330_enums",
-  "server-sse-polling": "the tool test_reconnection, and streams that go on in a session",
+  "server-sse-polling": "the tool test_reconnection, and streams that continue in a session",
   "server-sse-multiple-streams": "sessions that a server keeps; ours is stateless",
   "resources-read-text": "the resource test://static-text",
   "resources-read-binary": "the resource test://static-binary",
@@ -48,32 +48,32 @@ const others: Record<string, string> = {
   "prompts-get-with-image": "the prompt test_prompt_with_image",
 };
 
-test("every scenario of the conformance suite that is about any server passes over HTTP", async () => {
+test("every scenario of the conformance suite for all servers passes over HTTP", async () => {
   const suite = await npmTool("conformance", "@modelcontextprotocol/conformance@0.1.16", "@modelcontextprotocol/conformance/dist/index.js");
   const listed = (await outputOf([...suite, "list"])).out;
   const servers = listed.slice(listed.indexOf("Server scenarios"), listed.indexOf("Client scenarios"));
   const scenarios = [...servers.matchAll(/^ {2}- (\S+)/gm)].map(([, name]) => name!);
-  expect(scenarios.toSorted()).toEqual([...applying, ...Object.keys(others)].toSorted());
+  expect(scenarios.toSorted()).toEqual([...applicable, ...Object.keys(notApplicable)].toSorted());
   await using skein = stoppingHub(temporaryHome(nowhere));
   await using server = await httpServer(skein);
-  // The suite can't send a token: who stands between adds it, and changes nothing else.
+  // The suite can't send a token. This proxy adds it and changes nothing else.
   await using open = withToken(server);
-  for (const scenario of applying) {
+  for (const scenario of applicable) {
     const { code, out } = await outputOf([...suite, "server", "--url", open.url, "--scenario", scenario]);
     expect({ scenario, code, out }).toEqual({ scenario, code: 0, out: expect.stringMatching(/[1-9]\d*\/[1-9]\d*|passed/i) });
   }
 });
 
-test("the inspector lists and calls over stdio and over HTTP", async () => {
+test("the inspector lists and calls tools and resources over stdio and over HTTP", async () => {
   const inspector = await npmTool("inspector", "@modelcontextprotocol/inspector@2.12.0", ".bin/mcp-inspector");
   await using skein = stoppingHub(temporaryHome(nowhere));
   await skein.run(["new", "alpha"]);
   await using server = await httpServer(skein);
   const overHttp = [server.url, "--transport", "http", "--header", `Authorization: Bearer ${server.token}`];
   for (const target of [[programOf(skein), "mcp"], overHttp]) {
-    const ask = async (...words: string[]) => {
-      const { code, out } = await outputOf([...inspector, "--cli", ...target, ...words], skein);
-      expect({ words, code, out }).toEqual({ words, code: 0, out: expect.stringContaining("{") });
+    const ask = async (...args: string[]) => {
+      const { code, out } = await outputOf([...inspector, "--cli", ...target, ...args], skein);
+      expect({ args, code, out }).toEqual({ args, code: 0, out: expect.stringContaining("{") });
       return JSON.parse(out.slice(out.indexOf("{"))) as Record<string, unknown>;
     };
     const { tools } = (await ask("--method", "tools/list")) as { tools: { name: string }[] };
@@ -87,7 +87,7 @@ test("the inspector lists and calls over stdio and over HTTP", async () => {
   }
 });
 
-/** As one word and with its environment: the inspector takes flags before the command for its own, and passes little on. */
+/** Writes a script with skein's command and environment. The inspector parses flags itself and passes few variables on. */
 function programOf(skein: TemporaryHome): string {
   const file = join(skein.root, "skein-here");
   const exports = Object.entries(skein.env).map(([name, value]) => `export ${name}='${value}'\n`);
@@ -112,7 +112,7 @@ async function httpServer(skein: TemporaryHome): Promise<HttpServer> {
 }
 
 function withToken({ url, token }: HttpServer): { url: string } & AsyncDisposable {
-  const between = Bun.serve({
+  const proxy = Bun.serve({
     hostname: "127.0.0.1",
     port: 0,
     fetch(request) {
@@ -121,12 +121,12 @@ function withToken({ url, token }: HttpServer): { url: string } & AsyncDisposabl
       return fetch(url, { method: request.method, headers, body: request.body });
     },
   });
-  return { url: `http://127.0.0.1:${between.port}/mcp`, [Symbol.asyncDispose]: () => between.stop(true) };
+  return { url: `http://127.0.0.1:${proxy.port}/mcp`, [Symbol.asyncDispose]: () => proxy.stop(true) };
 }
 
-async function outputOf(words: string[], skein?: TemporaryHome): Promise<{ code: number; out: string }> {
+async function outputOf(command: string[], skein?: TemporaryHome): Promise<{ code: number; out: string }> {
   const env = { ...(skein?.env ?? process.env), PATH: `${dirname(peerPrograms.node)}:${process.env["PATH"] ?? ""}` };
-  const child = Bun.spawn(words, {
+  const child = Bun.spawn(command, {
     ...(skein === undefined ? {} : { cwd: skein.project }),
     env,
     stdin: "ignore",

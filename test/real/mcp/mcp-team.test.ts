@@ -1,4 +1,4 @@
-// A real program drives a team through `skein mcp --toolset team`, with the five tools one after another.
+// Drives a team with a real program through the five tools of `skein mcp --toolset team`.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -19,31 +19,34 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 const call = (tool: string, input: JsonObject): ScriptStep => ({ calls: [{ name: toolName("claude", tool), input }] });
-const held = 'while [ ! -e "$SKEIN_SHARED_CONTEXT/go" ]; do sleep 0.05; done';
+const waitCommand = 'while [ ! -e "$SKEIN_SHARED_CONTEXT/go" ]; do sleep 0.05; done';
 
-function letGo(project: string): void {
+function releaseMembers(project: string): void {
   const teams = join(project, ".skein", "teams");
   for (const team of readdirSync(teams).filter((name) => !name.startsWith("."))) writeFileSync(join(teams, team, "shared", "go"), "");
 }
 
-test("claude lists roles, starts a team, writes to it, adds a member and reads how it ended", async () => {
+test("claude lists roles, starts a team, sends it a message, adds a member and reads its status", async () => {
   using skein = agentHome(server);
-  const crew = { session_id: "crew" };
+  const team = { session_id: "builders" };
   const first = [
     call("list_roles", {}),
-    call("orchestrate", { ...crew, objective: "heron-crew: make it", agents: [{ role: "engineer", task: "heron-first: make it" }] }),
-    call("agent_message", { ...crew, from_agent: "orchestrator", to_agent: "engineer", message: "keep-it-short" }),
-    call("spawn_agent", { ...crew, role: "qa", task: "heron-second: look" }),
+    call("orchestrate", { ...team, objective: "heron-team: make it", agents: [{ role: "engineer", task: "heron-first: make it" }] }),
+    call("agent_message", { ...team, from_agent: "orchestrator", to_agent: "engineer", message: "keep-it-short" }),
+    call("spawn_agent", { ...team, role: "qa", task: "heron-second: look" }),
   ];
-  const waits = Array.from({ length: 60 }, () => call("wait_session", crew));
-  const last = call("session_status", { ...crew, include_messages: true });
+  const waits = Array.from({ length: 60 }, () => call("wait_session", team));
+  const last = call("session_status", { ...team, include_messages: true });
   server.setScript(({ position: { prompt, step }, body }) => {
     const text = JSON.stringify(body);
     if (!prompt.includes("heron-conductor")) {
       const isFirst = prompt.includes("heron-first");
-      return { steps: isFirst ? [{ calls: [{ input: { command: held } }] }] : [], final: isFirst ? "said-by-first" : "said-by-second" };
+      return {
+        steps: isFirst ? [{ calls: [{ input: { command: waitCommand } }] }] : [],
+        final: isFirst ? "said-by-first" : "said-by-second",
+      };
     }
-    if (step >= first.length) letGo(skein.project);
+    if (step >= first.length) releaseMembers(skein.project);
     const isOver = /said-by-second/.test(text);
     const steps = isOver ? [...first, ...waits.slice(0, step - first.length), last] : [...first, ...waits];
     return { steps: text.includes("message_count") ? steps.slice(0, step) : steps, final: "the team is done" };
@@ -51,12 +54,12 @@ test("claude lists roles, starts a team, writes to it, adds a member and reads h
   await installClient(skein, server, "claude", ["--toolset", "team", "--hand-back-after", "5s"]);
   const ran = await askClient(skein, "claude", "heron-conductor: go");
   expect([ran.code, ran.out.includes("the team is done")], ran.err).toEqual([0, true]);
-  const own = server.main().filter(({ text }) => text.includes("heron-conductor"));
-  const told = own.at(-1)?.text ?? "";
+  const clientRequests = server.main().filter(({ text }) => text.includes("heron-conductor"));
+  const lastRequest = clientRequests.at(-1)?.text ?? "";
   for (const word of ["data_scientist", "running", "on_behalf_of", "queued", "said-by-first", "message_count"])
-    expect(told, word).toContain(word);
+    expect(lastRequest, word).toContain(word);
   expect(server.main().some(({ text }) => text.includes("keep-it-short") && text.includes("heron-first"))).toBe(true);
-  const status = (await skein.run(["team", "status", "crew", "--json"])).json() as {
+  const status = (await skein.run(["team", "status", "builders", "--json"])).json() as {
     state: string;
     phases: { members: { role: string; state: string }[] }[];
   };

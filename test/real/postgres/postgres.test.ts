@@ -1,5 +1,5 @@
-// A `postgres` handle from a real server: the answer of a read-only query is kept, and nothing can be written by one.
-// Needs Debian's postgresql, so it is run by .ci/run and is no part of npm test.
+// Tests a `postgres` handle with a real server: the answer of a read-only query is stored, and a query can't write.
+// Needs Debian's postgresql, so .ci/run runs it and npm test does not.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { chmodSync, chownSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,11 +16,11 @@ let connection: Record<string, string>;
 beforeAll(async () => {
   if (isRoot) chownSync(root, idOf("u"), idOf("g"));
   chmodSync(root, 0o755);
-  await ended(asPostgres([program("initdb"), "-D", join(root, "data"), "-A", "trust", "-U", "walker"]));
-  // Somebody else may take a port that was free a moment ago: then the server ends at once, and is given another.
-  const giveUpAt = performance.now() + 60_000;
+  await expectSuccess(asPostgres([program("initdb"), "-D", join(root, "data"), "-A", "trust", "-U", "tester"]));
+  // Another process may take a port that was free a moment ago. The server then ends at once and gets another port.
+  const deadline = performance.now() + 60_000;
   do {
-    if (performance.now() > giveUpAt) throw new Error("the server did not start");
+    if (performance.now() > deadline) throw new Error("the server did not start");
     if (database === undefined || database.exitCode !== null) startOn(await freePort());
     await Bun.sleep(100);
   } while ((await psql("select 1")) !== 0);
@@ -35,7 +35,7 @@ afterAll(async () => {
   rmSync(root, { recursive: true, force: true });
 });
 
-test("a query's answer is kept and sent as it was, and a query that would write is refused", async () => {
+test("the answer of a query is stored and sent unchanged, and a query that writes is refused", async () => {
   using skein = temporaryHome({ ...vendorEnv(model.url), ...connection });
   await skein.run(["config", "set", "tool_env", JSON.stringify(Object.keys(connection))]);
   await skein.run(["run", "hello", "--session", "main", "-m", wireModels.anthropic]);
@@ -51,7 +51,7 @@ test("a query's answer is kept and sent as it was, and a query that would write 
 
 function startOn(port: number): void {
   database = asPostgres([program("postgres"), "-D", join(root, "data"), "-k", root, "-h", "127.0.0.1", "-p", String(port)]);
-  connection = { PGHOST: "127.0.0.1", PGPORT: String(port), PGUSER: "walker", PGDATABASE: "postgres" };
+  connection = { PGHOST: "127.0.0.1", PGPORT: String(port), PGUSER: "tester", PGDATABASE: "postgres" };
 }
 
 /** The server refuses to run as root. */
@@ -61,8 +61,8 @@ function asPostgres(command: string[]): Bun.Subprocess {
 }
 
 function program(name: string): string {
-  const [found] = [...new Bun.Glob(`/usr/lib/postgresql/*/bin/${name}`).scanSync({ absolute: true })];
-  return found ?? name;
+  const [path] = [...new Bun.Glob(`/usr/lib/postgresql/*/bin/${name}`).scanSync({ absolute: true })];
+  return path ?? name;
 }
 
 function idOf(kind: "u" | "g"): number {
@@ -74,7 +74,7 @@ async function psql(query: string): Promise<number> {
   return Bun.spawn(["psql", "-X", "-w", "-q", "-c", query], { env, stdin: "ignore", stdout: "ignore", stderr: "ignore" }).exited;
 }
 
-async function ended(child: Bun.Subprocess): Promise<void> {
+async function expectSuccess(child: Bun.Subprocess): Promise<void> {
   if ((await child.exited) !== 0) throw new Error("initdb failed");
 }
 
