@@ -12,34 +12,42 @@ export const environmentVariables: readonly EnvVariable[] = [
     group: "directories",
     description: "Moves all four directories to `config`, `data`, `state` and `cache` below it.",
   },
-  { name: "XDG_CONFIG_HOME", group: "directories", description: "Configuration lies in `skein/` below it; `~/.config` without it." },
-  { name: "XDG_DATA_HOME", group: "directories", description: "The tree lies in `skein/` below it; `~/.local/share` without it." },
+  { name: "XDG_CONFIG_HOME", group: "directories", description: "Parent of the configuration directory `skein/`; default `~/.config`." },
+  {
+    name: "XDG_DATA_HOME",
+    group: "directories",
+    description: "Parent of the data directory `skein/`, which has the session tree; default `~/.local/share`.",
+  },
   {
     name: "XDG_STATE_HOME",
     group: "directories",
-    description: "State, logs and trust lie in `skein/` below it; `~/.local/state` without it.",
+    description: "Parent of the directory `skein/` for state, logs and trust; default `~/.local/state`.",
   },
-  { name: "XDG_CACHE_HOME", group: "directories", description: "What can be made again lies in `skein/` below it; `~/.cache` without it." },
-  { name: "HOME", group: "directories", description: "The home directory: what `~` means." },
-  { name: "CLAUDE_CONFIG_DIR", group: "directories", description: "Where Claude Code keeps your sign-in; `~/.claude` without it." },
-  { name: "CODEX_HOME", group: "directories", description: "Where Codex keeps your sign-in or key; `~/.codex` without it." },
-  { name: "GEMINI_CLI_HOME", group: "directories", description: "Gemini CLI keeps your sign-in in `.gemini` below it; `~` without it." },
-  { name: "PI_CODING_AGENT_DIR", group: "directories", description: "Where pi keeps your keys; `~/.pi/agent` without it." },
-  { name: "NO_COLOR", group: "behaviour", description: "Set and not empty: no colours." },
-  { name: "FORCE_COLOR", group: "behaviour", description: "Colours although the output is no terminal; `0` means none." },
+  { name: "XDG_CACHE_HOME", group: "directories", description: "Parent of the cache directory `skein/`; default `~/.cache`." },
+  { name: "HOME", group: "directories", description: "The home directory, written as `~`." },
+  { name: "CLAUDE_CONFIG_DIR", group: "directories", description: "Directory with your sign-in of Claude Code; default `~/.claude`." },
+  { name: "CODEX_HOME", group: "directories", description: "Directory with your sign-in or key of Codex; default `~/.codex`." },
+  {
+    name: "GEMINI_CLI_HOME",
+    group: "directories",
+    description: "Parent of the directory `.gemini` with your sign-in of Gemini CLI; default `~`.",
+  },
+  { name: "PI_CODING_AGENT_DIR", group: "directories", description: "Directory with your keys of pi; default `~/.pi/agent`." },
+  { name: "NO_COLOR", group: "behaviour", description: "Turns colours off if set and not empty." },
+  { name: "FORCE_COLOR", group: "behaviour", description: "Turns colours on even if the output is not a terminal; `0` turns them off." },
   { name: "TERM", group: "behaviour", description: "`dumb` means no colours and no moving cursor." },
-  { name: "SKEIN_OFFLINE", group: "behaviour", description: "Set and not empty: only servers on this machine are asked." },
+  { name: "SKEIN_OFFLINE", group: "behaviour", description: "Allows requests only to servers on this machine, if set and not empty." },
   {
     name: "SKEIN_SANDBOX_BEST",
     group: "behaviour",
     description: "For tests: `landlock` or `none` pretends that this machine can enforce no more than that.",
   },
-  { name: "ACCESSIBLE", group: "behaviour", description: "Set, and not `0`: as `screen_reader`." },
-  { name: "SKEIN_DEBUG", group: "behaviour", description: "Set: an error also shows where in the program it arose." },
+  { name: "ACCESSIBLE", group: "behaviour", description: "Same as `screen_reader`, if set and not `0`." },
+  { name: "SKEIN_DEBUG", group: "behaviour", description: "Adds the stack trace to error messages, if set." },
   {
     name: "LC_ALL",
     group: "behaviour",
-    description: "With `LC_CTYPE` and `LANG`: without UTF-8 in the first that is set, marks are plain ASCII.",
+    description: "Output is plain ASCII if the first set variable of `LC_ALL`, `LC_CTYPE` and `LANG` is not UTF-8.",
   },
   ...vendors.flatMap(keyVariables),
   {
@@ -58,7 +66,7 @@ export const environmentVariables: readonly EnvVariable[] = [
 function keyVariables(vendor: Vendor): EnvVariable[] {
   const [first] = vendor.keyVariables;
   return vendor.keyVariables.map(({ name, bearer }) => {
-    const condition = vendor.isLocal ? ", where its server asks for one" : name === first?.name ? "" : `, when ${first?.name} is not set`;
+    const condition = vendor.isLocal ? ", if its server requires one" : name === first?.name ? "" : `, when ${first?.name} is not set`;
     const description = bearer ? `Bearer token for a gateway of \`${vendor.name}\`.` : `Key for \`${vendor.name}\`${condition}.`;
     return { name, group: "keys", description };
   });

@@ -39,8 +39,8 @@ describe("the launch of Claude Code", () => {
     [{ how: "new", id: "a" }, ["--session-id=a"]],
     [{ how: "resume", id: "a" }, ["--resume=a"]],
     [{ how: "fork", id: "a", forkId: "b" }, ["--resume=a", "--fork-session", "--session-id=b"]],
-  ])("a session that begins as %o", (start, wanted) => {
-    expect(args({ start }).filter((arg) => /session-id|resume|fork/.test(arg))).toEqual(wanted);
+  ])("the start %o has its own flags", (start, expected) => {
+    expect(args({ start }).filter((arg) => /session-id|resume|fork/.test(arg))).toEqual(expected);
   });
 
   test("a prompt that begins with a slash is not run as a command", () => {
@@ -197,10 +197,10 @@ const recordings: [string, (string | RegExp)[]][] = [
 ];
 
 describe("recorded output of Claude Code", () => {
-  test.each(recordings)("%s", (scenario, wanted) => {
+  test.each(recordings)("the recording %s gives the expected events", (scenario, expected) => {
     const lines = eventsOf(claude, recordingOf("claude", scenario).stdout).map(lineOf);
-    expect(lines.length).toBe(wanted.length);
-    for (const [index, line] of lines.entries()) expectLine(line, wanted[index]!);
+    expect(lines.length).toBe(expected.length);
+    for (const [index, line] of lines.entries()) expectLine(line, expected[index]!);
   });
 
   test("events of a sub-agent name its call, and only the total includes its tokens", () => {
@@ -304,11 +304,11 @@ test.each([
   ["API Error: The model has reached its context window limit.", "too-long"],
   ["Error: Session ID 00000000-0000-4000-8000-000000000001 is already in use.", "broken"],
   ["something else", null],
-] as const)("'%s' means %s", (message, status) => {
+] as const)("the message '%s' of Claude Code means %s", (message, status) => {
   expect(claude.failureOf(message)).toBe(status);
 });
 
-function expectLine(line: string, wanted: string | RegExp): void {
-  if (typeof wanted === "string") expect(line).toBe(wanted);
-  else expect(line).toMatch(wanted);
+function expectLine(line: string, expected: string | RegExp): void {
+  if (typeof expected === "string") expect(line).toBe(expected);
+  else expect(line).toMatch(expected);
 }

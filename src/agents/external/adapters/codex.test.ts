@@ -30,10 +30,10 @@ describe("the launch of Codex", () => {
     [{ how: "new", id: "" }, ["--output-schema=x.json", "--", "do it"]],
     [resume, ["--output-schema=x.json", "resume", "t-1", "--", "do it"]],
     [{ how: "fork", id: "t-1", forkId: "" }, ["--output-schema=x.json", "fork", "t-1", "--", "do it"]],
-  ])("a session that begins as %o", (start, wanted) => {
-    const given = args({ start, role: null });
-    expect(given.slice(0, 3)).toEqual(["exec", "--json", "--skip-git-repo-check"]);
-    expect(given.slice(-wanted.length)).toEqual(wanted);
+  ])("the start %o has its own arguments", (start, expected) => {
+    const actual = args({ start, role: null });
+    expect(actual.slice(0, 3)).toEqual(["exec", "--json", "--skip-git-repo-check"]);
+    expect(actual.slice(-expected.length)).toEqual(expected);
   });
 
   test("model, effort, directories and role are passed, settings as TOML", () => {
@@ -95,7 +95,7 @@ describe("the launch of Codex", () => {
   });
 });
 
-/** Every reader gives the ids of its run a mark of their own. */
+/** A reader that adds the fixed suffix "m" to the ids of its run. */
 const marked: Adapter = { ...codex, reader: (start) => codexReader(start, "m") };
 const session = "session 00000000-0000-4000-8000-000000000001";
 const ran = (item: string, command: string): string =>
@@ -175,9 +175,9 @@ const recordings: [string, string[], TurnStatus | null][] = [
 ];
 
 describe("recorded output of Codex", () => {
-  test.each(recordings)("%s", (scenario, wanted, kind) => {
+  test.each(recordings)("the recording %s gives the expected events", (scenario, expected, kind) => {
     const events = eventsOf(marked, recordingOf("codex", scenario).stdout);
-    expect(events.map(lineOf)).toEqual(wanted);
+    expect(events.map(lineOf)).toEqual(expected);
     const failed = events.find((event) => event.type === "failed");
     expect(failed === undefined ? null : codex.failureOf(failed.message)).toBe(kind);
   });
@@ -304,6 +304,6 @@ test.each([
   ["Quota exceeded. Check your plan and billing details.", "rate-limited"],
   ["Error: thread/resume failed: no rollout found for thread id x", "broken"],
   ["something else", null],
-] as const)("'%s' means %s", (message, kind) => {
+] as const)("the message '%s' of Codex means %s", (message, kind) => {
   expect(codex.failureOf(message)).toBe(kind);
 });

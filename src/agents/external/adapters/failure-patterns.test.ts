@@ -14,7 +14,7 @@ test.each([
   ["input is too long for requested model", "too-long"],
   ["models/gemini-99 is not found for API version v1beta", "broken"],
   ["finish reason PROHIBITED_CONTENT", "refused"],
-] as const)("%s is %s", (message, kind) => {
+] as const)("the message '%s' is a failure of the kind %s", (message, kind) => {
   expect(matchFailure(message)).toBe(kind);
 });
 

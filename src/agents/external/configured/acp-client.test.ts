@@ -1,4 +1,4 @@
-// A turn over ACP against a peer that answers as it is told to: what is asked of it, and what is made of what it says.
+// A turn over ACP with a scripted peer: the requests that it gets, and the events that its messages become.
 import { describe, expect, test } from "bun:test";
 import type { TurnStatus } from "../../../protocol/api/error.ts";
 import type { Json } from "../../../kit/text/json.ts";
@@ -24,10 +24,10 @@ type Say = (message: Json) => void;
 type Answer = (params: Json, say: Say) => Json | Promise<Json>;
 type Failing = { error: Json };
 type Asked = { method: string; params: Json };
-type Played = { events: CliEvent[]; asked: Asked[]; replies: Json[]; isEnded: boolean; talk: CliDialogue };
+type Played = { events: CliEvent[]; asked: Asked[]; replies: Json[]; isEnded: boolean; dialogue: CliDialogue };
 
 const hello = { protocolVersion: 1, agentInfo: { name: "peer", version: "1.2.3" }, agentCapabilities: { loadSession: true } };
-const usual: Record<string, Answer> = {
+const defaultAnswers: Record<string, Answer> = {
   initialize: () => hello,
   "session/new": () => ({ sessionId: "s-1" }),
   "session/load": () => ({}),
@@ -49,18 +49,18 @@ function failing(code: number, message: string, data?: unknown): Answer {
   return () => ({ error: { code, message, data } }) satisfies Failing;
 }
 
-/** Until it has heard enough, or nothing more is said. */
+/** Runs a dialogue until it closes stdin, or until no more messages come. */
 async function play(answers: Record<string, Answer>, changes: Partial<CliLaunch> = {}): Promise<Played> {
-  const played: Omit<Played, "talk"> = { events: [], asked: [], replies: [], isEnded: false };
+  const played: Omit<Played, "dialogue"> = { events: [], asked: [], replies: [], isEnded: false };
   const lines: string[] = [];
   const waiting: Promise<void>[] = [];
   const say: Say = (message) => void lines.push(JSON.stringify({ jsonrpc: "2.0", ...message }));
-  const hear = (text: string): void => {
+  const handleLine = (text: string): void => {
     const message = JSON.parse(text) as Json;
     if (typeof message["method"] !== "string") return void played.replies.push(message);
     const [method, params] = [message["method"], message["params"] as Json];
     played.asked.push({ method, params });
-    const answer = { ...usual, ...answers }[method];
+    const answer = { ...defaultAnswers, ...answers }[method];
     if (answer === undefined || message["id"] === undefined) return;
     waiting.push(
       (async () => {
@@ -69,22 +69,23 @@ async function play(answers: Record<string, Answer>, changes: Partial<CliLaunch>
       })(),
     );
   };
-  const talk = createAcpDialogue({ ...launch, ...changes }, { write: hear, end: () => (played.isEnded = true) });
+  const dialogue = createAcpDialogue({ ...launch, ...changes }, { write: handleLine, end: () => (played.isEnded = true) });
   for (let idle = 0; idle < 20 && !played.isEnded; idle += 1) {
     await Promise.all(waiting.splice(0));
     for (const line of lines.splice(0)) {
-      played.events.push(...talk.line(line));
+      played.events.push(...dialogue.line(line));
       idle = 0;
     }
     await Bun.sleep(changes.start === undefined ? 0 : 30);
   }
-  played.events.push(...talk.end());
-  return { ...played, talk };
+  played.events.push(...dialogue.end());
+  return { ...played, dialogue };
 }
 
-const said = (played: Played) => played.events.filter((event) => event.type !== "text.delta" && event.type !== "thinking.delta");
+const eventsWithoutDeltas = (played: Played) =>
+  played.events.filter((event) => event.type !== "text.delta" && event.type !== "thinking.delta");
 
-describe("a turn", () => {
+describe("a turn over ACP", () => {
   test("a turn initializes, opens a session, sends the prompt and closes stdin", async () => {
     const played = await play({});
     expect(played.asked.map(({ method }) => method)).toEqual(["initialize", "session/new", "session/prompt"]);
@@ -94,7 +95,7 @@ describe("a turn", () => {
     });
     expect(played.asked[1]?.params).toEqual({ cwd: "/project", mcpServers: [] });
     expect(played.asked[2]?.params).toEqual({ sessionId: "s-1", prompt: [{ type: "text", text: "do it" }] });
-    expect(said(played)).toEqual([
+    expect(eventsWithoutDeltas(played)).toEqual([
       { type: "session", id: "s-1", version: "1.2.3" },
       { type: "answer", parts: [{ kind: "text", text: "Done." }] },
       { type: "done", isError: false },
@@ -129,7 +130,7 @@ describe("a turn", () => {
         return { stopReason: "end_turn" };
       },
     });
-    expect(said(played).slice(1)).toEqual([
+    expect(eventsWithoutDeltas(played).slice(1)).toEqual([
       {
         type: "answer",
         parts: [
@@ -149,15 +150,15 @@ describe("a turn", () => {
 
   test("log lines and unknown updates are ignored", async () => {
     const played = await play({});
-    expect(played.talk.line("npm warn something")).toEqual([{ type: "garbage", text: "npm warn something" }]);
+    expect(played.dialogue.line("npm warn something")).toEqual([{ type: "garbage", text: "npm warn something" }]);
     const other = await play({
       "session/prompt": (_, say) => (say(update({ sessionUpdate: "usage_update", used: 1 })), { stopReason: "end_turn" }),
     });
-    expect(said(other).at(-1)).toEqual({ type: "done", isError: true, message: "it ended without an answer" });
+    expect(eventsWithoutDeltas(other).at(-1)).toEqual({ type: "done", isError: true, message: "it ended without an answer" });
   });
 });
 
-describe("a session of its own", () => {
+describe("sessions of an ACP agent", () => {
   const resume = { start: { how: "resume", id: "s-9" } } as const;
 
   test("a loaded session does not repeat its earlier messages", async () => {
@@ -175,7 +176,7 @@ describe("a session of its own", () => {
     );
     expect(played.asked.map(({ method }) => method)).toEqual(["initialize", "session/load", "session/prompt"]);
     expect(JSON.stringify(played.events)).not.toContain("old words");
-    expect(said(played)[0]).toEqual({ type: "session", id: "s-9", version: "1.2.3" });
+    expect(eventsWithoutDeltas(played)[0]).toEqual({ type: "session", id: "s-9", version: "1.2.3" });
   });
 
   test("a session is resumed instead of loaded if the agent supports it", async () => {
@@ -196,7 +197,7 @@ describe("a session of its own", () => {
   });
 });
 
-describe("a model", () => {
+describe("the model of an ACP agent", () => {
   const models = { currentModelId: "auto", availableModels: [{ modelId: "auto" }, { modelId: "m-2" }] };
   const option = {
     id: "model",
@@ -229,11 +230,12 @@ describe("a model", () => {
       { model: "m-3" },
     );
     expect(refused.events.at(-1)).toMatchObject({ type: "failed", message: "it does not accept the model m-3: unknown model" });
-    const untold = await play({}, { model: "m-3" });
-    expect(untold.events.at(-1)).toMatchObject({ type: "failed", message: "it has no option for a model" });
+    const withoutOption = await play({}, { model: "m-3" });
+    expect(withoutOption.events.at(-1)).toMatchObject({ type: "failed", message: "it has no option for a model" });
     const unknown = await play({ "session/new": () => ({ sessionId: "s-1", configOptions: [option] }) }, { model: "m-3" });
     expect(unknown.events.at(-1)).toMatchObject({ type: "failed", message: "it has no model m-3" });
-    for (const played of [refused, untold, unknown]) expect(played.asked.map(({ method }) => method)).not.toContain("session/prompt");
+    for (const played of [refused, withoutOption, unknown])
+      expect(played.asked.map(({ method }) => method)).not.toContain("session/prompt");
   });
 });
 
@@ -243,7 +245,7 @@ describe("permissions", () => {
     { optionId: "once", kind: "allow_once" },
     { optionId: "no", kind: "reject_once" },
   ];
-  const asking =
+  const requestPermission =
     (kind: string): Answer =>
     async (_, say) => {
       const toolCall = { toolCallId: "c1", title: "rm -rf build", kind, status: "pending" };
@@ -259,15 +261,15 @@ describe("permissions", () => {
     [false, "execute", "no", "not allowed"],
     [false, "read", "once", "allowed"],
   ])(
-    "with walls %j and the kind %s are answered with %s, and that is recorded beside the call",
-    async (isSandboxed, kind, optionId, words) => {
-      const played = await play({ "session/prompt": asking(kind) }, { isSandboxed });
+    "a permission request with sandbox %j and kind %s is answered with %s and recorded with its call",
+    async (isSandboxed, kind, optionId, decision) => {
+      const played = await play({ "session/prompt": requestPermission(kind) }, { isSandboxed });
       expect(played.replies).toEqual([{ jsonrpc: "2.0", id: 77, result: { outcome: { outcome: "selected", optionId } } }]);
-      expect(said(played).slice(1, 3)).toMatchObject([
+      expect(eventsWithoutDeltas(played).slice(1, 3)).toMatchObject([
         { type: "answer", parts: [{ kind: "call", id: "c1", name: kind, input: { title: "rm -rf build" } }] },
-        { type: "below", call: "c1", event: { type: "answer", parts: [{ text: expect.stringContaining(`rm -rf build; ${words}`) }] } },
+        { type: "below", call: "c1", event: { type: "answer", parts: [{ text: expect.stringContaining(`rm -rf build; ${decision}`) }] } },
       ]);
-      expect(said(played)[3]).toMatchObject({ type: "result", call: "c1" });
+      expect(eventsWithoutDeltas(played)[3]).toMatchObject({ type: "result", call: "c1" });
     },
   );
 
@@ -287,13 +289,13 @@ describe("permissions", () => {
   });
 });
 
-describe("an end", () => {
+describe("the end of a turn over ACP", () => {
   test.each([
     ["refusal", "refused"],
     ["max_tokens", "too-long"],
     ["max_turn_requests", "budget"],
     ["cancelled", "cancelled"],
-  ])("for the reason %s is of the kind %s", async (stopReason, kind) => {
+  ])("the stop reason %s ends the turn with the kind %s", async (stopReason, kind) => {
     expect((await play({ "session/prompt": () => ({ stopReason }) })).events.at(-1)).toMatchObject({ type: "failed", kind });
   });
 
@@ -305,10 +307,10 @@ describe("an end", () => {
     [{ initialize: failing(-32601, "what?") }, undefined, "what?"],
     [{ initialize: () => ({ protocolVersion: 7 }) }, "broken", "version 7 of ACP"],
     [{ "session/new": failing(-32000, "Authentication required") }, "auth", "Authentication required"],
-  ])("by the failure %# is told with its kind", async (answers, kind, words) => {
+  ])("the failure %# is reported with its kind", async (answers, kind, message) => {
     const played = await play(answers);
     const last = played.events.at(-1);
-    expect(last).toMatchObject({ type: "failed", message: expect.stringContaining(words) });
+    expect(last).toMatchObject({ type: "failed", message: expect.stringContaining(message) });
     expect(last?.type === "failed" ? last.kind : null).toBe(kind);
     expect(played.isEnded).toBe(true);
   });
@@ -323,22 +325,22 @@ test("an agent that requires a sign-in is signed in with a key, never with a bro
     "session/new": () => (isSigned ? { sessionId: "s-1" } : { error: { code: -32000, message: "Authentication required" } }),
   });
   expect(played.asked[2]).toEqual({ method: "authenticate", params: { methodId: "gemini-api-key" } });
-  expect(said(played).at(-1)).toEqual({ type: "done", isError: false });
+  expect(eventsWithoutDeltas(played).at(-1)).toEqual({ type: "done", isError: false });
 });
 
 test("a stop sends session/cancel while the prompt runs, and closes stdin before it", async () => {
   const sent: string[] = [];
   let ends = 0;
-  const talk = createAcpDialogue(launch, { write: (text) => sent.push(text), end: () => (ends += 1) });
-  talk.cancel();
+  const dialogue = createAcpDialogue(launch, { write: (text) => sent.push(text), end: () => (ends += 1) });
+  dialogue.cancel();
   expect(ends).toBe(1);
   for (const [id, result] of [hello, { sessionId: "s-1" }].entries()) {
-    talk.line(JSON.stringify({ jsonrpc: "2.0", id: id + 1, result }));
+    dialogue.line(JSON.stringify({ jsonrpc: "2.0", id: id + 1, result }));
     await Bun.sleep(0);
   }
-  talk.cancel();
+  dialogue.cancel();
   expect(JSON.parse(sent.at(-1) ?? "")).toEqual({ jsonrpc: "2.0", method: "session/cancel", params: { sessionId: "s-1" } });
   const half = { sessionUpdate: "agent_message_chunk", content: { type: "text", text: "Half" } };
-  talk.line(JSON.stringify({ jsonrpc: "2.0", ...update(half) }));
-  expect(talk.end()).toEqual([{ type: "answer", parts: [{ kind: "text", text: "Half" }] }]);
+  dialogue.line(JSON.stringify({ jsonrpc: "2.0", ...update(half) }));
+  expect(dialogue.end()).toEqual([{ type: "answer", parts: [{ kind: "text", text: "Half" }] }]);
 });

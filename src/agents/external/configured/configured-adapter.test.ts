@@ -1,4 +1,4 @@
-// Agents from the configuration: whether what is written makes sense, how they are started, and what they are told.
+// Agents from the configuration: checks of their recipe, arguments, environment and model.
 import { describe, expect, test } from "bun:test";
 import { Fault } from "../../../protocol/api/error.ts";
 import type { TurnCheckInput } from "../../../protocol/api/ports.ts";
@@ -54,9 +54,9 @@ describe("the recipe of a configured agent", () => {
     ["mine", { resumeArgs: ["-c"] }, "agents.mine.resume_args: they have no {session}"],
     ["mine", { resumeArgs: ["{session}"] }, "agents.mine.resume_args: an agent that prints text can't report"],
     ["mine", { output: "acp", resumeArgs: ["{session}"] }, "agents.mine.resume_args: an ACP agent does not use"],
-  ] as [string, Partial<AgentConfig>, string][])("%s with %j is a fault that names the key", (name, changes, says) => {
+  ] as [string, Partial<AgentConfig>, string][])("%s with %j is a fault that names the key", (name, changes, message) => {
     const act = () => recipeEntry(name, { ...recipe, ...changes });
-    expect(act).toThrow(says);
+    expect(act).toThrow(message);
     expect(act).toThrow(Fault);
   });
 
@@ -65,7 +65,7 @@ describe("the recipe of a configured agent", () => {
     [{ output: "json", resumeArgs: ["{session}"] }, true],
     [{ args: ["{session}"], resumeArgs: ["{session}"] }, true],
     [{ output: "acp" }, true],
-  ] as [Partial<AgentConfig>, boolean][])("%j goes on in sessions of its own: %j", (changes, resumes) => {
+  ] as [Partial<AgentConfig>, boolean][])("the recipe %j can resume its own sessions: %j", (changes, resumes) => {
     expect(recipeEntry("mine", { ...recipe, ...changes })).toEqual({ name: "mine", canFork: false, vendor: null, resumes });
   });
 });
@@ -83,13 +83,13 @@ describe("the arguments of a configured agent", () => {
     [["--id", "{session}", "--home={config}"], {}, ["--id", "chosen", "--home=/data/agents/tree/mine", "do it"]],
     [['{"a":"{prompt}"}', "{other}"], {}, ['{"a":"do it"}', "{other}"]],
     [[], { prompt: "-rf" }, [" -rf"]],
-  ])("%j become what the program is started with", (template, more, expected) => {
+  ])("the placeholders of the arguments %j are filled in", (template, more, expected) => {
     expect(args({ args: template }, more)).toEqual(expected);
   });
 
   test("a resumed session uses resume_args", () => {
-    const own = { args: ["{prompt}"], resumeArgs: ["--resume", "{session}"] };
-    expect(args(own, { start: { how: "resume", id: "s-1" } })).toEqual(["--resume", "s-1", "do it"]);
+    const resumable = { args: ["{prompt}"], resumeArgs: ["--resume", "{session}"] };
+    expect(args(resumable, { start: { how: "resume", id: "s-1" } })).toEqual(["--resume", "s-1", "do it"]);
   });
 
   test("a prompt that is too long for an argument goes to stdin", () => {
@@ -111,12 +111,12 @@ describe("the arguments of a configured agent", () => {
 
 describe("the environment of a configured agent", () => {
   test("the environment has its own home, and no credential if no vendor has a key", () => {
-    const given = env({});
-    expect(given["HOME"]).toBe("/data/agents/tree/mine/home");
-    expect(Object.keys(given).filter((name) => /KEY|TOKEN|URL/.test(name))).toEqual([]);
+    const variables = env({});
+    expect(variables["HOME"]).toBe("/data/agents/tree/mine/home");
+    expect(Object.keys(variables).filter((name) => /KEY|TOKEN|URL/.test(name))).toEqual([]);
   });
 
-  test("leads to the gateway for the vendors that can be asked", () => {
+  test("the environment leads to the gateway for the available vendors", () => {
     const wires = ["anthropic", "openai-responses", "gemini"] as const;
     expect(env({}, { endpoint: { url: "http://127.0.0.1:1", token: "t", wires } })).toMatchObject({
       ANTHROPIC_BASE_URL: "http://127.0.0.1:1",
@@ -129,7 +129,7 @@ describe("the environment of a configured agent", () => {
     expect(env({}, { endpoint: { url: "u", token: "t", wires: ["openai-chat"] } })).toMatchObject({ OPENAI_API_KEY: "t" });
   });
 
-  test("variables of the recipe win, with their placeholders filled in", () => {
+  test("variables of the recipe override others, with their placeholders filled in", () => {
     expect(env({ env: { HOME: "/home/me", DIR: "{config}/x", ANTHROPIC_API_KEY: "mine" } })).toMatchObject({
       HOME: "/home/me",
       DIR: "/data/agents/tree/mine/x",
@@ -138,7 +138,7 @@ describe("the environment of a configured agent", () => {
   });
 });
 
-describe("a model", () => {
+describe("the model of a configured agent", () => {
   const check = (changes: Partial<AgentConfig>, model: string | null) => () =>
     configuredAdapter("mine", { ...recipe, ...changes }).check?.({ ...turn, model });
 
@@ -160,11 +160,14 @@ describe("detection of a lost session", () => {
     "unknown thread 12",
     "could not resume session x",
     "The session has expired",
-  ])("is known by %j", (message) => {
+  ])("the message %j reports a lost session", (message) => {
     expect(isLost?.(message)).toBe(true);
   });
 
-  test.each(["401 invalid x-api-key", "Rate limit exceeded", "model not found", "it broke"])("is not seen in %j", (message) => {
-    expect(isLost?.(message)).toBe(false);
-  });
+  test.each(["401 invalid x-api-key", "Rate limit exceeded", "model not found", "it broke"])(
+    "the message %j does not report a lost session",
+    (message) => {
+      expect(isLost?.(message)).toBe(false);
+    },
+  );
 });

@@ -5,31 +5,31 @@ import { join } from "node:path";
 import type { Usage } from "../../../protocol/tree/usage.ts";
 import { ReportedUsage } from "./reported-usage.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "skein-told-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const directory = mkdtempSync(join(tmpdir(), "skein-told-"));
+afterAll(() => rmSync(directory, { recursive: true }));
 
 const used = (input: number, output = 1): Usage => ({ input, output, cacheRead: 0, cacheWrite: 0 });
 const usageOf = (from: string | null) =>
-  new ReportedUsage({ price: async (_, { input }) => input / 100, configDir: folder, vendorSession: from });
+  new ReportedUsage({ price: async (_, { input }) => input / 100, configDir: directory, vendorSession: from });
 const total = (usage: Usage, isThreadTotal: boolean, costUsd?: number) =>
   ({ type: "usage", usage, isThreadTotal, raw: null, ...(costUsd === undefined ? {} : { costUsd }) }) as const;
 
 test("usage of messages is summed up, and the CLI's own total replaces the sum", async () => {
-  const told = usageOf(null);
-  await told.add({ type: "answer", parts: [], usage: used(10) }, "m");
-  await told.add({ type: "answer", parts: [], usage: used(20) }, "m");
-  expect(told).toMatchObject({ answers: 2, spent: { usage: used(30, 2) } });
-  expect(told.spent.costUsd).toBeCloseTo(0.3);
-  await told.add(total(used(40, 5), false, 0.5), "m");
-  expect(told.spent).toEqual({ usage: used(40, 5), costUsd: 0.5 });
+  const reported = usageOf(null);
+  await reported.add({ type: "answer", parts: [], usage: used(10) }, "m");
+  await reported.add({ type: "answer", parts: [], usage: used(20) }, "m");
+  expect(reported).toMatchObject({ answers: 2, spent: { usage: used(30, 2) } });
+  expect(reported.spent.costUsd).toBeCloseTo(0.3);
+  await reported.add(total(used(40, 5), false, 0.5), "m");
+  expect(reported.spent).toEqual({ usage: used(40, 5), costUsd: 0.5 });
 });
 
 test("the usage of earlier turns is subtracted from a session's total, also in a fork", async () => {
   const turn = async (from: string | null, session: string, count: Usage) => {
-    const told = usageOf(from);
-    await told.add({ type: "session", id: session }, "m");
-    await told.add(total(count, true), "m");
-    return told.spent.usage;
+    const reported = usageOf(from);
+    await reported.add({ type: "session", id: session }, "m");
+    await reported.add(total(count, true), "m");
+    return reported.spent.usage;
   };
   expect(await turn(null, "a", used(100, 10))).toEqual(used(100, 10));
   expect(await turn("a", "a", used(150, 15))).toEqual(used(50, 5));
@@ -40,7 +40,7 @@ test("the usage of earlier turns is subtracted from a session's total, also in a
 });
 
 test("without a model the cost is unknown", async () => {
-  const told = usageOf(null);
-  await told.add({ type: "answer", parts: [], usage: used(10) }, null);
-  expect(told.spent).toEqual({ usage: used(10), costUsd: null });
+  const reported = usageOf(null);
+  await reported.add({ type: "answer", parts: [], usage: used(10) }, null);
+  expect(reported.spent).toEqual({ usage: used(10), costUsd: null });
 });

@@ -4,7 +4,7 @@ import { startVendorProxy, type VendorProxy } from "./vendor-proxy.ts";
 
 const open: { close: () => unknown }[] = [];
 afterEach(() => {
-  for (const one of open.splice(0)) one.close();
+  for (const server of open.splice(0)) server.close();
 });
 
 async function vendor(onConnection: (socket: Socket) => void): Promise<number> {
@@ -20,16 +20,16 @@ async function proxyFor(hosts: string[], refused: string[] = []): Promise<Vendor
   return proxy;
 }
 
-/** Sends a text, closes its own side, and gives back all that came. */
+/** Sends a text, closes its side of the connection, and returns everything that it received. */
 async function send(proxy: VendorProxy, text: string): Promise<string> {
   const socket = connect({ host: "127.0.0.1", port: Number(new URL(proxy.url!).port), allowHalfOpen: true });
-  let got = "";
-  socket.on("data", (chunk) => (got += chunk.toString("latin1")));
+  let received = "";
+  socket.on("data", (chunk) => (received += chunk.toString("latin1")));
   const ended = new Promise<void>((resolve) => socket.once("close", () => resolve()));
   socket.on("end", () => socket.end());
   socket.end(text);
   await ended;
-  return got;
+  return received;
 }
 
 describe("vendor proxy", () => {
@@ -77,10 +77,10 @@ describe("vendor proxy", () => {
   });
 
   test("a tunnel goes through the user's own proxy with its password, and only to allowed hosts", async () => {
-    const asked: string[] = [];
+    const requests: string[] = [];
     const port = await vendor((socket) => {
       socket.once("data", (chunk) => {
-        asked.push(chunk.toString());
+        requests.push(chunk.toString());
         if (chunk.toString().includes("refused")) return socket.end("HTTP/1.1 407 no\r\n\r\n");
         socket.write("HTTP/1.1 200 fine\r\n\r\n");
         socket.pipe(socket);
@@ -91,16 +91,16 @@ describe("vendor proxy", () => {
     open.push(proxy);
     const answer = await send(proxy, "CONNECT api.example.com:443 HTTP/1.1\r\n\r\nhello");
     expect(answer).toBe("HTTP/1.1 200 Connection established\r\n\r\nhello");
-    expect(asked[0]).toContain(`CONNECT api.example.com:443 HTTP/1.1\r\n`);
-    expect(asked[0]).toContain(`Proxy-Authorization: Basic ${btoa("me:p@ss")}\r\n`);
+    expect(requests[0]).toContain(`CONNECT api.example.com:443 HTTP/1.1\r\n`);
+    expect(requests[0]).toContain(`Proxy-Authorization: Basic ${btoa("me:p@ss")}\r\n`);
     expect(await send(proxy, "CONNECT refused.example.com:443 HTTP/1.1\r\n\r\n")).toStartWith("HTTP/1.1 502 ");
     expect(await send(proxy, "CONNECT other.example.com:443 HTTP/1.1\r\n\r\n")).toStartWith("HTTP/1.1 403 ");
-    expect(asked.length).toBe(2);
+    expect(requests.length).toBe(2);
   });
 
   test("an unreachable vendor is a 502", async () => {
     const port = await vendor((socket) => socket.end());
-    open.splice(0).forEach((one) => one.close());
+    open.splice(0).forEach((server) => server.close());
     const proxy = await proxyFor([`127.0.0.1:${port}`]);
     expect(await send(proxy, `CONNECT 127.0.0.1:${port} HTTP/1.1\r\n\r\n`)).toStartWith("HTTP/1.1 502 ");
   });

@@ -11,7 +11,7 @@ const textOf = (agent: string) => readFileSync(fileOf(agent), "utf8");
 const agents = ["claude", "codex", "gemini", "pi"] as const;
 
 /** The path to the tip, one word per part. */
-function told(tree: ImportedTree): string[] {
+function summarize(tree: ImportedTree): string[] {
   const nodes = new Map(tree.nodes.map((node) => [node.id, node]));
   const path = [];
   for (let at = tree.sessions[0]!.tip; at !== null; at = nodes.get(at)!.parent) path.unshift(nodes.get(at)!);
@@ -37,7 +37,7 @@ describe("recorded transcripts", () => {
     test(`a transcript of ${agent} is recognised and imported with text, thinking, calls, results, usage and times`, async () => {
       const tree = await readTranscript({ path: fileOf(agent) }, "auto");
       expect(tree).toMatchObject({ format: agent, unreadable: 0, torn: false });
-      expect(told(tree)).toEqual(conversation);
+      expect(summarize(tree)).toEqual(conversation);
       const answers = tree.nodes.filter((node) => node.author === "agent");
       expect(answers.every((node) => node.model?.includes("/") && node.usage!.input > 1000 && node.usage!.output > 0)).toBe(true);
       expect(tree.nodes.every((node) => new Date(node.at).toISOString().startsWith("2026-11-16T02:4"))).toBe(true);
@@ -70,7 +70,7 @@ describe("recorded transcripts", () => {
       const text = [...lines.slice(0, middle), "\u0000 garbage {", ...lines.slice(middle), '{"type":"mess'].join("\n");
       const tree = await readTranscript({ text }, "auto");
       expect(tree).toMatchObject({ unreadable: 1, torn: true });
-      expect(told(tree)).toEqual(conversation);
+      expect(summarize(tree)).toEqual(conversation);
     });
   }
 });
@@ -91,8 +91,8 @@ describe("a file", () => {
 
   test("a missing file and a directory are named in the error", async () => {
     const missing = join(fixtures, "nowhere");
-    const told = (path: string) => readTranscript({ path }, "auto").catch((error: Error) => error.message);
-    expect([await told(missing), await told(fixtures)]).toEqual([
+    const summarize = (path: string) => readTranscript({ path }, "auto").catch((error: Error) => error.message);
+    expect([await summarize(missing), await summarize(fixtures)]).toEqual([
       `can't read ${missing}: it does not exist`,
       `can't read ${fixtures}: it is a directory`,
     ]);
@@ -109,7 +109,7 @@ describe("a file", () => {
       writeFileSync(path, Buffer.from(lines.join("\n"), "latin1"));
       const tree = await readTranscript({ path }, "auto", { lineBytes: 1 << 20 });
       expect(tree.unreadable).toBe(1);
-      expect(told(tree)).toEqual(conversation);
+      expect(summarize(tree)).toEqual(conversation);
       expect(JSON.stringify(tree.nodes)).toContain("five \ufffd words");
       const refusal = await readTranscript({ path }, "auto", { fileBytes: 1 << 20 }).catch((error: Error) => error.message);
       expect(refusal).toContain("too much to import");

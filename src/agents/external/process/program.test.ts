@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true }));
 
-function put(path: string, text: string, mode = 0o644): string {
+function write(path: string, text: string, mode = 0o644): string {
   const file = join(root, path);
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, text);
@@ -27,33 +27,33 @@ function link(path: string, target: string): string {
 
 describe("the version of a program", () => {
   test("the version comes from the package of the linked file", () => {
-    put("lib/node_modules/@acme/agent/package.json", '{ "version": "1.2.3" }');
-    const file = link("bin/agent", put("lib/node_modules/@acme/agent/dist/cli.js", "", 0o755));
+    write("lib/node_modules/@acme/agent/package.json", '{ "version": "1.2.3" }');
+    const file = link("bin/agent", write("lib/node_modules/@acme/agent/dist/cli.js", "", 0o755));
     expect(readProgram(file)).toMatchObject({ path: file, version: "1.2.3" });
     expect(packageOf(file)).toBe(join(root, "lib/node_modules/@acme/agent"));
   });
 
   test("the platform is removed from the version of a platform package", () => {
-    put("node_modules/agent-linux-x64/package.json", '{ "version": "0.166.0-linux-x64" }');
-    expect(readProgram(put("node_modules/agent-linux-x64/bin/agent", "", 0o755)).version).toBe("0.166.0");
+    write("node_modules/agent-linux-x64/package.json", '{ "version": "0.166.0-linux-x64" }');
+    expect(readProgram(write("node_modules/agent-linux-x64/bin/agent", "", 0o755)).version).toBe("0.166.0");
   });
 
   test("the version comes from an unpacked package that names the program", () => {
-    put("opt/agent/package.json", '{ "version": "2.0.0-beta.1", "bin": { "agent": "dist/agent.js" } }');
-    expect(readProgram(put("opt/agent/dist/agent.js", "", 0o755)).version).toBe("2.0.0-beta.1");
+    write("opt/agent/package.json", '{ "version": "2.0.0-beta.1", "bin": { "agent": "dist/agent.js" } }');
+    expect(readProgram(write("opt/agent/dist/agent.js", "", 0o755)).version).toBe("2.0.0-beta.1");
   });
 
   test("the version of a project around the program is ignored", () => {
-    put("project/package.json", '{ "version": "9.9.9" }');
-    const file = put("project/tools/bin/agent", "", 0o755);
+    write("project/package.json", '{ "version": "9.9.9" }');
+    const file = write("project/tools/bin/agent", "", 0o755);
     expect(readProgram(file).version).toBeNull();
     expect(packageOf(file)).toBe(dirname(file));
   });
 
   test("--version gives the version, and output without a version gives none", async () => {
     const { signal } = new AbortController();
-    const good = put("good", '#!/bin/sh\necho "agent $1 4.5.6"\n', 0o755);
-    const bad = put("bad", "#!/bin/sh\necho oops; exit 3\n", 0o755);
+    const good = write("good", '#!/bin/sh\necho "agent $1 4.5.6"\n', 0o755);
+    const bad = write("bad", "#!/bin/sh\necho oops; exit 3\n", 0o755);
     expect(await askVersion(good, { PATH: "/usr/bin:/bin" }, signal)).toBe("agent --version 4.5.6\n");
     expect(await askVersion(bad, { PATH: "/usr/bin:/bin" }, signal)).toBeNull();
     expect(await askVersion(join(root, "none"), {}, signal)).toBeNull();
@@ -61,10 +61,10 @@ describe("the version of a program", () => {
 });
 
 test("findProgram returns the first executable in an absolute directory of PATH", () => {
-  put("one/agent", "", 0o644);
+  write("one/agent", "", 0o644);
   mkdirSync(join(root, "two/agent"), { recursive: true });
-  const file = put("three/agent", "", 0o755);
-  put("four/agent", "", 0o755);
+  const file = write("three/agent", "", 0o755);
+  write("four/agent", "", 0o755);
   const path = ["relative", join(root, "one"), join(root, "two"), join(root, "three"), join(root, "four")].join(":");
   expect(findProgram("agent", path)).toBe(file);
   expect(findProgram("other", path)).toBeNull();

@@ -1,4 +1,4 @@
-// What is made of a program's output when it prints no events.
+// Readers for programs that print plain text or one JSON value instead of events.
 import { describe, expect, test } from "bun:test";
 import type { CliEvent, CliReader } from "../adapter.ts";
 import { jsonReader, textReader } from "./plain-readers.ts";
@@ -36,7 +36,7 @@ describe("text", () => {
   test("the beginning and the end of a long answer are kept", () => {
     const reader = textReader(null);
     const line = "x".repeat(99_999);
-    const deltas = Array.from({ length: 40 }, (_, at) => reader.line(at === 39 ? "the end" : line)).flat();
+    const deltas = Array.from({ length: 40 }, (_, index) => reader.line(index === 39 ? "the end" : line)).flat();
     const answer = answerOf(reader.end()) ?? "";
     expect(answer.length).toBeLessThan(1_100_000);
     expect(answer.endsWith("the end")).toBe(true);
@@ -58,7 +58,7 @@ describe("JSON", () => {
     ['[info] something\n{"result":"yes"}', "yes"],
     ['{"other":1}', null],
     ["not JSON at all", null],
-  ])("%j holds the answer %j", (text, answer) => {
+  ])("the output %j has the answer %j", (text, answer) => {
     expect(answerOf(read(jsonReader(null), text))).toBe(answer);
   });
 
@@ -75,7 +75,7 @@ describe("JSON", () => {
     ['{"error":"it broke"}', "it broke"],
     ['{"error":{"message":"no key","code":401}}', "no key"],
     ['{"is_error":true,"result":"it broke"}', "it broke"],
-  ])("%j says that it failed", (text, message) => {
+  ])("the output %j is a failure", (text, message) => {
     expect(read(jsonReader(null), text).at(-1)).toEqual({ type: "failed", message });
   });
 
