@@ -92,7 +92,7 @@ const elsewhere: MethodName[] = [
   "files.restore",
 ];
 
-test("every answer of a real house survives the wire", { timeout: 60_000 }, async () => {
+test("every answer of a real app converts to JSON and back unchanged", { timeout: 60_000 }, async () => {
   const model = "anthropic/claude-sonnet-4-5";
   const session = (await ask("session.open", { directory: project, name: "main", model, find: { by: "new" } })) as Session;
   const turn = { session: session.id, policy: { sandbox: "off" } };

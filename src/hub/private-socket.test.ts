@@ -18,7 +18,7 @@ const serving = (running: number) => ({
   startedAt: 0,
 });
 
-test("two listeners of one directory are reached each by its own address, and leave nothing", async () => {
+test("two listeners in one directory have separate addresses and delete their files", async () => {
   const run = join(root, "both");
   const addresses = ["1-aa", "1-bb"].map((name) => join(run, `${name}.sock`)) as [string, string];
   const listeners = addresses.map((address, nth) => servePrivateSocket(address, serving(nth)));
@@ -32,7 +32,7 @@ test("two listeners of one directory are reached each by its own address, and le
   await expect(connectApi({ socket: addresses[0] }, { client: "test" })).rejects.toMatchObject({ code: "connection-lost" });
 });
 
-test("a directory that others could enter is closed to them first", () => {
+test("a directory that other users could enter gets private permissions first", () => {
   const run = join(root, "open");
   mkdirSync(run);
   chmodSync(run, 0o755);
@@ -40,7 +40,7 @@ test("a directory that others could enter is closed to them first", () => {
   expect(statSync(run).mode & 0o777).toBe(0o700);
 });
 
-test("sockets of dead processes go; those that answer, and other files, stay", async () => {
+test("sockets of dead processes are deleted; live sockets and other files stay", async () => {
   const run = join(root, "left");
   mkdirSync(run, { mode: 0o700 });
   const nobody = 2 ** 22 - 5;

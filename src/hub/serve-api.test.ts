@@ -8,7 +8,7 @@ import { durableEvent, startTestServer, transports, type PartialApi } from "./fi
 const session = { id: "s-1", name: "long", createdAt: 1_700_000_000_000, tip: null, toolLevel: "minimal" } as unknown as Session;
 
 describe.each(transports)("over %s", (transport) => {
-  test("a call gives what the Api gives, and passes on what it was given", async () => {
+  test("a call passes its params to the Api and returns the Api's result", async () => {
     const given: unknown[] = [];
     using hub = startTestServer(transport, { session: { find: async (params) => (given.push(params), session) } });
     const { api, welcome } = await hub.connect({ directory: "/somewhere", trust: false });
@@ -19,7 +19,7 @@ describe.each(transports)("over %s", (transport) => {
     await api.close();
   });
 
-  test("a fault is the same fault on the other side; any other error is an internal one", async () => {
+  test("a Fault arrives as the same Fault; any other error arrives as an internal error", async () => {
     const rows: PartialApi = {
       session: {
         find: () => Promise.reject(new Fault("session-unknown", "no session", { hint: "look again" })),
@@ -35,7 +35,7 @@ describe.each(transports)("over %s", (transport) => {
     await api.close();
   });
 
-  test("params that do not fit are told by name, and reach nobody", async () => {
+  test("invalid params are reported by name and never reach the Api", async () => {
     using hub = startTestServer(transport, {});
     const { api } = await hub.connect();
     await expect(api.session.find({ wanted: "x", directory: 7 } as never)).rejects.toMatchObject({
@@ -46,7 +46,7 @@ describe.each(transports)("over %s", (transport) => {
     await api.close();
   });
 
-  test("a method that does not exist is answered with those that come near", async () => {
+  test("an unknown method is answered with similar names", async () => {
     using hub = startTestServer(transport, {});
     const { call, api } = await hub.connect();
     await expect(call("turn.wach", {})).rejects.toMatchObject({
@@ -67,7 +67,7 @@ describe.each(transports)("over %s", (transport) => {
     await api.close();
   });
 
-  test("a feed is told item by item, in order, and ends", async () => {
+  test("a feed sends its items in order and ends", async () => {
     async function* watch() {
       for (let seq = 1; seq <= 1000; seq += 1) yield durableEvent(seq);
     }
@@ -78,7 +78,7 @@ describe.each(transports)("over %s", (transport) => {
     await api.close();
   });
 
-  test("a feed that fails gives what came before, then the fault", async () => {
+  test("a failing feed sends its earlier items, then the fault", async () => {
     async function* watch() {
       yield durableEvent(1);
       throw new Fault("session-unknown", "gone");
@@ -93,7 +93,7 @@ describe.each(transports)("over %s", (transport) => {
     await api.close();
   });
 
-  test("leaving a feed closes it over there, also while it is silent, and nothing else", async () => {
+  test("leaving a feed closes only that feed on the server, also while it is silent", async () => {
     const left = Promise.withResolvers<void>();
     const silent = {
       next: () => new Promise<never>(() => {}),
@@ -113,7 +113,7 @@ describe.each(transports)("over %s", (transport) => {
     await api.close();
   });
 
-  test("a connection that is lost ends its feeds and leaves its house so that turns go on", async () => {
+  test("a lost connection ends its feeds and releases its app, so that turns continue", async () => {
     const left = Promise.withResolvers<void>();
     async function* start() {
       try {
@@ -136,7 +136,7 @@ describe.each(transports)("over %s", (transport) => {
     expect(hub.closed).toEqual(["finish"]);
   });
 
-  test("whoever waits when the other side goes away is told so", async () => {
+  test("pending calls fail when the server goes away", async () => {
     const hub = startTestServer(transport, {
       session: { find: () => new Promise(() => {}) },
       turn: { watch: () => ({ [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }) }) },
@@ -151,7 +151,7 @@ describe.each(transports)("over %s", (transport) => {
     await expect(api.session.find({ wanted: "x", directory: "/x" })).rejects.toMatchObject({ code: "connection-lost" });
   });
 
-  test("a trial that is taken back is stopped over there", async () => {
+  test("an aborted agent trial is stopped on the server", async () => {
     const begun = Promise.withResolvers<AbortSignal | undefined>();
     using hub = startTestServer(transport, { doctor: { tryAgents: ({ signal }) => (begun.resolve(signal), new Promise(() => {})) } });
     const { api } = await hub.connect();
@@ -165,7 +165,7 @@ describe.each(transports)("over %s", (transport) => {
     await api.close();
   });
 
-  test("a house that can't be built is told of with each request, and built once it can be", async () => {
+  test("each request reports an app that can't be created, and it is created as soon as it can be", async () => {
     let isBroken = true;
     using hub = startTestServer(
       transport,
@@ -184,7 +184,7 @@ describe.each(transports)("over %s", (transport) => {
     await api.close();
   });
 
-  test("what is refused for now is not begun", async () => {
+  test("a request that is refused for now is not started", async () => {
     using hub = startTestServer(
       transport,
       {},
@@ -198,7 +198,7 @@ describe.each(transports)("over %s", (transport) => {
     await api.close();
   });
 
-  test("a feed is not read further ahead than its reader allowed, and loses nothing", async () => {
+  test("a feed is not read further ahead than its credit, and loses nothing", async () => {
     let pulled = 0;
     async function* watch() {
       for (let seq = 1; seq <= 5000; seq += 1) {
@@ -221,7 +221,7 @@ describe.each(transports)("over %s", (transport) => {
   });
 });
 
-test("an environment is accepted over the private socket only, and is held in memory only", async () => {
+test("an environment is accepted only over the private socket and stored only in memory", async () => {
   const env = { ANTHROPIC_API_KEY: "key", PATH: "/bin" };
   using own = startTestServer("unix", { session: { current: async () => null } });
   const { api } = await own.connect({ env });
@@ -232,7 +232,7 @@ test("an environment is accepted over the private socket only, and is held in me
   await expect(web.connect({ env })).rejects.toMatchObject({ code: "usage", message: "env is accepted over the unix socket only" });
 });
 
-test("two servers at once do not know each other", async () => {
+test("two servers in one process are independent", async () => {
   using one = startTestServer("unix", { session: { current: async () => session } });
   using two = startTestServer("web", { session: { current: async () => null } });
   const [first, second] = await Promise.all([one.connect(), two.connect()]);

@@ -22,18 +22,18 @@ import { listenUnix } from "./unix-socket.ts";
 const health = { status: "healthy", version: "1", protocol: 1, pid: 1, startedAt: 1_700_000_000_000, running: 0 } as const;
 const healthy = { health: { check: async () => health } };
 
-test("a frame that comes in pieces, several in one piece, and empty lines are all understood", async () => {
+test("split frames, joined frames and empty lines are all parsed", async () => {
   using hub = startTestServer("unix", healthy);
   const raw = await connectRaw(hub.address);
   for (const character of `${helloFrame}\n`) raw.write(character);
   raw.write(`\n\r\n${requestFrame(1, "health.check")}\n${requestFrame(2, "health.check")}\n`);
   // Replies to concurrent requests may come in any order.
   for (const reply of [1, 2]) await raw.until(({ id }) => id === reply);
-  expect(raw.frames.map(({ id }) => id).sort()).toEqual([0, 1, 2]);
+  expect(raw.frames.map(({ id }) => id).toSorted((a, b) => Number(a) - Number(b))).toEqual([0, 1, 2]);
   raw.close();
 });
 
-test("garbage is answered and does not end the connection", async () => {
+test("invalid frames get an error answer and do not end the connection", async () => {
   using hub = startTestServer("unix", healthy);
   const raw = await connectRaw(hub.address);
   const rubbish = ["no json", "[]", "7", '"text"', "{}", '{"jsonrpc":"2.0","id":{},"method":"x"}', "[".repeat(200_000), "\u0000\u0001"];
@@ -56,7 +56,7 @@ test("garbage is answered and does not end the connection", async () => {
   raw.close();
 });
 
-test("a line that is too long is refused, though it never ends", async () => {
+test("a line above the limit is refused before its end arrives", async () => {
   using hub = startTestServer("unix", healthy);
   const raw = await connectRaw(hub.address);
   raw.write(new Uint8Array(connectionLimits.frameBytes + 100_000).fill(97));
@@ -64,7 +64,7 @@ test("a line that is too long is refused, though it never ends", async () => {
   expect(raw.frames).toMatchObject([{ id: null, error: { message: "the message is too large" } }]);
 });
 
-test("a WebSocket frame that is too large, or no text, ends its connection only", async () => {
+test("a WebSocket frame that is too large or binary ends only its own connection", async () => {
   using hub = startTestServer("web", healthy);
   const { url } = hub.address as { url: string };
   const { api } = await hub.connect();
@@ -79,7 +79,7 @@ test("a WebSocket frame that is too large, or no text, ends its connection only"
   await api.close();
 });
 
-test("an answer that is too large is told instead of sent", async () => {
+test("an answer above the limit is replaced by an error", async () => {
   using hub = startTestServer("unix", { config: { schema: async () => ({ text: "x".repeat(connectionLimits.frameBytes) }) }, ...healthy });
   const { api } = await hub.connect();
   await expect(api.config.schema()).rejects.toMatchObject({ code: "usage", message: "the answer is too large" });
@@ -88,7 +88,7 @@ test("an answer that is too large is told instead of sent", async () => {
 });
 
 describe.each(transports)("over %s", (transport) => {
-  test("a client of another protocol is told what to do", async () => {
+  test("a client of another protocol version gets an error with a hint", async () => {
     using hub = startTestServer(transport, {});
     const hello = (protocol: unknown) => JSON.stringify({ jsonrpc: "2.0", id: 1, method: "hub.hello", params: { protocol, client: "x" } });
     const answers: unknown[] = [];
@@ -100,7 +100,7 @@ describe.each(transports)("over %s", (transport) => {
     ]);
   });
 
-  test("requests and feeds of one connection are limited", async () => {
+  test("one connection has a limit of requests and feeds", async () => {
     using hub = startTestServer(transport, {
       session: { current: () => new Promise(() => {}) },
       turn: { watch: () => ({ [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }) }) },
@@ -131,11 +131,11 @@ async function answerTo(address: Parameters<typeof connectApi>[0], frame: string
   return answer.finally(() => socket.close());
 }
 
-describe("who may connect", () => {
+describe("access to the hub", () => {
   const statusOf = async (url: string, headers: Record<string, string> = {}) =>
     (await fetch(url.replace("ws:", "http:"), { headers })).status;
 
-  test("the token is needed, in one of three places", async () => {
+  test("a WebSocket client must send the token in one of three ways", async () => {
     using hub = startTestServer("web", healthy);
     const { url } = hub.address as { url: string };
     expect(await statusOf(url)).toBe(401);
@@ -148,7 +148,7 @@ describe("who may connect", () => {
     await expect(connectApi({ url, token: "wrong" }, { client: "x" })).rejects.toMatchObject({ code: "connection-lost" });
   });
 
-  test("a page of another origin is refused with the token, our own is not", async () => {
+  test("a page of another origin is refused even with the token; our own origin is accepted", async () => {
     using hub = startTestServer("web", healthy);
     const { url } = hub.address as { url: string };
     const { port } = new URL(url);
@@ -160,7 +160,7 @@ describe("who may connect", () => {
     }
   });
 
-  test("a socket is its user's alone", async () => {
+  test("only its user can open the unix socket", async () => {
     using hub = startTestServer("unix", healthy);
     const { socket } = hub.address as { socket: string };
     expect(statSync(socket).mode & 0o777).toBe(0o600);
@@ -175,7 +175,7 @@ describe("who may connect", () => {
   });
 });
 
-test("a path that is longer than a socket address can be listened at and connected to", async () => {
+test("listening and connecting work with a path longer than a socket address", async () => {
   const root = mkdtempSync(join(tmpdir(), "skein-hub-"));
   const directory = join(root, "d".repeat(180));
   const socket = join(directory, "s.sock");
@@ -194,7 +194,7 @@ test("a path that is longer than a socket address can be listened at and connect
   }
 });
 
-describe("a reader that stands still", () => {
+describe("a slow reader", () => {
   /** As the engine does it: what passes is dropped when the tail is full, what lasts is read again. */
   async function* watched(stored: Event[], tail: ReturnType<typeof createLossyQueue<Event>>, pulled: { count: number }) {
     let told = 0;
@@ -211,7 +211,7 @@ describe("a reader that stands still", () => {
     }
   }
 
-  test("gets all that lasts when it reads again, and nothing piles up meanwhile", async () => {
+  test("a slow reader gets all durable events when it reads again, and the server buffers nothing meanwhile", async () => {
     const stored: Event[] = [];
     const tail = createLossyQueue<Event>();
     const pulled = { count: 0 };
@@ -253,7 +253,7 @@ describe("a reader that stands still", () => {
     socket.end();
   });
 
-  test("over WebSocket waits too, and is sent everything later", async () => {
+  test("a slow WebSocket reader gets everything later", async () => {
     let pulled = 0;
     async function* watch() {
       for (let seq = 1; seq <= 3000; seq += 1) {
@@ -298,7 +298,7 @@ describe("a reader that stands still", () => {
     socket.end();
   });
 
-  test("finds its answers when it reads again, more of them than may wait unsent", async () => {
+  test("a slow reader gets all answers when it reads again, also more than may be queued", async () => {
     using hub = startTestServer("unix", { config: { schema: async () => ({ text: "x".repeat(2 << 20) }) } });
     let text = "";
     let answers = 0;
@@ -322,7 +322,7 @@ describe("a reader that stands still", () => {
     socket.end();
   }, 60_000);
 
-  test("is let go when too much waits for it all the same", async () => {
+  test("a slow reader is disconnected when its queue is too large", async () => {
     const root = mkdtempSync(join(tmpdir(), "skein-hub-"));
     const path = join(root, "s.sock");
     const lost = Promise.withResolvers<string>();

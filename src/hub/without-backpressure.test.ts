@@ -15,7 +15,7 @@ test("a reader that keeps up gets everything", async () => {
   expect(await read).toEqual(all);
 });
 
-test("one that is behind loses what passes, a thousand being kept, and nothing that lasts", async () => {
+test("a slow reader loses transient events beyond a thousand, and no durable event", async () => {
   const feed = createFeed<Event>();
   const events = withoutBackpressure(feed);
   for (let seq = 1; seq <= 5000; seq += 1) {
@@ -30,7 +30,7 @@ test("one that is behind loses what passes, a thousand being kept, and nothing t
   expect(read.length - 5000).toBeLessThanOrEqual(1000);
 });
 
-test("what went wrong comes after what came before; leaving ends the wait", async () => {
+test("an error arrives after the earlier events; leaving ends the wait", async () => {
   const failing = createFeed<Event>();
   const reader = withoutBackpressure(failing)[Symbol.asyncIterator]();
   failing.push(durableEvent(1));

@@ -8,7 +8,7 @@ import { configKeys, findKey } from "../../src/config/keys.ts";
 import { configSchema } from "../../src/config/schema.ts";
 import { checkValue } from "../../src/config/check-value.ts";
 
-test("docs/CONFIG.md is what the tables print", () => {
+test("docs/CONFIG.md is current (npm run docs rewrites it)", () => {
   expect(readFileSync(join(import.meta.dir, "../../docs/CONFIG.md"), "utf8")).toBe(printConfigDocs());
 });
 
@@ -18,7 +18,7 @@ test("every key and every variable is in the documents", () => {
   for (const row of environmentVariables) expect(docs).toContain(`| \`${row.name}\` |`);
 });
 
-test("keys and variables stand in the tables once, and defaults are valid values", () => {
+test("keys and variables are listed once, and defaults are valid values", () => {
   const names = [
     ...configKeys.map((row) => row.key),
     ...configKeys.flatMap((row) => row.env ?? []),
@@ -35,7 +35,7 @@ test("keys and variables stand in the tables once, and defaults are valid values
   }
 });
 
-test("the schema accepts what loading accepts and refuses what it refuses", () => {
+test("the schema accepts and refuses the same files as loading", () => {
   const validate = new Ajv({ allowUnionTypes: true }).compile(configSchema());
   const good = [
     {},

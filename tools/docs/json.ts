@@ -58,7 +58,7 @@ export function printJsonDocs(): string {
   const documents = sections.map(([title, intro, schema]) => {
     const json = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as SchemaNode;
     for (const [name, type] of Object.entries(json.$defs ?? {})) types.set(name, type);
-    const id = schema.meta()?.["id"] as string | undefined;
+    const id = schema.meta()?.id;
     if (id !== undefined && !types.has(id)) types.set(id, json);
     const body = id === undefined ? tablesOf(json) : `One ${typeLink(id)}.`;
     return `## ${title}\n\n${intro}\n\n${body}`;

@@ -27,7 +27,7 @@ export type SchemaNode = {
   $ref?: string;
   $defs?: Record<string, SchemaNode>;
   type?: string | string[];
-  const?: unknown;
+  const?: string | number | boolean | null;
   enum?: unknown[];
   default?: unknown;
   description?: string;

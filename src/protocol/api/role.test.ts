@@ -46,17 +46,17 @@ describe("the policy", () => {
     ["readonly", "workspace", { ...full, name: "readonly" }],
     ["readonly", "plan", { ...full, name: "readonly" }],
     ["plan", "readonly", { ...full, name: "readonly", sandbox: "required", allowWrite: [] }],
-  ] as [Policy["name"], Role["policy"], Policy][])("%s in a role for %s", (name, policy, left) => {
-    expect(after({ ...full, name }, { policy })).toEqual(left);
+  ] as [Policy["name"], Role["policy"], Policy][])("policy %s is narrowed by a role with policy %s", (name, policy, expected) => {
+    expect(after({ ...full, name }, { policy })).toEqual(expected);
   });
 
-  test("the network can be taken away and never given", () => {
+  test("a role can turn the network off and never on", () => {
     expect(after({ ...defaultPolicy, net: "on" }, { net: "off" }).net).toBe("off");
     expect(after(defaultPolicy, { net: "on" }).net).toBe("off");
     expect(after(full, { net: "off" })).toEqual(full);
   });
 
-  test("what was chosen for the turn stays", () => {
+  test("an explicit choice for the turn overrides the role", () => {
     expect(after(full, { policy: "readonly", net: "off" }, ["policy"])).toEqual(full);
     expect(after({ ...defaultPolicy, net: "on" }, { net: "off" }, ["net"]).net).toBe("on");
     expect(after(defaultPolicy, { policy: "readonly" }, ["sandbox"]).sandbox).toBe("auto");
@@ -84,14 +84,14 @@ describe("the tools", () => {
     },
   );
 
-  test("bash that may write nothing is what the level for reading has", () => {
+  test("bash in a role that can't write is the bash of level readonly", () => {
     const role = { ...plain, tools: ["read", "bash"], policy: "readonly" as const };
     expect(narrowTurn(turn, role, [])).toMatchObject({ toolLevel: "readonly", tools: null });
     expect(narrowTurn(turn, role, ["tools"])).toMatchObject({ toolLevel: "orchestrator", tools: null });
   });
 });
 
-test("the time is the shorter one, unless it was said for the turn", () => {
+test("the shorter time applies unless the turn sets it explicitly", () => {
   const time = (timeoutMs: number | null, idleMs: number | null, keep: RoleField[] = []) => {
     const left = narrowTurn({ ...turn, timeoutMs, idleMs }, { ...plain, idleMs: 500 }, keep);
     return [left.timeoutMs, left.idleMs];

@@ -195,15 +195,15 @@ function sent(value: unknown): unknown {
   return JSON.parse(JSON.stringify(toJsonCase(value)));
 }
 
-describe("what leaves the process", () => {
-  test("comes back as it was", () => {
+describe("JSON that leaves the process", () => {
+  test("JSON converts back to the same value", () => {
     for (const value of [...sessions, ...turns, ...nodes, ask, ...events, comparison, found])
       expect(fromJsonCase(sent(value))).toEqual(value);
     const many = { nodes, sessions, turns, rows: turns.map((each) => ({ session, turn: each, state: "asking", pid: 5 })) };
     expect(fromJsonCase(sent(many))).toEqual(many);
   });
 
-  test("is the record of the thing, and more", () => {
+  test("JSON of the hub has all fields of the printed record", () => {
     for (const event of events) expect(sent(event)).toMatchObject(eventRecord(event));
     for (const each of sessions) expect(sent(each)).toMatchObject(sessionRecord(each));
     for (const each of turns) expect(sent(each)).toMatchObject(turnRecord(each));
@@ -215,14 +215,14 @@ describe("what leaves the process", () => {
     expect(sent(row)).toMatchObject(turnInfoRecord(row));
   });
 
-  test("has no key of ours in camelCase, and no time as a number", () => {
+  test("JSON has no camelCase key of skein and no time as a number", () => {
     const text = JSON.stringify(sent([sessions, turns, events.filter(({ type }) => type !== "node.added" && type !== "tool.started")]));
     expect(text.match(/"[a-z]+[A-Z]\w*":/g)).toBeNull();
     expect(text.match(/"(at|\w+_at)":\d/g)).toBeNull();
     expect(text).toContain('"at":"2026-11-16T01:02:03.456Z"');
   });
 
-  test("keeps names that are others', byte for byte", () => {
+  test("names from other programs stay unchanged", () => {
     const node = sent(nodes[0]) as { parts: { input?: unknown; opaque?: unknown; handle?: { metadata: unknown } }[] };
     expect(JSON.stringify(node.parts[2]!.input)).toBe(JSON.stringify(strange));
     expect(node.parts[1]!.opaque).toEqual(opaque);
@@ -236,7 +236,7 @@ describe("what leaves the process", () => {
     expect(sent(tools)).toEqual(tools);
   });
 
-  test("says what a method is asked with the names it is documented with", () => {
+  test("params are encoded with their documented names", () => {
     expect(toJsonCase({ session: "s", node: "n" })).toEqual({ session: "s", node: "n" });
     expect(toJsonCase({ session: "s", at: "n", name: null })).toEqual({ session: "s", at: "n", name: null });
     expect(toJsonCase({ endedSince: at })).toEqual({ ended_since: "2026-11-16T01:02:03.456Z" });
@@ -245,18 +245,18 @@ describe("what leaves the process", () => {
 });
 
 describe("times", () => {
-  test("of every size come back to the millisecond", () => {
+  test("times of every size convert back to the millisecond", () => {
     for (const each of [0, 1, -1, at, 8.64e15, -8.64e15, 253_402_300_800_000, 8.65e15, 1.5, null])
       expect(fromJsonCase(sent({ at: each, createdAt: each }))).toEqual({ at: each, createdAt: each });
   });
 
-  test("are only what stands under the name of a time, in the one form", () => {
+  test("only fields with the name of a time and the ISO form are times", () => {
     const text = { at: "2026-11-16", startedAt: "1", endedAt: "2026-11-16T01:02:03Z", text: "2026-11-16T01:02:03.456Z" };
     expect(fromJsonCase(sent(text))).toEqual(text);
   });
 });
 
-test("a row has one name on the wire, and no other name is a row", () => {
+test("a method has exactly one JSON name", () => {
   for (const row of methodNames) {
     expect(toMethodName(row)).toMatch(/^[a-z]+\.[a-z_]+$/);
     expect(findMethod(toMethodName(row))).toBe(row);

@@ -38,13 +38,13 @@ const nodes: Node[] = [
 
 describe("a node as lines", () => {
   for (const node of nodes) {
-    test(`comes back whole: ${node.author} with ${node.parts.length} parts`, () => {
+    test(`the lines of a node parse to the same node: ${node.author} with ${node.parts.length} parts`, () => {
       const read = treeLines(node).map((line) => JSON.parse(JSON.stringify(line)) as TreeLine);
       expect(nodeOfLines(read, "t", "other")).toEqual(node);
     });
   }
 
-  test("adds nothing to a part that a transcript tells whole", () => {
+  test("a part that fits into a transcript line needs no data field", () => {
     const [line] = treeLines({ ...place, author: "user", parts: [{ kind: "text", text: "hi" }] });
     expect(line).toEqual({
       id: "n1",
@@ -57,7 +57,7 @@ describe("a node as lines", () => {
     });
   });
 
-  test("says who of a group it was, also in an ordinary transcript", () => {
+  test("a transcript line names the participant of a group", () => {
     const said = {
       asked: "n0",
       phase: "validation",
@@ -74,7 +74,7 @@ describe("a node as lines", () => {
     expect(nodeOfLines([line!], "t", "s").note).toEqual(node.note);
   });
 
-  test("can be read from an ordinary transcript, as far as that tells", () => {
+  test("a node can be read from a transcript without the additional fields", () => {
     const line = { id: "n", part: 0, parent_id: null, timestamp: "2026-11-16T01:02:03.456Z", content: "x" };
     expect(nodeOfLines([{ ...line, role: "assistant" }], "t", "s")).toMatchObject({ author: "agent", session: "s", turn: null });
     expect(partOfLine({ ...line, role: "tool_call", tool_id: "c", tool_name: "bash", content: '{"a":1}' })).toEqual({
@@ -86,7 +86,7 @@ describe("a node as lines", () => {
   });
 });
 
-test("the header tells every session and turn of the tree", () => {
+test("the header has every session and turn of the tree", () => {
   const session: Session = {
     id: "s",
     name: "main",

@@ -13,7 +13,7 @@ function problemWith(method: string, params: unknown): string {
 }
 
 describe("params", () => {
-  test("of a turn need a session and a prompt; the rest is what an unattended run does", () => {
+  test("params of a turn need a session and a prompt; the defaults are those of a headless run", () => {
     expect(checkParams("turn.start", { session: "s", prompt: "hi" })).toEqual({
       ok: true,
       params: {
@@ -31,7 +31,7 @@ describe("params", () => {
     });
   });
 
-  test("can leave out what a session does not need to know", () => {
+  test("params of a session may omit optional fields", () => {
     expect(checkParams("session.open", { directory: "/d" })).toEqual({
       ok: true,
       params: {
@@ -47,7 +47,7 @@ describe("params", () => {
     });
   });
 
-  test("of our own client are taken as they were", () => {
+  test("params from our own client pass the check unchanged", () => {
     const turn = {
       ...bareTurn("s", { ...defaultPolicy, name: "full", net: "on", allowWrite: ["/a_b"] }),
       prompt: "größer \u0000 \ud800",
@@ -82,7 +82,7 @@ describe("params", () => {
     });
   });
 
-  test("can be given by position, in the order of the document", () => {
+  test("params can be sent by position, in the documented order", () => {
     expect(checkParams("session.move", ["s", null])).toEqual({ ok: true, params: { session: "s", node: null } });
     expect(checkParams("health.check", [])).toEqual({ ok: true, params: {} });
     expect(checkParams("health.check", undefined)).toEqual({ ok: true, params: {} });
@@ -93,7 +93,7 @@ describe("params", () => {
   });
 });
 
-test("what is wrong is said in one line that names the field", () => {
+test("a problem is reported in one line that names the field", () => {
   const deep = JSON.parse('{"a":'.repeat(101) + "1" + "}".repeat(101)) as unknown;
   const cases: [string, unknown, string][] = [
     ["turn.start", { prompt: "x" }, "session is missing"],
@@ -127,7 +127,7 @@ test("what is wrong is said in one line that names the field", () => {
   for (const [method, params, message] of cases) expect(problemWith(method, params)).toBe(`${method}: ${message}`);
 });
 
-test("a problem is one line, whatever is sent to whichever method", () => {
+test("every method reports any invalid params in one line", () => {
   const values = [null, true, -1, 1e300, "", "\u0000", "x\ny", [], [[[]]], {}, { a: { b: null } }, "x".repeat(2_000)];
   for (const row of methodNames)
     for (const field of [...fieldsOf(row), "nobody"])

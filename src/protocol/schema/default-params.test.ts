@@ -28,10 +28,10 @@ const configured: Settings = {
 function settled(row: MethodName, given: unknown, settings: Settings): Record<string, unknown> {
   const checked = checkParams(row, given);
   if (!checked.ok) throw new Error(checked.message);
-  return fillDefaults(row, checked.params, given, settings) as Record<string, unknown>;
+  return fillDefaults(row, checked.params, given, settings);
 }
 
-test("with nothing configured, what is left out is what the table says", () => {
+test("without configuration, missing fields get the defaults of the schema", () => {
   const given = { session: "s", prompt: "hi" };
   const checked = checkParams("turn.start", given);
   expect(checked).toEqual({ ok: true, params: settled("turn.start", given, usual) as never });
@@ -41,7 +41,7 @@ test("with nothing configured, what is left out is what the table says", () => {
   });
 });
 
-test("what is left out is as it is configured, by name and by position", () => {
+test("missing fields get configured values, by name and by position", () => {
   const turn = {
     toolLevel: "minimal",
     contextFiles: false,
@@ -62,7 +62,7 @@ test("what is left out is as it is configured, by name and by position", () => {
   expect(settled("bash.execute", { session: "s", command: "ls" }, configured)).toMatchObject({ policy: turn.policy, timeoutMs: null });
 });
 
-test("what is said counts, also null, and only that", () => {
+test("a sent field overrides the configuration, also with null", () => {
   const given = { session: "s", prompt: "hi", timeout_ms: null, policy: { net: "off" }, limits: { max_steps: 3, max_tokens: null } };
   expect(settled("turn.start", given, configured)).toMatchObject({
     timeoutMs: null,
@@ -76,7 +76,7 @@ test("what is said counts, also null, and only that", () => {
   });
 });
 
-test("a policy that is only named is made whole as on the command line", () => {
+test("a policy with only a name is completed as on the command line", () => {
   const policyOf = (more: object, settings: Partial<Settings>) =>
     settled("turn.start", { session: "s", prompt: "hi", ...more }, { ...usual, allowWrite: ["/a"], ...settings })["policy"];
   const readonly = { name: "readonly", sandbox: "required", net: "off", allowWrite: [], addDirs: [] };
@@ -93,7 +93,7 @@ test("a policy that is only named is made whole as on the command line", () => {
   });
 });
 
-test("docs/HUB.md names exactly the fields that the configuration decides", () => {
+test("docs/HUB.md names exactly the fields with configured defaults", () => {
   const leaves = (value: unknown, prefix = ""): [string, unknown][] =>
     Object.entries(value as object).flatMap(([name, each]) =>
       ["policy", "limits"].includes(name) ? leaves(each, `${name}.`) : [[prefix + snakeCase(name), each] as [string, unknown]],

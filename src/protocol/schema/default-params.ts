@@ -42,7 +42,7 @@ export function fillDefaults<Name extends MethodName>(
 ): MethodParams<Name> {
   const named = namedParams(method, sent) as Json & { tool_level?: SentOptions["toolLevel"]; policy?: { name?: SentOptions["policy"] } };
   const options = { ...(named.tool_level && { toolLevel: named.tool_level }), ...(named.policy?.name && { policy: named.policy.name }) };
-  return fillMissing(params as Json, named, defaults[method]?.(settings, options) ?? {}) as MethodParams<Name>;
+  return fillMissing(params, named, defaults[method]?.(settings, options) ?? {}) as MethodParams<Name>;
 }
 
 function fillMissing(params: Json, sent: Json, values: Json): Json {

@@ -90,7 +90,7 @@ export const policy = fields({
 });
 
 export const image = fields({
-  mime: z.enum(["image/png", "image/jpeg", "image/gif", "image/webp"]) as z.ZodType<string>,
+  mime: z.enum(["image/png", "image/jpeg", "image/gif", "image/webp"]),
   base64: z.base64({ error: "must be base64" }).max(7_000_000),
 });
 

@@ -90,7 +90,7 @@ export type GroupTask = z.output<typeof groupTask>;
 const workspace = is.fields({ kind: z.enum(workspaceKinds), directory: z.string(), branch: z.string().nullable() });
 
 /** The id is `agent_<role>[_<suffix>]_<instance>_<8 hex>`: a name that no code may take apart. */
-const member = is.fields({
+const memberFields = {
   id: z.string(),
   plan: memberPlan,
   phase: count,
@@ -100,7 +100,8 @@ const member = is.fields({
   agent: z.string().nullable(),
   model: z.string().nullable(),
   workspace,
-});
+};
+const member = is.fields(memberFields);
 export type Member = z.output<typeof member>;
 
 const outgoing = {
@@ -244,8 +245,7 @@ export const teamRecord = is.fields({
       isAsked: z.boolean(),
       members: z.array(
         is.fields({
-          ...{ id: z.string(), plan: memberPlan, phase: count, instance: count, session: z.string() },
-          ...{ agent: z.string().nullable(), model: z.string().nullable(), workspace },
+          ...memberFields,
           state: z.enum(["waiting", "running", "completed", "failed"]),
           attempts: count,
           /** Ids of messages that were part of its prompts. */
