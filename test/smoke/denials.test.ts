@@ -43,7 +43,7 @@ test("with the network off the result and an event report the denial, and with -
   }
 }, 300_000);
 
-// The command appends nothing, so that it does no harm without a sandbox.
+// The command appends nothing, so it does no harm without a sandbox.
 test("a denied write outside of the project is one line on stderr, and stdout has only the answer", async () => {
   const { out, err, sent } = await runCommand(": >> /etc/hostname", ["--output-format", "text"]);
   expect(out).toBe("done\n");

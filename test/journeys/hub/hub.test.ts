@@ -1,4 +1,4 @@
-// `skein hub` with the real program: started once, used over the socket and over HTTP, stopped, killed, started again.
+// `skein hub` with the real program: started once, used over both sockets, stopped, killed, started again.
 import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -259,7 +259,7 @@ test("a hub that a client started has no keys in its environment and uses those 
     const hubEnv = readFileSync(`/proc/${skein.file().pid}/environ`, "utf8");
     expect(hubEnv).toContain(`SKEIN_HOME=${skein.env["SKEIN_HOME"]}`);
     expect(hubEnv).not.toContain("key-");
-    // The hub is not a child of this process, so that it survives programs that end all their descendants.
+    // The hub is not a child of this process, so it survives programs that end all their descendants.
     expect(childrenOf(process.pid).map(({ pid }) => pid)).not.toContain(skein.file().pid);
     const session = await openSession(api, skein.project, "brief");
     const events = await Array.fromAsync(api.turn.start({ ...bareTurn(session, defaultPolicy), prompt: "hello" }));

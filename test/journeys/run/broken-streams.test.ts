@@ -89,7 +89,7 @@ test("without HOME, ~ is the home directory from the password file", async () =>
   const args = ["run", "go", "-m", replayModel(skein, helloSteps), "-C", "~", "--ephemeral", "--output-format", "events"];
   const child = Bun.spawn([...skeinCommand(), ...args], { cwd: skein.project, env, stdin: "ignore", stdout: "pipe", stderr: "pipe" });
   const [first] = (await new Response(child.stdout).text()).split("\n");
-  // HOME of this process may differ from the password file, so that a process without HOME looks it up.
+  // HOME of this process may differ from the password file, so a process without HOME looks it up.
   const home = Bun.spawnSync([process.execPath, "-p", 'require("node:os").homedir()'], { env: { PATH: skein.env["PATH"] } });
   expect(JSON.parse(first as string)).toMatchObject({ session: { directory: home.stdout.toString().trim() } });
 });

@@ -188,7 +188,7 @@ async function waitForText(stream: ReadableStream<Uint8Array>, text: string): Pr
   }
 }
 
-/** The request whose last message this was. */
+/** Returns the text of the first request that contains this message. */
 function requestOf(server: ModelServer, text: string): string {
   return server.main().find((request) => request.text.includes(`"${text}"`))?.text ?? "";
 }

@@ -12,7 +12,7 @@ const defaultPolicy: Policy = { name: "workspace", sandbox: "auto", net: "off", 
 
 async function withHome(check: (skein: TemporaryHome, server: ModelServer) => Promise<void>, script?: ScriptSource): Promise<void> {
   const server = startModelServer(script ?? { steps: [], final: "fine" });
-  // No sandbox is used, so that the messages are the same on every machine.
+  // No sandbox is used here, so the messages are the same on every machine.
   using skein = temporaryHome({ ...vendorEnv(server.url), SKEIN_SANDBOX_BEST: "none" });
   try {
     await check(skein, server);

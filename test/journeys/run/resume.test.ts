@@ -157,7 +157,7 @@ describe("stopped by a signal", () => {
     server.setScript(shellScript(["trap '' INT TERM; echo begun; setsid sleep 60 & sleep 60; sleep 60"], "ended"));
     const run = readEvents(skein.start(["run", "sleep", "-m", model, "--session", "night", "--output-format", "events"]));
     await run.until((event) => event.type === "tool.output");
-    // Two signals that arrive before skein handles the first count as one, so that more are sent.
+    // Two signals that arrive before skein handles the first count as one, so more are sent.
     while (run.child.exitCode === null && run.child.signalCode === null) {
       run.child.kill("SIGINT");
       await Bun.sleep(50);

@@ -113,7 +113,7 @@ describe("a timeout", () => {
   });
 });
 
-describe("a cut", () => {
+describe("the cut of an excerpt", () => {
   const clusters = {
     family: "👨‍👩‍👧‍👦",
     "letter under marks": "e\u0301\u0323",
@@ -149,7 +149,7 @@ describe("a cut", () => {
   }
 });
 
-describe("bytes that are no text", () => {
+describe("bytes that are not text", () => {
   test("bytes that are not text are stored as they were printed", async () => {
     const command = "head -c 200000 /dev/urandom | tee printed.bin; printf '\\xff\\xfe\\x80' | tee -a printed.bin";
     await runJourney({ steps: [bash(command)], final: "done" }, ["--json"], async ({ skein, server }) => {

@@ -8,7 +8,7 @@ import { runFlags } from "../../../src/cli/commands/run/run-flags.ts";
 import { startModelServer } from "../../../src/scripted-model/model-server.ts";
 import { temporaryHome, vendorEnv, wireModels, type RunResult, type TemporaryHome } from "../../support/temporary-home.ts";
 
-/** Nothing listens at this address, so that a run that sends a request fails with another message. */
+/** Nothing listens at this address, so a run that sends a request fails with another message. */
 const unreachableVendors = vendorEnv("http://127.0.0.1:9");
 
 function expectRefused(skein: TemporaryHome, ran: RunResult, pattern: RegExp, codes: readonly number[] = [2, 3]): void {
@@ -144,7 +144,7 @@ describe("run", () => {
     using skein = temporaryHome(unreachableVendors);
     mkdirSync(join(skein.project, "locked"));
     chmodSync(join(skein.project, "locked"), 0o500);
-    // Root can write anywhere, so that a path below a file is used instead.
+    // Root can write anywhere, so a path below a file is used instead.
     if (process.getuid?.() === 0) writeFileSync(join(skein.project, "file"), "");
     const target = process.getuid?.() === 0 ? "file/copy.jsonl" : "locked/copy.jsonl";
     expectRefused(skein, await skein.run(["run", "x", "--output-file", target]), /--output-file/);

@@ -106,7 +106,7 @@ echo x >> ${directory}/traffic.jsonl; skein msg send --to ui after`);
       "65536 are allowed",
     ])
       expect(wrong.out).toContain(words);
-    // With namespaces such a write goes to a private copy, so that the real directory has no file.
+    // With namespaces such a write goes to a private copy, so the real directory has no such file.
     expect([...new Glob("**/x").scanSync({ cwd: directory })]).toEqual([]);
     await mail.drain(api);
     expect(recorded.refused.map(({ file, from }) => [file, from])).toEqual([
