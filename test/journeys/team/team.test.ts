@@ -15,7 +15,7 @@ const builders: Player = ({ role, instance, prompt }) => {
     const name = instance === 1 ? "sum" : "product";
     const hasContext = prompt.includes("one file each") && prompt.includes("The design is there.");
     return {
-      run: `echo "export const ${name} = ${hasContext ? "told" : "untold"};" > ${name}.js; touch "$SKEIN_PROJECT_ROOT/outside" /etc/outside; skein report complete success "${name} is built"`,
+      run: `echo "export const ${name} = ${hasContext ? "informed" : "uninformed"};" > ${name}.js; touch "$SKEIN_PROJECT_ROOT/outside" /etc/outside; skein report complete success "${name} is built"`,
     };
   }
   return {
@@ -37,7 +37,7 @@ test("an architect, two engineers and a reviewer share mail and artifacts, and m
     const merged = await skein.run(["team", "merge", id, "--yes"]);
     expect(merged.code).toBe(0);
     expect(git(skein.project, "status", "--porcelain")).toBe("?? .skein/\n?? product.js\n?? sum.js");
-    expect(readFileSync(join(skein.project, "sum.js"), "utf8")).toBe("export const sum = told;\n");
+    expect(readFileSync(join(skein.project, "sum.js"), "utf8")).toBe("export const sum = informed;\n");
     expect(Bun.spawnSync(["sh", "check.sh"], { cwd: skein.project }).stdout.toString()).toBe("tests pass\n");
     expect(existsSync("/etc/outside") || existsSync(join(skein.project, "outside"))).toBe(false);
     const session = await skein.run(["show", id, "--json"]);
