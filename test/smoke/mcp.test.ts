@@ -42,7 +42,7 @@ for (const era of ["legacy", "modern"] as const) {
     const second = await mcp.call("work_with", { agent: "claude", task: "task-two", session_id: "matter" });
     expect(second.output).toMatchObject({ status: "ok", answer: "All three were said.", agent: "claude" });
     expect(skein.started()[0]).toMatchObject({ name: "claude", how: "new" });
-    expect(timesIn(skein.started()[0]?.told, ["question-one", "the-first-opinion", "task-two"])).toEqual({
+    expect(timesIn(skein.started()[0]?.input, ["question-one", "the-first-opinion", "task-two"])).toEqual({
       "question-one": 1,
       "the-first-opinion": 1,
       "task-two": 1,
@@ -54,7 +54,7 @@ for (const era of ["legacy", "modern"] as const) {
     expect(timesIn(server.main().at(-1)?.text, words)).toEqual(Object.fromEntries(words.map((word) => [word, 1])));
 
     await mcp.call("work_with", { agent: "claude", task: "task-four", session_id: "matter", role: "tester" });
-    const agentInput = skein.started().at(-1)?.told;
+    const agentInput = skein.started().at(-1)?.input;
     expect(timesIn(agentInput, ["question-three", "the-second-opinion", "task-four"])).toEqual({
       "question-three": 1,
       "the-second-opinion": 1,

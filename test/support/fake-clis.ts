@@ -5,8 +5,8 @@ import { temporaryHome, type TemporaryHome, vendorEnv } from "./temporary-home.t
 
 const fake = join(import.meta.dir, "..", "fixtures", "bin", "fake");
 
-/** `told` is the text of all arguments and of stdin. */
-export type FakeStart = { name: string; how: "new" | "resume" | "fork"; from: string; id: string; word: string; told: string };
+/** `input` is the text of all arguments and of stdin. */
+export type FakeStart = { name: string; how: "new" | "resume" | "fork"; from: string; id: string; word: string; input: string };
 
 export type FakeCliHome = TemporaryHome & {
   /** The starts of the fakes, in order. */

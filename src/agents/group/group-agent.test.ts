@@ -209,7 +209,7 @@ describe("a participant that fails", () => {
       { name: "claude", status: "ok" },
       { name: "anthropic", status: "ok" },
     ]);
-    expect(answerOf(ran)).toBe("said: synthesis 1: anthropic\n\n## Not heard to the end\n\n- openai/gpt-5.2 (auth): no key for openai");
+    expect(answerOf(ran)).toBe("said: synthesis 1: anthropic\n\n## Failed participants\n\n- openai/gpt-5.2 (auth): no key for openai");
   });
 
   test("a participant that is empty or overloaded is asked twice more, and all tries are counted", async () => {

@@ -75,7 +75,7 @@ function answerText({ deliverable, dissent, participants }: GroupOutcome): strin
     ...(dissent.length === 0 ? [] : [`## Dissent\n\n${dissent.map(dissentText).join("\n\n")}`]),
     ...(failed.length === 0
       ? []
-      : [`## Not heard to the end\n\n${failed.map(({ name, status, error }) => `- ${name} (${status}): ${error ?? ""}`).join("\n")}`]),
+      : [`## Failed participants\n\n${failed.map(({ name, status, error }) => `- ${name} (${status}): ${error ?? ""}`).join("\n")}`]),
   ];
   return sections.join("\n\n");
 }

@@ -222,7 +222,7 @@ describe.each(agents)("agent %s", (agent) => {
       ["resume", firstStart!.id],
       ["resume", firstStart!.id],
     ]);
-    const input = thirdStart!.told;
+    const input = thirdStart!.input;
     expect(["remember the heron", "fish at dawn", "and now?"].map((words) => input.includes(words))).toEqual([false, true, true]);
     expect(await skein.leaks()).toEqual([]);
   });
@@ -241,7 +241,7 @@ describe.each(agents)("agent %s", (agent) => {
     expect(second.warnings.join()).toMatch(/starts a new one with a brief/);
     const starts = skein.started();
     expect(starts.map(({ how }) => how)).toEqual(["new", "resume", "new"]);
-    expect(["remember the heron", fakeAnswer, "what was it?"].map((words) => starts[2]!.told.includes(words))).toEqual([true, true, true]);
+    expect(["remember the heron", fakeAnswer, "what was it?"].map((words) => starts[2]!.input.includes(words))).toEqual([true, true, true]);
     expect(await skein.leaks()).toEqual([]);
   });
 
@@ -251,7 +251,7 @@ describe.each(agents)("agent %s", (agent) => {
     await runTurn(skein, ["fish at dawn fake:fails-elsewhere", "--resume", first.result.session_id]);
     const third = await runTurn(skein, ["and now? fake:good", "--resume", first.result.session_id]);
     expect({ code: third.code, status: third.result.status }).toEqual({ code: 0, status: "ok" });
-    const input = skein.started().at(-1)!.told;
+    const input = skein.started().at(-1)!.input;
     expect(["remember the heron", "fish at dawn", "and now?"].map((words) => input.includes(words))).toEqual([true, true, true]);
     expect(await skein.leaks()).toEqual([]);
   });
@@ -307,7 +307,7 @@ describe.each(agents)("agent %s", (agent) => {
     const prompt = `${'"\n'.repeat(45_000)}fake:good`;
     const { code, result } = await runTurn(skein, [prompt, "-a", agent]);
     expect({ code, error: result.error }).toEqual({ code: 0, error: undefined });
-    expect(skein.started()[0]?.told).toContain(prompt);
+    expect(skein.started()[0]?.input).toContain(prompt);
     expect(await skein.leaks()).toEqual([]);
   });
 

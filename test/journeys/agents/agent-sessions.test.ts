@@ -51,7 +51,7 @@ test("full work_with flow with Claude: a task with model name, role and effort e
   const [start] = skein.started();
   expect(start).toMatchObject({ name: "claude", how: "new" });
   for (const words of ["--model=claude-opus-4-5", "--effort=high", "--append-system-prompt=You are a planner.", "do the work"])
-    expect(start!.told).toContain(words);
+    expect(start!.input).toContain(words);
 });
 
 test("environment isolation: each CLI has its own configuration directory below skein's, which only the user can open", async () => {
@@ -71,7 +71,7 @@ test("resume same CLI session: the second turn resumes it and sends only the new
   expect(await run(skein, ["and then?", "--session", "work"])).toBe("Only this.");
   const [first, second] = skein.started();
   expect(second).toMatchObject({ how: "resume", from: first!.id });
-  expect(second!.told).not.toContain("heron");
+  expect(second!.input).not.toContain("heron");
 });
 
 test("cross-CLI handoff (consult_with → work_with): the CLI gets the answer of an API model, and the API model that of the CLI", async () => {
@@ -82,8 +82,8 @@ test("cross-CLI handoff (consult_with → work_with): the CLI gets the answer of
     await run(skein, ["then do it", "-a", "codex", "--session", "work"]);
     await run(skein, ["and check it", "-a", "gemini", "--session", "work"]);
     const [codex, gemini] = skein.started();
-    for (const words of ["whom do I ask?", "Ask the heron.", "then do it"]) expect(codex!.told).toContain(words);
-    for (const words of ["Ask the heron.", "then do it", "All three were said.", "and check it"]) expect(gemini!.told).toContain(words);
+    for (const words of ["whom do I ask?", "Ask the heron.", "then do it"]) expect(codex!.input).toContain(words);
+    for (const words of ["Ask the heron.", "then do it", "All three were said.", "and check it"]) expect(gemini!.input).toContain(words);
     server.setScript(shellScript([], "So it is."));
     await run(skein, ["was it right?", "-a", "native", "-m", wireModels.anthropic, "--tool-level", "none", "--session", "work"]);
     const requestText = server.main().at(-1)!.text;

@@ -137,5 +137,5 @@ test("another agent gets the role's prompt on its command line and keeps its own
   expect([ran.code, ran.err]).toEqual([0, ""]);
   const [start] = skein.started();
   expect(start).toMatchObject({ name: "claude" });
-  expect(start?.told).toContain("--append-system-prompt=Rhyme.");
+  expect(start?.input).toContain("--append-system-prompt=Rhyme.");
 });

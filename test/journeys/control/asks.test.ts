@@ -89,7 +89,7 @@ describe("a headless run that asks", () => {
     });
   });
 
-  test("the model is told if the user continues with another message instead of an answer", async () => {
+  test("a tool result reports that the user continued with another message instead of an answer", async () => {
     await withHome(
       ({ position }) => (position.prompt === "never mind" ? { steps: [], final: "as you like" } : asking(question("Which?"))),
       async (skein, server) => {

@@ -87,7 +87,7 @@ test("a group of four, of whom one fails and one is an agent, returns the delive
   const models = ["GPT 5.2", sonnet, broken, looker];
   const done = await mcp.call("group_think", input({ models, validation_rounds: 2, context: ["notes.txt"], user_input: "no new server" }));
   expect(done.text).toStartWith(`refinement by ${gpt}\n\n## Dissent\n\n**${looker}** (validation round 2): notes.txt says use a table`);
-  expect(done.text).toContain(`## Not heard to the end\n\n- ${broken} (auth): `);
+  expect(done.text).toContain(`## Failed participants\n\n- ${broken} (auth): `);
   expect(done.isError).toBe(false);
   const output = groupThinkOutput.parse(done.output);
   expect(output).toMatchObject({
@@ -228,7 +228,7 @@ test("a silent participant is asked three times and reported, and long work is r
   while (collected.output["status"] === "running") collected = await mcp.call("wait_session", { session_id: "queue" });
   expect(collected.output).toMatchObject({
     status: "ok",
-    answer: expect.stringContaining(`synthesis by ${gpt}\n\n## Not heard to the end\n\n- ${sonnet} (broken): `),
+    answer: expect.stringContaining(`synthesis by ${gpt}\n\n## Failed participants\n\n- ${sonnet} (broken): `),
     participants: [
       { name: gpt, status: "ok" },
       { name: sonnet, status: "broken", error: "anthropic: empty answer from claude-sonnet-4-5" },

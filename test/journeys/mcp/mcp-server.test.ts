@@ -217,8 +217,8 @@ test("role, effort and paths reach the agent, and only the task is stored as the
   expect((await mcp.call("work_with", { agent: "claude", ...params })).output).toMatchObject({ status: "ok", agent: "claude" });
   expect((await mcp.call("work_with", { agent: "gpt-5.2", ...params })).output).toMatchObject({ status: "ok", agent: "codex" });
   const [claude, codex] = skein.started();
-  for (const words of ["--effort=high", "Your role: a planner", join(skein.project, "notes.md")]) expect(claude!.told).toContain(words);
-  for (const words of ['model_reasoning_effort="high"', "gpt-5.2", "Your role: a planner"]) expect(codex!.told).toContain(words);
+  for (const words of ["--effort=high", "Your role: a planner", join(skein.project, "notes.md")]) expect(claude!.input).toContain(words);
+  for (const words of ['model_reasoning_effort="high"', "gpt-5.2", "Your role: a planner"]) expect(codex!.input).toContain(words);
   const session = await skein.run(["show", "work"]);
   expect(session.out).not.toContain("planner");
 });

@@ -59,7 +59,7 @@ describe("which session", () => {
   test("--resume of an unknown session is refused, with and without a store", async () => {
     using skein = temporaryHome(vendorEnv(server.url));
     const withoutStore = await runTurn(skein, ["--resume", "nobody"]);
-    await runTurn(skein, ["one", "--session", "somebody"]);
+    await runTurn(skein, ["one", "--session", "known"]);
     const withStore = await runTurn(skein, ["--resume", "nobody"]);
     for (const { code, err, record } of [withoutStore, withStore]) {
       expect({ code, record }).toEqual({ code: 2, record: null });

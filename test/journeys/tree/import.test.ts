@@ -188,19 +188,19 @@ describe("import", () => {
     expect((await skein.run(["verify"])).code).toBe(0);
   });
 
-  test("a file that is no transcript is refused in one line, and no store is created", async () => {
+  test("a file that is not a transcript is refused in one line, and no store is created", async () => {
     using skein = temporaryHome();
     const file = join(skein.root, "garbage.jsonl");
     writeFileSync(file, "no transcript\n{]\n");
     appendFileSync(file, Buffer.from([0xff, 0xfe, 0x00, 0x0a]));
     const ran = await skein.run(["import", file]);
     expect(ran.code).toBe(1);
-    expect(ran.err.trim().split("\n")[0]).toContain("is no transcript");
+    expect(ran.err.trim().split("\n")[0]).toContain("is not a transcript");
     expect(await Bun.file(join(skein.root, "skein/data/skein.db")).exists()).toBe(false);
     const missing = await skein.run(["import", "nowhere.jsonl"]);
     expect(missing.err).toContain("can't read");
     const wrong = await skein.run(["import", fixture("pi"), "--format", "codex"]);
-    expect(wrong.err).toContain("no transcript of codex");
+    expect(wrong.err).toContain("not a transcript of codex");
   });
 });
 

@@ -82,10 +82,10 @@ describe("a file", () => {
       (error: Error) => error.message,
     );
 
-  test("a file that is no transcript is refused in one line", async () => {
+  test("a file that is not a transcript is refused in one line", async () => {
     for (const text of ["", "\n\n", "hello\n", "[1,2]\n", '{"a":1}\n', "{".repeat(100_000), "null\n".repeat(1000)])
-      expect(await refused(text)).toMatch(/^standard input is no transcript of skein, claude, codex, gemini, pi$/);
-    expect(await refused(textOf("pi"), "claude")).toBe("standard input is no transcript of claude");
+      expect(await refused(text)).toMatch(/^standard input is not a transcript of skein, claude, codex, gemini, pi$/);
+    expect(await refused(textOf("pi"), "claude")).toBe("standard input is not a transcript of claude");
     expect(await refused(textOf("pi").split("\n")[0]!)).toBe("there is no message in standard input");
   });
 

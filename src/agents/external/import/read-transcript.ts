@@ -131,7 +131,7 @@ function slimEntry(format: Exclude<ImportFormat, "skein">, entry: Json): Json | 
 
 function unknownFormat(name: string, expected: ImportFormat | "auto"): Fault {
   const agents = expected === "auto" ? importFormats.join(", ") : expected;
-  return new Fault("file-unreadable", `${name} is no transcript of ${agents}`, { hint: "nothing was imported" });
+  return new Fault("file-unreadable", `${name} is not a transcript of ${agents}`, { hint: "nothing was imported" });
 }
 
 function refuseEmpty<T extends { nodes: unknown[] }>(name: string, tree: T): T {

@@ -81,7 +81,7 @@ export class FlagValue {
   writableDirectory(directory = this.path()): string {
     let nearest = directory;
     while (!existsSync(nearest) && nearest !== dirname(nearest)) nearest = dirname(nearest);
-    if (!statOrNull(nearest)?.isDirectory()) throw this.#problem(`${nearest} is no directory`);
+    if (!statOrNull(nearest)?.isDirectory()) throw this.#problem(`${nearest} is not a directory`);
     try {
       accessSync(nearest, constants.W_OK);
     } catch (error) {

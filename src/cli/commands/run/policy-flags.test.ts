@@ -30,7 +30,7 @@ describe("paths in policy flags", () => {
   test("paths of flags must exist, and --add-dir needs a directory", () => {
     expect(() => read({ "allow-write": ["nothing"] })).toThrow(`--allow-write: ${join(root, "work", "nothing")} does not exist`);
     expect(() => read({ "add-dir": ["file/below"] })).toThrow("does not exist");
-    expect(() => read({ "add-dir": ["file"] })).toThrow("file is no directory");
+    expect(() => read({ "add-dir": ["file"] })).toThrow("file is not a directory");
   });
 });
 

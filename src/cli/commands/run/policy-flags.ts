@@ -72,6 +72,6 @@ function existingPath(flag: string, path: string, { cwd, home }: Pick<CommandCon
 
 function existingDirectory(flag: string, path: string, ctx: Pick<CommandContext, "cwd" | "home">): string {
   const absolute = existingPath(flag, path, ctx);
-  if (!statSync(absolute).isDirectory()) throw new Fault("usage", `--${flag}: ${absolute} is no directory`);
+  if (!statSync(absolute).isDirectory()) throw new Fault("usage", `--${flag}: ${absolute} is not a directory`);
   return absolute;
 }
