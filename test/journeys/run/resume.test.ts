@@ -135,7 +135,7 @@ describe("stopped by a signal", () => {
       expect(await waitForNoProcesses(skein.root)).toEqual([]);
       server.setScript(echo);
       expect(await runTurn(skein, ["--resume", "night"])).toMatchObject({ code: 0, record: { status: "ok", result: "heard sleep" } });
-      expect(lastRequest().text).toContain("cancelled; it was stopped");
+      expect(lastRequest().text).toContain("cancelled; all its processes were stopped");
     });
   }
 
