@@ -1,4 +1,4 @@
-// Blocks as rows: what each looks like, that nothing ever leaves its columns, and that text which grew looks like text that was there.
+// Tests of blocks as rows: their layout, their width at any text, and streamed text compared with complete text.
 import { describe, expect, test } from "bun:test";
 import type { TextStyle } from "../../kit/text/ansi.ts";
 import { zeroSpent } from "../../protocol/tree/usage.ts";
@@ -7,7 +7,7 @@ import { cardStrips } from "./card.ts";
 import type { Row } from "../layout/wrap.ts";
 
 describe("Markdown", () => {
-  const cases: [what: string, text: string, rows: string[]][] = [
+  const cases: [construct: string, text: string, rows: string[]][] = [
     ["headings", "# One\n### Two ###", ["One", "Two"]],
     ["emphasis", "**a** *b* __c__ _d_ ***e*** ~~f~~ `g*h*` a_b_c 2*3*4", ["a b c d e f g*h* a_b_c 2*3*4"]],
     ["links", "[docs](http://x.y/z) ![b](c.png) \\*\\*", ["docs (http://x.y/z) image: b (c.png) **"]],
@@ -28,11 +28,11 @@ describe("Markdown", () => {
     ["bars that make no table", "| just a line\nmore", ["| just a line", "more"]],
     ["tabs", "\tx\ny\tz", ["    x", "y   z"]],
   ];
-  test.each(cases)("shows %s", (_, text, rows) => {
+  test.each(cases)("Markdown shows %s", (_, text, rows) => {
     expect(textRows({ id: "t", kind: "text", text }, 40)).toEqual(rows);
   });
   test("a long table keeps its column widths", () => {
-    const body = Array.from({ length: 120 }, (_, at) => `| ${at + 100} | ${"x".repeat(at % 7)} |`);
+    const body = Array.from({ length: 120 }, (_, index) => `| ${index + 100} | ${"x".repeat(index % 7)} |`);
     const rows = textRows({ id: "t", kind: "text", text: ["| n | x |", "|---|---|", ...body].join("\n") }, 40);
     expect(rows).toHaveLength(122);
     expect(new Set(rows.map((row) => row.search(/[│┼]/)))).toEqual(new Set([4]));
@@ -40,12 +40,12 @@ describe("Markdown", () => {
 });
 
 describe("code", () => {
-  const painted = (language: string, code: string) =>
+  const coloredRuns = (language: string, code: string) =>
     rowsOf({ id: "t", kind: "text", text: `\`\`\`${language}\n${code}` }, 80)
       .slice(1)
-      .flatMap((row) => row.map(({ text, style }) => `${lookName(style)} ${text.replace(/^│ /, "")}`))
-      .filter((told) => !/^(plain|comment) ?$|^plain/.test(told));
-  const cases: [language: string, code: string, looks: string[]][] = [
+      .flatMap((row) => row.map(({ text, style }) => `${styleName(style)} ${text.replace(/^│ /, "")}`))
+      .filter((run) => !/^(plain|comment) ?$|^plain/.test(run));
+  const cases: [language: string, code: string, styles: string[]][] = [
     ["ts", 'const a = "x\\"y" + 0x1f; // end', ["word const", 'text "x\\"y"', "number 0x1f", "comment // end"]],
     ["typescript", "/* one\ntwo */ return `a\nb`;", ["comment /* one", "comment two */", "word return", "text `a", "text b`"]],
     ["python", 'def f(x): # note\n  """a\n  b"""', ["word def", "comment # note", 'text """a', 'text   b"""']],
@@ -61,8 +61,8 @@ describe("code", () => {
     ["diff", "+a\n-b\n c", ["text +a", "gone -b"]],
     ["klingon", "let a = 1", []],
   ];
-  test.each(cases)("in %s is coloured", (language, code, looks) => {
-    expect(painted(language, code)).toEqual(looks);
+  test.each(cases)("code in %s is coloured", (language, code, styles) => {
+    expect(coloredRuns(language, code)).toEqual(styles);
   });
 });
 
@@ -180,11 +180,11 @@ describe("hard text", () => {
   const kinds = ["user", "text", "thinking", "note"] as const;
   test("text never exceeds its columns and contains no control characters", () => {
     const wrong: unknown[] = [];
-    for (const [at, text] of texts.entries())
+    for (const [index, text] of texts.entries())
       for (const columns of [4, 7, 20, 78, 198])
         for (const open of ["open", "folded"] as const) {
-          const blocks: Block[] = kinds.map((kind) => ({ id: `${kind}${at}`, kind, text }));
-          for (const block of [...blocks, ...more(at, text)])
+          const blocks: Block[] = kinds.map((kind) => ({ id: `${kind}${index}`, kind, text }));
+          for (const block of [...blocks, ...otherBlocks(index, text)])
             for (const row of textRows(block, columns, open))
               if (Bun.stringWidth(row) > columns || /[^\P{Cc}]|[\u200b\u00ad\u202a-\u202e\u2066-\u2069\ud800-\udfff]/u.test(row))
                 wrong.push([block.kind, columns, open, row]);
@@ -192,26 +192,26 @@ describe("hard text", () => {
     expect(wrong).toEqual([]);
   });
   test("streamed text looks the same as complete text", () => {
-    for (const [at, text] of texts.entries()) {
+    for (const [index, text] of texts.entries()) {
       const long = `${text}\n\n${texts.join("\n")}`;
       let grown: Row[] = [];
       for (let end = 1; end <= long.length; end += 1 + ((end * 7) % 97))
-        grown = rowsOf({ id: `g${at}`, kind: "text", text: long.slice(0, end) }, 60);
-      grown = rowsOf({ id: `g${at}`, kind: "text", text: long }, 60);
+        grown = rowsOf({ id: `g${index}`, kind: "text", text: long.slice(0, end) }, 60);
+      grown = rowsOf({ id: `g${index}`, kind: "text", text: long }, 60);
       rowsOf({ id: "another", kind: "text", text: "something else\n" }, 61);
-      expect(grown).toEqual(rowsOf({ id: `whole${at}`, kind: "text", text: long }, 60));
+      expect(grown).toEqual(rowsOf({ id: `whole${index}`, kind: "text", text: long }, 60));
     }
   });
 });
 
-// --- how it is done ---------------------------------------------------------------------------------------
+// --- helpers ----------------------------------------------------------------------------------------------
 
-function rowsOf(block: Block, columns: number, how: "open" | "folded" = "open"): Row[] {
-  return cardStrips(block, columns, how === "open").flatMap((strip) => strip());
+function rowsOf(block: Block, columns: number, folding: "open" | "folded" = "open"): Row[] {
+  return cardStrips(block, columns, folding === "open").flatMap((strip) => strip());
 }
 
-function textRows(block: Block, columns: number, how: "open" | "folded" = "open"): string[] {
-  return rowsOf(block, columns, how).map((row) =>
+function textRows(block: Block, columns: number, folding: "open" | "folded" = "open"): string[] {
+  return rowsOf(block, columns, folding).map((row) =>
     row
       .map((run) => run.text)
       .join("")
@@ -219,20 +219,28 @@ function textRows(block: Block, columns: number, how: "open" | "folded" = "open"
   );
 }
 
-function more(at: number, text: string): Block[] {
+function otherBlocks(index: number, text: string): Block[] {
   const span = { startedAt: null, tookMs: null };
   const spent = zeroSpent;
   return [
-    { id: `tool${at}`, kind: "tool", name: text, input: { command: text, more: text }, output: "", span, result: { text, isError: true } },
-    { id: `run${at}`, kind: "tool", name: "bash", input: text, output: text, span, result: null },
-    { id: `diff${at}`, kind: "diff", text: `--- ${text.split("\n")[0]}\n+++ y.ts\n@@ -1 +1 @@\n-${text}\n+${text}\n ${text}` },
-    { id: `session${at}`, kind: "session", agent: text, task: text, state: "running", spent, current: spent, lastOutput: text },
-    { id: `error${at}`, kind: "error", text, hint: text },
-    { id: `turn${at}`, kind: "turn", text },
+    {
+      id: `tool${index}`,
+      kind: "tool",
+      name: text,
+      input: { command: text, other: text },
+      output: "",
+      span,
+      result: { text, isError: true },
+    },
+    { id: `run${index}`, kind: "tool", name: "bash", input: text, output: text, span, result: null },
+    { id: `diff${index}`, kind: "diff", text: `--- ${text.split("\n")[0]}\n+++ y.ts\n@@ -1 +1 @@\n-${text}\n+${text}\n ${text}` },
+    { id: `session${index}`, kind: "session", agent: text, task: text, state: "running", spent, current: spent, lastOutput: text },
+    { id: `error${index}`, kind: "error", text, hint: text },
+    { id: `turn${index}`, kind: "turn", text },
   ];
 }
 
-function lookName({ color, dim }: TextStyle): string {
+function styleName({ color, dim }: TextStyle): string {
   if (dim !== true && color === undefined) return "plain";
   return dim === true ? "comment" : ({ 1: "gone", 2: "text", 5: "word", 6: "number" }[color as number] ?? "?");
 }

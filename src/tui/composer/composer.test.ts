@@ -1,4 +1,4 @@
-// What is typed: keys in, the draft and what is to be done out.
+// Tests of the composer: keys in, the draft and the effects out.
 import { describe, expect, test } from "bun:test";
 import { firstState, type Effect, type UpdateMessage, type State } from "../model/state.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
@@ -15,7 +15,7 @@ describe("history", () => {
     expect(drafts(typing, "up", "up", "up", "up", "up", "down", "down", "down", "down")).toEqual([
       "three",
       "two\nlines",
-      "two\nlines", // to its first row
+      "two\nlines", // moves to its first row
       "one",
       "one",
       "two\nlines",
@@ -33,9 +33,9 @@ describe("history", () => {
   test("sent messages are added to the history, and Ctrl+R finds them", () => {
     const { state, effects } = press(sent, "n", "e", "w", "enter");
     expect(effects.at(-1)).toEqual({ type: "remember", text: "new" });
-    const found = press(state, "ctrl+r", "l", "i", "n");
-    expect(textOf(found.state)).toContain("two lines");
-    expect(press(found.state, "enter").state.draft.text).toBe("two\nlines");
+    const picker = press(state, "ctrl+r", "l", "i", "n");
+    expect(textOf(picker.state)).toContain("two lines");
+    expect(press(picker.state, "enter").state.draft.text).toBe("two\nlines");
     expect(press(fresh, "ctrl+r").state.notice?.text).toBe("no messages sent in this project yet");
   });
 });
@@ -49,7 +49,7 @@ describe("undo", () => {
 });
 
 describe("a long paste", () => {
-  const text = Array.from({ length: 340 }, (_, at) => `row ${at}`).join("\n");
+  const text = Array.from({ length: 340 }, (_, index) => `row ${index}`).join("\n");
   const pasted = apply(press(fresh, "a", "space").state, { type: "paste", text });
   test("a long paste is a label, and its text is sent", () => {
     expect(pasted.draft.text).toBe("a [pasted 340 lines]");
@@ -71,13 +71,13 @@ describe("a long paste", () => {
   });
 });
 
-describe("an image's path", () => {
+describe("a pasted image path", () => {
   test("the path of an image is attached if it is pasted alone, in any notation", () => {
-    const shapes = ["/tmp/a b.png", "'/tmp/a b.png'", "/tmp/a\\ b.png", "file:///tmp/a%20b.png"];
-    const effects = shapes.map((text) => update(fresh, { type: "paste", text }).effects[0]);
+    const notations = ["/tmp/a b.png", "'/tmp/a b.png'", "/tmp/a\\ b.png", "file:///tmp/a%20b.png"];
+    const effects = notations.map((text) => update(fresh, { type: "paste", text }).effects[0]);
     expect(effects.map((effect) => (effect?.type === "attach" ? effect.path : null))).toEqual([
       null,
-      ...shapes.slice(1).map(() => "/tmp/a b.png"),
+      ...notations.slice(1).map(() => "/tmp/a b.png"),
     ]);
     expect(update(fresh, { type: "paste", text: "look at /tmp/a.png" }).effects).toEqual([]);
   });
@@ -102,18 +102,22 @@ describe("completion", () => {
     expect(textOf(typed.state)).toContain("searching…");
     const late = apply(typed.state, { type: "found files", query: "a", files: ["a.ts"], problem: null });
     expect(late).toBe(typed.state);
-    const found = apply(typed.state, { type: "found files", query: "ap", files: ["src/app.ts", "a pie.ts"], problem: null });
-    expect(textOf(found)).toMatch(/@src\/app\.ts/);
-    expect(press(found, "tab").state.draft.text).toBe("see @src/app.ts ");
-    expect(press(found, "down", "enter").state.draft.text).toBe('see @"a pie.ts" ');
-    expect(renderFrame(found).cursor).toEqual({ row: 22, column: 9 });
+    const withFiles = apply(typed.state, { type: "found files", query: "ap", files: ["src/app.ts", "a pie.ts"], problem: null });
+    expect(textOf(withFiles)).toMatch(/@src\/app\.ts/);
+    expect(press(withFiles, "tab").state.draft.text).toBe("see @src/app.ts ");
+    expect(press(withFiles, "down", "enter").state.draft.text).toBe('see @"a pie.ts" ');
+    expect(renderFrame(withFiles).cursor).toEqual({ row: 22, column: 9 });
   });
   test("Esc closes the menu until another word starts, and an email address opens none", () => {
     const open = apply(press(fresh, "@", "a").state, { type: "found files", query: "a", files: ["a.ts"], problem: null });
-    const shut = press(open, "escape").state;
-    expect([shut.mode, textOf(shut).includes("@a.ts"), textOf(press(shut, "b").state).includes("files")]).toEqual(["insert", false, false]);
-    expect(press(shut, "enter").effects[0]).toMatchObject({ type: "start", prompt: "@a" });
-    expect(press(shut, "space", "@").effects.at(-1)).toEqual({ type: "find files", query: "" });
+    const closed = press(open, "escape").state;
+    expect([closed.mode, textOf(closed).includes("@a.ts"), textOf(press(closed, "b").state).includes("files")]).toEqual([
+      "insert",
+      false,
+      false,
+    ]);
+    expect(press(closed, "enter").effects[0]).toMatchObject({ type: "start", prompt: "@a" });
+    expect(press(closed, "space", "@").effects.at(-1)).toEqual({ type: "find files", query: "" });
     expect(press(fresh, ..."a@b".split("")).effects).toEqual([]);
   });
   test("a slash opens the menu of commands, and Enter runs one", () => {
@@ -124,7 +128,7 @@ describe("completion", () => {
   });
 });
 
-describe("a message that begins with", () => {
+describe("the first character of a message", () => {
   test("a message that starts with a slash is a command if it exists, else text", () => {
     expect(press(fresh, ..."/net on".split(""), "enter").state.net).toBe("on");
     const path = "/etc/hosts is a file";
@@ -161,7 +165,7 @@ describe("Esc", () => {
   });
 });
 
-describe("a message that waits", () => {
+describe("a queued message", () => {
   const queue = [{ id: "q1", text: "later", queuedAt: 0 }];
   const running = { ...fresh, session, activity: "writing", queue };
   test("Up in an empty prompt withdraws a queued message, and text typed since stays after it", () => {
@@ -180,7 +184,7 @@ test("the draft stays when another session is opened", () => {
   expect(apply(typing, { type: "opened", session, blocks: [], turns: [] }).draft.text).toBe("hi");
 });
 
-// --- how it is done ---------------------------------------------------------------------------------------
+// --- helpers ----------------------------------------------------------------------------------------------
 
 function apply(state: State, message: UpdateMessage): State {
   return update(state, message).state;
@@ -199,7 +203,7 @@ function press(state: State, ...keys: string[]): { state: State; effects: Effect
 
 /** The draft after each key. */
 function drafts(state: State, ...keys: string[]): string[] {
-  return keys.map((_, at) => press(state, ...keys.slice(0, at + 1)).state.draft.text);
+  return keys.map((_, index) => press(state, ...keys.slice(0, index + 1)).state.draft.text);
 }
 
 function textOf(state: State): string {

@@ -1,11 +1,11 @@
-// What was typed and not sent: what of it is kept, how often, and how it comes back.
+// Tests of the unsent message: which part is saved, how often, and how it is restored.
 import { expect, test } from "bun:test";
 import { apply, press, sampleSession, textOf } from "../fixtures/press-keys.ts";
 import { firstState } from "../model/state.ts";
 import { createDraftSaver, unsentDraft, type UnsentDraft } from "./unsent.ts";
 
 const fresh = firstState({ size: { columns: 80, rows: 24 }, net: "off", sandbox: "on" });
-const long = Array.from({ length: 12 }, (_, at) => `row ${at}`).join("\n");
+const long = Array.from({ length: 12 }, (_, index) => `row ${index}`).join("\n");
 
 test("an unsent message is restored with its pastes and images, with a notice", () => {
   const typed = apply(
@@ -38,24 +38,24 @@ test("a message is unsent until its turn starts, and a recalled history entry is
 });
 
 test("the unsent message is saved once for many keys, at the latest on exit, and deleted at once when empty", () => {
-  const written: (UnsentDraft | null)[] = [];
-  const told: string[] = [];
+  const saved: (UnsentDraft | null)[] = [];
+  const problems: string[] = [];
   let problem: string | null = null;
-  const place = { claim: () => null, save: (unsent: UnsentDraft | null) => void written.push(unsent), problem: () => problem };
-  const kept = createDraftSaver(place, (text) => told.push(text));
+  const storage = { claim: () => null, save: (unsent: UnsentDraft | null) => void saved.push(unsent), problem: () => problem };
+  const saver = createDraftSaver(storage, (text) => problems.push(text));
   let state = fresh;
-  kept.onState(state);
-  for (const key of "hello".split("")) kept.onState((state = press(state, key).state));
-  expect(written).toEqual([]);
-  kept.finish();
-  kept.finish();
-  expect(written).toEqual([{ text: "hello", chips: [] }]);
-  kept.onState((state = press(state, "ctrl+u").state));
-  expect(written.at(-1)).toBeNull();
+  saver.onState(state);
+  for (const key of "hello".split("")) saver.onState((state = press(state, key).state));
+  expect(saved).toEqual([]);
+  saver.finish();
+  saver.finish();
+  expect(saved).toEqual([{ text: "hello", chips: [] }]);
+  saver.onState((state = press(state, "ctrl+u").state));
+  expect(saved.at(-1)).toBeNull();
   problem = "the disk is full";
   for (const _ of "12") {
-    kept.onState((state = press(state, "a").state));
-    kept.finish();
+    saver.onState((state = press(state, "a").state));
+    saver.finish();
   }
-  expect([written.length, told]).toEqual([4, ["the unsent message can't be saved: the disk is full"]]);
+  expect([saved.length, problems]).toEqual([4, ["the unsent message can't be saved: the disk is full"]]);
 });

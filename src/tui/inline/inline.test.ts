@@ -1,4 +1,4 @@
-// The screen without a screen of its own, in a small terminal: what was printed stays, in order and once.
+// Tests of inline mode in a small terminal: printed rows stay, in order and once.
 import { expect, test } from "bun:test";
 import type { Session } from "../../protocol/tree/turn.ts";
 import { toolBlock, type Block } from "../model/blocks.ts";
@@ -22,22 +22,23 @@ test("a block is printed once, and a call only with its result", () => {
   const first = rowsToPrint(state, noPrintedBlocks);
   expect(first.rows.map(textOf)).toEqual(["", "── first", "  block 1"]);
   expect(rowsToPrint(state, first.printed).rows).toEqual([]);
-  const over = rowsToPrint({ ...state, activity: null }, first.printed);
-  expect(over.rows.map(textOf).filter((text) => text !== "")).toEqual(["  > bash() -- …", "  block 2"]);
+  const ended = rowsToPrint({ ...state, activity: null }, first.printed);
+  expect(ended.rows.map(textOf).filter((text) => text !== "")).toEqual(["  > bash() -- …", "  block 2"]);
 });
 
 test("for an opened session its name and the last screenful are printed", () => {
-  const long = { ...fresh, transcript: withBlocks(noBlocks, ...Array.from({ length: 200 }, (_, at) => note(String(at)))) };
+  const long = { ...fresh, transcript: withBlocks(noBlocks, ...Array.from({ length: 200 }, (_, index) => note(String(index)))) };
   const texts = rowsToPrint(long, { session: "0000-other", blocks: 3, last: "2" }).rows.map(textOf);
   expect(texts.slice(0, 3)).toEqual(["", "── first", "── 191 earlier blocks; press Esc, then k, to scroll back"]);
   expect(texts.at(-1)).toBe("  block 199");
 });
 
 test("after any changes the terminal shows all printed rows with the footer below them", async () => {
-  for (const seed of [1, 2, 3]) await storm(seed).catch((error: unknown) => Promise.reject(new Error(`seed ${seed}`, { cause: error })));
+  for (const seed of [1, 2, 3])
+    await checkRandomChanges(seed).catch((error: unknown) => Promise.reject(new Error(`seed ${seed}`, { cause: error })));
 });
 
-async function storm(seed: number): Promise<void> {
+async function checkRandomChanges(seed: number): Promise<void> {
   const random = randomOf(seed);
   const screen = new TestScreen(size);
   let state = fresh;
@@ -48,8 +49,8 @@ async function storm(seed: number): Promise<void> {
     (bytes) => screen.write(bytes),
     0,
   );
-  for (let at = 0; at < 60; at += 1) {
-    for (let count = Math.ceil(random() * 3); count > 0; count -= 1) state = changed(state, random, `${seed}-${at}-${count}`);
+  for (let round = 0; round < 60; round += 1) {
+    for (let count = Math.ceil(random() * 3); count > 0; count -= 1) state = randomChange(state, random, `${seed}-${round}-${count}`);
     surface.draw();
     await Bun.sleep(1);
     await screen.flush();
@@ -75,7 +76,7 @@ async function storm(seed: number): Promise<void> {
   expect([...screen.scrollback(), ...screen.rows()].slice(0, expected.length)).toEqual(expected);
 }
 
-function changed(state: State, random: () => number, id: string): State {
+function randomChange(state: State, random: () => number, id: string): State {
   const { transcript } = state;
   const wide = "日本語 👩‍👩‍👧 é ".repeat(Math.floor(random() * 12));
   const changes: (() => State)[] = [

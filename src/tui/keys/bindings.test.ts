@@ -1,4 +1,4 @@
-// Keys of one's own: how they are written, what they replace, and where they are told.
+// Tests of the user's key bindings: their spelling, the keys that they replace, and their lines in the help.
 import { expect, test } from "bun:test";
 import { Fault } from "../../protocol/api/error.ts";
 import { checkBindings } from "./bindings.ts";
@@ -23,13 +23,13 @@ test("user bindings accept common spellings, and override the table", () => {
     pagedown: "none",
     "ctrl+pageup": "quit",
   });
-  const found = [
+  const commands = [
     commandOfKey(bindings, "J"),
     commandOfLeader(bindings, "g"),
     commandOfKey(bindings, "pagedown"),
     commandOfKey(bindings, "k"),
   ];
-  expect(found.map((command) => command?.name)).toEqual(["page-down", "model", undefined, "row-up"]);
+  expect(commands.map((command) => command?.name)).toEqual(["page-down", "model", undefined, "row-up"]);
 });
 
 test("only a binding that types nothing works while typing", () => {
@@ -53,7 +53,7 @@ test("the help shows the user's bindings", () => {
 });
 
 test("an unknown key or command is reported with the nearest name", () => {
-  const told = (keys: Record<string, string>) => {
+  const faultOf = (keys: Record<string, string>) => {
     try {
       checkBindings(keys);
     } catch (error) {
@@ -62,9 +62,9 @@ test("an unknown key or command is reported with the nearest name", () => {
     }
     return null;
   };
-  expect(told({ x: "frok" })).toEqual(["config", 'keys: "x" names the command "frok", which does not exist', 'did you mean "fork"?']);
-  expect(told({ pagedwn: "fork" })).toEqual(["config", 'keys: "pagedwn" is not a key', 'did you mean "pagedown"?']);
-  for (const key of ["", "jk", "Space gg", "alt+x", "ctrl+"]) expect(told({ [key]: "fork" })?.[1]).toBe(`keys: "${key}" is not a key`);
-  for (const key of ["Escape", "Ctrl+C", "space"]) expect(told({ [key]: "fork" })?.[1]).toContain("can't be bound");
+  expect(faultOf({ x: "frok" })).toEqual(["config", 'keys: "x" names the command "frok", which does not exist', 'did you mean "fork"?']);
+  expect(faultOf({ pagedwn: "fork" })).toEqual(["config", 'keys: "pagedwn" is not a key', 'did you mean "pagedown"?']);
+  for (const key of ["", "jk", "Space gg", "alt+x", "ctrl+"]) expect(faultOf({ [key]: "fork" })?.[1]).toBe(`keys: "${key}" is not a key`);
+  for (const key of ["Escape", "Ctrl+C", "space"]) expect(faultOf({ [key]: "fork" })?.[1]).toContain("can't be bound");
   expect(screenCommands.map(({ name }) => name)).not.toContain("none");
 });

@@ -1,4 +1,4 @@
-// Searching the transcript: keys in, what is in view and what stands out.
+// Tests of search in the transcript: keys in, visible rows and highlighted matches out.
 import { describe, expect, test } from "bun:test";
 import type { Node, Part } from "../../protocol/tree/node.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
@@ -8,7 +8,7 @@ import { update } from "../model/update.ts";
 import { renderFrame } from "../views/screen.ts";
 import { highlightRow } from "./find.ts";
 
-const session = { id: "s-1", name: "talk", tip: null, agent: "native", model: null } as Session;
+const session = { id: "s-1", name: "main", tip: null, agent: "native", model: null } as Session;
 const long = `${"filler\n".repeat(40)}a needle, deep\n${"filler\n".repeat(40)}another needle`;
 const call: Part = { kind: "call", id: "c1", name: "bash", input: { command: "grep x" } };
 const result: Part = { kind: "result", call: "c1", name: "bash", text: "folded Needle here", isError: false };
@@ -16,7 +16,7 @@ const nodes = [
   node(0, "user", { kind: "text", text: "first needle" }),
   node(1, "agent", call),
   node(2, "tool", result),
-  ...Array.from({ length: 50 }, (_, at) => node(at + 3, "user", { kind: "text", text: `line ${at}` })),
+  ...Array.from({ length: 50 }, (_, index) => node(index + 3, "user", { kind: "text", text: `line ${index}` })),
   node(60, "agent", { kind: "text", text: long }),
   node(61, "user", { kind: "text", text: "last **needle** of all" }),
 ];
@@ -27,38 +27,38 @@ describe("a search", () => {
     const typed = press(full, "/", ...Array.from("needle"));
     expect(lines(typed)).toContain('── "needle" in block 3 of 4 ');
     expect(lines(typed)).toMatch(/another needle[^]*\/needle\n\[SEARCH\]/);
-    expect(marked(typed)).toEqual(["needle", "needle"]);
+    expect(highlighted(typed)).toEqual(["needle", "needle"]);
     const first = press({ ...full, top: { block: 0, strip: 0, row: 0 } }, "/", ...Array.from("needle"));
     expect(lines(first)).toContain("block 1 of 4");
-    expect(picture(press(typed, "escape"))).toBe(picture(full));
-    expect(picture(press(typed, ...Array.from("needle!", () => "backspace")))).toBe(picture(full));
+    expect(frameText(press(typed, "escape"))).toBe(frameText(full));
+    expect(frameText(press(typed, ...Array.from("needle!", () => "backspace")))).toBe(frameText(full));
   });
   test("n and N go through the matches, open folded blocks, and say when they wrap around", () => {
-    const there = press(full, "/", ...Array.from("needle"), "enter");
-    const places = ["n", "n", "n", "n", "n"].map((_, at, keys) => lines(press(there, ...keys.slice(0, at + 1))));
-    expect(places.map((shown) => /block \d of \d|continued from the \w+/.exec(shown)?.[0])).toEqual([
+    const atMatch = press(full, "/", ...Array.from("needle"), "enter");
+    const screens = ["n", "n", "n", "n", "n"].map((_, index, keys) => lines(press(atMatch, ...keys.slice(0, index + 1))));
+    expect(screens.map((shown) => /block \d of \d|continued from the \w+/.exec(shown)?.[0])).toEqual([
       "block 4 of 4",
       "continued from the beginning",
       "block 2 of 4",
       "block 3 of 4",
       "block 3 of 4",
     ]);
-    expect(places[2]).toMatch(/v bash\(grep x\)[^]*folded Needle here/);
-    expect(places[3]).toContain("a needle, deep");
-    expect(press(there, "n", "n", "n", "n").toggled.size).toBe(0);
-    expect(lines(press(there, "n", "n", "N"))).toContain("continued from the end");
+    expect(screens[2]).toMatch(/v bash\(grep x\)[^]*folded Needle here/);
+    expect(screens[3]).toContain("a needle, deep");
+    expect(press(atMatch, "n", "n", "n", "n").toggled.size).toBe(0);
+    expect(lines(press(atMatch, "n", "n", "N"))).toContain("continued from the end");
   });
   test("Esc ends a search at its match, and n continues it", () => {
     const ended = press(full, "/", ...Array.from("needle"), "enter", "N", "escape");
-    expect([marked(ended), ended.mode, lines(ended).includes("a needle, deep")]).toEqual([[], "normal", true]);
-    expect(marked(press(ended, "n")).length).toBeGreaterThan(0);
+    expect([highlighted(ended), ended.mode, lines(ended).includes("a needle, deep")]).toEqual([[], "normal", true]);
+    expect(highlighted(press(ended, "n")).length).toBeGreaterThan(0);
   });
   test("a search with capitals is case-sensitive, and reports no match", () => {
     expect(lines(press(full, "/", ...Array.from("Needle")))).toContain('"Needle" in block 1 of 1');
     const none = press(full, "/", ...Array.from("haystack"));
     expect(lines(none)).toContain('── no match for "haystack"');
     expect(lines(press(none, "enter"))).toContain('no match for "haystack"');
-    expect(picture(press(none, "enter", "j"))).toBe(picture(press(full, "j")));
+    expect(frameText(press(none, "enter", "j"))).toBe(frameText(press(full, "j")));
     expect(lines(press(full, "n"))).toContain("no search yet");
   });
   test("a search accepts a paste, and ends when another session is shown", () => {
@@ -81,7 +81,7 @@ test("matches are highlighted across runs, and nothing else changes", () => {
   ]);
 });
 
-// --- how it is done ---------------------------------------------------------------------------------------
+// --- helpers ----------------------------------------------------------------------------------------------
 
 function node(at: number, author: Node["author"], part: Part): Node {
   return { id: `n${at}`, parent: null, tree: "t", session: "s-1", turn: null, at, author, parts: [part] };
@@ -95,7 +95,7 @@ function press(state: State, ...keys: string[]): State {
   return keys.reduce((now, name) => update(now, { type: "key", key: { name, text: name.length === 1 ? name : "" }, now: 0 }).state, state);
 }
 
-function picture(state: State): string {
+function frameText(state: State): string {
   return JSON.stringify(renderFrame(state));
 }
 
@@ -105,8 +105,8 @@ function lines(state: State): string {
     .join("\n");
 }
 
-/** What stands out in the transcript. */
-function marked(state: State): string[] {
+/** The highlighted text of the transcript. */
+function highlighted(state: State): string[] {
   return renderFrame(state)
     .rows.slice(0, -1)
     .flatMap((row) => row.filter((run) => run.style.inverse === true).map((run) => run.text));

@@ -1,4 +1,4 @@
-// The picture in cells: whatever is in a row, what stands behind it is in the column where the picture has it.
+// Tests that each row takes as many cells as the layout counts, with any characters.
 import { expect, test } from "bun:test";
 import { createTestRenderer } from "@opentui/core/testing";
 import { cellsOf, printableText } from "../layout/cells.ts";
@@ -6,7 +6,7 @@ import type { Row } from "../layout/wrap.ts";
 import { Canvas } from "./canvas.ts";
 
 const columns = 40;
-const hard = [
+const texts = [
   "plain",
   "日本語 ｱ Ａ",
   "👩‍👩‍👧 👍🏽 🇩🇪 🇩 🏴󠁧󠁢󠁥󠁮󠁧󠁿",
@@ -22,21 +22,21 @@ const hard = [
 ];
 
 test("every row ends in the cell that the frame has for it, and none continues below", async () => {
-  const rows = hard.map((text): Row => [
+  const rows = texts.map((text): Row => [
     { text: printableText(text), style: {} },
     { text: "|", style: { bold: true } },
     { text: "x".repeat(columns), style: { strike: true } },
   ]);
-  await using setup = await createTestRenderer({ width: columns, height: hard.length + 1 });
+  await using setup = await createTestRenderer({ width: columns, height: texts.length + 1 });
   const { renderer } = setup;
   renderer.root.add(
     new Canvas(renderer, { color: true, frame: () => ({ rows, images: [], cursor: null }), drawImages: () => {}, onWheel: () => {} }),
   );
   await setup.renderOnce();
   const bar = "|".codePointAt(0);
-  const found = renderer.currentRenderBuffer.withBuffers(({ char }) =>
-    hard.map((_, y) => char.subarray(y * columns, (y + 1) * columns).findIndex((code) => code === bar)),
+  const barColumns = renderer.currentRenderBuffer.withBuffers(({ char }) =>
+    texts.map((_, y) => char.subarray(y * columns, (y + 1) * columns).findIndex((code) => code === bar)),
   );
-  expect(found).toEqual(hard.map((text) => cellsOf(printableText(text))));
-  expect(setup.captureCharFrame().split("\n")[hard.length]?.trim()).toBe("");
+  expect(barColumns).toEqual(texts.map((text) => cellsOf(printableText(text))));
+  expect(setup.captureCharFrame().split("\n")[texts.length]?.trim()).toBe("");
 });

@@ -1,4 +1,4 @@
-// Images on the real renderer: what a terminal of the kitty protocol is left with, and that no other is sent anything.
+// Tests of images on the real renderer: the placements in a terminal with the kitty protocol, and no bytes for others.
 import { expect, test } from "bun:test";
 import { createCliRenderer } from "@opentui/core";
 import { canvasSurface } from "./canvas.ts";
@@ -12,7 +12,7 @@ const png = await pngOf(300, 200);
 
 test("an image is drawn below its line, clipped to its visible part", async () => {
   await onTerminal(drawsImages, async ({ send, press, placed, uploads, redraw }) => {
-    await send(shown(png));
+    await send(openedWithImage(png));
     const whole = [{ row: 4, rows: 10, cut: 0 }];
     expect(await placed(whole)).toEqual(whole);
     expect(uploads()).toBe(1);
@@ -36,8 +36,8 @@ test("an image is drawn below its line, clipped to its visible part", async () =
 });
 
 test("an image that is no longer visible is deleted from the terminal", async () => {
-  const left = await onTerminal(drawsImages, async ({ send, press, placed }) => {
-    await send(shown(png, "a line\n".repeat(30)));
+  const remaining = await onTerminal(drawsImages, async ({ send, press, placed }) => {
+    await send(openedWithImage(png, "a line\n".repeat(30)));
     expect(await placed([])).toEqual([]);
     await press("escape", "g", "g");
     const whole = [{ row: 4, rows: 10, cut: 0 }];
@@ -50,12 +50,12 @@ test("an image that is no longer visible is deleted from the terminal", async ()
     await press("g", "g");
     expect(await placed(whole)).toEqual(whole);
   });
-  expect(left).toEqual([]);
+  expect(remaining).toEqual([]);
 });
 
 test("an image that can't be decoded stays a line, with a notice", async () => {
   await onTerminal(drawsImages, async ({ send, text, uploads }) => {
-    await send(shown(png.slice(0, 60)));
+    await send(openedWithImage(png.slice(0, 60)));
     while (!text().includes("the terminal can't draw an image: ")) await Bun.sleep(1);
     expect(text()).toMatch(/^ {2}▣ image .*\n\n {2}after it/m);
     expect(uploads()).toBe(0);
@@ -63,14 +63,14 @@ test("an image that can't be decoded stays a line, with a notice", async () => {
 });
 
 test.each([
-  ["one that does not answer", "", {}],
-  ["one that answers only the other question", "\x1b[?62c", {}],
+  ["no answer", "", {}],
+  ["an answer without the kitty protocol", "\x1b[?62c", {}],
   ["tmux", drawsImages, { TMUX: "/run/tmux,1,0", TERM: "tmux-256color" }],
-])("no other terminal is sent an image: %s", async (_, answer, environment) => {
+])("a terminal that can't draw images gets none: %s", async (_, answer, environment) => {
   await onTerminal(
     answer,
     async ({ send, text, uploads }) => {
-      await send(shown(png));
+      await send(openedWithImage(png));
       await Bun.sleep(20);
       expect(text()).toMatch(/^ {2}▣ image .*\n\n {2}after it/m);
       expect(uploads()).toBe(0);
@@ -79,27 +79,31 @@ test.each([
   );
 });
 
-function shown(base64: string, after = "after it"): UpdateMessage {
+function openedWithImage(base64: string, after = "after it"): UpdateMessage {
   const image = nodeOf("n-1", null, "user", [
-    { kind: "text", text: "style" },
+    { kind: "text", text: "look" },
     { kind: "image", mime: "image/png", base64 },
   ]);
   return { type: "opened", session: sampleSession("s-1"), blocks: blocksOf([image, nodeOf("n-2", "n-1", "agent", after)]), turns: [] };
 }
 
-type Placed = { row: number; rows: number; cut: number };
-type Walk = {
+type Placement = { row: number; rows: number; cut: number };
+type Controls = {
   send: (message: UpdateMessage) => Promise<void>;
   press: (...names: string[]) => Promise<void>;
   redraw: () => Promise<void>;
-  /** What the terminal shows, when it is the wanted, or after some time. */
-  placed: (wanted: Placed[]) => Promise<Placed[]>;
+  /** The placements in the terminal, as soon as they are the expected ones, at the latest after a second. */
+  placed: (expected: Placement[]) => Promise<Placement[]>;
   uploads: () => number;
   text: () => string;
 };
 
-/** Returns what is left on the terminal after the screen. */
-async function onTerminal(answer: string, walk: (parts: Walk) => Promise<void>, environment?: Record<string, string>): Promise<Placed[]> {
+/** Returns the placements that remain in the terminal after the screen has closed. */
+async function onTerminal(
+  answer: string,
+  check: (controls: Controls) => Promise<void>,
+  environment?: Record<string, string>,
+): Promise<Placement[]> {
   let written = "";
   const write = (bytes: string) => {
     written += bytes;
@@ -107,18 +111,18 @@ async function onTerminal(answer: string, walk: (parts: Walk) => Promise<void>, 
   };
   const renderer = await createCliRenderer(createTestTerminal(size, write, environment));
   let state: State = firstState({ size, net: "off", sandbox: "on" });
-  const take = (message: UpdateMessage) => {
+  const handle = (message: UpdateMessage) => {
     state = update(state, message).state;
     surface.draw();
   };
-  const surface = canvasSurface(renderer, { state: () => state, color: true, onWheel: () => {}, onImages: take });
+  const surface = canvasSurface(renderer, { state: () => state, color: true, onWheel: () => {}, onImages: handle });
   const send = async (message: UpdateMessage) => {
     if (message.type === "resized") renderer.resize(message.size.columns, message.size.rows);
-    take(message);
+    handle(message);
     await waitUntilPainted(renderer);
   };
   try {
-    await walk({
+    await check({
       send,
       async press(...names) {
         for (const name of names)
@@ -128,9 +132,9 @@ async function onTerminal(answer: string, walk: (parts: Walk) => Promise<void>, 
         surface.redraw();
         await waitUntilPainted(renderer);
       },
-      async placed(wanted) {
-        for (let tries = 0; tries < 500 && !Bun.deepEquals(placedBy(written), wanted); tries += 1) await Bun.sleep(2);
-        return placedBy(written);
+      async placed(expected) {
+        for (let tries = 0; tries < 500 && !Bun.deepEquals(placementsIn(written), expected); tries += 1) await Bun.sleep(2);
+        return placementsIn(written);
       },
       uploads: () => written.split("\x1b_Ga=t,").length - 1,
       text: () => textOf(state),
@@ -140,18 +144,19 @@ async function onTerminal(answer: string, walk: (parts: Walk) => Promise<void>, 
     renderer.destroy();
     await renderer.closed;
   }
-  return placedBy(written);
+  return placementsIn(written);
 }
 
-/** Places an image by `a=p` where the cursor is, until `a=d` deletes the place (`d=i`) or the image with all its places (`d=I`). */
-function placedBy(written: string): Placed[] {
-  const places = new Map<string, Placed>();
+/** `a=p` places an image at the cursor. `a=d` deletes the placement (`d=i`), or the image with all its placements (`d=I`). */
+function placementsIn(written: string): Placement[] {
+  const placements = new Map<string, Placement>();
   // oxlint-disable-next-line no-control-regex
   for (const [, row, command = ""] of written.matchAll(/(?:\x1b\[(\d+);\d+H)?\x1b_G([^;\x1b]*)/g)) {
     const { a, d, i = "", p = "", r, y } = Object.fromEntries(command.split(",").map((pair) => pair.split("=")));
-    if (a === "p") places.set(`${i} ${p}`, { row: Number(row), rows: Number(r), cut: Number(y) });
+    if (a === "p") placements.set(`${i} ${p}`, { row: Number(row), rows: Number(r), cut: Number(y) });
     if (a === "d")
-      for (const place of places.keys()) if (place === `${i} ${p}` || (d === "I" && place.startsWith(`${i} `))) places.delete(place);
+      for (const placement of placements.keys())
+        if (placement === `${i} ${p}` || (d === "I" && placement.startsWith(`${i} `))) placements.delete(placement);
   }
-  return [...places.values()];
+  return [...placements.values()];
 }

@@ -1,4 +1,4 @@
-// What a frame costs, counted in what is laid out for it: never more than is in view, however long the transcript is.
+// Tests of the cost of a frame, in calls of wrapRuns: only visible rows are laid out, however long the transcript is.
 import { afterEach, describe, expect, spyOn, test } from "bun:test";
 import type { Event } from "../../protocol/tree/event.ts";
 import type { Node, Part } from "../../protocol/tree/node.ts";
@@ -12,15 +12,17 @@ import { renderFrame } from "./screen.ts";
 
 const size = { columns: 80, rows: 24 };
 const session = { id: "s-1", name: null, tip: null, agent: "native", model: null } as Session;
-const laid = spyOn(wrap, "wrapRuns");
-afterEach(() => void laid.mockClear());
+const wrapCalls = spyOn(wrap, "wrapRuns");
+afterEach(() => void wrapCalls.mockClear());
 
 describe("ten thousand blocks", () => {
-  const full = opened(Array.from({ length: 10_000 }, (_, at) => node(at, { kind: "text", text: `block ${at}\n\nwith **three** lines` })));
+  const full = opened(
+    Array.from({ length: 10_000 }, (_, index) => node(index, { kind: "text", text: `block ${index}\n\nwith **three** lines` })),
+  );
 
   test("a frame of ten thousand blocks costs only the visible ones, at any position", () => {
     expect(inView(full)).toContain("block 9999");
-    expect(laid.mock.calls.length).toBeLessThan(size.rows * 2);
+    expect(wrapCalls.mock.calls.length).toBeLessThan(size.rows * 2);
     for (const move of [
       (state: State) => scrollPage(state, -1),
       (state: State) => scrollBy(state, -1),
@@ -30,52 +32,52 @@ describe("ten thousand blocks", () => {
       toggleFocused,
       scrollToEnd,
     ]) {
-      laid.mockClear();
+      wrapCalls.mockClear();
       inView(move(full));
-      expect(laid.mock.calls.length).toBeLessThan(size.rows * 3);
+      expect(wrapCalls.mock.calls.length).toBeLessThan(size.rows * 3);
     }
   });
 
   test("scrolling down and up row by row misses and repeats no row", () => {
     let state = scrollToBeginning(full);
-    const seen = [...rowsOf(state)];
-    const height = seen.length;
-    for (let at = 0; at < 500; at += 1) {
+    const visited = [...rowsOf(state)];
+    const height = visited.length;
+    for (let step = 0; step < 500; step += 1) {
       state = scrollBy(state, 1);
-      seen.push(rowsOf(state).at(-1) ?? "");
+      visited.push(rowsOf(state).at(-1) ?? "");
     }
-    expect(seen.slice(0, 9)).toEqual(["block 0", "", "with three lines", "", "block 1", "", "with three lines", "", "block 2"]);
-    expect(seen.filter((row) => row.startsWith("block"))).toEqual(
-      Array.from({ length: Math.ceil(seen.length / 4) }, (_, at) => `block ${at}`),
+    expect(visited.slice(0, 9)).toEqual(["block 0", "", "with three lines", "", "block 1", "", "with three lines", "", "block 2"]);
+    expect(visited.filter((row) => row.startsWith("block"))).toEqual(
+      Array.from({ length: Math.ceil(visited.length / 4) }, (_, index) => `block ${index}`),
     );
-    for (let at = 500; at > 0; at -= 1) {
-      expect(rowsOf(state)).toEqual(seen.slice(at, at + height));
+    for (let first = 500; first > 0; first -= 1) {
+      expect(rowsOf(state)).toEqual(visited.slice(first, first + height));
       state = scrollBy(state, -1);
     }
   });
 
   test("streaming costs only the last line, and copies no settled block", () => {
-    let state = tell(full, "text.delta", "# A title\n\n```ts\nlet a = 1;\n```\n");
+    let state = applyDelta(full, "text.delta", "# A title\n\n```ts\nlet a = 1;\n```\n");
     inView(state);
-    for (let at = 0; at < 200; at += 1) {
+    for (let delta = 0; delta < 200; delta += 1) {
       const before = state;
-      state = tell(state, "text.delta", at % 10 === 9 ? "end.\n" : "some **more** words ");
-      laid.mockClear();
+      state = applyDelta(state, "text.delta", delta % 10 === 9 ? "end.\n" : "some **more** words ");
+      wrapCalls.mockClear();
       inView(state);
-      expect(laid.mock.calls.length).toBeLessThan(4);
+      expect(wrapCalls.mock.calls.length).toBeLessThan(4);
       expect(state.transcript.settled).toBe(before.transcript.settled);
     }
     expect(inView(state).at(-1)).toBe(`words ${"some more words ".repeat(4)}end.`);
   });
 });
 
-describe("a block of its own size", () => {
+describe("large blocks", () => {
   test("a line of ten megabytes is laid out only where it is visible", () => {
     const state = opened([node(0, { kind: "text", text: "word ".repeat(2_000_000) })]);
     inView(state);
     inView(scrollToBeginning(state));
     inView(scrollBy(state, -1000));
-    expect(laid.mock.calls.length).toBeLessThan(100);
+    expect(wrapCalls.mock.calls.length).toBeLessThan(100);
   });
   test("a block that is folded while its end is visible shows its beginning", () => {
     const state = opened([node(0, { kind: "text", text: "line\n".repeat(100) }), node(1, { kind: "text", text: "last" })]);
@@ -89,24 +91,24 @@ describe("a block of its own size", () => {
 
 test("a running call shows its last rows of output, within a limit", () => {
   let state = opened([node(0, { kind: "call", id: "c", name: "bash", input: { command: "make" } })]);
-  for (let at = 0; at < 1000; at += 1) state = tell(state, "tool.output", `line ${at} ${"x".repeat(50)}\n`, { call: "c" });
-  expect(inView(state)).toEqual(["> bash(make) -- …", ...[995, 996, 997, 998, 999].map((at) => `  │ line ${at} ${"x".repeat(50)}`)]);
+  for (let line = 0; line < 1000; line += 1) state = applyDelta(state, "tool.output", `line ${line} ${"x".repeat(50)}\n`, { call: "c" });
+  expect(inView(state)).toEqual(["> bash(make) -- …", ...[995, 996, 997, 998, 999].map((line) => `  │ line ${line} ${"x".repeat(50)}`)]);
   const [block] = state.transcript.running.values();
   expect(block?.kind === "tool" && block.output.length).toBeLessThan(4001);
 });
 
-// --- how it is done ---------------------------------------------------------------------------------------
+// --- helpers ----------------------------------------------------------------------------------------------
 
 function opened(nodes: Node[]): State {
   const fresh = firstState({ size, net: "off", sandbox: "on" });
   return { ...update(fresh, { type: "opened", session, blocks: blocksOf(nodes), turns: [] }).state, mode: "normal" };
 }
 
-function node(at: number, part: Part): Node {
-  return { id: `n${at}`, parent: null, tree: "t", session: "s-1", turn: null, at: 0, author: "agent", parts: [part] };
+function node(index: number, part: Part): Node {
+  return { id: `n${index}`, parent: null, tree: "t", session: "s-1", turn: null, at: 0, author: "agent", parts: [part] };
 }
 
-function tell(state: State, type: "text.delta" | "tool.output", text: string, more = {}): State {
+function applyDelta(state: State, type: "text.delta" | "tool.output", text: string, more = {}): State {
   return update(state, { type: "event", event: { seq: 1, n: 1, sessionId: "s-1", turnId: "t", at: 0, type, text, ...more } as Event })
     .state;
 }
@@ -122,7 +124,7 @@ function rowsOf(state: State): string[] {
   return texts.map((text) => (text.startsWith("┃ ") ? text : text.slice(2)));
 }
 
-/** Without the empty rows below its end. */
+/** The rows of the transcript, without the empty rows after its end. */
 function inView(state: State): string[] {
   const rows = rowsOf(state);
   return rows.slice(0, rows.findLastIndex((text) => text !== "") + 1);

@@ -1,4 +1,4 @@
-// Questions in a chat that is typed into a real terminal. Needs tmux, so it is run by .ci/run and is no part of npm test.
+// Tests of questions in `chat`, typed into a real terminal. Needs tmux, so only .ci/run runs it, not npm test.
 import { expect, test } from "bun:test";
 import { startModelServer, type ScriptSource } from "../../../src/scripted-model/model-server.ts";
 import { temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../../support/temporary-home.ts";
@@ -13,7 +13,7 @@ const script: ScriptSource = ({ position: { prompt } }) => {
   return { steps: [{ calls: [colour, { input: { command: "echo painted" } }, size] }], final: "thanks" };
 };
 
-async function talking(check: (terminal: Terminal, skein: TemporaryHome) => Promise<void>): Promise<void> {
+async function inChat(check: (terminal: Terminal, skein: TemporaryHome) => Promise<void>): Promise<void> {
   const server = startModelServer(script);
   using skein = temporaryHome(vendorEnv(server.url));
   try {
@@ -26,8 +26,8 @@ async function talking(check: (terminal: Terminal, skein: TemporaryHome) => Prom
   }
 }
 
-test("questions are asked one after the other, and the next line is the answer", async () => {
-  await talking(async ({ press, until }) => {
+test("questions of a turn are asked one after the other, and the next line is the answer", async () => {
+  await inChat(async ({ press, until }) => {
     await press("paint it", "Enter");
     await until(/\? Which colour\?\n {4}1 {2}red\n {4}2 {2}blue\n {2}the next line is the answer\nanswer >/);
     await press("/quit", "Enter");
@@ -35,13 +35,13 @@ test("questions are asked one after the other, and the next line is the answer",
     await press("2", "Enter");
     await until(/\? Which size\?\n {2}the next line is the answer\nanswer >/);
     await press("as big as it was", "Enter");
-    const shown = await until(/thanks\nok · 2 steps[^]*\n>/);
-    expect(shown).toMatch(/answered: blue\n[^]*answered: as big as it was\n/);
+    const screen = await until(/thanks\nok · 2 steps[^]*\n>/);
+    expect(screen).toMatch(/answered: blue\n[^]*answered: as big as it was\n/);
   });
 });
 
-test("an answer from another terminal takes the question away", async () => {
-  await talking(async ({ press, until }, skein) => {
+test("an answer from another terminal closes the question in the chat", async () => {
+  await inChat(async ({ press, until }, skein) => {
     await press("delegate", "Enter");
     await until(/\? Which colour\?[^]*answer >/);
     const [ask] = JSON.parse((await skein.run(["asks", "--json"])).out) as { id: string; waiting: boolean }[];
@@ -51,8 +51,8 @@ test("an answer from another terminal takes the question away", async () => {
   });
 });
 
-test("Ctrl-C at a question stops the turn, and the conversation goes on", async () => {
-  await talking(async ({ press, until }, skein) => {
+test("Ctrl-C at a question stops the turn, and the conversation continues", async () => {
+  await inChat(async ({ press, until }, skein) => {
     await press("paint it", "Enter");
     await until(/answer >/);
     await press("not so", "C-c", "C-c");
@@ -63,13 +63,13 @@ test("Ctrl-C at a question stops the turn, and the conversation goes on", async 
   });
 });
 
-test("a chat that is killed at its question can be answered and gone on with", async () => {
-  await talking(async ({ press, until }, skein) => {
+test("after a kill at a question it can be answered, and the session resumed", async () => {
+  await inChat(async ({ press, until }, skein) => {
     await press("part", "Enter");
     await until(/answer >/);
-    const [row] = JSON.parse((await skein.run(["ps", "--json"])).out) as { pid: number; state: string }[];
-    expect(row?.state).toBe("asking");
-    process.kill(row?.pid as number, "SIGKILL");
+    const [turn] = JSON.parse((await skein.run(["ps", "--json"])).out) as { pid: number; state: string }[];
+    expect(turn?.state).toBe("asking");
+    process.kill(turn?.pid as number, "SIGKILL");
     await until("Killed");
     const [ask] = JSON.parse((await skein.run(["asks", "--json"])).out) as { id: string; session_id: string; waiting: boolean }[];
     expect(ask?.waiting).toBe(false);

@@ -1,4 +1,4 @@
-// `attach` in a real terminal, as a person sees it. Needs tmux, so it is run by .ci/run and is no part of npm test.
+// Tests of `attach` in a real terminal. Needs tmux, so only .ci/run runs it, not npm test.
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import { openTerminal } from "../../support/tmux.ts";
 const lines = "for n in 1 2 3; do echo line $n; sleep 0.05; done";
 const waitFor = (name: string) => `until [ -e ${name} ]; do sleep 0.02; done`;
 
-test("what happened, what happens, a line typed in between, and the way out", async () => {
+test("attach shows past and new output, sends a typed line, and detaches with Ctrl-C", async () => {
   const server = startModelServer(shellScript([lines, waitFor("go-on"), waitFor("end")], "All done."), { count: "requests" });
   using skein = temporaryHome(vendorEnv(server.url));
   try {
@@ -25,7 +25,7 @@ test("what happened, what happens, a line typed in between, and the way out", as
     await until("• bash until [ -e go-on ]");
     await press("be quick, ple");
     await until("> be quick, ple");
-    // What comes while something is typed goes above it.
+    // Output that arrives while the user types appears above the typed line.
     writeFileSync(join(skein.project, "go-on"), "");
     await until(/• bash until \[ -e end \]; do sleep 0\.02; done\n> be quick, ple\s*$/);
     await press("ase", "Enter");
@@ -37,8 +37,8 @@ test("what happened, what happens, a line typed in between, and the way out", as
     await press("clear; skein attach count", "Enter");
     await until("• bash until [ -e end ]");
     writeFileSync(join(skein.project, "end"), "");
-    const whole = await until(/All done\.\nok · 4 steps/);
-    expect(whole).toContain("> be quick, please\n  given to the agent: be quick, please");
+    const screen = await until(/All done\.\nok · 4 steps/);
+    expect(screen).toContain("> be quick, please\n  given to the agent: be quick, please");
     expect((await run.ended).code).toBe(0);
     await terminal[Symbol.asyncDispose]();
     expect(await waitForNoProcesses(skein.root)).toEqual([]);

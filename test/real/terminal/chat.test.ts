@@ -1,4 +1,4 @@
-// `chat` typed into a real terminal. Needs tmux, so it is run by .ci/run and is no part of npm test.
+// Tests of `chat`, typed into a real terminal. Needs tmux, so only .ci/run runs it, not npm test.
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,8 +7,8 @@ import { waitForNoProcesses } from "../../support/processes.ts";
 import type { TemporaryHome } from "../../support/temporary-home.ts";
 import { openTerminal } from "../../support/tmux.ts";
 
-describe("in a terminal", () => {
-  test("the sample is typed with the keys of a keyboard", async () => {
+describe("chat in a terminal", () => {
+  test("chat edits lines with cursor keys, completes commands, forks, and keeps a history", async () => {
     await runChatJourney(async ({ skein }) => {
       await using terminal = await openTerminal(skein);
       const { press, until } = terminal;
@@ -23,8 +23,8 @@ describe("in a terminal", () => {
       await press("日本語", "BSpace", "BSpace", "BSpace", utils, "Enter");
       await until(/Here's utils.py.\nok · 2 steps/);
       await press("/branches", "Enter");
-      const shown = await until("(continues from here)");
-      expect(shown).toMatch(/ {2}\[current\] {2}other {5}→ "actually, show me utils.py instead"/);
+      const screen = await until("(continues from here)");
+      expect(screen).toMatch(/ {2}\[current\] {2}other {5}→ "actually, show me utils.py instead"/);
       await press("Up", "Up", "Up", "Up", "C-c");
       await until(`other > ${main}`);
       await press("C-d");
@@ -41,7 +41,7 @@ describe("in a terminal", () => {
     });
   });
 
-  test("Ctrl-C stops the turn and all it started, and the conversation goes on", async () => {
+  test("Ctrl-C in a chat stops the turn and its processes, and the conversation continues", async () => {
     await runChatJourney(async ({ skein }) => {
       await using terminal = await openTerminal(skein);
       const { press, until } = terminal;
@@ -60,7 +60,7 @@ describe("in a terminal", () => {
     });
   });
 
-  test("a paste of several lines is one message, and a resize keeps the line", async () => {
+  test("a paste of several lines is one message in a chat, and a resize keeps the line", async () => {
     await runChatJourney(async ({ skein }) => {
       await using terminal = await openTerminal(skein);
       const { press, until } = terminal;
@@ -77,16 +77,16 @@ describe("in a terminal", () => {
       await until("> zero one two three four five six seven\n eight");
       await terminal.resize(100, 50);
       await press("and ");
-      const shown = await until("> zero and one two three four five six seven eight nine ten eleven twelve thirteen fourteen\n");
-      expect(shown.match(/zero/g)).toHaveLength(1);
+      const screen = await until("> zero and one two three four five six seven eight nine ten eleven twelve thirteen fourteen\n");
+      expect(screen.match(/zero/g)).toHaveLength(1);
     });
   });
 });
 
 function history(skein: TemporaryHome): unknown[] {
-  const folder = join(skein.root, "skein", "state", "history");
-  const [file = ""] = readdirSync(folder);
-  return readFileSync(join(folder, file), "utf8")
+  const directory = join(skein.root, "skein", "state", "history");
+  const [file = ""] = readdirSync(directory);
+  return readFileSync(join(directory, file), "utf8")
     .trim()
     .split("\n")
     .map((line) => JSON.parse(line) as unknown);

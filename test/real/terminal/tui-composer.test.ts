@@ -1,5 +1,5 @@
-// What is typed on the screen, in a real terminal of 80 × 24: completion, shell commands, pastes, images, history, search,
-// lists to choose from and costs. Needs tmux, so it is run by .ci/run and is no part of npm test.
+// Tests of typing on the screen in a real terminal of 80 × 24: completion, shell commands, pastes, images, history, search,
+// pickers and costs. Needs tmux, so only .ci/run runs it, not npm test.
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ const size = { columns: 80, rows: 24 };
 const ready = /\[INSERT\] \[idle\]/;
 const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-test("a message is written with all that helps: files, a shell, pastes, images, and what was sent before", async () => {
+test("a message can have completed paths, pastes and images, and follow a shell command or an earlier message", async () => {
   await runChatJourney(async ({ skein, server }) => {
     writeFileSync(join(skein.project, "shot.png"), Buffer.from(pixel, "base64"));
     await using terminal = await openTerminal(skein, size);
@@ -24,7 +24,7 @@ test("a message is written with all that helps: files, a shell, pastes, images, 
     await until(/│ @src\/main\.py +│/);
     await press("Tab");
     await until("> see @src/main.py");
-    await paste(Array.from({ length: 12 }, (_, at) => `pasted ${at}`).join("\n"));
+    await paste(Array.from({ length: 12 }, (_, index) => `pasted ${index}`).join("\n"));
     await until("> see @src/main.py [pasted 12 lines]");
     await paste("shot.png");
     await until("[pasted 12 lines][image shot.png]");
@@ -54,7 +54,7 @@ test("a message is written with all that helps: files, a shell, pastes, images, 
   });
 });
 
-test("Esc stops the turn, / finds words, Space m a model, Space b what it cost", async () => {
+test("Esc stops the turn, / searches, Space m chooses a model, and Space b shows the costs", async () => {
   await runChatJourney(async ({ skein }) => {
     await using terminal = await openTerminal(skein, size);
     const { press, until } = terminal;

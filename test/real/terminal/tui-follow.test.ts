@@ -1,5 +1,5 @@
-// What the screen shows while others work: a branch that was left, a process that was killed, another process, another
-// screen, the hub. Real processes in real terminals; needs tmux, so it is run by .ci/run and is no part of npm test.
+// Tests of the screen while turns run elsewhere: in another branch, another process, another screen, the hub, or a killed
+// process. Real processes in real terminals. Needs tmux, so only .ci/run runs it, not npm test.
 import { describe, expect, test } from "bun:test";
 import { startModelServer } from "../../../src/scripted-model/model-server.ts";
 import type { ScriptCall, Script } from "../../../src/scripted-model/script.ts";
@@ -10,13 +10,13 @@ import { openTerminal, type Terminal } from "../../support/tmux.ts";
 
 const size = { columns: 80, rows: 24 };
 const ready = /\[INSERT\] \[idle\]/;
-/** Of an answer's 40 words the second half comes when the model is no longer held; until then it draws out a row of dots. */
-const answer = { steps: 0, calls: 1, words: 40, pauseMs: 20 };
+/** The model sends 20 of the 40 words of an answer, then dots until it is no longer held, then the other words. */
+const answer = { steps: 0, calls: 1, pattern: 40, pauseMs: 20 };
 const half = 20;
 type Model = { isHeld: boolean };
 
 describe("the screen follows", () => {
-  test("the branch it shows, and nothing of one that streams on where it was left", async () => {
+  test("the screen shows only its branch, while a turn of another branch still streams", async () => {
     await withHome(async (skein, terminal, model) => {
       const { press, until } = terminal;
       const logs = async (screen: string) => (await skein.run(["logs", /── ([0-9a-f]{8}) ─/.exec(screen)![1]!])).out;
@@ -48,7 +48,7 @@ describe("the screen follows", () => {
     });
   }, 300_000);
 
-  test("the turn of another process and of another screen, and what both left when they were killed", async () => {
+  test("the screen shows turns of another process and another screen, and their output after both were killed", async () => {
     await withHome(async (skein, terminal, model) => {
       await using other = await openTerminal(skein, size, skeinCommand(), "beside");
       await other.press(`skein run "the run" --session count -m ${longRunModel}`, "Enter");
@@ -74,10 +74,10 @@ describe("the screen follows", () => {
       await other.press("from the other", "Enter");
       await terminal.until(/from the other[^]*0\.5 /);
       await kill(skein, / tui count/);
-      const left = await terminal.until(/0\.5 [^]*This is its output until then[^]*interrupted: Enter continues the turn/);
-      expect(left).toContain("▌ from the other");
+      const interrupted = await terminal.until(/0\.5 [^]*This is its output until then[^]*interrupted: Enter continues the turn/);
+      expect(interrupted).toContain("▌ from the other");
       await terminal.press("Enter");
-      // What is shown is written down at most 100 ms later: of half an answer, its beginning was long ago.
+      // The draft is stored at most 100 ms after it is shown, so the first words are surely stored.
       const streamed = await terminal.until(/killed · 0 steps[^]*0\.19 \./);
       await kill(skein, / attach count --tui/);
       await terminal.until("Killed");
@@ -90,7 +90,7 @@ describe("the screen follows", () => {
     });
   }, 300_000);
 
-  test("a turn in the hub, which outlives it; a hub that dies is told, and gone on with in the next one", async () => {
+  test("a turn in the hub outlives the screen, and a killed hub is reported and its turn continued in the next hub", async () => {
     await withHome(async (skein, { press, until }, model) => {
       await press(`skein tui --hub auto -m ${longRunModel}`, "Enter");
       await until(ready);
@@ -125,15 +125,15 @@ describe("the screen follows", () => {
   }, 300_000);
 });
 
-test("a session that is opened again has its sub-sessions, also those that were killed with it, what they used, and the question it waits with", async () => {
+test("a reopened session has its sub-sessions, also killed ones, their usage, and its open question", async () => {
   const script = (call: ScriptCall, final: string): Script => ({ steps: [{ calls: [call] }], final });
-  const known: Record<string, Script> = {
+  const scripts: Record<string, Script> = {
     delegate: script({ name: "spawn_session", input: { task: "count the files" } }, "It is done."),
     wait: script({ name: "spawn_session", input: { task: "sleep on it" } }, "It is over."),
     "sleep on it": { steps: [{ text: "Sleeping.", calls: [{ input: { command: "sleep 300" } }] }], final: "" },
     "ask me": script({ name: "ask_user", input: { question: "Which colour?", options: ["red", "blue"] } }, "Thanks."),
   };
-  const server = startModelServer(({ position: { prompt } }) => known[prompt] ?? { steps: [], final: "3 files" });
+  const server = startModelServer(({ position: { prompt } }) => scripts[prompt] ?? { steps: [], final: "3 files" });
   using skein = temporaryHome(vendorEnv(server.url));
   try {
     await using terminal = await openTerminal(skein, { columns: 120, rows: 24 });
@@ -161,7 +161,7 @@ test("a session that is opened again has its sub-sessions, also those that were 
     await press("q");
     await until(/It is done\.[^]*\[NORMAL\]/);
     await press("iwait", "Enter");
-    // Who begins to follow it when its call runs already is shown what it said last.
+    // If the call already runs when the screen starts to follow, it shows the last text instead.
     await until(/│ bash sleep 300\n[^]*◆ native: sleep on it\n +running · [^\n]*(bash\(…\)|Sleeping\.)/);
     await kill(skein, /\/main\.[jt]s tui/);
     await until("Killed");
@@ -181,13 +181,13 @@ test("a session that is opened again has its sub-sessions, also those that were 
   }
 }, 300_000);
 
-async function withHome(walk: (skein: TemporaryHome, terminal: Terminal, model: Model) => Promise<void>): Promise<void> {
+async function withHome(check: (skein: TemporaryHome, terminal: Terminal, model: Model) => Promise<void>): Promise<void> {
   const model = { isHeld: true };
-  const server = startLongRun({ ...answer, isHeldAt: (at) => at === half && model.isHeld });
+  const server = startLongRun({ ...answer, isHeldAt: (index) => index === half && model.isHeld });
   using skein = temporaryHome(vendorEnv(server.url));
   try {
     await using terminal = await openTerminal(skein, size);
-    await walk(skein, terminal, model);
+    await check(skein, terminal, model);
     await terminal[Symbol.asyncDispose]();
     expect(await waitForNoProcesses(skein.root)).toEqual([]);
   } finally {
@@ -201,12 +201,12 @@ async function kill(skein: TemporaryHome, pattern: RegExp): Promise<void> {
   process.kill((await findProcess(skein.root, (command) => pattern.test(command))).pid, "SIGKILL");
 }
 
-/** Without how long a call took, which only who watched it knows. */
+/** The blocks without durations, which are known only to a screen that watched the calls. */
 function blocksIn(screen: string): string {
   return screen.slice(screen.indexOf("▌ delegate"), screen.indexOf("── ok")).replace(/\(\d[^)]* m?s\)/g, "");
 }
 
-/** Without the rule, the prompt and the status bar. */
+/** The transcript without the rule, the prompt and the status bar. */
 function transcriptIn(screen: string): string {
   return screen.slice(0, screen.lastIndexOf("── count "));
 }

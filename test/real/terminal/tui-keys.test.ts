@@ -1,7 +1,7 @@
-// Every key and command of the screen in a real terminal, small and large: what is pressed, and what the screen shows then.
-// Here: moving, blocks, modes, Space and its keys, the colon commands, the wheel, tokens over turns, a view that stays where
-// it is, and a plan that writes nowhere else. What needs more of a story is beside it: typing, search, models and costs in
-// tui-composer, planning in tui-plan, tree and agents in tui-panels, Ctrl+C and the end in tui. Needs tmux: run by .ci/run.
+// Tests of every key and command of the screen in a small and a large real terminal: moving, blocks, modes, Space, colon
+// commands, the wheel, token counts, the scroll position, and a plan that writes only its file. Longer stories have their
+// own files: tui-composer (typing, search, models, costs), tui-plan, tui-panels (tree, agents) and tui (Ctrl+C, quitting).
+// Needs tmux, so only .ci/run runs it, not npm test.
 import { expect, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import { temporaryHome, vendorEnv } from "../../support/temporary-home.ts";
 import { openTerminal, type Terminal } from "../../support/tmux.ts";
 
 const usage = { input: 100, output: 20, cacheRead: 800, cacheWrite: 0 };
-const poem = Array.from({ length: 80 }, (_, at) => `verse ${at}`).join("\n\n");
+const poem = Array.from({ length: 80 }, (_, index) => `verse ${index}`).join("\n\n");
 const edit = { name: "edit", input: { path: "src/a.ts", old_text: "1", new_text: "2" } };
 const waiting = { input: { command: "while [ ! -e go ]; do sleep 0.05; done; seq 50" } };
 const scripts: Record<string, Script> = {
@@ -24,13 +24,13 @@ const scripts: Record<string, Script> = {
   plan: { steps: [{ calls: [{ name: "write", input: { path: "elsewhere", content: "x" } }] }], final: "planned" },
 };
 
-/** What is pressed, and what the screen has then. */
-type Row = [keys: string[], shown: string | RegExp];
+/** Keys to press, and the text that the screen shows then. */
+type KeyCheck = [keys: string[], expected: string | RegExp];
 
-const leaders =
+const leaderMenu =
   /┌─ Space, then[^]*n  turn the network[^]*c  start a new[^]*f  fork[^]*t  the tree[^]*a  running turns[^]*m  choose the model[^]*b  show the costs[^]*p  plan[^]*x  execute[^]*e  edit the plan[^]*\?  show all/;
 
-const typing: Row[] = [
+const typing: KeyCheck[] = [
   [["x"], /\n> {2}x\n/],
   [["C-u", "mid", "Escape"], /\n> mid\n\[NORMAL\]/],
   [["I", "<", "Escape", "A", ">"], /\n> <mid>\n\[INSERT\]/],
@@ -38,7 +38,7 @@ const typing: Row[] = [
   [["Escape", "i", "C-u", "Escape"], /\n>\n\[NORMAL\]/],
 ];
 
-const moving: Row[] = [
+const moving: KeyCheck[] = [
   [["g", "g"], /^ {2}▌ change\n[^]* more below ──\n/],
   [["j"], /^\n {2}~ hm,/],
   [["k"], /^ {2}▌ change\n/],
@@ -51,7 +51,7 @@ const moving: Row[] = [
   [["\u001b[<65;9;5M"], /\n── [0-9a-f]{8} ─+\n/],
 ];
 
-const folding: Row[] = [
+const folding: KeyCheck[] = [
   [["g", "g", "]"], /┃ ▌ change\n\n {2}~ hm, what now\n\n {2}Looking\.\n\n {2}> edit\(src\/a\.ts\) -- edited[^]*± src\/a\.ts \+1 -1\n/],
   [["]", "Enter"], /┃ ~ hm,\n┃ ~ what now\n/],
   [["o"], /┃ ~ hm, what now\n/],
@@ -61,7 +61,7 @@ const folding: Row[] = [
   [["C-o"], / {2}~ hm, what now\n[^]*> bash\(seq 3; exit 4\) -- exit code 4: 1 2 3\n/],
 ];
 
-const opening: Row[] = [
+const opening: KeyCheck[] = [
   [["?"], /┌─ help, 1-\d+ of \d+: j and k scroll, Esc closes/],
   [["G", "q"], /verse 0/],
   [["Space", "?"], "┌─ help, 1-"],
@@ -76,7 +76,7 @@ const opening: Row[] = [
   [["Escape", "Space", "t"], /┌─ tree: \d lines[^]*○ change/],
   [["Escape", "Space", "a"], /┌─ agents: 0 running, \d ended/],
   [["Escape", "Space", "x"], "── there is no plan yet"],
-  ...[["C-g"], [":edit-plan", "Enter"], ["Space", "e"]].flatMap((keys): Row[] => [
+  ...[["C-g"], [":edit-plan", "Enter"], ["Space", "e"]].flatMap((keys): KeyCheck[] => [
     [["Escape"], /\n── [0-9a-f]{8} ─/],
     [keys, "── the plan is empty"],
   ]),
@@ -90,8 +90,8 @@ const opening: Row[] = [
   [["q"], "── no session is being watched; :quit leaves the screen"],
 ];
 
-/** Esc and what comes after it are pressed apart; all else at once, as what begins with Space ends after a second. */
-function atOnce(keys: string[]): string[][] {
+/** Splits the keys after each Esc. The keys of a part are pressed at once, because Space waits only one second. */
+function splitAfterEscape(keys: string[]): string[][] {
   const parts: string[][] = [[]];
   for (const key of keys) {
     parts.at(-1)!.push(key);
@@ -100,13 +100,13 @@ function atOnce(keys: string[]): string[][] {
   return parts.filter((strokes) => strokes.length > 0);
 }
 
-/** Shown for less than a second, which a busy machine may miss: then it was a space, which is taken away, and it is asked for again. */
-async function seeLeaders({ press, screen, until }: Terminal): Promise<void> {
-  for (let isSeen = false; !isSeen;) {
+/** The menu is visible for less than a second, which a busy machine may miss. Then the typed space is deleted and Space pressed again. */
+async function checkLeaderMenu({ press, screen, until }: Terminal): Promise<void> {
+  for (let isVisible = false; !isVisible;) {
     await press("Space");
-    const goneAt = performance.now() + 2_000;
-    while (!isSeen && performance.now() < goneAt) isSeen = leaders.test(await screen());
-    if (!isSeen) await press("BSpace");
+    const giveUpAt = performance.now() + 2_000;
+    while (!isVisible && performance.now() < giveUpAt) isVisible = leaderMenu.test(await screen());
+    if (!isVisible) await press("BSpace");
   }
   await until(/^ {2}Type a message[^┌]*\n\[INSERT\]/);
 }
@@ -115,33 +115,33 @@ for (const size of [
   { columns: 80, rows: 24 },
   { columns: 200, rows: 60 },
 ])
-  test(`every key does at ${size.columns} × ${size.rows} what the help says`, async () => {
+  test(`every key has its documented effect at ${size.columns} × ${size.rows}`, async () => {
     const server = startModelServer(({ position }) => scripts[position.prompt] ?? { steps: [], final: `You said: ${position.prompt}` });
     using skein = temporaryHome({ ...vendorEnv(server.url), EDITOR: "true" });
     await Bun.write(join(skein.project, "src", "a.ts"), "const a = 1;\n");
     try {
       await using terminal = await openTerminal(skein, size);
       const { press, until } = terminal;
-      const walk = async (rows: Row[]) => {
-        for (const [keys, shown] of rows) {
-          for (const strokes of atOnce(keys)) await press(...strokes);
-          await until(shown);
+      const check = async (rows: KeyCheck[]) => {
+        for (const [keys, expected] of rows) {
+          for (const strokes of splitAfterEscape(keys)) await press(...strokes);
+          await until(expected);
         }
       };
       await press(`skein tui ${model.join(" ")}`, "Enter");
       await until(/\[INSERT\] \[idle\]/);
-      await seeLeaders(terminal);
-      await walk(typing);
+      await checkLeaderMenu(terminal);
+      await check(typing);
 
       await press("i", "change", "Enter");
       const first = await until(/── ok · 2 steps[^]*\[INSERT\] \[idle\]/);
       expect(first).toMatch(/\[i:\S+\(c:8\S+\) o:\S+ \| .*\$0\.\d\d\] \[NET: off\] \[SANDBOX: (on|partly|off)\]/);
       await press("Escape");
-      await walk(moving);
-      await walk(folding);
-      await walk(opening);
+      await check(moving);
+      await check(folding);
+      await check(opening);
 
-      // What is added does not move a view that is not at its end.
+      // New output does not scroll a view that is not at its end.
       await press("i", "wait", "Enter");
       await until(/> bash\(while [^]*\[INSERT\] \[bash\]/);
       await press("Escape");
@@ -151,11 +151,11 @@ for (const size of [
       writeFileSync(join(skein.project, "go"), "");
       await until(/^ {2}▌ wait\n[^]*\[NORMAL\] \[idle\]/);
       await press("i", "again", "Enter");
-      const both = await until(/You said: again[^]*\[INSERT\] \[idle\]/);
+      const screen = await until(/You said: again[^]*\[INSERT\] \[idle\]/);
       const [turns, total] = [/── ok · \d steps? · i:(\d+) o:(\d+)/g, /total i:(\d+) o:(\d+) /g].map((pattern) =>
-        [...both.matchAll(pattern)].map(([, input, output]) => [Number(input), Number(output)]),
+        [...screen.matchAll(pattern)].map(([, input, output]) => [Number(input), Number(output)]),
       );
-      if (size.columns === 200) expect(total?.[0]).toEqual([0, 1].map((at) => turns!.reduce((sum, each) => sum + each[at]!, 0)));
+      if (size.columns === 200) expect(total?.[0]).toEqual([0, 1].map((index) => turns!.reduce((sum, each) => sum + each[index]!, 0)));
 
       await press("Escape", ":plan", "Enter");
       await until(/Describe what to plan[^]*\[INSERT\] \[plan\]/);

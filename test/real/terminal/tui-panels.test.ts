@@ -1,5 +1,4 @@
-// The tree, the agents and the sessions of the screen in a real terminal, on real sessions. Needs tmux, so it is run by
-// .ci/run and is no part of npm test.
+// Tests of the tree, agents and sessions panels in a real terminal, on real sessions. Needs tmux, so only .ci/run runs it, not npm test.
 import { describe, expect, test } from "bun:test";
 import { startModelServer } from "../../../src/scripted-model/model-server.ts";
 import { shellScript } from "../../../src/scripted-model/script.ts";
@@ -9,8 +8,8 @@ import { openTerminal } from "../../support/tmux.ts";
 
 const size = { columns: 80, rows: 24 };
 
-describe("the tree and the sessions", () => {
-  test("are walked, forked, compared, grafted, renamed, archived and found again", async () => {
+describe("the tree and sessions panels", () => {
+  test("sessions are forked, compared, grafted, renamed and archived in the tree, and found in the sessions panel", async () => {
     await runChatJourney(async ({ skein, chat }) => {
       await chat([list, main, "/fork other", utils]);
       await using terminal = await openTerminal(skein, size);
@@ -22,7 +21,7 @@ describe("the tree and the sessions", () => {
       expect(tree).toMatch(
         /┌─ tree: 6 lines ─[^]*● Here's the contents of main\.py\. 1 call \[[0-9a-f]{8}\][^]*native · anthropic\/claude-sonnet-4-5/,
       );
-      // A fork at the first answer, under a name; what is said there makes a branch.
+      // A named fork at the first answer. A message there creates a branch.
       await press("g", "g", "j", "f");
       await until("name of the fork (optional) >");
       await press("third", "Enter");
@@ -31,7 +30,7 @@ describe("the tree and the sessions", () => {
       await until(/You said: what now\?[^]*── ok[^]*\[INSERT\] \[idle\]/);
       await press("Space", "t");
       await until(/tree: 8 lines, 3 branches[^]*├─○ show me the contents[^]*└─○ what now\?[^]*\[third\] ← here/);
-      // Two branches side by side, and back in the tree.
+      // Compares two branches, then goes back to the tree.
       await press("d", "k", "k", "d");
       await until(/they diverge after [0-9a-f]{8}[^]*third +other[^]*tool calls +0 +2[^]*○ what now\?/);
       await press("G");
@@ -44,7 +43,7 @@ describe("the tree and the sessions", () => {
       await until(/\[third\] ← here/);
       await press("r", "C-u", "mine", "Enter");
       await until(/\[mine\] ← here[^]*── renamed to mine/);
-      // The other session's own branch: archived only when it is meant.
+      // The branch of the other session is archived only after a second x.
       await press("/", "what now", "Enter");
       await until(/lines with "what now"/);
       await press("Escape");
@@ -73,12 +72,12 @@ describe("the tree and the sessions", () => {
   });
 });
 
-describe("the agents", () => {
+describe("the agents panel", () => {
   const tasks = ["read the parser", "write the tests"];
   const calls = tasks.map((task) => ({ name: "spawn_session", input: { task, attachable: true } }));
   const ask = { name: "ask_user", input: { question: "Which colour?", options: ["red", "blue"] } };
 
-  test("are opened live and left again, steered, paused and stopped, also those of another process", async () => {
+  test("running turns are watched, steered, paused and stopped in the agents panel, also those of another process", async () => {
     const server = startModelServer(({ position: { prompt } }) => {
       if (prompt === "ask me") return { steps: [{ calls: [ask] }], final: "asked" };
       return tasks.includes(prompt)
@@ -98,10 +97,10 @@ describe("the agents", () => {
       await press("do both", "Enter");
       await until(/sleep 300[^]*sleep 300/);
       await press("Space", "a");
-      const listed = await until(
+      const panel = await until(
         /agents: 3 running[^]*running[^]*\$1\.\d\d +do both[^]*│ {3}[0-9a-f]{8} +running[^]*│ {3}[0-9a-f]{8} +running/,
       );
-      expect(listed).toMatch(/native · anthropic\/claude-sonnet-4-5 · process \d+/);
+      expect(panel).toMatch(/native · anthropic\/claude-sonnet-4-5 · process \d+/);
       await press("j", "p");
       await until(/│ {3}[0-9a-f]{8} +paused[^]*paused; press p to resume/);
       await press("p");
@@ -121,7 +120,7 @@ describe("the agents", () => {
       await terminal.resize(200, 60);
       await until(/SESSION +STATE +AGE +AGENT +MODEL +TOKENS +COST +LEFT +TASK/);
       await terminal.resize(size.columns, size.rows);
-      // A question that another process ended with is answered from here.
+      // A question of a turn that ended in another process is answered here.
       expect((await skein.run(["run", "ask me", "--session", "asker", ...model])).code).not.toBe(0);
       await until(/asker +needs-input/);
       await press("G", "a");
@@ -129,7 +128,7 @@ describe("the agents", () => {
       await press("2", "Enter");
       await until(/── answered/);
       expect((await skein.run(["asks"])).out).not.toContain("Which colour?");
-      // What another process runs has a budget of its own, and is stopped from here.
+      // A turn of another process has its own budget, and can be stopped here.
       const beside = skein.start(["run", tasks[0]!, "--session", "beside", "--max-budget-usd", "0.75", ...model]);
       await press("Space", "a");
       await until(/│ beside +running .*\$0\.00\d\d +\$0\.7\d /);

@@ -1,5 +1,5 @@
-// Planning on the screen, in a real terminal with a real editor program: the plan is talked about, edited, carried out
-// and ticked; and the screen is left for the shell and comes back. Needs tmux, so it is run by .ci/run alone.
+// Tests of plan mode in a real terminal with a real editor: the plan is discussed, edited, executed and ticked. Also tests
+// of the network switch and of suspending the screen. Needs tmux, so only .ci/run runs it, not npm test.
 import { expect, test } from "bun:test";
 import { chmodSync, existsSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,8 +10,8 @@ import { findProcess } from "../../support/processes.ts";
 import { temporaryHome, vendorEnv, type TemporaryHome } from "../../support/temporary-home.ts";
 import { openTerminal, type Terminal } from "../../support/tmux.ts";
 
-const written = "- [ ] count them\n- [ ] name them\n";
-const final = "- [ ] count them\n- [ ] name them\n- [ ] a person's step\n- [ ] feed them\n";
+const firstPlan = "- [ ] count them\n- [ ] name them\n";
+const finalPlan = "- [ ] count them\n- [ ] name them\n- [ ] a person's step\n- [ ] feed them\n";
 
 function answerTo(prompt: string): Script {
   const write = (path: string, content: string) => ({ calls: [{ name: "write", input: { path, content } }] });
@@ -25,17 +25,17 @@ function answerTo(prompt: string): Script {
       { name: "ask_user", input: { question: "Until when?" } },
     ],
   };
-  if (prompt === "plan the birds") return { steps: [ask, write(".skein/plan.md", written)], final: "a secret thought" };
+  if (prompt === "plan the birds") return { steps: [ask, write(".skein/plan.md", firstPlan)], final: "a secret thought" };
   if (prompt === "one more step") return shellScript(["echo '- [ ] feed them' >> .skein/plan.md"], "added");
   if (prompt.startsWith("Carry out")) return { steps: [tick("count them"), until("go"), tick("name them")], final: "carried out" };
   if (prompt === "where") return { steps: [until("on"), ...shellScript(["readlink /proc/self/ns/net"], "").steps], final: "there" };
   return { steps: [], final: `You said: ${prompt}` };
 }
 
-async function onScreen(walk: (skein: TemporaryHome, terminal: Terminal, server: ModelServer) => Promise<void>): Promise<void> {
+async function onScreen(check: (skein: TemporaryHome, terminal: Terminal, server: ModelServer) => Promise<void>): Promise<void> {
   const server = startModelServer(({ position }) => answerTo(position.prompt));
   using skein = temporaryHome({ ...vendorEnv(server.url), EDITOR: "./editor '--flag with blanks'" });
-  // As many editors save: a new file, moved over the old one. The second time it fails after that.
+  // Saves as many editors do: it writes a new file and renames it over the old one. The second run fails after that.
   const editor = join(skein.project, "editor");
   const lines = [
     "#!/bin/sh",
@@ -50,7 +50,7 @@ async function onScreen(walk: (skein: TemporaryHome, terminal: Terminal, server:
     await using terminal = await openTerminal(skein, { columns: 80, rows: 24 });
     await terminal.press(`skein tui ${model.join(" ")} --sandbox auto`, "Enter");
     await terminal.until(/\[INSERT\] \[idle\]/);
-    await walk(skein, terminal, server);
+    await check(skein, terminal, server);
   } finally {
     await server.stop();
   }
@@ -58,13 +58,13 @@ async function onScreen(walk: (skein: TemporaryHome, terminal: Terminal, server:
 
 type Body = { system: { text: string }[]; messages: { content: { type: string; text: string }[] }[] };
 
-function sent(server: ModelServer, at: number): { system: string; texts: string[] } {
-  const body = server.main().at(at)?.body as unknown as Body;
+function sent(server: ModelServer, index: number): { system: string; texts: string[] } {
+  const body = server.main().at(index)?.body as unknown as Body;
   const texts = body.messages.flatMap(({ content }) => content).filter((block) => block.type === "text");
   return { system: body.system.map((block) => block.text).join(""), texts: texts.map((block) => block.text) };
 }
 
-test("a plan is made in a talk of its own, edited by a program that renames, carried out without the talk, and ticked", async () => {
+test("a plan is made in its own session, edited in an editor that renames files, executed without that conversation, and ticked", async () => {
   await onScreen(async (skein, { press, until }, server) => {
     const plan = () => readFileSync(join(skein.project, ".skein", "plan.md"), "utf8");
     await press("hello", "Enter");
@@ -86,13 +86,13 @@ test("a plan is made in a talk of its own, edited by a program that renames, car
     await press("just now", "Enter");
     const planned = await until(/a secret thought[^]*\[plan\]/);
     expect(planned).toMatch(/> ask_user\(Which birds\?\) -- the small ones\n[^]*> ask_user\(Until when\?\) -- just now\n/);
-    expect([plan(), sent(server, 1).texts]).toEqual([written, ["plan the birds"]]);
+    expect([plan(), sent(server, 1).texts]).toEqual([firstPlan, ["plan the birds"]]);
 
     await press("C-g");
     await until(/── the plan has 3 lines[^]*\[plan\]/);
     await press("one more step", "Enter");
     await until(/added[^]*\[plan\]/);
-    expect(plan()).toBe(final);
+    expect(plan()).toBe(finalPlan);
 
     await press("Space", "x");
     await until(/plan 1\/4: name them[^]*\[execute: bash\]/);
@@ -103,21 +103,21 @@ test("a plan is made in a talk of its own, edited by a program that renames, car
     writeFileSync(join(skein.project, "go"), "");
     await until(/│ - \[x\] name them [^]*plan 2\/4: a person's step[^]*\[execute\]/);
     const request = sent(server, -1);
-    expect(request.system).toBe(`${original}\n\n## Plan\n${final}`);
+    expect(request.system).toBe(`${original}\n\n## Plan\n${finalPlan}`);
     expect(request.texts).toEqual([expect.stringMatching(/^Carry out the plan\. .* mark it with \[x\] in \.skein\/plan\.md/)]);
-    const listed = (await skein.run(["list", "--json"])).json() as unknown as {
+    const sessions = (await skein.run(["list", "--json"])).json() as unknown as {
       id: string;
       parent_session_id: string | null;
       task: string;
     }[];
-    const planning = listed.find(({ task }) => task === "plan the birds");
-    expect(listed.map(({ task, parent_session_id }) => [task.slice(0, 14), parent_session_id])).toEqual([
+    const planning = sessions.find(({ task }) => task === "plan the birds");
+    expect(sessions.map(({ task, parent_session_id }) => [task.slice(0, 14), parent_session_id])).toEqual([
       ["Carry out the ", planning?.id ?? ""],
       ["plan the birds", null],
       ["hello", null],
     ]);
 
-    // The session that is shown is an executing one: planning begins anew, and its end leads back to it.
+    // The visible session executes a plan. Planning starts a new session, and leaving it returns to the executing one.
     await press("Escape");
     await until(/── ok · 4 steps[^]*\[execute\]/);
     await press("Space", "p");
@@ -127,7 +127,7 @@ test("a plan is made in a talk of its own, edited by a program that renames, car
   });
 });
 
-test("the network is another sandbox's from the next turn on, and Ctrl+Z leaves the screen until fg, in whatever size it is then", async () => {
+test("the network switch applies from the next turn on, and fg redraws a suspended screen at any size", async () => {
   await onScreen(async (skein, { press, until, resize }) => {
     await press("where", "Enter");
     await until("[bash]");

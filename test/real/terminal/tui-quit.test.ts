@@ -1,5 +1,5 @@
-// Leaving the screen, in a real terminal of 80 × 24: what was typed and unsent message is saved, also after a kill -9 and between two
-// screens, and what is stopped unseen is told. Needs tmux, so it is run by .ci/run and is no part of npm test.
+// Tests of quitting the screen in a real terminal of 80 × 24: the unsent message is saved, also after a kill -9 and with two
+// screens, and stopped turns are reported. Needs tmux, so only .ci/run runs it, not npm test.
 import { expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -11,53 +11,53 @@ import { openTerminal } from "../../support/tmux.ts";
 const size = { columns: 80, rows: 24 };
 const ready = /\[INSERT\] \[idle\]/;
 
-test("what was typed and not sent is there again after a kill -9 and after leaving, and two screens keep theirs apart", async () => {
+test("an unsent message is restored after a kill -9 and after quitting, and two screens do not mix theirs", async () => {
   await runChatJourney(async ({ skein, server }) => {
-    await using one = await openTerminal(skein, size);
-    await using other = await openTerminal(skein, size, skeinCommand(), "beside");
-    await one.press(`skein tui ${model.join(" ")}`, "Enter");
-    await one.until(ready);
-    await other.press(`skein tui --new ${model.join(" ")}`, "Enter");
-    await other.until(ready);
-    await one.press("half a th");
-    await one.paste(Array.from({ length: 12 }, (_, at) => `pasted ${at}`).join("\n"));
-    await one.until("> half a th[pasted 12 lines]");
-    await other.press("of the other one");
-    const kept = () => filesBelow(join(skein.root, "skein", "state", "unsent"));
-    const isKept = (text: string) => kept().some((file) => readFileSync(file, "utf8").includes(text));
-    while (!isKept("pasted 11") || !isKept("of the other one")) await Bun.sleep(20);
-    expect(kept().map((file) => statSync(file).mode & 0o777)).toEqual([0o600, 0o600]);
+    await using first = await openTerminal(skein, size);
+    await using second = await openTerminal(skein, size, skeinCommand(), "beside");
+    await first.press(`skein tui ${model.join(" ")}`, "Enter");
+    await first.until(ready);
+    await second.press(`skein tui --new ${model.join(" ")}`, "Enter");
+    await second.until(ready);
+    await first.press("half a th");
+    await first.paste(Array.from({ length: 12 }, (_, index) => `pasted ${index}`).join("\n"));
+    await first.until("> half a th[pasted 12 lines]");
+    await second.press("of the other one");
+    const savedFiles = () => filesBelow(join(skein.root, "skein", "state", "unsent"));
+    const isSaved = (text: string) => savedFiles().some((file) => readFileSync(file, "utf8").includes(text));
+    while (!isSaved("pasted 11") || !isSaved("of the other one")) await Bun.sleep(20);
+    expect(savedFiles().map((file) => statSync(file).mode & 0o777)).toEqual([0o600, 0o600]);
 
     const screens = processesOf(skein.root).filter(({ command }) => command.includes(" tui "));
     expect(screens).toHaveLength(2);
     process.kill(screens.find(({ command }) => !command.includes("--new"))!.pid, "SIGKILL");
-    await one.until("Killed");
-    await one.press("reset; clear; skein tui", "Enter");
-    await one.until(/restored an unsent message ─[^]*> half a th\[pasted 12 lines\]\n\[INSERT\]/);
-    await one.press("C-c", "C-c");
-    await one.until(/The unsent message is saved: the next skein tui in this project has it\./);
-    await one.press(`clear; skein tui ${model.join(" ")}`, "Enter");
-    await one.until("> half a th[pasted 12 lines]");
-    await one.press("!", "Enter");
-    await one.until(/You said: half a thpasted 0[^]*── ok[^]*\[INSERT\] \[idle\]/);
+    await first.until("Killed");
+    await first.press("reset; clear; skein tui", "Enter");
+    await first.until(/restored an unsent message ─[^]*> half a th\[pasted 12 lines\]\n\[INSERT\]/);
+    await first.press("C-c", "C-c");
+    await first.until(/The unsent message is saved: the next skein tui in this project has it\./);
+    await first.press(`clear; skein tui ${model.join(" ")}`, "Enter");
+    await first.until("> half a th[pasted 12 lines]");
+    await first.press("!", "Enter");
+    await first.until(/You said: half a thpasted 0[^]*── ok[^]*\[INSERT\] \[idle\]/);
     expect(JSON.stringify(server.requests.at(-1)?.body)).toContain("half a thpasted 0\\npasted 1\\n");
-    expect(kept()).toHaveLength(1);
+    expect(savedFiles()).toHaveLength(1);
 
-    await other.press("C-c", "C-c");
-    await other.until("unsent message is saved");
-    await other.press("clear; skein tui", "Enter");
-    await other.until("> of the other one");
-    await other.press("C-u");
-    await other.until(/\n> *\n/);
-    await other.press("C-c", "C-c");
-    expect(await other.until("Resume with")).not.toContain("not sent");
-    expect(kept()).toEqual([]);
-    await one.press("C-c", "C-c");
-    await one.until("Resume with: skein tui");
+    await second.press("C-c", "C-c");
+    await second.until("unsent message is saved");
+    await second.press("clear; skein tui", "Enter");
+    await second.until("> of the other one");
+    await second.press("C-u");
+    await second.until(/\n> *\n/);
+    await second.press("C-c", "C-c");
+    expect(await second.until("Resume with")).not.toContain("not sent");
+    expect(savedFiles()).toEqual([]);
+    await first.press("C-c", "C-c");
+    await first.until("Resume with: skein tui");
   });
 });
 
-test("a turn that was left running elsewhere is not stopped without a word, and the branch that left it has a name of its own", async () => {
+test("quitting warns of a running turn in another session, and a new branch has its own name", async () => {
   await runChatJourney(async ({ skein }) => {
     await using terminal = await openTerminal(skein, size);
     const { press, until } = terminal;
@@ -70,16 +70,16 @@ test("a turn that was left running elsewhere is not stopped without a word, and 
     await press("C-u", "Space", "c");
     await until("a new branch from the beginning");
     await press("Space", "s");
-    const listed = await until(/← [0-9a-f]{8} [^\n]*\n/);
-    expect(listed).toMatch(/← [0-9a-f]{8} +(just )?now *│/);
-    expect(listed).toMatch(/│ {3}[0-9a-f]{8} +(just )?now +take your time/);
+    const sessions = await until(/← [0-9a-f]{8} [^\n]*\n/);
+    expect(sessions).toMatch(/← [0-9a-f]{8} +(just )?now *│/);
+    expect(sessions).toMatch(/│ {3}[0-9a-f]{8} +(just )?now +take your time/);
     await press("Escape", "!seq 3", "Enter");
     await until(/> bash\(seq 3\) -- .*1 2 3[^]*\[INSERT\] \[idle\]/);
     await press("C-c", "C-c");
     await until("quitting stops a turn in another session; quit again, or see :agents");
     await press("Escape", ":q", "Enter");
-    const told = await until(/Resume with: skein tui [0-9a-f]{8}\n\$/);
-    const [, stopped = ""] = /Stopped: take your time\. Resume with: skein tui ([0-9a-f]{8})\nSession saved\. Resume/.exec(told)!;
+    const output = await until(/Resume with: skein tui [0-9a-f]{8}\n\$/);
+    const [, stopped = ""] = /Stopped: take your time\. Resume with: skein tui ([0-9a-f]{8})\nSession saved\. Resume/.exec(output)!;
     expect((await skein.run(["show", stopped])).out).toMatch(/sleep 300\] ✗ .*cancelled/);
     expect((await skein.run(["list"])).out).toMatch(/ take your time\n\* {2}[0-9a-f]{8} .* \$ seq 3\n$/);
   });

@@ -1,4 +1,4 @@
-// The full screen in a real terminal of 80 × 24. Needs tmux, so it is run by .ci/run and is no part of npm test.
+// Tests of the full screen in a real terminal of 80 × 24. Needs tmux, so only .ci/run runs it, not npm test.
 import { describe, expect, test } from "bun:test";
 import { startModelServer } from "../../../src/scripted-model/model-server.ts";
 import { list, main, model, runChatJourney } from "../../support/chat-journey.ts";
@@ -10,7 +10,7 @@ const size = { columns: 80, rows: 24 };
 const ready = /\[INSERT\] \[idle\]/;
 
 describe("the screen", () => {
-  test("takes a message, shows what comes of it, and leaves the terminal as it was", async () => {
+  test("the screen takes a message, shows the answer, and restores the terminal", async () => {
     await runChatJourney(async ({ skein }) => {
       await using terminal = await openTerminal(skein, size);
       const { press, until } = terminal;
@@ -27,8 +27,8 @@ describe("the screen", () => {
       await press("[", "[", "[", "Enter");
       await until(/v bash\(ls src\/\*\.py\)[^]*│ src\/main\.py/);
       await press(":quit", "Enter");
-      const left = await until(/Resume with: skein tui [0-9a-f]{8}\n\$/);
-      expect(left).not.toContain("[NORMAL]");
+      const afterQuit = await until(/Resume with: skein tui [0-9a-f]{8}\n\$/);
+      expect(afterQuit).not.toContain("[NORMAL]");
       await press("stty -a", "Enter");
       expect(await until(/ -?echo echoe/)).toMatch(/ icanon [^]* echo /);
       await press("clear; skein", "Enter");
@@ -38,7 +38,7 @@ describe("the screen", () => {
     });
   });
 
-  test("Ctrl+C stops the turn, and the conversation goes on", async () => {
+  test("Ctrl+C on the screen stops the turn, and the conversation continues", async () => {
     await runChatJourney(async ({ skein }) => {
       await using terminal = await openTerminal(skein, size);
       const { press, until } = terminal;
@@ -53,8 +53,8 @@ describe("the screen", () => {
       await press(":x");
       await until("> :x");
       await press("C-u", main, "Enter");
-      const shown = await until(/You said: and this one waits[^]*── ok/);
-      expect(shown).toContain(`▌ ${main}`);
+      const screen = await until(/You said: and this one waits[^]*── ok/);
+      expect(screen).toContain(`▌ ${main}`);
       await terminal.resize(60, 16);
       await until(/── ok · 1 step [^]*\[INSERT\] \[idle\]/);
       await press("C-c", "C-c");
@@ -64,7 +64,7 @@ describe("the screen", () => {
     });
   });
 
-  test("a signal ends it, and the terminal is given back", async () => {
+  test("a signal ends the screen and restores the terminal", async () => {
     await runChatJourney(async ({ skein }) => {
       await using terminal = await openTerminal(skein, size);
       const { press, until } = terminal;
@@ -77,9 +77,9 @@ describe("the screen", () => {
     });
   });
 
-  test("keeps its columns, whatever is written in them", async () => {
+  test("a table keeps its columns with any characters", async () => {
     const cells = ["日本語", "👩‍👩‍👧", "👍🏽", "🇩🇪", "⚠️", "e\u0301", "שלום", "\u202eabc", "ก็", "a\u200bb\u00adc", "\u0301x"];
-    const final = ["| what | n |", "|---|---|", ...cells.map((cell, at) => `| ${cell} | ${at} |`)].join("\n");
+    const final = ["| what | n |", "|---|---|", ...cells.map((cell, index) => `| ${cell} | ${index} |`)].join("\n");
     const server = startModelServer({ steps: [], final });
     using skein = temporaryHome(vendorEnv(server.url));
     try {
@@ -88,15 +88,15 @@ describe("the screen", () => {
       await press(`skein tui ${model.join(" ")}`, "Enter");
       await until(ready);
       await press("go", "Enter");
-      const shown = await until(/── ok · 1 step/);
-      const bars = shown.split("\n").flatMap((row) => (/[│┼]/.test(row) ? [Bun.stringWidth(row.slice(0, row.search(/[│┼]/)))] : []));
+      const screen = await until(/── ok · 1 step/);
+      const bars = screen.split("\n").flatMap((row) => (/[│┼]/.test(row) ? [Bun.stringWidth(row.slice(0, row.search(/[│┼]/)))] : []));
       expect(bars).toEqual(Array.from({ length: cells.length + 2 }, () => 9));
     } finally {
       await server.stop();
     }
   });
 
-  test("a question is answered where it is asked, and by no key that was pressed for something else", async () => {
+  test("a question is answered in its overlay, and not by keys for other uses", async () => {
     const ask = (question: string) => ({ calls: [{ name: "ask_user", input: { question, options: ["red", "blue"] } }] });
     const server = startModelServer({ steps: [ask("Which colour?"), ask("And the other?")], final: "Thanks." });
     using skein = temporaryHome(vendorEnv(server.url));
@@ -118,8 +118,8 @@ describe("the screen", () => {
       await press("[", "Enter");
       await until(/┃ v ask_user[^]*question: And the other[^]*the agent asks \(Tab answers\): And the other\?[^]*\[NORMAL\] \[asking\]/);
       await press("Tab", "1", "Enter");
-      const shown = await until(/Thanks\.[^]*── ok[^]*\[NORMAL\] \[idle\]/);
-      expect(shown).toMatch(/> ask_user\(Which colour\?\) -- blue[^]*v ask_user\(And the other\?\)[^]*red/);
+      const screen = await until(/Thanks\.[^]*── ok[^]*\[NORMAL\] \[idle\]/);
+      expect(screen).toMatch(/> ask_user\(Which colour\?\) -- blue[^]*v ask_user\(And the other\?\)[^]*red/);
     } finally {
       await server.stop();
     }
