@@ -176,6 +176,8 @@ describe("the terminal", () => {
         await terminal.resize(20 + Math.floor(random() * 180), 5 + Math.floor(random() * 55));
       }
       await terminal.resize(80, 24);
+      await waitUntilStill(terminal, skein);
+      await press("F12"); // has no binding; like any key it closes a notice, for example of a turn that has just ended
       const before = await waitUntilStill(terminal, skein);
       await press("C-l");
       expect(await waitUntilStill(terminal, skein), `seed ${seed}`).toBe(before);
