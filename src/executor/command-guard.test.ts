@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { refuseDestructive } from "./command-guard.ts";
+import { findRefusalReason } from "./command-guard.ts";
 
 const directories = { cwd: "/home/u/project", home: "/home/u" };
 
@@ -155,7 +155,7 @@ const allowed = [
 
 describe("destructive commands", () => {
   test.each(refused)("the guard refuses %j", (command, reason) => {
-    const text = refuseDestructive(command, directories);
+    const text = findRefusalReason(command, directories);
     expect(text).toContain(reason);
     expect(text).toStartWith("refused: ");
     expect(text).toContain("the user can run it outside of skein");
@@ -164,16 +164,16 @@ describe("destructive commands", () => {
 
 describe("other commands", () => {
   test.each(allowed)("the guard allows %j", (command) => {
-    expect(refuseDestructive(command, directories)).toBeNull();
+    expect(findRefusalReason(command, directories)).toBeNull();
   });
 });
 
 test("a relative path is resolved in the directory of the command", () => {
-  expect(refuseDestructive("rm -rf *", { cwd: "/", home: "/root" })).toContain("everything");
-  expect(refuseDestructive("rm -rf .", { cwd: "/root", home: "/root" })).toContain("home directory");
+  expect(findRefusalReason("rm -rf *", { cwd: "/", home: "/root" })).toContain("everything");
+  expect(findRefusalReason("rm -rf .", { cwd: "/root", home: "/root" })).toContain("home directory");
 });
 
 test("a long and deeply nested command is checked without a long search", () => {
   const pieces = ["rm -rf x; ", "$(", '"$(', "`", "f(){", "f(){ f|", "<<E\n", "a() ", "x", "function ", " ", ":", "(", "{", "\\"];
-  for (const piece of pieces) expect(refuseDestructive(piece.repeat((200 << 10) / piece.length), directories)).toBeNull();
+  for (const piece of pieces) expect(findRefusalReason(piece.repeat((200 << 10) / piece.length), directories)).toBeNull();
 });

@@ -2,33 +2,33 @@
 // no control structures. It runs and expands nothing. The result is only good enough for the command guard.
 
 export type SimpleCommand = {
-  /** A special character that is quoted has `literal` before it. */
+  /** A quoted special character has `quotedMark` before it. */
   words: string[];
   /** Targets of output redirections. */
-  writes: string[];
+  outputTargets: string[];
   /** Here-documents and here-strings. */
-  inputs: string[];
+  hereDocuments: string[];
 };
 
 export type ParsedScript = {
   commands: SimpleCommand[];
   /** The script without quoted text, comments and here-documents. */
-  bare: string;
+  unquoted: string;
 };
 
-export const literal = "\0";
+export const quotedMark = "\0";
 /** Stands for a value that is known only at run time. */
 export const unknownValue = "\x01";
 
 export function parseScript(text: string): ParsedScript {
   const reader = new ScriptReader(text);
   reader.readAll();
-  return { commands: reader.commands, bare: reader.bare.join("") };
+  return { commands: reader.commands, unquoted: reader.bare.join("") };
 }
 
 /** The word as the program gets it. */
-export function plainWord(word: string): string {
-  return word.replaceAll(literal, "");
+export function withoutQuotedMarks(word: string): string {
+  return word.replaceAll(quotedMark, "");
 }
 
 type HereDocument = { end: string; isIndented: boolean; command: SimpleCommand };
@@ -187,7 +187,7 @@ class ScriptReader {
         const lineEnd = this.#text.indexOf("\n", this.#position);
         const line = this.#text.slice(this.#position, lineEnd === -1 ? undefined : lineEnd);
         const isEnd = (isIndented ? line.replace(/^\t+/, "") : line) === end;
-        if (isEnd || lineEnd === -1) command.inputs.push(this.#text.slice(start, isEnd ? this.#position : undefined));
+        if (isEnd || lineEnd === -1) command.hereDocuments.push(this.#text.slice(start, isEnd ? this.#position : undefined));
         this.#position = lineEnd === -1 ? this.#text.length : lineEnd + 1;
         if (isEnd || lineEnd === -1) break;
       }
@@ -199,7 +199,7 @@ class ScriptReader {
 class Level {
   word: string | null = null;
   readonly #commands: SimpleCommand[];
-  #command: SimpleCommand = { words: [], writes: [], inputs: [] };
+  #command: SimpleCommand = { words: [], outputTargets: [], hereDocuments: [] };
   #next: Next = "word";
 
   constructor(commands: SimpleCommand[]) {
@@ -224,20 +224,20 @@ class Level {
     const next = this.#next;
     this.#next = "word";
     if (next === "word") this.#command.words.push(word);
-    else if (next === "write") this.#command.writes.push(word);
-    else if (next === "here-string") this.#command.inputs.push(plainWord(word));
-    else if (next !== "read") pending.push({ end: plainWord(word), isIndented: next === "here-indented", command: this.#command });
+    else if (next === "write") this.#command.outputTargets.push(word);
+    else if (next === "here-string") this.#command.hereDocuments.push(withoutQuotedMarks(word));
+    else if (next !== "read") pending.push({ end: withoutQuotedMarks(word), isIndented: next === "here-indented", command: this.#command });
   }
 
   endCommand(pending: HereDocument[] = []): void {
     this.endWord(pending);
-    const { words, writes, inputs } = this.#command;
-    if (words.length > 0 || writes.length > 0 || inputs.length > 0) this.#commands.push(this.#command);
-    this.#command = { words: [], writes: [], inputs: [] };
+    const { words, outputTargets, hereDocuments } = this.#command;
+    if (words.length > 0 || outputTargets.length > 0 || hereDocuments.length > 0) this.#commands.push(this.#command);
+    this.#command = { words: [], outputTargets: [], hereDocuments: [] };
     this.#next = "word";
   }
 }
 
 function quote(char: string): string {
-  return specialCharacters.has(char) ? literal + char : char;
+  return specialCharacters.has(char) ? quotedMark + char : char;
 }

@@ -15,8 +15,10 @@ export function ensurePlanFile(project: string): void {
     if (statOf(file) === null)
       closeSync(openSync(file, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o644));
     const stat = statOf(file);
+    // A second hard link could be a file outside of the project.
     if (stat?.isFile() !== true || stat.nlink > 1)
       throw new Fault("file-unwritable", `${file} is not a plain file`, { hint: "move it away and plan again" });
+    // Throws if an existing file can't be written.
     closeSync(openSync(file, constants.O_WRONLY | constants.O_NOFOLLOW));
   } catch (error) {
     if (error instanceof Fault) throw error;
@@ -27,18 +29,18 @@ export function ensurePlanFile(project: string): void {
 /** The current plan; its text is empty if there is no file. Reads only a plain file: a link could lead to a secret. */
 export function readPlanFile(project: string): Plan {
   const file = planFileOf(project);
-  const problem = (why: string, cause?: unknown) =>
+  const createFault = (why: string, cause?: unknown) =>
     new Fault("file-unreadable", `${file} ${why}`, { hint: "move it away and plan again", cause });
-  if (statOf(dirname(file))?.isSymbolicLink() === true) throw problem("is in a directory that is a link");
+  if (statOf(dirname(file))?.isSymbolicLink() === true) throw createFault("is in a directory that is a link");
   const stat = statOf(file);
   if (stat === null) return { file, text: "" };
-  if (!stat.isFile() || stat.nlink > 1) throw problem("is not a plain file");
-  if (stat.size > maxPlanBytes) throw problem(`has ${stat.size} bytes; a plan may have ${maxPlanBytes}`);
+  if (!stat.isFile() || stat.nlink > 1) throw createFault("is not a plain file");
+  if (stat.size > maxPlanBytes) throw createFault(`has ${stat.size} bytes; a plan may have ${maxPlanBytes}`);
   const fd = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW);
   try {
     return { file, text: new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(fd)) };
   } catch (error) {
-    throw problem(error instanceof TypeError ? "is not UTF-8 text" : `can't be read: ${messageOf(error)}`, error);
+    throw createFault(error instanceof TypeError ? "is not UTF-8 text" : `can't be read: ${messageOf(error)}`, error);
   } finally {
     closeSync(fd);
   }

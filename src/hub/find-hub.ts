@@ -1,7 +1,7 @@
 // Finds, starts and stops the hub. A hub that skein starts by itself gets no credentials: each caller sends its own
 // over the socket.
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, statSync, truncateSync } from "node:fs";
-import { wake } from "../kit/process/freeze.ts";
+import { resumeIfStopped } from "../kit/process/freeze.ts";
 import { absolutePath } from "../kit/files/absolute-path.ts";
 import { isStopped, processStartTime } from "../kit/process/processes.ts";
 import type { Api } from "../protocol/api/api.ts";
@@ -148,7 +148,7 @@ export async function stopHub(lookup: HubLookup, waitMs: number): Promise<StopHu
   if (file === null) return { outcome: "not-running", pid: null };
   const { pid } = file;
   const isGone = () => processStartTime(pid) !== file.process_start;
-  wake(pid);
+  resumeIfStopped(pid);
   await requestStop(lookup, file, waitMs);
   const deadline = performance.now() + waitMs + limits.stopMs;
   for (let pause = 5; performance.now() < deadline; pause = Math.min(pause * 2, 100)) {

@@ -1,7 +1,7 @@
 // Aborts a request when its owner aborts, or when the server is silent for too long.
 // Time counts only while skein waits for bytes and the pause gate is open.
 import { type Clock, systemClock } from "../kit/flow/clock.ts";
-import { countdown } from "../kit/flow/countdown.ts";
+import { startCountdown } from "../kit/flow/countdown.ts";
 import type { PauseGate } from "../kit/flow/pause-gate.ts";
 
 export class IdleTimeout {
@@ -32,7 +32,7 @@ export class IdleTimeout {
     const onAbort = (): void => reject(this.signal.reason);
     if (this.signal.aborted) onAbort();
     this.signal.addEventListener("abort", onAbort, { once: true });
-    const clock = countdown(this.#idleMs, () => this.#fire(), this.#clock);
+    const clock = startCountdown(this.#idleMs, () => this.#fire(), this.#clock);
     const leaveGate = this.#gate?.add(clock);
     try {
       return await Promise.race([step, promise]);

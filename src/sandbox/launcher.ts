@@ -18,11 +18,18 @@ export type LaunchRequest = {
   command: string[];
 };
 
-const prctl = { noNewRights: 38, dropFromBounds: 24, ambient: 47, clearAmbient: 4 };
-const capability = { chown: 0, override: 1, fowner: 3 };
-const processLimit = 6;
-const setFilter = 1;
-const closeOnExec = 4;
+/** PR_SET_NO_NEW_PRIVS, PR_CAPBSET_DROP, PR_CAP_AMBIENT and PR_CAP_AMBIENT_CLEAR_ALL. */
+const prctl = { setNoNewPrivileges: 38, dropBoundingCapability: 24, ambient: 47, clearAmbient: 4 };
+const capability = { chown: 0, dacOverride: 1, fowner: 3 };
+const rlimitProcesses = 6;
+const seccompSetFilter = 1;
+const closeRangeOnExec = 4;
+const capabilityVersion3 = 0x2008_0522;
+const inetFamily = 2;
+const datagram = 2;
+const setInterfaceFlags = 0x8914;
+/** IFF_UP and IFF_RUNNING. */
+const interfaceUp = 0x41;
 
 /** Returns only if it failed, with the reason. */
 export function launch(request: LaunchRequest, env: Record<string, string | undefined>): string {
@@ -45,12 +52,13 @@ function applySandbox(call: SystemCall, { rules, tier, cwd }: LaunchRequest): vo
     mountView(call, rules);
   }
   process.chdir(cwd);
-  need(call("prctl", prctl.noNewRights, 1, 0, 0, 0), "give up new privileges");
+  need(call("prctl", prctl.setNoNewPrivileges, 1, 0, 0, 0), "give up new privileges");
   restrictPaths(call, rules, hasMounts);
-  dropCapabilities(call, rules.keepsOwnerRights ? [capability.chown, capability.override, capability.fowner] : []);
+  dropCapabilities(call, rules.keepsOwnerRights ? [capability.chown, capability.dacOverride, capability.fowner] : []);
+  // A network namespace has no network to reach. Without one, only the gateway's port may be reached, by TCP.
   const inetSockets = hasMounts || rules.net === "on";
   installFilter(call, { unixSockets: rules.unixSockets, inetSockets, onlyTcp: !inetSockets && rules.port !== undefined });
-  need(call("closeRange", 3, 0xffff_ffff, closeOnExec), "close inherited files");
+  need(call("closeRange", 3, 0xffff_ffff, closeRangeOnExec), "close inherited files");
 }
 
 function execProgram(call: SystemCall, command: string[], env: Record<string, string | undefined>): number {
@@ -71,18 +79,18 @@ function raiseOomScore(): void {
 
 /** A new network namespace has a loopback interface, but it is down. */
 function raiseLoopback(call: SystemCall): void {
-  const socket = need(call("socket", 2, 2, 0), "create a socket");
+  const socket = need(call("socket", inetFamily, datagram, 0), "create a socket");
   const request = Buffer.alloc(40);
   request.write("lo");
-  request.writeUInt16LE(0x41, 16);
-  need(call("ioctl", socket, 0x8914, request), "raise the loopback");
+  request.writeUInt16LE(interfaceUp, 16);
+  need(call("ioctl", socket, setInterfaceFlags, request), "raise the loopback");
   call("close", socket);
 }
 
-/** Limits the processes of the namespace: by user, and since Linux 6.14 also by pid numbers, which includes root. */
+/** Limits the number of processes per user. Since Linux 6.14 also limits the pids of the namespace, which applies to root too. */
 function limitProcesses(call: SystemCall, max: number): void {
   const limit = new BigUint64Array([BigInt(max), BigInt(max)]);
-  call("prlimit", 0, processLimit, limit, null);
+  call("prlimit", 0, rlimitProcesses, limit, null);
   const [major = 0, minor = 0] = readFileSync("/proc/sys/kernel/osrelease", "utf8").split(".").map(Number);
   if (major < 6 || (major === 6 && minor < 14)) return;
   try {
@@ -93,19 +101,21 @@ function limitProcesses(call: SystemCall, max: number): void {
 }
 
 function dropCapabilities(call: SystemCall, retained: number[]): void {
-  for (let number = 0; number < 64; number += 1) if (!retained.includes(number)) call("prctl", prctl.dropFromBounds, number, 0, 0, 0);
+  for (let number = 0; number < 64; number += 1)
+    if (!retained.includes(number)) call("prctl", prctl.dropBoundingCapability, number, 0, 0, 0);
   call("prctl", prctl.ambient, prctl.clearAmbient, 0, 0, 0);
   const bits = retained.reduce((sum, number) => sum | (1 << number), 0);
-  const header = new Uint32Array([0x2008_0522, 0]);
+  const header = new Uint32Array([capabilityVersion3, 0]);
   need(call("capset", header, new Uint32Array([bits, bits, 0, 0, 0, 0])), "drop capabilities");
 }
 
 function installFilter(call: SystemCall, options: FilterOptions): void {
   const program = filterProgram(process.arch as Arch, options);
-  const description = new BigUint64Array([BigInt(program.length / 8), BigInt(ptr(program))]);
-  need(call("seccomp", setFilter, 0, description), "install the filter");
+  const socketFilter = new BigUint64Array([BigInt(program.length / 8), BigInt(ptr(program))]);
+  need(call("seccomp", seccompSetFilter, 0, socketFilter), "install the filter");
 }
 
+/** Throws if a system call failed. */
 function need(result: number, what: string): number {
   if (result < 0) throw new Error(`can't ${what}: ${errorName(result)}`);
   return result;

@@ -154,7 +154,7 @@ export type Lease = { session: string; epoch: number };
 export type ActiveHolder = {
   /** Null if the process is in a pid namespace that can't be seen from here, such as another container. */
   pid: number | null;
-  /** Its pid in its own namespace. */
+  /** The pid in the namespace of the process itself, for messages. */
   namedPid: number;
   started: string;
   /** The socket on which it serves the Api. */

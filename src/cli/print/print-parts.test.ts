@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { toPrintedJson } from "../../protocol/json/json-case.ts";
 import { jsonText } from "./json.ts";
 import { stripControls, showsUnicode, styleOf } from "../terminal/style.ts";
-import { fit, tableText } from "../terminal/table.ts";
+import { cutToWidth, tableText } from "../terminal/table.ts";
 
 describe("style", () => {
   test("text is painted only on a screen with colours", () => {
@@ -35,8 +35,8 @@ describe("table", () => {
 
   test("a table cuts the last column to the width, with an ellipsis", () => {
     expect(tableText([["key", "a long text that goes on"]], { columns: [{}, {}], width: 20 })).toBe("key  a long text th…\n");
-    expect(fit("日本語", 4)).toBe("日…");
-    expect(fit("short", 5)).toBe("short");
+    expect(cutToWidth("日本語", 4)).toBe("日…");
+    expect(cutToWidth("short", 5)).toBe("short");
   });
 
   test("a table without rows is empty", () => {

@@ -7,7 +7,7 @@ import { callsOf, shortId, type CallPart, type Node, mainArgument } from "../../
 import type { Session } from "../../protocol/tree/turn.ts";
 import type { TextOutput } from "../parse/command.ts";
 import { stripControls, styleOf } from "../terminal/style.ts";
-import { fit } from "../terminal/table.ts";
+import { cutToWidth } from "../terminal/table.ts";
 
 /** `here` is the id of the session whose tip is marked as the current position. */
 export function treeText(view: TreeView, screen: TextOutput, here: string | null = null): string {
@@ -21,7 +21,7 @@ export function treeText(view: TreeView, screen: TextOutput, here: string | null
     const node = isAnswered ? { ...stored, parts: stored.parts.filter((part) => part.kind !== "call") } : stored;
     const label = (labels.get(node.id) ?? []).map((session) => labelOf(session, here)).join(" ");
     const width = screen.columns - 9 - lead.length - 2 - (label === "" ? 0 : Bun.stringWidth(label) + 1);
-    const text = fit(oneLine(stripControls(foldedText(node, calls)), 400), Math.max(16, width));
+    const text = cutToWidth(oneLine(stripControls(foldedText(node, calls)), 400), Math.max(16, width));
     const painted = node.author === "user" ? style.bold(text) : node.author === "tool" ? style.dim(text) : text;
     lines.push(`${style.dim(`${shortId(node.id)} ${lead}`)}${nodeMarker(node)} ${painted}${label === "" ? "" : ` ${style.green(label)}`}`);
   }

@@ -1,7 +1,7 @@
 // Shows one line on a terminal during a long operation, and clears it afterwards. Prints nothing without a terminal.
 import type { CommandContext } from "../parse/command.ts";
 import { stripControls } from "./style.ts";
-import { fit } from "./table.ts";
+import { cutToWidth } from "./table.ts";
 
 export type ProgressLine = { show: (text: string) => void; clear: () => void };
 
@@ -11,7 +11,7 @@ export function progressLine({ err }: Pick<CommandContext, "err">): ProgressLine
     show(text) {
       if (!err.isTty) return;
       isShown = true;
-      err.write(`\r${fit(stripControls(text), err.columns - 1)}\x1b[K`);
+      err.write(`\r${cutToWidth(stripControls(text), err.columns - 1)}\x1b[K`);
     },
     clear() {
       if (isShown) err.write("\r\x1b[K");

@@ -8,7 +8,7 @@ export type TableOptions = {
   paintTitle?: (text: string) => string;
 };
 
-/** Lines with two blanks between columns, each with a line end. "" without rows. */
+/** Renders one line for each row, with two blanks between columns. Returns "" if there are no rows. */
 export function tableText(rows: readonly (readonly string[])[], options: TableOptions): string {
   if (rows.length === 0) return "";
   const { columns, paintTitle = (text) => text } = options;
@@ -19,7 +19,7 @@ export function tableText(rows: readonly (readonly string[])[], options: TableOp
 }
 
 /** Cuts `text` to at most `width` columns of a terminal, with an ellipsis at the cut. */
-export function fit(text: string, width: number): string {
+export function cutToWidth(text: string, width: number): string {
   if (Bun.stringWidth(text) <= width) return text;
   let end = Math.max(0, width - 1);
   // sliceAnsi keeps a wide character that crosses the edge.
@@ -27,13 +27,15 @@ export function fit(text: string, width: number): string {
   return `${Bun.sliceAnsi(text, 0, end).trimEnd()}…`;
 }
 
+const minLastWidth = 10;
+
 function lineText(cells: readonly string[], widths: number[], { columns, width }: TableOptions): string {
   const last = columns.length - 1;
   const widthBefore = widths.slice(0, last).reduce((sum, columnWidth) => sum + columnWidth + 2, 0);
-  const lastWidth = width === undefined ? Number.POSITIVE_INFINITY : Math.max(10, width - widthBefore);
+  const lastWidth = width === undefined ? Number.POSITIVE_INFINITY : Math.max(minLastWidth, width - widthBefore);
   return columns
     .map((column, index) =>
-      pad(index === last ? fit(cells[index] ?? "", lastWidth) : (cells[index] ?? ""), widths[index] ?? 0, column.align),
+      pad(index === last ? cutToWidth(cells[index] ?? "", lastWidth) : (cells[index] ?? ""), widths[index] ?? 0, column.align),
     )
     .join("  ")
     .trimEnd();

@@ -4,14 +4,14 @@ import type { KillReport } from "../../protocol/api/api.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import { shortId } from "../../protocol/tree/node.ts";
 import { pollUntil } from "../../kit/flow/sleep.ts";
-import { wake } from "../../kit/process/freeze.ts";
+import { resumeIfStopped } from "../../kit/process/freeze.ts";
 import { descendantsOf, processStartTime } from "../../kit/process/processes.ts";
 import type { ActiveHolder, Store } from "../../store/store.ts";
 import type { EngineDeps } from "../engine.ts";
 import { withTimeout } from "./owner.ts";
 import { withLease } from "../tree/tree-ops.ts";
 
-// A cancelled tool has 10 s to stop and its executor 3 s to close.
+// `stopMs`: a cancelled tool has 10 s to stop and its executor 3 s to close. `startMs`: a turn that is starting becomes visible.
 const defaultTimeouts = { stopMs: 15_000, killMs: 3_000, startMs: 1_000 };
 type KillTimeouts = typeof defaultTimeouts;
 
@@ -22,23 +22,24 @@ export async function killTurn(
   timeouts: KillTimeouts = defaultTimeouts,
 ): Promise<KillReport> {
   const store = await deps.store();
-  const holder = await turnHolder(store, session, timeouts);
-  if (holder === null && (await store.openTurns(session)).length === 0) return reportOf(store, session, "not-running", null);
-  if (holder !== null && holder.pid !== null) wake(holder.pid);
+  const holder = await findTurnHolder(store, session, timeouts);
+  if (holder === null && (await store.openTurns(session)).length === 0) return createReport(store, session, "not-running", null);
+  if (holder !== null && holder.pid !== null) resumeIfStopped(holder.pid);
   if (holder?.pid === process.pid) await stopLocal(deps, session, timeouts);
   else if (holder !== null && (force || !(await stopByRequest(deps, session, holder, timeouts)))) {
-    const others = await otherSessionsOf(store, holder, session);
-    if (!force && others.length > 0) throw otherSessionsRun(holder, others);
+    const others = await findOtherSessions(store, holder, session);
+    if (!force && others.length > 0) throw otherSessionsFault(holder, others);
     await stopBySignal(holder, session, force ? { ...timeouts, stopMs: 0 } : timeouts);
+    // Taking the lease records the end of a turn whose process was killed.
     for (const other of others) await withLease(deps, other, async () => {});
   }
-  const isUnrecorded = (await store.openTurns(session)).length > 0;
-  if (isUnrecorded) await withLease(deps, session, async () => {});
-  return reportOf(store, session, isUnrecorded ? "killed" : "stopped", holder?.pid ?? null);
+  const isEndUnrecorded = (await store.openTurns(session)).length > 0;
+  if (isEndUnrecorded) await withLease(deps, session, async () => {});
+  return createReport(store, session, isEndUnrecorded ? "killed" : "stopped", holder?.pid ?? null);
 }
 
-/** The process that holds the session for a turn. A turn takes the lease a moment before it is recorded. */
-async function turnHolder(store: Store, session: string, timeouts: KillTimeouts): Promise<ActiveHolder | null> {
+/** Finds the process that holds the session for a turn. Waits, because a turn takes its lease a moment before the turn is recorded. */
+async function findTurnHolder(store: Store, session: string, timeouts: KillTimeouts): Promise<ActiveHolder | null> {
   const hasTurn = async () => (await store.openTurns(session)).length > 0;
   const holder = await store.holder(session);
   if (holder === null || (await pollUntil(timeouts.startMs, hasTurn))) return holder;
@@ -65,15 +66,15 @@ async function stopByRequest(deps: EngineDeps, session: string, holder: ActiveHo
   }
 }
 
-/** Sessions that would end with the process, without the sub-sessions of `session`. */
-export async function otherSessionsOf(store: Store, { pid }: ActiveHolder, session: string): Promise<string[]> {
+/** Finds sessions that would end with the process, other than `session` and its sub-sessions. */
+export async function findOtherSessions(store: Store, { pid }: ActiveHolder, session: string): Promise<string[]> {
   const turns = (await store.listTurns(null)).filter((turn) => turn.pid !== null && turn.pid === pid);
   const isSubSession = (id: string | null): boolean =>
     id !== null && (id === session || isSubSession(turns.find((turn) => turn.session.id === id)?.session.parentSession ?? null));
   return turns.map((turn) => turn.session.id).filter((id) => !isSubSession(id));
 }
 
-function otherSessionsRun({ namedPid }: ActiveHolder, others: string[]): Fault {
+function otherSessionsFault({ namedPid }: ActiveHolder, others: string[]): Fault {
   return new Fault("session-busy", `process ${namedPid} does not answer, and runs ${others.length} other sessions too`, {
     hint: `--force ends them all: ${others.map(shortId).join(", ")}`,
   });
@@ -94,28 +95,29 @@ async function stopBySignal({ pid, namedPid, started }: ActiveHolder, session: s
   }
   const isGone = async () => processStartTime(pid) !== started;
   if (timeouts.stopMs > 0) {
-    send(pid, "SIGTERM");
+    sendSignal(pid, "SIGTERM");
     if (await pollUntil(timeouts.stopMs, isGone)) return;
   }
   const descendants = descendantsOf(pid).map((child) => ({ child, started: processStartTime(child) }));
-  send(pid, "SIGKILL");
-  // Its executor notices and ends its processes. Survivors are killed here.
-  const survivors = () => descendants.filter(({ child, started: since }) => since !== null && processStartTime(child) === since);
+  sendSignal(pid, "SIGKILL");
+  // The executor of a killed process ends its own commands. Commands that survive are killed here.
+  const survivors = () =>
+    descendants.filter(({ child, started: startTime }) => startTime !== null && processStartTime(child) === startTime);
   if (await pollUntil(timeouts.killMs, async () => (await isGone()) && survivors().length === 0)) return;
-  for (const { child } of survivors()) send(child, "SIGKILL");
+  for (const { child } of survivors()) sendSignal(child, "SIGKILL");
   if (await isGone()) return;
   throw new Fault("session-busy", `process ${pid} was killed and still exists`, { hint: "it may be waiting for a device" });
 }
 
-function send(pid: number, name: "SIGTERM" | "SIGKILL"): void {
+function sendSignal(pid: number, signal: "SIGTERM" | "SIGKILL"): void {
   try {
-    process.kill(pid, name);
+    process.kill(pid, signal);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EPERM") return; // it has ended
     throw new Fault("session-busy", `process ${pid}, which runs this session, belongs to another user`, { cause: error });
   }
 }
 
-async function reportOf(store: Store, session: string, outcome: KillReport["outcome"], pid: number | null): Promise<KillReport> {
+async function createReport(store: Store, session: string, outcome: KillReport["outcome"], pid: number | null): Promise<KillReport> {
   return { session, outcome, pid, status: (await store.turnsOf(session)).at(-1)?.status ?? null };
 }

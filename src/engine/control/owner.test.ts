@@ -131,11 +131,11 @@ test("a turn that could not begin does not affect the running one", () => {
   const running = new RunningTurns();
   const first = running.announce("s");
   running.announce("s").done();
-  expect([running.isExpected("s"), running.size]).toEqual([true, 1]);
+  expect([running.isRequested("s"), running.size]).toEqual([true, 1]);
   expect(running.stop("s")).toBe(true);
   expect(first.signal.aborted).toBe(true);
   first.done();
-  expect([running.isExpected("s"), running.size]).toEqual([false, 0]);
+  expect([running.isRequested("s"), running.size]).toEqual([false, 0]);
 
   const turns = [1, 2].map((epoch) => ({ lease: { session: "s", epoch } }) as Partial<RunningTurn> as RunningTurn);
   const [earlier] = turns.map((each) => running.begin(each));

@@ -1,13 +1,13 @@
 // Pauses and resumes a turn with its agent, its processes and its time limits. With `force` the whole process of an owner
 // that does not answer is stopped.
-import { freeze, wake } from "../../kit/process/freeze.ts";
+import { freeze, resumeIfStopped } from "../../kit/process/freeze.ts";
 import { descendantsOf } from "../../kit/process/processes.ts";
 import type { PauseReport } from "../../protocol/api/control.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import { shortId } from "../../protocol/tree/node.ts";
 import type { ActiveHolder } from "../../store/store.ts";
 import type { EngineDeps } from "../engine.ts";
-import { otherSessionsOf } from "./kill.ts";
+import { findOtherSessions } from "./kill.ts";
 import type { RunningTurn } from "../turn/running-turns.ts";
 import { callOwner, isHolderStopped } from "./owner.ts";
 
@@ -30,7 +30,7 @@ export async function pauseTurn(deps: EngineDeps, session: string, { force }: { 
 export async function resumeTurn(deps: EngineDeps, session: string): Promise<PauseReport> {
   const holder = await otherHolder(deps, session);
   if (holder !== null && isHolderStopped(holder)) {
-    wake(holder.pid);
+    resumeIfStopped(holder.pid);
     if (!(await isPaused(deps, session))) return { session, state: "running", pid: holder.pid };
   }
   return callOwner(deps, session, {
@@ -87,7 +87,7 @@ async function stopProcess(deps: EngineDeps, session: string, holder: ActiveHold
       hint: `skein pause ${session} --force must be called there`,
     });
   }
-  const others = await otherSessionsOf(await deps.store(), holder, session);
+  const others = await findOtherSessions(await deps.store(), holder, session);
   if (others.length > 0) {
     throw new Fault("session-busy", `process ${pid} also runs ${others.map(shortId).join(", ")}, which would be paused too`, {
       hint: "leave --force out, then only this session is paused",

@@ -1,4 +1,5 @@
-// Messages to a running turn. A message is stored first; its agent gets it at the next step, unless it is withdrawn before.
+// Messages to a running turn. A message is stored first. The turn's agent gets it at its next step, unless the user withdraws
+// the message before.
 import type { QueuedInput } from "../../protocol/api/control.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import type { EngineDeps } from "../engine.ts";
@@ -21,7 +22,7 @@ export async function steer(deps: EngineDeps, { session, text }: { session: stri
   });
 }
 
-/** Withdraws a message. Null if it is no longer queued. A message that a turn did not get stays queued for the next. */
+/** Withdraws a queued message. Null if it is no longer queued. A message that no turn got stays queued for the next turn. */
 export async function takeBack(deps: EngineDeps, { session, input }: { session: string; input: string }): Promise<QueuedInput | null> {
   return callOwner(deps, session, {
     local: (turn) => turn.recorder.dropInput(input),

@@ -41,7 +41,7 @@ async function* streamEvents(deps: EngineDeps, { session, afterSeq, until }: Wat
       }
       const holder = await store.holder(session);
       if (holder !== null && holder.pid !== process.pid) yield* watchRemotely(deps, { session, holder, sent, signal });
-      const isIdle = holder === null && !deps.running.isExpected(session);
+      const isIdle = holder === null && !deps.running.isRequested(session);
       if (isIdle && until === "idle" && (await store.events(session, sent.seq)).length === 0) return;
       await Promise.race([Bun.sleep(isIdle ? idleMs : 10), queue.arrived()]);
     } finally {

@@ -1,6 +1,6 @@
 // Combines the time limit, the idle limit and the cancellation of a turn into one signal with a reason.
 import { type Clock, systemClock } from "../../kit/flow/clock.ts";
-import { countdown } from "../../kit/flow/countdown.ts";
+import { startCountdown } from "../../kit/flow/countdown.ts";
 import { maxTimerMs } from "../../kit/text/duration.ts";
 import type { TurnError } from "../../protocol/api/error.ts";
 
@@ -86,7 +86,7 @@ function startTotalLimit(limitMs: number | null, end: (error: TurnError) => void
       message: `the turn took longer than ${seconds(limitMs ?? 0)}`,
       hint: "raise --timeout, or continue with --resume",
     });
-  return countdown(limitMs, onEnd, clock);
+  return startCountdown(limitMs, onEnd, clock);
 }
 
 function startIdleLimit(limitMs: number | null, end: (error: TurnError) => void, clock: Clock) {

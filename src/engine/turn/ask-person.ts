@@ -1,6 +1,6 @@
 // Asks the user a question on behalf of a running turn, and waits for the answer if the turn may wait.
 // src/engine/control/asks.ts lists and answers questions.
-import { countdown } from "../../kit/flow/countdown.ts";
+import { startCountdown } from "../../kit/flow/countdown.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import type { AskOutcome, AskRequest } from "../../protocol/api/ports.ts";
 import type { RunningTurn } from "./running-turns.ts";
@@ -39,7 +39,7 @@ async function waitForAnswer(turn: RunningTurn, ask: string, limitMs: number | n
   const { asking, deadline, recorder, store } = turn;
   const { promise, resolve } = Promise.withResolvers<string | null>();
   const stop = (): void => resolve(null);
-  const limit = countdown(limitMs, stop, turn.clock);
+  const limit = startCountdown(limitMs, stop, turn.clock);
   const removeFromGate = turn.gate.add(limit);
   deadline.signal.addEventListener("abort", stop, { once: true });
   if (deadline.signal.aborted) stop();

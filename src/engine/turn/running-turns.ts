@@ -55,7 +55,7 @@ export class RunningTurns {
   }
 
   /** Whether a requested turn of this process has not ended, also between it and the turn of a queued message. */
-  isExpected(session: string): boolean {
+  isRequested(session: string): boolean {
     return this.#starting.has(session);
   }
 

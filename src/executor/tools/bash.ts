@@ -23,7 +23,7 @@ export const runBash: RunTool = async (input, ctx) => {
   const seconds = input.timeout as number | undefined;
   if (seconds !== undefined && seconds <= 0) return errorOutcome(`bash: "timeout" must be more than 0 seconds`);
   const command = String(input.command);
-  const refusal = suspicious.test(command) ? (await import("../command-guard.ts")).refuseDestructive(command, ctx) : null;
+  const refusal = suspicious.test(command) ? (await import("../command-guard.ts")).findRefusalReason(command, ctx) : null;
   if (refusal !== null) return deniedOutcome("command", refusal);
   const excerpt = new Excerpt(headBytes, tailBytes);
   const watch = ctx.limits?.watch() ?? null;

@@ -5,7 +5,7 @@ import { absolutePath } from "../../kit/files/absolute-path.ts";
 import { groupDigits } from "../../kit/text/cut-text.ts";
 import type { ToolOutcome } from "../../protocol/api/ports.ts";
 import { directoryProblem, fileProblem, secretProblem, specialFileProblem } from "./file-problem.ts";
-import { findUnique, lineAt, matchLineEndings } from "./find-unique.ts";
+import { findUnique, lineNumberAt, matchLineEndings } from "./find-unique.ts";
 import { errorOutcome, type RunTool, type ToolContext } from "./tool.ts";
 import { writeInPlace } from "./write-in-place.ts";
 
@@ -49,7 +49,7 @@ function replaceInFile({ path, oldText, newText }: Replacement, ctx: ToolContext
   const { match, problem } = findUnique(file, oldBytes);
   if (!match) return (before.length === 0 ? secretProblem(path, "read", ctx) : null) ?? errorOutcome(`${problem} in ${path}`);
 
-  const inserted = matchLineEndings(newBytes, { oldText: oldBytes, replaced: file.slice(match.start, match.end), file });
+  const inserted = matchLineEndings(newBytes, { oldText: oldBytes, replaced: file.slice(match.start, match.end), content: file });
   const after = Buffer.from(file.slice(0, match.start) + inserted + file.slice(match.end), "latin1");
   if (after.equals(before)) return errorOutcome("old_text and new_text are the same but for their line endings");
   try {
@@ -57,7 +57,7 @@ function replaceInFile({ path, oldText, newText }: Replacement, ctx: ToolContext
   } catch (error) {
     return fileProblem(error, "write", path, ctx);
   }
-  return { before, after, line: lineAt(file, match.start) };
+  return { before, after, line: lineNumberAt(file, match.start) };
 }
 
 async function diffOf({ before, after }: Edited, { path, oldText, newText }: Replacement): Promise<string> {

@@ -5,65 +5,66 @@ import { groupDigits, oneLine } from "../../kit/text/cut-text.ts";
 export type Match = { start: number; end: number };
 export type MatchResult = { match: Match; problem: null } | { match: null; problem: string };
 
-export function findUnique(file: string, text: string): MatchResult {
-  const positions = positionsOf(file, text);
+export function findUnique(content: string, text: string): MatchResult {
+  const positions = positionsOf(content, text);
   if (positions.length === 1) return { match: { start: positions[0]!, end: positions[0]! + text.length }, problem: null };
-  if (positions.length > 1) return { match: null, problem: ambiguous(file, positions) };
-  return findAcrossEndings(file, text);
+  if (positions.length > 1) return { match: null, problem: describeAmbiguity(content, positions) };
+  return findIgnoringLineEndings(content, text);
 }
 
 /** `oldText` is the text as the model sent it, `replaced` the part of the file that it matched. */
-export type ReplacedText = { oldText: string; replaced: string; file: string };
+export type ReplacedText = { oldText: string; replaced: string; content: string };
 
 /** The new text with the line endings of the text that it replaces, or of the file if that has none. */
-export function matchLineEndings(newText: string, { oldText, replaced, file }: ReplacedText): string {
-  const sample = replaced.includes("\n") ? replaced : file;
+export function matchLineEndings(newText: string, { oldText, replaced, content }: ReplacedText): string {
+  const sample = replaced.includes("\n") ? replaced : content;
   const crlf = count(sample, "\r\n");
   const lf = count(sample, "\n") - crlf;
-  const plain = newText.replaceAll("\r\n", "\n");
-  if (crlf > lf) return plain.replaceAll("\n", "\r\n");
-  return crlf === 0 && oldText.includes("\r\n") ? plain : newText;
+  const lfText = newText.replaceAll("\r\n", "\n");
+  if (crlf > lf) return lfText.replaceAll("\n", "\r\n");
+  // The model sent CRLF, but the file has none.
+  return crlf === 0 && oldText.includes("\r\n") ? lfText : newText;
 }
 
 const maxPositions = 1000;
 
 /** Overlapping positions count too: the model could mean either. */
-function positionsOf(file: string, text: string): number[] {
+function positionsOf(content: string, text: string): number[] {
   const positions: number[] = [];
-  for (let index = file.indexOf(text); index !== -1 && positions.length < maxPositions; index = file.indexOf(text, index + 1))
+  for (let index = content.indexOf(text); index !== -1 && positions.length < maxPositions; index = content.indexOf(text, index + 1))
     positions.push(index);
   return positions;
 }
 
-function ambiguous(file: string, positions: number[]): string {
-  const lines = positions.slice(0, 5).map((position) => lineAt(file, position));
+function describeAmbiguity(content: string, positions: number[]): string {
+  const lines = positions.slice(0, 5).map((position) => lineNumberAt(content, position));
   const times = positions.length >= maxPositions ? `at least ${groupDigits(maxPositions)}` : String(positions.length);
   const more = positions.length > 5 ? ", ..." : "";
   return `old_text occurs ${times} times (lines ${lines.join(", ")}${more}); add lines around it until it is unique`;
 }
 
 /** Models send LF; the file may have CRLF, or both. */
-function findAcrossEndings(file: string, text: string): MatchResult {
-  const mayDiffer = text.includes("\n") && (file.includes("\r\n") || text.includes("\r\n"));
+function findIgnoringLineEndings(content: string, text: string): MatchResult {
+  const mayDiffer = text.includes("\n") && (content.includes("\r\n") || text.includes("\r\n"));
   if (mayDiffer) {
-    const plainFile = file.replaceAll("\r\n", "\n");
-    const plainText = text.replaceAll("\r\n", "\n");
-    const positions = positionsOf(plainFile, plainText);
-    if (positions.length > 1) return { match: null, problem: ambiguous(plainFile, positions) };
+    const lfContent = content.replaceAll("\r\n", "\n");
+    const lfText = text.replaceAll("\r\n", "\n");
+    const positions = positionsOf(lfContent, lfText);
+    if (positions.length > 1) return { match: null, problem: describeAmbiguity(lfContent, positions) };
     const [start] = positions;
-    if (start !== undefined) return { match: toFilePositions(file, start, start + plainText.length), problem: null };
+    if (start !== undefined) return { match: toFilePositions(content, start, start + lfText.length), problem: null };
   }
-  return { match: null, problem: `old_text was not found${describeNearMiss(file, text)}` };
+  return { match: null, problem: `old_text was not found${describeNearMiss(content, text)}` };
 }
 
 /** Converts positions in the text without carriage returns to positions in the file. */
-function toFilePositions(file: string, start: number, end: number): Match {
+function toFilePositions(content: string, start: number, end: number): Match {
   const match = { start, end };
   let removed = 0;
-  for (let index = file.indexOf("\r\n"); index !== -1; index = file.indexOf("\r\n", index + 2)) {
-    const plainIndex = index - removed;
-    if (plainIndex >= end) break;
-    if (plainIndex < start) match.start += 1;
+  for (let index = content.indexOf("\r\n"); index !== -1; index = content.indexOf("\r\n", index + 2)) {
+    const lfIndex = index - removed;
+    if (lfIndex >= end) break;
+    if (lfIndex < start) match.start += 1;
     match.end += 1;
     removed += 1;
   }
@@ -71,8 +72,8 @@ function toFilePositions(file: string, start: number, end: number): Match {
 }
 
 /** Describes the part of the file that is most similar to the text. */
-function describeNearMiss(file: string, text: string): string {
-  const lines = file.split("\n");
+function describeNearMiss(content: string, text: string): string {
+  const lines = content.split("\n");
   const textLines = text.split("\n").map(collapseSpace);
   while (textLines.length > 1 && textLines[0] === "") textLines.shift();
   while (textLines.length > 1 && textLines.at(-1) === "") textLines.pop();
@@ -90,12 +91,12 @@ function describeNearMiss(file: string, text: string): string {
     const span = best.length === 1 ? `line ${best.line + 1} differs` : `lines ${best.line + 1}-${best.line + best.length} differ`;
     return `; ${span} only in white space: copy the text exactly`;
   }
-  const containing = lines.findIndex((line) => textLines.length === 1 && collapseSpace(line).includes(textLines[0]!));
-  if (containing !== -1) return `; line ${containing + 1} differs only in white space: copy the text exactly`;
+  const containingIndex = lines.findIndex((line) => textLines.length === 1 && collapseSpace(line).includes(textLines[0]!));
+  if (containingIndex !== -1) return `; line ${containingIndex + 1} differs only in white space: copy the text exactly`;
   if (best.length === 0) return "; read the file again";
-  const differing = best.line + best.length;
-  const actual = differing < lines.length ? `is ${JSON.stringify(toReadable(lines[differing]!))}` : "is past the end of the file";
-  return `; it matches from line ${best.line + 1}, but line ${differing + 1} ${actual}`;
+  const differingIndex = best.line + best.length;
+  const actual = differingIndex < lines.length ? `is ${JSON.stringify(toReadable(lines[differingIndex]!))}` : "is past the end of the file";
+  return `; it matches from line ${best.line + 1}, but line ${differingIndex + 1} ${actual}`;
 }
 
 function collapseSpace(line: string): string {
@@ -106,9 +107,9 @@ function toReadable(line: string): string {
   return oneLine(Buffer.from(line.slice(0, 1000), "latin1").toString("utf8"), 120);
 }
 
-export function lineAt(file: string, position: number): number {
+export function lineNumberAt(content: string, position: number): number {
   let line = 1;
-  for (let index = file.indexOf("\n"); index !== -1 && index < position; index = file.indexOf("\n", index + 1)) line += 1;
+  for (let index = content.indexOf("\n"); index !== -1 && index < position; index = content.indexOf("\n", index + 1)) line += 1;
   return line;
 }
 

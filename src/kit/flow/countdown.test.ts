@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
-import { countdown } from "./countdown.ts";
+import { startCountdown } from "./countdown.ts";
 import { createTestClock } from "./fixtures/test-clock.ts";
 
 test("a paused countdown loses no time, and the remaining time passes after it is resumed", async () => {
   const clock = createTestClock();
   let isOver = false;
-  const limit = countdown(100, () => (isOver = true), clock);
+  const limit = startCountdown(100, () => (isOver = true), clock);
   await clock.advance(40);
   limit.pause();
   limit.pause();
@@ -20,15 +20,15 @@ test("a paused countdown loses no time, and the remaining time passes after it i
 
 test("a countdown on the system clock ends", async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
-  countdown(1, resolve);
+  startCountdown(1, resolve);
   await promise;
 });
 
 test("a countdown that is cleared, has no limit or is too long for a timer never ends", async () => {
   const ended: string[] = [];
-  const cleared = countdown(5, () => ended.push("cleared"));
-  const endless = countdown(null, () => ended.push("endless"));
-  const longest = countdown(2 ** 40, () => ended.push("longest"));
+  const cleared = startCountdown(5, () => ended.push("cleared"));
+  const endless = startCountdown(null, () => ended.push("endless"));
+  const longest = startCountdown(2 ** 40, () => ended.push("longest"));
   cleared.clear();
   cleared.resume();
   await Bun.sleep(30);

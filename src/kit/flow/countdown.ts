@@ -2,8 +2,8 @@
 import { type Clock, systemClock } from "./clock.ts";
 import type { Pausable } from "./pause-gate.ts";
 
-/** Calls `onEnd` once after `limitMs`. Null is no limit, and so is a limit beyond the longest timer (24 days). */
-export function countdown(limitMs: number | null, onEnd: () => void, clock: Clock = systemClock): Pausable & { clear: () => void } {
+/** Calls `onEnd` once after `limitMs`. Never calls it for null, or for more than the longest timer (24 days). */
+export function startCountdown(limitMs: number | null, onEnd: () => void, clock: Clock = systemClock): Pausable & { clear: () => void } {
   let remainingMs = limitMs ?? Infinity;
   let resumedAt = clock.now();
   let cancelTimer: (() => void) | null = null;

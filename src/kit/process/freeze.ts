@@ -28,7 +28,7 @@ export function thaw(pids: readonly number[]): void {
 }
 
 /** Resumes a stopped process with its descendants, because a stopped process handles no signal. */
-export function wake(pid: number): void {
+export function resumeIfStopped(pid: number): void {
   if (isStopped(pid)) thaw([...descendantsOf(pid), pid]);
 }
 

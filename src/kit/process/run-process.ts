@@ -1,7 +1,7 @@
 // Runs one program to its end, in its own session and process group and without stdin. stdout and stderr share a pipe,
 // so that their order is kept. Memory is bounded. A program that is stopped ends with its whole family.
 import { closeSync } from "node:fs";
-import { countdown } from "../flow/countdown.ts";
+import { startCountdown } from "../flow/countdown.ts";
 import type { PauseGate } from "../flow/pause-gate.ts";
 import { type Libc, loadLibc } from "./libc.ts";
 import { OutputReader } from "./output-reader.ts";
@@ -107,7 +107,7 @@ function start(request: ProcessRequest, libc: Libc | null): Child {
 function stopCause(request: ProcessRequest): { cause: Promise<"timeout" | "abort">; clear: () => void } {
   const { promise, resolve } = Promise.withResolvers<"timeout" | "abort">();
   const onAbort = (): void => resolve("abort");
-  const limit = countdown(request.timeoutMs, () => resolve("timeout"));
+  const limit = startCountdown(request.timeoutMs, () => resolve("timeout"));
   const unregister = request.gate?.add(limit);
   request.signal.addEventListener("abort", onAbort, { once: true });
   const clear = (): void => {

@@ -2,7 +2,7 @@
 
 export const bytesPerToken = {
   /** For budgets and context windows: counts too many tokens rather than too few, so that a request stays within its limit. */
-  limit: 3,
+  cautious: 3,
   /** For counts that are shown as estimates: English text and code have a little under four bytes a token. */
   average: 3.7,
 } as const;

@@ -57,11 +57,11 @@ export function inlineSurface({ state, color }: SurfaceOptions, write: (bytes: s
       draw();
     },
     /** Another program has the terminal until `back`. */
-    away() {
+    suspend() {
       isAway = true;
       stop();
     },
-    back() {
+    resume() {
       isAway = false;
       draw();
     },

@@ -4,7 +4,7 @@ import type { TextStyle } from "../../kit/text/ansi.ts";
 import { cellsOf, clustersOf } from "../layout/cells.ts";
 import type { Row } from "../layout/wrap.ts";
 import { drawsImages, Images } from "./images.ts";
-import { emptyInk, Inks } from "./ink.ts";
+import { emptyColor, RowColorPicker } from "./ink.ts";
 import type { Key, Size } from "../model/state.ts";
 import type { SurfaceOptions, Surface } from "./surface.ts";
 import type { VisibleImage } from "../views/images.ts";
@@ -12,19 +12,19 @@ import { renderFrame, type ScreenFrameWithImages } from "../views/screen.ts";
 
 type CanvasOptions = Pick<SurfaceOptions, "color" | "onWheel"> & {
   /** Called once for each frame that is drawn. */
-  frame: () => ScreenFrameWithImages;
+  renderFrame: () => ScreenFrameWithImages;
   drawImages: (buffer: OptimizedBuffer, images: readonly VisibleImage[]) => void;
 };
 
 const wheelRows = 3;
 const background = RGBA.defaultBackground();
 
-/** A surface on the whole terminal. */
+/** A surface on the whole terminal. `size` returns the size of the terminal itself. */
 export function canvasSurface(renderer: CliRenderer, { state, onImages, ...rest }: SurfaceOptions, size = () => sizeOf(renderer)): Surface {
   const draw = () => (renderer.isDestroyed ? undefined : canvas.requestRender());
   const images = new Images(renderer, { onReady: draw, onProblem: (block, problem) => onImages({ type: "not drawn", block, problem }) });
   const drawImages: CanvasOptions["drawImages"] = (buffer, visible) => images.draw(buffer, visible);
-  const canvas = new Canvas(renderer, { ...rest, frame: () => renderFrame(state()), drawImages });
+  const canvas = new Canvas(renderer, { ...rest, renderFrame: () => renderFrame(state()), drawImages });
   renderer.root.add(canvas);
   const reportImages = () => {
     const canDraw = drawsImages(renderer);
@@ -33,19 +33,22 @@ export function canvasSurface(renderer: CliRenderer, { state, onImages, ...rest 
   // The terminal may answer at any time, also before this listener exists.
   renderer.on("capabilities", reportImages);
   queueMicrotask(reportImages);
-  /** Only a resize makes the renderer paint everything. The terminal's size is used, because a resize may be pending. */
+  /**
+   * Paints everything, which the renderer does only after a change of size: so it gets one row more for a moment.
+   * Uses the terminal's size, because the renderer may not have handled a resize yet.
+   */
   const redraw = () => {
     const { columns, rows } = size();
     renderer.requestResize(columns, rows + 1);
     renderer.requestResize(columns, rows);
   };
-  // A frame painted during a resize may have ended up anywhere.
+  // A frame that was painted during a resize may be in the wrong rows.
   renderer.on("resize", redraw);
   const close = () => {
     renderer.off("capabilities", reportImages);
     images.close();
   };
-  return { draw, redraw, away: () => {}, back: () => {}, close };
+  return { draw, redraw, suspend: () => {}, resume: () => {}, close };
 }
 
 function sizeOf({ width, height }: CliRenderer): Size {
@@ -54,18 +57,18 @@ function sizeOf({ width, height }: CliRenderer): Size {
 
 export class Canvas extends Renderable {
   private readonly options: CanvasOptions;
-  private readonly replacements = new Map<string, string>();
-  private readonly inks: Inks;
+  private readonly clusterReplacements = new Map<string, string>();
+  private readonly colorPicker: RowColorPicker;
   /** Keeps the drawn rows, so that a frame draws only changed rows. */
   private rowBuffer: OptimizedBuffer | null = null;
   private drawnRows: Row[] = [];
-  private readonly owner: CliRenderer["nativeScene"];
+  private readonly nativeScene: CliRenderer["nativeScene"];
 
   constructor(renderer: CliRenderer, options: CanvasOptions) {
     super(renderer, { id: "canvas", width: "100%", height: "100%" });
     this.options = options;
-    this.owner = renderer.nativeScene;
-    this.inks = new Inks(options);
+    this.nativeScene = renderer.nativeScene;
+    this.colorPicker = new RowColorPicker(options);
     this.onMouseScroll = (event: MouseEvent) => {
       if (event.scroll?.direction === "up") options.onWheel(-wheelRows);
       if (event.scroll?.direction === "down") options.onWheel(wheelRows);
@@ -73,12 +76,12 @@ export class Canvas extends Renderable {
   }
 
   protected override renderSelf(buffer: OptimizedBuffer): void {
-    const { rows, images, cursor } = this.options.frame();
+    const { rows, images, cursor } = this.options.renderFrame();
     this._ctx.setCursorPosition((cursor?.column ?? 0) + 1, (cursor?.row ?? 0) + 1, cursor !== null);
-    const rowBuffer = this.currentBuffer();
+    const rowBuffer = this.ensureRowBuffer();
     for (let y = 0; y < this.height; y += 1) {
       const row = rows[y] ?? [];
-      if (!isSame(this.drawnRows[y], row)) this.drawRow(rowBuffer, y, row);
+      if (!isSameRow(this.drawnRows[y], row)) this.drawRow(rowBuffer, y, row);
       this.drawnRows[y] = row;
     }
     buffer.drawFrameBuffer(0, 0, rowBuffer);
@@ -90,49 +93,49 @@ export class Canvas extends Renderable {
     super.destroySelf();
   }
 
-  /** A new buffer after a resize, and after the terminal reported its width method. */
-  private currentBuffer(): OptimizedBuffer {
+  /** Creates a new buffer after a resize, and after the terminal reported its width method. */
+  private ensureRowBuffer(): OptimizedBuffer {
     const { widthMethod } = this._ctx;
     const { rowBuffer } = this;
     if (rowBuffer?.width === this.width && rowBuffer.height === this.height && rowBuffer.widthMethod === widthMethod) return rowBuffer;
     rowBuffer?.destroy();
     this.drawnRows = [];
-    this.replacements.clear();
-    return (this.rowBuffer = OptimizedBuffer.create(this.width, this.height, widthMethod, { owner: this.owner }));
+    this.clusterReplacements.clear();
+    return (this.rowBuffer = OptimizedBuffer.create(this.width, this.height, widthMethod, { owner: this.nativeScene }));
   }
 
   private drawRow(rowBuffer: OptimizedBuffer, y: number, row: Row): void {
     const cells = row.reduce((sum, { text }) => sum + cellsOf(text), 0);
-    const ink = this.inks.forRow(y, row.map(({ text }) => text).join(""), cells);
+    const colors = this.colorPicker.forRow(y, row.map(({ text }) => text).join(""), cells);
     let x = 0;
     // Spaces are drawn as text, because a filled rectangle would have its own colour.
     const append = (text: string, color: RGBA, attributes = 0) => {
       rowBuffer.drawText(text, x, y, color, background, attributes);
       x += cellsOf(text);
     };
-    for (const { text, style } of row) append(this.drawable(rowBuffer, text), ink.of(style), attributesOf(style));
-    append(" ".repeat(Math.max(0, ink.emptyFrom - x)), ink.of({}));
-    append(" ".repeat(Math.max(0, this.width - x)), emptyInk);
+    for (const { text, style } of row) append(this.toDrawable(rowBuffer, text), colors.colorOf(style), attributesOf(style));
+    append(" ".repeat(Math.max(0, colors.emptyFromColumn - x)), colors.colorOf({}));
+    append(" ".repeat(Math.max(0, this.width - x)), emptyColor);
   }
 
-  /** Replaces clusters whose width in this terminal differs from ours, for example joined emoji. */
-  private drawable(buffer: OptimizedBuffer, text: string): string {
+  /** Replaces clusters whose width in this terminal differs from `cellsOf`, for example joined emoji. */
+  private toDrawable(buffer: OptimizedBuffer, text: string): string {
     if (terminalCells(buffer, text) === cellsOf(text)) return text;
     return clustersOf(text)
-      .map((cluster) => this.replacements.get(cluster.text) ?? this.replaceCluster(buffer, cluster))
+      .map((cluster) => this.clusterReplacements.get(cluster.text) ?? this.replaceCluster(buffer, cluster))
       .join("");
   }
 
   private replaceCluster(buffer: OptimizedBuffer, { text, cells }: { text: string; cells: number }): string {
     const [first = ""] = text;
     const candidates = [text, first, first + " ", ""];
-    const replacement = candidates.find((each) => terminalCells(buffer, each) === cells) ?? "?".repeat(cells);
-    this.replacements.set(text, replacement);
+    const replacement = candidates.find((candidate) => terminalCells(buffer, candidate) === cells) ?? "?".repeat(cells);
+    this.clusterReplacements.set(text, replacement);
     return replacement;
   }
 }
 
-function isSame(before: Row | undefined, row: Row): boolean {
+function isSameRow(before: Row | undefined, row: Row): boolean {
   if (before === undefined || before.length !== row.length) return false;
   return row.every(({ text, style }, index) => before[index]?.text === text && before[index].style === style);
 }

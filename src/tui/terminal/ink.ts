@@ -4,8 +4,8 @@
 import { RGBA } from "@opentui/core";
 import type { TextStyle } from "../../kit/text/ansi.ts";
 
-/** Cells from `emptyFrom` on have always been empty. */
-export type Ink = { of: (style: TextStyle) => RGBA; emptyFrom: number };
+/** Cells from `emptyFromColumn` on have always been empty. */
+export type RowColors = { colorOf: (style: TextStyle) => RGBA; emptyFromColumn: number };
 
 /** A frame may be drawn but never written, so two shades are not enough to differ from the written frame. */
 const shadeCount = 4;
@@ -20,25 +20,26 @@ function shadesOf(color: RGBA, create: (rgb: RGBA) => RGBA): RGBA[] {
   return Array.from({ length: shadeCount }, (_, shade) => create(RGBA.fromInts(red, green, blue ^ shade)));
 }
 
-export const emptyInk = RGBA.defaultForeground();
+export const emptyColor = RGBA.defaultForeground();
 const maxPieces = 3;
 
 /** Chooses the shade of each row. */
-export class Inks {
-  private before: { text: string; emptyFrom: number; shade: number }[] = [];
+export class RowColorPicker {
+  private previousRows: { text: string; emptyFromColumn: number; shade: number }[] = [];
   private readonly isColored: boolean;
 
   constructor({ color }: { color: boolean }) {
     this.isColored = color;
   }
 
-  forRow(y: number, text: string, cells: number): Ink {
-    const last = this.before[y] ?? { text: "", emptyFrom: 0, shade: 0 };
-    const shade = text !== last.text && changedPieces(last.text, text) > maxPieces ? (last.shade + 1) % shadeCount : last.shade;
-    const emptyFrom = Math.max(cells, last.emptyFrom);
-    this.before[y] = { text, emptyFrom, shade };
-    const of = ({ color }: TextStyle) => (this.isColored && typeof color === "number" ? colored[color] : plain)?.[shade] ?? emptyInk;
-    return { of, emptyFrom };
+  forRow(y: number, text: string, cells: number): RowColors {
+    const previous = this.previousRows[y] ?? { text: "", emptyFromColumn: 0, shade: 0 };
+    const shade =
+      text !== previous.text && changedPieces(previous.text, text) > maxPieces ? (previous.shade + 1) % shadeCount : previous.shade;
+    const emptyFromColumn = Math.max(cells, previous.emptyFromColumn);
+    this.previousRows[y] = { text, emptyFromColumn, shade };
+    const colorOf = ({ color }: TextStyle) => (this.isColored && typeof color === "number" ? colored[color] : plain)?.[shade] ?? emptyColor;
+    return { colorOf, emptyFromColumn };
   }
 }
 

@@ -7,8 +7,8 @@ export type Surface = {
   /** Paints everything again, whatever the terminal shows. */
   redraw: () => void;
   /** Called before another program gets the terminal, and after it. */
-  away: () => void;
-  back: () => void;
+  suspend: () => void;
+  resume: () => void;
   close: () => void;
 };
 

@@ -13,7 +13,7 @@ export type Suspender = {
 
 export type SuspenderOptions = {
   renderer: CliRenderer;
-  surface: Pick<Surface, "away" | "back">;
+  surface: Pick<Surface, "suspend" | "resume">;
   stop: () => Promise<void>;
   onFault: (error: unknown) => void;
 };
@@ -24,7 +24,7 @@ export function createSuspender({ renderer, surface, stop, onFault }: SuspenderO
   async function lendTerminal<T>(act: () => Promise<T>): Promise<T> {
     if (isAway) return act();
     isAway = true;
-    surface.away();
+    surface.suspend();
     await renderer.suspend();
     try {
       return await act();
@@ -32,7 +32,7 @@ export function createSuspender({ renderer, surface, stop, onFault }: SuspenderO
       isAway = false;
       if (!renderer.isDestroyed) {
         await renderer.resume();
-        surface.back();
+        surface.resume();
         process.kill(process.pid, "SIGWINCH");
       }
     }

@@ -84,9 +84,9 @@ function inlineTerminal(renderer: CliRenderer, { notify: method, env }: Terminal
   return {
     surface(options) {
       const surface = inlineSurface(options, write);
-      const away = () => (surface.away(), write(inlineOff));
-      const back = () => (write(inlineOn), surface.back());
-      return { ...surface, away, back };
+      const suspend = () => (surface.suspend(), write(inlineOff));
+      const resume = () => (write(inlineOn), surface.resume());
+      return { ...surface, suspend, resume };
     },
     setTitle: (title) => writeUnlessSuspended(`\x1b]0;${title}\x07`),
     notify: (text) => writeUnlessSuspended(notificationSequence(method, text, env)),

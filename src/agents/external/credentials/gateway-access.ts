@@ -68,7 +68,7 @@ async function estimateRequest({ deps, input }: AccessRequest, request: LedgerEn
   if (request.route.kind !== "answer") return { tokens: 0, costUsd: 0 };
   const isCached = last !== null && last.usage.cacheRead + last.usage.cacheWrite > 0;
   const earlierTokens = last === null || isCached ? 0 : last.usage.input;
-  const inputTokens = earlierTokens + Math.ceil(Math.max(0, request.bytes - (last?.bytes ?? 0)) / bytesPerToken.limit);
+  const inputTokens = earlierTokens + Math.ceil(Math.max(0, request.bytes - (last?.bytes ?? 0)) / bytesPerToken.cautious);
   const output = last?.usage.output ?? 0;
   const { vendor, model } = request;
   const isPriced = input.limits.maxBudgetUsd !== null && model !== null;

@@ -1,24 +1,25 @@
-// Reads the body of a CLI's request: limits its size, unpacks it, and asks for usage where a vendor reports it on request.
+// Reads the body of a CLI's request: limits its size, decompresses it, and adds the option that makes a vendor report usage.
 import type { WireName } from "../../../models/model.ts";
 import type { Json } from "../../../kit/text/json.ts";
 import { objectAt, parseJson } from "../../../models/wire/json.ts";
 
 const maxBodyBytes = 64 * 1024 * 1024;
 
-/** Returns an error message for a body that can't be read. `json` is null for invalid JSON, which the vendor must report. */
+/** Returns a string, the error message, for a body that can't be read. Invalid JSON is forwarded with `json` null: the vendor reports it. */
 export async function readRequestBody(
   request: Request,
   wire: WireName,
   vendor: string,
 ): Promise<{ body: Uint8Array | null; json: Json | null } | string> {
   if (request.body === null) return { body: null, json: null };
-  const packed = await readBounded(request.body);
-  if (packed === null) return `a request may have ${maxBodyBytes / 1024 / 1024} MB`;
-  const body = await unpack(packed, request.headers.get("content-encoding"));
+  const compressed = await readBounded(request.body);
+  if (compressed === null) return `a request may have ${maxBodyBytes / 1024 / 1024} MB`;
+  const body = await decompress(compressed, request.headers.get("content-encoding"));
   if (body === null) return "the request can't be unpacked";
   const json = parseJson(new TextDecoder().decode(body));
-  const lacksUsage = json !== null && wire === "openai-chat" && json.stream === true && vendor !== "mistral";
-  if (!lacksUsage || objectAt(json, "stream_options")?.include_usage !== undefined) return { body, json };
+  // Mistral refuses a request with this option.
+  const needsUsageOption = json !== null && wire === "openai-chat" && json.stream === true && vendor !== "mistral";
+  if (!needsUsageOption || objectAt(json, "stream_options")?.include_usage !== undefined) return { body, json };
   json.stream_options = { ...objectAt(json, "stream_options"), include_usage: true };
   return { body: new TextEncoder().encode(JSON.stringify(json)), json };
 }
@@ -35,17 +36,17 @@ async function readBounded(body: ReadableStream<Uint8Array>): Promise<Uint8Array
 }
 
 /** Loads zlib only when needed: few CLIs compress their requests. */
-async function unpack(packed: Uint8Array, encoding: string | null): Promise<Uint8Array | null> {
-  if (encoding === null || encoding === "identity") return packed;
+async function decompress(compressed: Uint8Array, encoding: string | null): Promise<Uint8Array | null> {
+  if (encoding === null || encoding === "identity") return compressed;
   const zlib = await import("node:zlib");
   const options = { maxOutputLength: maxBodyBytes };
-  const unpackers: Record<string, () => Uint8Array> = {
-    gzip: () => zlib.gunzipSync(packed, options),
-    deflate: () => zlib.inflateSync(packed, options),
-    zstd: () => zlib.zstdDecompressSync(packed, options),
+  const decompressors: Record<string, () => Uint8Array> = {
+    gzip: () => zlib.gunzipSync(compressed, options),
+    deflate: () => zlib.inflateSync(compressed, options),
+    zstd: () => zlib.zstdDecompressSync(compressed, options),
   };
   try {
-    return unpackers[encoding.trim().toLowerCase()]?.() ?? null;
+    return decompressors[encoding.trim().toLowerCase()]?.() ?? null;
   } catch {
     return null;
   }

@@ -6,7 +6,7 @@ import type { AgentEvent, TurnContext } from "../../../protocol/api/ports.ts";
 import { zeroSpent, zeroUsage } from "../../../protocol/tree/usage.ts";
 import { compact, cutPoint, needsCompaction } from "./compact.ts";
 import { renderMessages, visibleNodes } from "./messages.ts";
-import { requestTokens } from "./request-size.ts";
+import { estimateRequestTokens } from "./request-size.ts";
 import type { LoopState } from "../turn-state.ts";
 
 let nodeCount = 0;
@@ -27,14 +27,14 @@ const compaction = (keptFrom: string | null): Node =>
 describe("the size of the next request", () => {
   test("the size of the next request is the vendor's last count plus an estimate of newer nodes", () => {
     const counted = calls("a", { usage: { input: 1000, cacheRead: 500, cacheWrite: 200, output: 50 } });
-    expect(requestTokens([says("user", "x"), counted])).toBe(1750);
-    expect(requestTokens([says("user", "x"), counted, answers("a", 3000)])).toBeGreaterThan(2700);
-    expect(requestTokens([says("user", "x"), counted, answers("a", 3000)])).toBeLessThan(2900);
+    expect(estimateRequestTokens([says("user", "x"), counted])).toBe(1750);
+    expect(estimateRequestTokens([says("user", "x"), counted, answers("a", 3000)])).toBeGreaterThan(2700);
+    expect(estimateRequestTokens([says("user", "x"), counted, answers("a", 3000)])).toBeLessThan(2900);
   });
 
   test("after a compaction the size is estimated anew, because the vendor's count is obsolete", () => {
     const counted = calls("a", { usage: { ...zeroUsage, input: 90_000 } });
-    expect(requestTokens([says("user", "x"), counted, answers("a", 10), compaction(null)])).toBeLessThan(100);
+    expect(estimateRequestTokens([says("user", "x"), counted, answers("a", 10), compaction(null)])).toBeLessThan(100);
   });
 
   test("pictures and text count as a vendor counts them, not as they are stored", () => {
@@ -42,8 +42,8 @@ describe("the size of the next request", () => {
     const imageResult = node("tool", [
       { kind: "result", call: "a", name: "read", text: "", isError: false, images: [picture], display: "d".repeat(90_000) },
     ]);
-    expect(requestTokens([says("user", "x"), imageResult])).toBeLessThan(3000);
-    expect(requestTokens([says("user", "漢".repeat(3000))])).toBe(3000);
+    expect(estimateRequestTokens([says("user", "x"), imageResult])).toBeLessThan(3000);
+    expect(estimateRequestTokens([says("user", "漢".repeat(3000))])).toBe(3000);
   });
 });
 

@@ -9,7 +9,7 @@ import type { AgentEvent, SettleReservation } from "../../../protocol/api/ports.
 import { addSpent, zeroUsage } from "../../../protocol/tree/usage.ts";
 import { estimateRequest } from "./estimate.ts";
 import { renderMessages, visibleNodes } from "./messages.ts";
-import { requestTokens, nodeTokens } from "./request-size.ts";
+import { estimateRequestTokens, estimateNodeTokens } from "./request-size.ts";
 import { addNode, agentNode, priceUsage, type LoopState } from "../turn-state.ts";
 
 /** Shorter paths are never compacted, whatever window the model claims. */
@@ -19,7 +19,7 @@ const skillBytes = 16 * 1024;
 const instruction = `Stop working for a moment: the conversation is about to be shortened. Write a summary of the work so far for yourself, because everything but the user's messages and the newest steps will be gone. Say under short headings: the goal, what was done (files as path:line), decisions and their reasons, what is known about the code, what failed, what is next. Facts only, no calls.`;
 
 export async function needsCompaction(state: LoopState): Promise<boolean> {
-  const size = requestTokens(state.path);
+  const size = estimateRequestTokens(state.path);
   if (size < minPathTokens) return false;
   const window = await state.model.window();
   return window !== null && size > window - Math.min(16_000, window / 4);
@@ -28,7 +28,7 @@ export async function needsCompaction(state: LoopState): Promise<boolean> {
 /** Returns an error if the budget does not allow the summary request. Throws if there is nothing to summarise. */
 export async function* compact(state: LoopState): AsyncGenerator<AgentEvent, TurnError | null> {
   const window = (await state.model.window()) ?? 32_000;
-  const full = Math.min(window, requestTokens(state.path));
+  const full = Math.min(window, estimateRequestTokens(state.path));
   const keptFrom = cutPoint(state.path, { keep: (full * 3) / 10, max: full / 2 });
   const nodes = visibleNodes(state.path);
   const cut = keptFrom === null ? nodes.length : nodes.findIndex((node) => node.id === keptFrom);
@@ -46,7 +46,7 @@ export async function* compact(state: LoopState): AsyncGenerator<AgentEvent, Tur
     { kind: "text", text: `[Earlier work, summarised]\n${summary.text}` },
     ...activatedSkills(older, state.skillPaths),
   ];
-  if (keptFrom === null) parts.push(...newestResults(older, (full * bytesPerToken.limit) / 4));
+  if (keptFrom === null) parts.push(...newestResults(older, (full * bytesPerToken.cautious) / 4));
   const node: NewNode = { ...summary.node, author: "note", note: { about: "compaction", keptFrom }, parts };
   yield* addNode(state, node);
   return null;
@@ -60,7 +60,7 @@ export function cutPoint(path: Node[], tokens: { keep: number; max: number }): s
   let total = 0;
   let cut: string | null = null;
   for (const node of sinceCompaction(path).toReversed()) {
-    total += nodeTokens(node);
+    total += estimateNodeTokens(node);
     if (total > (cut === null ? tokens.max : tokens.keep)) break;
     if (node.author === "agent" || node.author === "user") cut = node.id;
   }
@@ -106,7 +106,7 @@ async function summarise(
 
 /** Shortens long results and arguments, so that the summary request fits even after an overflow. */
 function withShortTexts(nodes: Node[], window: number): Node[] {
-  const maxBytes = Math.max(400, Math.floor((window * bytesPerToken.limit) / 2 / Math.max(1, nodes.length)));
+  const maxBytes = Math.max(400, Math.floor((window * bytesPerToken.cautious) / 2 / Math.max(1, nodes.length)));
   const short = (text: string) => cutText(text, maxBytes, { keep: "both" }).text;
   return nodes.map((node) => ({
     ...node,

@@ -5,7 +5,7 @@ import { type TurnError, budgetUsedUp } from "../../../protocol/api/error.ts";
 import type { UsageEstimate } from "../../../protocol/api/ports.ts";
 import type { Limits } from "../../../protocol/api/turn-options.ts";
 import { zeroUsage } from "../../../protocol/tree/usage.ts";
-import { requestTokens, lastCountedUsage } from "./request-size.ts";
+import { estimateRequestTokens, lastCountedUsage } from "./request-size.ts";
 import type { LoopState } from "../turn-state.ts";
 
 /** Output tokens assumed when there is no earlier answer. */
@@ -19,8 +19,8 @@ export function stepLimitError(steps: number, { maxSteps }: Pick<Limits, "maxSte
 export async function estimateRequest(state: Pick<LoopState, "path" | "system" | "tools" | "model" | "input">): Promise<UsageEstimate> {
   const { path, system, tools, model, input } = state;
   const last = lastCountedUsage(path);
-  const fixed = last === null ? Math.ceil((byteLength(system) + byteLength(JSON.stringify(tools))) / bytesPerToken.limit) : 0;
-  const inputTokens = requestTokens(path) + fixed - (last?.cacheRead ?? 0) - (last?.cacheWrite ?? 0);
+  const fixed = last === null ? Math.ceil((byteLength(system) + byteLength(JSON.stringify(tools))) / bytesPerToken.cautious) : 0;
+  const inputTokens = estimateRequestTokens(path) + fixed - (last?.cacheRead ?? 0) - (last?.cacheWrite ?? 0);
   const output = last?.output ?? defaultOutput;
   const costUsd = input.limits.maxBudgetUsd === null ? null : await model.price({ ...zeroUsage, input: inputTokens, output });
   return { tokens: inputTokens + output, costUsd };

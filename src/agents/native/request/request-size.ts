@@ -7,14 +7,16 @@ import { visibleNodes } from "./messages.ts";
 
 /** Vendors charge for a picture about as much as for this many bytes of text. */
 const imageBytes = 4500;
+/** Ids and field names of a call or a result in the request. */
+const callOverheadBytes = 60;
 
-export function requestTokens(path: Node[]): number {
+export function estimateRequestTokens(path: Node[]): number {
   const usage = lastCountedUsage(path);
-  if (usage === null) return sum(visibleNodes(path));
-  return usage.input + usage.cacheRead + usage.cacheWrite + usage.output + sum(path.slice(lastCountedIndex(path) + 1));
+  if (usage === null) return sumTokens(visibleNodes(path));
+  return usage.input + usage.cacheRead + usage.cacheWrite + usage.output + sumTokens(path.slice(lastCountedIndex(path) + 1));
 }
 
-/** The vendor's last count; null if the path was compacted since, because it no longer applies. */
+/** The vendor's last count; null if the path was compacted since then, because that count no longer applies. */
 export function lastCountedUsage(path: Node[]): Usage | null {
   const index = lastCountedIndex(path);
   return path.findLastIndex((node) => node.note?.about === "compaction") > index ? null : (path[index]?.usage ?? null);
@@ -24,18 +26,18 @@ function lastCountedIndex(path: Node[]): number {
   return path.findLastIndex((node) => node.author === "agent" && node.usage !== undefined);
 }
 
-function sum(nodes: Node[]): number {
-  return nodes.reduce((total, node) => total + nodeTokens(node), 0);
+function sumTokens(nodes: Node[]): number {
+  return nodes.reduce((total, node) => total + estimateNodeTokens(node), 0);
 }
 
-export function nodeTokens(node: Node): number {
-  return Math.ceil(node.parts.reduce((bytes, part) => bytes + bytesOf(part), 0) / bytesPerToken.limit);
+export function estimateNodeTokens(node: Node): number {
+  return Math.ceil(node.parts.reduce((bytes, part) => bytes + sentBytes(part), 0) / bytesPerToken.cautious);
 }
 
-/** Bytes of a part that a request sends. The diff for users and the handle are not sent. */
-function bytesOf(part: Part): number {
+/** Bytes of a part that a request sends. Only the excerpt of a handle is sent, and no diff for users. */
+function sentBytes(part: Part): number {
   if (part.kind === "image") return imageBytes;
-  if (part.kind === "call") return byteLength(part.name) + byteLength(part.malformed ?? JSON.stringify(part.input)) + 60;
-  if (part.kind === "result") return byteLength(part.text) + (part.images?.length ?? 0) * imageBytes + 60;
+  if (part.kind === "call") return byteLength(part.name) + byteLength(part.malformed ?? JSON.stringify(part.input)) + callOverheadBytes;
+  if (part.kind === "result") return byteLength(part.text) + (part.images?.length ?? 0) * imageBytes + callOverheadBytes;
   return byteLength(part.kind === "handle" ? part.excerpt : part.text);
 }

@@ -48,7 +48,7 @@ test("a member's calls become its mail, a refused one returns the reason, and ou
   try {
     const [first, second] = await Promise.all(["1", "2"].map((body) => call("send_message", { to: "b", body, kind: "question" })));
     expect([first, second]).toEqual(["1", "2"].map(() => expect.stringMatching(/^✓ message [0-9a-f]{12} sent to agent_b_1$/)));
-    expect(mail.waitingFor("agent_b_1")).toMatchObject([
+    expect(mail.pendingMessages("agent_b_1")).toMatchObject([
       { from: "agent_a_1", body: "1", kind: "question" },
       { from: "agent_a_1", body: "2" },
     ]);

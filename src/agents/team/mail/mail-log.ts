@@ -1,4 +1,4 @@
-// The log of a team's mail: `traffic.jsonl` has a line for each entry, `given.jsonl` for each delivery. A message counts as
+// The log of a team's mail: `traffic.jsonl` has a line for each entry, `given.jsonl` for each delivery to a model. A message counts as
 // sent once its line in traffic.jsonl is written. Both files survive a crash.
 import { join } from "node:path";
 import { openJsonLog } from "../../../kit/files/json-log.ts";
@@ -10,10 +10,12 @@ export type MailLog = {
   find: (id: string) => MailEntry | null;
   add: (entry: MailEntry) => void;
   /** The time of the latest entry. */
-  latest: () => number;
-  /** Number of files over the quota that were refused so far. */
-  countOverQuota: (owner: string) => number;
-  waitingFor: (member: string) => SentMessage[];
+  latestAt: () => number;
+  /** Number of the member's files that were refused because they exceeded its quota. */
+  countOverQuota: (member: string) => number;
+  /** Messages that were delivered to the member's inbox, but not yet given to its model. */
+  pendingMessages: (member: string) => SentMessage[];
+  /** Records that the member's model got these messages. */
   markGiven: (member: string, ids: readonly string[]) => void;
   close: () => void;
 };
@@ -24,23 +26,23 @@ export function openMailLog(directory: string, team: string, warn: (message: str
   const entries = new Map<string, MailEntry>();
   const waiting = new Map<string, Map<string, SentMessage>>();
   const overQuota = new Map<string, number>();
-  let latest = 0;
+  let latestAt = 0;
 
-  const index = (entry: MailEntry): void => {
+  const addToMaps = (entry: MailEntry): void => {
     const { id, at } = headOf(entry);
     entries.set(id, entry);
-    latest = Math.max(latest, at);
+    latestAt = Math.max(latestAt, at);
     if (entry.event === "message_refused" && entry.refused.count !== undefined)
       overQuota.set(entry.refused.from, (overQuota.get(entry.refused.from) ?? 0) + entry.refused.count);
-    for (const sent of messagesOf(entry))
-      for (const member of sent.delivered) waiting.set(member, (waiting.get(member) ?? new Map()).set(sent.id, sent));
+    for (const message of messagesOf(entry))
+      for (const member of message.delivered) waiting.set(member, (waiting.get(member) ?? new Map()).set(message.id, message));
   };
   const removeWaiting = (member: string, ids: readonly string[]): void => ids.forEach((id) => waiting.get(member)?.delete(id));
 
   for (const line of traffic.lines) {
     const entry = parseEntry(line as Record<string, unknown>);
     if (entry === null) warn(`traffic.jsonl has a line that is not mail: ${JSON.stringify(line).slice(0, 100)}`);
-    else index(entry);
+    else addToMaps(entry);
   }
   for (const line of given.lines as { agent: string; ids: string[] }[]) removeWaiting(line.agent, line.ids);
 
@@ -48,11 +50,13 @@ export function openMailLog(directory: string, team: string, warn: (message: str
     find: (id) => entries.get(id) ?? null,
     add: (entry) => {
       traffic.append(entryRecord(entry, team));
-      index(entry);
+      addToMaps(entry);
     },
-    latest: () => latest,
-    countOverQuota: (owner) => overQuota.get(owner) ?? 0,
-    waitingFor: (member) => [...(waiting.get(member)?.values() ?? [])],
+    latestAt: () => latestAt,
+    countOverQuota: (member) => overQuota.get(member) ?? 0,
+    /** Messages that were delivered to the member's inbox, but not yet given to its model. */
+    pendingMessages: (member) => [...(waiting.get(member)?.values() ?? [])],
+    /** Records that the member's model got these messages. */
     markGiven: (member, ids) => {
       const newIds = ids.filter((id) => waiting.get(member)?.has(id) === true);
       if (newIds.length === 0) return;
@@ -85,8 +89,8 @@ function parseEntry(line: Record<string, unknown>): MailEntry | null {
   const warnings = (line["warnings"] ?? []) as string[];
   if (id === undefined || from === undefined || Number.isNaN(at)) return null;
   if (event === "message_refused") {
-    const count = typeof line["count"] === "number" ? { count: line["count"] } : {};
-    return { event, refused: { id, from, at, file: file ?? "", reason: reason ?? "", ...count } };
+    const countField = typeof line["count"] === "number" ? { count: line["count"] } : {};
+    return { event, refused: { id, from, at, file: file ?? "", reason: reason ?? "", ...countField } };
   }
   if (event === "message_sent") {
     const sent = parseSentMessage(line);

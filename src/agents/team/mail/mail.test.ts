@@ -202,16 +202,16 @@ test("a file that is still being written is read later, or when its writer has e
 test("a member that starts later gets all its mail once, in order", async () => {
   runs = false;
   for (const [n, from] of [api, design, api].entries()) await mail.post(from, { to: "ui", body: String(n) });
-  expect(mail.waitingFor(ui).map(({ body }) => body)).toEqual(["0", "1", "2"]);
-  mail.markGiven(ui, [mail.waitingFor(ui)[0]!.id]);
+  expect(mail.pendingMessages(ui).map(({ body }) => body)).toEqual(["0", "1", "2"]);
+  mail.markGiven(ui, [mail.pendingMessages(ui)[0]!.id]);
   await mail.close();
   mail = await open();
-  expect(mail.waitingFor(ui).map(({ body }) => body)).toEqual(["1", "2"]);
+  expect(mail.pendingMessages(ui).map(({ body }) => body)).toEqual(["1", "2"]);
   runs = true;
   await mail.sweep();
   await mail.sweep();
   expect(recordedMail.given).toEqual([`${ui} 1`, `${ui} 2`]);
-  expect(mail.waitingFor(ui)).toEqual([]);
+  expect(mail.pendingMessages(ui)).toEqual([]);
 });
 
 test("the sender of an undeliverable message gets an error, or a notice if it wrote a file", async () => {

@@ -61,7 +61,7 @@ export type Mail = {
   /** Posts a message or report of a member (or `person`). Resolves when it is recorded; throws if it is refused. */
   post: (from: string, value: Record<string, unknown>) => Promise<MailEntry>;
   /** Messages that the member has not got yet, in order. Call `markGiven` once their delivery is recorded. */
-  waitingFor: (member: string) => SentMessage[];
+  pendingMessages: (member: string) => SentMessage[];
   markGiven: (member: string, ids: readonly string[]) => void;
   close: () => Promise<void>;
 };
@@ -107,7 +107,7 @@ class TeamMail implements Mail {
     this.#open(personAddress);
     for (const member of options.members) this.add(member);
     const unfinished = [...this.#boxes.values()].flatMap(listClaims);
-    this.#clock = Math.max(this.#log.latest(), ...unfinished.map(({ at }) => at));
+    this.#clock = Math.max(this.#log.latestAt(), ...unfinished.map(({ at }) => at));
   }
 
   add(member: MailMember): void {
@@ -244,7 +244,7 @@ class TeamMail implements Mail {
 
   /** Delivers in order: a message that waits holds up later ones. */
   async #deliverTo(member: string): Promise<void> {
-    for (const sent of this.#log.waitingFor(member)) {
+    for (const sent of this.#log.pendingMessages(member)) {
       if (this.#options.hasEnded(member) || (await this.#options.deliver(member, sent)) === "waits") return;
       this.#log.markGiven(member, [sent.id]);
     }
@@ -296,8 +296,8 @@ class TeamMail implements Mail {
     }
   }
 
-  waitingFor(member: string): SentMessage[] {
-    return this.#log.waitingFor(member);
+  pendingMessages(member: string): SentMessage[] {
+    return this.#log.pendingMessages(member);
   }
 
   markGiven(member: string, ids: readonly string[]): void {

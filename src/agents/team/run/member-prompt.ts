@@ -49,8 +49,10 @@ function messagesSection(messages: readonly SentMessage[]): string[] {
 }
 
 function workspaceText(kind: WorkspaceKind, role: Role): string {
-  const isKept = kind !== "worktree" || changesProject(role);
-  return isKept ? workspaceTexts[kind] : "is your own copy of the repository, to read and try things; your changes there are not kept.";
+  const changesAreMerged = kind !== "worktree" || changesProject(role);
+  return changesAreMerged
+    ? workspaceTexts[kind]
+    : "is your own copy of the repository, to read and try things; your changes there are not kept.";
 }
 
 const workspaceTexts = {

@@ -48,7 +48,7 @@ export async function runMember(run: TeamRun, member: MemberRecord): Promise<voi
 async function startAttempt(run: TeamRun, member: MemberRecord): Promise<void> {
   const attempt = member.attempts + 1;
   // Mail that waits for the first attempt goes into its prompt. Later mail is sent to its session, once per id.
-  const given = attempt === 1 ? run.mail.waitingFor(member.id).map(({ id }) => id) : [];
+  const given = attempt === 1 ? run.mail.pendingMessages(member.id).map(({ id }) => id) : [];
   const started: TeamEvent = { event: "agent_started", agent: member.id, attempt, given };
   await recordTeamEvent(run, started, `${member.id} starts${attempt > 1 ? `, attempt ${attempt}` : ""}`);
   run.mail.markGiven(member.id, given);

@@ -8,14 +8,20 @@ const team = sampleTeam([
   { event: "phase_planned", phase: 0, plan, ahead: [], reason: "" },
   { event: "agent_spawned", member: sampleMember(samplePlan(), 0, "/w") },
 ]);
-const member = { ...membersOf(team)[0]!, state: "completed" as const, ended: sampleResult, changed: ["a.js", "b.js"], isKept: true };
-const outcome: PhaseOutcome = { plan, members: [member], conflicts: [], messages: 0 };
+const member = {
+  ...membersOf(team)[0]!,
+  state: "completed" as const,
+  ended: sampleResult,
+  changedPaths: ["a.js", "b.js"],
+  isInResult: true,
+};
+const outcome: PhaseOutcome = { plan, members: [member], conflicts: [], messageCount: 0 };
 
 test("a summary prefers a member's report to its last answer", () => {
   expect(phaseSummary(outcome)).toBe("## build: make it\n\n### agent_engineer_1_0123abcd (builder): completed\ndone\nChanged: a.js, b.js");
   const reports = [{ id: "r", report: { type: "complete" as const, result: "success" as const, summary: "All of it.", outputs: [] } }];
   const artifacts = [{ id: "a", path: "/s/design.md", description: "the design" }];
-  const text = phaseSummary({ ...outcome, members: [{ ...member, reports, artifacts, changed: [] }], messages: 1 });
+  const text = phaseSummary({ ...outcome, members: [{ ...member, reports, artifacts, changedPaths: [] }], messageCount: 1 });
   expect(text).toBe(
     "## build: make it\n\n### agent_engineer_1_0123abcd (builder): completed\nAll of it.\nArtifacts: /s/design.md (the design)\n\n1 message among them.",
   );
@@ -25,9 +31,9 @@ test("a summary has failures and conflicts, and is at most 8,000 bytes", () => {
   const failed = {
     ...member,
     state: "failed" as const,
-    isKept: false,
+    isInResult: false,
     ended: null,
-    changed: Array.from({ length: 23 }, (_, index) => `f${index}`),
+    changedPaths: Array.from({ length: 23 }, (_, index) => `f${index}`),
   };
   const conflicts = [{ agent: "x", paths: ["a.js"] }];
   const text = phaseSummary({ ...outcome, members: [failed], conflicts });

@@ -7,31 +7,31 @@ const maxSummaryBytes = 8_000;
 
 export type PhaseOutcome = {
   plan: PhasePlan;
-  /** `isKept`: its changes are part of the result. */
-  members: readonly (MemberRecord & { changed: readonly string[]; isKept: boolean })[];
+  /** `isInResult`: the member's changes are part of the phase's commit. */
+  members: readonly (MemberRecord & { changedPaths: readonly string[]; isInResult: boolean })[];
   conflicts: readonly Conflict[];
-  messages: number;
+  messageCount: number;
 };
 
-export function phaseSummary({ plan, members, conflicts, messages }: PhaseOutcome): string {
+export function phaseSummary({ plan, members, conflicts, messageCount }: PhaseOutcome): string {
   const text = [
     `## ${plan.name}${plan.goal === "" || plan.goal.includes("\n") ? "" : `: ${plan.goal}`}`,
-    ...members.map(memberLines),
+    ...members.map(memberText),
     ...conflicts.map(({ agent, paths }) => `Not joined: the work of ${agent} conflicts in ${paths.join(", ")}.`),
-    ...(messages === 0 ? [] : [`${pluralize(messages, "message")} among them.`]),
+    ...(messageCount === 0 ? [] : [`${pluralize(messageCount, "message")} among them.`]),
   ].join("\n\n");
   return cutText(text, maxSummaryBytes, { keep: "both", headShare: 0.6 }).text;
 }
 
-function memberLines({ id, plan, state, ended, artifacts, reports, changed, isKept }: PhaseOutcome["members"][number]): string {
+function memberText({ id, plan, state, ended, artifacts, reports, changedPaths, isInResult }: PhaseOutcome["members"][number]): string {
   const outcome = state === "completed" ? "completed" : `failed: ${ended === null ? "it did not start" : failureReason(ended)}`;
-  const complete = reports.findLast(({ report }) => report.type === "complete")?.report;
-  const answer = complete?.type === "complete" ? complete.summary : (ended?.answer ?? "");
+  const completeReport = reports.findLast(({ report }) => report.type === "complete")?.report;
+  const answer = completeReport?.type === "complete" ? completeReport.summary : (ended?.answer ?? "");
   return [
     `### ${id} (${plan.key}): ${outcome}`,
     cutText(answer.trim(), maxAnswerBytes, { keep: "both" }).text,
     ...(artifacts.length === 0 ? [] : [`Artifacts: ${artifacts.map(({ path, description }) => `${path} (${description})`).join(", ")}`]),
-    ...(changed.length === 0 ? [] : [`${isKept ? "Changed" : "Changed, but not in the result"}: ${firstPaths(changed)}`]),
+    ...(changedPaths.length === 0 ? [] : [`${isInResult ? "Changed" : "Changed, but not in the result"}: ${firstPaths(changedPaths)}`]),
   ]
     .filter((line) => line !== "")
     .join("\n");

@@ -120,7 +120,7 @@ async function recordFailure(run: TeamRun, member: MemberRecord, error: string):
 }
 
 /** Changes of members that only read, or write only to the shared directory, are not part of the result. */
-function isKept(run: TeamRun, { state, plan }: MemberRecord): boolean {
+function isInResult(run: TeamRun, { state, plan }: MemberRecord): boolean {
   return state === "completed" && changesProject(memberRole(run, plan));
 }
 
@@ -131,7 +131,7 @@ async function joinWork(
 ): Promise<{ commit: string | null; conflicts: Conflict[] }> {
   const works = members.flatMap((member) => {
     const commit = member.ended?.commit ?? null;
-    return commit !== null && isKept(run, member) ? [{ name: member.id, commit }] : [];
+    return commit !== null && isInResult(run, member) ? [{ name: member.id, commit }] : [];
   });
   if (from === null || works.length === 0) return { commit: from, conflicts: [] };
   const joined: JoinResult = await run.deps.workspaces.join(
@@ -156,9 +156,9 @@ async function recordCheckpoint(run: TeamRun, index: number, { from, commit, con
       : (await deps.workspaces.changes(repository, from, memberCommit)).map(({ path }) => path);
   };
   const outcomes = await Promise.all(
-    members.map(async (member) => ({ ...member, changed: await changedBy(member), isKept: isKept(run, member) })),
+    members.map(async (member) => ({ ...member, changedPaths: await changedBy(member), isInResult: isInResult(run, member) })),
   );
   const messages = record.messages.filter((message) => names.has(message.from)).length;
-  const summary = phaseSummary({ plan, members: outcomes, conflicts, messages });
+  const summary = phaseSummary({ plan, members: outcomes, conflicts, messageCount: messages });
   await recordTeamEvent(run, { event: "checkpoint", phase: index, name: plan.name, commit, conflicts, summary }, summary);
 }

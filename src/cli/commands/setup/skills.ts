@@ -3,7 +3,7 @@ import { jsonFlag } from "../../parse/args.ts";
 import type { Args, Command, CommandContext } from "../../parse/command.ts";
 import { jsonText } from "../../print/json.ts";
 import { stripControls, styleOf } from "../../terminal/style.ts";
-import { fit } from "../../terminal/table.ts";
+import { cutToWidth } from "../../terminal/table.ts";
 
 export const skills: Command = {
   name: "skills",
@@ -27,7 +27,7 @@ async function runSkills(args: Args, ctx: CommandContext): Promise<number> {
   for (const skill of list.skills) {
     const marks = [skill.scope, ...(skill.trusted ? [] : ["not trusted"]), ...(skill.hidden ? ["not for the model"] : [])].join(", ");
     ctx.out.write(`${style.bold(stripControls(skill.name))} ${style.dim(`(${marks})`)}\n`);
-    ctx.out.write(`  ${fit(stripControls(skill.description), width - 2)}\n  ${style.dim(stripControls(skill.path))}\n`);
+    ctx.out.write(`  ${cutToWidth(stripControls(skill.description), width - 2)}\n  ${style.dim(stripControls(skill.path))}\n`);
   }
   if (list.skills.length === 0) ctx.out.write("no skills here: add one as .skein/skills/<name>/SKILL.md\n");
   const errStyle = styleOf(ctx.err);

@@ -7,7 +7,7 @@ import type { MemberRecord } from "../../../protocol/team/team.ts";
 import { lastStatusLine, type MemberStats, type TeamView } from "../../../protocol/team/views.ts";
 import { countedTokens, zeroSpent, type Spent } from "../../../protocol/tree/usage.ts";
 import { stripControls, type Style } from "../../terminal/style.ts";
-import { fit } from "../../terminal/table.ts";
+import { cutToWidth } from "../../terminal/table.ts";
 import { printableLabel } from "../../print/session-label.ts";
 
 export type BoardOptions = { style: Style; columns: number; rows: number; unicode: boolean; now: number };
@@ -29,7 +29,7 @@ export function boardLines(view: TeamView, options: BoardOptions): string[] {
     lines.push({ text: options.style.cyan(`${mark("working", options)} the planner is planning the next phase`), rank: "working" });
   const latest = team.messages.at(-1);
   if (latest !== undefined && view.state === "running") lines.push({ text: options.style.dim(messageLine(latest, view)), rank: "ended" });
-  return fitRows(lines, options).map((line) => fit(line, options.columns));
+  return fitRows(lines, options).map((line) => cutToWidth(line, options.columns));
 }
 
 function fitRows(lines: BoardLine[], { rows, style }: BoardOptions): string[] {
@@ -141,6 +141,6 @@ function shortFigures({ usage, costUsd }: Spent): string {
 }
 
 function padToWidth(text: string, width: number): string {
-  const cut = fit(text, width);
+  const cut = cutToWidth(text, width);
   return cut + " ".repeat(Math.max(0, width - Bun.stringWidth(cut)));
 }

@@ -9,7 +9,7 @@ import type { Args, Command, CommandContext } from "../../parse/command.ts";
 import { jsonText } from "../../print/json.ts";
 import { nodeMarker } from "../../print/tree.ts";
 import { stripControls, type Style, styleOf } from "../../terminal/style.ts";
-import { fit, tableText } from "../../terminal/table.ts";
+import { cutToWidth, tableText } from "../../terminal/table.ts";
 
 export const diff: Command = {
   name: "diff",
@@ -35,7 +35,7 @@ function comparisonText({ fork, sharedNodes, a, b }: BranchComparison, ctx: Comm
   const parting =
     fork === null
       ? "the two have no node in common"
-      : `they diverge after ${style.bold(shortId(fork.id))} (${groupDigits(sharedNodes)} shared)\n${style.dim(fit(`${nodeMarker(fork)} ${stripControls(oneLine(nodeSummary(fork), 2 * columns))}`, columns))}`;
+      : `they diverge after ${style.bold(shortId(fork.id))} (${groupDigits(sharedNodes)} shared)\n${style.dim(cutToWidth(`${nodeMarker(fork)} ${stripControls(oneLine(nodeSummary(fork), 2 * columns))}`, columns))}`;
   const rows = branchStats.map(([name, figure]) => [style.dim(name), figure(a), figure(b)]);
   const table = tableText([["", style.green(stripControls(branchName(a))), style.green(stripControls(branchName(b)))], ...rows], {
     columns: [{}, {}, {}],
@@ -51,5 +51,5 @@ function sideText(side: BranchSide, style: Style, columns: number): string {
     ...(side.answer === null ? [] : [`  ● ${stripControls(oneLine(side.answer, 2 * columns))}`]),
     ...(side.files ?? []).map((file) => `  ${changeSigns[file.kind]} ${stripControls(file.path)} +${file.added} -${file.removed}`),
   ];
-  return `${[head, ...lines.map((line) => fit(line, columns))].join("\n")}\n`;
+  return `${[head, ...lines.map((line) => cutToWidth(line, columns))].join("\n")}\n`;
 }

@@ -10,7 +10,7 @@ import type { Args, Command, CommandContext } from "../../parse/command.ts";
 import { jsonText } from "../../print/json.ts";
 import { nodeMarker } from "../../print/tree.ts";
 import { stripControls, type Style, styleOf } from "../../terminal/style.ts";
-import { fit } from "../../terminal/table.ts";
+import { cutToWidth } from "../../terminal/table.ts";
 
 export const search: Command = {
   name: "search",
@@ -67,7 +67,10 @@ function matchText(match: FoundNode, ctx: CommandContext, withProject: boolean):
 
 function neighbourLine(node: Node, ctx: CommandContext, style: Style): string {
   return style.dim(
-    fit(`${nodeMarker(node)} ${shortId(node.id)} ${stripControls(oneLine(nodeSummary(node), 2 * ctx.out.columns))}`, ctx.out.columns),
+    cutToWidth(
+      `${nodeMarker(node)} ${shortId(node.id)} ${stripControls(oneLine(nodeSummary(node), 2 * ctx.out.columns))}`,
+      ctx.out.columns,
+    ),
   );
 }
 

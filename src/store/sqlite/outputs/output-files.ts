@@ -1,4 +1,5 @@
-// The files of whole outputs: `<directory>/<session>/<n>`. Private, written once, read back as a stream.
+// Stores the full outputs of tools in files: `<directory>/<session>/<n>`. A file is readable only by its user, written once
+// and read as a stream.
 import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readSync, rmdirSync, unlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -6,10 +7,10 @@ import { Fault } from "../../../protocol/api/error.ts";
 import type { Db } from "../db.ts";
 import { errorCode } from "../faults.ts";
 
-/** Without a directory the files have no name and end with the process. */
+/** Without a directory, outputs are in unlinked temporary files, which the kernel deletes when the process ends. */
 export class OutputFiles {
   readonly #directory: string | null;
-  readonly #nameless = new Map<string, number>();
+  readonly unlinked = new Map<string, number>();
 
   constructor(directory: string | null) {
     this.#directory = directory;
@@ -20,7 +21,7 @@ export class OutputFiles {
       const path = join(tmpdir(), `skein-${Bun.randomUUIDv7()}`);
       const fd = openSync(path, "wx+", 0o600);
       unlinkSync(path);
-      this.#nameless.set(identifier, fd);
+      this.unlinked.set(identifier, fd);
       return fd;
     }
     const path = join(this.#directory, identifier);
@@ -28,22 +29,22 @@ export class OutputFiles {
     return openSync(path, "wx+", 0o600);
   }
 
-  /** A file to read from. `release` must follow. */
+  /** Returns a file descriptor to read from. Call `release` after it. */
   open(identifier: string): number {
-    const fd = this.#nameless.get(identifier);
+    const fd = this.unlinked.get(identifier);
     if (fd !== undefined) return fd;
     if (this.#directory === null) throw new Fault("file-unreadable", `The output ${identifier} is not stored.`);
     return openSync(join(this.#directory, identifier), "r");
   }
 
   release(identifier: string, fd: number): void {
-    if (!this.#nameless.has(identifier)) closeSync(fd);
+    if (!this.unlinked.has(identifier)) closeSync(fd);
   }
 
   remove(identifier: string): void {
-    const fd = this.#nameless.get(identifier);
+    const fd = this.unlinked.get(identifier);
     if (fd !== undefined) {
-      this.#nameless.delete(identifier);
+      this.unlinked.delete(identifier);
       closeSync(fd);
     } else if (this.#directory !== null) unlinkSync(join(this.#directory, identifier));
   }
@@ -57,7 +58,7 @@ export class OutputFiles {
   }
 
   /** Removes the directory of a session if it is empty. */
-  removeEmpty(session: string): void {
+  removeDirectoryIfEmpty(session: string): void {
     if (this.#directory === null) return;
     try {
       rmdirSync(join(this.#directory, session));
@@ -67,32 +68,33 @@ export class OutputFiles {
   }
 
   close(): void {
-    for (const fd of this.#nameless.values()) closeSync(fd);
-    this.#nameless.clear();
+    for (const fd of this.unlinked.values()) closeSync(fd);
+    this.unlinked.clear();
   }
 }
 
-type HandleRow = { bytes: number | null; kept_bytes: number | null; head_bytes: number | null };
+type OutputRow = { bytes: number | null; kept_bytes: number | null; head_bytes: number | null };
 
-/** The output as it was printed. One line in the place of a part that was not stored says its size. */
+/** Reads the output. A part that was too big to store is replaced by one line with its size. */
 export function readOutput(db: Db, files: OutputFiles, identifier: string): ReadableStream<Uint8Array> {
   const [, session, n] = /^([^/]+)\/(\d+)$/.exec(identifier) ?? [];
   const row =
     session === undefined || n === undefined
       ? null
       : db
-          .query<HandleRow>(
+          .query<OutputRow>(
             "select bytes, kept_bytes, head_bytes from handles where session = (select n from sessions where id = ?) and n = ?",
           )
           .get(session, Number(n));
   if (!row) throw new Fault("file-unreadable", `There is no output "${identifier}".`, { hint: "An output is named <session>/<number>." });
-  const missing = (row.bytes ?? 0) - (row.kept_bytes ?? 0);
-  return readOutputFile(files, identifier, missing > 0 ? { at: row.head_bytes ?? 0, missing } : null);
+  const missingBytes = (row.bytes ?? 0) - (row.kept_bytes ?? 0);
+  return readOutputFile(files, identifier, missingBytes > 0 ? { position: row.head_bytes ?? 0, bytes: missingBytes } : null);
 }
 
-type Gap = { at: number; missing: number };
+/** The part that was not stored: its position in the file, and its size. */
+type Gap = { position: number; bytes: number };
 
-/** The bytes of the file, with one line in the place of the gap. */
+/** Reads the file, with one line in the place of the gap. */
 export function readOutputFile(files: OutputFiles, identifier: string, gap: Gap | null = null): ReadableStream<Uint8Array> {
   const fd = openFile(files, identifier);
   let position = 0;
@@ -100,12 +102,12 @@ export function readOutputFile(files: OutputFiles, identifier: string, gap: Gap 
   return new ReadableStream<Uint8Array>({
     type: "bytes",
     pull(controller) {
-      if (gap && !isGapReported && position === gap.at) {
+      if (gap && !isGapReported && position === gap.position) {
         isGapReported = true;
-        controller.enqueue(new TextEncoder().encode(`\n[... ${gap.missing} bytes not kept ...]\n`));
+        controller.enqueue(new TextEncoder().encode(`\n[... ${gap.bytes} bytes not kept ...]\n`));
         return;
       }
-      const bytes = new Uint8Array(gap && !isGapReported ? Math.min(readBytes, gap.at - position) : readBytes);
+      const bytes = new Uint8Array(gap && !isGapReported ? Math.min(maxChunkBytes, gap.position - position) : maxChunkBytes);
       const count = readSync(fd, bytes, 0, bytes.length, position);
       position += count;
       if (count > 0) controller.enqueue(bytes.subarray(0, count));
@@ -118,7 +120,7 @@ export function readOutputFile(files: OutputFiles, identifier: string, gap: Gap 
   });
 }
 
-const readBytes = 256 << 10;
+const maxChunkBytes = 256 << 10;
 
 function openFile(files: OutputFiles, identifier: string): number {
   try {

@@ -267,5 +267,5 @@ async function deleteOutputs({ db, files, report, needed, dryRun }: PurgeStep, s
     }
     await yieldToEventLoop();
   }
-  if (!dryRun) files.removeEmpty(session.id);
+  if (!dryRun) files.removeDirectoryIfEmpty(session.id);
 }

@@ -98,7 +98,7 @@ async function removeOrphans({ db, files, self, onRepaired }: RepairContext): Pr
     const row = owner.get(session);
     if (row && isHeld(db, row.n, self)) continue;
     files.remove(identifier);
-    files.removeEmpty(session);
+    files.removeDirectoryIfEmpty(session);
     onRepaired("output", identifier, `The file of output ${identifier}, which no row refers to, was removed.`);
     await yieldToEventLoop();
   }
