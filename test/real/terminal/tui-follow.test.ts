@@ -11,7 +11,7 @@ import { openTerminal, type Terminal } from "../../support/tmux.ts";
 const size = { columns: 80, rows: 24 };
 const ready = /\[INSERT\] \[idle\]/;
 /** The model sends 20 of the 40 words of an answer, then dots until it is no longer held, then the other words. */
-const answer = { steps: 0, calls: 1, pattern: 40, pauseMs: 20 };
+const answer = { steps: 0, calls: 1, words: 40, pauseMs: 20 };
 const half = 20;
 type Model = { isHeld: boolean };
 
