@@ -1,12 +1,24 @@
-// Enforces the rules of ARCHITECTURE.md: who may import whom, cycles, sizes, names, and paths in documents.
+// Enforces the rules of ARCHITECTURE.md and CONTRIBUTING.md: who may import whom, cycles, sizes of files, functions,
+// folders and parameter lists, words that may not come back, call chains, and paths in documents.
 import { Glob } from "bun";
 import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
+import { brokenCalls, callChains } from "./support/call-chain.ts";
+import { clauseComments, longParameterLists, privateWordsIn } from "./support/scan-source.ts";
 
 const root = join(import.meta.dir, "..");
 const sources = [...new Glob("src/**/*.ts").scanSync({ cwd: root })].sort();
 const production = sources.filter((file) => !/\.test\.ts$|\/(conformance|fixtures)\//.test(file));
+const testFiles = [...new Glob("{test,tools}/**/*.ts").scanSync({ cwd: root })].filter((file) => !file.includes("node_modules")).sort();
+const documents = [...new Glob("{*.md,docs/*.md,src/**/*.md}").scanSync({ cwd: root })].sort();
+/** The list of these words, and the names of a stored table that can't be changed. */
+const mayNamePrivateWords = new Set([
+  "test/support/scan-source.ts",
+  "src/store/sqlite/migrations.ts",
+  "src/store/sqlite/search/shown-hits.ts",
+  "src/store/sqlite/sqlite-store.test.ts",
+]);
 const textOf = (file: string) => readFileSync(join(root, file), "utf8");
 
 const layer0 = ["protocol", "kit"];
@@ -109,16 +121,58 @@ describe("sizes and names", () => {
   });
 });
 
+describe("folders", () => {
+  const filesOf = Map.groupBy(production, dirname);
+
+  test("no folder has more than 15 production files", () => {
+    expect([...filesOf].filter(([, files]) => files.length > 15).map(([folder]) => folder)).toEqual([]);
+  });
+
+  test("every folder with more than five production files has a README.md of at most 40 lines", () => {
+    const needed = [...filesOf].filter(([, files]) => files.length > 5).map(([folder]) => `${folder}/README.md`);
+    const readmes = [...new Glob("src/**/README.md").scanSync({ cwd: root })];
+    expect(needed.filter((file) => !readmes.includes(file))).toEqual([]);
+    expect(readmes.filter((file) => textOf(file).trimEnd().split("\n").length > 40)).toEqual([]);
+  });
+});
+
+describe("parameters and words", () => {
+  test("no function takes more than four positional parameters", () => {
+    expect(production.flatMap((file) => longParameterLists(textOf(file), 4).map((list) => `${file}:${list}`))).toEqual([]);
+  });
+
+  test("no private word comes back", () => {
+    const written = [...sources, ...testFiles, ...documents].filter((file) => !mayNamePrivateWords.has(file));
+    expect(written.flatMap((file) => privateWordsIn(textOf(file)).map((word) => `${file}:${word}`))).toEqual([]);
+  });
+
+  test("no comment of production code begins with a clause in place of a subject", () => {
+    expect(production.flatMap((file) => clauseComments(textOf(file)).map((comment) => `${file}: ${comment.slice(0, 80)}`))).toEqual([]);
+  });
+});
+
+describe("call chains", () => {
+  const chains = callChains(textOf("ARCHITECTURE.md"));
+  const maxFiles: Record<string, number> = { model: 8, disk: 3, shell: 6, work_with: 9 };
+
+  test("ARCHITECTURE.md names a chain to the model, to the disk, to the shell and from work_with", () => {
+    expect(Object.keys(maxFiles).filter((word) => !chains.some(({ title }) => title.includes(word)))).toEqual([]);
+  });
+
+  test("every function of a chain calls the next one", () => {
+    expect(chains.flatMap((chain) => brokenCalls(chain, textOf))).toEqual([]);
+  });
+
+  test("no chain passes more files than it may", () => {
+    const tooLong = chains.filter(({ title, calls }) => {
+      const limit = Object.entries(maxFiles).find(([word]) => title.includes(word))?.[1] ?? 0;
+      return new Set(calls.map(({ file }) => file)).size > limit;
+    });
+    expect(tooLong.map(({ title }) => title)).toEqual([]);
+  });
+});
+
 describe("documents", () => {
-  const documents = [
-    "README.md",
-    "ARCHITECTURE.md",
-    "GLOSSARY.md",
-    "CONTRIBUTING.md",
-    "AGENTS.md",
-    "CHANGELOG.md",
-    ...new Glob("docs/*.md").scanSync({ cwd: root }),
-  ];
   for (const document of documents) {
     test(`${document} names only paths that exist`, () => {
       const paths = textOf(document).matchAll(/(?<![\w./-])(?:src|test|bench|tools|docs|examples|bin)\/[\w./-]*\w/g);

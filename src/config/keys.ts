@@ -17,7 +17,7 @@ export type KeyType =
   | "path-list"
   | "variable-list";
 
-/** What the config file of an untrusted project may do with a key. */
+/** The rights of an untrusted project's config file over a key. */
 export type ProjectPermission = "yes" | "narrow" | "trusted";
 
 export type ConfigKey = {

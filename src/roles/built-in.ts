@@ -65,7 +65,7 @@ const table: readonly BuiltInRole[] = [
     name: "pm",
     description: "splits the objective into tasks, follows them, unblocks, reports",
     prompt:
-      "You are the project manager: you keep the work moving and leave the doing to others. Split the objective into tasks, each with an owner, what it waits for, and how one sees that it is done. Follow what really happened, not what was promised. What is blocked goes first to its owner, then to whoever it waits for, then to the person. Tell the state in few lines; end with what was reached and what is open.",
+      "You are the project manager: you keep the work moving and leave the doing to others. Split the objective into tasks, each with an owner, what it waits for, and how one sees that it is done. Follow what really happened, not what was promised. What is blocked goes first to its owner, then to the one it waits for, then to the person. Tell the state in few lines; end with what was reached and what is open.",
     capabilities: ["coordination", "progress-tracking", "communication"],
     tools: ["read", "write", "edit", "bash", "spawn_session"],
     writes: [

@@ -11,12 +11,12 @@ afterAll(() => rmSync(root, { recursive: true, force: true }));
 let count = 0;
 
 /** A home with a key and a cache, a project with a repository, and what skein keeps. */
-function house(files: string[] = []) {
+function makeHome(files: string[] = []) {
   const at = join(root, String((count += 1)));
-  const usual = ["home/.ssh/id", "home/.cargo/credentials.toml", "home/.cache/x", "home/project/.git/HEAD", "home/project/.git/config"];
+  const defaults = ["home/.ssh/id", "home/.cargo/credentials.toml", "home/.cache/x", "home/project/.git/HEAD", "home/project/.git/config"];
   const folders = ["home/project/.git/objects", "home/project/.git/hooks", "temp", "copies", "skein/data", "skein/state", "skein/cache"];
   for (const folder of folders) mkdirSync(join(at, folder), { recursive: true });
-  for (const file of [...usual, "skein/config/keys", "skein/config/skills/a/SKILL.md", ...files]) {
+  for (const file of [...defaults, "skein/config/keys", "skein/config/skills/a/SKILL.md", ...files]) {
     mkdirSync(dirname(join(at, file)), { recursive: true });
     writeFileSync(join(at, file), "");
   }
@@ -71,7 +71,7 @@ describe("access by policy and path", () => {
     ["skein/data/skein.db", "none", "none", "none"],
     ["skein/state/sandbox.json", "none", "none", "none"],
   ];
-  const { at, places } = house(["home/project/.skein/config.jsonc", "home/project/.skein/plan.md", "home/.claude/skills/a/SKILL.md"]);
+  const { at, places } = makeHome(["home/project/.skein/config.jsonc", "home/project/.skein/plan.md", "home/.claude/skills/a/SKILL.md"]);
   const names = ["workspace", "readonly", "plan"] as const;
   names.forEach((name, column) => {
     test.each(rows.map((row) => [row[0], row[column + 1]!] as const))(`under policy ${name} the access to %s is %s`, (path, expected) => {
@@ -81,7 +81,7 @@ describe("access by policy and path", () => {
 });
 
 test("rules are sorted from the shortest path to the longest, and the first is for /", () => {
-  const { rules } = createSandboxRules(policy("workspace"), house().places);
+  const { rules } = createSandboxRules(policy("workspace"), makeHome().places);
   const depths = rules.map((rule) => rule.path.split("/").filter(Boolean).length);
   expect(rules[0]).toEqual({ path: "/", access: "read" });
   expect(depths).toEqual(depths.toSorted((a, b) => a - b));
@@ -89,7 +89,7 @@ test("rules are sorted from the shortest path to the longest, and the first is f
 
 describe("additional directories", () => {
   test("--add-dir and --allow-write are writable, and their repositories are protected like the project's", () => {
-    const { at, places } = house(["lib/.git/HEAD", "lib/.git/config", "lib/.git/objects/x", "lib/.git/hooks/x", "out/x"]);
+    const { at, places } = makeHome(["lib/.git/HEAD", "lib/.git/config", "lib/.git/objects/x", "lib/.git/hooks/x", "out/x"]);
     const asked = policy("workspace", { addDirs: [join(at, "lib")], allowWrite: [join(at, "out")] });
     const { rules } = createSandboxRules(asked, places);
     expect(
@@ -98,7 +98,7 @@ describe("additional directories", () => {
   });
 
   test("a protected path can be made writable by its own name", () => {
-    const { at, places } = house();
+    const { at, places } = makeHome();
     const hooks = join(at, "home/project/.git/hooks");
     const { rules } = createSandboxRules(policy("workspace", { allowWrite: [hooks] }), places);
     expect(accessTo(rules, join(hooks, "pre-commit"))).toBe("write");
@@ -106,7 +106,7 @@ describe("additional directories", () => {
   });
 
   test("policies readonly and plan make neither writable", () => {
-    const { at, places } = house(["lib/x"]);
+    const { at, places } = makeHome(["lib/x"]);
     for (const name of ["readonly", "plan"] as const) {
       const { rules } = createSandboxRules(policy(name, { addDirs: [join(at, "lib")], allowWrite: [join(at, "lib")] }), places);
       expect(accessTo(rules, join(at, "lib/x"))).toBe("read");
@@ -117,7 +117,7 @@ describe("additional directories", () => {
 describe("untrusted projects", () => {
   test("an untrusted project can't make a secret readable by a link at a protected path", () => {
     for (const name of [".skein", ".git/hooks", ".git/config.worktree"]) {
-      const { at, places } = house();
+      const { at, places } = makeHome();
       rmSync(join(places.project, name), { recursive: true, force: true });
       symlinkSync(join(at, "home/.ssh"), join(places.project, name));
       expect(accessTo(createSandboxRules(policy("workspace"), places).rules, join(at, "home/.ssh/id"))).toBe("none");
@@ -126,7 +126,7 @@ describe("untrusted projects", () => {
 
   test("an untrusted project can't make a file writable by a link at the path of the plan", () => {
     for (const make of [symlinkSync, linkSync]) {
-      const { at, places } = house(["home/.bashrc", "home/project/.skein/x"]);
+      const { at, places } = makeHome(["home/.bashrc", "home/project/.skein/x"]);
       make(join(at, "home/.bashrc"), join(places.project, ".skein/plan.md"));
       for (const name of ["workspace", "plan"] as const) {
         const { rules } = createSandboxRules(policy(name), places);
@@ -137,12 +137,12 @@ describe("untrusted projects", () => {
   });
 
   test("a project whose .skein is a file has no plan", () => {
-    const { places } = house(["home/project/.skein"]);
+    const { places } = makeHome(["home/project/.skein"]);
     expect(accessTo(createSandboxRules(policy("plan"), places).rules, join(places.project, ".skein"))).toBe("read");
   });
 
   test("an untrusted project can't make another repository writable by a link at .git", () => {
-    const { at, places } = house(["other/.git/HEAD", "other/.git/objects/x"]);
+    const { at, places } = makeHome(["other/.git/HEAD", "other/.git/objects/x"]);
     rmSync(join(places.project, ".git"), { recursive: true });
     symlinkSync(join(at, "other/.git"), join(places.project, ".git"));
     expect(accessTo(createSandboxRules(policy("workspace"), places).rules, join(at, "other/.git/index"))).toBe("read");
@@ -150,7 +150,7 @@ describe("untrusted projects", () => {
 });
 
 test("the home directory and its parents are not writable as a project", () => {
-  const { at, places } = house();
+  const { at, places } = makeHome();
   for (const project of [places.home, dirname(places.home), "/"]) {
     const { rules } = createSandboxRules(policy("workspace"), { ...places, project, directory: project });
     expect(accessTo(rules, join(at, "home/.bashrc"))).toBe("read");
@@ -160,13 +160,13 @@ test("the home directory and its parents are not writable as a project", () => {
 });
 
 test("the working directory is writable if the project itself is too broad", () => {
-  const { at, places } = house(["home/notes/x"]);
+  const { at, places } = makeHome(["home/notes/x"]);
   const { rules } = createSandboxRules(policy("workspace"), { ...places, project: places.home, directory: join(at, "home/notes") });
   expect(accessTo(rules, join(at, "home/notes/x"))).toBe("write");
 });
 
 test("a project below a scratch path is no scratch copy, under every policy", () => {
-  const { at, places } = house();
+  const { at, places } = makeHome();
   const inCache = { ...places, project: join(at, "home/.cache"), directory: join(at, "home/.cache") };
   expect(
     ["workspace", "readonly", "plan"].map((name) =>
@@ -176,7 +176,7 @@ test("a project below a scratch path is no scratch copy, under every policy", ()
 });
 
 test("rules use real paths, and a missing path has no rule", () => {
-  const { at, places } = house();
+  const { at, places } = makeHome();
   symlinkSync(places.project, join(at, "link"));
   const { rules } = createSandboxRules(policy("workspace"), { ...places, project: join(at, "link"), directory: join(at, "link") });
   expect(rules).toContainEqual({ path: places.project, access: "write" });
@@ -184,7 +184,7 @@ test("rules use real paths, and a missing path has no rule", () => {
 });
 
 test("root keeps the right to change files of other users only if the project belongs to one", () => {
-  const { places } = house();
+  const { places } = makeHome();
   const isMine = process.getuid?.() === 0;
   expect(createSandboxRules(policy("workspace"), { ...places, isRoot: true }).keepsOwnerRights).toBe(!isMine);
   expect(createSandboxRules(policy("readonly"), { ...places, isRoot: true }).keepsOwnerRights).toBe(false);
@@ -192,7 +192,7 @@ test("root keeps the right to change files of other users only if the project be
 });
 
 test("the executor gets the writable and the hidden paths", () => {
-  const { at, places } = house();
+  const { at, places } = makeHome();
   const asked = policy("workspace", { net: "on" });
   const bounds = describeSandbox(createSandboxRules(asked, places), asked, true);
   expect(bounds).toMatchObject({ policy: "workspace", net: "on", unixSockets: false, temp: places.temp, isEnforced: true });

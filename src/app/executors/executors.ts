@@ -37,7 +37,7 @@ import { holdGitPlaceholders } from "./git-placeholders.ts";
 import { createExecutorPool } from "./executor-pool.ts";
 
 export type ExecutorProvider = {
-  /** What this machine enforces for the policy. Throws if the policy requires a sandbox and there is none. */
+  /** Returns what this machine enforces for the policy. Throws if the policy requires a sandbox and there is none. */
   enforced: (policy: Policy) => Promise<EnforcedPolicy>;
   /** `enforced` must have been called before. */
   get: (turn: SandboxedTurn) => Executor;

@@ -1,4 +1,4 @@
-// Finds roles by name and applies them to turns. This is the only file that applies a role, whoever starts the turn.
+// Finds roles by name and applies them to turns. This is the only file that applies a role.
 import { basename } from "node:path";
 import { nearestWord } from "../../kit/text/nearest-word.ts";
 import { cutText, oneLine } from "../../kit/text/cut-text.ts";

@@ -137,7 +137,7 @@ export type DelegateResult = {
   transcript: string | null;
   spent: Spent;
   error?: TurnEnd["error"];
-  /** Of a command; null if a signal ended it. */
+  /** Exit code of a command; null if a signal ended it. */
   exitCode?: number | null;
   /** The budget left for the whole run; null where there is no limit. */
   left: RemainingBudget;
@@ -145,7 +145,7 @@ export type DelegateResult = {
 
 export type RemainingBudget = { tokens: number | null; costUsd: number | null; children: number | null };
 
-/** What an agent can check before a turn exists. The model is null if only the session has one. */
+/** The part of a turn that an agent can check before the turn exists. The model is null if only the session has one. */
 export type TurnCheckInput = Pick<
   TurnInput,
   "model" | "toolLevel" | "tools" | "spawn" | "limits" | "answerSchema" | "agentArgs" | "group" | "team"
@@ -194,7 +194,7 @@ export type Agent = {
   /** Throws a fault for a turn that it can't take. */
   check: (turn: TurnCheckInput) => Promise<void>;
   takeTurn: (input: TurnInput, context: TurnContext) => AsyncIterable<AgentEvent>;
-  /** What this machine enforces for such a turn. Throws if that is not enough. */
+  /** Returns what this machine enforces for such a turn. Throws if that is not enough. */
   enforced: (policy: Policy, model: string | null) => Promise<EnforcedPolicy>;
 };
 
@@ -283,7 +283,7 @@ export type Worktrees = {
   join: (at: TeamRepository, onto: string, works: readonly { name: string; commit: string }[], message: string) => Promise<JoinResult>;
   changes: (at: TeamRepository, from: string, to: string) => Promise<FileChange[]>;
   patch: (at: TeamRepository, from: string, to: string) => Promise<string>;
-  /** What a merge of `work` into the project would change now, and the conflicts. */
+  /** Returns the changes and conflicts that a merge of `work` into the project would bring now. */
   planMerge: (at: TeamRepository, base: string, work: string) => Promise<MergePlan>;
   /** Merges into the project's files only, unless one of them has changed since. */
   merge: (at: TeamRepository, plan: MergePlan) => Promise<void>;

@@ -91,7 +91,7 @@ type QuestionOptions = {
 type OutputOptions = {
   /** JSON schema that the final answer must satisfy. */
   answerSchema: Record<string, unknown> | null;
-  /** Where a copy of the finished transcript is written. */
+  /** Path for a copy of the finished transcript. */
   outputFile: string | null;
 };
 

@@ -73,7 +73,7 @@ const diffFields = {
   changes: z.array(fileChange),
   patch: z.string(),
 };
-/** What a merge into the project would change now. */
+/** The changes that a merge into the project would bring now. */
 export const teamDiff = fields(diffFields);
 export type TeamDiff = z.output<typeof teamDiff>;
 

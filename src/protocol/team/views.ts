@@ -39,7 +39,7 @@ export function mergeState(team: TeamRecord): MergeState {
   return team.merged === work ? "done" : "open";
 }
 
-/** What is lost with its directory; null if nothing is. */
+/** Describes the work that would be lost with the team's directory; null if there is none. */
 export function unmergedWork(team: TeamRecord): string | null {
   if (mergeState(team) === "open") return "its work is not in the project yet";
   const open = team.phases.flatMap(({ isOver, members }) => (isOver ? [] : members));

@@ -76,7 +76,7 @@ function padRows(rows: Row[], height: number): Row[] {
 
 function ruleRow(state: State): Row {
   const { columns } = state.size;
-  const notice = state.notice ?? lastingNotice(state);
+  const notice = state.notice ?? conditionNotice(state);
   const text = fitSentence(`── ${notice?.text ?? searchText(state) ?? sessionText(state)} `, columns, state.pathPrefixes);
   const more = state.top === "end" ? "" : " more below ──";
   const rest = Math.max(0, columns - Bun.stringWidth(text) - more.length);
@@ -103,8 +103,8 @@ function searchText({ search, mode }: State): string | null {
   return match === null ? `no match for "${line.text}"` : `"${line.text}" in block ${match.block} of ${match.total}${keys}`;
 }
 
-/** The notice of a lasting condition, for as long as it lasts. */
-function lastingNotice(state: State): State["notice"] {
+/** The notice of a condition that still holds, such as a lost connection. */
+function conditionNotice(state: State): State["notice"] {
   const { isHubLost: isLost, isInterrupted, activity, mode, draft } = state;
   if (isLost) return { text: "connection to the hub lost, reconnecting; :hub starts it", isError: true };
   const ask = state.overlay === null ? waitingAsk(state) : null;

@@ -62,7 +62,7 @@ export type Adapter = {
   repairTranscript?: (text: string) => string;
 };
 
-/** Where a CLI stores the user's sign-in, and how a turn may use it. */
+/** Describes the files of a user's sign-in with a CLI, and how a turn may use them. */
 export type SignIn = {
   /** The command with which the user signs in. */
   command: string;

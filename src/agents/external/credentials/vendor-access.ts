@@ -67,7 +67,7 @@ export type VendorAccessHooks = {
   onWait: (message: string) => void;
 };
 
-/** What both kinds of access are opened with. */
+/** Arguments of both kinds of access. */
 export type AccessRequest = {
   deps: VendorAccessDeps;
   adapter: Adapter;

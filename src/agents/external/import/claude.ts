@@ -20,7 +20,7 @@ function recognises(entry: Json): boolean {
   return "parentUuid" in entry && "sessionId" in entry && "uuid" in entry;
 }
 
-/** Of entries that are no message, only the links are kept. */
+/** Entries that are no message keep only their links. */
 function slim(entry: Json): Json | null {
   if (!("uuid" in entry)) return null;
   if (entry["type"] === "user" || entry["type"] === "assistant") return { ...entry, toolUseResult: undefined };

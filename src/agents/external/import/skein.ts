@@ -116,7 +116,7 @@ function outputsOf(lines: Json[], parts: Part[]): Pick<ImportedNode, "outputs"> 
   return outputs.length === 0 ? {} : { outputs };
 }
 
-/** Of an ordinary transcript: the header, and the end of the file. */
+/** The session of an ordinary transcript, from its header and the end of the file. */
 function plainSession(header: Json, main: string, nodes: ImportedNode[]): ImportedSession {
   const forked = objectAt(header, "forked_from");
   const first = nodes.find((node) => node.author === "user");

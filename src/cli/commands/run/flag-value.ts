@@ -6,7 +6,7 @@ import { absolutePath } from "../../../kit/files/absolute-path.ts";
 import { Fault, messageOf } from "../../../protocol/api/error.ts";
 import type { CommandContext } from "../../parse/command.ts";
 
-/** Where relative paths on the command line start, and what `~` means. */
+/** The directories that relative paths and `~` on the command line refer to. */
 export type FlagDirectories = Pick<CommandContext, "cwd" | "home">;
 
 /** A flag of the command line. A switch has an empty text and no list. */
