@@ -1,4 +1,4 @@
-// What a real house answers, row by row: it survives the wire exactly, and has the fields that docs/HUB.md promises.
+// Checks the JSON of real answers, method by method: it decodes to the same value, and has the fields of docs/HUB.md.
 import { afterAll, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -45,7 +45,7 @@ test("sockets of dead processes are deleted; live sockets and other files stay",
   mkdirSync(run, { mode: 0o700 });
   const nobody = 2 ** 22 - 5;
   const place = (name: string) => join(run, name);
-  // Whoever is killed leaves its socket.
+  // A killed process leaves its socket behind.
   const code = `Bun.listen({unix: process.argv[1], socket: {data() {}}}); process.kill(process.pid, "SIGKILL")`;
   for (const name of [`${nobody}-dead.sock`, `${process.pid}-beef.sock`, "hub.sock"]) {
     await Bun.spawn([process.execPath, "-e", code, place(name)]).exited;

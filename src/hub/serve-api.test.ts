@@ -211,7 +211,7 @@ describe.each(transports)("over %s", (transport) => {
     const feed = api.turn.watch({ session: "s", afterSeq: 0, until: "idle" });
     const reader = feed[Symbol.asyncIterator]();
     expect(await reader.next()).toMatchObject({ value: { seq: 1 } });
-    // Everything else still gets through while the feed stands still.
+    // Everything else still gets through while the feed waits.
     for (let round = 0; round < 50; round += 1) await api.session.current({ directory: "/x" });
     expect(pulled).toBeLessThanOrEqual(2 * 256);
     const rest: number[] = [];

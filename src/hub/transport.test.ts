@@ -197,16 +197,17 @@ test("listening and connecting work with a path longer than a socket address", a
 describe("a slow reader", () => {
   /** As the engine does it: what passes is dropped when the tail is full, what lasts is read again. */
   async function* watched(stored: Event[], tail: ReturnType<typeof createLossyQueue<Event>>, pulled: { count: number }) {
-    let told = 0;
+    let lastSeq = 0;
     for (;;) {
       const { items, lags } = await tail.next();
       for (const event of items) {
-        if (!("n" in event) && event.seq <= told) continue;
-        if (!("n" in event)) told = event.seq;
+        if (!("n" in event) && event.seq <= lastSeq) continue;
+        if (!("n" in event)) lastSeq = event.seq;
         pulled.count += 1;
         yield event;
       }
-      if (lags || items.length === 0) for (const event of stored.slice(told)) yield (((told = event.seq), (pulled.count += 1), event));
+      if (lags || items.length === 0)
+        for (const event of stored.slice(lastSeq)) yield (((lastSeq = event.seq), (pulled.count += 1), event));
       if (items.length === 0 && !lags) return;
     }
   }

@@ -209,8 +209,8 @@ function createNormalizer(site: CliSite): (text: string) => string {
   return (text) =>
     text
       .replaceAll(/^\{.*"toolsAdded":.*$/gm, withoutPrompt)
-      .replaceAll(site.root, "/seat")
-      .replaceAll(site.root.replaceAll(/[^A-Za-z0-9]/g, "-"), "-seat")
+      .replaceAll(site.root, "/site")
+      .replaceAll(site.root.replaceAll(/[^A-Za-z0-9]/g, "-"), "-site")
       .replaceAll(peersDir, "/peers")
       .replaceAll(`${homedir()}/`, "/home/user/")
       .replaceAll(/(127\.0\.0\.1|localhost):\d+/g, "$1:1")

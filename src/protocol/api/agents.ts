@@ -1,5 +1,5 @@
 // Types of agents and of their trials.
-export type { AgentCapabilities, AgentCredential, AgentInfo, AgentsReport, AgentTrial, TrialCheck, TrialSummary } from "../schema/setup.ts";
+export type { AgentCredential, AgentInfo, AgentsReport, AgentTrial, TrialCheck, TrialSummary } from "../schema/setup.ts";
 
 /** An agent of the configuration: `agents.<name>.*` in docs/CONFIG.md. */
 export type AgentConfig = Readonly<{

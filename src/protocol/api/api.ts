@@ -20,7 +20,6 @@ export type {
 export type {
   AgentAuth,
   ConfigEntry,
-  ConfigPaths,
   DoctorCheck,
   DoctorReport,
   ModelInfo,
@@ -74,7 +73,6 @@ export function isFeed(method: MethodName): method is FeedName {
 }
 
 export type SessionOpenParams = MethodParams<"session.open">;
-export type BashExecuteParams = MethodParams<"bash.execute">;
 export type TranscriptImportParams = MethodParams<"transcript.import">;
 export type UsageKey = MethodParams<"usage.report">["by"];
 export type TryAgentsParams = LocalParams["doctor.tryAgents"];

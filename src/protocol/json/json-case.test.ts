@@ -142,7 +142,7 @@ const ask: Ask = {
   answer: "a_b",
 };
 
-const lasting: { [Type in DurableEventBody["type"]]: Extract<DurableEventBody, { type: Type }> } = {
+const durable: { [Type in DurableEventBody["type"]]: Extract<DurableEventBody, { type: Type }> } = {
   "turn.started": { type: "turn.started", turn, session },
   "node.added": { type: "node.added", node: nodes[2]! },
   "ask.opened": { type: "ask.opened", ask: { ...ask, closedAt: null, outcome: null, answer: null, expiresAt: at } },
@@ -150,7 +150,7 @@ const lasting: { [Type in DurableEventBody["type"]]: Extract<DurableEventBody, {
   "queue.changed": { type: "queue.changed", queue: [{ id: "q", text: "also this", queuedAt: at }] },
   "turn.ended": { type: "turn.ended", turn: turns[1]!, session: sessions[1]!, answer: "done", below: { usage, costUsd: 1.5 } },
 };
-const passing: { [Type in TransientEventBody["type"]]: Extract<TransientEventBody, { type: Type }> } = {
+const transient: { [Type in TransientEventBody["type"]]: Extract<TransientEventBody, { type: Type }> } = {
   "text.delta": { type: "text.delta", text: "a_b" },
   "thinking.delta": { type: "thinking.delta", text: "aB" },
   "call.started": { type: "call.started", call: "c", name: "edit" },
@@ -166,8 +166,8 @@ const passing: { [Type in TransientEventBody["type"]]: Extract<TransientEventBod
 };
 const head = { seq: 7, sessionId: "s", turnId: "u", at };
 const events: Event[] = [
-  ...Object.values(lasting).map((body) => ({ ...head, ...body })),
-  ...Object.values(passing).map((body) => ({ ...head, n: 2, ...body })),
+  ...Object.values(durable).map((body) => ({ ...head, ...body })),
+  ...Object.values(transient).map((body) => ({ ...head, n: 2, ...body })),
 ];
 
 const side = {

@@ -12,7 +12,6 @@ export const remainingBudget = fields({
   costUsd: z.number().nullable(),
   children: count.nullable(),
 });
-export type RemainingBudget = z.output<typeof remainingBudget>;
 
 const durable = { seq: count.describe("number of the durable event in its session"), sessionId: id, turnId: id, at: time };
 const transient = { ...durable, n: count.describe("number of the transient event after `seq`") };

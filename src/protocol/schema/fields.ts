@@ -73,6 +73,7 @@ export const time = z.iso.datetime({ error: "must be a time like 2026-01-31T12:0
 export const milliseconds = z.number().int().min(1).max(3_600_000);
 export const millisecondsOrNull = z.number().int().min(1).nullable();
 
+/** @public Used by the checks in turn-options.ts, which get this module as a parameter. */
 export const schemaOrNull = z
   .record(z.string(), z.unknown())
   .refine((value) => isShallow(value, 100), "must not be nested more than 100 deep")
@@ -89,6 +90,7 @@ export const policy = fields({
   add_dirs: z.array(path).max(1_000).default([]),
 });
 
+/** @public Used like `schemaOrNull`. */
 export const image = fields({
   mime: z.enum(["image/png", "image/jpeg", "image/gif", "image/webp"]),
   base64: z.base64({ error: "must be base64" }).max(7_000_000),

@@ -29,7 +29,6 @@ const agentCapabilities = fields({
   efforts: texts.describe("empty if it takes no effort"),
   role: z.enum(["own", "prompt"]).describe("`own`: by an option of its own; `prompt`: at the start of the prompt"),
 });
-export type AgentCapabilities = z.output<typeof agentCapabilities>;
 
 const trialSummary = fields({ at: time, works: z.boolean(), reason: textOrNull });
 export type TrialSummary = z.output<typeof trialSummary>;
@@ -185,7 +184,6 @@ export const configPaths = fields({
   cache: z.string(),
   config: z.string(),
 });
-export type ConfigPaths = z.output<typeof configPaths>;
 
 export const trustState = fields({
   directory: z.string(),

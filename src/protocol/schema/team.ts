@@ -13,7 +13,6 @@ const validationCheck = z.discriminatedUnion("kind", [
   is.fields({ kind: z.literal("file"), path: is.name }),
   is.fields({ kind: z.literal("command"), command: is.command }),
 ]);
-export type ValidationCheck = z.output<typeof validationCheck>;
 
 export const memberPlan = is.fields({
   key: is.name.describe("unique in the team; other members depend on it by this name"),

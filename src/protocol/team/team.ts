@@ -17,9 +17,7 @@ export type {
   TeamRecord,
   TeamRequest,
   TeamTask,
-  ValidationCheck,
 } from "../schema/team.ts";
-export type { TeamState } from "../schema/team-views.ts";
 
 export const strategies = ["parallel", "sequential", "pipeline", "adaptive"] as const;
 export type Strategy = (typeof strategies)[number];

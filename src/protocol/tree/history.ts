@@ -2,7 +2,6 @@
 import type { MethodParams } from "../api/api.ts";
 
 export const historyKinds = ["conversation", "commit"] as const;
-export type HistoryKind = (typeof historyKinds)[number];
 
 export type { Description, HistoryHit, HistorySearchResult, SessionProse, SessionType } from "../schema/results.ts";
 

@@ -41,7 +41,7 @@ describe.each(agents)("%s", (_, adapter, model) => {
   test("the agent works through the gateway, which counts every request and hides the key", async () => {
     await using site = openCliSite(adapter, model, three);
     const gateway = gatewayTo(site, adapter, Infinity);
-    const ran = await site.run(site.launch({ endpoint: { url: gateway.url!, token: gateway.token } }));
+    const ran = await site.run(site.launch({ endpoint: { url: gateway.url, token: gateway.token } }));
     await gateway.close();
     expect({ code: ran.exitCode, hasAnswer: ran.stdout.includes("All three were said.") }).toEqual({ code: 0, hasAnswer: true });
     expect(ran.stdout + ran.stderr).not.toContain(key);
@@ -58,7 +58,7 @@ describe.each(agents)("%s", (_, adapter, model) => {
   test("the agent ends by itself when the budget is used up after its first tool call", async () => {
     await using site = openCliSite(adapter, model, three);
     const gateway = gatewayTo(site, adapter, 1);
-    const ran = await site.run(site.launch({ endpoint: { url: gateway.url!, token: gateway.token } }));
+    const ran = await site.run(site.launch({ endpoint: { url: gateway.url, token: gateway.token } }));
     await gateway.close();
     expect(ran.stdout).toContain("one-11");
     expect(ran.stdout).not.toContain("two-12");

@@ -268,11 +268,11 @@ describe("other output of Claude Code", () => {
   test("a refusal is a failure", () => {
     const events = read({ type: "result", subtype: "success", is_error: false, stop_reason: "refusal", result: "" });
     expect(events.map(lineOf)).toEqual(["failed refused: the model refused", "done badly"]);
-    const told = read(
+    const printed = read(
       { type: "stream_event", event: { type: "message_delta", delta: { stop_reason: "refusal" } } },
       { type: "result", subtype: "success", is_error: true, stop_reason: "stop_sequence", result: "API Error: It can't help with this." },
     );
-    expect(told.map(lineOf)).toEqual(["failed refused: API Error: It can't help with this.", "done badly"]);
+    expect(printed.map(lineOf)).toEqual(["failed refused: API Error: It can't help with this.", "done badly"]);
   });
 
   test("arguments that are not JSON are kept as text", () => {

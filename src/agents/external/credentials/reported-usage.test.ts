@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Usage } from "../../../protocol/tree/usage.ts";
 import { ReportedUsage } from "./reported-usage.ts";
 
-const directory = mkdtempSync(join(tmpdir(), "skein-told-"));
+const directory = mkdtempSync(join(tmpdir(), "skein-usage-"));
 afterAll(() => rmSync(directory, { recursive: true }));
 
 const used = (input: number, output = 1): Usage => ({ input, output, cacheRead: 0, cacheWrite: 0 });
