@@ -1,5 +1,5 @@
 // The configuration as front ends use it.
 export type { Settings } from "../schema/setup.ts";
 
-export const notifyModes = ["auto", "bell", "osc", "off"] as const;
 /** How a user who looks elsewhere is notified. */
+export const notifyModes = ["auto", "bell", "osc", "off"] as const;
