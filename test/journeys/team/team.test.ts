@@ -99,7 +99,7 @@ test("if two members change the same line, the conflict is reported, both branch
     const commits = the(log, "agent_completed").map(({ commit }) => commit ?? "");
     const texts = commits.map((commit) => git(skein.project, "--git-dir", join(root, "repo.git"), "show", `${commit}:index.js`));
     expect(texts.toSorted()).toEqual(["engineer 1", "engineer 2"]);
-    expect(readFileSync(join(skein.project, "index.js"), "utf8")).toBe("// what others use\n");
+    expect(readFileSync(join(skein.project, "index.js"), "utf8")).toBe("// public functions\n");
     expect(ran.err).toContain(`continues without it; it is kept as ${commits[texts.indexOf("engineer 2")]} in`);
     expect((await skein.run(["team", "resume", id, ...model])).out).toContain("Not joined: the work of agent_engineer_2");
     expect((await skein.run(["team", "merge", id, "--yes"])).code).toBe(0);
@@ -149,7 +149,7 @@ test("a planner gets the results of each phase, and an invalid plan is returned 
   const player: Player = ({ role, prompt }) => {
     if (role === "engineer") return { run: "echo w > w.txt" };
     if (prompt.startsWith("Your plan can't be used"))
-      return prompt.includes('no role "wizard"') ? plan({ done: false, phases: [{ name: "write", members: [member] }] }) : "no";
+      return prompt.includes('role "wizard" is unknown') ? plan({ done: false, phases: [{ name: "write", members: [member] }] }) : "no";
     rounds += 1;
     if (rounds === 1) return plan({ done: false, phases: [{ name: "write", members: [{ ...member, role: "wizard" }] }] });
     return prompt.includes("Changed: w.txt") ? plan({ done: true, reason: "it is written", phases: [] }) : "I don't know";
