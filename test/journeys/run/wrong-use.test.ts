@@ -255,7 +255,7 @@ describe("commands", () => {
     [["team", "run", "x", "--strategy", "sequental"], /did you mean "sequential"/],
     [["team", "run", "x", "--strategy", "parallel"], /needs --agents/],
     [["team", "run", "x", "--agents", "engineer,,qa"], /--agents takes role\[:agent\]/],
-    [["team", "run", "x", "--agents", "enginer"], /no role "enginer"/],
+    [["team", "run", "x", "--agents", "enginer"], /role "enginer" is unknown/],
     [["team", "run", "x", "--agents", "engineer:nobody"], /no agent or model "nobody"/],
     [["team", "run", "x", "--planner", "nobody"], /no agent or model "nobody"/],
     [["team", "run", "x", "--agents", "qa", "--planner", "claude"], /--planner needs --strategy adaptive/],
