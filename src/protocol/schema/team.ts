@@ -88,7 +88,7 @@ export type GroupTask = z.output<typeof groupTask>;
 
 const workspace = is.fields({ kind: z.enum(workspaceKinds), directory: z.string(), branch: z.string().nullable() });
 
-/** The id is `agent_<role>[_<suffix>]_<instance>_<8 hex>`: a name that no code may take apart. */
+/** The id is `agent_<role>[_<suffix>]_<instance>_<8 hex>`. Code must not parse it. */
 const memberFields = {
   id: z.string(),
   plan: memberPlan,
@@ -117,7 +117,7 @@ const outgoing = {
 const outgoingMessage = is.fields(outgoing);
 export type OutgoingMessage = z.output<typeof outgoingMessage>;
 
-/** A message that skein has taken from an outbox. The outbox decides the sender, not the content. */
+/** A message that skein has moved out of an outbox. Its sender is the owner of the outbox, whatever the content says. */
 const sentMessage = is.fields({
   ...outgoing,
   id: z.string(),
@@ -129,7 +129,7 @@ const sentMessage = is.fields({
 });
 export type SentMessage = z.output<typeof sentMessage>;
 
-/** A file in an outbox that was not accepted. With `count` it stands for so many files. */
+/** A file in an outbox that was not accepted. `count` is set if the entry is for several files. */
 const refusedMessage = is.fields({
   id: z.string(),
   from: z.string(),
@@ -151,7 +151,7 @@ const completeReport = is.fields({
 const artifact = { path: z.string(), description: z.string() };
 const artifactReport = is.fields({ type: z.literal("artifact"), ...artifact });
 const storedReport = z.discriminatedUnion("type", [statusReport, dependencyReport, completeReport]);
-/** A member's report, from a tool call or from `skein report`; never read out of prose. */
+/** A member's report, from a tool call or from `skein report`. skein never infers a report from a member's answer. */
 export type Report = z.output<typeof storedReport> | z.output<typeof artifactReport>;
 
 export const fileChange = is
@@ -177,7 +177,7 @@ const memberResultFields = {
   costUsd: z.number().nullable(),
 };
 const memberResult = is.fields(memberResultFields);
-/** A member's record also has the fields of the event that brought the result. */
+/** A result in a member's record. Stored records also contain fields of its event, which the type leaves out. */
 const recordedResult = is.fields({
   ...memberResultFields,
   event: z.enum(["agent_completed", "agent_failed"]).optional(),
@@ -196,16 +196,17 @@ const teamEnds = [
   is.fields({ event: z.literal("session_failed"), reason: z.string() }),
 ] as const;
 
-/** An event of a team, by the names of its log. The node has the time. */
+/** An event of a team, as a node of its session stores it. The node has the time. */
 export const teamEvent = z.discriminatedUnion("event", [
   is.fields({ event: z.literal("session_created"), directory: z.string(), base: z.string().nullable(), wish: teamRequest }),
   is.fields({
     event: z.literal("phase_planned"),
     phase: count,
     plan: phasePlan,
+    /** Phases that the planner expects after this one. */
     ahead: z.array(phasePlan),
     reason: z.string(),
-    /** Set for a phase that was requested besides the plan. */
+    /** Set for a phase of members that were added while the team ran. */
     isAsked: z.literal(true).optional(),
   }),
   is.fields({ event: z.literal("agent_spawned"), member }),
@@ -247,7 +248,7 @@ export const teamRecord = is.fields({
           ...memberFields,
           state: z.enum(["waiting", "running", "completed", "failed"]),
           attempts: count,
-          /** Ids of messages that were part of its prompts. */
+          /** Ids of messages that were part of the member's prompts. */
           given: texts,
           ended: recordedResult.nullable(),
           reports: z.array(is.fields({ id: z.string(), report: storedReport })),
