@@ -40,7 +40,7 @@ export type ConfigKey = {
   ceiling?: number;
   /** Shown as set or not set, never as its value. A value `$NAME` is read from that variable. */
   secret?: true;
-  /** Not part of `Settings`: front ends do not need it. */
+  /** True leaves the key out of `Settings`, because front ends do not need it. */
   isInternal?: true;
   description: string;
 };

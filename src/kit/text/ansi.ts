@@ -1,5 +1,5 @@
 // Converts terminal output for a display that is no terminal: to plain text, or to runs of one style.
-// Of a line that was overwritten after a carriage return only the last text stays.
+// A line that was overwritten after a carriage return keeps only its last text.
 
 export type TextStyle = {
   /** 0-15 as a number, other colours as #rrggbb. */

@@ -72,7 +72,7 @@ const turnColumns: readonly Column[] = [
 
 const taskColumns = 20;
 
-/** As many columns as fit beside the task. Columns without content are left out. */
+/** Chooses as many columns as fit beside the task. Leaves out columns without content. */
 function fitColumns(panel: AgentsPanel, rows: readonly IndentedTurn[], availableWidth: number): SizedColumn[] {
   let columns: SizedColumn[] = turnColumns.flatMap((column) => {
     const cells = rows.map((turn) => column.cell(panel, turn));

@@ -59,7 +59,7 @@ export const opencode: Adapter = {
     "--variant",
     "--",
   ],
-  // As an argument, a prompt with spaces would get quotes around it, and backslashes before its own quotes.
+  // The prompt goes to stdin. opencode quotes an argument that has spaces, and escapes the quotes in it.
   stdin: (launch) => launch.prompt,
   reader,
   failureOf: (message) => matchFailure(message, failures),

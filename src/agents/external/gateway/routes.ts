@@ -80,7 +80,7 @@ export function authTokens(headers: Headers, query: URLSearchParams): string[] {
   return [...tokens, query.get("key")].filter((token) => typeof token === "string");
 }
 
-/** Not forwarded: they belong to one connection or hold a credential. The gateway sets its own accept-encoding. */
+/** Headers that are not forwarded: they belong to one connection or hold a credential. The gateway sets its own accept-encoding. */
 const dropped = new Set([
   ..."connection keep-alive proxy-connection proxy-authenticate proxy-authorization te trailer transfer-encoding upgrade".split(" "),
   ..."host expect cookie set-cookie content-length content-encoding accept-encoding".split(" "),

@@ -172,7 +172,7 @@ describe("refused mail", () => {
   test("a file that can't be moved is refused once in the outbox, and blocks no other", async () => {
     const path = join(outbox(api), "locked");
     mkdirSync(path, { mode: 0 });
-    // Not every file system can stop root. Without that the directory is moved, and refused because it is no file.
+    // Some file systems do not stop root. There the directory is moved, and then refused because it is not a file.
     const lock = (how: string) => process.getuid?.() === 0 && Bun.spawnSync(["chattr", how, path], { stderr: "ignore" });
     lock("+i");
     leave(api, "z", { to: "design", body: "after it" });
