@@ -1,6 +1,7 @@
 // Measures the overhead of skein on another agent's CLI: the CLI alone, in namespaces, and through `skein run -a` with
 // sandbox and gateway, interleaved, on one scripted model server. Writes the table of AGENTS.md and keeps the text below
-// it. `-- --quick` runs one round, `-- codex pi` only those agents; both write nothing.
+// it. `-- --quick` runs one round, `-- codex pi` only those agents, `-- --before <executable>` also an earlier build of skein;
+// with any of them it writes nothing.
 import { rm } from "node:fs/promises";
 import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
@@ -10,7 +11,7 @@ import { shellScript } from "../src/scripted-model/script.ts";
 import { probeSandbox } from "../src/sandbox/probe.ts";
 import { sandboxCommand } from "../src/sandbox/sandbox-command.ts";
 import { startRemoteModelServer } from "../test/support/model-server-control.ts";
-import { buildSkein, type Contender } from "./contenders.ts";
+import { buildSkein, earlierBuild, type Contender } from "./contenders.ts";
 import { type Figures, measure, type Scenario, type BenchSite, openBenchSite } from "./measure.ts";
 import { adoptOrphans } from "./orphans.ts";
 import { installPeers, peerNames, peersBin, peersDir } from "./peers.ts";
@@ -25,7 +26,8 @@ const models: Record<string, string> = {
 
 const isQuick = process.argv.includes("--quick");
 const rounds = isQuick ? 1 : 5;
-const requested = process.argv.slice(2).filter((word) => !word.startsWith("-"));
+const earlier = earlierBuild(process.argv);
+const requested = process.argv.slice(2).filter((word) => (peerNames as readonly string[]).includes(word));
 const few = sums(2);
 const many = sums(12);
 
@@ -52,25 +54,28 @@ try {
 }
 const report = text(rows, await versionMs());
 console.log(report);
-if (!isQuick && requested.length === 0) await Bun.write(file, report + (await savedConclusions()));
+if (!isQuick && requested.length === 0 && earlier === null) await Bun.write(file, report + (await savedConclusions()));
 process.exit(0);
 
 async function compare(adapter: Adapter): Promise<string> {
   const sites = {
     alone: await openBenchSite(alone(adapter), server.url),
     namespaced: await openBenchSite(namespaced(adapter), server.url),
-    throughSkein: await openBenchSite(throughSkein(adapter), server.url),
+    throughSkein: await openBenchSite(throughSkein(adapter, skein), server.url),
+    ...(earlier === null ? {} : { throughEarlier: await openBenchSite(throughSkein(adapter, earlier), server.url) }),
   };
   for (const site of Object.values(sites)) await measure(server, site, few, "time");
-  const [bare, ours, namespacedMs]: [Round[], Round[], number[]] = [[], [], []];
+  const [bare, ours, before, namespacedMs]: [Round[], Round[], Round[], number[]] = [[], [], [], []];
   for (let round = 0; round < rounds; round += 1) {
     bare.push(await measureRound(sites.alone));
     namespacedMs.push((await measure(server, sites.namespaced, few, "time")).firstRequestMs);
     ours.push(await measureRound(sites.throughSkein));
+    if (sites.throughEarlier !== undefined) before.push(await measureRound(sites.throughEarlier));
     console.error(`${adapter.name}: round ${round + 1} of ${rounds}`);
   }
   for (const site of Object.values(sites)) await rm(site.cwd, { recursive: true, force: true });
-  const row = rowOf(adapter.name, bare, median(namespacedMs), ours);
+  const beforeRow = before.length === 0 ? [] : [rowOf(`${adapter.name}, before`, bare, median(namespacedMs), before)];
+  const row = [rowOf(adapter.name, bare, median(namespacedMs), ours), ...beforeRow].join("\n");
   console.error(row);
   return row;
 }
@@ -146,9 +151,9 @@ function inConfig(files: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(files).map(([path, body]) => [`config/${path}`, body]));
 }
 
-function throughSkein(adapter: Adapter): Contender {
+function throughSkein(adapter: Adapter, build: Contender): Contender {
   const command = (task: string) => [
-    ...skein.command(task).slice(0, 3),
+    ...build.command(task).slice(0, 3),
     "-a",
     adapter.name,
     "-m",
@@ -158,14 +163,14 @@ function throughSkein(adapter: Adapter): Contender {
     ...warm,
   ];
   const env = (url: string, home: string) => ({
-    ...skein.env(url, home),
+    ...build.env(url, home),
     OPENAI_BASE_URL: `${url}/v1`,
     OPENAI_API_KEY: "dummy",
     GOOGLE_GEMINI_BASE_URL: url,
     GEMINI_API_KEY: "dummy",
     PATH: path,
   });
-  return { name: `${adapter.name}-through-skein`, version: skein.version, files: () => ({}), env, command };
+  return { name: `${adapter.name}-through-${build.name}`, version: build.version, files: () => ({}), env, command };
 }
 
 function rowOf(name: string, bare: Round[], namespacedMs: number, ours: Round[]): string {

@@ -1,8 +1,9 @@
 // The programs to measure, and their configuration for the scripted model server. Measures nothing.
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import ownPackage from "../package.json";
 import { peerPackages, peerPrograms } from "./peers.ts";
+import { before } from "./table.ts";
 
 export type Contender = {
   name: string;
@@ -41,6 +42,15 @@ export const skein: Contender = {
   env: (url, home) => ({ ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: "dummy", SKEIN_HOME: join(home, "skein") }),
   command: (task) => [join(root, "dist/skein"), "run", task, "-m", "anthropic/claude-sonnet-4-5", "--output-format", "json"],
 };
+
+/** The executable of an earlier build: the value of `--before`. Null without the flag. */
+export function earlierBuild(args: readonly string[]): Contender | null {
+  const position = args.indexOf("--before");
+  if (position === -1) return null;
+  const executable = resolve(args[position + 1] ?? "");
+  if (!existsSync(executable)) throw new Error("--before needs the path of an executable");
+  return { ...skein, name: before, version: executable, command: (task) => [executable, ...skein.command(task).slice(1)] };
+}
 
 /** Builds the executable if it is missing or older than a source file. */
 export async function buildSkein(): Promise<Contender> {

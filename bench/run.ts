@@ -1,12 +1,13 @@
 // `npm run bench`: installs the peers, runs all programs interleaved on one scripted model server, prints one table and
-// writes RESULTS.md. `-- --quick` runs one round and writes nothing, `-- --runs N` runs N, `-- --peers` omits skein.
+// writes RESULTS.md. `-- --quick` runs one round, `-- --runs N` runs N, `-- --peers` omits skein, `-- --before <executable>`
+// adds an earlier build of skein. With --quick or --before it writes nothing.
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { cpus, loadavg, totalmem } from "node:os";
 import { join } from "node:path";
 import { startRemoteModelServer, type RemoteModelServer } from "../test/support/model-server-control.ts";
 import { shellScript } from "../src/scripted-model/script.ts";
-import { buildSkein, codex, pi } from "./contenders.ts";
+import { buildSkein, codex, earlierBuild, pi } from "./contenders.ts";
 import { bigScenario, callsScenario, measure, openBenchSite, type BenchSite } from "./measure.ts";
 import { adoptOrphans } from "./orphans.ts";
 import { installPeers, peerPackages, peersDir } from "./peers.ts";
@@ -20,7 +21,8 @@ async function main(args: string[]): Promise<void> {
   const rounds = isQuick ? 1 : Number(args[args.indexOf("--runs") + 1] ?? Number.NaN) || 5;
   using _lock = takeLock();
   await installPeers(["pi", "codex"]);
-  const contenders = args.includes("--peers") ? [pi, codex] : [pi, codex, await buildSkein()];
+  const earlier = earlierBuild(args);
+  const contenders = [pi, codex, ...(args.includes("--peers") ? [] : [await buildSkein()]), ...(earlier === null ? [] : [earlier])];
   const startedAt = Date.now();
   adoptOrphans();
   const server = await startRemoteModelServer(shellScript([]));
@@ -30,7 +32,7 @@ async function main(args: string[]): Promise<void> {
     const results = await measureAll(server, sites, rounds, startedAt + deadlineMs);
     const report = describeRun(sites, results, args) + renderTables(results);
     console.log(report);
-    if (!isQuick) await Bun.write(join(import.meta.dir, "RESULTS.md"), report);
+    if (!isQuick && earlier === null) await Bun.write(join(import.meta.dir, "RESULTS.md"), report);
   } finally {
     await server.stop();
     for (const site of sites) await rm(site.cwd, { recursive: true, force: true });

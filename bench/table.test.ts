@@ -37,6 +37,15 @@ test("a ratio compares with the best peer, and shows whether the goal is met", (
   expect(renderTables(new Map([...results, ["skein", [roundOf(150)]]]))).toMatch(/first request, tokens .* 0\.75 \| +≤ 0\.60 \| +no/);
 });
 
+test("an earlier build of skein is no peer and has a ratio of its own", () => {
+  const results = new Map([
+    ["pi", [roundOf(200)]],
+    ["skein", [roundOf(40)]],
+    ["before", [roundOf(50)]],
+  ]);
+  expect(renderTables(results)).toMatch(/first request, ms +\| +200 \| +40 \| +50 \| +0\.20 \| +≤ 0\.20 \| +yes \| +0\.80 \|/);
+});
+
 test("without skein the table has only the peers", () => {
   expect(renderTables(new Map([["pi", [roundOf(10)]]]))).not.toContain("ratio");
 });

@@ -56,12 +56,15 @@ const rows: Row[] = [
 ];
 
 export const ours = "skein";
+/** An earlier build of skein, measured in the same run. It is no peer. */
+export const before = "before";
 
 /** Markdown: medians, the ratio of skein to the best peer, the goal; then the range of every figure. */
 export function renderTables(results: Map<string, Round[]>): string {
   const names = [...results.keys()];
-  const peers = names.filter((name) => name !== ours);
-  const head = ["", ...names, ...(results.has(ours) ? ["ratio to the best peer", "goal", "met"] : [])];
+  const peers = names.filter((name) => name !== ours && name !== before);
+  const beforeHead = results.has(before) ? ["ratio to before"] : [];
+  const head = ["", ...names, ...(results.has(ours) ? ["ratio to the best peer", "goal", "met", ...beforeHead] : [])];
   const medians = rows.map((row) => {
     const values = new Map(names.map((name) => [name, median((results.get(name) ?? []).map(row.value))]));
     const cells = names.map((name) => format(values.get(name)!, row.digits));
@@ -86,7 +89,9 @@ function ratioCells(row: Row, values: Map<string, number>, peers: string[]): str
   if (skein === undefined) return [];
   const ratio = skein / Math.min(...peers.map((name) => values.get(name)!));
   const goal = row.goal === null ? "" : `≤ ${row.goal.toFixed(2)}`;
-  return [ratio.toFixed(2), goal, row.goal === null ? "" : ratio <= row.goal ? "yes" : "no"];
+  const earlier = values.get(before);
+  const beforeCells = earlier === undefined ? [] : [(skein / earlier).toFixed(2)];
+  return [ratio.toFixed(2), goal, row.goal === null ? "" : ratio <= row.goal ? "yes" : "no", ...beforeCells];
 }
 
 function spread(values: number[], digits: number): string {

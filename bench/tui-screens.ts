@@ -1,6 +1,6 @@
 // The TUIs to measure: how each gets a conversation and is started with it. Measures nothing.
 import { join } from "node:path";
-import { buildSkein, pi as piContender, skein as skeinContender } from "./contenders.ts";
+import { buildSkein, earlierBuild, pi as piContender, skein as skeinContender, type Contender } from "./contenders.ts";
 import { installPeers, peerPackages, peerPrograms } from "./peers.ts";
 import { opencodeSession, opencodeSessionId, piSession } from "./tui-session.ts";
 
@@ -18,16 +18,20 @@ export type Screen = {
 const model = "claude-sonnet-4-5";
 const seedFile = ({ root }: ScreenSite) => join(root, "session.jsonl");
 
-const skein: Screen = {
-  name: "skein",
-  version: skeinContender.version,
-  env: ({ url, home }) => skeinContender.env(url, home),
-  seed: async (site, blocks) => {
-    await Bun.write(seedFile(site), piSession(blocks, site.cwd));
-    await run(skein, site, [skeinProgram(), "import", seedFile(site), "--name", "bench"]);
-  },
-  command: () => [skeinProgram(), "tui", "bench", "-m", `anthropic/${model}`],
-};
+function skeinScreen(build: Contender): Screen {
+  const program = build.command("")[0]!;
+  const screen: Screen = {
+    name: build.name,
+    version: build.version,
+    env: ({ url, home }) => build.env(url, home),
+    seed: async (site, blocks) => {
+      await Bun.write(seedFile(site), piSession(blocks, site.cwd));
+      await run(screen, site, [program, "import", seedFile(site), "--name", "bench"]);
+    },
+    command: () => [program, "tui", "bench", "-m", `anthropic/${model}`],
+  };
+  return screen;
+}
 
 const pi: Screen = {
   name: "pi",
@@ -65,10 +69,11 @@ const opencode: Screen = {
 
 /** Builds or installs missing programs. */
 export async function readyScreens(names: readonly string[]): Promise<Screen[]> {
-  const screens = [skein, pi, opencode].filter(({ name }) => names.includes(name));
+  const earlier = earlierBuild(process.argv);
+  const screens = [skeinScreen(skeinContender), pi, opencode].filter(({ name }) => names.includes(name));
   if (names.includes("skein")) await buildSkein();
   await installPeers((["pi", "opencode"] as const).filter((name) => names.includes(name)));
-  return screens;
+  return earlier === null ? screens : [...screens, skeinScreen(earlier)];
 }
 
 export function environmentOf(screen: Screen, site: ScreenSite): Record<string, string> {
@@ -81,10 +86,6 @@ export function environmentOf(screen: Screen, site: ScreenSite): Record<string, 
     SHELL: "/bin/bash",
   };
   return { ...defaults, ...screen.env(site) };
-}
-
-function skeinProgram(): string {
-  return skeinContender.command("")[0]!;
 }
 
 async function run(screen: Screen, site: ScreenSite, command: string[]): Promise<void> {

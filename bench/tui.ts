@@ -1,9 +1,10 @@
 // Compares the TUI with those of other programs, each in its own terminal with the same conversation and stream: time
-// to the end of the conversation and after a key, output, memory and CPU. Writes TUI.md; `-- --quick` does not.
+// to the end of the conversation and after a key, output, memory and CPU. Writes TUI.md, unless with `-- --quick` or
+// `-- --before <executable>`, which adds an earlier build of skein.
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { cpus, loadavg, release, tmpdir } from "node:os";
 import { join } from "node:path";
-import { median } from "./table.ts";
+import { before, median } from "./table.ts";
 import { framesTable, measureFrames, type Frames } from "./tui-frames.ts";
 import { pieces, piecesPerSecond, streamEnd, streamPrompt } from "./tui-model.ts";
 import { openPty, size, type Pty } from "./tui-pty.ts";
@@ -70,7 +71,7 @@ try {
 }
 const report = text(frames);
 console.log(report);
-if (!isQuick) await Bun.write(join(import.meta.dir, "TUI.md"), report);
+if (!isQuick && !process.argv.includes("--before")) await Bun.write(join(import.meta.dir, "TUI.md"), report);
 
 async function openSite(screen: Screen, url: string): Promise<ScreenSite> {
   const root = mkdtempSync(join(tmpdir(), `bench-tui-${screen.name}-`));
@@ -146,7 +147,8 @@ function text(inside: Frames): string {
   const cell = (screen: Screen, { value, digits = 0 }: Row) => median((results.get(screen) ?? []).map(value)).toFixed(digits);
   const table = rows.map((row) => {
     const values = screens.map((screen) => Number(cell(screen, row)));
-    const [skein = 0, ...peers] = values;
+    const skein = values[0] ?? 0;
+    const peers = values.filter((_, index) => index > 0 && screens[index]!.name !== before);
     return `| ${row.what} | ${screens.map((screen) => cell(screen, row)).join(" | ")} | ${(skein / Math.min(...peers)).toFixed(2)} |`;
   });
   const load = loadavg().map((value) => value.toFixed(1));
