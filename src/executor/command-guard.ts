@@ -2,13 +2,12 @@
 // command, so it does not stop a determined user. The boundary is the sandbox, not this guard.
 import { basename, posix } from "node:path";
 import { oneLine } from "../kit/text/cut-text.ts";
-import { quotedMark, withoutQuotedMarks, parseScript, type SimpleCommand, unknownValue } from "./parse-script.ts";
 
 export type CommandDirectories = { cwd: string; home: string };
 
 /** Returns the message for a refused command; null if it may run. */
 export function findRefusalReason(command: string, directories: CommandDirectories): string | null {
-  const reason = findDangerInScript(command.slice(0, maxScriptLength), directories, 0);
+  const reason = findDanger(command.slice(0, maxScriptLength), directories, 0);
   if (reason === null) return null;
   return `refused: ${reason}. skein runs no such command under any policy; the user can run it outside of skein`;
 }
@@ -17,22 +16,28 @@ const maxNesting = 5;
 /** The longest argument that Linux passes to a program, in bytes. */
 const maxScriptLength = 128 << 10;
 
-function findDangerInScript(text: string, directories: CommandDirectories, depth: number): string | null {
+/** A function whose first two commands call itself, in the text of all commands with ` ; ` between them. */
+const forkBomb = /(?<!\S)(\S{1,64}) (?:; )?\{ (?:; )?\1 ; \1 ; \}/;
+const shells = /^(?:(?:ba|da|z|k|a)?sh|su|eval)$/;
+
+function findDanger(script: string, directories: CommandDirectories, depth: number): string | null {
   if (depth > maxNesting) return null;
-  const { commands, unquoted } = parseScript(text);
-  if (isForkBomb(unquoted)) return "this is a fork bomb: it starts processes without end";
-  const ctx: GuardContext = { cwd: directories.cwd, home: /(?:^|[\s;&|(])HOME=/.test(unquoted) ? null : directories.home };
-  for (const command of commands) {
-    const device = command.outputTargets.map(withoutQuotedMarks).find(isDisk);
+  const commands = splitCommands(script);
+  if (forkBomb.test(commands.map((words) => words.join(" ")).join(" ; "))) return "this is a fork bomb: it starts processes without end";
+  const setsHome = commands.flat().some((word) => word.startsWith("HOME="));
+  const ctx: GuardContext = { cwd: directories.cwd, home: setsHome ? null : directories.home };
+  for (const words of commands) {
+    const device = words.find((word, index) => words[index - 1] === ">" && isDisk(word));
     if (device !== undefined) return `it overwrites the device ${device}`;
-    const [first = "", ...args] = skipWrappers(command.words);
-    const program = basename(withoutQuotedMarks(first));
+    const [first = "", ...args] = skipWrappers(words);
+    const program = basename(first);
     if (program === "cd" || program === "pushd") ctx.cwd = resolveDirectory(args.find(isOperand) ?? "~", ctx);
-    const reason = ruleFor(program)?.(args, ctx, program) ?? null;
+    const reason = checkRule(program, args, ctx);
     if (reason !== null) return reason;
-    for (const script of innerScripts(program, args, command)) {
-      const inner = findDangerInScript(script, directories, depth + 1);
-      if (inner !== null) return inner;
+    if (!shells.test(program)) continue;
+    for (const inner of program === "eval" ? [args.join(" ")] : args) {
+      const innerReason = findDanger(inner.replaceAll(quotedMark, ""), directories, depth + 1);
+      if (innerReason !== null) return innerReason;
     }
   }
   return null;
@@ -40,75 +45,67 @@ function findDangerInScript(text: string, directories: CommandDirectories, depth
 
 /** `cwd` is null after `cd` to an unknown directory. `home` is null if the command sets HOME itself. */
 type GuardContext = { cwd: string | null; home: string | null };
-type Rule = (args: string[], ctx: GuardContext, program: string) => string | null;
 
-const rules: Record<string, Rule> = {
-  rm: (args, ctx) => {
-    if (args.includes("--no-preserve-root")) return "rm with --no-preserve-root is meant to delete /";
-    return hasFlag(args, "rR", "recursive") ? checkPaths(args, ctx, "deletes", "with home") : null;
-  },
-  chmod: (args, ctx) => (hasFlag(args, "R", "recursive") ? checkPaths(args.slice(1), ctx, "changes the modes of", "without home") : null),
-  chown: (args, ctx) => (hasFlag(args, "R", "recursive") ? checkPaths(args, ctx, "changes the owner of", "without home") : null),
-  chgrp: (args, ctx) => (hasFlag(args, "R", "recursive") ? checkPaths(args, ctx, "changes the group of", "without home") : null),
-  find: (args, ctx) => {
-    const startPaths = args.filter((_, index) => args.slice(0, index + 1).every(isOperand));
-    const deletesAll = args.includes("-delete") && args.slice(startPaths.length).every((word) => /^-(delete|depth|xdev|mount)$/.test(word));
-    return deletesAll ? checkPaths(startPaths, ctx, "deletes", "with home") : null;
-  },
-  mkfs: (args, _, program) => checkDevices(args, `${program} makes a new file system on`),
-  dd: (args) => {
-    const device = args.map(withoutQuotedMarks).find((word) => word.startsWith("of=") && isDisk(word.slice(3)));
-    return device === undefined ? null : `dd overwrites the device ${device.slice(3)}`;
-  },
-  shred: (args) => checkDevices(args, "shred overwrites the device"),
-  blkdiscard: (args) => checkDevices(args, "blkdiscard empties the device"),
-  wipefs: (args) => (hasFlag(args, "ao", "all") ? checkDevices(args, "wipefs erases the signatures of") : null),
-  tee: (args) => checkDevices(args, "tee overwrites the device"),
-  cp: (args) => checkDevices(args.slice(-1), "cp overwrites the device"),
+type Rule = {
+  programs: RegExp;
+  /** The rule applies only with this argument. */
+  flag?: RegExp;
+  /** Of the message, before the target. */
+  does: string;
+  target: "system" | "system or home" | "disk";
+  operands?: (args: string[]) => string[];
 };
 
-function ruleFor(program: string): Rule | undefined {
-  if (/^(mkfs(\..+)?|mke2fs|mkswap)$/.test(program)) return rules["mkfs"];
-  return Object.hasOwn(rules, program) ? rules[program] : undefined;
+const rules: Rule[] = [
+  { programs: /^rm$/, flag: /^(?:-\w*[rR]|--recursive$)/, does: "deletes", target: "system or home" },
+  { programs: /^find$/, flag: /^-delete$/, does: "deletes", target: "system or home", operands: startPathsWithoutTests },
+  { programs: /^chmod$/, flag: /^(?:-\w*R|--recursive$)/, does: "changes the modes of", target: "system" },
+  { programs: /^chown$/, flag: /^(?:-\w*R|--recursive$)/, does: "changes the owner of", target: "system" },
+  { programs: /^chgrp$/, flag: /^(?:-\w*R|--recursive$)/, does: "changes the group of", target: "system" },
+  { programs: /^(?:mkfs(?:\..+)?|mke2fs|mkswap)$/, does: "makes a new file system on", target: "disk" },
+  { programs: /^dd$/, does: "overwrites the device", target: "disk", operands: (args) => args.map((word) => word.replace(/^of=/, "")) },
+  { programs: /^cp$/, does: "overwrites the device", target: "disk", operands: (args) => args.slice(-1) },
+  { programs: /^(?:shred|tee)$/, does: "overwrites the device", target: "disk" },
+  { programs: /^wipefs$/, flag: /^(?:-\w*[ao]|--all$)/, does: "erases the signatures of", target: "disk" },
+  { programs: /^blkdiscard$/, does: "empties the device", target: "disk" },
+];
+
+/** The start paths of `find`, if all that it finds there is deleted. */
+function startPathsWithoutTests(args: string[]): string[] {
+  return args.every((word) => isOperand(word) || /^-(?:delete|depth|xdev|mount)$/.test(word)) ? args : [];
 }
 
-function checkPaths(args: string[], ctx: GuardContext, action: string, home: "with home" | "without home"): string | null {
-  for (const word of args.filter(isOperand)) {
+function checkRule(program: string, args: string[], ctx: GuardContext): string | null {
+  const rule = rules.find(({ programs }) => programs.test(program));
+  if (!rule || (rule.flag && !args.some((word) => rule.flag!.test(word)))) return null;
+  for (const word of (rule.operands?.(args) ?? args).filter(isOperand)) {
+    if (rule.target === "disk") {
+      if (isDisk(word)) return `${program} ${rule.does} ${word}`;
+      continue;
+    }
     const directory = resolveDirectory(word, ctx);
+    const typed = oneLine(word.replaceAll(quotedMark, ""), 80);
+    if (directory === "/") return `it ${rule.does} everything on this machine (${typed})`;
     if (directory === null) continue;
-    const typed = oneLine(withoutQuotedMarks(word), 80);
-    if (directory === "/") return `it ${action} everything on this machine (${typed})`;
-    if (home === "with home" && directory === ctx.home) return `it ${action} the whole home directory (${typed})`;
-    if (systemDirectories.has(directory)) return `it ${action} a directory the system needs (${typed})`;
+    if (rule.target === "system or home" && directory === ctx.home) return `it ${rule.does} the whole home directory (${typed})`;
+    if (systemDirectories.test(directory)) return `it ${rule.does} a directory the system needs (${typed})`;
   }
   return null;
 }
 
-function checkDevices(args: string[], action: string): string | null {
-  const device = args.map(withoutQuotedMarks).find(isDisk);
-  return device === undefined ? null : `${action} ${device}`;
-}
-
-const systemDirectories = new Set(
-  "/bin /boot /dev /etc /home /lib /lib64 /proc /root /sbin /sys /usr /usr/bin /usr/lib /var /Applications /Library /System /Users".split(
-    " ",
-  ),
-);
+const systemDirectories =
+  /^\/(?:bin|boot|dev|etc|home|lib|lib64|proc|root|sbin|sys|usr|usr\/bin|usr\/lib|var|Applications|Library|System|Users)$/;
 
 /** Resolves a path, or a pattern like `dir/*`, to a directory. Null if the directory is known only at run time. */
 function resolveDirectory(word: string, { cwd, home }: GuardContext): string | null {
-  let path = word;
-  if (/^(~|\$HOME)(?=\/|$)/.test(path)) {
+  // A pattern for everything in a directory counts as the directory. Other patterns match only some files.
+  let path = word.replace(/(^|\/)(?:\.?[*?]+|\{\*,\.\*\})\/?$/, "$1.");
+  if (/^~(?=\/|$)/.test(path)) {
     if (home === null) return null;
-    path = path.replace(/^(~|\$HOME)/, () => home);
+    path = home + path.slice(1);
   }
-  // A pattern for everything in a directory counts as the directory.
-  path = path.replace(/(^|\/)(\.?[*?]+|\{\*,\.\*\})\/?$/, (_, start: string) => start || ".");
-  if (path.includes(unknownValue) || path.includes("$HOME")) return null;
-  if (!path.startsWith("/") && cwd === null) return null;
-  const full = posix.resolve(cwd ?? "/", path.replaceAll(quotedMark, ""));
-  // Other patterns match only some files.
-  return /[*?[]/.test(full) ? null : full;
+  if (/(?<!\0)[$*?[]/.test(path) || (cwd === null && !path.startsWith("/"))) return null;
+  return posix.resolve(cwd ?? "/", path.replaceAll(quotedMark, ""));
 }
 
 const diskDevices =
@@ -122,76 +119,98 @@ function isOperand(word: string): boolean {
   return !word.startsWith("-");
 }
 
-function hasFlag(args: string[], letters: string, name: string): boolean {
-  return args.some((word) => word === `--${name}` || new RegExp(`^-[a-zA-Z]*[${letters}]`).test(word));
-}
+const keywordOrAssignment = /^(?:if|then|else|elif|do|while|until|!|\{|\}|\w+\+?=[\s\S]*)$/;
+const wrappers = /^(?:sudo|doas|env|command|builtin|exec|nohup|setsid|time|nice|ionice|stdbuf|timeout|busybox|xargs|function)$/;
 
-/** Programs that run another program. `valueFlags` take a value; `operands` is the number of words before that program. */
-const wrappers: Record<string, { valueFlags: string; operands?: number }> = {
-  sudo: { valueFlags: "ugpChTrtDRU" },
-  doas: { valueFlags: "uC" },
-  env: { valueFlags: "uCS" },
-  command: { valueFlags: "" },
-  builtin: { valueFlags: "" },
-  exec: { valueFlags: "a" },
-  nohup: { valueFlags: "" },
-  setsid: { valueFlags: "" },
-  time: { valueFlags: "fo" },
-  nice: { valueFlags: "n" },
-  ionice: { valueFlags: "cnp" },
-  stdbuf: { valueFlags: "ioe" },
-  timeout: { valueFlags: "sk", operands: 1 },
-  busybox: { valueFlags: "" },
-  xargs: { valueFlags: "aEILnPsd" },
-};
-const keywords = new Set("if then else elif do while until ! { }".split(" "));
-
-/** Returns the words without wrappers and assignments, so that the first one is the program that runs. */
+/** Returns the words from the program that runs. After a wrapper like `sudo` that is the first program with a rule. */
 function skipWrappers(words: string[]): string[] {
-  let index = 0;
-  for (;;) {
-    const word = withoutQuotedMarks(words[index] ?? "");
-    const wrapper = Object.hasOwn(wrappers, basename(word)) ? wrappers[basename(word)] : undefined;
-    if (keywords.has(word) || /^\w+\+?=/.test(word)) index += 1;
-    else if (word === "function") index += 2;
-    else if (wrapper === undefined) return words.slice(index);
-    else {
-      index += 1;
-      // `command -v` runs nothing.
-      if (word === "command" && /^-[vV]/.test(words[index] ?? "")) return [];
-      for (let flag = words[index]; flag?.startsWith("-"); flag = words[index]) {
-        index += wrapper.valueFlags.includes(flag.at(-1)!) && !flag.startsWith("--") ? 2 : 1;
+  const start = words.findIndex((word) => !keywordOrAssignment.test(word));
+  if (start === -1 || !wrappers.test(basename(words[start]!))) return words.slice(start === -1 ? words.length : start);
+  const hasRule = (name: string): boolean => shells.test(name) || rules.some(({ programs }) => programs.test(name));
+  const program = words.findIndex((word, index) => index > start && hasRule(basename(word)));
+  return program === -1 ? [] : words.slice(program);
+}
+
+/** Stands before a quoted special character, which the shell does not expand. */
+const quotedMark = "\0";
+
+const homeVariable = String.raw`\$(?:HOME\b|\{HOME\b[^}]*\})`;
+const tick = "`";
+const quotedToken = new RegExp(String.raw`\\[\s\S]?|["${tick}]|\$\(|${homeVariable}|\$|[^"\\${tick}$]+`, "y");
+const plainToken = new RegExp(
+  [
+    String.raw`\\[\s\S]?|["${tick}]|[$<>]\(|${homeVariable}`,
+    String.raw`\$?'(?<single>[^']*)'?`,
+    String.raw`<<-?[ \t]*['"\\]?(?<documentEnd>[A-Za-z_]\w*)['"]?`,
+    String.raw`[<>]+[&|]?|[;&|()\n]|(?:[ \t\r]|#[^\n]*)+`,
+    String.raw`[^\s\\"${tick}$'<>;&|()#][^\s\\"${tick}$'<>;&|()]*|[\s\S]`,
+  ].join("|"),
+  "y",
+);
+
+/** The current command inside of one substitution, or outside of all. `end` closes the substitution. */
+type Level = { words: string[]; isInWord: boolean; isQuoted: boolean; end: ")" | "`" | null };
+
+/**
+ * Splits a bash script into the words of its simple commands, also of those in substitutions. It reads quotes,
+ * redirections (as a word `>` or `<`) and here-documents, but no control structures. It expands only $HOME, to `~`.
+ */
+function splitCommands(text: string): string[][] {
+  const commands: string[][] = [[]];
+  const outer: Level[] = [];
+  let level: Level = { words: commands[0]!, isInWord: false, isQuoted: false, end: null };
+  const documentEnds: string[] = [];
+  const add = (piece: string): void => {
+    if (level.isInWord) level.words.push((level.words.pop() ?? "") + piece);
+    else level.words.push(piece);
+    level.isInWord = true;
+  };
+  const endCommand = (): void => {
+    level = { ...level, words: [], isInWord: false };
+    commands.push(level.words);
+  };
+
+  for (let position = 0; position < text.length;) {
+    const { isQuoted } = level;
+    const pattern = isQuoted ? quotedToken : plainToken;
+    pattern.lastIndex = position;
+    const match = pattern.exec(text)!;
+    const [token] = match;
+    const { single, documentEnd } = match.groups ?? {};
+    position += token.length;
+
+    if (token === '"') {
+      add("");
+      level.isQuoted = !isQuoted;
+    } else if (token === level.end && !isQuoted) level = outer.pop()!;
+    else if (token === "`" || /^[$<>]\($/.test(token)) {
+      // The value of a substitution is known only at run time, as that of a variable.
+      add("$");
+      outer.push(level);
+      level = { words: [], isInWord: false, isQuoted: false, end: token === "`" ? "`" : ")" };
+      commands.push(level.words);
+    } else if (token.startsWith("\\")) add(quote(token.slice(1).replace("\n", "")));
+    else if (single !== undefined) add(quote(single));
+    else if (/^\$./.test(token)) add("~");
+    else if (isQuoted) add(token === "$" ? token : quote(token));
+    else if (documentEnd !== undefined) documentEnds.push(documentEnd);
+    else if (/^[<>]/.test(token)) {
+      level.words.push(token.includes(">") ? ">" : "<");
+      level.isInWord = false;
+    } else if (/^[ \t\r#]/.test(token)) level.isInWord = false;
+    else if (/^[;&|()\n]/.test(token)) {
+      // A here-document becomes a word of the last command in its line. It matters only for a shell.
+      for (const end of token === "\n" ? documentEnds.splice(0) : []) {
+        const [body] = new RegExp(`[\\s\\S]*?^\\t*${end}$|[\\s\\S]*`, "m").exec(text.slice(position))!;
+        level.words.push(quote(body));
+        position += body.length;
       }
-      while (/^\w+=/.test(words[index] ?? "")) index += 1;
-      index += wrapper.operands ?? 0;
-    }
+      endCommand();
+    } else add(token);
   }
+  return commands.filter((words) => words.length > 0);
 }
 
-const shells = new Set(["sh", "bash", "dash", "zsh", "ksh", "ash", "su"]);
-
-/** Scripts in the arguments or here-documents of a shell. */
-function innerScripts(program: string, args: string[], command: SimpleCommand): string[] {
-  if (program === "eval") return [args.map(withoutQuotedMarks).join(" ")];
-  if (!shells.has(program)) return [];
-  const flag = args.findIndex((word) => /^-[a-z]*c$/.test(word));
-  const script = flag === -1 ? undefined : args[flag + 1];
-  return script === undefined ? command.hereDocuments : [withoutQuotedMarks(script)];
-}
-
-// Every repetition is bounded and the start is anchored, so that no text makes the search slow.
-const functionDefinitions =
-  /(?<![^\s;&|(){}<>])(?:function\s{1,9}([^\s;&|(){}<>]{1,64})\s{0,9}(?:\(\s{0,9}\))?|([^\s;&|(){}<>]{1,64})\s{0,9}\(\s{0,9}\))\s{0,9}[{(]([^{}]{0,400})[})]/g;
-
-/** True for a function that calls itself at least twice, in the background or in a pipe, and that is called. */
-function isForkBomb(unquoted: string): boolean {
-  for (const match of unquoted.matchAll(functionDefinitions)) {
-    const name = RegExp.escape((match[1] ?? match[2])!);
-    const body = match[3]!;
-    const calls = body.match(new RegExp(`(?<=^|[\\s;&|({])${name}(?=\\s*(?:[|&;)]|$))`, "g"))?.length ?? 0;
-    if (calls < 2 || !/(?<!&)&(?!&)|(?<!\|)\|(?!\|)/.test(body)) continue;
-    const after = unquoted.slice(match.index + match[0].length);
-    if (new RegExp(`(?<=^|[\\s;&|({])${name}(?=[\\s;&|)}]|$)`).test(after)) return true;
-  }
-  return false;
+function quote(text: string): string {
+  return text.replace(/[~*?[{$]/g, `${quotedMark}$&`);
 }
