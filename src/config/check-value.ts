@@ -2,93 +2,99 @@
 import { isRecord } from "../kit/text/json.ts";
 import { parseDuration } from "../kit/text/duration.ts";
 import { environmentVariables } from "./env.ts";
-import type { ConfigKey } from "./keys.ts";
+import type { ConfigKey, KeyType } from "./keys.ts";
 
 /** The value as the program uses it (durations in ms), or a description of what is expected. */
 export type CheckedValue = { ok: true; value: unknown } | { ok: false; expected: string };
 
 export function checkValue(entry: ConfigKey, value: unknown): CheckedValue {
-  const good = { ok: true as const, value };
-  const bad = { ok: false as const, expected: expectedText(entry) };
-  switch (entry.type) {
-    case "string":
-      return typeof value === "string" && value !== "" ? good : bad;
-    case "integer":
-      return Number.isSafeInteger(value) && (value as number) > 0 ? good : bad;
-    case "number":
-      return typeof value === "number" && Number.isFinite(value) && value > 0 ? good : bad;
-    case "boolean":
-      return typeof value === "boolean" ? good : bad;
-    case "choice":
-      return typeof value === "string" && entry.choices?.includes(value) ? good : bad;
-    case "url":
-      return typeof value === "string" && isHttpUrl(value) ? good : bad;
-    case "duration": {
-      const ms = typeof value === "number" || typeof value === "string" ? durationMs(value) : null;
-      return ms === null ? bad : { ok: true, value: ms };
-    }
-    case "string-map":
-      return isRecord(value) && Object.values(value).every((item) => typeof item === "string") ? good : bad;
-    case "string-list":
-      return Array.isArray(value) && value.every((item) => typeof item === "string") ? good : bad;
-    case "path-list":
-      return Array.isArray(value) && value.every((item) => typeof item === "string" && item !== "") ? good : bad;
-    case "variable-list":
-      return Array.isArray(value) && value.every((item) => typeof item === "string" && isToolVariable(item)) ? good : bad;
-  }
+  const isValid = entry.type === "choice" ? entry.choices?.includes(value as string) : valueTypes[entry.type].accepts(value);
+  if (!isValid) return { ok: false, expected: expectedText(entry) };
+  return { ok: true, value: entry.type === "duration" ? parseDuration(String(value)) : value };
 }
 
 /** Converts the text of a variable or a command line to the JSON value that a file would have. */
-export function jsonFromText(entry: ConfigKey, text: string): unknown {
-  switch (entry.type) {
-    case "integer":
-    case "number":
-      return text.trim() === "" ? text : Number(text);
-    case "boolean":
-      return booleans[text.trim().toLowerCase()] ?? text;
-    case "string-map":
-    case "string-list":
-    case "path-list":
-    case "variable-list":
-      try {
-        return JSON.parse(text);
-      } catch {
-        return entry.type === "string-map" ? text : [text];
-      }
-    default:
-      return text;
+export function jsonFromText({ type }: ConfigKey, text: string): unknown {
+  if (type === "integer" || type === "number") return text.trim() === "" ? text : Number(text);
+  if (type === "boolean") return booleans[text.trim().toLowerCase()] ?? text;
+  if (!/-(?:list|map)$/.test(type)) return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return type === "string-map" ? text : [text];
   }
 }
 
 export function expectedText(entry: ConfigKey): string {
-  return entry.type === "choice" ? `one of ${entry.choices?.join(", ")}` : expectations[entry.type];
+  return entry.type === "choice" ? `one of ${entry.choices?.join(", ")}` : valueTypes[entry.type].expected;
+}
+
+/** The JSON schema of the values that `checkValue` accepts, and of null. */
+export function valueSchema(entry: ConfigKey): Record<string, unknown> {
+  if (entry.type === "choice") return { enum: [...(entry.choices ?? []), null] };
+  const { type, ...rules } = valueTypes[entry.type].schema;
+  return { type: [type, "null"].flat(), ...rules };
 }
 
 const booleans: Record<string, boolean> = { true: true, on: true, yes: true, "1": true, false: false, off: false, no: false, "0": false };
 
-const expectations: Record<Exclude<ConfigKey["type"], "choice">, string> = {
-  string: "a text that is not empty",
-  integer: "a whole number above 0",
-  number: "a number above 0",
-  boolean: "true or false",
-  duration: 'seconds, or a time like "90s", "10m" or "2h"',
-  url: "a URL that starts with http:// or https://",
-  "string-map": "an object whose values are texts",
-  "string-list": "a list of texts",
-  "path-list": "a list of paths",
-  "variable-list": "a list of names of variables, none of them the key of a model vendor",
+type ValueType = {
+  /** Completes "must be ...". */
+  expected: string;
+  accepts: (value: unknown) => boolean;
+  schema: { type: string | string[]; [rule: string]: unknown };
 };
 
-function durationMs(value: number | string): number | null {
-  const ms = parseDuration(String(value));
-  return ms !== null && Number.isFinite(ms) && ms > 0 ? ms : null;
+const valueTypes: Record<Exclude<KeyType, "choice">, ValueType> = {
+  string: { expected: "a text that is not empty", accepts: isText, schema: { type: "string", minLength: 1 } },
+  integer: {
+    expected: "a whole number above 0",
+    accepts: (value) => Number.isSafeInteger(value) && (value as number) > 0,
+    schema: { type: "integer", exclusiveMinimum: 0 },
+  },
+  number: {
+    expected: "a number above 0",
+    accepts: (value) => Number.isFinite(value) && (value as number) > 0,
+    schema: { type: "number", exclusiveMinimum: 0 },
+  },
+  boolean: { expected: "true or false", accepts: (value) => typeof value === "boolean", schema: { type: "boolean" } },
+  duration: {
+    expected: 'seconds, or a time like "90s", "10m" or "2h"',
+    accepts: (value) => (typeof value === "number" || typeof value === "string") && (parseDuration(String(value)) ?? 0) > 0,
+    schema: { type: ["number", "string"], exclusiveMinimum: 0, pattern: "^[0-9]+(\\.[0-9]+)? *(ms|s|m|h|d)?$" },
+  },
+  url: {
+    expected: "a URL that starts with http:// or https://",
+    accepts: (value) => typeof value === "string" && /^https?:$/.test(URL.parse(value)?.protocol ?? ""),
+    schema: { type: "string", pattern: "^https?://" },
+  },
+  "string-map": {
+    expected: "an object whose values are texts",
+    accepts: (value) => isRecord(value) && Object.values(value).every((item) => typeof item === "string"),
+    schema: { type: "object", additionalProperties: { type: "string" } },
+  },
+  "string-list": {
+    expected: "a list of texts",
+    accepts: (value) => Array.isArray(value) && value.every((item) => typeof item === "string"),
+    schema: { type: "array", items: { type: "string" } },
+  },
+  "path-list": {
+    expected: "a list of paths",
+    accepts: (value) => Array.isArray(value) && value.every(isText),
+    schema: { type: "array", items: { type: "string", minLength: 1 } },
+  },
+  "variable-list": {
+    expected: "a list of names of variables, none of them the key of a model vendor",
+    accepts: (value) => Array.isArray(value) && value.every(isToolVariable),
+    schema: { type: "array", items: { type: "string", pattern: "^[A-Za-z_][A-Za-z0-9_]*$" } },
+  },
+};
+
+function isText(value: unknown): boolean {
+  return typeof value === "string" && value !== "";
 }
 
-function isToolVariable(name: string): boolean {
-  return /^[A-Za-z_]\w*$/.test(name) && !environmentVariables.some((variable) => variable.group === "keys" && variable.name === name);
-}
-
-function isHttpUrl(text: string): boolean {
-  const url = URL.parse(text);
-  return url !== null && (url.protocol === "http:" || url.protocol === "https:") && url.host !== "";
+function isToolVariable(name: unknown): boolean {
+  const isName = typeof name === "string" && /^[A-Za-z_]\w*$/.test(name);
+  return isName && !environmentVariables.some((variable) => variable.group === "keys" && variable.name === name);
 }

@@ -17,25 +17,21 @@ export type KeyType =
   | "path-list"
   | "variable-list";
 
-/** The rights of an untrusted project's config file over a key. */
-export type ProjectPermission = "yes" | "narrow" | "trusted";
-
-export type ConfigKey = {
+type KeyEntry = {
   /** Dotted; a `*` stands for any name. */
   key: string;
   /** Its name in `ConfigValues`, where that is not the key in camel case. */
   field?: string;
   type: KeyType;
   choices?: readonly string[];
-  /** Null: not set. The description says what then holds. */
-  default: unknown;
+  /** Without a default, the description says what holds if the key is not set. */
+  default?: unknown;
   /** The value that is used if the key is not set. Not shown as its default. */
   fallback?: unknown;
-  /** The variable that sets it. */
-  env?: string;
-  project: ProjectPermission;
-  /** For `narrow`: values from the narrowest to the widest; null counts as the narrowest. A smaller number is narrower. */
-  order?: readonly unknown[];
+  /** What an untrusted project may do: set the key, or only narrow it. Without it, only a trusted project may set the key. */
+  project?: "yes" | "narrow";
+  /** For `narrow`: the choices from the narrowest to the widest, where they are listed in another order. */
+  order?: readonly string[];
   /** For a `narrow` limit that is not set: the limit of headless runs, in the unit of the value. */
   ceiling?: number;
   /** Shown as set or not set, never as its value. A value `$NAME` is read from that variable. */
@@ -45,6 +41,9 @@ export type ConfigKey = {
   description: string;
 };
 
+/** An entry of the table with its derived fields. `default` is null for a key without one. */
+export type ConfigKey = KeyEntry & { default: unknown; /** The variable that sets it. */ env?: string };
+
 const hour = 3_600_000;
 const minute = 60_000;
 
@@ -52,8 +51,6 @@ const keyTable = [
   {
     key: "model",
     type: "string",
-    default: null,
-    env: "SKEIN_MODEL",
     project: "yes",
     description: "Model as `vendor/id[:effort]`. Without it, the first vendor with a key decides.",
   },
@@ -61,7 +58,6 @@ const keyTable = [
     key: "agent",
     type: "string",
     default: "native",
-    env: "SKEIN_AGENT",
     project: "yes",
     description: "Agent that takes a turn when none is named.",
   },
@@ -70,7 +66,6 @@ const keyTable = [
     type: "choice",
     choices: toolLevels,
     default: "orchestrator",
-    env: "SKEIN_TOOL_LEVEL",
     project: "narrow",
     order: ["none", "readonly", "minimal", "orchestrator"],
     description: "Which tools the native agent has.",
@@ -80,7 +75,6 @@ const keyTable = [
     type: "choice",
     choices: policyNames,
     default: "workspace",
-    env: "SKEIN_POLICY",
     project: "narrow",
     order: ["readonly", "plan", "workspace", "full"],
     description: "What a turn may read and write.",
@@ -89,10 +83,7 @@ const keyTable = [
     key: "sandbox",
     type: "choice",
     choices: sandboxModes,
-    default: null,
-    env: "SKEIN_SANDBOX",
     project: "narrow",
-    order: ["required", "auto", "off"],
     description:
       "Whether a turn requires a kernel sandbox. Without it, `required` in `plan` and `readonly`, else `auto`; `off` only with policy `full`.",
   },
@@ -101,9 +92,7 @@ const keyTable = [
     type: "choice",
     choices: ["off", "on"],
     default: "off",
-    env: "SKEIN_NET",
     project: "narrow",
-    order: ["off", "on"],
     description: "Whether tools may use the network.",
   },
   {
@@ -111,9 +100,7 @@ const keyTable = [
     isInternal: true,
     type: "boolean",
     default: false,
-    env: "SKEIN_UNIX_SOCKETS",
     project: "narrow",
-    order: [false, true],
     description:
       "Whether tools may use unix sockets (tmux, a local Postgres, an agent's socket). The kernel can't distinguish a socket of their own from one that leads out of the sandbox.",
   },
@@ -121,7 +108,6 @@ const keyTable = [
     key: "allow_write",
     type: "path-list",
     default: [],
-    project: "trusted",
     description:
       "Paths outside the project that tools may write. Relative paths start at the project, or at the home directory in the user's file.",
   },
@@ -130,15 +116,12 @@ const keyTable = [
     isInternal: true,
     type: "variable-list",
     default: [],
-    project: "trusted",
     description:
       "Names of environment variables that tools may see besides the default ones; a skill may need some. Keys of model vendors are refused.",
   },
   {
     key: "max_steps",
     type: "integer",
-    default: null,
-    env: "SKEIN_MAX_STEPS",
     project: "narrow",
     ceiling: 200,
     description: "Model requests in one turn. Without it, 200 in headless runs and no limit with a user at the terminal.",
@@ -146,24 +129,18 @@ const keyTable = [
   {
     key: "max_tokens",
     type: "integer",
-    default: null,
-    env: "SKEIN_MAX_TOKENS",
     project: "narrow",
     description: "Input, output and cache-write tokens of a turn and its sub-sessions.",
   },
   {
     key: "max_budget_usd",
     type: "number",
-    default: null,
-    env: "SKEIN_MAX_BUDGET_USD",
     project: "narrow",
     description: "Dollars that a turn and its sub-sessions may cost.",
   },
   {
     key: "max_children",
     type: "integer",
-    default: null,
-    env: "SKEIN_MAX_CHILDREN",
     project: "narrow",
     ceiling: 200,
     description: "Sub-sessions of a turn. Without it, 200 in headless runs and no limit with a user at the terminal.",
@@ -172,8 +149,6 @@ const keyTable = [
     key: "timeout",
     field: "timeoutMs",
     type: "duration",
-    default: null,
-    env: "SKEIN_TIMEOUT",
     project: "narrow",
     ceiling: 4 * hour,
     description: "How long a turn may take. Without it, 4 h in headless runs and no limit with a user at the terminal.",
@@ -182,8 +157,6 @@ const keyTable = [
     key: "idle_timeout",
     field: "idleMs",
     type: "duration",
-    default: null,
-    env: "SKEIN_IDLE_TIMEOUT",
     project: "narrow",
     ceiling: 10 * minute,
     description: "How long a turn may be without any output. Without it, 10 min in headless runs and no limit with a user at the terminal.",
@@ -192,8 +165,6 @@ const keyTable = [
     key: "ask_timeout",
     field: "askTimeoutMs",
     type: "duration",
-    default: null,
-    env: "SKEIN_ASK_TIMEOUT",
     project: "narrow",
     fallback: 30 * minute,
     ceiling: 30 * minute,
@@ -203,18 +174,13 @@ const keyTable = [
     key: "purge_after",
     field: "purgeAfterMs",
     type: "duration",
-    default: null,
-    env: "SKEIN_PURGE_AFTER",
-    project: "trusted",
     description: "`skein purge` removes sessions that were archived at least this long ago. Without it, 30 days.",
   },
   {
     key: "context_files",
     type: "boolean",
     default: true,
-    env: "SKEIN_CONTEXT_FILES",
     project: "narrow",
-    order: [false, true],
     description: "Whether AGENTS.md (or CLAUDE.md) files are part of the prompt.",
   },
   {
@@ -222,16 +188,13 @@ const keyTable = [
     isInternal: true,
     type: "boolean",
     default: true,
-    env: "SKEIN_SKILLS",
     project: "narrow",
-    order: [false, true],
     description: "Whether the catalog of skills is part of the prompt.",
   },
   {
     key: "keys",
     type: "string-map",
     default: {},
-    project: "trusted",
     description:
       'Keys of the TUI and their commands, by the names of docs/KEYS.md: `{"ctrl+t": "fork", "Space g": "model", "J": "page-down"}`. `none` removes a key.',
   },
@@ -239,8 +202,6 @@ const keyTable = [
     key: "screen_reader",
     type: "boolean",
     default: false,
-    env: "SKEIN_SCREEN_READER",
-    project: "trusted",
     description: "Whether `tui` and `chat` print for a screen reader: line by line, each with its kind in words, nothing drawn.",
   },
   {
@@ -248,7 +209,6 @@ const keyTable = [
     type: "choice",
     choices: notifyModes,
     default: "auto",
-    env: "SKEIN_NOTIFY",
     project: "yes",
     description:
       "How the TUI notifies you, while its terminal has no focus, of a question or of the end of a turn of 10 s or more: as the terminal can, else by its bell (`auto`); by its bell; by a message to the terminal (`osc`); not at all.",
@@ -256,15 +216,11 @@ const keyTable = [
   {
     key: "providers.*.base_url",
     type: "url",
-    default: null,
-    project: "trusted",
     description: "Base URL of this vendor.",
   },
   {
     key: "providers.*.api_key",
     type: "string",
-    default: null,
-    project: "trusted",
     secret: true,
     description: "Key for this vendor; `$NAME` reads it from that variable, so that it is not in the file.",
   },
@@ -272,48 +228,36 @@ const keyTable = [
     key: "providers.*.wire",
     type: "choice",
     choices: wireNames,
-    default: null,
-    project: "trusted",
     description: "The vendor's API; needed for a vendor that skein does not know (else `openai-chat`).",
   },
   {
     key: "providers.*.headers",
     type: "string-map",
-    default: null,
     fallback: {},
-    project: "trusted",
     secret: true,
     description: "Headers added to every request; a value `$NAME` is read from that variable.",
   },
   {
     key: "providers.*.context_window",
     type: "integer",
-    default: null,
-    project: "trusted",
     description:
       "Tokens that fit into one request to this vendor's models; older messages are summarised before that limit. Without it, the value of the price list.",
   },
   {
     key: "agents.*.command",
     type: "string",
-    default: null,
-    project: "trusted",
     description: "Program of your own agent: a name in PATH, or an absolute path (docs/OTHER-AGENTS.md).",
   },
   {
     key: "agents.*.args",
     type: "string-list",
-    default: null,
     fallback: [],
-    project: "trusted",
     description:
       "Its arguments. `{prompt}`, `{model}`, `{vendor}`, `{effort}`, `{session}`, `{directory}` and `{config}` are filled in; without `{prompt}` the prompt is the last argument. Without a model, `{model}` and the flag before it are left out.",
   },
   {
     key: "agents.*.resume_args",
     type: "string-list",
-    default: null,
-    project: "trusted",
     description:
       "Its arguments when it continues its own session, `{session}`. Without them every turn starts a new session and sends the conversation so far.",
   },
@@ -322,16 +266,13 @@ const keyTable = [
     type: "choice",
     choices: ["text", "json", "stream-json", "acp"],
     default: "text",
-    project: "trusted",
     description:
       "What it prints: its answer (`text`), one JSON value (`json`), Claude Code's lines (`stream-json`); or it speaks ACP (`acp`).",
   },
   {
     key: "agents.*.env",
     type: "string-map",
-    default: null,
     fallback: {},
-    project: "trusted",
     secret: true,
     description:
       "Variables that it gets besides the default ones; a value `$NAME` is read from that variable. Without them its only credential is the gateway's.",
@@ -339,19 +280,22 @@ const keyTable = [
   {
     key: "agents.*.hint",
     type: "string",
-    default: null,
-    project: "trusted",
     description: "Shown when the program is missing, such as the command that installs it.",
   },
-] as const satisfies readonly ConfigKey[];
+] as const satisfies readonly KeyEntry[];
 
 export type ConfigKeyEntry = (typeof keyTable)[number];
-export const configKeys: readonly ConfigKey[] = keyTable;
+export const configKeys: readonly ConfigKey[] = keyTable.map((entry: KeyEntry) => ({ default: null, ...entry, ...variableOf(entry) }));
 /** Keys without a `*`. */
-export const plainKeys: readonly ConfigKey[] = keyTable.filter(({ key }) => !key.includes("*"));
+export const plainKeys = configKeys.filter(({ key }) => !key.includes("*"));
 
 const plainKeysByName = new Map(plainKeys.map((entry) => [entry.key, entry]));
 const openKeys = configKeys.filter(({ key }) => key.includes("*")).map((entry) => ({ entry, pattern: entry.key.split(".") }));
+
+/** A variable sets one value, so keys for lists, maps and any number of names have none. */
+function variableOf({ key, type }: KeyEntry): { env?: string } {
+  return key.includes("*") || /-(?:list|map)$/.test(type) ? {} : { env: `SKEIN_${key.toUpperCase()}` };
+}
 
 /** The entry for a dotted key; `providers.acme.wire` finds `providers.*.wire`. */
 export function findKey(dotted: string): ConfigKey | undefined {

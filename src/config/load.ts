@@ -104,9 +104,11 @@ function addProject(sources: ConfigSources, project: ConfigSources, trusted: () 
 }
 
 function widens(entry: ConfigKey, before: unknown, after: unknown): boolean {
-  if (entry.project !== "narrow") return entry.project === "trusted";
+  if (entry.project !== "narrow") return entry.project === undefined;
   const from = before ?? entry.default;
-  if (entry.order) return entry.order.indexOf(after) > Math.max(0, entry.order.indexOf(from));
+  const order: readonly unknown[] | undefined = entry.type === "boolean" ? [false, true] : (entry.order ?? entry.choices);
+  // A value that is not set counts as the narrowest.
+  if (order) return order.indexOf(after) > Math.max(0, order.indexOf(from));
   return (after as number) > ((from as number | null) ?? entry.ceiling ?? Number.POSITIVE_INFINITY);
 }
 

@@ -1,9 +1,10 @@
 // Finds skein's directories and the project of a directory. All returned paths are absolute.
-import { realpathSync, statSync, type Stats } from "node:fs";
+import { realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { Fault, messageOf } from "../protocol/api/error.ts";
 import { absolutePath } from "../kit/files/absolute-path.ts";
+import { statPath } from "../kit/files/stat-path.ts";
 
 export type Paths = Readonly<{
   home: string;
@@ -50,7 +51,7 @@ export function findProject(directory: string, home: string): string {
   return start;
 }
 
-function realDirectory(directory: string): string {
+export function realDirectory(directory: string): string {
   try {
     return realpathSync(directory);
   } catch (error) {
@@ -67,18 +68,10 @@ function realOr(path: string): string {
 }
 
 function hasProjectMarker(directory: string): boolean {
-  return statOr(join(directory, ".skein"))?.isDirectory() === true || statOr(join(directory, ".git")) !== undefined;
+  return statPath(join(directory, ".skein"))?.isDirectory() === true || statPath(join(directory, ".git")) !== undefined;
 }
 
 /** A directory like /tmp: every user can create files there, so a marker in it may be another user's. */
 function isWritableByAll(directory: string): boolean {
-  return ((statOr(directory)?.mode ?? 0) & 0o1002) === 0o1002;
-}
-
-function statOr(path: string): Stats | undefined {
-  try {
-    return statSync(path, { throwIfNoEntry: false });
-  } catch {
-    return undefined;
-  }
+  return ((statPath(directory)?.mode ?? 0) & 0o1002) === 0o1002;
 }

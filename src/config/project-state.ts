@@ -1,7 +1,8 @@
 // Stores a project's current session and its planner in a small file of the state directory.
 // The file is only a convenience, so a broken one counts as empty.
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { replaceFile } from "../kit/files/replace-file.ts";
 import type { Paths } from "./paths.ts";
 
 export type ProjectState = {
@@ -23,12 +24,8 @@ export function readProjectState(paths: Paths, project: string): ProjectState {
 /** Changes only the named fields. */
 export function writeProjectState(paths: Paths, project: string, change: Partial<ProjectState>): void {
   const state = { ...readProjectState(paths, project), ...change };
-  const file = stateFile(paths, project);
-  const temporary = `${file}.${process.pid}.tmp`;
   try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    writeFileSync(temporary, `${JSON.stringify({ project, ...state })}\n`, { mode: 0o600 });
-    renameSync(temporary, file);
+    replaceFile(stateFile(paths, project), `${JSON.stringify({ project, ...state })}\n`, { file: 0o600, directory: 0o700 });
   } catch {
     // A run must not fail because of it. Without the file the latest session is the current one.
   }

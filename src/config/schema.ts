@@ -1,4 +1,5 @@
 // The JSON schema of a config file, made from the table of keys, for editors and `skein config schema`.
+import { valueSchema } from "./check-value.ts";
 import { configKeys, type ConfigKey } from "./keys.ts";
 
 type Schema = Record<string, unknown>;
@@ -25,34 +26,7 @@ function insert(object: Schema, words: string[], schema: Schema): void {
 
 function leafSchema(entry: ConfigKey): Schema {
   const fallback = entry.default === null ? {} : { default: entry.default };
-  return { description: entry.description, ...fallback, ...typeSchema(entry) };
-}
-
-function typeSchema(entry: ConfigKey): Schema {
-  switch (entry.type) {
-    case "choice":
-      return { enum: [...(entry.choices ?? []), null] };
-    case "integer":
-      return { type: ["integer", "null"], exclusiveMinimum: 0 };
-    case "number":
-      return { type: ["number", "null"], exclusiveMinimum: 0 };
-    case "boolean":
-      return { type: ["boolean", "null"] };
-    case "duration":
-      return { type: ["number", "string", "null"], exclusiveMinimum: 0, pattern: "^[0-9]+(\\.[0-9]+)? *(ms|s|m|h|d)?$" };
-    case "url":
-      return { type: ["string", "null"], pattern: "^https?://" };
-    case "string-map":
-      return { type: ["object", "null"], additionalProperties: { type: "string" } };
-    case "string-list":
-      return { type: ["array", "null"], items: { type: "string" } };
-    case "path-list":
-      return { type: ["array", "null"], items: { type: "string", minLength: 1 } };
-    case "variable-list":
-      return { type: ["array", "null"], items: { type: "string", pattern: "^[A-Za-z_][A-Za-z0-9_]*$" } };
-    case "string":
-      return { type: ["string", "null"], minLength: 1 };
-  }
+  return { description: entry.description, ...fallback, ...valueSchema(entry) };
 }
 
 function emptyObject(): Schema {

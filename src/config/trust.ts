@@ -1,10 +1,11 @@
 // Stores whether the user trusts the files of a project that can widen rights. Trust is for exactly this content: any
 // change revokes it. Each directory has its own small file, so that two writers never collide.
-import { readFileSync, readdirSync, realpathSync, rmSync, statSync, type Stats } from "node:fs";
+import { readFileSync, readdirSync, realpathSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { statPath } from "../kit/files/stat-path.ts";
 import { Fault, messageOf } from "../protocol/api/error.ts";
 import type { TrustState } from "../protocol/api/api.ts";
-import type { Paths } from "./paths.ts";
+import { type Paths, realDirectory } from "./paths.ts";
 import { writeFileAtomically } from "./write-file.ts";
 
 /** Files and directories that can widen rights. */
@@ -47,14 +48,6 @@ export function revokeTrust(paths: Paths, directory: string): TrustState {
   return trustState(paths, project);
 }
 
-function realDirectory(directory: string): string {
-  try {
-    return realpathSync(directory);
-  } catch (error) {
-    throw new Fault("file-unreadable", `can't use ${directory} as a directory: ${messageOf(error)}`, { cause: error });
-  }
-}
-
 function stateOf(paths: Paths, project: string, content: Content): TrustState {
   const state = (trusted: boolean, reason: string): TrustState => ({ directory: project, trusted, files: content.files, reason });
   if (content.problem !== null) return state(false, content.problem);
@@ -65,59 +58,38 @@ function stateOf(paths: Paths, project: string, content: Content): TrustState {
 }
 
 function readContent(project: string): Content {
-  const scan: Scan = { project, files: [], bytes: 0, visited: new Set(), hash: null, problem: null };
-  for (const source of trustSources) visit(scan, source, 0);
-  if (scan.problem !== null) return { files: scan.files, digest: null, problem: scan.problem };
-  return { files: scan.files, digest: scan.hash?.digest("hex") ?? "", problem: null };
+  const scan: Scan = { project, files: [], bytes: 0, visited: new Set(), hash: new Bun.CryptoHasher("sha256") };
+  try {
+    for (const source of trustSources) visit(scan, source, 0);
+  } catch (error) {
+    return { files: scan.files, digest: null, problem: messageOf(error) };
+  }
+  return { files: scan.files, digest: scan.hash.digest("hex"), problem: null };
 }
 
-type Scan = {
-  project: string;
-  files: string[];
-  bytes: number;
-  visited: Set<string>;
-  hash: Bun.CryptoHasher | null;
-  problem: string | null;
-};
+type Scan = { project: string; files: string[]; bytes: number; visited: Set<string>; hash: Bun.CryptoHasher };
 
+/** Adds a file, or all files below a directory. Throws if one can't be read, or if there are too many. */
 function visit(scan: Scan, path: string, depth: number): void {
-  if (scan.problem !== null) return;
   const full = join(scan.project, path);
-  const stat = statOr(full);
+  const stat = statPath(full);
   if (stat === undefined) return;
-  if (stat.isDirectory()) visitDirectory(scan, path, full, depth);
-  else if (stat.isFile()) visitFile(scan, path, full, stat);
-  else scan.problem = `${path} is neither a file nor a directory`;
+  if (stat.isFile()) return visitFile(scan, path, stat.size);
+  if (!stat.isDirectory()) throw new Error(`${path} is neither a file nor a directory`);
+  if (depth > max.depth) throw new Error(`${path} is nested too deeply`);
+  const real = realpathSync(full);
+  if (scan.visited.has(real)) return;
+  scan.visited.add(real);
+  for (const name of readdirSync(full).sort()) visit(scan, `${path}/${name}`, depth + 1);
 }
 
-function visitDirectory(scan: Scan, path: string, full: string, depth: number): void {
-  if (depth > max.depth) {
-    scan.problem = `${path} is nested too deeply`;
-    return;
-  }
-  try {
-    const real = realpathSync(full);
-    if (scan.visited.has(real)) return;
-    scan.visited.add(real);
-    for (const name of readdirSync(full).sort()) visit(scan, `${path}/${name}`, depth + 1);
-  } catch (error) {
-    scan.problem = `can't read ${path}: ${messageOf(error)}`;
-  }
-}
-
-function visitFile(scan: Scan, path: string, full: string, stat: Stats): void {
-  scan.bytes += stat.size;
-  if (scan.files.length >= max.files) scan.problem = `more than ${max.files} files to read before trusting them`;
-  else if (scan.bytes > max.bytes) scan.problem = `more than ${max.bytes} bytes to read before trusting them`;
-  if (scan.problem !== null) return;
-  try {
-    const content = readFileSync(full);
-    scan.hash ??= new Bun.CryptoHasher("sha256");
-    scan.hash.update(`${Buffer.byteLength(path)}:${path}:${content.byteLength}:`).update(content);
-    scan.files.push(path);
-  } catch (error) {
-    scan.problem = `can't read ${path}: ${messageOf(error)}`;
-  }
+function visitFile(scan: Scan, path: string, size: number): void {
+  scan.bytes += size;
+  if (scan.files.length >= max.files) throw new Error(`more than ${max.files} files to read before trusting them`);
+  if (scan.bytes > max.bytes) throw new Error(`more than ${max.bytes} bytes to read before trusting them`);
+  const content = readFileSync(join(scan.project, path));
+  scan.hash.update(`${Buffer.byteLength(path)}:${path}:${content.byteLength}:`).update(content);
+  scan.files.push(path);
 }
 
 function recordPath(paths: Paths, project: string): string {
@@ -138,13 +110,4 @@ function readRecord(path: string): string | null {
 function writeRecord(paths: Paths, project: string, digest: string): void {
   const record = { directory: project, digest, granted_at: new Date().toISOString() };
   writeFileAtomically(recordPath(paths, project), `${JSON.stringify(record, null, 2)}\n`, { file: 0o600, directory: 0o700 });
-}
-
-/** A dangling link counts as a missing file. */
-function statOr(path: string): Stats | undefined {
-  try {
-    return statSync(path, { throwIfNoEntry: false });
-  } catch {
-    return undefined;
-  }
 }

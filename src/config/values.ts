@@ -19,7 +19,7 @@ type TypeValues = {
   "path-list": readonly string[];
   "variable-list": readonly string[];
 };
-type NullIfUnset<Entry> = Entry extends { fallback: unknown } ? never : Entry extends { default: null } ? null : never;
+type NullIfUnset<Entry> = Entry extends { fallback: unknown } | { default: unknown } ? never : null;
 type ValueOf<Entry extends ConfigKeyEntry> =
   | (Entry extends { choices: readonly (infer Choice)[] } ? Choice : TypeValues[Entry["type"]])
   | NullIfUnset<Entry>;

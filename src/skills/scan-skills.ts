@@ -1,8 +1,9 @@
 // Finds skills of the project and of the user: directories with a SKILL.md. Visits a bounded number of directories and
 // never throws; an invalid skill is a problem in the list. A missing directory costs one stat.
-import { readdirSync, realpathSync, statSync, type Stats } from "node:fs";
+import { readdirSync, realpathSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { readFrontmatter } from "../kit/files/frontmatter.ts";
+import { statPath } from "../kit/files/stat-path.ts";
 import { messageOf } from "../protocol/api/error.ts";
 import type { SkillList, SkillInfo } from "../protocol/api/api.ts";
 
@@ -63,7 +64,7 @@ function parentsUpTo(directory: string, project: string): string[] {
 }
 
 function findFiles(root: string, visited: Set<string>, budget: { remaining: number }, problems: Problem[]): string[] {
-  if (!statOr(root)?.isDirectory()) return [];
+  if (!statPath(root)?.isDirectory()) return [];
   const files: string[] = [];
   const queue = [{ path: root, depth: 0 }];
   for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
@@ -75,7 +76,7 @@ function findFiles(root: string, visited: Set<string>, budget: { remaining: numb
     }
     budget.remaining -= 1;
     const file = join(path, "SKILL.md");
-    if (statOr(file)?.isFile()) files.push(file);
+    if (statPath(file)?.isFile()) files.push(file);
     else if (depth < maxDepth) queue.push(...children(path, problems).map((child) => ({ path: child, depth: depth + 1 })));
   }
   return files.sort();
@@ -97,7 +98,7 @@ function children(path: string, problems: Problem[]): string[] {
   try {
     return readdirSync(path, { withFileTypes: true })
       .filter((entry) => !entry.name.startsWith(".") && entry.name !== "node_modules")
-      .filter((entry) => entry.isDirectory() || (entry.isSymbolicLink() && statOr(join(path, entry.name))?.isDirectory()))
+      .filter((entry) => entry.isDirectory() || (entry.isSymbolicLink() && statPath(join(path, entry.name))?.isDirectory()))
       .map((entry) => join(path, entry.name))
       .sort();
   } catch (error) {
@@ -132,12 +133,4 @@ function nameProblems(name: string, folder: string): string[] {
   if (name !== folder)
     problems.push(`its name ${JSON.stringify(name.slice(0, 80))} differs from its directory's name ${JSON.stringify(folder)}`);
   return problems;
-}
-
-function statOr(path: string): Stats | undefined {
-  try {
-    return statSync(path, { throwIfNoEntry: false });
-  } catch {
-    return undefined;
-  }
 }

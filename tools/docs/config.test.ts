@@ -27,10 +27,7 @@ test("keys and variables are listed once, and defaults are valid values", () => 
   expect(new Set(names).size).toBe(names.length);
   for (const row of configKeys) {
     if (row.default !== null) expect(checkValue(row, row.default)).toEqual({ ok: true, value: row.default });
-    if (row.order)
-      expect([...row.order].sort((a, b) => String(a).localeCompare(String(b)))).toEqual(
-        row.type === "boolean" ? [false, true] : [...(row.choices ?? [])].sort((a, b) => a.localeCompare(b)),
-      );
+    if (row.order) expect(row.order.toSorted()).toEqual((row.choices ?? []).toSorted());
     expect(findKey(row.key.replace("*", "acme"))).toBe(row);
   }
 });

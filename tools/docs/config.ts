@@ -14,12 +14,12 @@ export function printConfigDocs(): string {
   });
 }
 
-const projectRights: Record<ConfigKey["project"], string> = { yes: "may set it", narrow: "may narrow it", trusted: "ignored" };
+const projectRights = { yes: "may set it", narrow: "may narrow it" };
 
 function keyCells(key: ConfigKey): string[] {
   const value = key.type === "choice" ? (key.choices ?? []).map((choice) => `\`${choice}\``).join(", ") : expectedText(key);
   const variable = key.env ? `\`${key.env}\`` : "";
-  return [`\`${key.key.replace("*", "<name>")}\``, value, defaultText(key), variable, projectRights[key.project], key.description];
+  return [`\`${key.key.replace("*", "<name>")}\``, value, defaultText(key), variable, key.project ? projectRights[key.project] : "ignored", key.description];
 }
 
 function defaultText({ default: value }: ConfigKey): string {
