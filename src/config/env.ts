@@ -59,6 +59,6 @@ function keyVariables(vendor: Vendor): [name: string, description: string][] {
 }
 
 function baseUrlVariable({ name, baseUrlVariable: variable, isLocal }: Vendor): [name: string, description: string][] {
-  if (variable === "") return [];
+  if (variable === undefined) return [];
   return [[variable, isLocal ? `Address of \`${name}\`.` : `Where requests to \`${name}\` go.`]];
 }

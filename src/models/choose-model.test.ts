@@ -26,13 +26,18 @@ describe("chooseModel", () => {
   });
 
   test("the default is that of the first vendor with a key, with the reason", async () => {
-    expect((await chooseModel(null, withKey({ GEMINI_API_KEY: "k" }))).because).toBe("GEMINI_API_KEY is set");
-    const configured = { ...nothing, providers: { mistral: { apiKey: "k" } } };
-    expect((await chooseModel(null, configured)).because).toBe("providers.mistral.api_key is set");
+    expect(await chooseModel(null, withKey({ ANTHROPIC_API_KEY: "a", OPENAI_API_KEY: "o" }))).toEqual({
+      model: "anthropic/claude-opus-5-5",
+      because: "ANTHROPIC_API_KEY is set",
+    });
+    const providers = { anthropic: { apiKey: "k" }, mistral: { apiKey: "k" } };
+    expect((await chooseModel(null, { ...withKey({ GEMINI_API_KEY: "k" }), providers })).because).toBe("GEMINI_API_KEY is set");
+    expect((await chooseModel(null, { ...nothing, providers })).because).toBe("providers.anthropic.api_key is set");
   });
 
   test("without a key the default is a model of a local Ollama", async () => {
-    const server = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => Response.json({ models: [{ name: "qwen3:8b" }] }) });
+    const models = [{ name: "nomic-embed-text:latest" }, { name: "qwen3:8b" }];
+    const server = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => Response.json({ models }) });
     try {
       expect((await chooseModel(null, withKey({ OLLAMA_HOST: `127.0.0.1:${server.port}` }))).model).toBe("ollama/qwen3:8b");
     } finally {

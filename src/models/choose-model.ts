@@ -3,13 +3,13 @@ import { Fault } from "../protocol/api/error.ts";
 import type { Endpoint } from "./model.ts";
 import {
   endpointFor,
+  type Environment,
+  findVendor,
   localModels,
   parseModelName,
-  pickDefaultModel,
-  findVendor,
-  vendors,
-  type Environment,
+  vendorAuth,
   type VendorConfig,
+  vendors,
 } from "./vendors.ts";
 
 export type ChooseModelOptions = {
@@ -33,18 +33,16 @@ export async function chooseModel(name: string | null, options: ChooseModelOptio
 }
 
 async function chooseDefault(options: ChooseModelOptions): Promise<ChosenModel> {
-  const withKey = pickDefaultModel({ env: options.env, ollamaModels: [] });
-  if (withKey !== null) {
-    await chooseModel(withKey.model, options);
-    return withKey;
-  }
-  for (const vendor of vendors) {
-    if (vendor.defaultModel !== "" && options.providers[vendor.name]?.apiKey) {
-      return { model: `${vendor.name}/${vendor.defaultModel}`, because: `providers.${vendor.name}.api_key is set` };
+  const { env } = options;
+  // A key in the environment comes before all keys in the configuration.
+  for (const providers of [{}, options.providers] as ChooseModelOptions["providers"][]) {
+    for (const { name, defaultModel } of vendors) {
+      const { source } = vendorAuth(name, { env, config: providers[name] });
+      if (defaultModel !== "" && source !== null) return { model: await vendorDefault(name, options), because: `${source} is set` };
     }
   }
-  const local = pickDefaultModel({ env: {}, ollamaModels: await ollamaModels(options) });
-  if (local !== null) return local;
+  const local = (await ollamaModels(options)).find((model) => !/embed/.test(model));
+  if (local !== undefined) return { model: `ollama/${local}`, because: "Ollama is running on this machine" };
   throw new Fault("auth", "no model can be used: there is no key and no local server", {
     hint: [
       "set one of these and run again, or start Ollama here (`ollama serve`):",

@@ -1,5 +1,6 @@
 // Classifies failures of requests: one table maps errors of vendors and networks to a kind, a hint and a retry rule.
 // A message is one line of at most 300 characters and never contains a key.
+import { oneLine } from "../kit/text/cut-text.ts";
 import { messageOf, type TurnError, type TurnStatus } from "../protocol/api/error.ts";
 import type { Endpoint, VendorError } from "./model.ts";
 import { keyHint, findVendor, stripUrlSecrets } from "./vendors.ts";
@@ -15,6 +16,8 @@ export type RequestTarget = { endpoint: Endpoint; model: string };
 
 type Rule = {
   statuses?: number[];
+  /** Statuses from this one on match too. */
+  minStatus?: number;
   codes?: RegExp;
   words?: RegExp;
   kind: TurnStatus;
@@ -22,9 +25,7 @@ type Rule = {
   hint?: (target: RequestTarget) => string;
 };
 
-const serverFailed = (): string => "the vendor's server failed; try again later or with another model";
-const noCredit = ({ endpoint }: RequestTarget): string =>
-  `the ${endpoint.vendor} account has no credit or quota left: see its billing page`;
+const maxMessageLength = 300;
 
 /** The first rule counts that matches by one of its statuses, its codes or its words. */
 const rules: Rule[] = [
@@ -48,7 +49,7 @@ const rules: Rule[] = [
     words: /credit balance is too low|insufficient (credits|balance|funds)/i,
     kind: "rate-limited",
     retry: "never",
-    hint: noCredit,
+    hint: ({ endpoint }) => `the ${endpoint.vendor} account has no credit or quota left: see its billing page`,
   },
   {
     statuses: [503, 529],
@@ -87,11 +88,12 @@ const rules: Rule[] = [
     hint: missingHint,
   },
   {
-    statuses: [408, 409, 425, 500, 502, 504, 520, 521, 522, 523, 524],
+    statuses: [408, 409, 425],
+    minStatus: 500,
     codes: /^(api_error|server_error|internal_error|timeout_error|INTERNAL|DEADLINE_EXCEEDED|ABORTED|UNKNOWN)$/,
     kind: "overloaded",
     retry: "backoff",
-    hint: serverFailed,
+    hint: () => "the vendor's server failed; try again later or with another model",
   },
   {
     codes: /^(MALFORMED_FUNCTION_CALL|UNEXPECTED_TOOL_CALL|TOO_MANY_TOOL_CALLS|OTHER|invalid-json)$/,
@@ -110,20 +112,15 @@ const rules: Rule[] = [
 
 export function classify(problem: VendorError, target: RequestTarget): Failure {
   const { status, code, message } = problem;
-  const rule =
-    rules.find(
-      (candidate) =>
-        (status !== null && candidate.statuses?.includes(status)) ||
-        (code !== "" && candidate.codes?.test(code)) ||
-        (candidate.words?.test(message) && (status === null || status < 500)),
-    ) ?? (status !== null && status >= 500 ? { kind: "overloaded" as const, retry: "backoff" as const, hint: serverFailed } : undefined);
-  const text = message === "" ? code || "no message" : message;
-  const prefix = status === null ? target.endpoint.vendor : `${target.endpoint.vendor} answered ${status}`;
-  return {
-    error: fault(rule?.kind ?? "broken", `${prefix}: ${text}`, target, rule?.hint?.(target)),
-    retry: rule?.retry ?? "never",
-    retryAfterMs: problem.retryAfterMs,
-  };
+  const { kind, retry, hint }: Rule = rules.find((rule) => matches(rule, problem)) ?? { kind: "broken", retry: "never" };
+  const failure = makeFailure(target, { kind, status, message: message || code || "no message", hint: hint?.(target), retry });
+  return { ...failure, retryAfterMs: problem.retryAfterMs };
+}
+
+function matches({ statuses, minStatus = Infinity, codes, words }: Rule, { status, code, message }: VendorError): boolean {
+  if (status !== null && (statuses?.includes(status) || status >= minStatus)) return true;
+  if (code !== "" && codes?.test(code)) return true;
+  return words?.test(message) === true && (status === null || status < 500);
 }
 
 function authHint({ endpoint }: RequestTarget): string {
@@ -148,18 +145,18 @@ export function networkFailure(cause: unknown, target: RequestTarget): Failure {
   const hint = isTls
     ? `the certificate of ${url} is not trusted; NODE_EXTRA_CA_CERTS can name another authority`
     : `no answer from ${url}: ${advice}`;
-  const reason = messageOf(cause).replace(/\s*For more information, pass `verbose: true`.*$/s, "");
-  return { error: fault("network", `${target.endpoint.vendor}: ${reason}`, target, hint), retry: isTls ? "never" : "backoff" };
+  const message = messageOf(cause).replace(/\s*For more information, pass `verbose: true`.*$/s, "");
+  return makeFailure(target, { kind: "network", message, hint, retry: isTls ? "never" : "backoff" });
 }
 
 export function droppedFailure(target: RequestTarget): Failure {
   const hint = `the connection to ${stripUrlSecrets(target.endpoint.baseUrl)} was lost; ask the model to continue`;
-  return { error: fault("network", `${target.endpoint.vendor}: the answer stopped before its end`, target, hint), retry: "backoff" };
+  return makeFailure(target, { kind: "network", message: "the answer stopped before its end", hint, retry: "backoff" });
 }
 
 export function stalledFailure(idleMs: number, target: RequestTarget): Failure {
-  const message = `${target.endpoint.vendor}: no data for ${secondsOf(idleMs)}`;
-  return { error: fault("stalled", message, target, "the server keeps the connection open but sends nothing; try again"), retry: "once" };
+  const hint = "the server keeps the connection open but sends nothing; try again";
+  return makeFailure(target, { kind: "stalled", message: `no data for ${secondsOf(idleMs)}`, hint, retry: "once" });
 }
 
 export function cancelledFailure(): Failure {
@@ -167,15 +164,12 @@ export function cancelledFailure(): Failure {
 }
 
 export function emptyFailure(target: RequestTarget): Failure {
-  const message = `${target.endpoint.vendor}: empty answer from ${target.model}`;
-  return {
-    error: fault("broken", message, target, "the model returned no text and no call; try again or use another model"),
-    retry: "once",
-  };
+  const hint = "the model returned no text and no call; try again or use another model";
+  return makeFailure(target, { kind: "broken", message: `empty answer from ${target.model}`, hint, retry: "once" });
 }
 
 export function brokenFailure(message: string, target: RequestTarget, hint?: string): Failure {
-  return { error: fault("broken", `${target.endpoint.vendor}: ${message}`, target, hint), retry: "never" };
+  return makeFailure(target, { kind: "broken", message, hint, retry: "never" });
 }
 
 /** The same failure, with a hint that the server requested a longer wait than allowed. */
@@ -188,9 +182,12 @@ function secondsOf(ms: number): string {
   return seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
 }
 
-function fault(kind: TurnStatus, message: string, target: RequestTarget, hint?: string): TurnError {
-  const clean = boundLine(redact(message, target.endpoint));
-  return { kind, message: clean, ...(hint && { hint: redact(hint, target.endpoint) }) };
+type FailureText = Pick<TurnError, "kind" | "message" | "hint"> & { status?: number | null; retry: Failure["retry"] };
+
+function makeFailure({ endpoint }: RequestTarget, { kind, status = null, message, hint, retry }: FailureText): Failure {
+  const prefix = status === null ? endpoint.vendor : `${endpoint.vendor} answered ${status}`;
+  const line = oneLine(redact(`${prefix}: ${message}`, endpoint), maxMessageLength);
+  return { error: { kind, message: line, ...(hint && { hint: redact(hint, endpoint) }) }, retry };
 }
 
 const keyPatterns = /\b(sk|gsk|xai|pk|rk)[-_][\w*.-]{6,}|\bAIza[\w-]{20,}|\bBearer\s+\S+/g;
@@ -200,17 +197,4 @@ function redact(text: string, endpoint: Endpoint): string {
   let clean = text;
   for (const secret of secrets) clean = clean.replaceAll(secret, "[key]").replaceAll(encodeURIComponent(secret), "[key]");
   return clean.replace(keyPatterns, "[key]");
-}
-
-function boundLine(text: string): string {
-  const line = text
-    .slice(0, 10_000)
-    .replace(/[\s\p{Cc}]+/gu, " ")
-    .trim();
-  return line.length <= 300
-    ? line
-    : `${line
-        .slice(0, 299)
-        .toWellFormed()
-        .replace(/\uFFFD$/, "")}…`;
 }

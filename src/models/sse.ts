@@ -10,11 +10,11 @@ export class SseParser {
   readonly #decoder = new TextDecoder();
   // The unfinished line is stored in pieces: joining it at every chunk would take quadratic time.
   #pieces: string[] = [];
-  #pending = 0;
-  #skipLineFeed = false;
   #name = "";
   #data: string[] = [];
-  #dataLength = 0;
+  /** Characters in `#pieces` and `#data`. */
+  #storedLength = 0;
+  #endedWithReturn = false;
 
   constructor(maxLength: number = defaultMaxLength) {
     this.#maxLength = maxLength;
@@ -26,70 +26,51 @@ export class SseParser {
 
   /** Call it after the last byte. Also returns an event whose closing blank line is missing. */
   end(): ServerEvent[] {
-    const events = this.#read(this.#decoder.decode());
-    if (this.overflowed) return events;
-    if (this.#pending > 0) this.#readLine("", events);
-    this.#dispatch(events);
-    return events;
+    return this.#read(`${this.#decoder.decode()}\n\n`);
   }
 
   #read(text: string): ServerEvent[] {
+    if (this.overflowed || text === "") return [];
+    // A CR at the end of a chunk and a LF at the start of the next one end the same line.
+    const lines = text.slice(this.#endedWithReturn && text.startsWith("\n") ? 1 : 0).split(/\r\n?|\n/);
+    this.#endedWithReturn = text.endsWith("\r");
+    const unfinished = lines.pop()!;
     const events: ServerEvent[] = [];
-    if (this.overflowed || text === "") return events;
-    let start = this.#skipLineFeed && text.charCodeAt(0) === 10 ? 1 : 0;
-    this.#skipLineFeed = false;
-    let lineFeed = text.indexOf("\n", start);
-    let carriage = text.indexOf("\r", start);
-    while (!this.overflowed && (lineFeed !== -1 || carriage !== -1)) {
-      const isCarriage = carriage !== -1 && (lineFeed === -1 || carriage < lineFeed);
-      const stop = isCarriage ? carriage : lineFeed;
-      this.#readLine(text.slice(start, stop), events);
-      start = stop + 1;
-      if (isCarriage) {
-        if (lineFeed === start) start += 1;
-        else if (start === text.length) this.#skipLineFeed = true;
-        carriage = text.indexOf("\r", start);
-      }
-      if (lineFeed !== -1 && lineFeed < start) lineFeed = text.indexOf("\n", start);
+    for (const line of lines) {
+      this.#readLine(this.#takePieces() + line, events);
+      if (this.overflowed) return events;
     }
-    if (start < text.length) this.#addPending(text.slice(start));
+    this.#store(this.#pieces, unfinished);
     return events;
   }
 
-  #addPending(text: string): void {
-    this.#pending += text.length;
-    if (this.#pending + this.#dataLength > this.#maxLength) return this.#overflow();
-    this.#pieces.push(text);
+  #takePieces(): string {
+    const text = this.#pieces.join("");
+    this.#pieces = [];
+    this.#storedLength -= text.length;
+    return text;
   }
 
-  #readLine(ending: string, events: ServerEvent[]): void {
-    let line = ending;
-    if (this.#pending > 0) {
-      line = this.#pieces.join("") + ending;
-      this.#pieces = [];
-      this.#pending = 0;
-    }
+  #readLine(line: string, events: ServerEvent[]): void {
     if (line === "") return this.#dispatch(events);
     const colon = line.indexOf(":");
-    if (colon === 0) return;
     const field = colon === -1 ? line : line.slice(0, colon);
-    const value = colon === -1 ? "" : line.slice(line.charCodeAt(colon + 1) === 32 ? colon + 2 : colon + 1);
+    const value = colon === -1 ? "" : line.slice(line[colon + 1] === " " ? colon + 2 : colon + 1);
     if (field === "event") this.#name = value;
-    if (field !== "data") return;
-    this.#dataLength += value.length;
-    if (this.#dataLength > this.#maxLength) return this.#overflow();
-    this.#data.push(value);
+    if (field === "data") this.#store(this.#data, value);
   }
 
   #dispatch(events: ServerEvent[]): void {
-    const data = this.#data;
-    if (data.length > 0) events.push({ event: this.#name, data: data.length === 1 ? data[0]! : data.join("\n") });
+    if (this.#data.length > 0) events.push({ event: this.#name, data: this.#data.join("\n") });
     this.#name = "";
     this.#data = [];
-    this.#dataLength = 0;
+    this.#storedLength = 0;
   }
 
-  #overflow(): void {
+  #store(list: string[], text: string): void {
+    this.#storedLength += text.length;
+    list.push(text);
+    if (this.#storedLength <= this.#maxLength) return;
     this.overflowed = true;
     this.#pieces = [];
     this.#data = [];

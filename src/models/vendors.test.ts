@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { Fault } from "../protocol/api/error.ts";
-import { vendorAuth, endpointFor, localModels, parseModelName, pickDefaultModel, vendors, type VendorSource } from "./vendors.ts";
+import { vendorAuth, endpointFor, localModels, parseModelName, vendors, type VendorSource } from "./vendors.ts";
 
 describe("parseModelName", () => {
   const table: [string, [string, string, string | null]][] = [
@@ -122,21 +122,6 @@ describe("endpointFor", () => {
     });
     expect(vendorAuth("openai", { env: {}, config: { apiKey: "k" } }).source).toBe("providers.openai.api_key");
     expect(vendorAuth("ollama", { env: {} })).toMatchObject({ ready: true, source: null });
-  });
-});
-
-describe("pickDefaultModel", () => {
-  test("the default model is that of the first vendor with a key, else one of Ollama, else null", () => {
-    expect(pickDefaultModel({ env: { ANTHROPIC_API_KEY: "a", OPENAI_API_KEY: "o" }, ollamaModels: [] })).toEqual({
-      model: "anthropic/claude-opus-5-5",
-      because: "ANTHROPIC_API_KEY is set",
-    });
-    expect(pickDefaultModel({ env: { OPENAI_API_KEY: "o" }, ollamaModels: ["x"] })).toEqual({
-      model: "openai/gpt-6-sol",
-      because: "OPENAI_API_KEY is set",
-    });
-    expect(pickDefaultModel({ env: {}, ollamaModels: ["nomic-embed-text:latest", "qwen3:8b"] })?.model).toBe("ollama/qwen3:8b");
-    expect(pickDefaultModel({ env: {}, ollamaModels: [] })).toBeNull();
   });
 });
 

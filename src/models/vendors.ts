@@ -8,22 +8,23 @@ export type Vendor = {
   name: string;
   wire: WireName;
   baseUrl: string;
-  /** Empty if only the configuration can change the base URL. */
-  baseUrlVariable: string;
+  /** Without it only the configuration can change the base URL. */
+  baseUrlVariable?: string;
   /** The first variable that is set is used. */
-  keyVariables: { name: string; bearer?: true }[];
+  keyVariables: readonly { name: string; bearer?: true }[];
   keyUrl: string;
   /** Its name in the price list of tools/prices.ts, where that is another one. */
   priceListName?: string;
   /** A server on this machine. It needs no key. */
-  isLocal: boolean;
+  isLocal?: true;
   /** Empty if it depends on the models that are installed. */
   defaultModel: string;
   /** Model ids that need no vendor prefix. */
-  ids: RegExp | null;
+  ids?: RegExp;
 };
 
-const chat = { wire: "openai-chat", baseUrlVariable: "", isLocal: false, ids: null } as const;
+const chat = { wire: "openai-chat" } as const;
+const local = { ...chat, isLocal: true, keyVariables: [], defaultModel: "" } as const;
 
 /** In the order in which a default model is searched. */
 export const vendors: readonly Vendor[] = [
@@ -34,7 +35,6 @@ export const vendors: readonly Vendor[] = [
     baseUrlVariable: "ANTHROPIC_BASE_URL",
     keyVariables: [{ name: "ANTHROPIC_API_KEY" }, { name: "ANTHROPIC_AUTH_TOKEN", bearer: true }],
     keyUrl: "https://console.anthropic.com/settings/keys",
-    isLocal: false,
     defaultModel: "claude-opus-5-5",
     ids: /^claude-/,
   },
@@ -45,7 +45,6 @@ export const vendors: readonly Vendor[] = [
     baseUrlVariable: "OPENAI_BASE_URL",
     keyVariables: [{ name: "OPENAI_API_KEY" }],
     keyUrl: "https://platform.openai.com/api-keys",
-    isLocal: false,
     defaultModel: "gpt-6-sol",
     ids: /^(gpt-\d|o\d|codex-|chatgpt-)/,
   },
@@ -57,7 +56,6 @@ export const vendors: readonly Vendor[] = [
     keyVariables: [{ name: "GEMINI_API_KEY" }, { name: "GOOGLE_API_KEY" }],
     keyUrl: "https://aistudio.google.com/apikey",
     priceListName: "google",
-    isLocal: false,
     defaultModel: "gemini-3.8-flash",
     ids: /^gemini-/,
   },
@@ -106,32 +104,24 @@ export const vendors: readonly Vendor[] = [
     defaultModel: "openai/gpt-oss-120b",
   },
   {
-    ...chat,
+    ...local,
     name: "ollama",
     baseUrl: "http://127.0.0.1:11434/v1",
     baseUrlVariable: "OLLAMA_HOST",
     keyVariables: [{ name: "OLLAMA_API_KEY" }],
     keyUrl: "https://ollama.com/download",
-    isLocal: true,
-    defaultModel: "",
   },
   {
-    ...chat,
+    ...local,
     name: "lmstudio",
     baseUrl: "http://127.0.0.1:1234/v1",
-    keyVariables: [],
     keyUrl: "https://lmstudio.ai",
-    isLocal: true,
-    defaultModel: "",
   },
   {
-    ...chat,
+    ...local,
     name: "llamacpp",
     baseUrl: "http://127.0.0.1:8080/v1",
-    keyVariables: [],
     keyUrl: "https://github.com/ggml-org/llama.cpp",
-    isLocal: true,
-    defaultModel: "",
   },
 ];
 
@@ -237,7 +227,7 @@ function credentialFor(name: string, source: VendorSource): { key: string; sourc
 export function vendorAuth(name: string, source: VendorSource): VendorAuth {
   const vendor = findVendor(name);
   const credential = credentialFor(name, source);
-  const needsNoKey = vendor ? vendor.isLocal : true;
+  const needsNoKey = vendor === undefined || vendor.isLocal === true;
   return {
     vendor: name,
     ready: credential !== null || needsNoKey,
@@ -245,22 +235,6 @@ export function vendorAuth(name: string, source: VendorSource): VendorAuth {
     baseUrl: stripUrlSecrets(baseUrlFor(name, source)),
     hint: credential ? "" : vendor?.isLocal ? `runs on this machine; see ${vendor.keyUrl}` : vendor ? keyHint(vendor) : "",
   };
-}
-
-/** The default model: that of the first vendor with a key, else a model of Ollama. */
-export function pickDefaultModel({
-  env,
-  ollamaModels,
-}: {
-  env: Environment;
-  ollamaModels: string[];
-}): { model: string; because: string } | null {
-  for (const vendor of vendors) {
-    const credential = vendor.defaultModel === "" ? null : credentialFor(vendor.name, { env });
-    if (credential) return { model: `${vendor.name}/${vendor.defaultModel}`, because: `${credential.source} is set` };
-  }
-  const local = ollamaModels.find((model) => !/embed/.test(model));
-  return local ? { model: `ollama/${local}`, because: "Ollama is running on this machine" } : null;
 }
 
 /** The models that Ollama has installed, latest first. Empty if it does not answer in time. */

@@ -1,15 +1,15 @@
 // The Anthropic Messages wire: cache breakpoints, signed thinking, streamed tool input.
 import type { Part, ResultPart } from "../../protocol/tree/node.ts";
-import { zeroUsage, type Usage } from "../../protocol/tree/usage.ts";
-import type { Effort, Endpoint, ModelRequest, ServerEvent, StopReason, Wire, WireEvent, WireReader } from "../model.ts";
+import type { Effort, Endpoint, ModelRequest, StopReason, Wire, WireEvent } from "../model.ts";
 import type { Json } from "../../kit/text/json.ts";
-import { numberAt, objectAt, parseJson, textAt } from "./json.ts";
-import { parseCall, fitCallId, notJson, opaqueOf, type MessageSide, groupBySide, stopReasonFor } from "./parts.ts";
+import { numberAt, objectAt, textAt } from "./json.ts";
+import { failed, JsonReader } from "./json-reader.ts";
+import { type AssistantSide, fitCallId, groupBySide, type MessageSide, opaqueOf, parseCall, type UserSide } from "./parts.ts";
 
 export const anthropic: Wire = {
   name: "anthropic",
   request: writeRequest,
-  reader: (model) => new AnthropicReader(model),
+  reader: (model) => new AnthropicReader("anthropic", model),
 };
 
 const breakpoint = { type: "ephemeral" };
@@ -87,15 +87,15 @@ function writeMessages(sides: MessageSide[]): Json[] {
   return messages;
 }
 
-function writeAssistant(part: Extract<MessageSide, { role: "assistant" }>["parts"][number]): Json {
+function writeAssistant(part: AssistantSide["parts"][number]): Json {
   if (part.kind === "text") return { type: "text", text: part.text };
-  if (part.kind === "call") return { type: "tool_use", id: callId(part.id), name: part.name, input: part.input };
+  if (part.kind === "call") return { type: "tool_use", id: fitCallId(part.id), name: part.name, input: part.input };
   const data = opaqueOf(part);
   if (data && "redacted" in data) return { type: "redacted_thinking", data: data.redacted };
   return { type: "thinking", thinking: part.text, signature: data?.signature };
 }
 
-function writeUser(side: Extract<MessageSide, { role: "user" }>): Json[] {
+function writeUser(side: UserSide): Json[] {
   const content = side.content.map((part) => (part.kind === "text" ? { type: "text", text: part.text } : writeImage(part)));
   return [...side.results.map(writeResult), ...content];
 }
@@ -106,7 +106,7 @@ function writeResult(result: ResultPart): Json {
   const content = images.length > 0 ? [...text, ...images.map(writeImage)] : result.text;
   return {
     type: "tool_result",
-    tool_use_id: callId(result.call),
+    tool_use_id: fitCallId(result.call),
     ...(content !== "" && { content }),
     ...(result.isError && { is_error: true }),
   };
@@ -114,10 +114,6 @@ function writeResult(result: ResultPart): Json {
 
 function writeImage(image: { mime: string; base64: string }): Json {
   return { type: "image", source: { type: "base64", media_type: image.mime, data: image.base64 } };
-}
-
-function callId(id: string): string {
-  return fitCallId(id, /^[a-zA-Z0-9_-]+$/, 64);
 }
 
 type Block = { type: string; id: string; name: string; text: string; signature: string; isComplete: boolean };
@@ -128,60 +124,38 @@ const stops: Record<string, StopReason> = {
   refusal: "refused",
 };
 
-class AnthropicReader implements WireReader {
-  readonly #model: string;
+class AnthropicReader extends JsonReader {
   readonly #blocks = new Map<number, Block>();
-  #usage: Usage = zeroUsage;
-  #stop: StopReason | null = null;
-  #ended = false;
+  #stopReason: StopReason | null = null;
 
-  constructor(model: string) {
-    this.#model = model;
-  }
-
-  push(event: ServerEvent): WireEvent[] {
-    const data = parseJson(event.data);
-    if (!data) return [{ type: "failed", problem: notJson }];
+  protected readEvent(data: Json): WireEvent[] {
+    const index = numberAt(data, "index") ?? 0;
+    const block = this.#blocks.get(index);
     switch (textAt(data, "type")) {
       case "message_start":
         this.#count(objectAt(objectAt(data, "message"), "usage"));
         return [];
       case "content_block_start":
-        return this.#start(numberAt(data, "index") ?? 0, objectAt(data, "content_block"));
+        return this.#start(index, objectAt(data, "content_block"));
       case "content_block_delta":
-        return this.#addDelta(numberAt(data, "index") ?? 0, objectAt(data, "delta"));
+        return block ? addDelta(block, objectAt(data, "delta")) : [];
       case "content_block_stop":
-        this.#close(numberAt(data, "index") ?? 0);
+        if (block) block.isComplete = true;
         return [];
       case "message_delta":
         this.#count(objectAt(data, "usage"));
-        this.#stop = stops[textAt(objectAt(data, "delta"), "stop_reason")] ?? "end";
+        this.#stopReason = stops[textAt(objectAt(data, "delta"), "stop_reason")] ?? "end";
         return [];
       case "message_stop":
-        this.#ended = true;
+        this.stop = this.#stopReason;
         return [];
       case "error": {
         const error = objectAt(data, "error");
-        return [{ type: "failed", problem: { status: null, code: textAt(error, "type"), message: textAt(error, "message") } }];
+        return failed({ status: null, code: textAt(error, "type"), message: textAt(error, "message") });
       }
       default:
         return [];
     }
-  }
-
-  finish(): ReturnType<WireReader["finish"]> {
-    if (!this.#ended || this.#stop === null) return null;
-    const parts = this.#parts([...this.#blocks.values()]);
-    return { parts, usage: this.#usage, stop: stopReasonFor(this.#stop, parts) };
-  }
-
-  partial(): { parts: Part[]; usage: Usage } {
-    const blocks = [...this.#blocks.values()].filter((block) => block.isComplete || block.type !== "tool_use");
-    return { parts: this.#parts(blocks), usage: this.#usage };
-  }
-
-  ended(): boolean {
-    return this.#ended;
   }
 
   #start(index: number, content: Json | undefined): WireEvent[] {
@@ -196,61 +170,40 @@ class AnthropicReader implements WireReader {
     if (type === "redacted_thinking") block.signature = textAt(content, "data");
     if (type === "thinking") block.signature = textAt(content, "signature");
     const text = type === "thinking" ? textAt(content, "thinking") : type === "text" ? textAt(content, "text") : "";
-    return text === "" ? [] : this.#addText(block, text);
-  }
-
-  #addDelta(index: number, delta: Json | undefined): WireEvent[] {
-    const block = this.#blocks.get(index);
-    if (!block) return [];
-    switch (textAt(delta, "type")) {
-      case "text_delta":
-        return this.#addText(block, textAt(delta, "text"));
-      case "thinking_delta":
-        return this.#addText(block, textAt(delta, "thinking"));
-      case "input_json_delta":
-        block.text += textAt(delta, "partial_json");
-        return [];
-      case "signature_delta":
-        block.signature += textAt(delta, "signature");
-        return [];
-      default:
-        return [];
-    }
-  }
-
-  #addText(block: Block, text: string): WireEvent[] {
-    if (text === "") return [];
-    block.text += text;
-    return [{ type: block.type === "thinking" ? "thinking.delta" : "text.delta", text }];
-  }
-
-  #close(index: number): void {
-    const block = this.#blocks.get(index);
-    if (block) block.isComplete = true;
+    return addText(block, text);
   }
 
   /** Counts are cumulative. A later event may omit some of them. */
   #count(usage: Json | undefined): void {
-    this.#usage = {
-      input: numberAt(usage, "input_tokens") ?? this.#usage.input,
-      output: numberAt(usage, "output_tokens") ?? this.#usage.output,
-      cacheRead: numberAt(usage, "cache_read_input_tokens") ?? this.#usage.cacheRead,
-      cacheWrite: numberAt(usage, "cache_creation_input_tokens") ?? this.#usage.cacheWrite,
+    this.usage = {
+      input: numberAt(usage, "input_tokens") ?? this.usage.input,
+      output: numberAt(usage, "output_tokens") ?? this.usage.output,
+      cacheRead: numberAt(usage, "cache_read_input_tokens") ?? this.usage.cacheRead,
+      cacheWrite: numberAt(usage, "cache_creation_input_tokens") ?? this.usage.cacheWrite,
     };
   }
 
-  #parts(blocks: Block[]): Part[] {
-    return blocks.flatMap((block): Part[] => {
-      if (block.type === "tool_use") return [parseCall(block.id, block.name, block.text)];
+  protected parts(isComplete: boolean): Part[] {
+    return [...this.#blocks.values()].flatMap((block): Part[] => {
+      if (block.type === "tool_use") return isComplete || block.isComplete ? [parseCall(block.id, block.name, block.text)] : [];
       if (block.type === "text") return block.text === "" ? [] : [{ kind: "text", text: block.text }];
-      if (block.type === "redacted_thinking") return [{ kind: "thinking", text: "", opaque: this.#opaque({ redacted: block.signature }) }];
+      if (block.type === "redacted_thinking") return [{ kind: "thinking", text: "", opaque: this.opaque({ redacted: block.signature }) }];
       if (block.type !== "thinking") return [];
-      if (block.signature !== "") return [{ kind: "thinking", text: block.text, opaque: this.#opaque({ signature: block.signature }) }];
+      if (block.signature !== "") return [{ kind: "thinking", text: block.text, opaque: this.opaque({ signature: block.signature }) }];
       return block.text === "" ? [] : [{ kind: "thinking", text: block.text }];
     });
   }
+}
 
-  #opaque(data: Json): { wire: string; model: string; data: Json } {
-    return { wire: "anthropic", model: this.#model, data };
-  }
+/** A delta has one of these fields. */
+function addDelta(block: Block, delta: Json | undefined): WireEvent[] {
+  block.signature += textAt(delta, "signature");
+  block.text += textAt(delta, "partial_json");
+  return addText(block, textAt(delta, "text") || textAt(delta, "thinking"));
+}
+
+function addText(block: Block, text: string): WireEvent[] {
+  if (text === "") return [];
+  block.text += text;
+  return [{ type: block.type === "thinking" ? "thinking.delta" : "text.delta", text }];
 }

@@ -1,15 +1,15 @@
 // The Gemini wire. Parts have thought signatures, which must be sent back in the same part.
 import type { CallPart, Part, ResultPart } from "../../protocol/tree/node.ts";
-import { zeroUsage, type Usage } from "../../protocol/tree/usage.ts";
-import type { Effort, Endpoint, ModelRequest, VendorError, ServerEvent, StopReason, Wire, WireEvent, WireReader } from "../model.ts";
+import type { Effort, Endpoint, ModelRequest, StopReason, Wire, WireEvent } from "../model.ts";
 import type { Json } from "../../kit/text/json.ts";
-import { listAt, numberAt, objectAt, parseJson, textAt } from "./json.ts";
-import { makeCallId, notJson, opaqueOf, type MessageSide, groupBySide, stopReasonFor } from "./parts.ts";
+import { listAt, numberAt, objectAt, textAt } from "./json.ts";
+import { failed, JsonReader } from "./json-reader.ts";
+import { type AssistantSide, groupBySide, makeCallId, opaqueOf, type UserSide } from "./parts.ts";
 
 export const gemini: Wire = {
   name: "gemini",
   request: writeRequest,
-  reader: (model) => new GeminiReader(model),
+  reader: (model) => new GeminiReader("gemini", model),
 };
 
 /** The documented signature for calls of another model. A call without a signature is refused. */
@@ -68,7 +68,7 @@ function writeContents(request: ModelRequest): Json[] {
   });
 }
 
-function writeAssistant(side: Extract<MessageSide, { role: "assistant" }>, ids: Set<string>, isThird: boolean): Json[] {
+function writeAssistant(side: AssistantSide, ids: Set<string>, isThird: boolean): Json[] {
   const firstCall = side.parts.find((part) => part.kind === "call");
   return side.parts.map((part) => {
     const stored = textAt(opaqueOf(part), "signature");
@@ -81,7 +81,7 @@ function writeAssistant(side: Extract<MessageSide, { role: "assistant" }>, ids: 
   });
 }
 
-function writeUser(side: Extract<MessageSide, { role: "user" }>, ids: Set<string>, isThird: boolean): Json[] {
+function writeUser(side: UserSide, ids: Set<string>, isThird: boolean): Json[] {
   const contents: Json[] = [];
   const results = side.results.map((result) => ({ functionResponse: writeResult(result, ids, isThird) }));
   if (results.length > 0) contents.push({ role: "user", parts: results });
@@ -120,48 +120,34 @@ const stops: Record<string, StopReason> = {
   IMAGE_RECITATION: "refused",
 };
 
-class GeminiReader implements WireReader {
-  readonly #model: string;
+class GeminiReader extends JsonReader {
   readonly #parts: Part[] = [];
-  #usage: Usage = zeroUsage;
-  #stop: StopReason | null = null;
 
-  constructor(model: string) {
-    this.#model = model;
-  }
-
-  push(event: ServerEvent): WireEvent[] {
-    const data = parseJson(event.data);
-    if (!data) return [{ type: "failed", problem: notJson }];
+  protected readEvent(data: Json): WireEvent[] {
     const error = objectAt(data, "error");
-    if (error) return [{ type: "failed", problem: problemOf(error) }];
+    if (error) return failed({ status: numberAt(error, "code") ?? null, code: textAt(error, "status"), message: textAt(error, "message") });
     this.#count(objectAt(data, "usageMetadata"));
-    if (textAt(objectAt(data, "promptFeedback"), "blockReason") !== "") this.#stop = "refused";
+    if (textAt(objectAt(data, "promptFeedback"), "blockReason") !== "") this.stop = "refused";
     const candidate = listAt(data, "candidates")[0];
     const events = listAt(objectAt(candidate, "content"), "parts").flatMap((part) => this.#addPart(part));
     const reason = textAt(candidate, "finishReason");
     if (reason === "") return events;
     const stop = stops[reason];
-    if (stop) this.#stop = stop;
-    else
-      events.push({
-        type: "failed",
-        problem: { status: null, code: reason, message: textAt(candidate, "finishMessage") || `the model stopped: ${reason}` },
-      });
+    if (stop) this.stop = stop;
+    else {
+      const message = textAt(candidate, "finishMessage") || `the model stopped: ${reason}`;
+      events.push(...failed({ status: null, code: reason, message }));
+    }
     return events;
   }
 
-  finish(): ReturnType<WireReader["finish"]> {
-    if (this.#stop === null) return null;
-    return { parts: this.#parts, usage: this.#usage, stop: stopReasonFor(this.#stop, this.#parts) };
-  }
-
-  partial(): { parts: Part[]; usage: Usage } {
-    return { parts: this.#parts, usage: this.#usage };
+  /** Calls arrive complete. */
+  protected parts(): Part[] {
+    return this.#parts;
   }
 
   /** The last chunk has no mark. Only the end of the connection ends the answer. */
-  ended(): boolean {
+  override ended(): boolean {
     return false;
   }
 
@@ -174,9 +160,9 @@ class GeminiReader implements WireReader {
     const last = this.#parts.at(-1);
     if (last?.kind === kind) {
       last.text += text;
-      if (signature !== "") last.opaque = this.#opaque({ signature });
+      if (signature !== "") last.opaque = this.opaque({ signature });
     } else if (text !== "" || signature !== "") {
-      this.#parts.push({ kind, text, ...(signature !== "" && { opaque: this.#opaque({ signature }) }) });
+      this.#parts.push({ kind, text, ...(signature !== "" && { opaque: this.opaque({ signature }) }) });
     }
     return text === "" ? [] : [{ type: kind === "thinking" ? "thinking.delta" : "text.delta", text }];
   }
@@ -189,7 +175,7 @@ class GeminiReader implements WireReader {
       id: vendorId || makeCallId(),
       name: textAt(call, "name"),
       input: objectAt(call, "args") ?? {},
-      ...(Object.keys(data).length > 0 && { opaque: this.#opaque(data) }),
+      ...(Object.keys(data).length > 0 && { opaque: this.opaque(data) }),
     };
     this.#parts.push(part);
     return [{ type: "call.started", call: part.id, name: part.name }];
@@ -198,21 +184,8 @@ class GeminiReader implements WireReader {
   /** Each chunk has the counts so far. Thoughts are billed as output. */
   #count(usage: Json | undefined): void {
     if (!usage) return;
-    const cacheRead = numberAt(usage, "cachedContentTokenCount") ?? 0;
     const prompt = (numberAt(usage, "promptTokenCount") ?? 0) + (numberAt(usage, "toolUsePromptTokenCount") ?? 0);
-    this.#usage = {
-      input: Math.max(0, prompt - cacheRead),
-      output: (numberAt(usage, "candidatesTokenCount") ?? 0) + (numberAt(usage, "thoughtsTokenCount") ?? 0),
-      cacheRead,
-      cacheWrite: 0,
-    };
+    const output = (numberAt(usage, "candidatesTokenCount") ?? 0) + (numberAt(usage, "thoughtsTokenCount") ?? 0);
+    this.countTokens(prompt, output, { read: numberAt(usage, "cachedContentTokenCount") });
   }
-
-  #opaque(data: Json): { wire: string; model: string; data: Json } {
-    return { wire: "gemini", model: this.#model, data };
-  }
-}
-
-function problemOf(error: Json): VendorError {
-  return { status: numberAt(error, "code") ?? null, code: textAt(error, "status"), message: textAt(error, "message") };
 }

@@ -1,69 +1,52 @@
 // Reads a Chat Completions stream. Accepts fields that vendors omit, repeat or name differently.
 import type { Part } from "../../protocol/tree/node.ts";
-import { zeroUsage, type Usage } from "../../protocol/tree/usage.ts";
-import type { VendorError, ServerEvent, StopReason, WireEvent, WireReader } from "../model.ts";
+import type { VendorError, ServerEvent, StopReason, WireEvent } from "../model.ts";
 import { isRecord, type Json } from "../../kit/text/json.ts";
 import { listAt, numberAt, objectAt, parseJson, textAt } from "./json.ts";
-import { parseCall, makeCallId, notJson, stopReasonFor } from "./parts.ts";
+import { failed, JsonReader } from "./json-reader.ts";
+import { makeCallId, parseCall } from "./parts.ts";
 
 type Call = { key: number | null; id: string; name: string; text: string };
 
 const stops: Record<string, StopReason> = { length: "length", model_length: "length", content_filter: "refused" };
 
-export class ChatReader implements WireReader {
-  readonly #model: string;
+export class ChatReader extends JsonReader {
   #text = "";
   #thinking = "";
   #hasReasoningContent = false;
   #details: Json[] = [];
   #calls: Call[] = [];
-  #usage: Usage = zeroUsage;
-  #stop: StopReason | null = null;
   #refused = false;
   #ended = false;
 
-  constructor(model: string) {
-    this.#model = model;
+  override push(event: ServerEvent): WireEvent[] {
+    if (event.data !== "[DONE]") return super.push(event);
+    this.#ended = true;
+    if (this.stop === null) this.#finishWith("end");
+    return [];
   }
 
-  push(event: ServerEvent): WireEvent[] {
-    if (event.data === "[DONE]") {
-      this.#ended = true;
-      return [];
-    }
-    const data = parseJson(event.data);
-    if (!data) return [{ type: "failed", problem: notJson }];
-    const problem = problemOf(data, event.event);
-    if (problem) return [{ type: "failed", problem }];
+  protected readEvent(data: Json, event: string): WireEvent[] {
+    const problem = problemOf(data, event);
+    if (problem) return failed(problem);
     this.#count(objectAt(data, "usage") ?? objectAt(objectAt(data, "x_groq"), "usage"));
     const choice = listAt(data, "choices")[0];
     if (!choice) return [];
     const events = this.#addDelta(objectAt(choice, "delta") ?? objectAt(choice, "message"));
     const reason = textAt(choice, "finish_reason");
     if (reason === "error" || reason === "insufficient_system_resource") {
-      events.push({
-        type: "failed",
-        problem: { status: null, code: "overloaded_error", message: "the server gave up in the middle of its answer" },
-      });
-    } else if (reason !== "") this.#stop = stops[reason] ?? "end";
+      events.push(...failed({ status: null, code: "overloaded_error", message: "the server stopped in the middle of its answer" }));
+    } else if (reason !== "") this.#finishWith(stops[reason] ?? "end");
     return events;
   }
 
-  finish(): ReturnType<WireReader["finish"]> {
-    if (this.#stop === null && !this.#ended) return null;
-    const parts = this.#parts(this.#calls);
-    const stop = this.#refused ? "refused" : (this.#stop ?? "end");
-    return { parts, usage: this.#usage, stop: stopReasonFor(stop, parts) };
-  }
-
-  /** A call is complete when the next call starts or the finish reason arrives. The wire has no other mark. */
-  partial(): { parts: Part[]; usage: Usage } {
-    const complete = this.#stop === null ? this.#calls.slice(0, -1) : this.#calls;
-    return { parts: this.#parts(complete), usage: this.#usage };
-  }
-
-  ended(): boolean {
+  /** The usage follows the finish reason, so only the last event ends the answer. */
+  override ended(): boolean {
     return this.#ended;
+  }
+
+  #finishWith(stop: StopReason): void {
+    this.stop = this.#refused ? "refused" : stop;
   }
 
   #addDelta(delta: Json | undefined): WireEvent[] {
@@ -151,19 +134,18 @@ export class ChatReader implements WireReader {
     if (!usage) return;
     const prompt = numberAt(usage, "prompt_tokens") ?? 0;
     const details = objectAt(usage, "prompt_tokens_details");
-    const cacheRead = numberAt(details, "cached_tokens") ?? numberAt(usage, "prompt_cache_hit_tokens") ?? 0;
-    const cacheWrite = numberAt(details, "cache_write_tokens") ?? 0;
+    const cached = {
+      read: numberAt(details, "cached_tokens") ?? numberAt(usage, "prompt_cache_hit_tokens"),
+      write: numberAt(details, "cache_write_tokens"),
+    };
     // Some vendors count reasoning separately from the completion. Only the total has both.
     const outputOfTotal = (numberAt(usage, "total_tokens") ?? 0) - prompt;
-    this.#usage = {
-      input: Math.max(0, prompt - cacheRead - cacheWrite),
-      output: Math.max(numberAt(usage, "completion_tokens") ?? 0, outputOfTotal),
-      cacheRead,
-      cacheWrite,
-    };
+    this.countTokens(prompt, Math.max(numberAt(usage, "completion_tokens") ?? 0, outputOfTotal), cached);
   }
 
-  #parts(calls: Call[]): Part[] {
+  /** A call is complete when the next call starts or the finish reason arrives. The wire has no other mark. */
+  protected parts(isComplete: boolean): Part[] {
+    const calls = isComplete || this.stop !== null ? this.#calls : this.#calls.slice(0, -1);
     const parts: Part[] = [];
     const data: Json = {
       ...(this.#hasReasoningContent && { field: "reasoning_content" }),
@@ -171,7 +153,7 @@ export class ChatReader implements WireReader {
     };
     const isOpaque = Object.keys(data).length > 0;
     if (this.#thinking !== "" || isOpaque) {
-      const opaque = isOpaque ? { opaque: { wire: "openai-chat", model: this.#model, data } } : {};
+      const opaque = isOpaque ? { opaque: this.opaque(data) } : {};
       parts.push({ kind: "thinking", text: this.#thinking, ...opaque });
     }
     if (this.#text !== "") parts.push({ kind: "text", text: this.#text });

@@ -2,12 +2,12 @@
 import type { Effort, Endpoint, ModelRequest, Wire } from "../model.ts";
 import { ChatReader } from "./openai-chat-reader.ts";
 import type { Json } from "../../kit/text/json.ts";
-import { fitCallId, imageUrl, opaqueOf, type MessageSide, groupBySide } from "./parts.ts";
+import { type AssistantSide, fitCallId, groupBySide, imageUrl, opaqueOf, type UserSide } from "./parts.ts";
 
 export const openaiChat: Wire = {
   name: "openai-chat",
   request: writeRequest,
-  reader: (model) => new ChatReader(model),
+  reader: (model) => new ChatReader("openai-chat", model),
 };
 
 type Dialect = {
@@ -67,7 +67,7 @@ function writeRequest(request: ModelRequest, endpoint: Endpoint): ReturnType<Wir
   };
 }
 
-function writeAssistant(side: Extract<MessageSide, { role: "assistant" }>, dialect: Dialect): Json {
+function writeAssistant(side: AssistantSide, dialect: Dialect): Json {
   const text = side.parts.flatMap((part) => (part.kind === "text" ? [part.text] : [])).join("\n\n");
   const thoughts = side.parts.filter((part) => part.kind === "thinking");
   const calls = side.parts.filter((part) => part.kind === "call");
@@ -92,7 +92,7 @@ function writeAssistant(side: Extract<MessageSide, { role: "assistant" }>, diale
 }
 
 /** A tool message has only text. Its images follow in a user message after all results. */
-function writeUser(side: Extract<MessageSide, { role: "user" }>, dialect: Dialect): Json[] {
+function writeUser(side: UserSide, dialect: Dialect): Json[] {
   const messages: Json[] = side.results.map((result) => ({
     role: "tool",
     tool_call_id: dialect.callId(result.call),

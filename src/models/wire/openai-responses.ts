@@ -1,15 +1,15 @@
 // The OpenAI Responses wire. The vendor stores nothing; encrypted reasoning is sent with each request.
 import type { Part, ResultPart } from "../../protocol/tree/node.ts";
-import { zeroUsage, type Usage } from "../../protocol/tree/usage.ts";
-import type { Endpoint, ModelRequest, VendorError, ServerEvent, StopReason, Wire, WireEvent, WireReader } from "../model.ts";
-import { isRecord, type Json } from "../../kit/text/json.ts";
-import { listAt, numberAt, objectAt, parseJson, textAt } from "./json.ts";
-import { parseCall, fitCallId, imageUrl, notJson, opaqueOf, type MessageSide, groupBySide, stopReasonFor } from "./parts.ts";
+import type { Endpoint, ModelRequest, ServerEvent, Wire, WireEvent } from "../model.ts";
+import type { Json } from "../../kit/text/json.ts";
+import { listAt, numberAt, objectAt, textAt } from "./json.ts";
+import { failed, JsonReader } from "./json-reader.ts";
+import { type AssistantSide, fitCallId, groupBySide, imageUrl, opaqueOf, parseCall, type UserSide } from "./parts.ts";
 
 export const openaiResponses: Wire = {
   name: "openai-responses",
   request: writeRequest,
-  reader: (model) => new ResponsesReader(model),
+  reader: (model) => new ResponsesReader("openai-responses", model),
 };
 
 function writeRequest(request: ModelRequest, endpoint: Endpoint): ReturnType<Wire["request"]> {
@@ -33,17 +33,17 @@ function writeRequest(request: ModelRequest, endpoint: Endpoint): ReturnType<Wir
   };
 }
 
-function writeAssistant(side: Extract<MessageSide, { role: "assistant" }>): Json[] {
+function writeAssistant(side: AssistantSide): Json[] {
   return side.parts.map((part) => {
     if (part.kind === "thinking") return { type: "reasoning", ...opaqueOf(part) };
     if (part.kind === "call") {
-      return { type: "function_call", call_id: callId(part.id), name: part.name, arguments: JSON.stringify(part.input) };
+      return { type: "function_call", call_id: fitCallId(part.id), name: part.name, arguments: JSON.stringify(part.input) };
     }
     return { role: "assistant", content: [{ type: "output_text", text: part.text }], ...opaqueOf(part) };
   });
 }
 
-function writeUser(side: Extract<MessageSide, { role: "user" }>): Json[] {
+function writeUser(side: UserSide): Json[] {
   const items: Json[] = side.results.map(writeResult);
   const content = side.content.map((part) =>
     part.kind === "text" ? { type: "input_text", text: part.text } : { type: "input_image", image_url: imageUrl(part) },
@@ -57,33 +57,25 @@ function writeResult(result: ResultPart): Json {
   const text = result.text === "" ? [] : [{ type: "input_text", text: result.text }];
   const output =
     images.length === 0 ? result.text : [...text, ...images.map((image) => ({ type: "input_image", image_url: imageUrl(image) }))];
-  return { type: "function_call_output", call_id: callId(result.call), output };
+  return { type: "function_call_output", call_id: fitCallId(result.call), output };
 }
 
-function callId(id: string): string {
-  return fitCallId(id, /^[a-zA-Z0-9_-]+$/, 64);
-}
+/** `final` is the item of the event that completes it. */
+type Item = { type: string; id: string; name: string; text: string; final: Json | undefined };
 
-type Item = { type: string; id: string; name: string; text: string; isComplete: boolean; final: Json | null };
-
-class ResponsesReader implements WireReader {
-  readonly #model: string;
+class ResponsesReader extends JsonReader {
   readonly #items = new Map<number, Item>();
-  #usage: Usage = zeroUsage;
-  #stop: StopReason | null = null;
 
-  constructor(model: string) {
-    this.#model = model;
+  override push(event: ServerEvent): WireEvent[] {
+    return event.data === "[DONE]" ? [] : super.push(event);
   }
 
-  push(event: ServerEvent): WireEvent[] {
-    if (event.data === "[DONE]") return [];
-    const data = parseJson(event.data);
-    if (!data) return [{ type: "failed", problem: notJson }];
-    const item = this.#items.get(numberAt(data, "output_index") ?? 0);
-    switch (textAt(data, "type") || event.event) {
+  protected readEvent(data: Json, event: string): WireEvent[] {
+    const index = numberAt(data, "output_index") ?? 0;
+    const item = this.#items.get(index);
+    switch (textAt(data, "type") || event) {
       case "response.output_item.added":
-        return this.#start(numberAt(data, "output_index") ?? 0, objectAt(data, "item"));
+        return this.#start(index, objectAt(data, "item"));
       case "response.output_text.delta":
       case "response.refusal.delta":
         return addDelta(item, "text.delta", textAt(data, "delta"));
@@ -96,37 +88,22 @@ class ResponsesReader implements WireReader {
         if (item) item.text += textAt(data, "delta");
         return [];
       case "response.output_item.done":
-        return this.#close(numberAt(data, "output_index") ?? 0, objectAt(data, "item"));
+        return this.#close(index, objectAt(data, "item"));
       case "response.completed":
       case "response.incomplete":
         return this.#end(objectAt(data, "response"));
       case "response.failed":
-        return [{ type: "failed", problem: problemOf(objectAt(objectAt(data, "response"), "error")) }];
+        return failedBy(objectAt(objectAt(data, "response"), "error"));
       case "error":
-        return [{ type: "failed", problem: problemOf(objectAt(data, "error") ?? data) }];
+        return failedBy(objectAt(data, "error") ?? data);
       default:
         return [];
     }
   }
 
-  finish(): ReturnType<WireReader["finish"]> {
-    if (this.#stop === null) return null;
-    const parts = this.#parts([...this.#items.values()]);
-    return { parts, usage: this.#usage, stop: stopReasonFor(this.#stop, parts) };
-  }
-
-  partial(): { parts: Part[]; usage: Usage } {
-    const items = [...this.#items.values()].filter((item) => item.isComplete || item.type !== "function_call");
-    return { parts: this.#parts(items), usage: this.#usage };
-  }
-
-  ended(): boolean {
-    return this.#stop !== null;
-  }
-
   #start(index: number, content: Json | undefined): WireEvent[] {
     const type = textAt(content, "type");
-    const item: Item = { type, id: textAt(content, "call_id"), name: textAt(content, "name"), text: "", isComplete: false, final: null };
+    const item: Item = { type, id: textAt(content, "call_id"), name: textAt(content, "name"), text: "", final: undefined };
     this.#items.set(index, item);
     return type === "function_call" ? [{ type: "call.started", call: item.id, name: item.name }] : [];
   }
@@ -136,7 +113,6 @@ class ResponsesReader implements WireReader {
     if (!content) return [];
     const events = this.#items.has(index) ? [] : this.#start(index, content);
     const item = this.#items.get(index)!;
-    item.isComplete = true;
     item.final = content;
     const streamed = item.text;
     if (item.type === "function_call") item.text = textAt(content, "arguments") || streamed;
@@ -153,41 +129,31 @@ class ResponsesReader implements WireReader {
   #end(response: Json | undefined): WireEvent[] {
     const usage = objectAt(response, "usage");
     const details = objectAt(usage, "input_tokens_details");
-    const cacheRead = numberAt(details, "cached_tokens") ?? 0;
-    const cacheWrite = numberAt(details, "cache_write_tokens") ?? 0;
-    this.#usage = {
-      input: Math.max(0, (numberAt(usage, "input_tokens") ?? 0) - cacheRead - cacheWrite),
-      output: numberAt(usage, "output_tokens") ?? 0,
-      cacheRead,
-      cacheWrite,
-    };
+    const cached = { read: numberAt(details, "cached_tokens"), write: numberAt(details, "cache_write_tokens") };
+    this.countTokens(numberAt(usage, "input_tokens") ?? 0, numberAt(usage, "output_tokens") ?? 0, cached);
     const reason = textAt(objectAt(response, "incomplete_details"), "reason");
-    this.#stop = reason === "content_filter" || this.#refused() ? "refused" : reason === "" ? "end" : "length";
+    this.stop = reason === "content_filter" || this.#refused() ? "refused" : reason === "" ? "end" : "length";
     return [];
   }
 
   #refused(): boolean {
-    return [...this.#items.values()].some((item) => listAt(item.final ?? {}, "content").some((piece) => piece.type === "refusal"));
+    return [...this.#items.values()].some((item) => listAt(item.final, "content").some((piece) => piece.type === "refusal"));
   }
 
-  #parts(items: Item[]): Part[] {
-    return items.flatMap((item): Part[] => {
-      if (item.type === "function_call") return [parseCall(item.id, item.name, item.text)];
+  protected parts(isComplete: boolean): Part[] {
+    return [...this.#items.values()].flatMap((item): Part[] => {
+      if (item.type === "function_call") return isComplete || item.final ? [parseCall(item.id, item.name, item.text)] : [];
       if (item.type === "message") {
-        const phase = textAt(item.final ?? {}, "phase");
-        const opaque = phase === "" ? {} : { opaque: this.#opaque({ phase }) };
+        const phase = textAt(item.final, "phase");
+        const opaque = phase === "" ? {} : { opaque: this.opaque({ phase }) };
         return item.text === "" ? [] : [{ kind: "text", text: item.text, ...opaque }];
       }
       if (item.type !== "reasoning") return [];
-      const encrypted = textAt(item.final ?? {}, "encrypted_content");
+      const encrypted = textAt(item.final, "encrypted_content");
       if (encrypted === "") return item.text === "" ? [] : [{ kind: "thinking", text: item.text }];
-      const data = { id: textAt(item.final ?? {}, "id"), summary: summaryOf(item.final), encrypted_content: encrypted };
-      return [{ kind: "thinking", text: item.text, opaque: this.#opaque(data) }];
+      const data = { id: textAt(item.final, "id"), summary: listAt(item.final, "summary"), encrypted_content: encrypted };
+      return [{ kind: "thinking", text: item.text, opaque: this.opaque(data) }];
     });
-  }
-
-  #opaque(data: Json): { wire: string; model: string; data: Json } {
-    return { wire: "openai-responses", model: this.#model, data };
   }
 }
 
@@ -197,10 +163,6 @@ function addDelta(item: Item | undefined, type: "text.delta" | "thinking.delta",
   return [{ type, text }];
 }
 
-function summaryOf(item: Json | null): unknown[] {
-  return Array.isArray(item?.summary) ? item.summary.filter(isRecord) : [];
-}
-
-function problemOf(error: Json | undefined): VendorError {
-  return { status: null, code: textAt(error, "code") || textAt(error, "type"), message: textAt(error, "message") };
+function failedBy(error: Json | undefined): WireEvent[] {
+  return failed({ status: null, code: textAt(error, "code") || textAt(error, "type"), message: textAt(error, "message") });
 }

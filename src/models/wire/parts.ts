@@ -10,14 +10,14 @@ import type {
   TextPart,
   ThinkingPart,
 } from "../../protocol/tree/node.ts";
-import type { ModelRequest, VendorError, StopReason, WireName } from "../model.ts";
+import type { ModelRequest, WireName } from "../model.ts";
 import { isRecord, type Json } from "../../kit/text/json.ts";
 import { parseJson } from "./json.ts";
 
 /** Consecutive messages of one side, joined: most vendors require that the sides alternate. */
-export type MessageSide =
-  | { role: "assistant"; parts: (TextPart | ThinkingPart | CallPart)[] }
-  | { role: "user"; results: ResultPart[]; content: (TextPart | ImagePart)[] };
+export type MessageSide = AssistantSide | UserSide;
+export type AssistantSide = { role: "assistant"; parts: (TextPart | ThinkingPart | CallPart)[] };
+export type UserSide = { role: "user"; results: ResultPart[]; content: (TextPart | ImagePart)[] };
 
 /** The alternating sides. Leaves out parts that vendors refuse: blank text, and thinking without text or a call after it. */
 export function groupBySide(request: ModelRequest, wire: WireName): MessageSide[] {
@@ -38,36 +38,21 @@ export function groupBySide(request: ModelRequest, wire: WireName): MessageSide[
   return sides;
 }
 
-function assistantParts(parts: Part[], wire: WireName, model: string): (TextPart | ThinkingPart | CallPart)[] {
-  const result: (TextPart | ThinkingPart | CallPart)[] = [];
+function assistantParts(parts: Part[], wire: WireName, model: string): AssistantSide["parts"] {
+  const result: AssistantSide["parts"] = [];
   for (const part of parts) {
-    if (part.kind === "call")
-      result.push({
-        ...part,
-        name: fitName(part.name),
-        input: wellFormedInput(part.input),
-        opaque: matchingOpaque(part.opaque, wire, model),
-      });
     if (part.kind === "handle") result.push(handleText(part));
-    if (part.kind === "text") {
-      const opaque = matchingOpaque(part.opaque, wire, model);
-      if (hasWords(part.text) || opaque) result.push({ kind: "text", text: wellFormed(part.text), opaque });
-    }
-    if (part.kind === "thinking") {
-      const opaque = matchingOpaque(part.opaque, wire, model);
-      if (opaque) result.push({ ...part, opaque });
-    }
+    if (part.kind !== "call" && part.kind !== "text" && part.kind !== "thinking") continue;
+    // Opaque data is sent back only to the wire and model that it came from.
+    const opaque = part.opaque?.wire === wire && part.opaque.model === model ? part.opaque : undefined;
+    if (part.kind === "call") result.push({ ...part, name: fitName(part.name), input: wellFormedInput(part.input), opaque });
+    else if (opaque || (part.kind === "text" && hasWords(part.text))) result.push({ ...part, text: wellFormed(part.text), opaque });
   }
   const end = result.findLastIndex((part) => part.kind !== "thinking");
   return result.slice(0, end + 1);
 }
 
-/** Opaque data is sent back only to the wire and model that it came from. */
-function matchingOpaque(opaque: Opaque | undefined, wire: WireName, model: string): Opaque | undefined {
-  return opaque?.wire === wire && opaque.model === model ? opaque : undefined;
-}
-
-function addToUserSide(side: Extract<MessageSide, { role: "user" }>, parts: Part[]): void {
+function addToUserSide(side: UserSide, parts: Part[]): void {
   for (const part of parts) {
     if (part.kind === "result") side.results.push({ ...part, name: fitName(part.name), text: wellFormed(part.text) });
     if (part.kind === "image") side.content.push(part);
@@ -123,13 +108,7 @@ export function makeCallId(): string {
 }
 
 /** Converts an id of another vendor to an allowed form. The same id always has the same result. */
-export function fitCallId(id: string, allowed: RegExp, length: number): string {
+export function fitCallId(id: string, allowed: RegExp = /^[\w-]+$/, length: number = 64): string {
   if (allowed.test(id) && id.length <= length) return id;
   return Bun.hash(id).toString(36).padStart(9, "0").slice(-Math.min(length, 9));
 }
-
-export function stopReasonFor(stop: StopReason, parts: Part[]): StopReason {
-  return stop === "end" && parts.some((part) => part.kind === "call") ? "calls" : stop;
-}
-
-export const notJson: VendorError = { status: null, code: "invalid-json", message: "the answer had an event that is not JSON" };
