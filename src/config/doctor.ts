@@ -18,41 +18,31 @@ export function checkConfig(options: Omit<LoadOptions, "trusted">): DoctorCheck[
 }
 
 function fileCheck(name: string, path: string): DoctorCheck {
-  try {
-    const detail = checkConfigFile(path) === "missing" ? `${path} (not there, not needed)` : path;
-    return { name, ok: true, optional: false, detail };
-  } catch (error) {
-    return failure(name, error);
-  }
+  return checkThat(name, () => (checkConfigFile(path) === "missing" ? `${path} (not there, not needed)` : path));
 }
 
 /** Loads a configuration without files, so that only variables can fail. */
 function environmentCheck(options: Omit<LoadOptions, "trusted">): DoctorCheck {
-  const name = "config variables";
   const nowhere = join(options.paths.state, "no-such-directory");
-  try {
-    loadConfig({
-      ...options,
-      project: nowhere,
-      paths: { ...options.paths, userConfig: join(nowhere, "config.jsonc") },
-      trusted: () => false,
-    });
-    return { name, ok: true, optional: false, detail: "all usable" };
-  } catch (error) {
-    return failure(name, error);
-  }
+  const paths = { ...options.paths, userConfig: join(nowhere, "config.jsonc") };
+  return checkThat("config variables", () => {
+    loadConfig({ ...options, project: nowhere, paths, trusted: () => false });
+    return "all usable";
+  });
 }
 
 function directoryCheck(name: string, path: string): DoctorCheck {
-  try {
-    const existing = nearestExisting(path);
-    if (!statSync(existing).isDirectory()) throw new Error(`${existing} is not a directory`);
-    accessSync(existing, constants.W_OK | constants.X_OK);
-    return { name, ok: true, optional: false, detail: existing === path ? path : `${path} (created when needed)` };
-  } catch (error) {
-    const hint = "make it writable, or set SKEIN_HOME to a directory that is";
-    return { name, ok: false, optional: false, detail: `${path} can't be written: ${messageOf(error)}`, hint };
-  }
+  return checkThat(name, () => {
+    try {
+      const existing = nearestExisting(path);
+      if (!statSync(existing).isDirectory()) throw new Error(`${existing} is not a directory`);
+      accessSync(existing, constants.W_OK | constants.X_OK);
+      return existing === path ? path : `${path} (created when needed)`;
+    } catch (error) {
+      const hint = "make it writable, or set SKEIN_HOME to a directory that is";
+      throw new Fault("file-unwritable", `${path} can't be written: ${messageOf(error)}`, { hint, cause: error });
+    }
+  });
 }
 
 function nearestExisting(path: string): string {
@@ -69,7 +59,12 @@ function trustCheck({ paths, project }: Omit<LoadOptions, "trusted">): DoctorChe
     : { name: "trust", ok, optional: true, detail, hint: "read its files, then run `skein trust`" };
 }
 
-function failure(name: string, error: unknown): DoctorCheck {
-  const hint = error instanceof Fault ? error.hint : undefined;
-  return { name, ok: false, optional: false, detail: messageOf(error), ...(hint === undefined ? {} : { hint }) };
+/** `getDetail` returns the text of a successful check, and throws the reason of a failed one. */
+function checkThat(name: string, getDetail: () => string): DoctorCheck {
+  try {
+    return { name, ok: true, optional: false, detail: getDetail() };
+  } catch (error) {
+    const hint = error instanceof Fault ? error.hint : undefined;
+    return { name, ok: false, optional: false, detail: messageOf(error), ...(hint === undefined ? {} : { hint }) };
+  }
 }

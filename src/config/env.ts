@@ -34,9 +34,7 @@ const variables: Record<EnvGroup, Record<string, string>> = {
     CLAUDE_CODE_OAUTH_TOKEN: "Your sign-in with Claude Code, from `claude setup-token`; for `-a claude` only.",
     CODEX_API_KEY: "Key for `openai` that `-a codex` uses before OPENAI_API_KEY.",
   },
-  "base URLs": {
-    ...Object.fromEntries(vendors.flatMap(baseUrlVariable)),
-  },
+  "base URLs": Object.fromEntries(vendors.flatMap(baseUrlVariable)),
   network: {
     HTTPS_PROXY: "Proxy for https requests (also `https_proxy`).",
     HTTP_PROXY: "Proxy for http requests (also `http_proxy`).",

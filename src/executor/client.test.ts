@@ -271,7 +271,7 @@ describe("the executor's process", () => {
   });
 
   test("an executor that prints garbage is a fault, and nothing hangs", async () => {
-    const garbage = startProgram(["bash", "-c", "head -c 100000 /dev/urandom; sleep 300"]);
+    const garbage = startProgram(["bash", "-c", "yes garbage | head -c 100000; sleep 300"]);
     expect(garbage.ready).rejects.toMatchObject({ code: "sandbox-unavailable" });
     await garbage.ready.catch(() => undefined);
     await garbage.close();

@@ -129,8 +129,6 @@ class ExecutorConnection {
   constructor(options: ConnectionOptions) {
     const readiness = Promise.withResolvers<void>();
     this.ready = readiness.promise;
-    // A failure is reported to the first call, so a rejection before it is not unhandled.
-    this.ready.catch(() => undefined);
     const child = spawnExecutor(options);
     this.#process = typeof child === "string" ? null : child;
     this.ended = typeof child === "string" ? Promise.resolve({ how: child, isClean: true }) : this.#follow(child, readiness.resolve);
@@ -139,6 +137,7 @@ class ExecutorConnection {
       readiness.reject(unavailable(`was not ready within ${options.readyMs} ms`, this.#stderr));
       this.#kill();
     }, options.readyMs);
+    // A failure is reported to the first call, so a rejection before it is not unhandled.
     void this.ready.catch(() => undefined).finally(() => clearTimeout(timer));
     void this.ended.then(({ how }) => {
       readiness.reject(unavailable(how, this.#stderr));

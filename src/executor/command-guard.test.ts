@@ -15,6 +15,7 @@ const refused: [string, string][] = [
   ['rm -rf "/"', "everything"],
   ["rm -rf -- /", "everything"],
   ["rm -rf /home/../", "everything"],
+  ["rm -rf --no-preserve-root /tmp/x", "--no-preserve-root"],
   ["rm -rf ~", "home directory"],
   ["rm -rf ~/", "home directory"],
   ["rm -rf ~/*", "home directory"],

@@ -76,6 +76,7 @@ function startPathsWithoutTests(args: string[]): string[] {
 }
 
 function checkRule(program: string, args: string[], ctx: GuardContext): string | null {
+  if (program === "rm" && args.includes("--no-preserve-root")) return "rm with --no-preserve-root is meant to delete /";
   const rule = rules.find(({ programs }) => programs.test(program));
   if (!rule || (rule.flag && !args.some((word) => rule.flag!.test(word)))) return null;
   for (const word of (rule.operands?.(args) ?? args).filter(isOperand)) {

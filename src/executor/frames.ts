@@ -52,40 +52,24 @@ export function readOutputFrame(payload: Uint8Array): { call: number; bytes: Uin
 
 /** Assembles frames from chunks of any size. Throws if a length exceeds `maxFrameBytes`. */
 export class FrameReader {
-  readonly #header = Buffer.alloc(headerBytes);
-  #headerFilled = 0;
-  #payload: Uint8Array | null = null;
-  #payloadFilled = 0;
+  /** Chunks are joined only when a frame is complete, so that a long frame is copied once. */
+  #chunks: Uint8Array[] = [];
+  #storedBytes = 0;
+  #neededBytes = headerBytes;
 
   *push(chunk: Uint8Array): Generator<Frame> {
-    let unread = chunk;
-    while (unread.length > 0) {
-      if (this.#headerFilled < headerBytes) {
-        const part = unread.subarray(0, headerBytes - this.#headerFilled);
-        this.#header.set(part, this.#headerFilled);
-        this.#headerFilled += part.length;
-        unread = unread.subarray(part.length);
-        if (this.#headerFilled < headerBytes) return;
-      }
-      const length = this.#header.readUInt32LE(0);
+    this.#chunks.push(chunk);
+    this.#storedBytes += chunk.length;
+    while (this.#storedBytes >= this.#neededBytes) {
+      const bytes = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks);
+      const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
       if (length > maxFrameBytes) throw new RangeError(`a frame of ${length} bytes is too large`);
-      let payload: Uint8Array;
-      if (this.#payload === null && unread.length >= length) {
-        payload = unread.subarray(0, length);
-        unread = unread.subarray(length);
-      } else {
-        this.#payload ??= new Uint8Array(length);
-        const part = unread.subarray(0, length - this.#payloadFilled);
-        this.#payload.set(part, this.#payloadFilled);
-        this.#payloadFilled += part.length;
-        unread = unread.subarray(part.length);
-        if (this.#payloadFilled < length) return;
-        payload = this.#payload;
-      }
-      this.#payload = null;
-      this.#payloadFilled = 0;
-      this.#headerFilled = 0;
-      yield { type: this.#header[4]!, payload };
+      const end = headerBytes + length;
+      const isComplete = bytes.length >= end;
+      this.#chunks = [isComplete ? bytes.subarray(end) : bytes];
+      this.#storedBytes = this.#chunks[0]!.length;
+      this.#neededBytes = isComplete ? headerBytes : end;
+      if (isComplete) yield { type: bytes[4]!, payload: bytes.subarray(headerBytes, end) };
     }
   }
 }

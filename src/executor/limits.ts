@@ -9,20 +9,20 @@ import type { SandboxInfo } from "../protocol/api/policy.ts";
 
 export type ResourceLimits = { watch: () => ResourceWatch };
 
-/** The watch of one call. `signal` aborts when a limit is exceeded, and `why` says which. No check runs while all are paused. */
-export type ResourceWatch = Pausable & { signal: AbortSignal; why: () => string | null };
+/** The watch of one call. `signal` aborts when a limit is exceeded; its reason is a text that names the limit. */
+export type ResourceWatch = Pausable & { signal: AbortSignal };
 
 type LimitValues = Pick<SandboxInfo, "maxProcesses" | "maxMemoryBytes">;
 
 const checkIntervalMs = 500;
 
-/** `listPids` returns the processes that are counted, and killed over a limit. */
+/** `listPids` returns the processes that are counted, and killed over a limit. No check runs while every watch is paused. */
 export function createResourceLimits(
   limits: LimitValues,
   listPids: () => number[] = () => descendantsOf(process.pid),
   clock: Clock = systemClock,
 ): ResourceLimits {
-  const watches = new Set<Watch>();
+  const watches = new Set<AbortController>();
   let cancelTimer: (() => void) | null = null;
 
   const check = (): void => {
@@ -38,7 +38,7 @@ export function createResourceLimits(
 
   return {
     watch: () => {
-      const watch = new Watch();
+      const watch = new AbortController();
       const resume = (): void => {
         watches.add(watch);
         cancelTimer ??= clock.setTimer(checkIntervalMs, check);
@@ -50,23 +50,9 @@ export function createResourceLimits(
         cancelTimer = null;
       };
       resume();
-      return { signal: watch.signal, why: () => watch.why, pause, resume };
+      return { signal: watch.signal, pause, resume };
     },
   };
-}
-
-class Watch {
-  why: string | null = null;
-  readonly #controller = new AbortController();
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
-  abort(why: string): void {
-    this.why ??= why;
-    this.#controller.abort();
-  }
 }
 
 function exceededLimit(pids: number[], { maxProcesses, maxMemoryBytes }: LimitValues): string | null {

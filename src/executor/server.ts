@@ -34,18 +34,14 @@ export type ServerOptions = {
   env: Record<string, string | undefined>;
   /** The sandbox of this process, to explain failures. */
   sandbox: SandboxInfo | null;
-  stdin?: ReadableStream<Uint8Array>;
-  stdout?: ByteSink;
 };
-
-export type ByteSink = { write: (bytes: Uint8Array) => unknown; flush: () => unknown };
 
 /** Resolves after stdin has ended or SIGTERM arrived, and all started processes are dead. The caller should then exit. */
 export async function serveExecutor(options: ServerOptions): Promise<void> {
-  const reader = (options.stdin ?? Bun.stdin.stream()).getReader();
+  const reader = Bun.stdin.stream().getReader();
   const frames = new FrameReader();
   const stop = (): void => void reader.cancel().catch(() => undefined);
-  const server = new CallServer(new FrameSender(options.stdout ?? Bun.file(1).writer(), stop), options);
+  const server = new CallServer(new FrameSender(stop), options);
   for (const name of ["SIGTERM", "SIGHUP"] as const) process.on(name, stop);
   process.on("SIGINT", () => undefined);
 
@@ -65,7 +61,6 @@ export async function serveExecutor(options: ServerOptions): Promise<void> {
   killStrayChildren(() => true);
 }
 
-type RuntimeOptions = Pick<ServerOptions, "env" | "sandbox">;
 type LoadedTools = {
   functions: typeof toolFunctions;
   /** The environment that every call starts from. */
@@ -78,14 +73,14 @@ const maxCommands = 32;
 
 class CallServer {
   readonly #sender: FrameSender;
-  readonly #options: RuntimeOptions;
+  readonly #options: ServerOptions;
   readonly #running = new Map<number, AbortController>();
   readonly #suspension = new Suspension();
   /** One slot for each bash command that runs. */
   readonly #commandSlots = createSlots(maxCommands);
   #tools: Promise<LoadedTools> | undefined;
 
-  constructor(sender: FrameSender, options: RuntimeOptions) {
+  constructor(sender: FrameSender, options: ServerOptions) {
     this.#sender = sender;
     this.#options = options;
   }
@@ -151,7 +146,7 @@ class CallServer {
 
 const reapIntervalMs = 100;
 
-async function loadTools({ env, sandbox }: RuntimeOptions, suspension: Suspension): Promise<LoadedTools> {
+async function loadTools({ env, sandbox }: ServerOptions, suspension: Suspension): Promise<LoadedTools> {
   const [{ toolFunctions: functions }, { reapOrphans }, libc] = await Promise.all([
     import("./tools/index.ts"),
     import("../kit/process/run-process.ts"),
@@ -181,14 +176,14 @@ function startInterval(act: () => void): Pausable {
   return { pause, resume };
 }
 
-/** Writes frames in order. Output waits while the reader is slow; results are small and do not wait. */
+/** Writes frames to stdout in order. Output waits while the reader is slow; results are small and do not wait. */
 class FrameSender {
-  readonly #out: ByteSink;
+  readonly #stdout = Bun.file(1).writer();
   readonly #onBroken: () => void;
   #pending: Promise<void> | null = null;
 
-  constructor(out: ByteSink, onBroken: () => void) {
-    this.#out = out;
+  /** `onBroken` is called for every write that fails. */
+  constructor(onBroken: () => void) {
     this.#onBroken = onBroken;
   }
 
@@ -206,8 +201,8 @@ class FrameSender {
 
   #write(pieces: Uint8Array[]): void {
     try {
-      for (const piece of pieces) this.#track(this.#out.write(piece));
-      this.#track(this.#out.flush());
+      for (const piece of pieces) this.#track(this.#stdout.write(piece));
+      this.#track(this.#stdout.flush());
     } catch {
       this.#onBroken();
     }

@@ -24,11 +24,7 @@ const script: ReplayScript = {
   ],
 };
 
-async function play(
-  answers: number,
-  from: ReplayScript | string = script,
-  signal: AbortSignal = new AbortController().signal,
-): Promise<ModelEvent[]> {
+async function play(answers: number, from = script, signal = new AbortController().signal): Promise<ModelEvent[]> {
   const before: ModelRequest["messages"] = Array.from({ length: answers }, () => [
     asking("q"),
     { role: "assistant" as const, parts: [] },
@@ -85,7 +81,7 @@ describe("replayModel", () => {
   test("a script is read from a file, and its first error is reported", async () => {
     const path = join(directory, "script.json");
     writeFileSync(path, JSON.stringify(script));
-    expect(doneOf(await play(1, path)).parts).toEqual([{ kind: "text", text: "Done 🧶." }]);
+    expect(doneOf(await play(1, loadScript(path))).parts).toEqual([{ kind: "text", text: "Done 🧶." }]);
     const wrong: [string, string][] = [
       ["{", "is not JSON"],
       ["[]", "no list of steps"],
@@ -98,7 +94,6 @@ describe("replayModel", () => {
     for (const [text, message] of wrong) {
       writeFileSync(path, text);
       expect(() => loadScript(path)).toThrow(message);
-      expect(failedOf(await play(0, path)).error.message).toContain(message);
     }
     expect(() => loadScript(join(directory, "none.json"))).toThrow(Fault);
   });

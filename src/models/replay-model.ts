@@ -22,17 +22,12 @@ export type ReplayStep = {
 };
 
 export async function* replayModel(
-  script: ReplayScript | string,
+  script: ReplayScript,
   request: ModelRequest,
   options: { signal: AbortSignal },
 ): AsyncGenerator<ModelEvent, void> {
   const index = request.messages.filter((message) => message.role === "assistant").length;
-  let step: ReplayStep | undefined;
-  try {
-    step = (typeof script === "string" ? loadScript(script) : script).steps[index];
-  } catch (error) {
-    return yield failed({ kind: "broken", message: messageOf(error) });
-  }
+  const step = script.steps[index];
   if (!step) return yield failed({ kind: "broken", message: `the script ends before step ${index + 1}`, hint: "add a step to it" });
   const parts: Part[] = [];
   for (const event of await eventsOf(step, index, options.signal)) {
@@ -86,17 +81,13 @@ function failed(error: TurnError, parts: Part[] = [], usage: Usage = zeroUsage):
 
 /** Reads and checks a script. Throws a Fault that says what is wrong. */
 export function loadScript(path: string): ReplayScript {
-  let text: string;
-  try {
-    text = readFileSync(path, "utf8");
-  } catch (error) {
-    throw new Fault("file-unreadable", `can't read the replay script ${path}`, { hint: messageOf(error), cause: error });
-  }
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = JSON.parse(readFileSync(path, "utf8"));
   } catch (error) {
-    throw new Fault("config", `the replay script ${path} is not JSON`, { hint: messageOf(error), cause: error });
+    const options = { hint: messageOf(error), cause: error };
+    if (error instanceof SyntaxError) throw new Fault("config", `the replay script ${path} is not JSON`, options);
+    throw new Fault("file-unreadable", `can't read the replay script ${path}`, options);
   }
   const problem = problemIn(value);
   if (problem) throw new Fault("config", `the replay script ${path}: ${problem}`, { hint: 'write {"steps": [{"text": "..."}, ...]}' });

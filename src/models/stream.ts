@@ -143,8 +143,6 @@ async function* tryOnce(request: ModelRequest, target: RequestTarget, options: S
     if (timeout.hasFired) return fail(stalledFailure(options.idleMs ?? 0, target));
     // Errors of the network have a code. Any other error is a bug of skein or of a wire.
     return fail(error instanceof Error && "code" in error ? networkFailure(error, target) : brokenFailure(messageOf(error), target));
-  } finally {
-    timeout.stop();
   }
 }
 

@@ -42,7 +42,10 @@ export const runBash: RunTool = async (input, ctx) => {
         return ctx.onOutput(chunk);
       },
     });
-    return outcomeOf({ command, end, output: excerpt.text().text, seconds, exceededLimit: watch?.why() ?? null }, ctx);
+    return outcomeOf(
+      { command, end, output: excerpt.text().text, seconds, exceededLimit: watch?.signal.aborted ? String(watch.signal.reason) : null },
+      ctx,
+    );
   } catch (error) {
     return errorOutcome(startProblem(error, ctx));
   } finally {

@@ -4,7 +4,7 @@ import { readFileSync, statSync } from "node:fs";
 import { absolutePath } from "../../kit/files/absolute-path.ts";
 import { groupDigits } from "../../kit/text/cut-text.ts";
 import type { ToolOutcome } from "../../protocol/api/ports.ts";
-import { directoryProblem, fileProblem, secretProblem, specialFileProblem } from "./file-problem.ts";
+import { fileProblem, fileTypeProblem, secretProblem } from "./file-problem.ts";
 import { findUnique, lineNumberAt, matchLineEndings } from "./find-unique.ts";
 import { errorOutcome, type RunTool, type ToolContext } from "./tool.ts";
 import { writeInPlace } from "./write-in-place.ts";
@@ -37,8 +37,8 @@ function replaceInFile({ path, oldText, newText }: Replacement, ctx: ToolContext
   let before: Buffer;
   try {
     const stat = statSync(path);
-    if (stat.isDirectory()) return directoryProblem(path, ctx);
-    if (!stat.isFile()) return specialFileProblem(path, ctx);
+    const problem = fileTypeProblem(stat, path, ctx);
+    if (problem) return problem;
     if (stat.size > maxFileBytes) return errorOutcome(`${path} has ${groupDigits(stat.size)} bytes, too many for edit; use bash`);
     before = readFileSync(path);
   } catch (error) {

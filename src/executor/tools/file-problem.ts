@@ -1,6 +1,6 @@
 // Explains why a file can't be read or written. A path that the sandbox hides looks missing or empty from inside,
 // so every path is compared with the hidden ones before it is reported as missing.
-import { readdirSync, readlinkSync, realpathSync } from "node:fs";
+import { readdirSync, readlinkSync, realpathSync, type Stats } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { nearestWord } from "../../kit/text/nearest-word.ts";
 import { messageOf } from "../../protocol/api/error.ts";
@@ -43,17 +43,20 @@ export function secretProblem(path: string, verb: "read" | "write", { sandbox, h
   return deniedOutcome("secret", secretDenial(path, verb, home));
 }
 
-export function directoryProblem(path: string, ctx: PathContext): ToolOutcome {
+/** The outcome for a path that is no regular file; null for a file. */
+export function fileTypeProblem(stats: Stats, path: string, ctx: PathContext): ToolOutcome | null {
+  if (stats.isFile()) return null;
+  if (stats.isDirectory()) return directoryProblem(path, ctx);
+  return secretProblem(path, "read", ctx) ?? errorOutcome(`${path} is not a regular file (a pipe, socket or device)`);
+}
+
+function directoryProblem(path: string, ctx: PathContext): ToolOutcome {
   const names = listNames(path);
   const secret = names.length === 0 ? secretProblem(path, "read", ctx) : null;
   if (secret !== null) return secret;
   const some = names.slice(0, 20).join(", ");
   const more = names.length > 20 ? `, and ${names.length - 20} more` : "";
   return errorOutcome(`${path} is a directory${names.length === 0 ? " (empty)" : `: ${some}${more}`}`);
-}
-
-export function specialFileProblem(path: string, ctx: PathContext): ToolOutcome {
-  return secretProblem(path, "read", ctx) ?? errorOutcome(`${path} is not a regular file (a pipe, socket or device)`);
 }
 
 const maxLinks = 40;

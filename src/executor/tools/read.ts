@@ -6,7 +6,7 @@ import { absolutePath } from "../../kit/files/absolute-path.ts";
 import { byteLength, cutText, groupDigits, pluralize } from "../../kit/text/cut-text.ts";
 import { LineSplitter } from "../../kit/text/line-splitter.ts";
 import type { ToolOutcome } from "../../protocol/api/ports.ts";
-import { directoryProblem, fileProblem, secretProblem, specialFileProblem } from "./file-problem.ts";
+import { fileProblem, fileTypeProblem, secretProblem } from "./file-problem.ts";
 import { errorOutcome, type RunTool } from "./tool.ts";
 
 const defaultLines = 2000;
@@ -26,8 +26,8 @@ export const runRead: RunTool = async (input, ctx) => {
   let file: FileHandle | null = null;
   try {
     const stats = await stat(path);
-    if (stats.isDirectory()) return directoryProblem(path, ctx);
-    if (!stats.isFile()) return specialFileProblem(path, ctx);
+    const problem = fileTypeProblem(stats, path, ctx);
+    if (problem) return problem;
     file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const outcome = await readFile({ file, path, size: stats.size }, range, ctx.signal);
     return (outcome === emptyFile ? secretProblem(path, "read", ctx) : null) ?? outcome;

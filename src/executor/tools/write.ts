@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import { absolutePath } from "../../kit/files/absolute-path.ts";
 import { groupDigits, pluralize } from "../../kit/text/cut-text.ts";
 import type { ToolOutcome } from "../../protocol/api/ports.ts";
-import { directoryProblem, fileProblem, specialFileProblem } from "./file-problem.ts";
+import { fileProblem, fileTypeProblem } from "./file-problem.ts";
 import type { RunTool, ToolContext } from "./tool.ts";
 import { type OldContent, writeInPlace } from "./write-in-place.ts";
 
@@ -31,8 +31,8 @@ export const runWrite: RunTool = async (input, ctx) => {
 function readOldContent(path: string, ctx: ToolContext): OldContent<Buffer> | { problem: ToolOutcome } {
   try {
     const stat = statSync(path);
-    if (stat.isDirectory()) return { problem: directoryProblem(path, ctx) };
-    if (!stat.isFile()) return { problem: specialFileProblem(path, ctx) };
+    const problem = fileTypeProblem(stat, path, ctx);
+    if (problem) return { problem };
     return stat.size <= maxOldBytes ? readFileSync(path) : "unknown";
   } catch (error) {
     const code = (error as { code?: string }).code;

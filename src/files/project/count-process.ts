@@ -1,7 +1,6 @@
 // The process that counts tokens. Reads paths from stdin, one JSON string per line.
 // Prints one line for each path, in order: its number of tokens, or the reason why the file was skipped.
 import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from "node:fs";
-import { Utf8Stream } from "../../kit/text/cut-text.ts";
 import { countTextTokens } from "../../kit/text/count-tokens.ts";
 
 export type SkipReason = "binary" | "unreadable";
@@ -42,15 +41,15 @@ export function countFile(path: string, chunk: Buffer = Buffer.allocUnsafe(chunk
 
 /** Counts in chunks. A chunk ends at a line break, if it has one, so that no token is split. */
 function countOpenFile(fd: number, chunk: Buffer): number | SkipReason {
-  const decoder = new Utf8Stream();
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   let pending = "";
   let tokens = 0;
   for (let isFirst = true; ; isFirst = false) {
     const read = readSync(fd, chunk, 0, chunk.length, null);
     const bytes = chunk.subarray(0, read);
     if (isFirst && bytes.subarray(0, binaryCheckBytes).includes(0)) return "binary";
-    if (read === 0) return tokens + countTextTokens(pending + decoder.end());
-    const text = pending + decoder.push(bytes);
+    if (read === 0) return tokens + countTextTokens(pending + decoder.decode());
+    const text = pending + decoder.decode(bytes, { stream: true });
     const end = text.lastIndexOf("\n") + 1 || text.length;
     tokens += countTextTokens(text.slice(0, end));
     pending = text.slice(end);

@@ -62,19 +62,7 @@ export function oneLine(text: string, maxChars: number): string {
   return `${flat.slice(0, clusterStart(flat, Math.max(0, Math.min(flat.length, maxChars - 1)))).trimEnd()}…`;
 }
 
-/** Decodes chunks of UTF-8. A character may be split between two chunks. Invalid bytes become U+FFFD. */
-export class Utf8Stream {
-  readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-
-  push(chunk: Uint8Array): string {
-    return this.#decoder.decode(chunk, { stream: true });
-  }
-
-  end(): string {
-    return this.#decoder.decode();
-  }
-}
-
+/** Invalid bytes become U+FFFD. A byte order mark stays. */
 export function decodeUtf8(bytes: Uint8Array): string {
   return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
 }
