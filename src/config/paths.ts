@@ -4,7 +4,7 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { Fault, messageOf } from "../protocol/api/error.ts";
 import { absolutePath } from "../kit/files/absolute-path.ts";
-import { statPath } from "../kit/files/stat-path.ts";
+import { realPath, statPath } from "../kit/files/path-status.ts";
 
 export type Paths = Readonly<{
   home: string;
@@ -40,7 +40,7 @@ export function findPaths(env: Record<string, string | undefined>, cwd: string):
  */
 export function findProject(directory: string, home: string): string {
   const start = realDirectory(directory);
-  const top = realOr(home);
+  const top = realPath(home) ?? home;
   if (hasProjectMarker(start)) return start;
   for (let current = start; current !== top;) {
     const parent = dirname(current);
@@ -56,14 +56,6 @@ export function realDirectory(directory: string): string {
     return realpathSync(directory);
   } catch (error) {
     throw new Fault("file-unreadable", `can't use ${directory} as a directory: ${messageOf(error)}`, { cause: error });
-  }
-}
-
-function realOr(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
   }
 }
 

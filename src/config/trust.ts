@@ -2,7 +2,7 @@
 // change revokes it. Each directory has its own small file, so that two writers never collide.
 import { readFileSync, readdirSync, realpathSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { statPath } from "../kit/files/stat-path.ts";
+import { statPath } from "../kit/files/path-status.ts";
 import { Fault, messageOf } from "../protocol/api/error.ts";
 import type { TrustState } from "../protocol/api/api.ts";
 import { type Paths, realDirectory } from "./paths.ts";

@@ -2,16 +2,13 @@
 
 const variable = "SKEIN_CALL";
 
-/** `prefix` is common to the tags of all calls of one executor. */
-export type ExecutorTag = { prefix: string; id: string };
-
-export function newExecutorTag(): ExecutorTag {
-  const id = crypto.randomUUID();
-  return { id, prefix: `${variable}=${id}.` };
+/** `NAME=value.`, with which the tags of all calls of one executor begin. */
+export function newExecutorTag(): string {
+  return `${variable}=${crypto.randomUUID()}.`;
 }
 
-export function callTag(executor: ExecutorTag, call: number): { env: Record<string, string>; entry: string } {
+export function callTag(executorTag: string, call: number): { env: Record<string, string>; entry: string } {
   // Without the dot at the end the tag of call 1 would also match call 10.
-  const value = `${executor.id}.${call}.`;
-  return { env: { [variable]: value }, entry: `${variable}=${value}` };
+  const entry = `${executorTag}${call}.`;
+  return { env: { [variable]: entry.slice(variable.length + 1) }, entry };
 }

@@ -7,7 +7,7 @@ import { Excerpt } from "../kit/text/excerpt.ts";
 import { Fault, messageOf } from "../protocol/api/error.ts";
 import type { SandboxInfo } from "../protocol/api/policy.ts";
 import type { Executor, ToolCallOptions, ToolOutcome } from "../protocol/api/ports.ts";
-import { callTag, type ExecutorTag, newExecutorTag } from "./call-tag.ts";
+import { callTag, newExecutorTag } from "./call-tag.ts";
 import { toolEnvironment } from "./environment.ts";
 import {
   type CallRequest,
@@ -33,7 +33,7 @@ export type ExecutorOptions = {
   readyMs?: number;
 };
 
-type RunningExecutor = { connection: ExecutorConnection; tag: ExecutorTag };
+type RunningExecutor = { connection: ExecutorConnection; tag: string };
 
 /** `ready` rejects with `sandbox-unavailable` if the process ends or sends nothing for `readyMs`. */
 export function startExecutor(options: ExecutorOptions): Executor & { ready: Promise<void> } {
@@ -47,7 +47,7 @@ export function startExecutor(options: ExecutorOptions): Executor & { ready: Pro
     const connection = new ExecutorConnection({ command, env, cwd, readyMs });
     const tag = newExecutorTag();
     // An executor that was killed can't end its processes, so they are found by their tag.
-    cleanup = connection.ended.then(({ isClean }) => (isClean ? [] : endFamily({ root: null, envTag: tag.prefix }, 0)));
+    cleanup = connection.ended.then(({ isClean }) => (isClean ? [] : endFamily({ root: null, envTag: tag }, 0)));
     return { connection, tag };
   };
   let current = open();
@@ -105,7 +105,7 @@ export function startExecutor(options: ExecutorOptions): Executor & { ready: Pro
 type ConnectionOptions = { command: string[]; env: Record<string, string>; cwd: string; readyMs: number };
 type ExecutorProcess = Bun.Subprocess<"pipe", "pipe", "pipe">;
 
-/** `isClean`: the process exited with 0, so it ended its own processes. */
+/** `how` completes "the executor ...". `isClean`: the process exited with 0, so it ended its own processes. */
 type ExecutorExit = { how: string; isClean: boolean };
 
 type PendingCall = { settle: (outcome: ToolOutcome) => void; onOutput: ToolCallOptions["onOutput"] };

@@ -10,6 +10,7 @@ export type Rate = number | number[] | null;
 export type Rates = [Rate, Rate, Rate, Rate];
 /** `between` is a time of day in UTC. The last entry that applies counts. An entry without a time always applies. */
 export type DatedRates = { rates: Rates; from?: string; between?: [string, string] };
+/** A kind and its text: `=` is equal, `^` starts, `$` ends, `*` contains, `/` is a regular expression. All of a list must match. */
 export type Matcher = string | string[];
 /** Without matchers only the exact id matches. */
 export type CatalogEntry = [id: string, match: Matcher[], window: number | null, ...prices: (Rates | DatedRates)[]];
@@ -18,7 +19,7 @@ export type CatalogData = Record<string, CatalogEntry[]>;
 const catalog = data as unknown as CatalogData;
 
 export async function priceOf(vendor: string, model: string, usage: Usage, at: number = Date.now()): Promise<number | null> {
-  const entry = cachedEntry(vendor, model);
+  const entry = findEntry(vendor, model);
   const rates = entry && ratesAt(entry, at);
   if (!rates) return null;
   const [input, output, read, write] = rates;
@@ -32,7 +33,7 @@ export async function priceOf(vendor: string, model: string, usage: Usage, at: n
 }
 
 export async function contextWindowOf(vendor: string, model: string): Promise<number | null> {
-  return cachedEntry(vendor, model)?.[2] ?? null;
+  return findEntry(vendor, model)?.[2] ?? null;
 }
 
 export async function listModels(at: number = Date.now()): Promise<Omit<ModelInfo, "ready" | "isDefault">[]> {
@@ -50,34 +51,19 @@ export async function listModels(at: number = Date.now()): Promise<Omit<ModelInf
   );
 }
 
-const cache = new Map<string, CatalogEntry | undefined>();
-
-/** Cached, because every step of a turn looks up the same few models. */
-function cachedEntry(vendor: string, model: string): CatalogEntry | undefined {
-  const key = `${vendor}/${model}`;
-  if (!cache.has(key)) cache.set(key, findEntry(vendor, model.toLowerCase()));
-  return cache.get(key);
-}
-
-function findEntry(vendor: string, name: string): CatalogEntry | undefined {
+function findEntry(vendor: string, model: string): CatalogEntry | undefined {
+  const name = model.toLowerCase();
   return catalog[vendor]?.find(([id, match]) => (match.length === 0 ? id === name : match.some((matcher) => matchesName(matcher, name))));
 }
 
 export function matchesName(matcher: Matcher, name: string): boolean {
   if (Array.isArray(matcher)) return matcher.every((inner) => matchesName(inner, name));
-  const text = matcher.slice(1);
-  switch (matcher[0]) {
-    case "=":
-      return name === text.toLowerCase();
-    case "^":
-      return name.startsWith(text.toLowerCase());
-    case "$":
-      return name.endsWith(text.toLowerCase());
-    case "*":
-      return name.includes(text.toLowerCase());
-    default:
-      return new RegExp(text).test(name);
-  }
+  const [kind, text] = [matcher[0], matcher.slice(1).toLowerCase()];
+  if (kind === "=") return name === text;
+  if (kind === "^") return name.startsWith(text);
+  if (kind === "$") return name.endsWith(text);
+  if (kind === "*") return name.includes(text);
+  return new RegExp(matcher.slice(1)).test(name);
 }
 
 function ratesAt(entry: CatalogEntry, at: number): Rates | undefined {

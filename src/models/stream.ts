@@ -21,6 +21,7 @@ import { IdleTimeout } from "./idle-timeout.ts";
 import type { Endpoint, ModelEvent, ModelRequest, ServerEvent, Wire, WireEvent, WireName, WireReader } from "./model.ts";
 import { sleep } from "../kit/flow/sleep.ts";
 import { SseParser } from "./sse.ts";
+import { parseJson } from "./wire/json.ts";
 import { endpointFor, parseModelName, type VendorConfig } from "./vendors.ts";
 
 export type StreamOptions = {
@@ -118,13 +119,12 @@ async function* tryOnce(request: ModelRequest, target: RequestTarget, options: S
   const fail = (failure: Failure): Attempt => ({ failure, hadContent, ...(reader?.partial() ?? { parts: [], usage: zeroUsage }) });
   try {
     const wire = await (options.loadWire ?? loadWire)(target.endpoint.wire);
-    const response = await timeout.limit(send({ wire, request, target, fetch: options.fetch ?? fetch, signal: timeout.signal }));
+    const response = await timeout.limit(send(wire, request, target.endpoint, { fetch: options.fetch, signal: timeout.signal }));
     const refusal = await timeout.limit(readRefusal(response, target));
     if (refusal) return fail(refusal);
     reader = wire.reader(request.model);
     for await (const events of read(response, reader, timeout)) {
-      if (events.overflowed) return fail(brokenFailure("sent a line above the limit of 64 MB", target));
-      for (const event of events.list) {
+      for (const event of events) {
         if (event.type === "failed") return fail(classify(event.problem, target));
         hadContent = true;
         yield event;
@@ -150,16 +150,11 @@ export function loadWire(name: WireName): Promise<Wire> {
   return wires[name]();
 }
 
-type SendOptions = {
-  wire: Wire;
-  request: ModelRequest;
-  target: RequestTarget;
-  fetch: NonNullable<StreamOptions["fetch"]>;
-  signal: AbortSignal;
-};
+type SendOptions = Pick<StreamOptions, "fetch" | "signal">;
 
-function send({ wire, request, target, fetch: fetchUrl, signal }: SendOptions): Promise<Response> {
-  const { url, headers, body } = wire.request(request, target.endpoint);
+function send(wire: Wire, request: ModelRequest, endpoint: Endpoint, options: SendOptions): Promise<Response> {
+  const { fetch: fetchUrl = fetch, signal } = options;
+  const { url, headers, body } = wire.request(request, endpoint);
   return fetchUrl(url, {
     method: "POST",
     headers: {
@@ -167,7 +162,7 @@ function send({ wire, request, target, fetch: fetchUrl, signal }: SendOptions): 
       accept: "text/event-stream",
       "user-agent": "skein",
       ...headers,
-      ...target.endpoint.headers,
+      ...endpoint.headers,
     },
     body,
     signal,
@@ -189,10 +184,10 @@ async function readRefusal(response: Response, target: RequestTarget): Promise<F
 }
 
 type BodyReader = Pick<ReadableStreamDefaultReader<Uint8Array>, "read" | "cancel">;
-type Batch = { list: WireEvent[]; overflowed: boolean };
+const tooLong: WireEvent = { type: "failed", problem: { status: null, code: "", message: "sent a line above the limit of 64 MB" } };
 
-/** Joins the deltas of one network chunk, so that watchers get fewer events. */
-async function* read(response: Response, reader: WireReader, timeout: IdleTimeout): AsyncGenerator<Batch, void> {
+/** Yields the events of each network chunk. Joins its deltas, so that watchers get fewer events. */
+async function* read(response: Response, reader: WireReader, timeout: IdleTimeout): AsyncGenerator<WireEvent[], void> {
   const body = response.body?.getReader();
   if (!body) return;
   const parser = new SseParser();
@@ -203,7 +198,7 @@ async function* read(response: Response, reader: WireReader, timeout: IdleTimeou
       isOpen = !done;
       const events = value ? parser.push(value) : parser.end().filter(isComplete);
       const list = joinDeltas(events.flatMap((event) => reader.push(event)));
-      if (list.length > 0 || parser.overflowed || reader.ended()) yield { list, overflowed: parser.overflowed };
+      yield parser.overflowed ? [...list, tooLong] : list;
     }
   } finally {
     if (isOpen) void drain(body, reader.ended());
@@ -211,14 +206,8 @@ async function* read(response: Response, reader: WireReader, timeout: IdleTimeou
 }
 
 /** False for a last event that the end of the connection cut. */
-function isComplete(event: ServerEvent): boolean {
-  if (event.data === "[DONE]") return true;
-  try {
-    JSON.parse(event.data);
-    return true;
-  } catch {
-    return false;
-  }
+function isComplete({ data }: ServerEvent): boolean {
+  return data === "[DONE]" || parseJson(data) !== null;
 }
 
 function joinDeltas(events: WireEvent[]): WireEvent[] {

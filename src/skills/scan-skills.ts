@@ -1,9 +1,9 @@
 // Finds skills of the project and of the user: directories with a SKILL.md. Visits a bounded number of directories and
 // never throws; an invalid skill is a problem in the list. A missing directory costs one stat.
-import { readdirSync, realpathSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { readFrontmatter } from "../kit/files/frontmatter.ts";
-import { statPath } from "../kit/files/stat-path.ts";
+import { realPath, statPath } from "../kit/files/path-status.ts";
 import { messageOf } from "../protocol/api/error.ts";
 import type { SkillList, SkillInfo } from "../protocol/api/api.ts";
 
@@ -40,7 +40,7 @@ export function scanSkills(options: ScanSkillsOptions): SkillList {
   return { skills, problems };
 }
 
-/** Strongest first: the project before the user, a nearer directory before a farther one. */
+/** In order of precedence: the project before the user, a nearer directory before a farther one. */
 function rootsOf({ directory, project, home, configDir, trusted }: ScanSkillsOptions): Root[] {
   const users = [join(configDir, "skills"), join(home, ".agents", "skills"), join(home, ".claude", "skills")];
   const roots: Root[] = [{ path: join(project, ".skein", "skills"), scope: "project", trusted }];
@@ -63,13 +63,16 @@ function parentsUpTo(directory: string, project: string): string[] {
   return directories;
 }
 
+/** The SKILL.md files below `root`. A directory that was visited before, also through a link, is skipped. */
 function findFiles(root: string, visited: Set<string>, budget: { remaining: number }, problems: Problem[]): string[] {
   if (!statPath(root)?.isDirectory()) return [];
   const files: string[] = [];
   const queue = [{ path: root, depth: 0 }];
   for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
     const { path, depth } = next;
-    if (!enter(path, visited)) continue;
+    const real = realPath(path);
+    if (real === null || visited.has(real)) continue;
+    visited.add(real);
     if (budget.remaining <= 0) {
       problems.push({ path, message: `was not searched: more than ${maxDirectories} directories` });
       break;
@@ -80,18 +83,6 @@ function findFiles(root: string, visited: Set<string>, budget: { remaining: numb
     else if (depth < maxDepth) queue.push(...children(path, problems).map((child) => ({ path: child, depth: depth + 1 })));
   }
   return files.sort();
-}
-
-/** Returns false if this directory was visited before, also through a link. */
-function enter(path: string, visited: Set<string>): boolean {
-  try {
-    const real = realpathSync(path);
-    if (visited.has(real)) return false;
-    visited.add(real);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function children(path: string, problems: Problem[]): string[] {

@@ -1,6 +1,6 @@
 // The bash tool: runs one command in a new shell. All output goes to `onOutput`.
 // The model gets the head and the tail of the output, and always how the command ended.
-import { statSync } from "node:fs";
+import { statPath } from "../../kit/files/path-status.ts";
 import { type ProcessEnd, runProcess } from "../../kit/process/run-process.ts";
 import { byteLength, cutText } from "../../kit/text/cut-text.ts";
 import { formatDuration } from "../../kit/text/duration.ts";
@@ -95,13 +95,5 @@ function endingOf(end: ProcessEnd, seconds: number | undefined): string | null {
 function startProblem(error: unknown, { cwd }: ToolContext): string {
   const reason = messageOf(error);
   if (/too long|E2BIG/i.test(reason)) return "can't run bash: the command is too long; write it to a file and run that";
-  return `can't run bash: ${isDirectory(cwd) ? reason : `the directory ${cwd} does not exist`}`;
-}
-
-function isDirectory(path: string): boolean {
-  try {
-    return statSync(path).isDirectory();
-  } catch {
-    return false;
-  }
+  return `can't run bash: ${statPath(cwd)?.isDirectory() ? reason : `the directory ${cwd} does not exist`}`;
 }

@@ -1,6 +1,6 @@
 // Resolves a path with its symbolic links, and accepts it only below one of some directories.
-import { realpathSync } from "node:fs";
 import { resolve, sep } from "node:path";
+import { realPath } from "./path-status.ts";
 
 export type ContainedPath = { path: string } | { problem: "outside" | "missing" };
 
@@ -16,12 +16,4 @@ export function resolveContained(path: string, directories: readonly string[]): 
 
 function isBelow(path: string, roots: readonly string[]): boolean {
   return roots.some((root) => path === root || path.startsWith(root + sep));
-}
-
-function realPath(path: string): string | null {
-  try {
-    return realpathSync(path);
-  } catch {
-    return null;
-  }
 }

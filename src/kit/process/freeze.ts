@@ -1,5 +1,5 @@
-// Pauses and resumes processes with SIGSTOP and SIGCONT. Ends none.
-import { descendantsOf, isStopped } from "./processes.ts";
+// Pauses and resumes processes with SIGSTOP and SIGCONT.
+import { descendantsOf, isStopped, sendSignal } from "./processes.ts";
 
 const maxRounds = 100;
 
@@ -17,27 +17,17 @@ export function freeze(listPids: () => number[]): number[] {
       if (visited.has(pid)) continue;
       visited.add(pid);
       quiet = 0;
-      if (!isStopped(pid) && send(pid, "SIGSTOP")) frozen.push(pid);
+      if (!isStopped(pid) && sendSignal(pid, "SIGSTOP")) frozen.push(pid);
     }
   }
   return frozen;
 }
 
 export function thaw(pids: readonly number[]): void {
-  for (const pid of pids) send(pid, "SIGCONT");
+  for (const pid of pids) sendSignal(pid, "SIGCONT");
 }
 
 /** Resumes a stopped process with its descendants, because a stopped process handles no signal. */
 export function resumeIfStopped(pid: number): void {
   if (isStopped(pid)) thaw([...descendantsOf(pid), pid]);
-}
-
-/** False if the process has ended or belongs to another user. */
-function send(pid: number, name: "SIGSTOP" | "SIGCONT"): boolean {
-  try {
-    process.kill(pid, name);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -1,22 +1,12 @@
 // Reads the resident memory of a process.
 import { readFileSync } from "node:fs";
 
-/** 0 if there is no /proc, so memory is then not limited. */
+/** 0 for a zombie, for a process that has ended, and without /proc: memory is then not limited. */
 export function residentBytes(pid: number): number {
   try {
-    return Number(readFileSync(`/proc/${pid}/statm`, "latin1").split(" ")[1]) * (pageBytes ??= pageSize());
+    const status = readFileSync(`/proc/${pid}/status`, "latin1");
+    return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024;
   } catch {
     return 0;
   }
-}
-
-let pageBytes: number | undefined;
-const pageSizeEntry = 6n;
-
-function pageSize(): number {
-  const bytes = readFileSync("/proc/self/auxv");
-  for (let offset = 0; offset + 16 <= bytes.length; offset += 16) {
-    if (bytes.readBigUInt64LE(offset) === pageSizeEntry) return Number(bytes.readBigUInt64LE(offset + 8));
-  }
-  return 4096;
 }

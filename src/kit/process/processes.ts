@@ -18,13 +18,13 @@ export function processTable(): ProcessInfo[] {
 /** Every descendant that is not a zombie. */
 export function descendantsOf(pid: number, table: ProcessInfo[] = processTable()): number[] {
   const children = new Set(table.filter((row) => row.parent === pid).map((row) => row.pid));
-  return closure(table, children);
+  return withDescendants(table, children);
 }
 
 export function familyMembers(family: ProcessFamily, table: ProcessInfo[] = processTable()): number[] {
   const descendants = family.rlimitTag == null ? null : new Set(descendantsOf(process.pid, table));
   const members = table.filter((row) => isInFamily(row, descendants?.has(row.pid) === true ? family : { ...family, rlimitTag: null }));
-  return closure(table, new Set(members.map((row) => row.pid)));
+  return withDescendants(table, new Set(members.map((row) => row.pid)));
 }
 
 /** The processes that have an environment variable, and their descendants, by the value of the variable. */
@@ -40,7 +40,7 @@ export function familiesByVariable(variable: string): Map<string, number[]> {
       ?.slice(prefix.length);
     if (value !== undefined) tagged.set(value, (tagged.get(value) ?? new Set()).add(row.pid));
   }
-  return new Map([...tagged].map(([value, pids]) => [value, closure(table, pids)]));
+  return new Map([...tagged].map(([value, pids]) => [value, withDescendants(table, pids)]));
 }
 
 /** Sends SIGTERM, and SIGKILL after `graceMs`, until the family has ended. Resolves with the survivors after 5 more seconds. */
@@ -56,8 +56,8 @@ export async function endFamily(family: ProcessFamily, graceMs: number): Promise
     if (isTimeToKill && performance.now() >= killAt + 5000) return survivors;
     if (isTimeToKill) signalGroup(family.root, "SIGKILL");
     for (const pid of survivors) {
-      if (isTimeToKill) signal(pid, "SIGKILL");
-      else if (!signalled.has(pid)) signal(pid, "SIGTERM");
+      if (isTimeToKill) sendSignal(pid, "SIGKILL");
+      else if (!signalled.has(pid)) sendSignal(pid, "SIGTERM");
       signalled.add(pid);
     }
     await new Promise((resolve) => setTimeout(resolve, wait));
@@ -72,7 +72,7 @@ export function killAll(listPids: () => number[]): void {
     const pids = listPids();
     if (pids.length === 0 && !hadPids) return;
     hadPids = pids.length > 0;
-    for (const pid of pids) signal(pid, "SIGKILL");
+    for (const pid of pids) sendSignal(pid, "SIGKILL");
   }
 }
 
@@ -90,7 +90,7 @@ export function killStrayChildren(shouldKill: (row: ProcessInfo) => boolean): bo
       visited.add(pid);
       const row = rowOf(pid);
       if (row === null || row.isZombie || !shouldKill(row)) continue;
-      signal(pid, "SIGKILL");
+      sendSignal(pid, "SIGKILL");
       quiet = 0;
       hasKilled = true;
     }
@@ -112,7 +112,7 @@ function ownChildren(): number[] {
   return children ? children.split(" ").map(Number) : [];
 }
 
-/** The start time in the format of the system. With the pid it identifies a process. Null for a zombie and for none. */
+/** The start time in the format of the system. With the pid it identifies a process. Null for a zombie, and if there is no process. */
 export function processStartTime(pid: number): string | null {
   if (process.platform === "darwin") return startFromPs(pid);
   const stat = readText(`/proc/${pid}/stat`);
@@ -121,7 +121,7 @@ export function processStartTime(pid: number): string | null {
   return fields[0] === "Z" || fields[0] === "X" ? null : (fields[19] ?? null);
 }
 
-/** Whether a signal has stopped it. */
+/** True after SIGSTOP, until SIGCONT. */
 export function isStopped(pid: number): boolean {
   if (process.platform === "darwin")
     return Bun.spawnSync(["/bin/ps", "-o", "stat=", "-p", String(pid)])
@@ -132,19 +132,20 @@ export function isStopped(pid: number): boolean {
 }
 
 function signalGroup(group: number | null, name: "SIGTERM" | "SIGKILL"): void {
-  if (group !== null) signal(-group, name);
+  if (group !== null) sendSignal(-group, name);
 }
 
-function signal(pid: number, name: "SIGTERM" | "SIGKILL"): void {
+/** False if the process has ended or belongs to another user. A negative pid is a process group. */
+export function sendSignal(pid: number, name: NodeJS.Signals): boolean {
   try {
-    process.kill(pid, name);
+    return process.kill(pid, name);
   } catch {
-    // The process has ended, or belongs to another user.
+    return false;
   }
 }
 
 /** The pids and their descendants, without zombies and this process. Adds to `pids`. */
-function closure(table: ProcessInfo[], pids: Set<number>): number[] {
+function withDescendants(table: ProcessInfo[], pids: Set<number>): number[] {
   const children = Map.groupBy(table, (row) => row.parent);
   for (const pid of pids) for (const child of children.get(pid) ?? []) pids.add(child.pid);
   pids.delete(process.pid);
