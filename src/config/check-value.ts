@@ -1,4 +1,4 @@
-// Checks one value of one key, from JSON or from text (a variable, `config set`). Files and layers are elsewhere.
+// Checks one value of one key, from JSON or from text (a variable, `config set`). Reads no file.
 import { isRecord } from "../kit/text/json.ts";
 import { parseDuration } from "../kit/text/duration.ts";
 import { environmentVariables } from "./env.ts";

@@ -20,17 +20,17 @@ export type KeyType =
 type KeyEntry = {
   /** Dotted; a `*` stands for any name. */
   key: string;
-  /** Its name in `ConfigValues`, where that is not the key in camel case. */
+  /** The name of the key in `ConfigValues`, if it is not the key in camel case. */
   field?: string;
   type: KeyType;
   choices?: readonly string[];
-  /** Without a default, the description says what holds if the key is not set. */
+  /** If there is no default, the description says what applies. */
   default?: unknown;
   /** The value that is used if the key is not set. Not shown as its default. */
   fallback?: unknown;
-  /** What an untrusted project may do: set the key, or only narrow it. Without it, only a trusted project may set the key. */
+  /** The right of an untrusted project: "yes" to set the key, "narrow" to narrow it. Without it, only a trusted project may set the key. */
   project?: "yes" | "narrow";
-  /** For `narrow`: the choices from the narrowest to the widest, where they are listed in another order. */
+  /** For `narrow`: the choices from the narrowest to the widest, if `choices` has another order. */
   order?: readonly string[];
   /** For a `narrow` limit that is not set: the limit of headless runs, in the unit of the value. */
   ceiling?: number;
@@ -41,8 +41,8 @@ type KeyEntry = {
   description: string;
 };
 
-/** An entry of the table with its derived fields. `default` is null for a key without one. */
-export type ConfigKey = KeyEntry & { default: unknown; /** The variable that sets it. */ env?: string };
+/** An entry of the table with derived fields. `default` is null if the entry has none; `env` is the variable that sets the key. */
+export type ConfigKey = KeyEntry & { default: unknown; env?: string };
 
 const hour = 3_600_000;
 const minute = 60_000;
@@ -292,7 +292,7 @@ export const plainKeys = configKeys.filter(({ key }) => !key.includes("*"));
 const plainKeysByName = new Map(plainKeys.map((entry) => [entry.key, entry]));
 const openKeys = configKeys.filter(({ key }) => key.includes("*")).map((entry) => ({ entry, pattern: entry.key.split(".") }));
 
-/** A variable sets one value, so keys for lists, maps and any number of names have none. */
+/** Keys for lists and maps, and keys with a `*`, have no variable. */
 function variableOf({ key, type }: KeyEntry): { env?: string } {
   return key.includes("*") || /-(?:list|map)$/.test(type) ? {} : { env: `SKEIN_${key.toUpperCase()}` };
 }

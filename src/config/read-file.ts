@@ -37,7 +37,7 @@ function statOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });
   } catch (error) {
-    // A file has the name of the directory, so there is no config either.
+    // The parent directory is a file, so there is no config file.
     if ((error as NodeJS.ErrnoException).code === "ENOTDIR") return undefined;
     throw new Fault("config", `can't read ${path}: ${messageOf(error)}`, { cause: error });
   }

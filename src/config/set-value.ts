@@ -19,7 +19,7 @@ export type SetValueOptions = {
   value: string;
 };
 
-/** A trusted project stays trusted: the user who typed the change knows it. */
+/** A trusted project stays trusted, because the user typed the change. */
 export async function setConfigValue(options: SetValueOptions): Promise<{ path: string }> {
   const entry = findKey(options.key);
   if (!entry) throw new Fault("config", `unknown key "${options.key}"`, { hint: unknownKeyHint(options.key) });

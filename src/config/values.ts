@@ -34,13 +34,13 @@ export type ProviderConfig = OpenValues<"providers">;
 export type ConfigValues = Readonly<{ [Entry in PlainEntry as FieldOf<Entry, Entry["key"]>]: ValueOf<Entry> }> &
   Readonly<{
     providers: Readonly<Record<string, ProviderConfig>>;
-    /** Whether a configured agent is complete is checked where it is used. */
+    /** May be incomplete. The code that starts an agent checks it. */
     agents: Readonly<Record<string, AgentConfig>>;
   }>;
 
 type InternalField = FieldOf<Extract<PlainEntry, { isInternal: true }>, Extract<PlainEntry, { isInternal: true }>["key"]>;
 
-/** A value as the program uses it, as it was written, and the file or variable it comes from. */
+/** `value` is in the form that the program uses, `written` as in the file or variable, which `origin` names. */
 export type ConfigSource = { value: unknown; written: unknown; origin: string };
 export type ConfigSources = Map<string, ConfigSource>;
 

@@ -82,7 +82,7 @@ describe("an executor", () => {
     const wait = (mine: string, other: string) =>
       `echo ${mine}; touch ${mine}; until [ -e ${other} ]; do sleep 0.01; done; echo met ${other}`;
     const outputs: Record<string, string> = { p1: "", p2: "" };
-    const both = await Promise.all(
+    const outcomes = await Promise.all(
       (["p1", "p2"] as const).map((mine, index) =>
         call(
           executor,
@@ -92,7 +92,7 @@ describe("an executor", () => {
         ),
       ),
     );
-    expect(both.map((outcome) => outcome.text)).toEqual(["p1\nmet p2", "p2\nmet p1"]);
+    expect(outcomes.map((outcome) => outcome.text)).toEqual(["p1\nmet p2", "p2\nmet p1"]);
     expect(outputs).toEqual({ p1: "p1\nmet p2\n", p2: "p2\nmet p1\n" });
     rmSync(join(directory, "p1"));
     rmSync(join(directory, "p2"));

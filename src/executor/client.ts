@@ -1,4 +1,4 @@
-// Starts the executor process, sends it tool calls and settles each of them, also when that process ends.
+// Starts the executor process, sends tool calls to it and settles each call, also when that process ends.
 // Runs no tool itself. `command` decides whether the process is sandboxed.
 import { PauseGate, type Pausable } from "../kit/flow/pause-gate.ts";
 import { endFamily } from "../kit/process/processes.ts";

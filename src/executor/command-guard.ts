@@ -18,6 +18,7 @@ const maxScriptLength = 128 << 10;
 
 /** A function whose first two commands call itself, in the text of all commands with ` ; ` between them. */
 const forkBomb = /(?<!\S)(\S{1,64}) (?:; )?\{ (?:; )?\1 ; \1 ; \}/;
+/** Programs whose arguments can be scripts. */
 const shells = /^(?:(?:ba|da|z|k|a)?sh|su|eval)$/;
 
 function findDanger(script: string, directories: CommandDirectories, depth: number): string | null {
@@ -50,9 +51,10 @@ type Rule = {
   programs: RegExp;
   /** The rule applies only with this argument. */
   flag?: RegExp;
-  /** Of the message, before the target. */
+  /** The words of the message before the target. */
   does: string;
   target: "system" | "system or home" | "disk";
+  /** Selects the arguments to check. Without it, all operands are checked. */
   operands?: (args: string[]) => string[];
 };
 
@@ -70,7 +72,7 @@ const rules: Rule[] = [
   { programs: /^blkdiscard$/, does: "empties the device", target: "disk" },
 ];
 
-/** The start paths of `find`, if all that it finds there is deleted. */
+/** The start paths of `find`, if it has no test and so deletes every file below them. */
 function startPathsWithoutTests(args: string[]): string[] {
   return args.every((word) => isOperand(word) || /^-(?:delete|depth|xdev|mount)$/.test(word)) ? args : [];
 }
@@ -123,10 +125,14 @@ function isOperand(word: string): boolean {
 const keywordOrAssignment = /^(?:if|then|else|elif|do|while|until|!|\{|\}|\w+\+?=[\s\S]*)$/;
 const wrappers = /^(?:sudo|doas|env|command|builtin|exec|nohup|setsid|time|nice|ionice|stdbuf|timeout|busybox|xargs|function)$/;
 
-/** Returns the words from the program that runs. After a wrapper like `sudo` that is the first program with a rule. */
+/**
+ * Returns the program that runs, with its arguments. After a wrapper like `sudo` that is the first program with a rule,
+ * so that the flags of wrappers need not be known.
+ */
 function skipWrappers(words: string[]): string[] {
   const start = words.findIndex((word) => !keywordOrAssignment.test(word));
-  if (start === -1 || !wrappers.test(basename(words[start]!))) return words.slice(start === -1 ? words.length : start);
+  if (start === -1) return [];
+  if (!wrappers.test(basename(words[start]!))) return words.slice(start);
   const hasRule = (name: string): boolean => shells.test(name) || rules.some(({ programs }) => programs.test(name));
   const program = words.findIndex((word, index) => index > start && hasRule(basename(word)));
   return program === -1 ? [] : words.slice(program);

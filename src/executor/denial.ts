@@ -1,5 +1,5 @@
-// Recognises in the output of a command that the sandbox stopped it, and explains what is not allowed.
-// Pure: reads no file and enforces nothing. Without an enforced sandbox it finds nothing.
+// Finds in the output of a command the actions that the sandbox denied, and explains what is not allowed.
+// Reads no file and enforces nothing. Without an enforced sandbox there are no denials.
 import { resolve } from "node:path";
 import { oneLine } from "../kit/text/cut-text.ts";
 import type { SandboxInfo, Denial } from "../protocol/api/policy.ts";
@@ -8,7 +8,7 @@ export type FinishedCommand = {
   command: string;
   /** Only the last 16 KB are searched. */
   output: string;
-  /** Null if a signal finished it. */
+  /** Null if a signal ended the command. */
   exitCode: number | null;
   cwd: string;
   home: string;
@@ -43,7 +43,7 @@ export function secretDenial(path: string, verb: "read" | "write", home: string)
   return `can't ${verb} ${shortPath(path, home)}: it is a secret, hidden by the policy`;
 }
 
-/** If a hidden and a writable path both cover it, the longer one decides. */
+/** If a hidden and a writable directory both contain the path, the longer one decides. */
 export function isHidden(path: string, sandbox: SandboxInfo): boolean {
   const hidden = longestCover(path, sandbox.hidden);
   return hidden > 0 && hidden >= longestCover(path, sandbox.writable);
@@ -98,7 +98,7 @@ const readOnly = /read-only file ?system|\berofs\b/i;
 const busyMount = /device or resource busy|\bebusy\b/i;
 const forbidden = /permission denied|operation not permitted|\beacces\b|\beperm\b|access is denied/i;
 const absent = /no such file or directory|\benoent\b|does not exist|cannot access/i;
-/** Programs that only read. A path that they may not use was not to be written. */
+/** Programs that only read, so that a path in their errors was not to be written. */
 const readingPrograms =
   /^(?:cat|head|tail|less|more|ls|find|fd|grep|egrep|rg|ag|wc|file|stat|du|df|diff|cmp|xxd|od|strings|tree|readlink|realpath): /;
 
@@ -138,11 +138,11 @@ function silentDenials(finished: FinishedCommand, sandbox: SandboxInfo): Denial[
   return denials;
 }
 
-/** The exit code is that of another command, so 0 does not mean success. */
+/** After these the exit code is that of another command, so 0 does not mean success. */
 const hidesFailure = /(?:2>&1\s*\||\|&|\|\|)/;
 const errorWords = /^\s*(?:[\w.@-]+ )?(?:[\w.]*(?:Error|Exception)|error|ERR!|fatal|panic)\b/;
 
-/** False for source text that a search printed. After exit code 0 only a program named in the command reports errors. */
+/** False for source text that a search printed. After exit code 0, only lines of a program that the command names count. */
 function isErrorLine(line: string, { exitCode, command }: FinishedCommand): boolean {
   if (/^[^\s:]*\.\w+[:-]\d+[:-]/.test(line) || /^\d+[:-]/.test(line)) return false;
   if (exitCode !== 0 || (hidesFailure.test(command) && errorWords.test(line))) return true;

@@ -1,6 +1,6 @@
 // Serves tool calls inside the executor process: reads requests from stdin, finds the tool, checks its input, waits for a
 // free slot, writes output and results to stdout. A failed call becomes an outcome that the model can read.
-// When stdin ends, it kills every process that it has started.
+// When stdin ends, the server kills every process that it has started.
 import type { Pausable } from "../kit/flow/pause-gate.ts";
 import { createSlots } from "../kit/flow/slots.ts";
 import { loadLibc } from "../kit/process/libc.ts";
@@ -36,7 +36,7 @@ export type ServerOptions = {
   sandbox: SandboxInfo | null;
 };
 
-/** Resolves after stdin has ended or SIGTERM arrived, and all started processes are dead. The caller should then exit. */
+/** Resolves after stdin has ended or SIGTERM arrived, and every started process was killed. The caller should then exit. */
 export async function serveExecutor(options: ServerOptions): Promise<void> {
   const reader = Bun.stdin.stream().getReader();
   const frames = new FrameReader();

@@ -1,4 +1,4 @@
-// Resolves a model name, or its absence, to the model of a request. Throws a Fault if that model can't be used.
+// Chooses the model of a request, from a name or by default. Throws a Fault if that model can't be used.
 import { Fault } from "../protocol/api/error.ts";
 import type { Endpoint } from "./model.ts";
 import {

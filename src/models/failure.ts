@@ -7,7 +7,7 @@ import { keyHint, findVendor, stripUrlSecrets } from "./vendors.ts";
 
 export type Failure = {
   error: TurnError;
-  /** "once" for a failure that either passes at the second try or never. */
+  /** "once" for a failure that is likely to repeat if the second try fails too. */
   retry: "never" | "once" | "backoff";
   retryAfterMs?: number;
 };
@@ -27,7 +27,7 @@ type Rule = {
 
 const maxMessageLength = 300;
 
-/** The first rule counts that matches by one of its statuses, its codes or its words. */
+/** The first rule that matches counts. A rule matches by a status, by a code or by words of the message. */
 const rules: Rule[] = [
   {
     statuses: [401, 403],

@@ -110,7 +110,7 @@ function nextWait(failure: Failure, budget: RetryBudget, attempts: number): numb
   return failure.retryAfterMs === undefined ? "no" : "too-long";
 }
 
-/** One attempt. Returns its end, so that the caller can decide about another attempt. */
+/** One attempt. Returns how it ended, so that the caller can decide about another attempt. */
 async function* tryOnce(request: ModelRequest, target: RequestTarget, options: StreamOptions): AsyncGenerator<Delta, Done | Attempt> {
   await options.gate?.whenOpen();
   const timeout = new IdleTimeout(options.signal, options);
@@ -137,7 +137,7 @@ async function* tryOnce(request: ModelRequest, target: RequestTarget, options: S
     return { type: "done", ...message };
   } catch (error) {
     if (options.signal.aborted) return fail(cancelledFailure());
-    // Some servers never close the connection after the answer, or reset it. The answer is complete all the same.
+    // Some servers never close the connection after the answer, or reset it. The answer is complete nevertheless.
     const message = hadContent ? reader?.finish() : null;
     if (message) return { type: "done", ...message };
     if (timeout.hasFired) return fail(stalledFailure(options.idleMs ?? 0, target));

@@ -13,7 +13,7 @@ export type Vendor = {
   /** The first variable that is set is used. */
   keyVariables: readonly { name: string; bearer?: true }[];
   keyUrl: string;
-  /** Its name in the price list of tools/prices.ts, where that is another one. */
+  /** The vendor's name in the price list of tools/prices.ts, if it differs. */
   priceListName?: string;
   /** A server on this machine. It needs no key. */
   isLocal?: true;
@@ -237,7 +237,7 @@ export function vendorAuth(name: string, source: VendorSource): VendorAuth {
   };
 }
 
-/** The models that Ollama has installed, latest first. Empty if it does not answer in time. */
+/** The models that are installed in Ollama, latest first. Empty if its server does not answer in time. */
 export async function localModels(baseUrl: string, timeoutMs: number = 300): Promise<string[]> {
   try {
     const url = `${baseUrl.replace(/\/+$/, "").replace(/\/v1$/, "")}/api/tags`;

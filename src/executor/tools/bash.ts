@@ -12,7 +12,7 @@ import { findDenials } from "../denial.ts";
 import { deniedOutcome, errorOutcome, type RunTool, type ToolContext } from "./tool.ts";
 
 const headBytes = 8 << 10;
-// 256 bytes are left for the line that says how the command ended, so that the text stays within 32 KB.
+// Leaves 256 bytes for the line that says how the command ended, so that the text stays within 32 KB.
 const tailBytes = (24 << 10) - 256;
 const maxDenials = 4;
 /** Only commands that match are checked by the command guard, which is loaded for them. */

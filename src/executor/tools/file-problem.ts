@@ -37,7 +37,7 @@ export function fileProblem(error: unknown, verb: "read" | "write", path: string
   return errorOutcome(`can't ${verb} ${path}: ${errorTexts[code] ?? messageOf(error)}`);
 }
 
-/** The outcome for a secret; null if the path is none. Call it for a path that seems missing, empty or unreadable. */
+/** The outcome for a path that the policy hides; null for other paths. Call it for a path that seems missing, empty or unreadable. */
 export function secretProblem(path: string, verb: "read" | "write", { sandbox, home }: PathContext): ToolOutcome | null {
   if (!sandbox?.isEnforced || !(isHidden(path, sandbox) || isHidden(resolveLinks(path), sandbox))) return null;
   return deniedOutcome("secret", secretDenial(path, verb, home));

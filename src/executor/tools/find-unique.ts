@@ -1,4 +1,4 @@
-// Finds the text to replace in a file, whatever the file's line endings, or explains why it can't be found.
+// Finds the text to replace in a file, even if their line endings differ, or explains why it can't be found.
 // Works on strings with one character per byte, so that invalid UTF-8 stays unchanged.
 import { groupDigits, oneLine } from "../../kit/text/cut-text.ts";
 
@@ -15,14 +15,14 @@ export function findUnique(content: string, text: string): MatchResult {
 /** `oldText` is the text as the model sent it, `replaced` the part of the file that it matched. */
 export type ReplacedText = { oldText: string; replaced: string; content: string };
 
-/** The new text with the line endings of the text that it replaces, or of the file if that has none. */
+/** The new text with the line endings of the text that it replaces. If that has no line ending, those of the file. */
 export function matchLineEndings(newText: string, { oldText, replaced, content }: ReplacedText): string {
   const sample = replaced.includes("\n") ? replaced : content;
   const crlf = count(sample, "\r\n");
   const lf = count(sample, "\n") - crlf;
   const lfText = newText.replaceAll("\r\n", "\n");
   if (crlf > lf) return lfText.replaceAll("\n", "\r\n");
-  // The model sent CRLF, but the file has none.
+  // The model sent CRLF, but the file has only LF.
   return crlf === 0 && oldText.includes("\r\n") ? lfText : newText;
 }
 

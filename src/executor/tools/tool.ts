@@ -1,4 +1,4 @@
-// The types that every tool shares, and its outcomes for failures.
+// The types that all tools share, and their outcomes for failures.
 import type { PauseGate } from "../../kit/flow/pause-gate.ts";
 import type { SandboxInfo, Denial } from "../../protocol/api/policy.ts";
 import type { ToolOutcome } from "../../protocol/api/ports.ts";

@@ -20,8 +20,8 @@ export function createFeed<T>(): Feed<T> {
     wake?.();
     wake = null;
   };
-  const finish = (how: FeedEnd): void => {
-    end ??= how;
+  const finish = (ending: FeedEnd): void => {
+    end ??= ending;
     wakeReader();
   };
 

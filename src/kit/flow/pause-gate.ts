@@ -30,7 +30,7 @@ export class PauseGate {
     if (this.#holders.size === 0) this.#open();
   }
 
-  /** Resumes for good. A turn that is being stopped must run to clean up. */
+  /** Resumes permanently: later pauses have no effect. A turn that is being stopped must run to clean up. */
   release(): void {
     this.#isReleased = true;
     this.#holders.clear();

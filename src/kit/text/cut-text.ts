@@ -1,5 +1,5 @@
 // Cuts text to a size without splitting a character, a grapheme cluster, a line ending or an escape sequence, and notes
-// how much is missing. It does not depend on the reader of the text.
+// how much is missing.
 
 export type Keep = "head" | "tail" | "both";
 

@@ -28,7 +28,7 @@ export class Excerpt {
     if (headPart < chunk.length) this.#pushTail(chunk.subarray(headPart));
   }
 
-  /** At maxBytes the bytes of both limits together, with a line in the middle for the missing bytes. */
+  /** Head and tail in at most as many bytes as both limits together. A line between them counts the missing bytes. */
   text(note: (missingBytes: number) => string = omittedNote): Cut {
     const maxBytes = this.#headBytes + this.#tailBytes;
     const head = Buffer.concat(this.#head);

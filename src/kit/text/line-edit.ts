@@ -1,4 +1,4 @@
-// The editing core of every prompt: cursor, words, deletion and history. Pure: a line in, a line out.
+// Edits the line of a prompt: cursor, words, deletion and history. All functions are pure.
 // The cursor moves by grapheme clusters, and by rows in a text of several lines.
 
 export type EditLine = { text: string; cursor: number };
@@ -38,7 +38,7 @@ export function moveRow({ text, cursor }: EditLine, delta: -1 | 1): EditLine | n
 /** A line, and the entry of the history that it shows. `recalled` is null while it shows the user's own text. */
 export type RecallableLine = { line: EditLine; recalled: { index: number; typed: EditLine } | null };
 
-/** Shows the entry before (-1) or after (1). After the newest one comes the text that was typed. Null at either end. */
+/** Shows the previous (-1) or next (1) entry. The typed text follows the newest entry. Null if there is no such entry. */
 export function recallEntry(history: readonly string[], { line, recalled }: RecallableLine, delta: -1 | 1): RecallableLine | null {
   const index = (recalled?.index ?? history.length) + delta;
   if (index < 0 || index > history.length) return null;

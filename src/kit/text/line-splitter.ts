@@ -1,5 +1,5 @@
-// Splits a byte stream into lines at LF only. A line over the limit is cut and reports how much, so that memory stays
-// bounded. Bytes after the last LF are returned at the end, marked as torn.
+// Splits a byte stream into lines at LF only. A line over the limit is cut, with the number of missing bytes, so that
+// memory stays bounded. Bytes after the last LF are returned at the end, marked as torn.
 import { decodeUtf8 } from "./cut-text.ts";
 
 export type SplitLine = {

@@ -4,7 +4,7 @@
 
 export type RedactOptions = {
   home: string;
-  /** Values that are secret whatever their form: the credentials of the environment. */
+  /** Secrets without a recognisable form: the credentials of the environment. */
   secrets?: readonly string[];
 };
 
@@ -72,8 +72,8 @@ export function redactor(options: RedactOptions): (text: string) => string {
       ? [{ pattern: new RegExp(String.raw`${startOf(String.raw`\w.-`)}${RegExp.escape(home)}(?![\w-])`, "g"), replacement: "~" }]
       : []),
   ];
-  const all = [...userRules, ...rules];
-  return (text) => all.reduce((result, { pattern, replacement }) => result.replace(pattern, replacement), text);
+  const allRules = [...userRules, ...rules];
+  return (text) => allRules.reduce((result, { pattern, replacement }) => result.replace(pattern, replacement), text);
 }
 
 /** Values of variables whose name says that they are secret. */

@@ -1,4 +1,4 @@
-// Lays out a prompt and its text in the columns of a terminal: rows, and the cursor among them. Pure.
+// Lays out a prompt and its text in the columns of a terminal: the rows, and the cursor among them.
 // Wide characters and long lines wrap as a terminal wraps them.
 import type { EditLine } from "./line-edit.ts";
 
