@@ -183,9 +183,9 @@ class AnthropicReader extends JsonReader {
     };
   }
 
-  protected parts(isComplete: boolean): Part[] {
+  protected parts(isFinished: boolean): Part[] {
     return [...this.#blocks.values()].flatMap((block): Part[] => {
-      if (block.type === "tool_use") return isComplete || block.isComplete ? [parseCall(block.id, block.name, block.text)] : [];
+      if (block.type === "tool_use") return isFinished || block.isComplete ? [parseCall(block.id, block.name, block.text)] : [];
       if (block.type === "text") return block.text === "" ? [] : [{ kind: "text", text: block.text }];
       if (block.type === "redacted_thinking") return [{ kind: "thinking", text: "", opaque: this.opaque({ redacted: block.signature }) }];
       if (block.type !== "thinking") return [];

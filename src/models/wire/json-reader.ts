@@ -1,4 +1,4 @@
-// The part of a stream reader that all wires share. A wire adds what its events mean.
+// The part of a stream reader that all wires share. Each wire reads its own events.
 import type { Opaque, Part } from "../../protocol/tree/node.ts";
 import { zeroUsage, type Usage } from "../../protocol/tree/usage.ts";
 import type { Json } from "../../kit/text/json.ts";
@@ -7,7 +7,7 @@ import { parseJson } from "./json.ts";
 
 export abstract class JsonReader implements WireReader {
   protected usage: Usage = zeroUsage;
-  /** Null until the answer is complete. */
+  /** Null until the vendor has sent why the answer ended. */
   protected stop: StopReason | null = null;
   readonly #wire: WireName;
   readonly #model: string;
@@ -20,8 +20,8 @@ export abstract class JsonReader implements WireReader {
   /** `event` is the name of the event, or empty. */
   protected abstract readEvent(data: Json, event: string): WireEvent[];
 
-  /** `isComplete` false leaves out calls whose arguments are incomplete. */
-  protected abstract parts(isComplete: boolean): Part[];
+  /** Leaves out calls whose arguments are incomplete, unless the answer is finished. */
+  protected abstract parts(isFinished: boolean): Part[];
 
   push({ event, data }: ServerEvent): WireEvent[] {
     const json = parseJson(data);

@@ -144,8 +144,8 @@ export class ChatReader extends JsonReader {
   }
 
   /** A call is complete when the next call starts or the finish reason arrives. The wire has no other mark. */
-  protected parts(isComplete: boolean): Part[] {
-    const calls = isComplete || this.stop !== null ? this.#calls : this.#calls.slice(0, -1);
+  protected parts(isFinished: boolean): Part[] {
+    const calls = isFinished || this.stop !== null ? this.#calls : this.#calls.slice(0, -1);
     const parts: Part[] = [];
     const data: Json = {
       ...(this.#hasReasoningContent && { field: "reasoning_content" }),

@@ -140,9 +140,9 @@ class ResponsesReader extends JsonReader {
     return [...this.#items.values()].some((item) => listAt(item.final, "content").some((piece) => piece.type === "refusal"));
   }
 
-  protected parts(isComplete: boolean): Part[] {
+  protected parts(isFinished: boolean): Part[] {
     return [...this.#items.values()].flatMap((item): Part[] => {
-      if (item.type === "function_call") return isComplete || item.final ? [parseCall(item.id, item.name, item.text)] : [];
+      if (item.type === "function_call") return isFinished || item.final ? [parseCall(item.id, item.name, item.text)] : [];
       if (item.type === "message") {
         const phase = textAt(item.final, "phase");
         const opaque = phase === "" ? {} : { opaque: this.opaque({ phase }) };
