@@ -68,19 +68,14 @@ function parseObject(text: string): Json | null {
 }
 
 function codeOf(error: Json): string {
-  const reason = listAt(error, "details")
-    .map((detail) => textAt(detail, "reason"))
-    .find((word) => word === "API_KEY_INVALID");
-  if (reason) return "invalid_api_key";
+  if (listAt(error, "details").some((detail) => detail.reason === "API_KEY_INVALID")) return "invalid_api_key";
   return textAt(error, "code") || textAt(error, "status") || textAt(error, "type");
 }
 
 /** Google puts the wait into the body: `{"retryDelay": "34s"}`. */
 function retryDelayOf(error: Json): { retryAfterMs?: number } {
-  const delay = listAt(error, "details")
-    .map((detail) => textAt(detail, "retryDelay"))
-    .find((word) => word !== "");
-  const seconds = Number.parseFloat(delay ?? "");
+  const detail = listAt(error, "details").find(({ retryDelay }) => retryDelay !== undefined);
+  const seconds = Number.parseFloat(textAt(detail, "retryDelay"));
   return Number.isFinite(seconds) ? { retryAfterMs: seconds * 1000 } : {};
 }
 

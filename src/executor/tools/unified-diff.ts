@@ -1,5 +1,6 @@
 // Renders a unified diff of two texts for people. It is bounded in time and length: a very large change is shown as
 // removed and added lines, and lines over the limit are only counted.
+import { clusterStart } from "../../kit/text/cut-text.ts";
 import { structuredPatch } from "diff/lib/patch/create.js";
 
 type Hunk = { oldStart: number; oldLines: number; newStart: number; newLines: number; lines: string[] };
@@ -44,7 +45,5 @@ function rangeText(start: number, count: number): string {
 }
 
 function cutLine(line: string): string {
-  if (line.length <= maxLineLength) return line;
-  const cut = line.slice(0, maxLineLength).toWellFormed();
-  return `${cut.replace(/\uFFFD$/, "")}…`;
+  return line.length <= maxLineLength ? line : `${line.slice(0, clusterStart(line, maxLineLength))}…`;
 }

@@ -29,9 +29,8 @@ export function dropFile(directory: string, id: string, text: string): void {
 
 function nextPrefix(directory: string): string {
   const now = prefixOf(Date.now(), 0);
-  const latest = readdirSync(directory)
-    .filter((name) => pattern.test(name))
-    .reduce((last, name) => (name > last ? name : last), "");
+  const names = readdirSync(directory).filter((name) => pattern.test(name));
+  const latest = names.toSorted().at(-1) ?? "";
   if (latest < now) return now;
   const [, time, count] = pattern.exec(latest) ?? [];
   return Number(count) < 9999 ? prefixOf(Number(time), Number(count) + 1) : prefixOf(Number(time) + 1, 0);

@@ -8,19 +8,17 @@ export type Feed<T> = AsyncIterable<T> & {
   fail: (error: unknown) => void;
 };
 
-type FeedEnd = { error?: unknown; isFailure: boolean };
-
 export function createFeed<T>(): Feed<T> {
   let items: T[] = [];
   let next = 0;
-  let end: FeedEnd | null = null;
+  let end: { error?: unknown } | null = null;
   let wake: (() => void) | null = null;
 
   const wakeReader = (): void => {
     wake?.();
     wake = null;
   };
-  const finish = (ending: FeedEnd): void => {
+  const finish = (ending: { error?: unknown }): void => {
     end ??= ending;
     wakeReader();
   };
@@ -28,17 +26,15 @@ export function createFeed<T>(): Feed<T> {
   async function* read(): AsyncGenerator<T> {
     try {
       for (;;) {
-        while (next < items.length) {
-          yield items[next++]!;
-        }
+        while (next < items.length) yield items[next++]!;
         items = [];
         next = 0;
-        if (end?.isFailure) throw end.error;
+        if (end && "error" in end) throw end.error;
         if (end) return;
         await new Promise<void>((resolve) => (wake = resolve));
       }
     } finally {
-      end ??= { isFailure: false };
+      end ??= {};
       items = [];
     }
   }
@@ -49,8 +45,8 @@ export function createFeed<T>(): Feed<T> {
       items.push(item);
       wakeReader();
     },
-    end: () => finish({ isFailure: false }),
-    fail: (error) => finish({ isFailure: true, error }),
+    end: () => finish({}),
+    fail: (error) => finish({ error }),
     [Symbol.asyncIterator]: read,
   };
 }
