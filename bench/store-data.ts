@@ -21,7 +21,7 @@ export function createStore(path: string, size: Size, report: (line: string) => 
   for (const end of ["", "-wal", "-shm"]) rmSync(`${partial}${end}`, { force: true });
   mkdirSync(dirname(path), { recursive: true });
   const db = Db.open(partial);
-  db.run("pragma synchronous = off");
+  db.exec("pragma synchronous = off");
   const random = seeded(7);
   fill(db, longSession, size.pathNodes, random);
   const others = size.sessions - 1;
@@ -38,7 +38,7 @@ export function createStore(path: string, size: Size, report: (line: string) => 
   }
   report("full-text index");
   while (indexSome(db) > 0);
-  db.run("pragma wal_checkpoint(truncate)");
+  db.exec("pragma wal_checkpoint(truncate)");
   db.close();
   renameSync(partial, path);
 }
@@ -62,7 +62,7 @@ function grow(db: Db, session: string, count: number, random: () => number): { i
     });
     db.write(() => {
       const target = requireLease(db, lease);
-      const { n } = db.query<{ n: number }>("select n from turns where id = ?").get(turn.id)!;
+      const { n } = db.row<{ n: number }>`select n from turns where id = ${turn.id}`!;
       for (let index = 1; index < turnNodes; index += 1) {
         const { value } = addNode(db, target, { n, id: turn.id }, nodeAt(index, random));
         if (done < count / 2) middle = value.id;
@@ -71,7 +71,7 @@ function grow(db: Db, session: string, count: number, random: () => number): { i
     endTurn(db, lease, turn.id, { status: "ok", error: null, nativeId: null, enforced: null });
     done += turnNodes;
   }
-  db.query("update leases set pid = null").run();
+  db.run`update leases set pid = null`;
   return { id: session, middle };
 }
 

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import type { Node } from "../protocol/tree/node.ts";
 import type { Session } from "../protocol/tree/turn.ts";
 import { sampleNodes, newSession } from "./fixtures/samples.ts";
-import { catchUp, readTranscript, Transcript, transcriptPath } from "./transcript.ts";
+import { readTranscript } from "./fixtures/read-transcript.ts";
+import { catchUp, Transcript, transcriptPath } from "./transcript.ts";
 import { toTranscriptLines } from "../protocol/json/transcript-lines.ts";
 
 let root = "";
@@ -41,7 +42,7 @@ function newPath(): string {
 
 function writeTranscript(count = nodes.length): string {
   const path = newPath();
-  const transcript = Transcript.create(path, session, { provider: "replay" });
+  const transcript = Transcript.open(path, session);
   for (const node of nodes.slice(0, count)) transcript.append(node);
   transcript.close();
   return path;
@@ -103,12 +104,11 @@ test("each part of a node is one line with fields for role, tool and error", asy
   expect(lines.filter((line) => line.token_usage)).toHaveLength(1);
 });
 
-test("a transcript is private, created once, and ignored by git", () => {
+test("a transcript is private and ignored by git", () => {
   const path = writeTranscript(1);
   expect(statSync(path).mode & 0o777).toBe(0o600);
   expect(statSync(join(path, "..")).mode & 0o777).toBe(0o700);
   expect(readFileSync(join(path, "..", "..", ".gitignore"), "utf8")).toBe("sessions/\n");
-  expect(() => Transcript.create(path, session, { provider: "replay" })).toThrow("can't be written");
 });
 
 test("a torn last line is skipped by readers, and removed when the session continues", async () => {
@@ -118,7 +118,7 @@ test("a torn last line is skipped by readers, and removed when the session conti
     truncateSync(path, Buffer.byteLength(text) - lost);
     const before = await readTranscript(path);
     expect(before.torn).toBe(true);
-    const transcript = Transcript.open(path);
+    const transcript = Transcript.open(path, session);
     expect(transcript.last?.id ?? null).toBe(before.lines.at(-1)?.id ?? null);
     expect((await readTranscript(path)).torn).toBe(false);
     await catchUp(transcript, nodes);
@@ -129,7 +129,7 @@ test("a torn last line is skipped by readers, and removed when the session conti
 
 test("nodes that are missing after a crash are added", async () => {
   const path = writeTranscript(2);
-  const transcript = Transcript.open(path);
+  const transcript = Transcript.open(path, session);
   expect(await catchUp(transcript, nodes)).toBe(nodes.slice(2).flatMap(toTranscriptLines).length);
   expect(await catchUp(transcript, nodes)).toBe(0);
   transcript.close();
@@ -139,7 +139,7 @@ test("nodes that are missing after a crash are added", async () => {
 test("a last line that is not JSON does not cause duplicate lines", async () => {
   const path = writeTranscript(2);
   appendFileSync(path, "garbage\n");
-  const transcript = Transcript.open(path);
+  const transcript = Transcript.open(path, session);
   expect(await catchUp(transcript, nodes)).toBe(nodes.slice(2).flatMap(toTranscriptLines).length);
   transcript.close();
 });
@@ -147,7 +147,7 @@ test("a last line that is not JSON does not cause duplicate lines", async () => 
 test("a file without its header gets it again", async () => {
   const path = writeTranscript();
   writeFileSync(path, '{"session_id":"01');
-  const transcript = Transcript.open(path, { session, provider: "replay" });
+  const transcript = Transcript.open(path, session);
   await catchUp(transcript, nodes);
   transcript.close();
   expect(readFileSync(path, "utf8")).toBe(readFileSync(writeTranscript(), "utf8"));
@@ -156,16 +156,12 @@ test("a file without its header gets it again", async () => {
 test("a very long last line is read correctly", async () => {
   const path = writeTranscript(1);
   const long: Node = { ...nodes[0]!, id: "long", parts: [{ kind: "text", text: "y".repeat(3 << 20) }] };
-  const first = Transcript.open(path);
+  const first = Transcript.open(path, session);
   first.append(long);
   first.close();
   appendFileSync(path, "z".repeat(200_000));
-  const second = Transcript.open(path);
+  const second = Transcript.open(path, session);
   expect(second.last).toEqual({ id: "long", part: 0 });
   second.close();
   expect((await readTranscript(path)).lines).toHaveLength(3);
-});
-
-test("opening a missing transcript throws a fault", () => {
-  expect(() => Transcript.open(join(root, "none.jsonl"))).toThrow("is missing");
 });

@@ -1,45 +1,48 @@
 // The transcript file of a session: created once, then only appended to, and readable after any crash.
 // The store is authoritative: `catchUp` adds the lines that a crash prevented.
-import { closeSync, constants, fstatSync, ftruncateSync, mkdirSync, openSync, readSync, writeFileSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { readLines } from "../kit/text/line-splitter.ts";
 import { Fault, messageOf } from "../protocol/api/error.ts";
 import { type Node, shortId } from "../protocol/tree/node.ts";
 import type { Session } from "../protocol/tree/turn.ts";
 import { errorCode } from "./sqlite/faults.ts";
-import { toTranscriptHeader, toTranscriptLines, type TranscriptHeader, type TranscriptLine } from "../protocol/json/transcript-lines.ts";
+import { providerOf, toTranscriptHeader, toTranscriptLines, type TranscriptLine } from "../protocol/json/transcript-lines.ts";
 
 export class Transcript {
   readonly path: string;
   /** The last whole line of the file; null if there is only the header. */
-  last: { id: string; part: number } | null;
+  last: LineId | null;
   readonly #fd: number;
   #bytes: number;
 
-  private constructor(path: string, fd: number, bytes: number, last: Transcript["last"]) {
+  private constructor(path: string, fd: number, bytes: number, last: LineId | null) {
     this.path = path;
     this.#fd = fd;
     this.#bytes = bytes;
     this.last = last;
   }
 
-  static create(path: string, session: Session, options: { provider: string }): Transcript {
+  /** Creates a missing file. Removes a torn last line. Writes the header again if the file lost it. */
+  static open(path: string, session: Session): Transcript {
     return withFileFaults(path, () => {
-      createDirectory(dirname(path));
-      const fd = openSync(path, constants.O_CREAT | constants.O_EXCL | constants.O_RDWR | constants.O_APPEND, 0o600);
-      const transcript = new Transcript(path, fd, 0, null);
-      transcript.#write(`${JSON.stringify(toTranscriptHeader(session, options.provider))}\n`);
-      return transcript;
-    });
-  }
-
-  /** Removes a torn last line. Writes the header again, from `start`, if the file lost it. */
-  static open(path: string, start?: { session: Session; provider: string }): Transcript {
-    return withFileFaults(path, () => {
-      const fd = openSync(path, constants.O_RDWR | constants.O_APPEND);
+      if (!existsSync(path)) createDirectory(dirname(path));
+      const fd = openSync(path, constants.O_CREAT | constants.O_RDWR | constants.O_APPEND, 0o600);
       const { wholeBytes, bytes, line } = lastLine(fd);
       if (wholeBytes < bytes) ftruncateSync(fd, wholeBytes);
       const transcript = new Transcript(path, fd, wholeBytes, lastLineId(line));
-      if (wholeBytes === 0 && start) transcript.#write(`${JSON.stringify(toTranscriptHeader(start.session, start.provider))}\n`);
+      if (wholeBytes === 0) transcript.#write(`${headerLine(session)}\n`);
       return transcript;
     });
   }
@@ -81,66 +84,35 @@ export function transcriptPath(directory: string, session: Pick<Session, "id" | 
 export async function catchUp(transcript: Transcript, nodes: Node[]): Promise<number> {
   const last = transcript.last;
   const lastIndex = last ? nodes.findLastIndex((node) => node.id === last.id) : -1;
-  if (last && lastIndex === -1) return await appendMissing(transcript, nodes);
-  const restOfNode = lastIndex === -1 ? [] : toTranscriptLines(nodes[lastIndex]!).filter((line) => line.part > last!.part);
-  const missing = [...restOfNode, ...nodes.slice(lastIndex + 1).flatMap(toTranscriptLines)];
+  // Only the nodes from the last line on, unless another program wrote that line.
+  const keys = last && lastIndex === -1 ? (await readLineKeys(transcript.path)).keys : null;
+  const isMissing = (line: TranscriptLine) => (keys ? !keys.has(lineKey(line)) : line.id !== last?.id || line.part > last.part);
+  const missing = nodes.slice(Math.max(0, lastIndex)).flatMap(toTranscriptLines).filter(isMissing);
   transcript.appendLines(missing);
   return missing.length;
 }
 
-async function appendMissing(transcript: Transcript, nodes: Node[]): Promise<number> {
-  const { keys } = await readLineKeys(transcript.path);
-  const missing = nodes.flatMap(toTranscriptLines).filter((line) => !keys.has(lineKey(line)));
-  transcript.appendLines(missing);
-  return missing.length;
+export type LineId = { id: string; part: number };
+
+export function lineKey({ id, part }: LineId): string {
+  return `${id} ${part}`;
 }
 
-export function lineKey(line: { id: string; part: number }): string {
-  return `${line.id} ${line.part}`;
+export function headerLine(session: Session): string {
+  return JSON.stringify(toTranscriptHeader(session, providerOf(session)));
 }
 
 /** The keys of all lines of a file, read in chunks. Lines that are not JSON are only counted. */
-export async function readLineKeys(path: string): Promise<{ keys: Set<string>; broken: number; torn: boolean }> {
+export async function readLineKeys(path: string): Promise<{ keys: Set<string>; broken: number; isTorn: boolean }> {
   const keys = new Set<string>();
-  const decoder = new TextDecoder();
   let broken = 0;
-  let pending: string[] = [];
-  for await (const chunk of Bun.file(path).stream()) {
-    const [first = "", ...others] = decoder.decode(chunk, { stream: true }).split("\n");
-    pending.push(first);
-    for (const next of others) {
-      const line = pending.join("");
-      pending = [next];
-      const id = parseLineId(line);
-      if (id) keys.add(lineKey(id));
-      else if (!isHeader(line)) broken += 1;
-    }
+  for await (const { text, torn } of readLines(Bun.file(path).stream(), Infinity)) {
+    if (torn) return { keys, broken, isTorn: true };
+    const line = parseLine(text);
+    if (line === null) broken += 1;
+    else if (line !== "header") keys.add(lineKey(line));
   }
-  return { keys, broken, torn: pending.join("") !== "" };
-}
-
-export type ReadTranscript = { header: TranscriptHeader; lines: TranscriptLine[]; torn: boolean };
-
-/** Reads a whole file without a torn last line. */
-export async function readTranscript(path: string): Promise<ReadTranscript> {
-  const text = await Bun.file(path)
-    .text()
-    .catch((error: unknown) => {
-      throw new Fault("file-unreadable", `The transcript ${path} can't be read: ${messageOf(error)}`, { cause: error });
-    });
-  const rows = text.split("\n");
-  const tornLine = rows.pop() ?? "";
-  const [header, ...lines] = rows.map((row, index) => parseRow(row, path, index + 1));
-  if (!header) throw new Fault("file-unreadable", `The transcript ${path} has no header.`);
-  return { header: header as TranscriptHeader, lines: lines as TranscriptLine[], torn: tornLine !== "" };
-}
-
-function parseRow(row: string, path: string, number: number): unknown {
-  try {
-    return JSON.parse(row);
-  } catch (error) {
-    throw new Fault("file-unreadable", `Line ${number} of the transcript ${path} is not JSON.`, { cause: error });
-  }
+  return { keys, broken, isTorn: false };
 }
 
 function createDirectory(directory: string): void {
@@ -173,26 +145,20 @@ function lastLine(fd: number): { bytes: number; wholeBytes: number; line: string
   return { bytes, wholeBytes: 0, line: "" };
 }
 
-/** For a line without an id, returns an id that no node has, so that `catchUp` compares every line. */
-function lastLineId(line: string): Transcript["last"] {
-  return line === "" || isHeader(line) ? null : (parseLineId(line) ?? { id: "", part: 0 });
+/** For a damaged line, returns an id that no node has, so that `catchUp` compares every line. */
+function lastLineId(text: string): LineId | null {
+  const line = text === "" ? "header" : parseLine(text);
+  return line === "header" ? null : (line ?? { id: "", part: 0 });
 }
 
-export function parseLineId(line: string): { id: string; part: number } | null {
-  const { id, part } = fieldsOf(line);
-  return typeof id === "string" && typeof part === "number" ? { id, part } : null;
-}
-
-export function isHeader(line: string): boolean {
-  return "session_id" in fieldsOf(line);
-}
-
-function fieldsOf(line: string): Partial<TranscriptLine & TranscriptHeader> {
+/** Null for a damaged line. */
+export function parseLine(text: string): LineId | "header" | null {
   try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === "object" && value !== null ? value : {};
+    const { id, part, session_id } = JSON.parse(text) ?? {};
+    if (session_id !== undefined) return "header";
+    return typeof id === "string" && typeof part === "number" ? { id, part } : null;
   } catch {
-    return {};
+    return null;
   }
 }
 
@@ -204,7 +170,6 @@ function withFileFaults<T>(path: string, act: () => T): T {
     const code = errorCode(error);
     if (code === "ENOSPC" || code === "EDQUOT")
       throw new Fault("store-full", `The disk is full: ${path} can't be written.`, { cause: error });
-    if (code === "ENOENT") throw new Fault("file-unreadable", `The transcript ${path} is missing.`, { cause: error });
     throw new Fault("file-unwritable", `The transcript ${path} can't be written: ${messageOf(error)}`, { cause: error });
   }
 }

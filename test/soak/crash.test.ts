@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { textOf } from "../../src/protocol/tree/node.ts";
 import { openStore } from "../../src/store/sqlite/sqlite-store.ts";
 import type { Store } from "../../src/store/store.ts";
-import { readTranscript } from "../../src/store/transcript.ts";
+import { readTranscript } from "../../src/store/fixtures/read-transcript.ts";
 import { readEvents, type PrintedEvent } from "../support/read-events.ts";
 import { startModelServer, type ModelServer, type RecordedRequest } from "../../src/scripted-model/model-server.ts";
 import { shellScript, type Script } from "../../src/scripted-model/script.ts";

@@ -1,7 +1,5 @@
 // Opens the transcript of a session: creates it with the first turn and adds missing nodes in later ones.
-import { existsSync } from "node:fs";
 import { messageOf } from "../../protocol/api/error.ts";
-import { providerOf } from "../../protocol/json/transcript-lines.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 import type { Store } from "../../store/store.ts";
 import { catchUp, Transcript } from "../../store/transcript.ts";
@@ -22,8 +20,7 @@ export async function openTranscript(deps: EngineDeps, store: Store, session: Se
 }
 
 async function openAt(store: Store, session: Session, path: string): Promise<Transcript> {
-  const provider = providerOf(session);
-  const transcript = existsSync(path) ? Transcript.open(path, { session, provider }) : Transcript.create(path, session, { provider });
+  const transcript = Transcript.open(path, session);
   try {
     await catchUp(transcript, await store.sessionNodes(session.id));
     return transcript;

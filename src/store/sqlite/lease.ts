@@ -26,25 +26,21 @@ export function acquire(db: Db, session: string, holder: LeaseHolder): Lease {
     const row = sessionRow(db, session);
     const current = currentLease(db, row.n);
     if (current && isAlive(current, holder)) throw busyFault(row.name ?? row.id, current);
-    const { epoch } = db
-      .query<{ epoch: number }>(
-        `insert into leases (session, epoch, boot, namespace, pid, started, socket, acquired_at) values (?, 1, ?, ?, ?, ?, ?, ?)
-         on conflict (session) do update set epoch = epoch + 1, boot = excluded.boot, namespace = excluded.namespace,
-           pid = excluded.pid, started = excluded.started, socket = excluded.socket, acquired_at = excluded.acquired_at, state = null
-         returning epoch`,
-      )
-      .get(row.n, holder.boot, holder.namespace, holder.pid, holder.started, holder.socket, Date.now())!;
+    const { boot, namespace, pid, started, socket } = holder;
+    const { epoch } = db.row<{ epoch: number }>`
+      insert into leases (session, epoch, boot, namespace, pid, started, socket, acquired_at)
+        values (${row.n}, 1, ${boot}, ${namespace}, ${pid}, ${started}, ${socket}, ${Date.now()})
+      on conflict (session) do update set epoch = epoch + 1, boot = excluded.boot, namespace = excluded.namespace,
+        pid = excluded.pid, started = excluded.started, socket = excluded.socket, acquired_at = excluded.acquired_at, state = null
+      returning epoch`!;
     return { session, epoch };
   });
 }
 
 /** A lease that was already lost is not an error. */
 export function release(db: Db, lease: Lease): void {
-  db.write(() =>
-    db
-      .query("update leases set pid = null where epoch = ? and session = (select n from sessions where id = ?)")
-      .run(lease.epoch, lease.session),
-  );
+  const { epoch, session } = lease;
+  db.write(() => db.run`update leases set pid = null where epoch = ${epoch} and session = (select n from sessions where id = ${session})`);
 }
 
 /** The session that a transaction writes to. `last`, `tip` and `seq` move with every write. */
@@ -64,12 +60,9 @@ export type WriteTarget = {
 
 /** Throws `lease-lost` unless the lease is current. Call it inside the transaction that writes. */
 export function requireLease(db: Db, lease: Lease): WriteTarget {
-  const target = db
-    .query<WriteTarget>(
-      `select s.n, s.id, s.tree, t.last, t.stale, s.tip, s.seq, l.epoch, l.pid
-       from sessions s join trees t on t.n = s.tree left join leases l on l.session = s.n where s.id = ?`,
-    )
-    .get(lease.session);
+  const target = db.row<WriteTarget>`
+    select s.n, s.id, s.tree, t.last, t.stale, s.tip, s.seq, l.epoch, l.pid
+    from sessions s join trees t on t.n = s.tree left join leases l on l.session = s.n where s.id = ${lease.session}`;
   if (target && target.pid !== null && target.epoch === lease.epoch) return target;
   throw new Fault(
     "lease-lost",
@@ -87,7 +80,7 @@ export function isHeld(db: Db, session: number, self: LeaseHolder): boolean {
 
 /** The state that the holder stored for its turn. */
 export function heldState(db: Db, session: number): "running" | "paused" | "asking" {
-  return db.query<{ state: "paused" | "asking" | null }>("select state from leases where session = ?").get(session)?.state ?? "running";
+  return db.row<{ state: "paused" | "asking" | null }>`select state from leases where session = ${session}`?.state ?? "running";
 }
 
 /** The running process that holds the session; null if there is none. */
@@ -112,7 +105,7 @@ export function currentProcess(): LeaseHolder {
 type HeldLease = LeaseHolder & { acquired_at: number };
 
 function currentLease(db: Db, session: number): HeldLease | null {
-  return db.query<HeldLease>("select * from leases where session = ? and pid is not null").get(session);
+  return db.row<HeldLease>`select * from leases where session = ${session} and pid is not null`;
 }
 
 function isAlive(holder: LeaseHolder, self: LeaseHolder): boolean {

@@ -15,13 +15,13 @@ export function migrate(db: Db): void {
     const version = versionOf(db);
     refuseNewer(db, version);
     if (version === 0) refuseForeign(db);
-    for (const step of steps.slice(version)) db.run(step);
-    db.run(`pragma user_version = ${steps.length}`);
+    for (const step of steps.slice(version)) db.exec(step);
+    db.exec(`pragma user_version = ${steps.length}`);
   });
 }
 
 function versionOf(db: Db): number {
-  return db.query<{ user_version: number }>("pragma user_version").get()?.user_version ?? 0;
+  return db.row<{ user_version: number }>`pragma user_version`?.user_version ?? 0;
 }
 
 function refuseNewer(db: Db, version: number): void {
@@ -36,7 +36,7 @@ function refuseNewer(db: Db, version: number): void {
 }
 
 function refuseForeign(db: Db): void {
-  const row = db.query<{ count: number }>("select count(*) as count from sqlite_schema").get();
+  const row = db.row<{ count: number }>`select count(*) as count from sqlite_schema`;
   if (row?.count === 0) return;
   throw new Fault("store-broken", `The file ${db.path} is a database of another program.`, {
     hint: "Move it away, or point SKEIN_HOME at another directory.",
@@ -48,7 +48,7 @@ function useWriteAheadLog(db: Db): void {
   const deadline = Date.now() + 5000;
   for (;;) {
     try {
-      db.run("pragma journal_mode = wal");
+      db.exec("pragma journal_mode = wal");
       return;
     } catch (error) {
       if (!errorCode(error).startsWith("SQLITE_BUSY") || Date.now() > deadline) throw error;

@@ -124,10 +124,10 @@ describe("the file of a store", () => {
 
   test("a full disk is reported as such, and stored data stays", () => {
     const db = Db.open(storePaths().path);
-    db.run("create table filler (a)");
-    const { page_count } = db.query<{ page_count: number }>("pragma page_count").get()!;
-    db.run(`pragma max_page_count = ${page_count}`);
-    const fill = () => db.write(() => db.query("insert into filler values (zeroblob(100000))").run());
+    db.exec("create table filler (a)");
+    const { page_count } = db.row<{ page_count: number }>`pragma page_count`!;
+    db.exec(`pragma max_page_count = ${page_count}`);
+    const fill = () => db.write(() => db.run`insert into filler values (zeroblob(100000))`);
     let thrown: unknown = null;
     try {
       fill();
@@ -135,7 +135,7 @@ describe("the file of a store", () => {
       thrown = storeFault(error, db.path);
     }
     expect(thrown).toMatchObject({ code: "store-full", hint: expect.stringContaining("space") });
-    expect(db.query("select * from filler").all()).toEqual([]);
+    expect(db.rows`select * from filler`).toEqual([]);
     db.close();
   });
 
@@ -233,7 +233,7 @@ describe("verify", () => {
     const store = await openStore(paths);
     const { session, lease, turn } = await beginTurn(store);
     const path = transcriptPath(join(paths.directory, ".skein", "sessions"), session);
-    const transcript = Transcript.create(path, session, { provider: "replay" });
+    const transcript = Transcript.open(path, session);
     await store.updateSession(session.id, { transcript: path });
     await store.appendNode(lease, turn.id, agentNode("a"));
     for (const node of await store.sessionNodes(session.id)) transcript.append(node);

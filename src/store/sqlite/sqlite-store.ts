@@ -18,9 +18,8 @@ import { sessionView } from "./tables/session-view.ts";
 import { createSession, findSession, forkSession, listSessions, session, updateSession } from "./tables/sessions.ts";
 import { usage } from "./tables/spending.ts";
 import { latestTurnsBy, subSessions } from "./tables/sub-sessions.ts";
-import { saveTurnFiles, turnFiles } from "./tables/turn-files.ts";
-import { drafts, openTurns, turn, turnsOf } from "./tables/turns.ts";
-import { appendNode, endTurn, recordNativeId, saveDraft, startTurn } from "./tables/write-turn.ts";
+import { drafts, openTurns, turn, turnFiles, turnsOf } from "./tables/turns.ts";
+import { appendNode, endTurn, recordNativeId, saveDraft, saveTurnFiles, startTurn } from "./tables/write-turn.ts";
 import { purge } from "./upkeep/purge.ts";
 import { verify } from "./upkeep/verify.ts";
 
@@ -38,59 +37,14 @@ export type StoreOptions = {
   bounds?: Partial<OutputBounds>;
 };
 
-/** The functions that need nothing but the database. */
-const databaseFunctions = {
-  // sessions
-  createSession,
-  session,
-  findSession,
-  listSessions,
-  updateSession,
-  forkSession,
-  // writing a turn
-  startTurn,
-  recordNativeId,
-  appendNode,
-  endTurn,
-  saveDraft,
-  saveTurnFiles,
-  setState,
-  openAsk,
-  closeAsk,
-  queueInput,
-  dropInput,
-  takeInputs,
-  // importing
-  importSession,
-  importedSession,
-  storedNodes,
-  importNodes,
-  // reading
-  node,
-  findNode,
-  path,
-  children,
-  treeNodes,
-  sessionNodes,
-  turn,
-  turnsOf,
-  openTurns,
-  drafts,
-  subSessions,
-  asks,
-  findAsk,
-  queue,
-  turnFiles,
-  events,
-  usage,
-  // search
-  search,
-  shownHits,
-  recordShownHits,
-  sessionStamp,
-  description,
-  saveDescription,
-};
+// The functions that need nothing but the database.
+const sessionFunctions = { createSession, session, findSession, listSessions, updateSession, forkSession };
+const turnWrites = { startTurn, recordNativeId, appendNode, endTurn, saveDraft, saveTurnFiles, setState };
+const controlWrites = { openAsk, closeAsk, queueInput, dropInput, takeInputs };
+const importFunctions = { importSession, importedSession, storedNodes, importNodes };
+const nodeReads = { node, findNode, path, children, treeNodes, sessionNodes };
+const turnReads = { turn, turnsOf, openTurns, drafts, turnFiles, events, subSessions, asks, findAsk, queue, usage };
+const searchFunctions = { search, shownHits, recordShownHits, sessionStamp, description, saveDescription };
 
 export async function openStore(options: StoreOptions): Promise<Store> {
   const db = Db.open(options.path);
@@ -100,7 +54,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   let cachedSelf: LeaseHolder | null = null;
   const self = () => (cachedSelf ??= { ...currentProcess(), ...options.holder, socket: options.socket?.() ?? null });
   return {
-    ...db.bind(databaseFunctions),
+    ...db.bind({ ...sessionFunctions, ...turnWrites, ...controlWrites, ...importFunctions }),
+    ...db.bind({ ...nodeReads, ...turnReads, ...searchFunctions }),
     ...db.bind({
       acquire: (_, session: string) => {
         const lease = acquire(db, session, self());

@@ -10,7 +10,7 @@ import { errorCode } from "../faults.ts";
 /** Without a directory, outputs are in unlinked temporary files, which the kernel deletes when the process ends. */
 export class OutputFiles {
   readonly #directory: string | null;
-  readonly unlinked = new Map<string, number>();
+  readonly #unlinked = new Map<string, number>();
 
   constructor(directory: string | null) {
     this.#directory = directory;
@@ -21,7 +21,7 @@ export class OutputFiles {
       const path = join(tmpdir(), `skein-${Bun.randomUUIDv7()}`);
       const fd = openSync(path, "wx+", 0o600);
       unlinkSync(path);
-      this.unlinked.set(identifier, fd);
+      this.#unlinked.set(identifier, fd);
       return fd;
     }
     const path = join(this.#directory, identifier);
@@ -31,20 +31,20 @@ export class OutputFiles {
 
   /** Returns a file descriptor to read from. Call `release` after it. */
   open(identifier: string): number {
-    const fd = this.unlinked.get(identifier);
+    const fd = this.#unlinked.get(identifier);
     if (fd !== undefined) return fd;
     if (this.#directory === null) throw new Fault("file-unreadable", `The output ${identifier} is not stored.`);
     return openSync(join(this.#directory, identifier), "r");
   }
 
   release(identifier: string, fd: number): void {
-    if (!this.unlinked.has(identifier)) closeSync(fd);
+    if (!this.#unlinked.has(identifier)) closeSync(fd);
   }
 
   remove(identifier: string): void {
-    const fd = this.unlinked.get(identifier);
+    const fd = this.#unlinked.get(identifier);
     if (fd !== undefined) {
-      this.unlinked.delete(identifier);
+      this.#unlinked.delete(identifier);
       closeSync(fd);
     } else if (this.#directory !== null) unlinkSync(join(this.#directory, identifier));
   }
@@ -68,8 +68,8 @@ export class OutputFiles {
   }
 
   close(): void {
-    for (const fd of this.unlinked.values()) closeSync(fd);
-    this.unlinked.clear();
+    for (const fd of this.#unlinked.values()) closeSync(fd);
+    this.#unlinked.clear();
   }
 }
 
@@ -77,15 +77,10 @@ type OutputRow = { bytes: number | null; kept_bytes: number | null; head_bytes: 
 
 /** Reads the output. A part that was too big to store is replaced by one line with its size. */
 export function readOutput(db: Db, files: OutputFiles, identifier: string): ReadableStream<Uint8Array> {
-  const [, session, n] = /^([^/]+)\/(\d+)$/.exec(identifier) ?? [];
-  const row =
-    session === undefined || n === undefined
-      ? null
-      : db
-          .query<OutputRow>(
-            "select bytes, kept_bytes, head_bytes from handles where session = (select n from sessions where id = ?) and n = ?",
-          )
-          .get(session, Number(n));
+  const [, session = "", n = ""] = /^([^/]+)\/(\d+)$/.exec(identifier) ?? [];
+  const row = db.row<OutputRow>`
+    select bytes, kept_bytes, head_bytes from handles
+    where session = (select n from sessions where id = ${session}) and n = ${Number(n)}`;
   if (!row) throw new Fault("file-unreadable", `There is no output "${identifier}".`, { hint: "An output is named <session>/<number>." });
   const missingBytes = (row.bytes ?? 0) - (row.kept_bytes ?? 0);
   return readOutputFile(files, identifier, missingBytes > 0 ? { position: row.head_bytes ?? 0, bytes: missingBytes } : null);
@@ -98,16 +93,16 @@ type Gap = { position: number; bytes: number };
 export function readOutputFile(files: OutputFiles, identifier: string, gap: Gap | null = null): ReadableStream<Uint8Array> {
   const fd = openFile(files, identifier);
   let position = 0;
-  let isGapReported = gap === null;
+  let nextGap = gap;
   return new ReadableStream<Uint8Array>({
     type: "bytes",
     pull(controller) {
-      if (gap && !isGapReported && position === gap.position) {
-        isGapReported = true;
-        controller.enqueue(new TextEncoder().encode(`\n[... ${gap.bytes} bytes not kept ...]\n`));
+      if (position === nextGap?.position) {
+        controller.enqueue(new TextEncoder().encode(`\n[... ${nextGap.bytes} bytes not kept ...]\n`));
+        nextGap = null;
         return;
       }
-      const bytes = new Uint8Array(gap && !isGapReported ? Math.min(maxChunkBytes, gap.position - position) : maxChunkBytes);
+      const bytes = new Uint8Array(nextGap ? Math.min(maxChunkBytes, nextGap.position - position) : maxChunkBytes);
       const count = readSync(fd, bytes, 0, bytes.length, position);
       position += count;
       if (count > 0) controller.enqueue(bytes.subarray(0, count));

@@ -24,12 +24,7 @@ export const outputBounds: OutputBounds = { memoryBytes: 32 << 10, headBytes: 1 
 export type StoredOutputOptions = { db: Db; files: OutputFiles; bounds: OutputBounds; lease: Lease; call: string; source: string };
 
 export class StoredOutput implements OutputSink {
-  readonly #db: Db;
-  readonly #files: OutputFiles;
-  readonly #lease: Lease;
-  readonly #call: string;
-  readonly #source: string;
-  readonly #bounds: OutputBounds;
+  readonly #options: StoredOutputOptions;
   readonly #hash = new Bun.CryptoHasher("sha256");
   #memory: Uint8Array[] = [];
   #file: { n: number; identifier: string; fd: number } | null = null;
@@ -39,20 +34,15 @@ export class StoredOutput implements OutputSink {
   #failure: unknown = null;
   #isClosed = false;
 
-  constructor({ db, files, bounds, lease, call, source }: StoredOutputOptions) {
-    this.#db = db;
-    this.#files = files;
-    this.#lease = lease;
-    this.#call = call;
-    this.#source = source;
-    this.#bounds = bounds;
+  constructor(options: StoredOutputOptions) {
+    this.#options = options;
   }
 
   /** Never throws. After an error nothing more is stored, and `close` throws the error. */
   write(chunk: Uint8Array): void {
     this.#total += chunk.length;
     if (this.#failure !== null || this.#isClosed) return;
-    if (this.#file === null && this.#total <= this.#bounds.memoryBytes) {
+    if (this.#file === null && this.#total <= this.#options.bounds.memoryBytes) {
       this.#memory.push(chunk.slice());
       return;
     }
@@ -67,15 +57,18 @@ export class StoredOutput implements OutputSink {
   }
 
   async close(metadata: HandleMetadata, inlineBytes: number): Promise<Handle | null> {
-    if (this.#isClosed) throw new Fault("internal", `The output of call ${this.#call} was closed twice.`);
+    const { db, files, call } = this.#options;
+    if (this.#isClosed) throw new Fault("internal", `The output of call ${call} was closed twice.`);
     this.#isClosed = true;
     try {
       if (this.#failure !== null) throw this.#failure;
-      return this.#total <= inlineBytes ? this.#discard() : this.#record(metadata);
+      if (this.#total > inlineBytes) return this.#record(metadata);
+      this.#discard();
+      return null;
     } catch (error) {
-      throw storeFault(error, this.#db.path);
+      throw storeFault(error, db.path);
     } finally {
-      if (this.#file) this.#files.release(this.#file.identifier, this.#file.fd);
+      if (this.#file) files.release(this.#file.identifier, this.#file.fd);
       this.#memory = [];
       this.#tail = null;
     }
@@ -84,19 +77,16 @@ export class StoredOutput implements OutputSink {
   /** Moves the output from memory to a file, once. */
   #spill(): void {
     if (this.#file) return;
-    const { session } = this.#lease;
-    const n = this.#db.write(() => {
-      const target = requireLease(this.#db, this.#lease);
-      const { outputs } = this.#db
-        .query<{ outputs: number }>("update sessions set outputs = outputs + 1 where n = ? returning outputs")
-        .get(target.n)!;
-      this.#db
-        .query("insert into handles (session, n, call, source, opened_at) values (?, ?, ?, ?, ?)")
-        .run(target.n, outputs, this.#call, this.#source, Date.now());
+    const { db, files, lease, call, source } = this.#options;
+    const n = db.write(() => {
+      const target = requireLease(db, lease);
+      const { outputs } = db.row<{ outputs: number }>`update sessions set outputs = outputs + 1 where n = ${target.n} returning outputs`!;
+      db.run`
+        insert into handles (session, n, call, source, opened_at) values (${target.n}, ${outputs}, ${call}, ${source}, ${Date.now()})`;
       return outputs;
     });
-    const identifier = `${session}/${n}`;
-    this.#file = { n, identifier, fd: this.#files.create(identifier) };
+    const identifier = `${lease.session}/${n}`;
+    this.#file = { n, identifier, fd: files.create(identifier) };
     for (const chunk of this.#memory) this.#store(chunk);
     this.#memory = [];
   }
@@ -106,12 +96,13 @@ export class StoredOutput implements OutputSink {
       this.#tail.push(chunk);
       return;
     }
-    const available = this.#bounds.headBytes - this.#head;
+    const { headBytes, tailBytes } = this.#options.bounds;
+    const available = headBytes - this.#head;
     const fits = chunk.length <= available ? chunk.length : wholeCharacters(chunk, available);
     this.#writeFile(chunk.subarray(0, fits));
     this.#head += fits;
     if (fits === chunk.length) return;
-    this.#tail = new RingBuffer(this.#bounds.tailBytes);
+    this.#tail = new RingBuffer(tailBytes);
     this.#tail.push(chunk.subarray(fits));
   }
 
@@ -120,55 +111,43 @@ export class StoredOutput implements OutputSink {
     this.#hash.update(bytes);
   }
 
-  #discard(): null {
-    if (!this.#file) return null;
-    const { n, identifier } = this.#file;
-    this.#deleteRow(n);
-    this.#files.release(identifier, this.#file.fd);
+  /** Deletes the file and its row. */
+  #discard(): void {
+    if (!this.#file) return;
+    const { db, files, lease } = this.#options;
+    const { n, identifier, fd } = this.#file;
     this.#file = null;
-    this.#files.remove(identifier);
-    return null;
+    files.release(identifier, fd);
+    files.remove(identifier);
+    db.write(() => db.run`delete from handles where session = ${requireLease(db, lease).n} and n = ${n}`);
   }
 
   /** Deletes an output that could not be written whole: on a full disk its space is worth more. */
   #abandon(): void {
     this.#tail = null;
-    if (!this.#file) return;
-    const { n, identifier, fd } = this.#file;
-    this.#file = null;
     try {
-      this.#files.release(identifier, fd);
-      this.#files.remove(identifier);
-      this.#deleteRow(n);
+      this.#discard();
     } catch {
       // The row stays as an output that was never closed. No node points at it.
     }
   }
 
-  #deleteRow(n: number): void {
-    this.#db.write(() => {
-      const target = requireLease(this.#db, this.#lease);
-      this.#db.query("delete from handles where session = ? and n = ?").run(target.n, n);
-    });
-  }
-
   #record(metadata: HandleMetadata): Handle {
     this.#spill();
+    const { db, lease, source } = this.#options;
     const tail = this.#tail?.bytes() ?? new Uint8Array(0);
     this.#writeFile(tail);
     const keptBytes = this.#head + tail.length;
     const sha256 = this.#hash.digest("hex");
     const fullMetadata: HandleMetadata = { ...metadata, bytes: this.#total, keptBytes, sha256 };
     const { n, identifier } = this.#file!;
-    this.#db.write(() => {
-      const target = requireLease(this.#db, this.#lease);
-      this.#db
-        .query(
-          "update handles set closed_at = ?, bytes = ?, kept_bytes = ?, head_bytes = ?, sha256 = ?, metadata = ? where session = ? and n = ?",
-        )
-        .run(Date.now(), this.#total, keptBytes, this.#head, sha256, JSON.stringify(fullMetadata), target.n, n);
+    db.write(() => {
+      const target = requireLease(db, lease);
+      db.run`
+        update handles set closed_at = ${Date.now()}, bytes = ${this.#total}, kept_bytes = ${keptBytes}, head_bytes = ${this.#head},
+          sha256 = ${sha256}, metadata = ${JSON.stringify(fullMetadata)} where session = ${target.n} and n = ${n}`;
     });
-    return { source: this.#source, sourceVersion: "1", identifier, metadata: fullMetadata };
+    return { source, sourceVersion: "1", identifier, metadata: fullMetadata };
   }
 }
 

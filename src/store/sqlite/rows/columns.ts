@@ -1,7 +1,6 @@
 // Derives the row type, the insert and the reading of a record from one list of its columns.
 // Must not read or write the database itself.
-
-type StoredValue = string | number | null;
+import { Sql, type SqlValue } from "../sql.ts";
 
 export type Column = {
   column: string;
@@ -35,27 +34,23 @@ export function readFields<Entity, C extends Columns<keyof C>>(columns: C, row: 
 }
 
 /** Values by column. Fields that are undefined or have no column are left out. */
-export function toColumns<C extends Columns<keyof C>>(
-  columns: C,
-  fields: { [F in keyof C]?: unknown } & object,
-): Record<string, StoredValue> {
-  const values: Record<string, StoredValue> = {};
+export function toColumns<C extends Columns<keyof C>>(columns: C, fields: { [F in keyof C]?: unknown } & object): Record<string, SqlValue> {
+  const values: Record<string, SqlValue> = {};
   for (const [field, { column, isJson }] of Object.entries<Column>(columns)) {
     const value = (fields as Record<string, unknown>)[field];
-    if (value !== undefined) values[column] = isJson && value !== null ? JSON.stringify(value) : (value as StoredValue);
+    if (value !== undefined) values[column] = isJson && value !== null ? JSON.stringify(value) : (value as SqlValue);
   }
   return values;
 }
 
-/** `insert into <table>` with one parameter for each of the values. */
-export function insertSql(table: string, values: Record<string, StoredValue>): string {
+/** `(a, b) values (?, ?)` for `insert into`. */
+export function columnsAndValues(values: Record<string, SqlValue>): Sql {
   const names = Object.keys(values);
-  return `insert into ${table} (${names.join(", ")}) values (${names.map(() => "?").join(", ")})`;
+  return new Sql(`(${names.join(", ")}) values (${names.map(() => "?").join(", ")})`, Object.values(values));
 }
 
 /** `a = ?, b = ?` for `update ... set`. */
-export function assignments(values: Record<string, StoredValue>): string {
-  return Object.keys(values)
-    .map((name) => `${name} = ?`)
-    .join(", ");
+export function assignments(values: Record<string, SqlValue>): Sql {
+  const names = Object.keys(values);
+  return new Sql(names.map((name) => `${name} = ?`).join(", "), Object.values(values));
 }

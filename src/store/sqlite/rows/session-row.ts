@@ -2,6 +2,7 @@
 import { Fault } from "../../../protocol/api/error.ts";
 import type { Session } from "../../../protocol/tree/turn.ts";
 import type { Db } from "../db.ts";
+import { sql } from "../sql.ts";
 import { type Columns, readFields, type RowOf } from "./columns.ts";
 
 /** Fields that have no column of their own: ids of other tables, and a pair. */
@@ -37,7 +38,7 @@ export type SessionRow = RowOf<Session, typeof sessionColumns> & {
 };
 
 /** Leaves purged sessions out: their rows only stay for the nodes that other sessions need. */
-export const selectSessions = `
+export const selectSessions = sql`
   select s.*, t.id as tree_id, p.id as tip_id
   from (select * from sessions where purged_at is null) s join trees t on t.n = s.tree left join nodes p on p.n = s.tip`;
 
@@ -51,8 +52,12 @@ export function toSession(row: SessionRow): Session {
   };
 }
 
+export function findSessionRow(db: Db, id: string): SessionRow | null {
+  return db.row<SessionRow>`${selectSessions} where s.id = ${id}`;
+}
+
 export function sessionRow(db: Db, id: string): SessionRow {
-  const row = db.query<SessionRow>(`${selectSessions} where s.id = ?`).get(id);
+  const row = findSessionRow(db, id);
   if (!row) throw new Fault("session-unknown", `There is no session ${id}.`, { hint: "`skein list` shows the sessions of this project." });
   return row;
 }

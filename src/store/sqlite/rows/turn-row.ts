@@ -1,6 +1,7 @@
 // The stored form of a turn. A field of `Turn` is one line in `turnColumns` and one migration.
 import type { Turn } from "../../../protocol/tree/turn.ts";
-import { type Spent, zeroSpent, zeroUsage } from "../../../protocol/tree/usage.ts";
+import { type Spent, zeroUsage } from "../../../protocol/tree/usage.ts";
+import { sql, type Sql } from "../sql.ts";
 import { type Column, readFields, type RowOf } from "./columns.ts";
 
 /** Fields that have no column of their own: ids of other tables, and sums. */
@@ -37,7 +38,7 @@ export type TurnRow = RowOf<Turn, typeof turnColumns> &
     budget: string | null;
   };
 
-export const selectTurns = `
+export const selectTurns = sql`
   select t.*, s.id as session_id, a.id as parent_id, b.id as tip_id
   from turns t join sessions s on s.n = t.session
   left join nodes a on a.n = t.parent left join nodes b on b.n = t.tip`;
@@ -79,10 +80,8 @@ export function toSpent(row: SpentRow): Spent {
   };
 }
 
-/** Assignments for `update turns set` that add the parameters of `spentParams` to a turn. */
-export const addSpentSql = `input = input + ?, output = output + ?, cache_read = cache_read + ?, cache_write = cache_write + ?,
-  cost_usd = cost_usd + ?, unpriced = unpriced + ?`;
-
-export function spentParams({ usage, costUsd }: Spent = zeroSpent): number[] {
-  return [usage.input, usage.output, usage.cacheRead, usage.cacheWrite, costUsd ?? 0, costUsd === null ? 1 : 0];
+/** Assignments for `update turns set` that add to a turn's tokens and cost. */
+export function addSpent({ usage, costUsd }: Spent): Sql {
+  return sql`input = input + ${usage.input}, output = output + ${usage.output}, cache_read = cache_read + ${usage.cacheRead},
+    cache_write = cache_write + ${usage.cacheWrite}, cost_usd = cost_usd + ${costUsd ?? 0}, unpriced = unpriced + ${costUsd === null ? 1 : 0}`;
 }

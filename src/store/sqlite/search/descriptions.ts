@@ -10,9 +10,9 @@ export function sessionStamp(db: Db, session: string): string {
 
 /** Null if there is none for this request, or if the session has changed since. */
 export function description(db: Db, session: string, request: string): string | null {
-  const row = db
-    .query<{ body: string }>("select body from descriptions where session = ? and wish = ? and stamp = ?")
-    .get(sessionRow(db, session).n, request, sessionStamp(db, session));
+  const row = db.row<{ body: string }>`
+    select body from descriptions
+    where session = ${sessionRow(db, session).n} and wish = ${request} and stamp = ${sessionStamp(db, session)}`;
   return row?.body ?? null;
 }
 
@@ -20,7 +20,7 @@ export function description(db: Db, session: string, request: string): string | 
 export function saveDescription(db: Db, session: string, request: string, { stamp, body }: { stamp: string; body: string }): void {
   db.write(() => {
     const { n } = sessionRow(db, session);
-    db.query("delete from descriptions where session = ? and (wish = ? or stamp <> ?)").run(n, request, stamp);
-    db.query("insert into descriptions (session, wish, stamp, body) values (?, ?, ?, ?)").run(n, request, stamp, body);
+    db.run`delete from descriptions where session = ${n} and (wish = ${request} or stamp <> ${stamp})`;
+    db.run`insert into descriptions (session, wish, stamp, body) values (${n}, ${request}, ${stamp}, ${body})`;
   });
 }

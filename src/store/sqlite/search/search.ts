@@ -2,7 +2,8 @@
 // A search first indexes the nodes that are still missing, so that it also finds those of a crashed turn.
 import type { Db } from "../db.ts";
 import { nodesPerTree } from "../migrations.ts";
-import { IdLookup, type NodeRow, nodeColumns, toNodes } from "../rows/node-row.ts";
+import { idOf, type NodeRow, nodeColumns, toNodes } from "../rows/node-row.ts";
+import { sql } from "../sql.ts";
 import type { SearchHit } from "../../store.ts";
 
 type Hit = { n: number; session: number; rank: number; match: string };
@@ -18,13 +19,11 @@ export function search(db: Db, query: string, filter: Filter): SearchHit[] {
     const nodes = new Set(hits.map((hit) => hit.n));
     hits.push(...findHits(db, prefix, filter).filter((hit) => !nodes.has(hit.n)));
   }
-  const lookup = new IdLookup(db);
   return hits.slice(0, filter.limit).map(({ n, session, rank, match }) => {
-    const [node] = toNodes(db, db.query(`select ${nodeColumns} from nodes where n = ?`).values(n) as NodeRow[]);
-    const row = db
-      .query<{ snippet: string }>("select snippet(words, 0, ?1, ?2, '…', 24) as snippet from words where words match ?3 and rowid = ?4")
-      .get(matchStart, matchEnd, match, n);
-    return { node: node!, session: lookup.idOf("sessions", session), ...toMarks(row?.snippet ?? ""), rank };
+    const [node] = toNodes(db, db.values<NodeRow>`select ${nodeColumns} from nodes c where c.n = ${n}`);
+    const row = db.row<{ snippet: string }>`
+      select snippet(words, 0, ${matchStart}, ${matchEnd}, '…', 24) as snippet from words where words match ${match} and rowid = ${n}`;
+    return { node: node!, session: idOf(db, "sessions", session), ...toMarks(row?.snippet ?? ""), rank };
   });
 }
 
@@ -32,22 +31,19 @@ export function search(db: Db, query: string, filter: Filter): SearchHit[] {
 const maxRanked = 5000;
 
 /** A node of a purged session is reported under another session of its tree. */
-const reportedSession = `case when s.purged_at is null then s.n else
+const reportedSession = sql`case when s.purged_at is null then s.n else
   coalesce((select min(other.n) from sessions other where other.tree = s.tree and other.purged_at is null), s.n) end`;
 
 function findHits(db: Db, match: string, filter: Filter): Hit[] {
-  const { count } = db
-    .query<{ count: number }>("select count(*) as count from (select 1 from words where words match ? limit ?)")
-    .get(match, maxRanked + 1)!;
+  const { count } = db.row<{ count: number }>`
+    select count(*) as count from (select 1 from words where words match ${match} limit ${maxRanked + 1})`!;
   if (count === 0) return [];
-  const [rank, order] = count > maxRanked ? ["0.0", "words.rowid desc"] : ["words.rank", "words.rank"];
-  return db
-    .query<Hit>(
-      `select words.rowid as n, ${reportedSession} as session, ${rank} as rank, ?1 as match from words cross join nodes c on c.n = words.rowid
-       cross join sessions s on s.n = c.session
-       where words match ?1 and (?2 is null or s.project = ?2) order by ${order} limit ?3`,
-    )
-    .all(match, filter.project, filter.limit);
+  const [rank, order] = count > maxRanked ? [sql`0.0`, sql`words.rowid desc`] : [sql`words.rank`, sql`words.rank`];
+  return db.rows<Hit>`
+    select words.rowid as n, ${reportedSession} as session, ${rank} as rank, ${match} as match
+    from words cross join nodes c on c.n = words.rowid cross join sessions s on s.n = c.session
+    where words match ${match} and (${filter.project} is null or s.project = ${filter.project})
+    order by ${order} limit ${filter.limit}`;
 }
 
 // Unicode noncharacters: no text contains them.
@@ -70,18 +66,17 @@ const batchSize = 500;
 
 /** Indexes up to a batch of nodes of one tree, in its own transaction. Null takes any tree that has nodes to index. */
 export function indexSome(db: Db, session: string | null = null): number {
-  const staleTree = db.query<{ n: number; last: number; indexed: number }>(
-    `select n, last, indexed from trees where stale = 1 and (?1 is null or n = (select tree from sessions where id = ?1))
-     order by n limit 1`,
-  );
-  if (!staleTree.get(session)) return 0;
+  const staleTree = () => db.row<{ n: number; last: number; indexed: number }>`
+    select n, last, indexed from trees
+    where stale = 1 and (${session} is null or n = (select tree from sessions where id = ${session})) order by n limit 1`;
+  if (!staleTree()) return 0;
   return db.write(() => {
-    const tree = staleTree.get(session);
+    const tree = staleTree();
     if (!tree) return 0;
     const last = Math.min(tree.last, tree.indexed + batchSize);
     const base = tree.n * nodesPerTree;
-    db.query("insert into words (rowid, text) select n, text from node_text where n > ? and n <= ?").run(base + tree.indexed, base + last);
-    db.query("update trees set indexed = ?, stale = ? where n = ?").run(last, last < tree.last ? 1 : 0, tree.n);
+    db.run`insert into words (rowid, text) select n, text from node_text where n > ${base + tree.indexed} and n <= ${base + last}`;
+    db.run`update trees set indexed = ${last}, stale = ${last < tree.last ? 1 : 0} where n = ${tree.n}`;
     return last - tree.indexed;
   });
 }

@@ -14,9 +14,10 @@ export function openAsk(db: Db, lease: Lease, turn: string, request: AskRequest 
   return db.writeThrough(() => {
     const target = requireLease(db, lease);
     const { n } = openTurn(db, target, turn);
-    const { lastInsertRowid } = db
-      .query("insert into asks (id, session, turn, call, question, options, opened_at, expires_at) values (?, ?, ?, ?, ?, ?, ?, ?)")
-      .run(Bun.randomUUIDv7(), target.n, n, request.call, request.question, JSON.stringify(request.options), Date.now(), request.expiresAt);
+    const { call, question, options, expiresAt } = request;
+    const { lastInsertRowid } = db.run`
+      insert into asks (id, session, turn, call, question, options, opened_at, expires_at)
+      values (${Bun.randomUUIDv7()}, ${target.n}, ${n}, ${call}, ${question}, ${JSON.stringify(options)}, ${Date.now()}, ${expiresAt})`;
     return writeAskEvent(db, target, Number(lastInsertRowid), "ask.opened");
   });
 }
@@ -25,25 +26,24 @@ export function openAsk(db: Db, lease: Lease, turn: string, request: AskRequest 
 export function closeAsk(db: Db, lease: Lease, id: string, close: AskClose): WriteResult<Ask> {
   return db.writeThrough(() => {
     const target = requireLease(db, lease);
-    const row = db.query<{ n: number }>("select n from asks where id = ? and session = ? and closed_at is null").get(id, target.n);
+    const row = db.row<{ n: number }>`select n from asks where id = ${id} and session = ${target.n} and closed_at is null`;
     if (row === null) throw new Fault("ask-closed", `The question ${id} is not open any more.`);
     const answer = close.outcome === "answered" ? close.answer : null;
-    db.query("update asks set closed_at = ?, outcome = ?, answer = ? where n = ?").run(Date.now(), close.outcome, answer, row.n);
+    db.run`update asks set closed_at = ${Date.now()}, outcome = ${close.outcome}, answer = ${answer} where n = ${row.n}`;
     return writeAskEvent(db, target, row.n, "ask.closed");
   });
 }
 
 /** Every question of one session, or the open questions of all sessions. */
 export function asks(db: Db, session: string | null): Ask[] {
-  if (session === null) return db.query<AskRow>(`${selectAsks} where a.closed_at is null order by a.n`).all().map(toAsk);
-  return db.query<AskRow>(`${selectAsks} where a.session = ? order by a.n`).all(sessionRow(db, session).n).map(toAsk);
+  if (session === null) return db.rows<AskRow>`${selectAsks} where a.closed_at is null order by a.n`.map(toAsk);
+  return db.rows<AskRow>`${selectAsks} where a.session = ${sessionRow(db, session).n} order by a.n`.map(toAsk);
 }
 
 export function findAsk(db: Db, idOrTail: string): Ask {
-  const tail = idOrTail.toLowerCase();
-  const [ask, other] = db
-    .query<AskRow>(`${selectAsks} where a.id = ?1 or (length(?1) >= 4 and substr(a.id, -length(?1)) = ?1)`)
-    .all(isTail(tail) ? tail : idOrTail);
+  const tail = isTail(idOrTail) ? idOrTail.toLowerCase() : idOrTail;
+  const [ask, other] = db.rows<AskRow>`
+    ${selectAsks} where a.id = ${tail} or (length(${tail}) >= 4 and substr(a.id, -length(${tail})) = ${tail})`;
   if (ask !== undefined && other === undefined) return toAsk(ask);
   const problem = ask === undefined ? `There is no question "${idOrTail}".` : `More than one question ends with "${idOrTail}".`;
   throw new Fault("ask-unknown", problem, { hint: "`skein asks` lists the open questions." });
@@ -51,7 +51,7 @@ export function findAsk(db: Db, idOrTail: string): Ask {
 
 function writeAskEvent(db: Db, target: WriteTarget, ask: number, kind: "ask.opened" | "ask.closed"): WriteResult<Ask> {
   const at = Date.now();
-  const row = db.query<AskRow>(`${selectAsks} where a.n = ?`).get(ask)!;
+  const row = db.row<AskRow>`${selectAsks} where a.n = ${ask}`!;
   recordEvent(db, target, { kind, turn: row.turn, item: ask, at });
   saveSeq(db, target, at);
   const value = toAsk(row);

@@ -8,50 +8,41 @@ import type { ImportBatch, ImportedOutput, Lease, SessionImport } from "../../st
 import type { Db } from "../db.ts";
 import { requireLease, type WriteTarget } from "../lease.ts";
 import type { OutputFiles } from "../outputs/output-files.ts";
-import { insertSql } from "../rows/columns.ts";
-import { treeOf } from "../rows/node-row.ts";
+import { columnsAndValues } from "../rows/columns.ts";
+import { idOf, treeOf } from "../rows/node-row.ts";
 import { selectSessions, type SessionRow, toSession } from "../rows/session-row.ts";
 import { indexSome } from "../search/search.ts";
-import { createTree, insertSession } from "./sessions.ts";
+import { createTree, insertSession, session } from "./sessions.ts";
 import { addToTurn, insertNode, insertTurn, recordEvent, saveSeq, takeNodeNumber } from "./write-turn.ts";
 
 /** Adds the session to the given tree, or to a new one. Returns the stored session if that id exists already. */
-export function importSession(db: Db, session: SessionImport, tree: string | null): Session {
+export function importSession(db: Db, imported: SessionImport, tree: string | null): Session {
   return db.write(() => {
-    const stored = db.query<SessionRow>(`${selectSessions} where s.id = ?`).get(session.id);
-    if (stored) return toSession(stored);
-    const existing = tree === null ? null : db.query<{ n: number }>("select n from trees where id = ?").get(tree);
-    const position = { tree: existing?.n ?? createTree(db, tree ?? Bun.randomUUIDv7(), Date.now()), tip: null, at: session.createdAt };
-    const { id, ...withoutId } = session;
-    const isPurged = db.query("select 1 from sessions where id = ?").get(id) !== null;
-    return insertSession(db, position, isPurged ? withoutId : session);
+    const stored = session(db, imported.id);
+    if (stored) return stored;
+    const existing = db.row<{ n: number }>`select n from trees where id = ${tree}`;
+    const position = { tree: existing?.n ?? createTree(db, tree ?? Bun.randomUUIDv7(), Date.now()), tip: null, at: imported.createdAt };
+    const isPurged = db.row`select 1 from sessions where id = ${imported.id}` !== null;
+    return insertSession(db, position, isPurged ? { ...imported, id: undefined } : imported);
   });
 }
 
 /** The session that an earlier import of the same conversation created. */
 export function importedSession(db: Db, agent: string, nativeId: string): Session | null {
-  const row = db
-    .query<SessionRow>(
-      `${selectSessions} where s.source is not null and json_extract(s.source, '$.nativeId') = ? and json_extract(s.source, '$.agent') = ?
-       order by s.n limit 1`,
-    )
-    .get(nativeId, agent);
+  const row = db.row<SessionRow>`
+    ${selectSessions} where s.source is not null and json_extract(s.source, '$.nativeId') = ${nativeId}
+      and json_extract(s.source, '$.agent') = ${agent} order by s.n limit 1`;
   return row && toSession(row);
 }
 
 /** The ids that are stored already, and the tree of the first of them. */
 export function storedNodes(db: Db, ids: string[]): { stored: Set<string>; tree: string | null } {
-  const stored = new Set<string>();
-  let tree: number | null = null;
-  const find = db.query<{ id: string; n: number }>("select id, n from nodes where id in (select value from json_each(?))");
-  for (let start = 0; start < ids.length; start += 500) {
-    for (const row of find.all(JSON.stringify(ids.slice(start, start + 500)))) {
-      stored.add(row.id);
-      tree ??= treeOf(row.n);
-    }
-  }
-  const row = tree === null ? null : db.query<{ id: string }>("select id from trees where n = ?").get(tree);
-  return { stored, tree: row?.id ?? null };
+  const rows = db.rows<{
+    id: string;
+    n: number;
+  }>`select id, n from nodes where id in (select value from json_each(${JSON.stringify(ids)}))`;
+  const [first] = rows;
+  return { stored: new Set(rows.map(({ id }) => id)), tree: first === undefined ? null : idOf(db, "trees", treeOf(first.n)) };
 }
 
 /** Adds the nodes that are missing, in one transaction. Returns their number. The session's tip stays where it is. */
@@ -83,11 +74,11 @@ export function importNodes(db: Db, lease: Lease, batch: ImportBatch): number {
 
 /** Returns the row number of the turn. A turn of an earlier import gets its new end; an id of another session is not reused. */
 function beginTurn(db: Db, target: WriteTarget, turn: ImportedTurn, source: ImportBatch["source"]): number {
-  const existing = db.query<{ n: number; session: number }>("select n, session from turns where id = ?").get(turn.id);
+  const existing = db.row<{ n: number; session: number }>`select n, session from turns where id = ${turn.id}`;
   if (existing && existing.session === target.n) {
-    db.query(
-      "update turns set ended_at = max(?, started_at), status = ?, model = coalesce(?, model) where n = ? and ended_at is not null",
-    ).run(turn.endedAt, turn.status, turn.model, existing.n);
+    db.run`
+      update turns set ended_at = max(${turn.endedAt}, started_at), status = ${turn.status}, model = coalesce(${turn.model}, model)
+      where n = ${existing.n} and ended_at is not null`;
     return existing.n;
   }
   const parent = turn.parent === null ? null : nodeNumber(db, turn.parent);
@@ -113,13 +104,13 @@ function addImported(db: Db, target: WriteTarget, node: ImportedNode, turn: numb
     throw new Fault("node-unknown", `Node ${id} continues from ${parent}, which is not in this tree.`);
   }
   const n = takeNodeNumber(db, target);
-  insertNode(db, [n, parentNumber, target.n, turn, at, id, JSON.stringify(body)]);
+  insertNode(db, { n, parent: parentNumber, session: target.n, turn, at, id, body: JSON.stringify(body) });
   recordEvent(db, target, { kind: "node.added", turn, node: n, at });
   if (turn !== null) addToTurn(db, turn, n, node);
 }
 
 function nodeNumber(db: Db, id: string): number | null {
-  return db.query<{ n: number }>("select n from nodes where id = ?").get(id)?.n ?? null;
+  return db.row<{ n: number }>`select n from nodes where id = ${id}`?.n ?? null;
 }
 
 /** Stores an output under the identifier that its nodes use. False if the identifier is another session's or in use. */
@@ -131,7 +122,7 @@ export function importOutput(db: Db, files: OutputFiles, lease: Lease, output: I
   const sha256 = new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
   return db.write(() => {
     const target = requireLease(db, lease);
-    if (db.query("select 1 from handles where session = ? and n = ?").get(target.n, n)) return false;
+    if (db.row`select 1 from handles where session = ${target.n} and n = ${n}`) return false;
     const fd = files.create(handle.identifier);
     try {
       for (let done = 0; done < bytes.length;) done += writeSync(fd, bytes, done);
@@ -152,8 +143,8 @@ export function importOutput(db: Db, files: OutputFiles, lease: Lease, output: I
       sha256,
       metadata: JSON.stringify(handle.metadata),
     };
-    db.query(insertSql("handles", row)).run(...Object.values(row));
-    db.query("update sessions set outputs = max(outputs, ?) where n = ?").run(n, target.n);
+    db.run`insert into handles ${columnsAndValues(row)}`;
+    db.run`update sessions set outputs = max(outputs, ${n}) where n = ${target.n}`;
     return true;
   });
 }

@@ -4,7 +4,7 @@ import type { Node } from "../../../protocol/tree/node.ts";
 import type { Lease, WriteResult } from "../../store.ts";
 import type { Db } from "../db.ts";
 import { requireLease } from "../lease.ts";
-import { inputRowsAt, queueAt } from "../rows/control-rows.ts";
+import { queueAt } from "../rows/control-rows.ts";
 import { sessionRow } from "../rows/session-row.ts";
 import { addNode, openTurn, recordQueueChange } from "./write-turn.ts";
 
@@ -12,14 +12,10 @@ export function queueInput(db: Db, lease: Lease, text: string, id: string = Bun.
   return db.writeThrough(() => {
     const target = requireLease(db, lease);
     const value = { id, text, queuedAt: Date.now() };
-    if (db.query("select 1 from inputs where id = ?").get(id) !== null) return { value, events: [] };
-    db.query("insert into inputs (id, session, text, queued_at, queued_seq) values (?, ?, ?, ?, ?)").run(
-      value.id,
-      target.n,
-      text,
-      value.queuedAt,
-      target.seq + 1,
-    );
+    if (db.row`select 1 from inputs where id = ${id}` !== null) return { value, events: [] };
+    db.run`
+      insert into inputs (id, session, text, queued_at, queued_seq)
+      values (${id}, ${target.n}, ${text}, ${value.queuedAt}, ${target.seq + 1})`;
     return { value, events: [recordQueueChange(db, target)] };
   });
 }
@@ -28,12 +24,12 @@ export function queueInput(db: Db, lease: Lease, text: string, id: string = Bun.
 export function takeInputs(db: Db, lease: Lease, turn: string): WriteResult<Node[]> {
   return db.write(() => {
     const target = requireLease(db, lease);
-    const waiting = inputRowsAt(db, target.n, target.seq);
+    const waiting = queueAt(db, target.n, target.seq);
     if (waiting.length === 0) return { value: [], events: [] };
     const open = openTurn(db, target, turn);
     const added = waiting.map((input) => {
       const node = addNode(db, target, open, { author: "user", parts: [{ kind: "text", text: input.text }] });
-      db.query("update inputs set taken_seq = ? where n = ?").run(target.seq, input.n);
+      db.run`update inputs set taken_seq = ${target.seq} where id = ${input.id}`;
       return node;
     });
     return { value: added.map(({ value }) => value), events: [...added.map(({ event }) => event), recordQueueChange(db, target)] };
@@ -46,7 +42,7 @@ export function dropInput(db: Db, lease: Lease, id: string): WriteResult<QueuedI
     const target = requireLease(db, lease);
     const value = queueAt(db, target.n, target.seq).find((input) => input.id === id) ?? null;
     if (value === null) return { value, events: [] };
-    db.query("update inputs set taken_seq = ? where id = ?").run(target.seq + 1, id);
+    db.run`update inputs set taken_seq = ${target.seq + 1} where id = ${id}`;
     return { value, events: [recordQueueChange(db, target)] };
   });
 }

@@ -4,6 +4,7 @@
 import type { NativeStart } from "../../../protocol/tree/turn.ts";
 import type { Db } from "../db.ts";
 import type { WriteTarget } from "../lease.ts";
+import { idOf } from "../rows/node-row.ts";
 
 type Candidate = { n: number; native_id: string; status: string; parent: number | null };
 
@@ -23,46 +24,31 @@ export function claimedNativeId(native: NativeStart | null): string | null {
 
 /** Leaves imported turns out: their native id only says where they come from. */
 function latestAt(db: Db, target: WriteTarget, agent: string, tip: number): Candidate | null {
-  return db
-    .query<Candidate>(
-      `select t.n, t.native_id, t.status, t.parent from turns t join sessions s on s.n = t.session
-       where t.tip = ?1 and t.agent = ?2 and t.native_id is not null and t.source is null and t.ended_at is not null
-         and s.directory = (select directory from sessions where n = ?3)
-         and not exists (select 1 from turns later where later.native_id = t.native_id and later.n > t.n)
-       order by t.n desc limit 1`,
-    )
-    .get(tip, agent, target.n);
+  return db.row<Candidate>`
+    select t.n, t.native_id, t.status, t.parent from turns t join sessions s on s.n = t.session
+    where t.tip = ${tip} and t.agent = ${agent} and t.native_id is not null and t.source is null and t.ended_at is not null
+      and s.directory = (select directory from sessions where n = ${target.n})
+      and not exists (select 1 from turns later where later.native_id = t.native_id and later.n > t.n)
+    order by t.n desc limit 1`;
 }
 
 /** The last node before the turns that ended early. Null if there is none. */
 function lastCertain(db: Db, agent: string, failed: Candidate): string | null {
-  let { parent } = failed;
-  for (;;) {
-    const previous: Candidate | null =
-      parent === null
-        ? null
-        : db
-            .query<Candidate>("select n, native_id, status, parent from turns where tip = ? and agent = ? and native_id = ?")
-            .get(parent, agent, failed.native_id);
+  for (let { parent } = failed; ;) {
+    const previous: Candidate | null = db.row<Candidate>`
+      select n, native_id, status, parent from turns where tip = ${parent} and agent = ${agent} and native_id = ${failed.native_id}`;
     // The native session began with the turn that failed, so it may be empty.
-    if (previous === null) return null;
-    if (previous.status === "ok") break;
+    if (previous === null || parent === null) return null;
+    if (previous.status === "ok") return idOf(db, "nodes", parent);
     parent = previous.parent;
   }
-  return parent === null ? null : (db.query<{ id: string }>("select id from nodes where n = ?").get(parent)?.id ?? null);
 }
 
-function isShared(db: Db, target: WriteTarget): boolean {
-  const other = db
-    .query<{ n: number }>("select n from sessions where tree = ? and tip = ? and n <> ? and purged_at is null limit 1")
-    .get(target.tree, target.tip, target.n);
-  return other !== null;
+function isShared(db: Db, { n, tree, tip }: WriteTarget): boolean {
+  return db.row`select 1 from sessions where tree = ${tree} and tip = ${tip} and n <> ${n} and purged_at is null limit 1` !== null;
 }
 
 /** A running turn may fork the native session and not have read it yet. Text that we add now would be in that fork. */
-function isBeingForked(db: Db, target: WriteTarget, agent: string): boolean {
-  const running = db
-    .query<{ n: number }>("select n from turns where parent = ? and agent = ? and session <> ? and ended_at is null limit 1")
-    .get(target.tip, agent, target.n);
-  return running !== null;
+function isBeingForked(db: Db, { n, tip }: WriteTarget, agent: string): boolean {
+  return db.row`select 1 from turns where parent = ${tip} and agent = ${agent} and session <> ${n} and ended_at is null limit 1` !== null;
 }

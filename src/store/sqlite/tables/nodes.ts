@@ -3,23 +3,22 @@ import { Fault } from "../../../protocol/api/error.ts";
 import type { Node } from "../../../protocol/tree/node.ts";
 import type { Db } from "../db.ts";
 import { nodesPerTree } from "../migrations.ts";
-import { joinedNodeColumns, type NodeRow, nodeColumns, toNodes, treeOf } from "../rows/node-row.ts";
+import { type NodeRow, nodeColumns, toNodes, treeOf } from "../rows/node-row.ts";
 import { sessionRow } from "../rows/session-row.ts";
-import { isTail } from "./sessions.ts";
+import { sql } from "../sql.ts";
+import { hasTail, isTail } from "./sessions.ts";
 
-const select = `select ${nodeColumns} from nodes`;
+const selectNodes = sql`select ${nodeColumns} from nodes c`;
 
 export function node(db: Db, id: string): Node | null {
-  return toNodes(db, values(db, `${select} where id = ?`, id))[0] ?? null;
+  return toNodes(db, db.values<NodeRow>`${selectNodes} where c.id = ${id}`)[0] ?? null;
 }
 
 export function findNode(db: Db, idOrTail: string): Node {
   const tail = idOrTail.toLowerCase();
   const exact = node(db, tail);
   if (exact) return exact;
-  const matches = isTail(tail)
-    ? values(db, `${select} where substr(id, -4) = ? and substr(id, -length(?2)) = ?2 limit 20`, tail.slice(-4), tail)
-    : [];
+  const matches = isTail(tail) ? db.values<NodeRow>`${selectNodes} where ${hasTail("c.id", tail)} limit 20` : [];
   if (matches.length === 1) return toNodes(db, matches)[0]!;
   if (matches.length === 0)
     throw new Fault("node-unknown", `There is no node "${idOrTail}".`, { hint: "`skein show` lists the nodes of a session." });
@@ -33,13 +32,13 @@ export function findNode(db: Db, idOrTail: string): Node {
  * If many rows of a range belong to other branches, the rest is read parent by parent.
  */
 export function path(db: Db, id: string): Node[] {
-  const [tip] = values(db, `${select} where id = ?`, id);
+  const [tip] = db.values<NodeRow>`${selectNodes} where c.id = ${id}`;
   if (!tip) throw new Fault("node-unknown", `There is no node ${id}.`);
   const rows = [tip];
   const lowest = treeOf(tip[0]) * nodesPerTree;
   let next = tip[1];
   for (let size = 64; next !== null; size = Math.min(size * 4, 4096)) {
-    const range = values(db, `${select} where n <= ? and n > ? order by n desc limit ?`, next, lowest, size);
+    const range = db.values<NodeRow>`${selectNodes} where c.n <= ${next} and c.n > ${lowest} order by c.n desc limit ${size}`;
     const previousLength = rows.length;
     for (const row of range) {
       if (row[0] !== next) continue;
@@ -56,29 +55,28 @@ export function path(db: Db, id: string): Node[] {
 }
 
 function ancestors(db: Db, from: number): NodeRow[] {
-  const sql = `with recursive path (${nodeColumns}) as (
-    ${select} where n = ? union all select ${joinedNodeColumns} from path join nodes c on c.n = path.parent and c.n < path.n
-  ) select ${nodeColumns} from path`;
-  const rows = values(db, sql, from);
+  const rows = db.values<NodeRow>`
+    with recursive path (n, parent, session, turn, at, id, body) as (
+      ${selectNodes} where c.n = ${from} union all select ${nodeColumns} from path join nodes c on c.n = path.parent and c.n < path.n
+    ) select * from path`;
   if (rows.at(-1)?.[1] === null) return rows;
   throw new Fault("store-broken", "The path of a node ends before its root.", { hint: "`skein verify` lists the damage." });
 }
 
 export function children(db: Db, id: string): Node[] {
-  return toNodes(db, values(db, `${select} where parent = (select n from nodes where id = ?) order by n`, id));
+  return toNodes(db, db.values<NodeRow>`${selectNodes} where c.parent = (select n from nodes where id = ${id}) order by c.n`);
 }
 
 export function treeNodes(db: Db, tree: string): Node[] {
-  const row = db.query<{ n: number }>("select n from trees where id = ?").get(tree);
+  const row = db.row<{ n: number }>`select n from trees where id = ${tree}`;
   if (!row) return [];
-  return toNodes(db, values(db, `${select} where n > ? and n < ? order by n`, row.n * nodesPerTree, (row.n + 1) * nodesPerTree));
+  const [first, last] = [row.n * nodesPerTree, (row.n + 1) * nodesPerTree];
+  return toNodes(db, db.values<NodeRow>`${selectNodes} where c.n > ${first} and c.n < ${last} order by c.n`);
 }
 
-export function sessionNodes(db: Db, session: string): Node[] {
-  const sql = `select ${joinedNodeColumns} from events e join nodes c on c.n = e.node where e.session = ? order by e.seq`;
-  return toNodes(db, values(db, sql, sessionRow(db, session).n));
-}
-
-function values(db: Db, sql: string, ...params: (string | number)[]): NodeRow[] {
-  return db.query(sql).values(...params) as NodeRow[];
+export function sessionNodes(db: Db, session: string, afterSeq = 0): Node[] {
+  const rows = db.values<NodeRow>`
+    select ${nodeColumns} from events e join nodes c on c.n = e.node
+    where e.session = ${sessionRow(db, session).n} and e.seq > ${afterSeq} order by e.seq`;
+  return toNodes(db, rows);
 }

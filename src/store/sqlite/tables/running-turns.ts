@@ -4,26 +4,22 @@ import type { TurnInfo } from "../../../protocol/api/control.ts";
 import type { Lease } from "../../store.ts";
 import type { Db } from "../db.ts";
 import { activeHolder, heldState, type LeaseHolder, requireLease } from "../lease.ts";
-import { selectSessions, type SessionRow, toSession } from "../rows/session-row.ts";
+import { findSessionRow, toSession } from "../rows/session-row.ts";
 import { selectTurns, toTurn, type TurnRow } from "../rows/turn-row.ts";
 import { remainingBudget } from "./spending.ts";
 
 const endedLimit = 200;
 
 export function listTurns(db: Db, self: LeaseHolder, endedSince: number | null): TurnInfo[] {
-  const open = db.query<TurnRow>(`${selectTurns} where t.ended_at is null order by t.n desc`).all();
-  const ended =
-    endedSince === null
-      ? []
-      : db
-          .query<TurnRow>(`${selectTurns} where t.ended_at >= ? and t.source is null order by t.ended_at desc limit ?`)
-          .all(endedSince, endedLimit);
+  const open = db.rows<TurnRow>`${selectTurns} where t.ended_at is null order by t.n desc`;
+  const ended = db.rows<TurnRow>`
+    ${selectTurns} where t.ended_at >= ${endedSince} and t.source is null order by t.ended_at desc limit ${endedLimit}`;
   return [...open, ...ended].flatMap((row) => toTurnInfo(db, self, row) ?? []);
 }
 
 /** Null if the session was purged. */
 export function toTurnInfo(db: Db, self: LeaseHolder, row: TurnRow): TurnInfo | null {
-  const session = db.query<SessionRow>(`${selectSessions} where s.id = ?`).get(row.session_id);
+  const session = findSessionRow(db, row.session_id);
   if (session === null) return null;
   const turn = toTurn(row);
   if (turn.endedAt !== null) return { session: toSession(session), turn, state: "ended", pid: null };
@@ -46,6 +42,6 @@ function runningState(db: Db, session: number, pid: number | null): ReturnType<t
 export function setState(db: Db, lease: Lease, state: "running" | "paused" | "asking"): void {
   db.write(() => {
     const { n } = requireLease(db, lease);
-    db.query("update leases set state = ? where session = ?").run(state, n);
+    db.run`update leases set state = ${state} where session = ${n}`;
   });
 }

@@ -16,12 +16,9 @@ export function sessionView(db: Db, self: LeaseHolder, id: string): SessionView 
   return db.read(() => {
     const row = sessionRow(db, id);
     const nodes = row.tip_id === null ? [] : path(db, row.tip_id);
-    const ids = [...new Set(nodes.map(({ turn }) => turn))];
-    const turns = db
-      .query<TurnRow>(
-        `${selectTurns} where t.id in (select value from json_each(?1)) or (t.session = ?2 and t.ended_at is null) order by t.n`,
-      )
-      .all(JSON.stringify(ids), row.n);
+    const ids = JSON.stringify([...new Set(nodes.map(({ turn }) => turn))]);
+    const turns = db.rows<TurnRow>`
+      ${selectTurns} where t.id in (select value from json_each(${ids})) or (t.session = ${row.n} and t.ended_at is null) order by t.n`;
     const spawned = spawnedBy(db, self, turns);
     return {
       session: toSession(row),

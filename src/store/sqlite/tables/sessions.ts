@@ -4,9 +4,10 @@ import type { Session } from "../../../protocol/tree/turn.ts";
 import type { NewSession, SessionChange, SessionFilter } from "../../store.ts";
 import type { Db } from "../db.ts";
 import { errorCode } from "../faults.ts";
-import { assignments, insertSql, toColumns } from "../rows/columns.ts";
+import { assignments, columnsAndValues, toColumns } from "../rows/columns.ts";
 import { treeOf } from "../rows/node-row.ts";
-import { selectSessions, sessionColumns, type SessionRow, sessionRow, toSession } from "../rows/session-row.ts";
+import { findSessionRow, selectSessions, sessionColumns, type SessionRow, sessionRow, toSession } from "../rows/session-row.ts";
+import { Sql, sql } from "../sql.ts";
 
 export function createSession(db: Db, session: NewSession): Session {
   return db.write(() => {
@@ -16,7 +17,7 @@ export function createSession(db: Db, session: NewSession): Session {
 }
 
 export function createTree(db: Db, id: string, at: number): number {
-  return Number(db.query("insert into trees (id, created_at) values (?, ?)").run(id, at).lastInsertRowid);
+  return Number(db.run`insert into trees (id, created_at) values (${id}, ${at})`.lastInsertRowid);
 }
 
 /** Copies no nodes. */
@@ -25,23 +26,13 @@ export function forkSession(db: Db, from: string, node: string, fork: { id?: str
     const original = sessionRow(db, from);
     const tip = nodeInTree(db, node, original);
     const { agent, model, directory, project, task, toolLevel, plan } = toSession(original);
-    const copy = {
-      agent,
-      model,
-      directory,
-      project,
-      task,
-      toolLevel,
-      parentSession: null,
-      transcript: null,
-      ...(plan === undefined ? {} : { plan }),
-    };
+    const copy = { agent, model, directory, project, task, toolLevel, plan, parentSession: null, transcript: null };
     return insertSession(db, { tree: original.tree, tip, at: Date.now() }, { ...copy, ...fork, forkedFrom: { session: from, node } });
   });
 }
 
 export function session(db: Db, id: string): Session | null {
-  const row = db.query<SessionRow>(`${selectSessions} where s.id = ?`).get(id);
+  const row = findSessionRow(db, id);
   return row && toSession(row);
 }
 
@@ -49,12 +40,9 @@ export function session(db: Db, id: string): Session | null {
 export function findSession(db: Db, idOrName: string, project: string | null): Session {
   const exact = session(db, idOrName.toLowerCase()) ?? session(db, idOrName);
   if (exact) return exact;
-  const byName = db
-    .query<SessionRow & { preference: number }>(
-      `select *, 2 * (project is not ?1) + (archived_at is not null) as preference from (${selectSessions} where s.name = ?2)
-       order by preference, updated_at desc limit 20`,
-    )
-    .all(project, idOrName);
+  const byName = db.rows<SessionRow & { preference: number }>`
+    select *, 2 * (project is not ${project}) + (archived_at is not null) as preference
+    from (${selectSessions} where s.name = ${idOrName}) order by preference, updated_at desc limit 20`;
   const best = byName.filter((row) => row.preference === byName[0]?.preference);
   const matches = best.length > 0 ? best : sessionsWithTail(db, idOrName);
   if (matches.length === 1) return toSession(matches[0]!);
@@ -69,13 +57,11 @@ export function findSession(db: Db, idOrName: string, project: string | null): S
 }
 
 export function listSessions(db: Db, filter: SessionFilter): Session[] {
-  const rows = db
-    .query<SessionRow>(
-      `${selectSessions}
-       where (?1 is null or s.project = ?1) and (s.archived_at is not null) = ?2 and (?3 or s.parent_session is null or s.plan is not null)
-       order by s.updated_at desc, s.n desc limit ?4`,
-    )
-    .all(filter.project, filter.archived ? 1 : 0, filter.subSessions ? 1 : 0, filter.limit ?? -1);
+  const { project, archived, subSessions, limit = -1 } = filter;
+  const rows = db.rows<SessionRow>`
+    ${selectSessions} where (${project} is null or s.project = ${project}) and (s.archived_at is not null) = ${archived ? 1 : 0}
+      and (${subSessions ? 1 : 0} or s.parent_session is null or s.plan is not null)
+    order by s.updated_at desc, s.n desc limit ${limit}`;
   return rows.map(toSession);
 }
 
@@ -89,9 +75,7 @@ export function updateSession(db: Db, id: string, change: SessionChange): Sessio
       updated_at: Date.now(),
     };
     const name = change.name === undefined ? row.name : change.name;
-    refuseDuplicateName(name, row.project, () =>
-      db.query(`update sessions set ${assignments(values)} where n = ?`).run(...Object.values(values), row.n),
-    );
+    refuseDuplicateName(name, row.project, () => db.run`update sessions set ${assignments(values)} where n = ${row.n}`);
     return toSession(sessionRow(db, id));
   });
 }
@@ -101,7 +85,7 @@ type Position = { tree: number; tip: number | null; at: number };
 
 export function insertSession(db: Db, { tree, tip, at }: Position, session: NewSession & Pick<Session, "forkedFrom">): Session {
   const id = session.id?.toLowerCase() ?? Bun.randomUUIDv7();
-  if (db.query("select 1 from sessions where id = ?").get(id)) {
+  if (db.row`select 1 from sessions where id = ${id}`) {
     throw new Fault("session-exists", `There is already a session ${id}.`, { hint: "Leave the id out to get a new one." });
   }
   const values = {
@@ -111,11 +95,11 @@ export function insertSession(db: Db, { tree, tip, at }: Position, session: NewS
     forked_session: session.forkedFrom?.session ?? null,
     forked_node: session.forkedFrom?.node ?? null,
   };
-  refuseDuplicateName(session.name, session.project, () => db.query(insertSql("sessions", values)).run(...Object.values(values)));
+  refuseDuplicateName(session.name, session.project, () => db.run`insert into sessions ${columnsAndValues(values)}`);
   return toSession(sessionRow(db, id));
 }
 
-function refuseDuplicateName(name: string | null, project: string, write: () => void): void {
+function refuseDuplicateName(name: string | null, project: string, write: () => unknown): void {
   try {
     write();
   } catch (error) {
@@ -128,22 +112,24 @@ function refuseDuplicateName(name: string | null, project: string, write: () => 
 }
 
 function nodeInTree(db: Db, node: string, session: SessionRow): number {
-  const row = db.query<{ n: number }>("select n from nodes where id = ?").get(node);
+  const row = db.row<{ n: number }>`select n from nodes where id = ${node}`;
   if (row && treeOf(row.n) === session.tree) return row.n;
   throw new Fault("node-unknown", `Session ${session.name ?? session.id} has no node ${node} in its tree.`);
 }
 
-function sessionsWithTail(db: Db, text: string): SessionRow[] {
-  if (!isTail(text)) return [];
-  const tail = text.toLowerCase();
-  return db
-    .query<SessionRow>(`${selectSessions} where substr(s.id, -4) = ? and substr(s.id, -length(?2)) = ?2 limit 20`)
-    .all(tail.slice(-4), tail);
+function sessionsWithTail(db: Db, tail: string): SessionRow[] {
+  return isTail(tail) ? db.rows<SessionRow>`${selectSessions} where ${hasTail("s.id", tail.toLowerCase())} limit 20` : [];
 }
 
 /** Whether the text can be the end of an id: four or more hex digits. */
 export function isTail(text: string): boolean {
   return /^[0-9a-f-]*[0-9a-f]{4}$/i.test(text);
+}
+
+/** The condition that an id ends with `tail`. The last four digits have an index. */
+export function hasTail(column: "s.id" | "c.id", tail: string): Sql {
+  const id = new Sql(column);
+  return sql`substr(${id}, -4) = ${tail.slice(-4)} and substr(${id}, -length(${tail})) = ${tail}`;
 }
 
 function idAndName(row: SessionRow): string {

@@ -8,18 +8,18 @@ import type { Store, SubSession } from "../../store.ts";
 import type { Db } from "../db.ts";
 import type { LeaseHolder } from "../lease.ts";
 import { selectTurns, type SpentRow, toSpent, toTurn, type TurnRow } from "../rows/turn-row.ts";
+import { sql } from "../sql.ts";
 import { openTurnState, toTurnInfo } from "./running-turns.ts";
 import { spentSums, withSubtree } from "./spending.ts";
 
 export function latestTurnsBy(db: Db, self: LeaseHolder, agent: string, filter: Parameters<Store["latestTurnsBy"]>[1]): TurnInfo[] {
-  const rows = db
-    .query<TurnRow>(
-      `${selectTurns} where t.n in (
-         select max(u.n) from sessions p join turns u on u.session = p.n
-         where u.agent = ?1 and (?2 is null or p.project = ?2) and (?3 is null or p.id = ?3) and p.purged_at is null group by p.n
-       ) order by t.n desc limit ?4`,
-    )
-    .all(agent, filter.project ?? null, filter.session ?? null, filter.limit ?? -1);
+  const { project = null, session = null, limit = -1 } = filter;
+  const rows = db.rows<TurnRow>`
+    ${selectTurns} where t.n in (
+      select max(u.n) from sessions p join turns u on u.session = p.n
+      where u.agent = ${agent} and (${project} is null or p.project = ${project}) and (${session} is null or p.id = ${session})
+        and p.purged_at is null group by p.n
+    ) order by t.n desc limit ${limit}`;
   return rows.flatMap((row) => toTurnInfo(db, self, row) ?? []);
 }
 
@@ -34,14 +34,11 @@ type SubSessionRow = SpentRow & {
 
 /** Leaves out sessions that execute a plan. Counts the spending of running turns too. */
 export function subSessions(db: Db, session: string): SubSession[] {
-  const rows = db
-    .query<SubSessionRow>(
-      `${withSubtree("select s.id from sessions s where s.parent_session = ? and s.plan is null")}
-       select s.id, s.parent_session as parent, ${spentSums}, total(t.steps) as steps, count(t.n) - count(t.ended_at) as running,
-         min(t.started_at) as started_at, max(t.ended_at) as ended_at
-       from subtree b join sessions s on s.id = b.id left join turns t on t.session = s.n group by s.n order by s.n`,
-    )
-    .all(session);
+  const rows = db.rows<SubSessionRow>`
+    ${withSubtree(sql`select s.id from sessions s where s.parent_session = ${session} and s.plan is null`)}
+    select s.id, s.parent_session as parent, ${spentSums}, total(t.steps) as steps, count(t.n) - count(t.ended_at) as running,
+      min(t.started_at) as started_at, max(t.ended_at) as ended_at
+    from subtree b join sessions s on s.id = b.id left join turns t on t.session = s.n group by s.n order by s.n`;
   return rows.map((row) => ({
     session: row.id,
     parent: row.parent,
@@ -69,18 +66,15 @@ export function spawnedBy(db: Db, self: LeaseHolder, turns: readonly TurnRow[]):
   const turnsBySession = Map.groupBy(turns.toReversed(), (turn) => turn.session_id);
   const parents = JSON.stringify([...turnsBySession.keys()]);
   // With one max() SQLite takes the other columns from the row of the maximum, so the status is that of the last turn.
-  const rows = db
-    .query<SpawnedRow>(
-      `select s.n, s.id, s.parent_session as parent, s.seq, s.tip, s.agent, s.task, s.created_at, max(t.n), t.status, ${spentSums}
-       from sessions s left join turns t on t.session = s.n and t.ended_at is not null
-       where s.parent_session in (select value from json_each(?)) and s.plan is null and s.purged_at is null
-       group by s.n order by s.created_at, s.n`,
-    )
-    .all(parents)
-    .flatMap((row) => {
-      const turn = takeTurnAt(turnsBySession.get(row.parent)!, row.created_at);
-      return turn === undefined ? [] : [{ ...row, turn }];
-    });
+  const sessions = db.rows<SpawnedRow>`
+    select s.n, s.id, s.parent_session as parent, s.seq, s.tip, s.agent, s.task, s.created_at, max(t.n), t.status, ${spentSums}
+    from sessions s left join turns t on t.session = s.n and t.ended_at is not null
+    where s.parent_session in (select value from json_each(${parents})) and s.plan is null and s.purged_at is null
+    group by s.n order by s.created_at, s.n`;
+  const rows = sessions.flatMap((row) => {
+    const turn = takeTurnAt(turnsBySession.get(row.parent)!, row.created_at);
+    return turn === undefined ? [] : [{ ...row, turn }];
+  });
   if (rows.length === 0) return [];
   const openTurns = openSubTurns(db, parents);
   const messages = lastMessages(db, rows);
@@ -109,9 +103,8 @@ function takeTurnAt(turns: TurnRow[], at: number): TurnRow | undefined {
 }
 
 function openSubTurns(db: Db, parents: string): Map<string, Turn> {
-  const rows = db
-    .query<TurnRow>(`${selectTurns} where t.ended_at is null and s.parent_session in (select value from json_each(?))`)
-    .all(parents);
+  const rows = db.rows<TurnRow>`
+    ${selectTurns} where t.ended_at is null and s.parent_session in (select value from json_each(${parents}))`;
   return new Map(rows.map((row) => [row.session_id, toTurn(row)]));
 }
 
@@ -124,9 +117,8 @@ const messageTailLength = 400;
 
 /** The end of each session's last message, by the node of its tip. Empty if that node is not the agent's. */
 function lastMessages(db: Db, sessions: readonly { tip: number | null }[]): Map<number, string> {
-  const rows = db
-    .query<{ n: number; body: string }>("select n, body from nodes where n in (select value from json_each(?))")
-    .all(JSON.stringify(sessions.map(({ tip }) => tip)));
+  const tips = JSON.stringify(sessions.map(({ tip }) => tip));
+  const rows = db.rows<{ n: number; body: string }>`select n, body from nodes where n in (select value from json_each(${tips}))`;
   return new Map(
     rows.map(({ n, body }) => {
       const node = JSON.parse(body);

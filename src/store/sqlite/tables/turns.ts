@@ -1,4 +1,6 @@
-// Reads turns, and the drafts of answers that are still streaming.
+// Reads turns, the drafts of answers that are still streaming, and the ids of the file snapshots before and after a turn.
+// The files of a snapshot are in src/files/snapshots.
+import type { TurnFiles } from "../../../protocol/tree/file-changes.ts";
 import type { Turn } from "../../../protocol/tree/turn.ts";
 import type { Draft } from "../../store.ts";
 import type { Db } from "../db.ts";
@@ -6,21 +8,26 @@ import { sessionRow } from "../rows/session-row.ts";
 import { selectTurns, toTurn, type TurnRow } from "../rows/turn-row.ts";
 
 export function turn(db: Db, id: string): Turn | null {
-  const row = db.query<TurnRow>(`${selectTurns} where t.id = ?`).get(id);
+  const row = db.row<TurnRow>`${selectTurns} where t.id = ${id}`;
   return row && toTurn(row);
 }
 
 export function turnsOf(db: Db, session: string): Turn[] {
-  return db.query<TurnRow>(`${selectTurns} where t.session = ? order by t.n`).all(sessionRow(db, session).n).map(toTurn);
+  return db.rows<TurnRow>`${selectTurns} where t.session = ${sessionRow(db, session).n} order by t.n`.map(toTurn);
 }
 
 export function openTurns(db: Db, session: string): Turn[] {
-  return db
-    .query<TurnRow>(`${selectTurns} where t.session = ? and t.ended_at is null order by t.n`)
-    .all(sessionRow(db, session).n)
-    .map(toTurn);
+  const { n } = sessionRow(db, session);
+  return db.rows<TurnRow>`${selectTurns} where t.session = ${n} and t.ended_at is null order by t.n`.map(toTurn);
 }
 
 export function drafts(db: Db, turn: string): Draft[] {
-  return db.query<Draft>("select key, text from drafts where turn = (select n from turns where id = ?) order by rowid").all(turn);
+  return db.rows<Draft>`select key, text from drafts where turn = (select n from turns where id = ${turn}) order by rowid`;
+}
+
+export function turnFiles(db: Db, turns: string[]): Map<string, TurnFiles> {
+  const rows = db.rows<TurnFiles & { id: string }>`
+    select t.id, f.project, f.before, f.after from turns t join turn_files f on f.turn = t.n
+    where t.id in (select value from json_each(${JSON.stringify(turns)}))`;
+  return new Map(rows.map(({ id, ...files }) => [id, files]));
 }

@@ -2,17 +2,19 @@
 // Every transaction checks the lease first, so that a process that lost the session can't write to it.
 import { Fault } from "../../../protocol/api/error.ts";
 import type { DurableEvent, DurableEventBody } from "../../../protocol/tree/event.ts";
+import type { TurnFiles } from "../../../protocol/tree/file-changes.ts";
 import { taskOf, type NewNode, type Node } from "../../../protocol/tree/node.ts";
 import type { NativeStart, Session, Turn } from "../../../protocol/tree/turn.ts";
+import { zeroSpent } from "../../../protocol/tree/usage.ts";
 import type { Draft, Lease, NewTurn, TurnClose, WriteResult } from "../../store.ts";
 import type { Db } from "../db.ts";
 import { requireLease, type WriteTarget } from "../lease.ts";
 import { nodesPerTree } from "../migrations.ts";
-import { assignments, insertSql, toColumns } from "../rows/columns.ts";
+import { assignments, columnsAndValues, toColumns } from "../rows/columns.ts";
 import { queueAt } from "../rows/control-rows.ts";
-import { IdLookup, nodeColumns, type NodeRow } from "../rows/node-row.ts";
+import { idOf } from "../rows/node-row.ts";
 import { sessionAt, sessionRow, toSession } from "../rows/session-row.ts";
-import { addSpentSql, asStarted, selectTurns, spentParams, toTurn, turnColumns, type TurnRow } from "../rows/turn-row.ts";
+import { addSpent, asStarted, selectTurns, toTurn, turnColumns, type TurnRow } from "../rows/turn-row.ts";
 import { indexSome } from "../search/search.ts";
 import { claimedNativeId, findNativeStart } from "./native-sessions.ts";
 
@@ -63,18 +65,24 @@ export function appendNode(db: Db, lease: Lease, turn: string | null, node: NewN
 export function saveDraft(db: Db, lease: Lease, turn: string, draft: Draft): void {
   db.write(() => {
     const { n } = openTurn(db, requireLease(db, lease), turn);
-    db.query("insert into drafts (turn, key, text) values (?, ?, ?) on conflict (turn, key) do update set text = excluded.text").run(
-      n,
-      draft.key,
-      draft.text,
-    );
+    db.run`
+      insert into drafts (turn, key, text) values (${n}, ${draft.key}, ${draft.text})
+      on conflict (turn, key) do update set text = excluded.text`;
+  });
+}
+
+/** Stores the ids of the file snapshots before and after the turn. */
+export function saveTurnFiles(db: Db, lease: Lease, turn: string, { project, before, after }: TurnFiles): void {
+  db.write(() => {
+    const { n } = openTurn(db, requireLease(db, lease), turn);
+    db.run`insert or replace into turn_files (turn, project, before, after) values (${n}, ${project}, ${before}, ${after})`;
   });
 }
 
 export function recordNativeId(db: Db, lease: Lease, turn: string, nativeId: string): void {
   db.write(() => {
     const { n } = openTurn(db, requireLease(db, lease), turn);
-    db.query("update turns set native_id = ? where n = ?").run(nativeId, n);
+    db.run`update turns set native_id = ${nativeId} where n = ${n}`;
   });
 }
 
@@ -83,12 +91,8 @@ export function endTurn(db: Db, lease: Lease, turn: string, end: TurnClose): Wri
     const target = requireLease(db, lease);
     const { n, startedAt } = openTurn(db, target, turn);
     const at = Date.now();
-    const { rest, ...fields } = end;
-    const values = {
-      ...toColumns(turnColumns, { ...fields, nativeId: end.nativeId ?? undefined, enforced: end.enforced ?? undefined }),
-      ended_at: Math.max(at, startedAt),
-    };
-    db.query(`update turns set ${assignments(values)}, ${addSpentSql} where n = ?`).run(...Object.values(values), ...spentParams(rest), n);
+    const fields = { ...end, nativeId: end.nativeId ?? undefined, enforced: end.enforced ?? undefined, endedAt: Math.max(at, startedAt) };
+    db.run`update turns set ${assignments(toColumns(turnColumns, fields))}, ${addSpent(end.rest ?? zeroSpent)} where n = ${n}`;
     recordEvent(db, target, { kind: "turn.ended", turn: n, at });
     saveSeq(db, target, at);
     const value = turnAt(db, n);
@@ -106,11 +110,8 @@ export type OpenTurn = { n: number; id: string };
 
 /** The turn that a write belongs to. Throws unless it is a turn of this session that has not ended. */
 export function openTurn(db: Db, target: WriteTarget, turn: string): OpenTurn & { startedAt: number } {
-  const row = db
-    .query<{ n: number; session: number; started_at: number; ended_at: number | null }>(
-      "select n, session, started_at, ended_at from turns where id = ?",
-    )
-    .get(turn);
+  const row = db.row<{ n: number; session: number; started_at: number; ended_at: number | null }>`
+    select n, session, started_at, ended_at from turns where id = ${turn}`;
   if (row && row.session === target.n && row.ended_at === null) return { n: row.n, id: turn, startedAt: row.started_at };
   throw new Fault("internal", row ? `Turn ${turn} has ended or belongs to another session.` : `There is no turn ${turn}.`);
 }
@@ -121,21 +122,19 @@ export function insertTurn(
   row: { session: number; parent: number | null; budget: string | null },
   fields: Pick<Turn, "id" | "agent" | "startedAt"> & Partial<Turn>,
 ): number {
-  const values = { ...row, ...toColumns(turnColumns, fields) };
-  return Number(db.query(insertSql("turns", values)).run(...Object.values(values)).lastInsertRowid);
+  return Number(db.run`insert into turns ${columnsAndValues({ ...row, ...toColumns(turnColumns, fields) })}`.lastInsertRowid);
 }
 
 /** Adds a node inside a transaction, and moves `target` to it. */
 export function addNode(db: Db, target: WriteTarget, turn: OpenTurn | null, node: NewNode): { value: Node; event: DurableEvent } {
   const at = Date.now();
   const id = Bun.randomUUIDv7();
-  const lookup = new IdLookup(db);
   const parent = target.tip;
   const n = takeNodeNumber(db, target);
-  insertNode(db, [n, parent, target.n, turn?.n ?? null, at, id, JSON.stringify(node)]);
+  insertNode(db, { n, parent, session: target.n, turn: turn?.n ?? null, at, id, body: JSON.stringify(node) });
   recordEvent(db, target, { kind: "node.added", turn: turn?.n ?? null, node: n, at });
-  db.query("update sessions set tip = ?, seq = ?, updated_at = ? where n = ?").run(n, target.seq, at, target.n);
-  if (parent === null) db.query("update sessions set task = coalesce(task, ?) where n = ?").run(taskOf(node), target.n);
+  db.run`update sessions set tip = ${n}, seq = ${target.seq}, updated_at = ${at} where n = ${target.n}`;
+  if (parent === null) db.run`update sessions set task = coalesce(task, ${taskOf(node)}) where n = ${target.n}`;
   if (turn) {
     addToTurn(db, turn.n, n, node);
     dropDrafts(db, turn.n, node);
@@ -144,8 +143,8 @@ export function addNode(db: Db, target: WriteTarget, turn: OpenTurn | null, node
   const value: Node = {
     ...node,
     id,
-    parent: parent === null ? null : lookup.idOf("nodes", parent),
-    tree: lookup.idOf("trees", target.tree),
+    parent: parent === null ? null : idOf(db, "nodes", parent),
+    tree: idOf(db, "trees", target.tree),
     session: target.id,
     turn: turn?.id ?? null,
     at,
@@ -156,40 +155,39 @@ export function addNode(db: Db, target: WriteTarget, turn: OpenTurn | null, node
 /** Returns the number of the next node. `stale` is written only when it changes: a write costs a page of its index. */
 export function takeNodeNumber(db: Db, target: WriteTarget): number {
   target.last += 1;
-  if (target.stale) db.query("update trees set last = ? where n = ?").run(target.last, target.tree);
-  else db.query("update trees set last = ?, stale = 1 where n = ?").run(target.last, target.tree);
+  if (target.stale) db.run`update trees set last = ${target.last} where n = ${target.tree}`;
+  else db.run`update trees set last = ${target.last}, stale = 1 where n = ${target.tree}`;
   target.stale = 1;
   return target.tree * nodesPerTree + target.last;
 }
 
-export function insertNode(db: Db, row: NodeRow): void {
-  db.query(`insert into nodes (${nodeColumns}) values (?, ?, ?, ?, ?, ?, ?)`).run(...row);
+type NewNodeRow = { n: number; parent: number | null; session: number; turn: number | null; at: number; id: string; body: string };
+
+export function insertNode(db: Db, row: NewNodeRow): void {
+  db.run`insert into nodes ${columnsAndValues(row)}`;
 }
 
 /** Moves the turn's tip to the node and adds the node's tokens and cost to the turn. */
 export function addToTurn(db: Db, turn: number, tip: number, node: NewNode): void {
   const usage = node.usage;
   if (!usage) {
-    db.query("update turns set tip = ? where n = ?").run(tip, turn);
+    db.run`update turns set tip = ${tip} where n = ${turn}`;
     return;
   }
   const isUsed = usage.input + usage.output + usage.cacheRead + usage.cacheWrite > 0;
   const costUsd = node.costUsd ?? (isUsed ? null : 0);
-  db.query(`update turns set tip = ?, ${addSpentSql}, steps = steps + 1 where n = ?`).run(tip, ...spentParams({ usage, costUsd }), turn);
+  db.run`update turns set tip = ${tip}, ${addSpent({ usage, costUsd })}, steps = steps + 1 where n = ${turn}`;
 }
 
 function dropDrafts(db: Db, turn: number, node: NewNode): void {
-  const drop = db.query("delete from drafts where turn = ? and key = ?");
-  if (node.author === "agent") {
-    drop.run(turn, "text");
-    drop.run(turn, "thinking");
-  }
-  for (const part of node.parts) if (part.kind === "result") drop.run(turn, part.call);
+  const keys = node.parts.flatMap((part) => (part.kind === "result" ? [part.call] : []));
+  if (node.author === "agent") keys.push("text", "thinking");
+  for (const key of keys) db.run`delete from drafts where turn = ${turn} and key = ${key}`;
 }
 
 /** Removes a message from the queue inside a transaction: it has become the prompt of a turn. */
 function takePrompt(db: Db, target: WriteTarget, id: string): DurableEvent {
-  db.query("update inputs set taken_seq = ? where id = ? and taken_seq is null").run(target.seq, id);
+  db.run`update inputs set taken_seq = ${target.seq} where id = ${id} and taken_seq is null`;
   return recordQueueChange(db, target);
 }
 
@@ -198,7 +196,7 @@ function currentSession(db: Db, target: WriteTarget): Session {
 }
 
 function turnAt(db: Db, n: number): Turn {
-  return toTurn(db.query<TurnRow>(`${selectTurns} where t.n = ?`).get(n)!);
+  return toTurn(db.row<TurnRow>`${selectTurns} where t.n = ${n}`!);
 }
 
 // --- events -----------------------------------------------------------------------------------------------
@@ -216,24 +214,18 @@ export const eventKinds: Record<EventKind, number> = {
 };
 
 /** `item` is the question that an event is about. */
-type NewEvent = { kind: EventKind; turn: number | null; node?: number; item?: number; at: number };
+type NewEvent = { kind: EventKind; turn: number | null; node?: number | null; item?: number | null; at: number };
 
 /** Adds the session's next event inside a transaction, and moves `target.seq` to it. `saveSeq` must follow. */
-export function recordEvent(db: Db, target: WriteTarget, event: NewEvent): void {
+export function recordEvent(db: Db, target: WriteTarget, { kind, turn, node = null, item = null, at }: NewEvent): void {
   target.seq += 1;
-  db.query("insert into events (session, seq, kind, turn, node, item, at) values (?, ?, ?, ?, ?, ?, ?)").run(
-    target.n,
-    target.seq,
-    eventKinds[event.kind],
-    event.turn,
-    event.node ?? null,
-    event.item ?? null,
-    event.at,
-  );
+  db.run`
+    insert into events (session, seq, kind, turn, node, item, at)
+    values (${target.n}, ${target.seq}, ${eventKinds[kind]}, ${turn}, ${node}, ${item}, ${at})`;
 }
 
 export function saveSeq(db: Db, target: WriteTarget, updatedAt: number): void {
-  db.query("update sessions set seq = ?, updated_at = ? where n = ?").run(target.seq, updatedAt, target.n);
+  db.run`update sessions set seq = ${target.seq}, updated_at = ${updatedAt} where n = ${target.n}`;
 }
 
 export function recordQueueChange(db: Db, target: WriteTarget): DurableEvent {

@@ -36,7 +36,7 @@ async function work(store: Store, directory: string, word: string, change = {}) 
   await store.endTurn(lease, turn.id, okTurnEnd);
   await store.release(lease);
   const path = transcriptPath(join(directory, "sessions"), session);
-  const transcript = Transcript.create(path, session, { provider: "replay" });
+  const transcript = Transcript.open(path, session);
   await catchUp(transcript, await store.sessionNodes(session.id));
   transcript.close();
   await store.updateSession(session.id, { transcript: path });

@@ -12,6 +12,7 @@ import { isHeld, type LeaseHolder } from "../lease.ts";
 import type { OutputFiles } from "../outputs/output-files.ts";
 import { remainingNodes, referencedOutputs, planTreePurge, purgeNodes, type TreePurgePlan } from "./purge-nodes.ts";
 import { sessionRow } from "../rows/session-row.ts";
+import { Sql } from "../sql.ts";
 import type { PurgeRequest } from "../../store.ts";
 
 type SessionToPurge = {
@@ -70,7 +71,7 @@ export async function purge(
   }
   for (const tree of request.dryRun ? [] : plans.keys()) {
     if (agentsDir !== null) deleteAgentFiles({ db, self, report, agentsDir }, tree);
-    db.write(() => db.query("delete from trees where n = ?1 and not exists (select 1 from sessions where tree = ?1)").run(tree));
+    db.write(() => db.run`delete from trees where n = ${tree} and not exists (select 1 from sessions where tree = ${tree})`);
   }
   return report;
 }
@@ -86,14 +87,9 @@ function choose(db: Db, self: LeaseHolder, request: PurgeRequest, report: PurgeR
   });
 }
 
-const columns = "n, id, name, project, tree, transcript, archived_at";
-
 function archivedBefore(db: Db, time: number): SessionToPurge[] {
-  return db
-    .query<SessionToPurge>(
-      `select ${columns} from sessions where archived_at is not null and archived_at <= ? and purged_at is null order by n`,
-    )
-    .all(time);
+  return db.rows<SessionToPurge>`
+    select * from sessions where archived_at is not null and archived_at <= ${time} and purged_at is null order by n`;
 }
 
 function requestedSession(db: Db, request: PurgeRequest): SessionToPurge {
@@ -120,35 +116,35 @@ function inUseFault(session: SessionToPurge): Fault {
 
 /** A session that executes a plan is linked to the session that planned it, but is no sub-session of it. */
 function withSubSessions(db: Db, sessions: SessionToPurge[]): SessionToPurge[] {
-  const subSessions = db.query<SessionToPurge>(
-    `select n, id, name, project, tree, transcript, coalesce(archived_at, ?2) as archived_at from sessions
-     where parent_session = ?1 and plan is null and purged_at is null and (archived_at is not null or updated_at <= ?2) order by n`,
-  );
   const all = new Map(sessions.map((session) => [session.n, session]));
-  for (const session of all.values())
-    for (const child of subSessions.all(session.id, session.archived_at)) if (!all.has(child.n)) all.set(child.n, child);
+  for (const { id, archived_at } of all.values()) {
+    const subSessions = db.rows<SessionToPurge>`
+      select n, id, name, project, tree, transcript, coalesce(archived_at, ${archived_at}) as archived_at from sessions
+      where parent_session = ${id} and plan is null and purged_at is null and (archived_at is not null or updated_at <= ${archived_at})
+      order by n`;
+    for (const subSession of subSessions) if (!all.has(subSession.n)) all.set(subSession.n, subSession);
+  }
   return [...all.values()];
 }
 
 /** Sessions of an earlier purge. Other sessions needed some of their nodes then, or the purge was killed. */
 function hiddenSessions(db: Db): SessionToPurge[] {
-  return db.query<SessionToPurge>(`select ${columns} from sessions where purged_at is not null order by n`).all();
+  return db.rows<SessionToPurge>`select * from sessions where purged_at is not null order by n`;
 }
 
 /** Hides the session from every reader. False if it was restored, acquired or purged meanwhile. */
 function hide(db: Db, self: LeaseHolder, session: SessionToPurge, report: PurgeReport): boolean {
   const isHidden = db.write(() => {
     if (isHeld(db, session.n, self)) return false;
-    const { changes } = db
-      .query(
-        `update sessions set purged_at = ?1, archived_at = coalesce(archived_at, ?1), name = null, tip = null, plan = null
-         where n = ?2 and purged_at is null and (archived_at = ?3 or (archived_at is null and updated_at <= ?3))`,
-      )
-      .run(Date.now(), session.n, session.archived_at);
+    const { n, archived_at } = session;
+    const now = Date.now();
+    const { changes } = db.run`
+      update sessions set purged_at = ${now}, archived_at = coalesce(archived_at, ${now}), name = null, tip = null, plan = null
+      where n = ${n} and purged_at is null and (archived_at = ${archived_at} or (archived_at is null and updated_at <= ${archived_at}))`;
     if (changes === 0) return false;
-    for (const table of ["leases", "asks", "inputs", "descriptions"]) db.query(`delete from ${table} where session = ?`).run(session.n);
-    db.query("delete from drafts where turn in (select n from turns where session = ?)").run(session.n);
-    db.query("update turns set parent = null, tip = null where session = ?").run(session.n);
+    for (const table of ["leases", "asks", "inputs", "descriptions"]) db.run`delete from ${new Sql(table)} where session = ${n}`;
+    db.run`delete from drafts where turn in (select n from turns where session = ${n})`;
+    db.run`update turns set parent = null, tip = null where session = ${n}`;
     return true;
   });
   if (!isHidden) report.skipped.push({ id: session.id, name: session.name, reason: "it was used again meanwhile" });
@@ -163,8 +159,8 @@ async function deleteEvents(db: Db, session: SessionToPurge): Promise<void> {
       const seq = seqIfHidden(db, session);
       if (seq === null) return 0;
       const lastKept = Math.max(0, seq - batchSize);
-      db.query("delete from events where session = ? and seq > ?").run(session.n, lastKept);
-      db.query("update sessions set seq = ? where n = ?").run(lastKept, session.n);
+      db.run`delete from events where session = ${session.n} and seq > ${lastKept}`;
+      db.run`update sessions set seq = ${lastKept} where n = ${session.n}`;
       return lastKept;
     });
     await yieldToEventLoop();
@@ -172,10 +168,8 @@ async function deleteEvents(db: Db, session: SessionToPurge): Promise<void> {
 }
 
 /** Null if another purge was faster. The row may then belong to another session: row numbers are reused. */
-function seqIfHidden(db: Db, session: SessionToPurge): number | null {
-  const row = db
-    .query<{ seq: number }>("select seq from sessions where n = ? and id = ? and purged_at is not null")
-    .get(session.n, session.id);
+function seqIfHidden(db: Db, { n, id }: SessionToPurge): number | null {
+  const row = db.row<{ seq: number }>`select seq from sessions where n = ${n} and id = ${id} and purged_at is not null`;
   return row?.seq ?? null;
 }
 
@@ -184,12 +178,11 @@ async function deleteTurns(db: Db, session: SessionToPurge): Promise<number> {
   const deleted = db.write(() => {
     if (seqIfHidden(db, session) === null) return 0;
     const remaining = remainingNodes(db, session);
-    const update = db.query("update turns set parent = ?, tip = ? where n = ?");
-    for (const [turn, { parent, tip }] of remaining.turns) update.run(parent, tip, turn);
+    for (const [turn, { parent, tip }] of remaining.turns) db.run`update turns set parent = ${parent}, tip = ${tip} where n = ${turn}`;
     const unused = turnsOf(db, session.n).filter((turn) => !remaining.turns.has(turn));
-    for (const turn of unused) db.query("delete from turns where n = ?").run(turn);
-    const hasOutputs = db.query("select 1 from handles where session = ?").get(session.n) !== null;
-    if (remaining.count === 0 && !hasOutputs) db.query("delete from sessions where n = ? and seq = 0").run(session.n);
+    for (const turn of unused) db.run`delete from turns where n = ${turn}`;
+    const hasOutputs = db.row`select 1 from handles where session = ${session.n}` !== null;
+    if (remaining.count === 0 && !hasOutputs) db.run`delete from sessions where n = ${session.n} and seq = 0`;
     return unused.length;
   });
   await yieldToEventLoop();
@@ -197,10 +190,7 @@ async function deleteTurns(db: Db, session: SessionToPurge): Promise<number> {
 }
 
 function turnsOf(db: Db, session: number): number[] {
-  return db
-    .query<{ n: number }>("select n from turns where session = ?")
-    .all(session)
-    .map(({ n }) => n);
+  return db.values<[number]>`select n from turns where session = ${session}`.flat();
 }
 
 /**
@@ -211,8 +201,8 @@ function deleteAgentFiles(
   { db, self, report, agentsDir }: { db: Db; self: LeaseHolder; report: PurgeReport; agentsDir: string },
   tree: number,
 ): void {
-  const id = db.query<{ id: string }>("select id from trees where n = ?").get(tree)?.id;
-  const sessions = db.query<{ n: number }>("select n from sessions where tree = ?").all(tree);
+  const id = db.row<{ id: string }>`select id from trees where n = ${tree}`?.id;
+  const sessions = db.rows<{ n: number }>`select n from sessions where tree = ${tree}`;
   if (id === undefined || sessions.some(({ n }) => isHeld(db, n, self))) return;
   try {
     rmSync(join(agentsDir, id), { recursive: true, force: true });
@@ -236,7 +226,7 @@ function deleteTranscript({ db, report, dryRun }: PurgeStep, session: SessionToP
   } catch (error) {
     if (errorCode(error) !== "ENOENT") report.problems.push(`The transcript ${session.transcript} can't be removed: ${messageOf(error)}`);
   }
-  if (!dryRun) db.write(() => db.query("update sessions set transcript = null where n = ? and id = ?").run(session.n, session.id));
+  if (!dryRun) db.write(() => db.run`update sessions set transcript = null where n = ${session.n} and id = ${session.id}`);
 }
 
 /** The stdout and stderr logs of external agents. */
@@ -250,16 +240,14 @@ function logsBeside(transcript: string): string[] {
 
 /** Deletes the row before the file: `verify --repair` finds a file without a row. */
 async function deleteOutputs({ db, files, report, needed, dryRun }: PurgeStep, session: SessionToPurge): Promise<void> {
-  const outputs = db
-    .query<{ n: number; bytes: number | null }>("select n, kept_bytes as bytes from handles where session = ?")
-    .all(session.n);
+  const outputs = db.rows<{ n: number; bytes: number | null }>`select n, kept_bytes as bytes from handles where session = ${session.n}`;
   for (const { n, bytes } of outputs) {
     const identifier = `${session.id}/${n}`;
     if (needed.has(identifier)) continue;
     report.outputs += 1;
     report.bytes += bytes ?? 0;
     if (dryRun) continue;
-    db.write(() => seqIfHidden(db, session) !== null && db.query("delete from handles where session = ? and n = ?").run(session.n, n));
+    db.write(() => seqIfHidden(db, session) !== null && db.run`delete from handles where session = ${session.n} and n = ${n}`);
     try {
       files.remove(identifier);
     } catch (error) {

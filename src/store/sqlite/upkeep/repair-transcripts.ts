@@ -7,20 +7,20 @@ import { Fault } from "../../../protocol/api/error.ts";
 import type { Session } from "../../../protocol/tree/turn.ts";
 import { acquire, release } from "../lease.ts";
 import { sessionNodes } from "../tables/nodes.ts";
-import type { RepairContext } from "./repair.ts";
 import { type SessionRow, selectSessions, toSession } from "../rows/session-row.ts";
-import { isHeader, lineKey, parseLineId, Transcript } from "../../transcript.ts";
-import { toTranscriptHeader, toTranscriptLines, providerOf, type TranscriptLine } from "../../../protocol/json/transcript-lines.ts";
+import { headerLine, lineKey, parseLine, Transcript } from "../../transcript.ts";
+import { toTranscriptLines, type TranscriptLine } from "../../../protocol/json/transcript-lines.ts";
+import type { UpkeepContext } from "./verify.ts";
 
-export async function repairTranscripts({ db, self, onRepaired }: RepairContext): Promise<void> {
-  const sessions = db.query<SessionRow>(`${selectSessions} where s.transcript is not null and s.seq > 0 order by s.n`).all().map(toSession);
-  for (const session of sessions) {
+export async function repairTranscripts({ db, self, repaired }: UpkeepContext): Promise<void> {
+  const rows = db.rows<SessionRow>`${selectSessions} where s.transcript is not null and s.seq > 0 order by s.n`;
+  for (const session of rows.map(toSession)) {
     await yieldToEventLoop();
     const lease = tryAcquire(() => acquire(db, session.id, self));
     if (lease === null) continue;
     try {
       const change = repairTranscript(session, sessionNodes(db, session.id).flatMap(toTranscriptLines));
-      if (change !== null) onRepaired("transcript", session.transcript!, `The transcript ${session.transcript} ${change}.`);
+      if (change !== null) repaired("transcript", session.transcript!, `The transcript ${session.transcript} ${change}.`);
     } catch (error) {
       // The file can't be written. The check after the repair lists the lines that are still missing.
       if (!(error instanceof Error) || !("code" in error)) throw error;
@@ -44,18 +44,20 @@ function tryAcquire<T>(acquire: () => T): T | null {
 function repairTranscript(session: Session, lines: TranscriptLine[]): string | null {
   const path = session.transcript!;
   if (!existsSync(path)) return writeAgain(session, lines);
-  const rows = readFileSync(path, "utf8").split("\n");
-  const torn = rows.pop() !== "";
-  const header = rows.find(isHeader);
-  const broken = rows.filter((row) => !isHeader(row) && parseLineId(row) === null).length;
-  const present = new Set(rows.flatMap((row) => parseLineId(row) ?? []).map(lineKey));
-  const missing = lines.filter((line) => !present.has(lineKey(line))).length;
-  if (missing === 0 && broken === 0 && !torn && header !== undefined) return null;
+  const texts = readFileSync(path, "utf8").split("\n");
+  const isTorn = texts.pop() !== "";
+  const rows = texts.map((text) => ({ text, line: parseLine(text) }));
+  const header = rows.find(({ line }) => line === "header");
+  const broken = rows.filter(({ line }) => line === null).length;
+  const existing = rows.flatMap(({ text, line }) => (line === null || line === "header" ? [] : [{ text, key: lineKey(line) }]));
+  const keys = new Set(existing.map(({ key }) => key));
+  const missing = lines.filter((line) => !keys.has(lineKey(line))).length;
+  if (missing === 0 && broken === 0 && !isTorn && header !== undefined) return null;
   if (broken > 0) copyFileSync(path, freeName(`${path}.damaged`), constants.COPYFILE_EXCL);
-  const first = header ?? JSON.stringify(toTranscriptHeader(session, providerOf(session)));
   const repairedPath = `${path}.repairing`;
   rmSync(repairedPath, { force: true });
-  writeFileSync(repairedPath, [first, ...mergeLines(rows, lines), ""].join("\n"), { mode: 0o600, flag: "wx", flush: true });
+  const content = [header?.text ?? headerLine(session), ...mergeLines(existing, lines), ""].join("\n");
+  writeFileSync(repairedPath, content, { mode: 0o600, flag: "wx", flush: true });
   renameSync(repairedPath, path);
   return `got ${missing} missing lines back${broken > 0 ? `; ${broken} damaged lines are in a copy beside it` : ""}`;
 }
@@ -64,31 +66,28 @@ function repairTranscript(session: Session, lines: TranscriptLine[]): string | n
 function writeAgain(session: Session, lines: TranscriptLine[]): string | null {
   const path = session.transcript!;
   if (!existsSync(dirname(dirname(dirname(path))))) return null;
-  const transcript = Transcript.create(path, session, { provider: providerOf(session) });
+  const transcript = Transcript.open(path, session);
   transcript.appendLines(lines);
   transcript.close();
   return `was written again, ${lines.length} lines`;
 }
 
 /** The lines of the store in their order. A line that only the file has follows the line that it followed there. */
-function mergeLines(rows: string[], lines: TranscriptLine[]): string[] {
-  const stored = new Set(lines.map(lineKey));
-  const foreign = new Map<string, string[]>();
-  const existing = new Map<string, string>();
-  let previous = "";
-  for (const row of rows) {
-    const line = parseLineId(row);
-    if (line === null) continue;
-    const key = lineKey(line);
-    if (stored.has(key)) {
-      previous = key;
-      if (!existing.has(key)) existing.set(key, row);
-    } else foreign.set(previous, [...(foreign.get(previous) ?? []), row]);
+function mergeLines(existing: { text: string; key: string }[], lines: TranscriptLine[]): string[] {
+  const merged = new Map(lines.map((line) => [lineKey(line), [JSON.stringify(line)]]));
+  const first: string[] = [];
+  const seen = new Set<string>();
+  let previous = first;
+  for (const { text, key } of existing) {
+    const stored = merged.get(key);
+    if (stored === undefined) previous.push(text);
+    else {
+      previous = stored;
+      if (!seen.has(key)) stored[0] = text;
+      seen.add(key);
+    }
   }
-  return [
-    ...(foreign.get("") ?? []),
-    ...lines.flatMap((line) => [existing.get(lineKey(line)) ?? JSON.stringify(line), ...(foreign.get(lineKey(line)) ?? [])]),
-  ];
+  return [...first, ...[...merged.values()].flat()];
 }
 
 function freeName(path: string): string {

@@ -24,7 +24,7 @@ async function createSession(store: Store, directory: string, count = 5) {
   await store.endTurn(lease, turn.id, okTurnEnd);
   await store.release(lease);
   const path = transcriptPath(join(directory, ".skein", "sessions"), session);
-  const transcript = Transcript.create(path, session, { provider: "replay" });
+  const transcript = Transcript.open(path, session);
   await catchUp(transcript, await store.sessionNodes(session.id));
   transcript.close();
   await store.updateSession(session.id, { transcript: path });

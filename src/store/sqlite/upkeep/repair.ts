@@ -1,43 +1,13 @@
 // Repairs damage from intact data: leases of dead processes, the full-text index, transcripts, files without a row,
 // the write-ahead log. Changes no stored node. `verify` lists the damage that can't be repaired.
 import { yieldToEventLoop } from "../../../kit/flow/time-slice.ts";
-import type { VerifyProblem } from "../../../protocol/api/api.ts";
-import { messageOf } from "../../../protocol/api/error.ts";
 import type { Db } from "../db.ts";
-import { type LeaseHolder, isHeld } from "../lease.ts";
-import type { OutputFiles } from "../outputs/output-files.ts";
+import { isHeld } from "../lease.ts";
 import { repairTranscripts } from "./repair-transcripts.ts";
 import { indexSome } from "../search/search.ts";
+import type { UpkeepContext, UpkeepStep } from "./verify.ts";
 
-export type RepairContext = {
-  db: Db;
-  files: OutputFiles;
-  self: LeaseHolder;
-  onRepaired: (kind: string, subject: string, message: string) => void;
-};
-
-type Repair = { repaired: VerifyProblem[]; problems: VerifyProblem[] };
-
-export async function repair(db: Db, files: OutputFiles, self: LeaseHolder): Promise<Repair> {
-  const repaired: VerifyProblem[] = [];
-  const problems: VerifyProblem[] = [];
-  const ctx: RepairContext = {
-    db,
-    files,
-    self,
-    onRepaired: (kind, subject, message) => repaired.push({ kind, subject, message }),
-  };
-  for (const [kind, step] of steps) {
-    try {
-      await step(ctx);
-    } catch (error) {
-      problems.push({ kind, subject: db.path, message: `Repair stopped: ${messageOf(error)}` });
-    }
-  }
-  return { repaired, problems };
-}
-
-const steps: readonly (readonly [string, (ctx: RepairContext) => void | Promise<void>])[] = [
+export const repairSteps: readonly UpkeepStep[] = [
   ["lease", releaseDead],
   ["search", rebuildWords],
   ["transcript", repairTranscripts],
@@ -45,65 +15,58 @@ const steps: readonly (readonly [string, (ctx: RepairContext) => void | Promise<
   ["database", copyLogBack],
 ];
 
+type LeaseRow = { session: number; epoch: number; pid: number; id: string | null };
+
 /** A running holder keeps its lease. A holder that came meanwhile has another epoch. */
-function releaseDead({ db, self, onRepaired }: RepairContext): void {
-  const leases = db
-    .query<{ session: number; epoch: number; pid: number; id: string | null }>(
-      "select l.session, l.epoch, l.pid, s.id from leases l left join sessions s on s.n = l.session where l.pid is not null or s.n is null",
-    )
-    .all();
-  for (const lease of leases) {
-    if (lease.id !== null && isHeld(db, lease.session, self)) continue;
+function releaseDead({ db, self, repaired }: UpkeepContext): void {
+  const leases = db.rows<LeaseRow>`
+    select l.session, l.epoch, l.pid, s.id from leases l left join sessions s on s.n = l.session where l.pid is not null or s.n is null`;
+  for (const { session, epoch, pid, id } of leases) {
+    if (id !== null && isHeld(db, session, self)) continue;
     db.write(() =>
-      lease.id === null
-        ? db.query("delete from leases where session = ? and not exists (select 1 from sessions where n = ?1)").run(lease.session)
-        : db.query("update leases set pid = null where session = ? and epoch = ?").run(lease.session, lease.epoch),
+      id === null
+        ? db.run`delete from leases where session = ${session} and not exists (select 1 from sessions where n = ${session})`
+        : db.run`update leases set pid = null where session = ${session} and epoch = ${epoch}`,
     );
-    const subject = lease.id ?? String(lease.session);
-    onRepaired("lease", subject, `The lease of process ${lease.pid}, which no longer runs, was released.`);
+    repaired("lease", id ?? String(session), `The lease of process ${pid}, which no longer runs, was released.`);
   }
 }
 
 /** Indexes in batches, so that no writer waits for all of it. */
-async function rebuildWords({ db, onRepaired }: RepairContext): Promise<void> {
-  const checks = db.query<{ quick_check: string }>("pragma quick_check(20)").all();
+async function rebuildWords({ db, repaired }: UpkeepContext): Promise<void> {
+  const checks = db.rows<{ quick_check: string }>`pragma quick_check(20)`;
   const isDamaged = checks.some((row) => /fts5|\bwords/i.test(row.quick_check));
   if (!isDamaged && countUnindexed(db) === 0) return;
   db.write(() => {
-    db.query("insert into words (words) values ('delete-all')").run();
-    db.query("update trees set indexed = 0, stale = last > 0").run();
+    db.run`insert into words (words) values ('delete-all')`;
+    db.run`update trees set indexed = 0, stale = last > 0`;
   });
   while (indexSome(db) > 0) await yieldToEventLoop();
-  onRepaired("search", db.path, "The full-text index was rebuilt.");
+  repaired("search", db.path, "The full-text index was rebuilt.");
 }
 
 /** Difference between the nodes and the index, without the nodes that are still to be indexed. */
 export function countUnindexed(db: Db): number {
-  const { difference } = db
-    .query<{ difference: number }>(
-      `select (select count(*) from nodes c join trees t on t.n = c.n >> 28 where (c.n & 268435455) <= t.indexed)
-         - (select count(*) from words_docsize) as difference`,
-    )
-    .get()!;
-  return difference;
+  const row = db.row<{ difference: number }>`
+    select (select count(*) from nodes c join trees t on t.n = c.n >> 28 where (c.n & 268435455) <= t.indexed)
+      - (select count(*) from words_docsize) as difference`;
+  return row!.difference;
 }
 
 /** The row of an output is written before its file, so a file without a row belongs to no output. */
-async function removeOrphans({ db, files, self, onRepaired }: RepairContext): Promise<void> {
-  const handle = db.query("select 1 from handles where session = (select n from sessions where id = ?) and n = ?");
-  const owner = db.query<{ n: number }>("select n from sessions where id = ?");
+async function removeOrphans({ db, files, self, repaired }: UpkeepContext): Promise<void> {
   for (const identifier of files.list()) {
     const [session = "", n = ""] = identifier.split("/");
-    if (!/^\d+$/.test(n) || handle.get(session, Number(n)) !== null) continue;
-    const row = owner.get(session);
-    if (row && isHeld(db, row.n, self)) continue;
+    const owner = db.row<{ n: number }>`select n from sessions where id = ${session}`;
+    const hasRow = owner !== null && db.row`select 1 from handles where session = ${owner.n} and n = ${Number(n)}` !== null;
+    if (!/^\d+$/.test(n) || hasRow || (owner !== null && isHeld(db, owner.n, self))) continue;
     files.remove(identifier);
     files.removeDirectoryIfEmpty(session);
-    onRepaired("output", identifier, `The file of output ${identifier}, which no row refers to, was removed.`);
+    repaired("output", identifier, `The file of output ${identifier}, which no row refers to, was removed.`);
     await yieldToEventLoop();
   }
 }
 
-function copyLogBack({ db }: RepairContext): void {
-  db.query("pragma wal_checkpoint(truncate)").all();
+function copyLogBack({ db }: UpkeepContext): void {
+  db.rows`pragma wal_checkpoint(truncate)`;
 }
