@@ -1,6 +1,7 @@
 // Implements the Api on top of the store and the agents. Only the engine writes to the store and publishes events.
 import type { Clock } from "../kit/flow/clock.ts";
 import type { Api } from "../protocol/api/api.ts";
+import { protocolVersion } from "../protocol/api/control.ts";
 import type { ListFilesParams, ListFilesResult } from "../protocol/tree/file-changes.ts";
 import type { CommitLog } from "../protocol/tree/history.ts";
 import type { ImportedTree, ImportFormat, ImportSource } from "../protocol/tree/import.ts";
@@ -8,19 +9,23 @@ import type { EnclosingSession } from "../protocol/api/policy.ts";
 import type { Node } from "../protocol/tree/node.ts";
 import type { Agent, Snapshots, TeamDirectories } from "../protocol/api/ports.ts";
 import type { RoleList } from "../protocol/api/role.ts";
+import { bareTurn } from "../protocol/api/turn-options.ts";
 import type { Session } from "../protocol/tree/turn.ts";
 import type { Store } from "../store/store.ts";
 import { compareBranches } from "./tree/compare.ts";
-import { createControlMethods } from "./control-methods.ts";
+import { answerAsk, listAsks } from "./control/asks.ts";
+import { callOwner } from "./control/owner.ts";
+import { pauseTurn, resumeTurn } from "./control/pause.ts";
+import { steer, takeBack } from "./control/steer.ts";
+import { watchSession } from "./control/watch.ts";
 import { describeSession } from "./history/describe.ts";
-import { searchNodes } from "./tree/search.ts";
-import { resolveHandle } from "./tree/handle-content.ts";
-import { renderContext } from "./tree/context-view.ts";
+import { renderContext, resolveHandle, searchNodes } from "./tree/read-tree.ts";
 import { diffFiles, planRestore, restoreFiles } from "./record/file-snapshots.ts";
 import { addSession, graft } from "./tree/graft.ts";
 import { searchHistory } from "./history/search-history.ts";
 import { importTranscript } from "./tree/import.ts";
 import type { RunningTurns } from "./turn/running-turns.ts";
+import { checkTurn } from "./turn/run-turn.ts";
 import { createTurnStarter } from "./turn/start-turns.ts";
 import { createRoleMethods } from "./turn/roles.ts";
 import { currentSession, openSession } from "./turn/open-session.ts";
@@ -71,31 +76,12 @@ export type EngineDeps = {
   roles: (directory: string) => Promise<RoleList>;
   teams: TeamDirectories;
   history: HistorySource;
-  /** Methods that belong to no session. `app` implements them. */
-  methods: Omit<Api, EngineMethods>;
+  /** Methods that belong to no session. */
+  methods: Pick<Api, "agents" | "models" | "auth" | "skills" | "config" | "trust" | "plan" | "tokens" | "doctor">;
   /** Time of limits of turns and questions. The system clock unless a test sets another. */
   clock?: Clock;
   close: () => Promise<void>;
 };
-
-/** The groups of methods that the engine implements itself. */
-type EngineMethods =
-  | keyof ReturnType<typeof createControlMethods>
-  | "roles"
-  | "team"
-  | "session"
-  | "node"
-  | "graft"
-  | "files"
-  | "context"
-  | "transcript"
-  | "search"
-  | "history"
-  | "branch"
-  | "handle"
-  | "usage"
-  | "store"
-  | "close";
 
 export type HistorySource = {
   commits: (project: string) => Promise<CommitLog>;
@@ -114,7 +100,23 @@ export function createEngine(deps: EngineDeps): Api {
   };
   return {
     ...deps.methods,
-    ...createControlMethods(deps, turns),
+    turn: {
+      check: (params) => checkTurn(deps, params),
+      start: turns.start,
+      cancel: ({ session }) => cancelTurn(deps, session),
+      kill: async ({ session, force }) => (await import("./control/kill.ts")).killTurn(deps, session, { force }),
+      watch: (params) => watchSession(deps, params),
+      steer: (params) => steer(deps, params),
+      takeBack: (params) => takeBack(deps, params),
+      pause: ({ session, force }) => pauseTurn(deps, session, { force }),
+      resume: ({ session }) => resumeTurn(deps, session),
+      list: async ({ endedSince }) => (deps.hasStore() ? (await deps.store()).listTurns(endedSince) : []),
+    },
+    ask: { list: (params) => listAsks(deps, params), answer: (params) => answerAsk(deps, params) },
+    bash: {
+      execute: ({ session, command, timeoutMs, policy }) => turns.start({ ...bareTurn(session, policy), command, timeoutMs }),
+    },
+    health: { check: async () => healthOf(deps) },
     roles: createRoleMethods(deps),
     team: createTeamMethods(deps),
     session: {
@@ -162,6 +164,15 @@ export function createEngine(deps: EngineDeps): Api {
     store: { verify: async (params) => (await deps.store()).verify(params) },
     close: (how = "stop") => (closing ??= close(how)),
   };
+}
+
+async function cancelTurn(deps: EngineDeps, session: string): Promise<void> {
+  if (deps.running.stop(session)) return;
+  await callOwner(deps, session, { local: () => {}, remote: (api) => api.turn.cancel({ session }), idle: () => {}, mayRepeat: true });
+}
+
+function healthOf({ version, startedAt, running }: EngineDeps): Awaited<ReturnType<Api["health"]["check"]>> {
+  return { status: "healthy", version, protocol: protocolVersion, pid: process.pid, startedAt, running: running.size };
 }
 
 async function treeOf(store: Store, idOrName: string, withArchived: boolean) {

@@ -17,6 +17,8 @@ export type Store = {
   // --- sessions ---------------------------------------------------------------------------------------------
   createSession: (session: NewSession) => Promise<Session>;
   session: (id: string) => Promise<Session | null>;
+  /** Throws `session-unknown` if there is none. */
+  requireSession: (id: string) => Promise<Session>;
   /** Searches by full id, unambiguous tail (4 or more hex digits) or name. Names of the project come first. */
   findSession: (idOrName: string, project: string | null) => Promise<Session>;
   listSessions: (filter: SessionFilter) => Promise<Session[]>;
@@ -74,8 +76,10 @@ export type Store = {
   node: (id: string) => Promise<Node | null>;
   /** Searches by full id or unambiguous tail. */
   findNode: (idOrTail: string) => Promise<Node>;
-  /** From the root to the node. */
-  path: (node: string) => Promise<Node[]>;
+  /** From the root to the node. Empty for null. */
+  path: (node: string | null) => Promise<Node[]>;
+  /** From the root to the session's tip. */
+  sessionPath: (session: string) => Promise<Node[]>;
   children: (node: string) => Promise<Node[]>;
   /** Every node of a tree, oldest first. */
   treeNodes: (tree: string) => Promise<Node[]>;

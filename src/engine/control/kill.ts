@@ -88,11 +88,7 @@ async function stopLocal(deps: EngineDeps, session: string, timeouts: KillTimeou
 }
 
 async function stopBySignal({ pid, namedPid, started }: ActiveHolder, session: string, timeouts: KillTimeouts): Promise<void> {
-  if (pid === null) {
-    throw new Fault("session-busy", `this session is run by process ${namedPid} of another container or pid namespace`, {
-      hint: `skein kill ${session} must be called there`,
-    });
-  }
+  if (pid === null) throw otherNamespaceFault(namedPid, `skein kill ${session}`);
   const isGone = async () => processStartTime(pid) !== started;
   if (timeouts.stopMs > 0) {
     sendSignal(pid, "SIGTERM");
@@ -107,6 +103,12 @@ async function stopBySignal({ pid, namedPid, started }: ActiveHolder, session: s
   for (const { child } of survivors()) sendSignal(child, "SIGKILL");
   if (await isGone()) return;
   throw new Fault("session-busy", `process ${pid} was killed and still exists`, { hint: "it may be waiting for a device" });
+}
+
+export function otherNamespaceFault(pid: number, command: string): Fault {
+  return new Fault("session-busy", `this session is run by process ${pid} of another container or pid namespace`, {
+    hint: `${command} must be called there`,
+  });
 }
 
 function sendSignal(pid: number, signal: "SIGTERM" | "SIGKILL"): void {

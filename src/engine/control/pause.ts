@@ -1,13 +1,15 @@
 // Pauses and resumes a turn with its agent, its processes and its time limits. With `force` the whole process of an owner
 // that does not answer is stopped.
+import type { PauseGate } from "../../kit/flow/pause-gate.ts";
 import { freeze, resumeIfStopped } from "../../kit/process/freeze.ts";
 import { descendantsOf } from "../../kit/process/processes.ts";
+import type { Api } from "../../protocol/api/api.ts";
 import type { PauseReport } from "../../protocol/api/control.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import { shortId } from "../../protocol/tree/node.ts";
 import type { ActiveHolder } from "../../store/store.ts";
 import type { EngineDeps } from "../engine.ts";
-import { findOtherSessions } from "./kill.ts";
+import { findOtherSessions, otherNamespaceFault } from "./kill.ts";
 import type { RunningTurn } from "../turn/running-turns.ts";
 import { callOwner, isHolderStopped } from "./owner.ts";
 
@@ -15,16 +17,7 @@ export async function pauseTurn(deps: EngineDeps, session: string, { force }: { 
   const holder = await otherHolder(deps, session);
   if (holder !== null && isHolderStopped(holder)) return { session, state: "paused", pid: holder.pid };
   if (holder !== null && force) return stopProcess(deps, session, holder);
-  return callOwner(deps, session, {
-    local: async (turn) => {
-      turn.gate.pause();
-      await publishStates(deps);
-      return reportOf(deps, turn);
-    },
-    remote: (api) => api.turn.pause({ session, force: false }),
-    idle: () => ({ session, state: "not-running", pid: null }),
-    mayRepeat: true,
-  });
+  return changePause(deps, session, { local: (gate) => gate.pause(), remote: (api) => api.turn.pause({ session, force: false }) });
 }
 
 export async function resumeTurn(deps: EngineDeps, session: string): Promise<PauseReport> {
@@ -33,13 +26,20 @@ export async function resumeTurn(deps: EngineDeps, session: string): Promise<Pau
     resumeIfStopped(holder.pid);
     if (!(await isPaused(deps, session))) return { session, state: "running", pid: holder.pid };
   }
-  return callOwner(deps, session, {
+  return changePause(deps, session, { local: (gate) => gate.resume(), remote: (api) => api.turn.resume({ session }) });
+}
+
+/** `local` changes the gate of a turn of this process; `remote` asks the process that runs the turn. */
+type PauseChange = { local: (gate: PauseGate) => void; remote: (api: Api) => Promise<PauseReport> };
+
+function changePause(deps: EngineDeps, session: string, { local, remote }: PauseChange): Promise<PauseReport> {
+  return callOwner<PauseReport>(deps, session, {
     local: async (turn) => {
-      turn.gate.resume();
+      local(turn.gate);
       await publishStates(deps);
       return reportOf(deps, turn);
     },
-    remote: (api) => api.turn.resume({ session }),
+    remote,
     idle: () => ({ session, state: "not-running", pid: null }),
     mayRepeat: true,
   });
@@ -82,11 +82,7 @@ async function isPaused(deps: EngineDeps, session: string): Promise<boolean> {
 
 async function stopProcess(deps: EngineDeps, session: string, holder: ActiveHolder): Promise<PauseReport> {
   const { pid, namedPid } = holder;
-  if (pid === null) {
-    throw new Fault("session-busy", `this session is run by process ${namedPid} of another container or pid namespace`, {
-      hint: `skein pause ${session} --force must be called there`,
-    });
-  }
+  if (pid === null) throw otherNamespaceFault(namedPid, `skein pause ${session} --force`);
   const others = await findOtherSessions(await deps.store(), holder, session);
   if (others.length > 0) {
     throw new Fault("session-busy", `process ${pid} also runs ${others.map(shortId).join(", ")}, which would be paused too`, {

@@ -18,7 +18,7 @@ export function watchSession(deps: EngineDeps, params: Watch): AsyncIterable<Eve
 
 async function* streamEvents(deps: EngineDeps, { session, afterSeq, until }: Watch, signal: AbortSignal): AsyncGenerator<Event> {
   const store = await deps.store();
-  if ((await store.session(session)) === null) throw new Fault("session-unknown", `there is no session ${session}`);
+  await store.requireSession(session);
   const sent: SentPosition = { seq: afterSeq, n: 0 };
   let unsubscribe = (): void => {};
   signal.addEventListener("abort", () => unsubscribe(), { once: true });

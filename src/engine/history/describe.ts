@@ -20,7 +20,7 @@ export async function describeSession(deps: EngineDeps, turns: TurnStarter, para
   const stored = params.anew ? null : await store.description(session.id, key);
   if (stored !== null) return JSON.parse(stored) as Description;
   const stamp = await store.sessionStamp(session.id);
-  const path = session.tip === null ? [] : await store.path(session.tip);
+  const path = await store.path(session.tip);
   const facts = await readSessionFacts(deps, store, session, path);
   const prose =
     path.length === 0 ? "the session is empty" : await writeProse(deps, turns, params, { session, path, type: facts.sessionType });

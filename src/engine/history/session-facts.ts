@@ -3,7 +3,7 @@
 import { oneLine, pluralize } from "../../kit/text/cut-text.ts";
 import type { FileChange } from "../../protocol/tree/file-changes.ts";
 import type { Description, SessionType } from "../../protocol/tree/history.ts";
-import { callsOf, textOf, type Node } from "../../protocol/tree/node.ts";
+import { callsOf, textOf, type Node, type ResultPart } from "../../protocol/tree/node.ts";
 import { fileChangingTools } from "../../protocol/api/tool-table.ts";
 import type { Session, Turn } from "../../protocol/tree/turn.ts";
 import { addSpent, zeroSpent, type Spent } from "../../protocol/tree/usage.ts";
@@ -21,23 +21,24 @@ export async function readSessionFacts(deps: EngineDeps, store: Store, session: 
   const type = typeOf(path, turns);
   const { files, notes } = await filesOf(deps, store, path, turns);
   const artifacts = {
-    ...(files.length > 0 ? { files } : {}),
-    ...list("errors", errorsOf(path, turns, deps.history.redact)),
-    ...list("tools", toolsOf(path)),
+    files: orUndefined(files),
+    errors: orUndefined(errorsOf(path, turns, deps.history.redact)),
+    tools: orUndefined(toolsOf(path)),
   };
   return {
     session: { id: session.id, name: session.name },
     sessionType: type,
     status: turns.at(-1)?.status ?? null,
-    ...(type === "minimal" ? {} : { timeline: timelineOf(path, turns, deps.history.redact) }),
-    ...(Object.keys(artifacts).length > 0 ? { artifacts } : {}),
+    timeline: type === "minimal" ? undefined : timelineOf(path, turns, deps.history.redact),
+    artifacts: Object.values(artifacts).some((list) => list !== undefined) ? artifacts : undefined,
     metrics: metricsOf(path, turns),
-    ...(notes.length > 0 ? { notes } : {}),
+    notes: orUndefined(notes),
   };
 }
 
-function list<Name extends string, Item>(name: Name, items: Item[]): { [Key in Name]?: Item[] } {
-  return items.length === 0 ? {} : ({ [name]: items } as { [Key in Name]?: Item[] });
+/** Fields without items are left out of the description. */
+function orUndefined<Item>(items: Item[]): Item[] | undefined {
+  return items.length === 0 ? undefined : items;
 }
 
 async function turnsOn(store: Store, path: Node[]): Promise<Turn[]> {
@@ -74,25 +75,34 @@ function timelineOf(path: Node[], turns: Turn[], redact: Redact): Description["t
 }
 
 function errorsOf(path: Node[], turns: Turn[], redact: Redact): { by: string; message: string }[] {
-  const results = path.flatMap((node) => node.parts).filter((part) => part.kind === "result");
   const errors = [
-    ...results.filter(({ isError }) => isError).map(({ name, text }) => ({ by: name, message: text })),
+    ...failedResults(path).map(({ name, text }) => ({ by: name, message: text })),
     ...turns.flatMap(({ agent, error }) => (error === null ? [] : [{ by: agent, message: error.message }])),
   ];
   return errors.slice(-max.errors).map(({ by, message }) => ({ by, message: oneLine(redact(message), errorChars) }));
 }
 
-function toolsOf(path: Node[]): { name: string; calls: number; failed: number }[] {
-  const tools = new Map<string, { name: string; calls: number; failed: number }>();
+type ToolFacts = { name: string; calls: number; failed: number };
+
+function toolsOf(path: Node[]): ToolFacts[] {
+  const tools = new Map<string, ToolFacts>();
   for (const { name } of path.flatMap(callsOf)) {
     const tool = tools.get(name) ?? { name, calls: 0, failed: 0 };
-    tools.set(name, { ...tool, calls: tool.calls + 1 });
+    tool.calls += 1;
+    tools.set(name, tool);
   }
-  for (const part of path.flatMap((node) => node.parts)) {
-    const tool = part.kind === "result" && part.isError ? tools.get(part.name) : undefined;
-    if (tool !== undefined) tools.set(tool.name, { ...tool, failed: tool.failed + 1 });
+  for (const { name } of failedResults(path)) {
+    const tool = tools.get(name);
+    if (tool !== undefined) tool.failed += 1;
   }
   return [...tools.values()].toSorted((a, b) => b.calls - a.calls || (a.name < b.name ? -1 : 1));
+}
+
+function failedResults(path: Node[]): ResultPart[] {
+  return path
+    .flatMap((node) => node.parts)
+    .filter((part) => part.kind === "result")
+    .filter(({ isError }) => isError);
 }
 
 /** Compares files turn by turn, so that changes by others between two turns don't count. */

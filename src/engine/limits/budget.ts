@@ -54,6 +54,7 @@ class Budget {
     this.#used.costUsd += spent.costUsd ?? 0;
   }
 
+  /** Takes the slot of a sub-session. Returns the limit that is reached; null if none. */
   takeSubSession(): TurnError | null {
     const { maxChildren } = this.#limits;
     const over = this.over ?? this.reached();
@@ -125,7 +126,8 @@ class Budget {
 /** The account of one turn in the budget of its run. */
 export class BudgetAccount {
   readonly signal: AbortSignal;
-  readonly #budget: Budget;
+  /** Shared with the other turns of the run. */
+  readonly budget: Budget;
   readonly #parent: BudgetAccount | null;
   readonly #stop: BudgetUser["stop"];
   /** Requests and sub-sessions that are not counted yet. */
@@ -133,7 +135,7 @@ export class BudgetAccount {
   #cancelStop: (() => void) | null = null;
 
   constructor(budget: Budget, parent: BudgetAccount | null, user: BudgetUser) {
-    this.#budget = budget;
+    this.budget = budget;
     this.#parent = parent;
     this.signal = user.signal;
     this.#stop = user.stop;
@@ -142,29 +144,17 @@ export class BudgetAccount {
   }
 
   openSubAccount(user: BudgetUser): BudgetAccount {
-    return new BudgetAccount(this.#budget, this, user);
+    return new BudgetAccount(this.budget, this, user);
   }
 
   reserve(estimate: UsageEstimate): Promise<Reservation> {
-    return this.#budget.reserve(this, { ...estimate });
+    return this.budget.reserve(this, { ...estimate });
   }
 
   /** Counts usage that was not reserved. Returns the limit that is reached by it; null if none. */
   count(spent: Spent): TurnError | null {
-    this.#budget.count(spent);
-    return this.#budget.over ?? this.#budget.reached();
-  }
-
-  takeSubSession(): TurnError | null {
-    return this.#budget.takeSubSession();
-  }
-
-  returnSubSession(): void {
-    this.#budget.returnSubSession();
-  }
-
-  left(): RemainingBudget {
-    return this.#budget.left();
+    this.budget.count(spent);
+    return this.budget.over ?? this.budget.reached();
   }
 
   begin(): void {
@@ -178,14 +168,14 @@ export class BudgetAccount {
 
   /** Stops the turn if the budget is used up and none of its requests runs any more. */
   stopIfIdle(): void {
-    const { over } = this.#budget;
+    const { over } = this.budget;
     if (over === null || this.#open > 0) return;
-    this.#cancelStop ??= this.#budget.clock.setTimer(graceMs, () => this.#stop(over));
+    this.#cancelStop ??= this.budget.clock.setTimer(graceMs, () => this.#stop(over));
   }
 
   leave(): void {
     this.#cancelStop?.();
-    this.#budget.accounts.delete(this);
+    this.budget.accounts.delete(this);
     this.#parent?.end();
   }
 }

@@ -74,11 +74,19 @@ function isPrompt({ author, parts }: Node): boolean {
 
 /** The file changes between two nodes; null if they were not recorded. */
 export async function changesBetween(deps: EngineDeps, from: string, to: string): Promise<FileChange[] | null> {
-  if (deps.snapshots === null) return null;
+  return (await diffNodes(deps, from, to))?.changes ?? null;
+}
+
+async function diffNodes({ snapshots, ...deps }: EngineDeps, from: string, to: string): Promise<FilesDiff | null> {
   const store = await deps.store();
   const [first, second] = [await fileStateAt(store, from), await fileStateAt(store, to)];
-  if (first === null || second === null || first.project !== second.project) return null;
-  return deps.snapshots.changes(first.project, first.id, second.id);
+  if (snapshots === null || first === null || second === null || first.project !== second.project) return null;
+  return diffStates(snapshots, first, second.id);
+}
+
+async function diffStates(snapshots: Snapshots, { project, id: from }: FileState, to: string): Promise<FilesDiff> {
+  const [changes, patch] = await Promise.all([snapshots.changes(project, from, to), snapshots.patch(project, from, to)]);
+  return { project, from, to, changes, patch };
 }
 
 const maxListedFiles = 50;
@@ -86,10 +94,8 @@ const maxPatchBytes = 16 * 1024;
 
 /** The file changes of a branch as lines for a model; empty if there are none or they were not recorded. */
 export async function branchFiles(deps: EngineDeps, from: string, to: string): Promise<string[]> {
-  const changes = (await changesBetween(deps, from, to)) ?? [];
-  const [first, second] = [await fileStateAt(await deps.store(), from), await fileStateAt(await deps.store(), to)];
-  if (changes.length === 0 || first === null || second === null) return [];
-  const patch = (await deps.snapshots?.patch(first.project, first.id, second.id)) ?? "";
+  const { changes, patch } = (await diffNodes(deps, from, to)) ?? { changes: [], patch: "" };
+  if (changes.length === 0) return [];
   const lines = changes.slice(0, maxListedFiles).map(({ kind, path, added, removed }) => `- ${kind} ${path} (+${added} -${removed})`);
   const more = changes.length > maxListedFiles ? [`- and ${changes.length - maxListedFiles} more`] : [];
   const diff = cutText(patch, maxPatchBytes, { keep: "head" }).text.trimEnd();
@@ -103,21 +109,16 @@ export async function diffFiles(deps: EngineDeps, params: { from: string; to: st
     params.to === null ? await takeState(snapshots, from.project) : await findFileState(deps, snapshots, params.to, params.directory);
   if (from.project !== to.project)
     throw new Fault("usage", "the two nodes belong to different projects", { hint: `${from.project} and ${to.project}` });
-  const [changes, patch] = await Promise.all([
-    snapshots.changes(from.project, from.id, to.id),
-    snapshots.patch(from.project, from.id, to.id),
-  ]);
-  return { project: from.project, from: from.id, to: to.id, changes, patch };
+  return diffStates(snapshots, from, to.id);
 }
 
 /** The changes that a restore would make. Records the current files first, so that the restore can be undone. */
 export async function planRestore(deps: EngineDeps, params: { to: string; directory: string }): Promise<FilesRestorePlan> {
   const snapshots = snapshotsOf(deps);
   const target = await findFileState(deps, snapshots, params.to, params.directory);
-  const { project, id } = await takeState(snapshots, target.project);
-  const { to, kept } = await snapshots.planRestore(project, id, target.id);
-  const [changes, patch] = await Promise.all([snapshots.changes(project, id, to), snapshots.patch(project, id, to)]);
-  return { project, from: id, to, changes, patch, kept, undo: `snapshot:${id.slice(0, 12)}` };
+  const current = await takeState(snapshots, target.project);
+  const { to, kept } = await snapshots.planRestore(current.project, current.id, target.id);
+  return { ...(await diffStates(snapshots, current, to)), kept, undo: `snapshot:${current.id.slice(0, 12)}` };
 }
 
 /** Carries out the plan, unless the files have changed since. */

@@ -11,8 +11,7 @@ export async function recover(store: Store, recorder: Recorder, session: string)
 
 async function closeKilledTurn(store: Store, recorder: Recorder, session: string, turn: Turn): Promise<void> {
   const drafts = await store.drafts(turn.id);
-  const tip = (await store.session(session))?.tip ?? null;
-  const path = tip === null ? [] : await store.path(tip);
+  const path = await store.sessionPath(session);
   const answer = partialAnswer(drafts);
   if (answer !== null) {
     await recorder.addNode(answer, turn.id);

@@ -28,8 +28,7 @@ export async function settleAsks(store: Store, recorder: Recorder, session: stri
 
 /** Calls at the end of the path that asked a question. The asking session may be the one this was forked from. */
 async function openCalls(store: Store, session: string): Promise<{ call: CallPart; ask: Ask }[]> {
-  const tip = (await store.session(session))?.tip ?? null;
-  const path = tip === null ? [] : await store.path(tip);
+  const path = await store.sessionPath(session);
   const asking = path.findLast((node) => node.author === "agent");
   const calls = unansweredCalls(path);
   if (asking === undefined || calls.length === 0) return [];

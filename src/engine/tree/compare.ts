@@ -7,6 +7,7 @@ import { addSpent, zeroSpent, type Spent } from "../../protocol/tree/usage.ts";
 import type { Store } from "../../store/store.ts";
 import type { EngineDeps } from "../engine.ts";
 import { changesBetween } from "../record/file-snapshots.ts";
+import { lastAnswer } from "./graft.ts";
 
 type Branch = { session: Session | null; path: Node[] };
 
@@ -29,7 +30,7 @@ export async function compareBranches(deps: EngineDeps, params: { a: string; b: 
 async function branchOf(store: Store, idOrName: string, project: string): Promise<Branch> {
   try {
     const session = await store.findSession(idOrName, project);
-    return { session, path: session.tip === null ? [] : await store.path(session.tip) };
+    return { session, path: await store.path(session.tip) };
   } catch (error) {
     if (!(error instanceof Fault) || error.code !== "session-unknown") throw error;
     const node = await store.findNode(idOrName).catch(() => null);
@@ -46,7 +47,7 @@ async function sideOf(deps: EngineDeps, store: Store, { session, path }: Branch,
   const results = nodes.flatMap((node) => node.parts).filter((part) => part.kind === "result");
   const messages = nodes.filter((node) => textOf(node) !== "" && (node.author === "user" || node.author === "agent"));
   const firstUser = nodes.find((node) => node.author === "user");
-  const answer = nodes.findLast((node) => node.author === "agent" && textOf(node) !== "");
+  const answer = lastAnswer(nodes);
   return {
     session,
     tip: path.at(-1)?.id ?? null,

@@ -13,11 +13,10 @@ const promptBytes = 4 * 1024;
 export async function graft(deps: EngineDeps, params: { from: string; into: string }): Promise<Node> {
   if (params.from === params.into) throw new Fault("usage", "a session can't be grafted into itself");
   const store = await deps.store();
-  const [from, into] = [await store.session(params.from), await store.session(params.into)];
-  if (from === null || into === null) throw new Fault("session-unknown", "one of the two sessions does not exist");
+  const [from, into] = [await store.requireSession(params.from), await store.requireSession(params.into)];
   if (from.tip === null) throw new Fault("usage", `${sessionLabel(from)} is empty: there is nothing to graft`);
   const branch = await store.path(from.tip);
-  const trunk = new Set(into.tip === null ? [] : (await store.path(into.tip)).map((node) => node.id));
+  const trunk = new Set((await store.path(into.tip)).map((node) => node.id));
   const added = branch.filter((node) => !trunk.has(node.id));
   if (added.length === 0) throw new Fault("usage", `${sessionLabel(into)} already has all of ${sessionLabel(from)}`);
   const parting = branch.findLast((node) => trunk.has(node.id)) ?? added[0];
@@ -28,20 +27,24 @@ export async function graft(deps: EngineDeps, params: { from: string; into: stri
 /** Adds the last answer of another session as a handle, without any node of its branch. */
 export async function addSession(deps: EngineDeps, params: { session: string; from: string }): Promise<Node> {
   const store = await deps.store();
-  const from = await store.session(params.from);
-  const path = from?.tip == null ? [] : await store.path(from.tip);
-  const answer = path.findLast((node) => node.author === "agent" && textOf(node) !== "");
-  if (from === null || answer === undefined) throw new Fault("usage", "that session has no answer yet");
+  const from = await store.requireSession(params.from);
+  const answer = lastAnswer(await store.path(from.tip));
+  if (answer === undefined) throw new Fault("usage", "that session has no answer yet");
   const text = `[session ${sessionLabel(from)}]\n${cutText(textOf(answer), answerBytes, { keep: "both" }).text}`;
   const handle = { source: "session", sourceVersion: "1.0.0", identifier: from.id, metadata: { node: answer.id } };
   return addNode(deps, params.session, { author: "user", parts: [{ kind: "handle", handle, excerpt: text }] });
+}
+
+/** The last node with text of an agent. */
+export function lastAnswer(nodes: Node[]): Node | undefined {
+  return nodes.findLast((node) => node.author === "agent" && textOf(node) !== "");
 }
 
 function graftNode(from: Session, tip: string, nodes: Node[], files: string[]): NewNode {
   const prompts = nodes
     .filter((node) => node.author === "user")
     .map((node) => `- ${cutText(textOf(node), promptBytes, { keep: "head" }).text}`);
-  const answer = nodes.findLast((node) => node.author === "agent" && textOf(node) !== "");
+  const answer = lastAnswer(nodes);
   const lines = [
     `[Grafted from the branch ${sessionLabel(from)}, node ${shortId(tip)}: its result, for this conversation to build on.]`,
     ...(prompts.length === 0 ? [] : ["", "Prompts there:", ...prompts]),

@@ -1,5 +1,6 @@
 // Imports a transcript: skips nodes that are already stored, writes the others in small batches under a lease, and
 // moves the tip only if nobody else has moved it. `deps.readTranscript` parses the file.
+import { yieldToEventLoop } from "../../kit/flow/time-slice.ts";
 import { cutText } from "../../kit/text/cut-text.ts";
 import type { TranscriptImportParams } from "../../protocol/api/api.ts";
 import { Fault } from "../../protocol/api/error.ts";
@@ -11,6 +12,7 @@ import type { EngineDeps } from "../engine.ts";
 import { Recorder } from "../record/recorder.ts";
 import { recover } from "../record/recover.ts";
 import { openTranscript } from "../record/transcripts.ts";
+import { leavesOf } from "./tree-ops.ts";
 
 export async function importTranscript(deps: EngineDeps, params: TranscriptImportParams): Promise<ImportReport> {
   const read = await deps.readTranscript(params.from, params.format);
@@ -34,11 +36,11 @@ export async function importTranscript(deps: EngineDeps, params: TranscriptImpor
   for (const imported of read.sessions)
     await moveTip(target, sessions.get(imported.id)!, { imported, source, isChanged: fresh.length > 0 });
   return {
-    session: (await store.session(main.id))!,
+    session: await store.requireSession(main.id),
     format: read.format,
     nodes: { added, known: read.nodes.length - added },
     turns: new Set(fresh.map((node) => node.turn)).size,
-    branches: branchesOf(read.nodes),
+    branches: leavesOf(read.nodes).length,
     unreadable: read.unreadable,
     torn: read.torn,
   };
@@ -128,7 +130,7 @@ async function writeNodes({ deps, store, read }: ImportTarget, fresh: ImportedNo
       const used = new Set(nodes.map((node) => node.turn));
       added += await store.importNodes(lease, { nodes, turns: [...turns.values()].filter((turn) => used.has(turn.id)), endings, source });
       from = to;
-      await new Promise((resolve) => setImmediate(resolve));
+      await yieldToEventLoop();
     }
   } finally {
     for (const lease of leases.values()) await store.release(lease);
@@ -140,7 +142,7 @@ async function writeNodes({ deps, store, read }: ImportTarget, fresh: ImportedNo
 async function acquireRepaired(deps: EngineDeps, store: Store, id: string): Promise<Lease> {
   const lease = await store.acquire(id);
   if ((await store.openTurns(id)).length === 0) return lease;
-  const transcript = await openTranscript(deps, store, (await store.session(id))!);
+  const transcript = await openTranscript(deps, store, await store.requireSession(id));
   try {
     await recover(store, new Recorder(store, lease, transcript, () => {}), id);
     return lease;
@@ -170,7 +172,7 @@ type TipChange = { imported: ImportedSession; source: Source; isChanged: boolean
 
 /** Moves the tip to the file's, if it is still where the last import left it or on the path to the new one. */
 async function moveTip({ deps, store }: ImportTarget, before: Session, { imported, source, isChanged }: TipChange): Promise<void> {
-  const session = (await store.session(before.id))!;
+  const session = await store.requireSession(before.id);
   const goal = imported.tip !== null && (await store.node(imported.tip)) !== null ? imported.tip : null;
   const isEmpty = session.tip === null && session.source?.tip === null;
   if (goal !== null && goal !== session.tip && (isChanged || isEmpty) && (await mayMove(store, session, goal))) {
@@ -184,9 +186,4 @@ async function moveTip({ deps, store }: ImportTarget, before: Session, { importe
 async function mayMove(store: Store, session: Session, goal: string): Promise<boolean> {
   if (session.tip === null || session.tip === session.source?.tip) return true;
   return (await store.path(goal)).some((node) => node.id === session.tip);
-}
-
-function branchesOf(nodes: ImportedNode[]): number {
-  const parents = new Set(nodes.map((node) => node.parent));
-  return nodes.filter((node) => !parents.has(node.id)).length;
 }

@@ -27,7 +27,7 @@ export async function findNode(deps: EngineDeps, id: string): Promise<Node> {
 /** A new session at an old node; the old one keeps its tip. Copies nothing. */
 export async function fork(deps: EngineDeps, params: { session: string; at: string | null; name: string | null }): Promise<Session> {
   const store = await deps.store();
-  const from = await sessionOf(store, params.session);
+  const from = await store.requireSession(params.session);
   const node = params.at ?? from.tip;
   if (node === null) throw new Fault("usage", "an empty session can't be forked", { hint: "send it a message first" });
   const forked = await store.forkSession(from.id, node, { name: params.name });
@@ -38,7 +38,7 @@ export async function fork(deps: EngineDeps, params: { session: string; at: stri
 /** Points the session at another node of its tree. Files stay as they are. */
 export async function move(deps: EngineDeps, params: { session: string; node: string | null }): Promise<Session> {
   return withLease(deps, params.session, async (store) => {
-    const task = await taskAt(store, await sessionOf(store, params.session), params.node);
+    const task = await taskAt(store, await store.requireSession(params.session), params.node);
     return store.updateSession(params.session, { tip: params.node, task });
   });
 }
@@ -46,7 +46,7 @@ export async function move(deps: EngineDeps, params: { session: string; node: st
 /** The session's task at `node`. It changes only with the first node of the path; null before the first node. */
 async function taskAt(store: Store, { tip, task }: Session, node: string | null): Promise<string | null> {
   if (node === null || node === tip) return node === null ? null : task;
-  const [before] = tip === null ? [] : await store.path(tip);
+  const [before] = await store.path(tip);
   const [first] = await store.path(node);
   return first === undefined || first.id === before?.id ? task : taskOf(first);
 }
@@ -79,7 +79,7 @@ export async function restore(deps: EngineDeps, params: { session: string }): Pr
 }
 
 /** The ends of all branches, oldest first. */
-export function leavesOf(nodes: Node[]): Node[] {
+export function leavesOf<N extends Pick<Node, "id" | "parent">>(nodes: N[]): N[] {
   const parents = new Set(nodes.map((node) => node.parent));
   return nodes.filter((node) => !parents.has(node.id));
 }
@@ -87,8 +87,7 @@ export function leavesOf(nodes: Node[]): Node[] {
 /** Every handle on the path to a node, or to the session's tip. */
 export async function handlesOnPath(deps: EngineDeps, params: { session: string; node: string | null }): Promise<Handle[]> {
   const store = await deps.store();
-  const node = params.node ?? (await sessionOf(store, params.session)).tip;
-  const path = node === null ? [] : await store.path(node);
+  const path = await (params.node === null ? store.sessionPath(params.session) : store.path(params.node));
   return path
     .flatMap(({ parts }) => parts)
     .flatMap((part) => ((part.kind === "result" || part.kind === "handle") && part.handle !== undefined ? [part.handle] : []));
@@ -97,7 +96,7 @@ export async function handlesOnPath(deps: EngineDeps, params: { session: string;
 /** Runs `act` with the session's lease, so that no other process writes to it. */
 export async function withLease<T>(deps: EngineDeps, id: string, act: (store: Store, recorder: Recorder) => Promise<T>): Promise<T> {
   const store = await deps.store();
-  const session = await sessionOf(store, id);
+  const session = await store.requireSession(id);
   const lease = await store.acquire(id);
   let transcript = null;
   try {
@@ -109,10 +108,4 @@ export async function withLease<T>(deps: EngineDeps, id: string, act: (store: St
     transcript?.close();
     await store.release(lease);
   }
-}
-
-async function sessionOf(store: Store, id: string): Promise<Session> {
-  const session = await store.session(id);
-  if (session === null) throw new Fault("session-unknown", `there is no session ${id}`);
-  return session;
 }

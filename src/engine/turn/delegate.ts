@@ -55,9 +55,9 @@ export function createDelegate(execution: TurnExecution): {
         answer: ended.answer,
         transcript: ended.session.transcript,
         spent,
-        left: account.left(),
+        left: account.budget.left(),
         ...exit,
-        ...(ended.turn.error === null ? {} : { error: ended.turn.error }),
+        error: ended.turn.error ?? undefined,
       };
     } finally {
       total = addSpent(total, spent);
@@ -68,17 +68,20 @@ export function createDelegate(execution: TurnExecution): {
   return { delegate, spent: () => total };
 }
 
-/** Returns the sub-session's slot to the budget if it can't be opened. */
+/** Finds or opens the sub-session. Returns its slot to the budget if that fails. */
 async function prepareSubSession(execution: TurnExecution, request: DelegateRequest): Promise<SubSession> {
   const { deps, account, session, running } = execution;
   const policy = withWorkspace(narrowPolicy(running.params.policy, request.sandbox, session), request);
   const role = request.role === null ? null : await findRole(deps, request.role, session.directory);
-  const budgetError = account.takeSubSession();
+  const budgetError = account.budget.takeSubSession();
   if (budgetError !== null) throw new Fault("usage", budgetError.message, { cause: budgetError });
   try {
-    return { session: await findOrOpenSubSession(execution, request, { policy, role }), policy, role };
+    const existing = request.session === undefined ? null : await running.store.session(request.session);
+    if (existing !== null && existing.parentSession !== session.id)
+      throw new Fault("session-unknown", `no sub-session ${request.session} here`);
+    return { session: existing ?? (await openSubSession(execution, request, { policy, role })), policy, role };
   } catch (error) {
-    account.returnSubSession();
+    account.budget.returnSubSession();
     throw error;
   }
 }
@@ -90,7 +93,7 @@ function subScope({ account, scope, session, running }: TurnExecution, { signal,
     root: scope.root ?? session.id,
     gate: running.gate,
     shownWarnings: scope.shownWarnings,
-    ...(team === undefined ? {} : { team }),
+    team,
   };
 }
 
@@ -111,17 +114,6 @@ function exitOf({ parts: [part] }: Node): Pick<DelegateResult, "exitCode"> {
   return part?.kind === "handle" ? { exitCode: part.handle.metadata.exitCode ?? null } : {};
 }
 
-async function findOrOpenSubSession(
-  execution: TurnExecution,
-  request: DelegateRequest,
-  narrowed: { policy: Policy; role: Role | null },
-): Promise<Session> {
-  const existing = request.session === undefined ? null : await execution.running.store.session(request.session);
-  if (existing === null) return openSubSession(execution, request, narrowed);
-  if (existing.parentSession !== execution.session.id) throw new Fault("session-unknown", `no sub-session ${request.session} here`);
-  return existing;
-}
-
 /** A sub-session with its own workspace may also write the paths that belong to the workspace. */
 function withWorkspace(policy: Policy, { at: workspace }: DelegateRequest): Policy {
   if (workspace === undefined || policy.name === "full") return policy;
@@ -136,7 +128,7 @@ function openSubSession(
   const agent = request.agent ?? role?.agent ?? session.agent;
   return openSession(deps, {
     find: { by: "new" },
-    ...(request.session === undefined ? {} : { id: request.session }),
+    id: request.session,
     directory: request.at?.directory ?? session.directory,
     task: request.title ?? request.task,
     agent,
@@ -169,7 +161,7 @@ function subTurn({ deps, running: { params } }: TurnExecution, request: Delegate
     command: request.command ?? null,
     asks: params.group === null ? params.asks : { how: "none" },
     steerable: request.attachable,
-    ...(request.at === undefined ? {} : { env: request.at.env }),
+    env: request.at?.env,
   };
   if (role === null) return turn;
   // Only the planning turn itself writes the plan.

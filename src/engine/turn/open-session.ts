@@ -71,20 +71,9 @@ async function create(deps: EngineDeps, params: SessionOpenParams, name: string 
   const parentSession = parent ?? (await plannerOf(deps, store, params, project));
   const id = params.id ?? Bun.randomUUIDv7();
   const transcript = deps.transcriptFor({ id, project, transcriptDir: params.transcriptDir, createdAt: Date.now() });
-  const plan = params.plan === undefined ? {} : { plan: params.plan.text };
-  return store.createSession({
-    id,
-    name,
-    agent: chosen.agent,
-    model,
-    directory,
-    project,
-    task,
-    toolLevel,
-    parentSession,
-    transcript,
-    ...plan,
-  });
+  const plan = params.plan?.text;
+  const { agent } = chosen;
+  return store.createSession({ id, name, agent, model, directory, project, task, toolLevel, parentSession, transcript, plan });
 }
 
 /** The session that wrote the project's plan, if it still exists. */

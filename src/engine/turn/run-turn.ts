@@ -67,7 +67,7 @@ export async function runTurnAndQueue(
 ): Promise<EndedTurn> {
   if (scope.root === null) refuseNesting(deps.enclosingSession());
   const store = await deps.store();
-  const request = await applyRole(deps, params, await sessionOf(store, params.session));
+  const request = await applyRole(deps, params, await store.requireSession(params.session));
   let ended = await runTurn(deps, request, publish, scope);
   while (ended.turn.status === "ok") {
     const [queued] = await store.queue(params.session);
@@ -106,13 +106,13 @@ async function runTurn(deps: EngineDeps, params: TurnRequest, publish: (event: E
     const { turn, native } = await recorder.startTurn({
       agent: agent.name,
       model,
-      ...(params.appliedRole === undefined ? {} : { role: params.appliedRole.name }),
+      role: params.appliedRole?.name,
       policy: params.policy,
       enforced,
-      ...(scope.parentAccount === null ? budgetOf(params.limits) : {}),
+      budget: scope.parentAccount === null ? budgetOf(params.limits) : undefined,
       prompt,
-      ...(params.fromQueue === undefined ? {} : { fromQueue: params.fromQueue }),
-      ...(agent.native === undefined || params.fresh ? {} : { native: agent.native }),
+      fromQueue: params.fromQueue,
+      native: params.fresh ? undefined : agent.native,
     });
     warnOnce([missingSandboxText(turn), ignoredFieldsText(params.appliedRole)], scope.shownWarnings, (message) =>
       recorder.publishTransient({ type: "warning.raised", message }),
@@ -160,7 +160,7 @@ async function resolveAgent(
   store: Store,
   params: TurnStartParams,
 ): Promise<{ session: Session; agent: Agent; model: string | null }> {
-  const session = await sessionOf(store, params.session);
+  const session = await store.requireSession(params.session);
   if (params.command !== null) return { session, agent: findAgent(deps, "shell"), model: null };
   const multiAgent = multiAgentName(params);
   if (multiAgent !== null) return { session, agent: findAgent(deps, multiAgent), model: null };
@@ -231,28 +231,19 @@ async function executeTurn(execution: TurnExecution): Promise<EndedTurn> {
   }
   await files.recordAfter(mayHaveChanged);
   end = withStopReason(end, deadline.reason());
-  const outcome = { answer: end.answer ?? (answer === null ? "" : textOf(answer)), below: spent(), left: execution.account.left() };
-  const ended = await recorder.endTurn(closeOf(end, turn), turn.id, outcome);
-  const session = await sessionOf(running.store, turn.session);
+  const outcome = { answer: end.answer ?? (answer === null ? "" : textOf(answer)), below: spent(), left: execution.account.budget.left() };
+  const { status, error = null, nativeId = null, cli, rest } = end;
+  const ended = await recorder.endTurn({ status, error, nativeId, enforced: turn.enforced, cli, rest }, turn.id, outcome);
+  const session = await running.store.requireSession(turn.session);
   const isPlanning = params.policy.name === "plan" && !hasNoPrompt(params);
   if (isPlanning && (mayHaveChanged || end.status === "ok")) deps.setPlanner(session.project, session.id);
   if (params.outputFile !== null) await deps.copyTranscript(session, params.outputFile);
   return { turn: ended, session, ...outcome };
 }
 
-function closeOf(end: TurnEnd, { enforced }: Turn) {
-  return {
-    status: end.status,
-    error: end.error ?? null,
-    nativeId: end.nativeId ?? null,
-    enforced,
-    ...(end.cli === undefined ? {} : { cli: end.cli }),
-    ...(end.rest === undefined ? {} : { rest: end.rest }),
-  };
-}
-
-function budgetOf({ maxTokens, maxBudgetUsd }: TurnRequest["limits"]): Pick<NewTurn, "budget"> {
-  return maxTokens === null && maxBudgetUsd === null ? {} : { budget: { maxTokens, maxBudgetUsd } };
+/** Undefined without a limit. */
+function budgetOf({ maxTokens, maxBudgetUsd }: TurnRequest["limits"]): NewTurn["budget"] {
+  return maxTokens === null && maxBudgetUsd === null ? undefined : { maxTokens, maxBudgetUsd };
 }
 
 /** The agents `shell`, `group` and `team` record their task themselves. */
@@ -265,7 +256,7 @@ async function firstNode(store: Store, params: TurnStartParams, answers: string[
   if (hasNoPrompt(params)) return null;
   const texts = [...answers, ...(params.prompt === null ? [] : [params.prompt])];
   if (texts.length === 0) {
-    const { tip } = await sessionOf(store, params.session);
+    const { tip } = await store.requireSession(params.session);
     return continuation(tip === null ? null : await store.node(tip));
   }
   const images = params.images.map((image) => ({ kind: "image" as const, ...image }));
@@ -276,18 +267,12 @@ async function firstNode(store: Store, params: TurnStartParams, answers: string[
 function withStopReason(end: TurnEnd, reason: TurnError | null): TurnEnd {
   if (reason === null || end.status === "ok") return end;
   // The agent's hint for the same kind of error is more specific.
-  const hint = end.error?.kind === reason.kind ? end.error.hint : undefined;
-  return { ...end, status: reason.kind, error: { ...reason, ...(hint === undefined ? {} : { hint }) } };
+  const hint = (end.error?.kind === reason.kind ? end.error.hint : undefined) ?? reason.hint;
+  return { ...end, status: reason.kind, error: { ...reason, hint } };
 }
 
 async function checkResumable(store: Store, session: Session): Promise<void> {
   const last = (await store.turnsOf(session.id)).at(-1);
   if (last !== undefined && last.status !== "ok") return;
   throw new Fault("usage", "there is no interrupted turn to continue", { hint: 'give a task: skein run --resume <session> "task"' });
-}
-
-async function sessionOf(store: Store, id: string): Promise<Session> {
-  const session = await store.session(id);
-  if (session === null) throw new Fault("session-unknown", `no session ${id}`);
-  return session;
 }

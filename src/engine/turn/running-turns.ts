@@ -45,13 +45,7 @@ export class RunningTurns {
   /** Registers a requested turn, so that it can be stopped before it has started. */
   announce(session: string): { signal: AbortSignal; done: () => void } {
     const stop = new AbortController();
-    const all = this.#starting.get(session) ?? new Set();
-    this.#starting.set(session, all.add(stop));
-    const done = (): void => {
-      all.delete(stop);
-      if (all.size === 0 && this.#starting.get(session) === all) this.#starting.delete(session);
-    };
-    return { signal: stop.signal, done };
+    return { signal: stop.signal, done: addTo(this.#starting, session, stop) };
   }
 
   /** Whether a requested turn of this process has not ended, also between it and the turn of a queued message. */
@@ -85,13 +79,21 @@ export class RunningTurns {
   /** The events of a session from now on, if this process runs it. */
   watch(session: string): { queue: LossyQueue<Event>; unsubscribe: () => void } {
     const queue = createLossyQueue<Event>(queueLimits);
-    const all = this.#watchers.get(session) ?? new Set();
-    this.#watchers.set(session, all.add(queue));
+    const remove = addTo(this.#watchers, session, queue);
     const unsubscribe = (): void => {
       queue.end();
-      all.delete(queue);
-      if (all.size === 0 && this.#watchers.get(session) === all) this.#watchers.delete(session);
+      remove();
     };
     return { queue, unsubscribe };
   }
+}
+
+/** Adds an item to the set of a session. Returns the function that removes it. */
+function addTo<Item>(sets: Map<string, Set<Item>>, session: string, item: Item): () => void {
+  const set = sets.get(session) ?? new Set();
+  sets.set(session, set.add(item));
+  return () => {
+    set.delete(item);
+    if (set.size === 0 && sets.get(session) === set) sets.delete(session);
+  };
 }

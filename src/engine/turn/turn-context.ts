@@ -30,15 +30,14 @@ export async function createTurnContext(
     takeInput: () => recorder.takeInputs(),
     registerPausable: (pausable) => gate.add(pausable),
     sendMessage: async (session, { id, text }) => (await deps.running.get(session)?.recorder.queueInput(text, id)) !== undefined,
-    ...(scope.team === undefined ? {} : { team: scope.team }),
+    team: scope.team,
   };
   return { input: await inputOf(execution), context, spent };
 }
 
 async function inputOf({ scope, running, session, turn, native }: TurnExecution): Promise<TurnInput> {
   const { params, store } = running;
-  const tip = (await store.session(session.id))?.tip ?? null;
-  const path = tip === null ? [] : await store.path(tip);
+  const path = await store.sessionPath(session.id);
   return {
     ...params,
     appendSystem: roleInstructions(params),

@@ -12,10 +12,10 @@ import { asks, closeAsk, findAsk, openAsk } from "./tables/asks.ts";
 import { events } from "./tables/events.ts";
 import { importedSession, importNodes, importOutput, importSession, storedNodes } from "./tables/imports.ts";
 import { dropInput, queue, queueInput, takeInputs } from "./tables/inputs.ts";
-import { children, findNode, node, path, sessionNodes, treeNodes } from "./tables/nodes.ts";
+import { children, findNode, node, path, sessionNodes, sessionPath, treeNodes } from "./tables/nodes.ts";
 import { listTurns, setState } from "./tables/running-turns.ts";
 import { sessionView } from "./tables/session-view.ts";
-import { createSession, findSession, forkSession, listSessions, session, updateSession } from "./tables/sessions.ts";
+import { createSession, findSession, forkSession, listSessions, requireSession, session, updateSession } from "./tables/sessions.ts";
 import { usage } from "./tables/spending.ts";
 import { latestTurnsBy, subSessions } from "./tables/sub-sessions.ts";
 import { drafts, openTurns, turn, turnFiles, turnsOf } from "./tables/turns.ts";
@@ -38,11 +38,11 @@ export type StoreOptions = {
 };
 
 // The functions that need nothing but the database.
-const sessionFunctions = { createSession, session, findSession, listSessions, updateSession, forkSession };
+const sessionFunctions = { createSession, session, requireSession, findSession, listSessions, updateSession, forkSession };
 const turnWrites = { startTurn, recordNativeId, appendNode, endTurn, saveDraft, saveTurnFiles, setState };
 const controlWrites = { openAsk, closeAsk, queueInput, dropInput, takeInputs };
 const importFunctions = { importSession, importedSession, storedNodes, importNodes };
-const nodeReads = { node, findNode, path, children, treeNodes, sessionNodes };
+const nodeReads = { node, findNode, path, sessionPath, children, treeNodes, sessionNodes };
 const turnReads = { turn, turnsOf, openTurns, drafts, turnFiles, events, subSessions, asks, findAsk, queue, usage };
 const searchFunctions = { search, shownHits, recordShownHits, sessionStamp, description, saveDescription };
 

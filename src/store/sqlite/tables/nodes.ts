@@ -31,7 +31,8 @@ export function findNode(db: Db, idOrTail: string): Node {
  * The nodes of a tree have adjacent row numbers, so a path is read in a few range queries.
  * If many rows of a range belong to other branches, the rest is read parent by parent.
  */
-export function path(db: Db, id: string): Node[] {
+export function path(db: Db, id: string | null): Node[] {
+  if (id === null) return [];
   const [tip] = db.values<NodeRow>`${selectNodes} where c.id = ${id}`;
   if (!tip) throw new Fault("node-unknown", `There is no node ${id}.`);
   const rows = [tip];
@@ -52,6 +53,10 @@ export function path(db: Db, id: string): Node[] {
     }
   }
   return toNodes(db, rows.toReversed());
+}
+
+export function sessionPath(db: Db, session: string): Node[] {
+  return path(db, sessionRow(db, session).tip_id);
 }
 
 function ancestors(db: Db, from: number): NodeRow[] {

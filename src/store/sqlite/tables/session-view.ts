@@ -15,7 +15,7 @@ import { drafts } from "./turns.ts";
 export function sessionView(db: Db, self: LeaseHolder, id: string): SessionView {
   return db.read(() => {
     const row = sessionRow(db, id);
-    const nodes = row.tip_id === null ? [] : path(db, row.tip_id);
+    const nodes = path(db, row.tip_id);
     const ids = JSON.stringify([...new Set(nodes.map(({ turn }) => turn))]);
     const turns = db.rows<TurnRow>`
       ${selectTurns} where t.id in (select value from json_each(${ids})) or (t.session = ${row.n} and t.ended_at is null) order by t.n`;

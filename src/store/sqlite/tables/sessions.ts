@@ -36,6 +36,10 @@ export function session(db: Db, id: string): Session | null {
   return row && toSession(row);
 }
 
+export function requireSession(db: Db, id: string): Session {
+  return toSession(sessionRow(db, id));
+}
+
 /** Searches by id, then by name, then by tail. Prefers a name of the project, and a session that is not archived. */
 export function findSession(db: Db, idOrName: string, project: string | null): Session {
   const exact = session(db, idOrName.toLowerCase()) ?? session(db, idOrName);
@@ -76,7 +80,7 @@ export function updateSession(db: Db, id: string, change: SessionChange): Sessio
     };
     const name = change.name === undefined ? row.name : change.name;
     refuseDuplicateName(name, row.project, () => db.run`update sessions set ${assignments(values)} where n = ${row.n}`);
-    return toSession(sessionRow(db, id));
+    return requireSession(db, id);
   });
 }
 
@@ -96,7 +100,7 @@ export function insertSession(db: Db, { tree, tip, at }: Position, session: NewS
     forked_node: session.forkedFrom?.node ?? null,
   };
   refuseDuplicateName(session.name, session.project, () => db.run`insert into sessions ${columnsAndValues(values)}`);
-  return toSession(sessionRow(db, id));
+  return requireSession(db, id);
 }
 
 function refuseDuplicateName(name: string | null, project: string, write: () => unknown): void {

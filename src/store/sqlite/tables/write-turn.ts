@@ -4,7 +4,7 @@ import { Fault } from "../../../protocol/api/error.ts";
 import type { DurableEvent, DurableEventBody } from "../../../protocol/tree/event.ts";
 import type { TurnFiles } from "../../../protocol/tree/file-changes.ts";
 import { taskOf, type NewNode, type Node } from "../../../protocol/tree/node.ts";
-import type { NativeStart, Session, Turn } from "../../../protocol/tree/turn.ts";
+import type { NativeStart, Turn } from "../../../protocol/tree/turn.ts";
 import { zeroSpent } from "../../../protocol/tree/usage.ts";
 import type { Draft, Lease, NewTurn, TurnClose, WriteResult } from "../../store.ts";
 import type { Db } from "../db.ts";
@@ -13,10 +13,11 @@ import { nodesPerTree } from "../migrations.ts";
 import { assignments, columnsAndValues, toColumns } from "../rows/columns.ts";
 import { queueAt } from "../rows/control-rows.ts";
 import { idOf } from "../rows/node-row.ts";
-import { sessionAt, sessionRow, toSession } from "../rows/session-row.ts";
+import { sessionAt } from "../rows/session-row.ts";
 import { addSpent, asStarted, selectTurns, toTurn, turnColumns, type TurnRow } from "../rows/turn-row.ts";
 import { indexSome } from "../search/search.ts";
 import { claimedNativeId, findNativeStart } from "./native-sessions.ts";
+import { requireSession } from "./sessions.ts";
 
 export function startTurn(db: Db, lease: Lease, start: NewTurn): WriteResult<Turn> & { native: NativeStart | null } {
   return db.writeThrough(() => {
@@ -46,7 +47,7 @@ export function startTurn(db: Db, lease: Lease, start: NewTurn): WriteResult<Tur
       {
         type: "turn.started",
         turn: asStarted(value),
-        session: sessionAt(currentSession(db, target), value.parent, at),
+        session: sessionAt(requireSession(db, target.id), value.parent, at),
       },
     );
     return { value, native, events: [started, ...(promptEvent ? [promptEvent] : []), ...(queueEvent ? [queueEvent] : [])] };
@@ -96,7 +97,7 @@ export function endTurn(db: Db, lease: Lease, turn: string, end: TurnClose): Wri
     recordEvent(db, target, { kind: "turn.ended", turn: n, at });
     saveSeq(db, target, at);
     const value = turnAt(db, n);
-    const session = sessionAt(currentSession(db, target), value.tip ?? value.parent, at);
+    const session = sessionAt(requireSession(db, target.id), value.tip ?? value.parent, at);
     const ended = toEvent({ seq: target.seq, session: target.id, turn, at }, { type: "turn.ended", turn: value, session });
     return { value, events: [ended] };
   });
@@ -189,10 +190,6 @@ function dropDrafts(db: Db, turn: number, node: NewNode): void {
 function takePrompt(db: Db, target: WriteTarget, id: string): DurableEvent {
   db.run`update inputs set taken_seq = ${target.seq} where id = ${id} and taken_seq is null`;
   return recordQueueChange(db, target);
-}
-
-function currentSession(db: Db, target: WriteTarget): Session {
-  return toSession(sessionRow(db, target.id));
 }
 
 function turnAt(db: Db, n: number): Turn {
