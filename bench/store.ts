@@ -33,7 +33,7 @@ async function measureInside(): Promise<Row[]> {
   const find = (query: string) => () => store.search(query, { project: null, limit: 20 });
   const rows: Row[] = [
     { what: "open and close the store", times: open },
-    { what: "path of 10,000 nodes", times: await times(200, () => store.path(session.tip!)), goal: 20 },
+    { what: "path of 10,000 nodes", times: await times(200, () => store.path(session.tip)), goal: 20 },
     { what: "tree of 10,000 nodes", times: await times(50, () => store.treeNodes(session.tree)) },
     { what: `tree of an average session`, times: await times(50, () => store.treeNodes(other!.tree)) },
     { what: "list of 50 sessions", times: await times(50, () => store.listSessions({ project: "/project", limit: 50 })) },

@@ -4,6 +4,7 @@ import { loadConfig, type Config, type LoadOptions } from "../config/load.ts";
 import { findPaths, findProject, type Paths } from "../config/paths.ts";
 import { trustState } from "../config/trust.ts";
 import type { VendorConfig } from "../models/vendors.ts";
+import type { RoleList } from "../protocol/api/role.ts";
 import type { ProcessContext } from "./process-context.ts";
 
 export type AppOptions = {
@@ -52,4 +53,17 @@ function loadConfigOrDefaults({ lenient }: AppOptions, options: LoadOptions): Co
 
 function withoutNulls(provider: Config["values"]["providers"][string]): VendorConfig {
   return Object.fromEntries(Object.entries(provider).filter(([, value]) => value !== null));
+}
+
+/** The directories to search for programs: PATH, or a default without it. */
+export function searchPath(env: AppOptions["env"]): string {
+  return env["PATH"] ?? "/usr/local/bin:/usr/bin:/bin";
+}
+
+/** The roles of a directory, with the trust of its project. */
+export async function loadRoles({ paths, project: appProject, isTrusted }: AppContext, directory: string): Promise<RoleList> {
+  const { scanRoles } = await import("../roles/scan-roles.ts");
+  const project = findProject(directory, paths.home);
+  const trusted = () => (project === appProject ? isTrusted() : trustState(paths, project).trusted);
+  return scanRoles({ project, home: paths.home, configDir: paths.config, trusted });
 }

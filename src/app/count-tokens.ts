@@ -4,11 +4,10 @@ import { join } from "node:path";
 import { findProject } from "../config/paths.ts";
 import { countFiles } from "../files/project/count-files.ts";
 import { listFiles } from "../files/project/list-files.ts";
-import type { AppContext } from "./app-context.ts";
+import { searchPath, type AppContext } from "./app-context.ts";
 import { Fault } from "../protocol/api/error.ts";
 import type { TokenCount, CountTokensParams } from "../protocol/api/token-count.ts";
 import { secretPaths } from "../sandbox/known-paths.ts";
-import { searchPath } from "./search-path.ts";
 
 export async function countTokens(ctx: AppContext, { items, directory, top, limitMs }: CountTokensParams): Promise<TokenCount> {
   const { paths, env, selfCommand } = ctx;

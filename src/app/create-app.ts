@@ -27,11 +27,10 @@ import { transcriptPath } from "../store/transcript.ts";
 import { configuredEntries, createExternalAgents } from "./agents/external-agents.ts";
 import { createTeam } from "./agents/team.ts";
 import { createApiMethods } from "./api-methods.ts";
-import { createAppContext, type AppContext, type AppOptions } from "./app-context.ts";
+import { createAppContext, loadRoles, searchPath, type AppContext, type AppOptions } from "./app-context.ts";
 import { createExecutors, type ExecutorProvider } from "./executors/executors.ts";
 import { createFileFinder } from "./find-files.ts";
 import { createHistorySource } from "./history-source.ts";
-import { searchPath } from "./search-path.ts";
 
 export function createApp(options: AppOptions): Api {
   const ctx = createAppContext(options);
@@ -59,7 +58,7 @@ export function createApp(options: AppOptions): Api {
     ...transcriptPorts(ctx),
     listFiles: createFileFinder(ctx),
     warn: options.warn,
-    roles: async (directory) => (await import("./load-roles.ts")).loadRoles(ctx, directory),
+    roles: (directory) => loadRoles(ctx, directory),
     history: createHistorySource(ctx),
     methods: createApiMethods(ctx, store.open, (env, cwd) => createApp({ ...options, ...throwAwayOptions, env, cwd, startedIn: cwd })),
     close: async () => {

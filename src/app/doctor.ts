@@ -1,4 +1,4 @@
-// The checks of `skein doctor` for this support.
+// The checks of `skein doctor` for this machine.
 import type { AppContext } from "./app-context.ts";
 import { findProgram } from "../agents/external/process/program.ts";
 import type { AgentConfig } from "../protocol/api/agents.ts";
@@ -17,13 +17,13 @@ export async function checkMachine(ctx: AppContext, store: () => Promise<Store>)
   const checks: DoctorCheck[] = [
     { name: "runtime", ok: true, optional: false, detail: `Bun ${Bun.version} on ${process.platform} ${process.arch}` },
     ...checkConfig(ctx),
-    await runCheck("store", false, async () => {
+    await runCheck("store", async () => {
       const sessions = await (await store()).listSessions({ project: null, limit: 1 });
       return `${ctx.paths.data}/skein.db opens, ${sessions.length === 0 ? "empty" : "in use"}`;
     }),
-    await runCheck("tools", false, () => checkExecutor(ctx)),
+    await runCheck("tools", () => checkExecutor(ctx)),
     await checkSandbox(ctx),
-    await runCheck("model", false, async () => {
+    await runCheck("model", async () => {
       const chosen = await chooseModel(null, { env: ctx.env, providers: ctx.providers, configured: ctx.config.values.model });
       return `${chosen.model}${chosen.because === null ? "" : ` (${chosen.because})`}`;
     }),
@@ -41,18 +41,12 @@ export async function checkMachine(ctx: AppContext, store: () => Promise<Store>)
 
 /** An invalid entry stops every run. A missing program stops only the runs of its agent, so that check is optional. */
 async function checkConfiguredAgent({ env }: AppContext, name: string, recipe: AgentConfig): Promise<DoctorCheck> {
-  const check = await runCheck(`agent: ${name}`, false, async () => {
+  const check = await runCheck(`agent: ${name}`, async () => {
     recipeEntry(name, recipe);
     return findProgram(recipe.command ?? "", env["PATH"] ?? "") ?? "";
   });
   if (!check.ok || check.detail !== "") return check;
-  return {
-    ...check,
-    ok: false,
-    optional: true,
-    detail: `there is no ${recipe.command}`,
-    ...(recipe.hint === null ? {} : { hint: recipe.hint }),
-  };
+  return { ...check, ok: false, optional: true, detail: `there is no ${recipe.command}`, hint: recipe.hint ?? undefined };
 }
 
 const tierTexts = {
@@ -61,25 +55,18 @@ const tierTexts = {
   seatbelt: "mostly enforced (seatbelt)",
 };
 
-/** Ignores the cached result: the user may just have changed the support. */
+/** Ignores the cached result: the user may just have changed the machine's support. */
 async function checkSandbox(ctx: AppContext): Promise<DoctorCheck> {
   const support = await loadSandboxSupport(ctx, { anew: true });
   const { missing } = enforcedPolicy(support, defaultPolicy);
-  const why = support.why === null ? [] : [support.why];
-  const hint = support.hint === null ? {} : { hint: support.hint };
-  if (support.tier === "none") {
-    const detail = [...why, "policies readonly and plan refuse, workspace warns"].join("; ");
-    return { name: "sandbox", ok: false, optional: true, detail: `nothing is enforced: ${detail}`, ...hint };
-  }
-  const more = support.hint === null ? [] : [`for more: ${support.hint}`];
-  const less = missing.length === 0 ? [] : [`not enforced: ${missing.join(", ")}`, ...why, ...more];
-  return {
-    name: "sandbox",
-    ok: true,
-    optional: true,
-    detail: [`${tierTexts[support.tier]}, tested just now`, ...less].join("; "),
-    ...hint,
-  };
+  const { tier, why, hint } = support;
+  const check = { name: "sandbox", ok: tier !== "none", optional: true, hint: hint ?? undefined };
+  const joinTexts = (...texts: (string | null)[]) => texts.filter((text) => text !== null).join("; ");
+  if (tier === "none")
+    return { ...check, detail: `nothing is enforced: ${joinTexts(why, "policies readonly and plan refuse, workspace warns")}` };
+  const enforced = `${tierTexts[tier]}, tested just now`;
+  if (missing.length === 0) return { ...check, detail: enforced };
+  return { ...check, detail: joinTexts(enforced, `not enforced: ${missing.join(", ")}`, why, hint && `for more: ${hint}`) };
 }
 
 async function checkExecutor(ctx: AppContext): Promise<string> {
@@ -96,11 +83,10 @@ async function checkExecutor(ctx: AppContext): Promise<string> {
   }
 }
 
-async function runCheck(name: string, optional: boolean, check: () => Promise<string>): Promise<DoctorCheck> {
+async function runCheck(name: string, check: () => Promise<string>): Promise<DoctorCheck> {
   try {
-    return { name, ok: true, optional, detail: await check() };
+    return { name, ok: true, optional: false, detail: await check() };
   } catch (error) {
-    const hint = error instanceof Fault ? error.hint : undefined;
-    return { name, ok: false, optional, detail: messageOf(error), ...(hint === undefined ? {} : { hint }) };
+    return { name, ok: false, optional: false, detail: messageOf(error), hint: error instanceof Fault ? error.hint : undefined };
   }
 }

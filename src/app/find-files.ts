@@ -4,10 +4,9 @@ import { join, relative } from "node:path";
 import { findProject } from "../config/paths.ts";
 import { listFiles } from "../files/project/list-files.ts";
 import { rankFiles } from "../files/project/rank-files.ts";
-import type { AppContext } from "./app-context.ts";
+import { searchPath, type AppContext } from "./app-context.ts";
 import { Fault } from "../protocol/api/error.ts";
 import type { ListFilesParams, ListFilesResult } from "../protocol/tree/file-changes.ts";
-import { searchPath } from "./search-path.ts";
 
 const maxAgeMs = 5_000;
 

@@ -1,8 +1,7 @@
 // The engine's port to a project's history: its commits, the redaction of secrets, and a conversation as a prompt.
-import type { AppContext } from "./app-context.ts";
+import { searchPath, type AppContext } from "./app-context.ts";
 import type { HistorySource } from "../engine/engine.ts";
 import { redactor, envSecrets } from "../kit/text/redact.ts";
-import { searchPath } from "./search-path.ts";
 
 export function createHistorySource({ env, paths, providers }: AppContext): HistorySource {
   let redact: ((text: string) => string) | null = null;

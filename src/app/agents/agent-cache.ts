@@ -1,8 +1,10 @@
 // A cache of the versions of installed CLIs and of their trials with `doctor --agents`, in a file of the state directory.
 // An entry is valid only for the same program file. The cache may be deleted at any time.
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Program } from "../../agents/external/process/program.ts";
+import { replaceFile } from "../../kit/files/replace-file.ts";
+import { isRecord } from "../../kit/text/json.ts";
 import type { TrialSummary } from "../../protocol/api/agents.ts";
 
 /** Abilities that the trial showed. They win over the table of agents. */
@@ -40,12 +42,8 @@ export function cacheFindings(state: string, program: Program, findings: TrialFi
 function update(state: string, program: Program, change: Partial<Entry>): void {
   const cache = readCache(state);
   const entry = { ...entryOf(cache, program), ...change, mtimeMs: program.mtimeMs };
-  const file = cacheFile(state);
-  const temporary = `${file}.${process.pid}.tmp`;
   try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    writeFileSync(temporary, `${JSON.stringify({ ...cache, [program.path]: entry })}\n`, { mode: 0o600 });
-    renameSync(temporary, file);
+    replaceFile(cacheFile(state), `${JSON.stringify({ ...cache, [program.path]: entry })}\n`, { file: 0o600, directory: 0o700 });
   } catch {
     // The version is then determined again the next time.
   }
@@ -59,7 +57,7 @@ function entryOf(cache: AgentCache, { path, mtimeMs }: Program): Entry | undefin
 function readCache(state: string): AgentCache {
   try {
     const cache: unknown = JSON.parse(readFileSync(cacheFile(state), "utf8"));
-    return typeof cache === "object" && cache !== null && !Array.isArray(cache) ? (cache as AgentCache) : {};
+    return isRecord(cache) ? (cache as AgentCache) : {};
   } catch {
     return {};
   }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Adapter } from "../../agents/external/adapters/adapter.ts";
 import type { ExternalAgentDeps } from "../../agents/external/turn/external-agent.ts";
 import { type AgentEntry, externalAgents, findExternalAgent } from "../../agents/external/adapters/index.ts";
-import { findProgram, readProgram } from "../../agents/external/process/program.ts";
+import { findProgram, type Program, readProgram } from "../../agents/external/process/program.ts";
 import { recipeEntry } from "../../agents/external/configured/recipe.ts";
 import type { AppContext } from "../app-context.ts";
 import type { Endpoint } from "../../models/model.ts";
@@ -53,10 +53,16 @@ function createLazyAgent({ name, canFork, resumes }: AgentEntry, ctx: AppContext
 
 /** The result of a trial of this program wins over the table. */
 function vendorSessions(program: string, canFork: boolean, ctx: AppContext): Agent["native"] {
-  const path = findProgram(program, ctx.env["PATH"] ?? "");
-  const findings = path === null ? null : cachedFindings(ctx.paths.state, readProgram(path));
+  const installed = findInstalled(ctx, program);
+  const findings = installed === null ? null : cachedFindings(ctx.paths.state, installed);
   if (findings === null) return { canFork };
   return findings.resume ? { canFork: findings.fork } : undefined;
+}
+
+/** The program in PATH; null if it is not installed. */
+export function findInstalled({ env }: AppContext, program: string): Program | null {
+  const path = findProgram(program, env["PATH"] ?? "");
+  return path === null ? null : readProgram(path);
 }
 
 async function loadAgent(name: string, ctx: AppContext, executors: ExecutorProvider): Promise<Agent> {

@@ -4,7 +4,7 @@ import type { Adapter } from "../../agents/external/adapters/adapter.ts";
 import { vendorsOf } from "../../agents/external/adapters/multi-vendor.ts";
 import { type Credential, describeCredential } from "../../agents/external/credentials/find-credential.ts";
 import { type AgentEntry, externalAgents } from "../../agents/external/adapters/index.ts";
-import { askVersion, findProgram, type Program, readProgram } from "../../agents/external/process/program.ts";
+import { askVersion, type Program } from "../../agents/external/process/program.ts";
 import type { AppContext } from "../app-context.ts";
 import { chooseModel } from "../../models/choose-model.ts";
 import type { AgentCredential, AgentInfo } from "../../protocol/api/agents.ts";
@@ -12,7 +12,7 @@ import type { VendorAuth } from "../../protocol/api/api.ts";
 import { messageOf } from "../../protocol/api/error.ts";
 import { version } from "../../version.ts";
 import { credentialSources, defaultModelOf } from "./agent-credentials.ts";
-import { loadAdapter, configuredEntries } from "./external-agents.ts";
+import { configuredEntries, findInstalled, loadAdapter } from "./external-agents.ts";
 import { type TrialFindings, cachedFindings, cacheVersion, cachedVersion } from "./agent-cache.ts";
 import { authStatus } from "../api-methods.ts";
 
@@ -46,7 +46,7 @@ async function nativeInfo(ctx: AppContext, auth: VendorAuth[]): Promise<AgentInf
 }
 
 async function cliInfo(ctx: AppContext, entry: AgentEntry, adapter: Adapter): Promise<AgentInfo> {
-  const program = programOf(ctx, adapter);
+  const program = findInstalled(ctx, adapter.program);
   const findings = program === null ? null : cachedFindings(ctx.paths.state, program);
   const sources = credentialSources(ctx);
   const credentials = vendorsOf(adapter).map((vendor) => ({ vendor, ...describeCredential(adapter, sources, defaultModelOf(vendor)) }));
@@ -69,7 +69,7 @@ type ConfiguredAgent = { entry: AgentEntry; adapter: Adapter; auth: VendorAuth[]
 
 /** Uses the vendors' keys through the gateway, or none. Its program is never started to find its version. */
 function configuredInfo(ctx: AppContext, { entry, adapter, auth }: ConfiguredAgent): AgentInfo {
-  const program = programOf(ctx, adapter);
+  const program = findInstalled(ctx, adapter.program);
   const credentials = keysIn(auth, null);
   return {
     ...commonInfo(entry, adapter, program, null),
@@ -112,11 +112,6 @@ function missingPart(
   if (findings?.works === false) return { missing: `broken: ${findings.reason ?? "it failed its trial"}`, hint: "skein doctor --agents" };
   if (credentials.every(({ kind }) => kind === "none")) return { missing: "no key and no sign-in", hint: credentials[0]?.note ?? null };
   return { missing: null, hint: null };
-}
-
-function programOf(ctx: AppContext, { program }: Adapter): Program | null {
-  const path = findProgram(program, ctx.env["PATH"] ?? "");
-  return path === null ? null : readProgram(path);
 }
 
 /** `localVendor` is a server on this machine, which needs no key. */

@@ -3,9 +3,8 @@ import { chooseAgent } from "../../agents/external/adapters/choose-agent.ts";
 import { teamAgent } from "../../agents/team/team-agent.ts";
 import { lazy } from "../../kit/flow/lazy.ts";
 import type { Agent, TeamDirectories, Worktrees } from "../../protocol/api/ports.ts";
-import type { AppContext } from "../app-context.ts";
+import { loadRoles, searchPath, type AppContext } from "../app-context.ts";
 import type { ExecutorProvider } from "../executors/executors.ts";
-import { searchPath } from "../search-path.ts";
 import { configuredEntries } from "./external-agents.ts";
 import { createTeamDirectories } from "./team-directories.ts";
 
@@ -17,7 +16,7 @@ export function createTeam(
   const worktrees = lazy<Worktrees>(async () => (await import("../../files/worktrees.ts")).createWorktrees(path));
   const candidates = () => ({ agents: configuredEntries(ctx).map(({ name }) => name), vendors: Object.keys(ctx.providers) });
   const agent = teamAgent({
-    roles: async (project) => (await import("../load-roles.ts")).loadRoles(ctx, project).roles,
+    roles: async (project) => (await loadRoles(ctx, project)).roles,
     workspaces: worktrees,
     selfCommand: ctx.selfCommand,
     path,

@@ -8,7 +8,7 @@ import type { TrialSite } from "../../agents/trial/trial-site.ts";
 import { type ModelServer, startModelServer } from "../../scripted-model/model-server.ts";
 import type { Adapter } from "../../agents/external/adapters/adapter.ts";
 import { type AgentEntry, externalAgents } from "../../agents/external/adapters/index.ts";
-import { findProgram, type Program, readProgram } from "../../agents/external/process/program.ts";
+import type { Program } from "../../agents/external/process/program.ts";
 import { toolEnvironment } from "../../executor/environment.ts";
 import type { AppContext } from "../app-context.ts";
 import { createSlots, type Slots } from "../../kit/flow/slots.ts";
@@ -17,14 +17,16 @@ import type { Api, TryAgentsParams } from "../../protocol/api/api.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import { loadSandboxSupport } from "../executors/executors.ts";
 import { cacheFindings } from "./agent-cache.ts";
+import { findInstalled } from "./external-agents.ts";
 import { findVersion } from "./list-agents.ts";
 
 /** Creates an ephemeral app with another environment. */
 export type CreateTrialApp = (env: Record<string, string | undefined>, cwd: string) => Api;
 
 export async function tryAgents(ctx: AppContext, createApp: CreateTrialApp, params: TryAgentsParams): Promise<AgentsReport> {
-  const clis = await Promise.all(externalAgents.map(async (entry) => findCli(ctx, entry, await entry.load())));
-  const installed = clis.flatMap(({ program, ...cli }) => (program === null ? [] : [{ ...cli, program }]));
+  const clis = await Promise.all(externalAgents.map(async (entry) => ({ entry, adapter: await entry.load() })));
+  const found = clis.map((cli) => ({ ...cli, program: findInstalled(ctx, cli.adapter.program) }));
+  const installed = found.flatMap(({ program, ...cli }) => (program === null ? [] : [{ ...cli, program }]));
   if (installed.length > 0) {
     await checkLoopback();
     // Probes the sandbox once for all apps.
@@ -44,13 +46,8 @@ export async function tryAgents(ctx: AppContext, createApp: CreateTrialApp, para
   return {
     ok: agents.every((agent) => agent.works),
     agents,
-    notInstalled: clis.filter(({ program }) => program === null).map(({ adapter }) => ({ agent: adapter.name, hint: adapter.install })),
+    notInstalled: found.filter(({ program }) => program === null).map(({ adapter }) => ({ agent: adapter.name, hint: adapter.install })),
   };
-}
-
-function findCli(ctx: AppContext, entry: AgentEntry, adapter: Adapter): { entry: AgentEntry; adapter: Adapter; program: Program | null } {
-  const path = findProgram(adapter.program, ctx.env["PATH"] ?? "");
-  return { entry, adapter, program: path === null ? null : readProgram(path) };
 }
 
 /** A proxy may intercept requests to this machine. That is no failure of an agent. */

@@ -54,15 +54,6 @@ export type SandboxedTurn = Pick<TurnInput, "root" | "directory" | "project" | "
 
 type Cleanup = () => void;
 
-/** Ignores errors: a directory may be in use again. */
-function tryCleanup(cleanup: Cleanup): void {
-  try {
-    cleanup();
-  } catch {
-    // The directory is no longer empty.
-  }
-}
-
 const maxTempAgeMs = 7 * 24 * 3_600_000;
 
 export function createExecutors(ctx: AppContext): ExecutorProvider {
@@ -70,10 +61,6 @@ export function createExecutors(ctx: AppContext): ExecutorProvider {
   const cleanups: Cleanup[] = [];
   let support: SandboxSupport | null = null;
 
-  const supportFor = async ({ name, sandbox }: Policy): Promise<SandboxSupport> => {
-    support ??= await loadSandboxSupport(ctx);
-    return name === "full" && sandbox === "off" ? { ...support, tier: "none", processes: "no" } : support;
-  };
   const requireSupport = (): SandboxSupport => {
     if (support === null) throw new Fault("internal", "the sandbox was not checked before use");
     return support;
@@ -90,16 +77,18 @@ export function createExecutors(ctx: AppContext): ExecutorProvider {
     return executor;
   };
   return {
-    enforced: async (policy) => requireSandbox(enforcedPolicy(await supportFor(policy), policy), policy, support),
+    enforced: async (policy) => {
+      support ??= await loadSandboxSupport(ctx);
+      return requireSandbox(enforcedPolicy(supportFor(policy, support), policy), policy, support);
+    },
     get: (turn) => {
       const key = JSON.stringify([turn.root, turn.project, turn.directory, turn.policy, turn.nesting, planKey(turn)]);
       return pool.get(key, turn.root, () => start(turn));
     },
     sandboxCommand: (turn, request) => sandboxCommandFor(ctx, turn, request, sandboxFor(ctx, turn, requireSupport(), cleanups)),
     sandboxStatus: ({ policy }) => {
-      const { tier } = requireSupport();
-      const isSandboxed = policy.name !== "full" && tier !== "none";
-      return { isSandboxed, hasOwnNetwork: isSandboxed && tier === "namespaces" && policy.net === "off" };
+      const isSandboxed = sandboxes(requireSupport(), policy);
+      return { isSandboxed, hasOwnNetwork: isSandboxed && requireSupport().tier === "namespaces" && policy.net === "off" };
     },
     createScratchDirectory: () => {
       const directory = mkdtempSync(join(tmpdir(), "skein-"));
@@ -108,7 +97,13 @@ export function createExecutors(ctx: AppContext): ExecutorProvider {
     },
     close: async () => {
       await pool.close();
-      for (const cleanup of cleanups) tryCleanup(cleanup);
+      for (const cleanup of cleanups) {
+        try {
+          cleanup();
+        } catch {
+          // A directory is in use again, and so no longer empty.
+        }
+      }
     },
   };
 }
@@ -142,7 +137,7 @@ export async function loadSandboxSupport(ctx: AppContext, { anew = false } = {})
   const support = await probeSandbox({
     selfCommand: ctx.selfCommand,
     path: ctx.env["PATH"] ?? "",
-    ...(best === undefined ? {} : { best }),
+    best,
   });
   if (!ctx.ephemeral) cacheSupport(ctx, key, support);
   return support;
@@ -160,31 +155,36 @@ type TurnSandbox = ReturnType<typeof sandboxFor>;
 
 function sandboxFor(ctx: AppContext, turn: SandboxedTurn, machineSupport: SandboxSupport, cleanups: Cleanup[]) {
   const { policy, project, directory } = turn;
-  const isOff = policy.name === "full" && policy.sandbox === "off";
-  const support: SandboxSupport = isOff ? { ...machineSupport, tier: "none", processes: "no" } : machineSupport;
+  const support = supportFor(policy, machineSupport);
   const { temp, copies } = makeTemp(ctx, turn, cleanups);
   const canGuard = policy.name === "workspace" && (support.tier === "namespaces" || support.tier === "seatbelt");
   const writable = canGuard ? [project, directory, ...policy.addDirs, ...policy.allowWrite] : [];
   for (const path of writable) cleanups.push(holdGitPlaceholders(ctx.paths.state, path));
   if (writable.length > 0 && !isTooBroad(project, ctx.paths.home)) holdDirectory(join(project, ".skein"), cleanups);
   const { home, config, data, state, cache } = ctx.paths;
-  const skeinDirectories = { config, data, state, cache };
-  const isRoot = process.getuid?.() === 0;
-  const { env } = ctx;
   const untagged = createSandboxRules(policy, {
     project,
     directory,
     home,
-    own: skeinDirectories,
+    own: { config, data, state, cache },
     temp,
     copies,
-    isRoot,
-    env,
+    isRoot: process.getuid?.() === 0,
+    env: ctx.env,
     unixSockets: ctx.config.values.unixSockets,
   });
   const rules: SandboxRules = { ...untagged, sessionTag: sessionTagOf(turn) };
-  const isSandboxed = policy.name !== "full" && support.tier !== "none";
+  const isSandboxed = sandboxes(support, policy);
   return { support, rules: isSandboxed ? rules : null, info: describeSandbox(rules, policy, isSandboxed) };
+}
+
+/** Policy `full` with the sandbox switched off uses nothing that the machine supports. */
+function supportFor({ name, sandbox }: Policy, support: SandboxSupport): SandboxSupport {
+  return name === "full" && sandbox === "off" ? { ...support, tier: "none", processes: "no" } : support;
+}
+
+function sandboxes({ tier }: SandboxSupport, policy: Policy): boolean {
+  return policy.name !== "full" && tier !== "none";
 }
 
 function sessionTagOf({ root, nesting }: SandboxedTurn): SessionTag {

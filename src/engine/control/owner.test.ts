@@ -122,7 +122,7 @@ test("every message that a turn accepts is delivered, and the first refusal says
   await running;
   expect(refusal).toMatchObject({ code: "usage", message: "nothing runs in this session" });
   const { tip } = (await store.session(session.id))!;
-  const path = await store.path(tip!);
+  const path = await store.path(tip);
   expect(path.filter(({ author }) => author === "user").map(textOf)).toEqual(sent);
   expect(await store.queue(session.id)).toEqual([]);
 });

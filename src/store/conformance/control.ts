@@ -62,7 +62,7 @@ export function describeControl(store: () => Store): void {
     expect(await store().dropInput(lease, first.id)).toEqual({ value: null, events: [] });
     await store().takeInputs(lease, turn.id);
     expect((await store().dropInput(lease, second.id)).value).toBeNull();
-    expect((await store().path((await store().session(session.id))!.tip!)).flatMap(({ parts }) => parts).at(-1)).toEqual({
+    expect((await store().sessionPath(session.id)).flatMap(({ parts }) => parts).at(-1)).toEqual({
       kind: "text",
       text: "two",
     });

@@ -8,7 +8,6 @@ import type { ImportBatch, ImportedOutput, Lease, SessionImport } from "../../st
 import type { Db } from "../db.ts";
 import { requireLease, type WriteTarget } from "../lease.ts";
 import type { OutputFiles } from "../outputs/output-files.ts";
-import { columnsAndValues } from "../rows/columns.ts";
 import { idOf, treeOf } from "../rows/node-row.ts";
 import { selectSessions, type SessionRow, toSession } from "../rows/session-row.ts";
 import { indexSome } from "../search/search.ts";
@@ -55,14 +54,11 @@ export function importNodes(db: Db, lease: Lease, batch: ImportBatch): number {
     for (const node of batch.nodes) {
       if (nodeNumber(db, node.id) !== null) continue;
       count += 1;
-      const turn = node.turn === null ? undefined : turns.get(node.turn);
-      if (turn === undefined) {
-        addImported(db, target, node, null);
-        continue;
-      }
-      const n = turnNumbers.get(turn.id) ?? beginTurn(db, target, turn, batch.source);
-      turnNumbers.set(turn.id, n);
+      const turn = turns.get(node.turn ?? "");
+      const n = turn === undefined ? null : (turnNumbers.get(turn.id) ?? beginTurn(db, target, turn, batch.source));
       addImported(db, target, node, n);
+      if (turn === undefined || n === null) continue;
+      turnNumbers.set(turn.id, n);
       if (batch.endings.has(node.id)) recordEvent(db, target, { kind: "turn.ended", turn: n, at: turn.endedAt ?? node.at });
     }
     saveSeq(db, target, Date.now());
@@ -82,17 +78,10 @@ function beginTurn(db: Db, target: WriteTarget, turn: ImportedTurn, source: Impo
     return existing.n;
   }
   const parent = turn.parent === null ? null : nodeNumber(db, turn.parent);
-  const n = insertTurn(
-    db,
-    { session: target.n, parent, budget: null },
-    {
-      ...turn,
-      id: existing ? Bun.randomUUIDv7() : turn.id,
-      endedAt: Math.max(turn.startedAt, turn.endedAt ?? turn.startedAt),
-      status: turn.status ?? "killed",
-      source,
-    },
-  );
+  const id = existing ? Bun.randomUUIDv7() : turn.id;
+  const endedAt = Math.max(turn.startedAt, turn.endedAt ?? turn.startedAt);
+  const fields = { ...turn, id, endedAt, status: turn.status ?? ("killed" as const), source };
+  const n = insertTurn(db, { session: target.n, parent, budget: null }, fields);
   recordEvent(db, target, { kind: "turn.started", turn: n, at: turn.startedAt });
   return n;
 }
@@ -130,20 +119,11 @@ export function importOutput(db: Db, files: OutputFiles, lease: Lease, output: I
       files.release(handle.identifier, fd);
     }
     const now = Date.now();
-    const row = {
-      session: target.n,
-      n,
-      call,
-      source: handle.source,
-      opened_at: now,
-      closed_at: now,
-      bytes: Math.max(bytes.length, handle.metadata.bytes ?? 0),
-      kept_bytes: bytes.length,
-      head_bytes: bytes.length,
-      sha256,
-      metadata: JSON.stringify(handle.metadata),
-    };
-    db.run`insert into handles ${columnsAndValues(row)}`;
+    const totalBytes = Math.max(bytes.length, handle.metadata.bytes ?? 0);
+    db.run`
+      insert into handles (session, n, call, source, opened_at, closed_at, bytes, kept_bytes, head_bytes, sha256, metadata)
+      values (${target.n}, ${n}, ${call}, ${handle.source}, ${now}, ${now}, ${totalBytes}, ${bytes.length}, ${bytes.length}, ${sha256},
+        ${JSON.stringify(handle.metadata)})`;
     db.run`update sessions set outputs = max(outputs, ${n}) where n = ${target.n}`;
     return true;
   });

@@ -30,12 +30,10 @@ export function toTurnInfo(db: Db, self: LeaseHolder, row: TurnRow): TurnInfo | 
 /** The state of a session whose last turn has not ended. */
 export function openTurnState(db: Db, self: LeaseHolder, { id, n }: { id: string; n: number }) {
   const holder = activeHolder(db, id, self);
-  return holder === null ? ({ state: "interrupted", pid: null } as const) : { state: runningState(db, n, holder.pid), pid: holder.pid };
-}
-
-/** A process that was stopped by a signal can't store that itself. */
-function runningState(db: Db, session: number, pid: number | null): ReturnType<typeof heldState> {
-  return pid !== null && isStopped(pid) ? "paused" : heldState(db, session);
+  if (holder === null) return { state: "interrupted", pid: null } as const;
+  // A process that was stopped by a signal can't store that itself.
+  const isHolderStopped = holder.pid !== null && isStopped(holder.pid);
+  return { state: isHolderStopped ? ("paused" as const) : heldState(db, n), pid: holder.pid };
 }
 
 /** The state is reset when the session is acquired again. */

@@ -20,28 +20,23 @@ export function sessionView(db: Db, self: LeaseHolder, id: string): SessionView 
     const turns = db.rows<TurnRow>`
       ${selectTurns} where t.id in (select value from json_each(${ids})) or (t.session = ${row.n} and t.ended_at is null) order by t.n`;
     const spawned = spawnedBy(db, self, turns);
+    const openTurn = turns.find((turn) => turn.ended_at === null && turn.session_id === id);
+    const spawnedIds = spawned.map((session) => session.id);
     return {
       session: toSession(row),
       seq: row.seq,
       nodes,
       turns: turns.map(toTurn),
       spawned,
-      below: spentBy(
-        db,
-        spawned.map(({ id }) => id),
-      ),
+      below: spentBy(db, spawnedIds),
       asks: asks(db, id).filter(({ closedAt }) => closedAt === null),
       queue: queue(db, id),
-      open: openTurnView(
-        db,
-        self,
-        turns.find((turn) => turn.ended_at === null && turn.session_id === id),
-      ),
+      open: openTurn === undefined ? null : openTurnView(db, self, openTurn),
     };
   });
 }
 
-function openTurnView(db: Db, self: LeaseHolder, turn: TurnRow | undefined): OpenTurnView | null {
-  const info = turn === undefined ? null : toTurnInfo(db, self, turn);
+function openTurnView(db: Db, self: LeaseHolder, turn: TurnRow): OpenTurnView | null {
+  const info = toTurnInfo(db, self, turn);
   return info && { turn: info.turn.id, state: info.state, pid: info.pid, drafts: drafts(db, info.turn.id) };
 }

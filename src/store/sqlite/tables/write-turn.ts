@@ -26,31 +26,17 @@ export function startTurn(db: Db, lease: Lease, start: NewTurn): WriteResult<Tur
     const native = forkable === undefined ? null : findNativeStart(db, target, start.agent, forkable);
     const at = Date.now();
     const id = start.id ?? Bun.randomUUIDv7();
-    const n = insertTurn(
-      db,
-      { session: target.n, parent: target.tip, budget: budget === undefined ? null : JSON.stringify(budget) },
-      {
-        ...fields,
-        id,
-        nativeId: claimedNativeId(native),
-        startedAt: at,
-      },
-    );
+    const row = { session: target.n, parent: target.tip, budget: budget === undefined ? null : JSON.stringify(budget) };
+    const n = insertTurn(db, row, { ...fields, id, nativeId: claimedNativeId(native), startedAt: at });
     recordEvent(db, target, { kind: "turn.started", turn: n, at });
     saveSeq(db, target, at);
     const seq = target.seq;
     const promptEvent = prompt && addNode(db, target, { n, id }, prompt).event;
     const queueEvent = fromQueue === undefined ? null : takePrompt(db, target, fromQueue);
     const value = turnAt(db, n);
-    const started = toEvent(
-      { seq, session: target.id, turn: id, at },
-      {
-        type: "turn.started",
-        turn: asStarted(value),
-        session: sessionAt(requireSession(db, target.id), value.parent, at),
-      },
-    );
-    return { value, native, events: [started, ...(promptEvent ? [promptEvent] : []), ...(queueEvent ? [queueEvent] : [])] };
+    const session = sessionAt(requireSession(db, target.id), value.parent, at);
+    const started = toEvent({ seq, session: target.id, turn: id, at }, { type: "turn.started", turn: asStarted(value), session });
+    return { value, native, events: [started, promptEvent, queueEvent].filter((event) => event !== null) };
   });
 }
 

@@ -206,7 +206,7 @@ test("a node that becomes the tip of a session during the purge stays", async ()
   const side = await store.forkSession(trunk.id, trunk.first.id, { name: "side" });
   const lease = await store.acquire(trunk.id);
   for (let index = 0; index < 1000; index++) await store.appendNode(lease, null, userNode(`alpha ${index}`));
-  const middle = (await store.path((await store.session(trunk.id))!.tip!))[500]!;
+  const middle = (await store.sessionPath(trunk.id))[500]!;
   await store.release(lease);
   await store.updateSession(trunk.id, { archivedAt: 5 });
   const other = await openStore(opened);
