@@ -15,9 +15,13 @@ export class Sql {
 
 /** Joins a template. An `Sql` in it becomes a part of the statement. */
 export function sql(strings: TemplateStringsArray, ...values: (SqlValue | Sql)[]): Sql {
-  const parts = values.map((value) => (value instanceof Sql ? value : new Sql("?", [value])));
-  return new Sql(
-    String.raw({ raw: strings }, ...parts.map(({ text }) => text)),
-    parts.flatMap(({ params }) => params),
-  );
+  let text = strings[0]!;
+  const params: SqlValue[] = [];
+  for (let index = 0; index < values.length; index += 1) {
+    const value = values[index] ?? null;
+    if (value instanceof Sql) params.push(...value.params);
+    else params.push(value);
+    text += (value instanceof Sql ? value.text : "?") + strings[index + 1]!;
+  }
+  return new Sql(text, params);
 }

@@ -150,8 +150,10 @@ export function takeNodeNumber(db: Db, target: WriteTarget): number {
 
 type NewNodeRow = { n: number; parent: number | null; session: number; turn: number | null; at: number; id: string; body: string };
 
-export function insertNode(db: Db, row: NewNodeRow): void {
-  db.run`insert into nodes ${columnsAndValues(row)}`;
+export function insertNode(db: Db, { n, parent, session, turn, at, id, body }: NewNodeRow): void {
+  db.run`
+    insert into nodes (n, parent, session, turn, at, id, body)
+    values (${n}, ${parent}, ${session}, ${turn}, ${at}, ${id}, ${body})`;
 }
 
 /** Moves the turn's tip to the node and adds the node's tokens and cost to the turn. */
