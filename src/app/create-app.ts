@@ -138,9 +138,7 @@ function lazySnapshots({ paths, env, warn }: AppContext): Snapshots {
   );
 }
 
-type ProjectStatePorts = "projectOf" | "getCurrent" | "setCurrent" | "plannerOf" | "setPlanner" | "ensurePlanFile";
-
-function projectStatePorts({ paths, ephemeral }: AppContext): Pick<EngineDeps, ProjectStatePorts> {
+function projectStatePorts({ paths, ephemeral }: AppContext) {
   return {
     projectOf: (directory) => findProject(directory, paths.home),
     getCurrent: (project) => readProjectState(paths, project).current,
@@ -148,19 +146,17 @@ function projectStatePorts({ paths, ephemeral }: AppContext): Pick<EngineDeps, P
     plannerOf: (project, file) => (isPlanFile(project, file) ? readProjectState(paths, project).planning : null),
     ensurePlanFile: async (project) => ensurePlanFile(project),
     setPlanner: (project, planning) => (ephemeral ? undefined : writeProjectState(paths, project, { planning })),
-  };
+  } satisfies Partial<EngineDeps>;
 }
 
-type TranscriptPorts = "transcriptFor" | "transcriptElsewhere" | "copyTranscript" | "readTranscript";
-
-function transcriptPorts({ paths, ephemeral }: AppContext): Pick<EngineDeps, TranscriptPorts> {
+function transcriptPorts({ paths, ephemeral }: AppContext) {
   return {
     transcriptFor: (session) =>
       ephemeral ? null : transcriptPath(session.transcriptDir ?? transcriptDir(session.project, paths), session),
     transcriptElsewhere: (session) => transcriptPath(join(paths.data, "sessions"), session),
     copyTranscript,
     readTranscript: async (...args) => (await import("../agents/external/import/read-transcript.ts")).readTranscript(...args),
-  };
+  } satisfies Partial<EngineDeps>;
 }
 
 /** In the project, or in skein's data directory if the directory is no project. */

@@ -1,5 +1,6 @@
 // Finds the owner of a session, which is the process that runs its turn, and calls it. The owner may be this process,
 // another one with a socket, or none. The store knows the owner as the holder of the session's lease.
+import { pollUntil } from "../../kit/flow/sleep.ts";
 import { isStopped } from "../../kit/process/processes.ts";
 import { Fault, messageOf } from "../../protocol/api/error.ts";
 import type { Api } from "../../protocol/api/api.ts";
@@ -12,7 +13,7 @@ export type OwnerActions<T> = {
   /** Called if this process runs the turn. */
   local: (turn: RunningTurn) => T | Promise<T>;
   /** Called if another process runs the turn. */
-  remote: (api: Api, holder: ActiveHolder) => Promise<T>;
+  remote: (api: Api) => Promise<T>;
   /** Called if no turn runs. */
   idle: () => T | Promise<T>;
   /** True if the request may be sent again after the connection was lost. The first one may have arrived. */
@@ -35,7 +36,7 @@ export async function callOwner<T>(deps: EngineDeps, session: string, actions: O
   let api: Api | null = null;
   try {
     api = await connectToHolder(deps, session, holder);
-    return await withTimeout(actions.remote(api, holder), holder, session);
+    return await withTimeout(actions.remote(api), holder, session);
   } catch (error) {
     const isUnreachable = error instanceof Fault && error.code === "owner-unreachable";
     if (!isUnreachable || (api !== null && actions.mayRepeat !== true) || !(await hasOwnerChanged(deps, session, holder))) throw error;
@@ -54,9 +55,7 @@ const endTimeoutMs = 1_000;
 
 /** Returns whether the turn ended in time. A turn releases its lease a moment before it ends. */
 async function waitForEnd(deps: EngineDeps, turn: RunningTurn): Promise<boolean> {
-  const timeoutAt = performance.now() + endTimeoutMs;
-  while (deps.running.get(turn.lease.session) === turn && performance.now() < timeoutAt) await Bun.sleep(5);
-  return deps.running.get(turn.lease.session) !== turn;
+  return pollUntil(endTimeoutMs, async () => deps.running.get(turn.lease.session) !== turn);
 }
 
 /**

@@ -39,23 +39,34 @@ async function writeProse(
   params: DescribeSessionParams,
   { session, path, type }: DescribedSession,
 ): Promise<SessionProse | string> {
-  let child: Session;
+  let writer: Session;
   try {
-    child = await openWriter(deps, session, params.model);
+    writer = await openWriter(deps, session, params.model);
   } catch (error) {
     if (params.model !== null || !(error instanceof Fault)) throw error;
     return error.message;
   }
   try {
-    const prompt = await deps.history.briefed(path, taskOf(type, params.instructions));
-    params.signal?.addEventListener("abort", () => deps.running.stop(child.id), { once: true });
-    const answer = await answerOf(turns, child.id, { prompt, schema: schemaOf(type, params.instructions), limitMs: params.limitMs });
-    return typeof answer === "string" ? answer : readProse(answer.json, deps.history.redact);
+    const bare = bareTurn(writer.id, { ...defaultPolicy, name: "readonly" });
+    const request = {
+      ...bare,
+      prompt: await deps.history.briefed(path, taskOf(type, params.instructions)),
+      system,
+      limits: { ...bare.limits, maxSteps },
+      toolLevel: "none" as const,
+      answerSchema: schemaOf(type, params.instructions),
+      timeoutMs: params.limitMs,
+    };
+    params.signal?.addEventListener("abort", () => deps.running.stop(writer.id), { once: true });
+    const ended = (await Array.fromAsync(turns.start(request))).find((event) => event.type === "turn.ended");
+    const { status = null, error = null } = ended?.turn ?? {};
+    if (status !== "ok") return error?.message ?? `the turn that writes the summary ended as ${status ?? "broken"}`;
+    return readProse(ended?.answer ?? "", deps.history.redact);
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     return error.message;
   } finally {
-    await archive(deps, { session: child.id });
+    await archive(deps, { session: writer.id });
   }
 }
 
@@ -71,26 +82,6 @@ function openWriter(deps: EngineDeps, session: Session, model: string | null): P
     parentSession: session.id,
     transcriptDir: null,
   });
-}
-
-type ProseRequest = { prompt: string; schema: Record<string, unknown>; limitMs: number };
-
-async function answerOf(
-  turns: TurnStarter,
-  session: string,
-  { prompt, schema, limitMs }: ProseRequest,
-): Promise<{ json: string } | string> {
-  const bare = bareTurn(session, { ...defaultPolicy, name: "readonly" });
-  const limits = { ...bare.limits, maxSteps };
-  const start = { ...bare, prompt, system, limits, toolLevel: "none" as const, answerSchema: schema, timeoutMs: limitMs };
-  for await (const event of turns.start(start)) {
-    if (event.type !== "turn.ended") continue;
-    const { status, error } = event.turn;
-    return status === "ok"
-      ? { json: event.answer ?? "" }
-      : (error?.message ?? `the turn that writes the summary ended as ${status ?? "broken"}`);
-  }
-  return "the turn that writes the summary did not end";
 }
 
 /** The answer, one correction of it, and two retries. */

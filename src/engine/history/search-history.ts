@@ -25,6 +25,7 @@ const weights: Record<Node["author"], number> = { user: 1, agent: 1, note: 1, to
 type Source = { kind: "conversation"; node: Node; session: Session } | { kind: "commit"; commit: Commit };
 type HistoryMatch = { source: Source; score: number; queries: Set<string> };
 type Matches = Map<string, HistoryMatch>;
+type RankedMatch = [key: string, match: HistoryMatch];
 
 export async function searchHistory(deps: EngineDeps, params: HistorySearchParams): Promise<HistorySearchResult> {
   const queries = queriesIn(params.query);
@@ -40,9 +41,9 @@ export async function searchHistory(deps: EngineDeps, params: HistorySearchParam
         addMatch(matches, { key: `commit:${commit.id}`, source: { kind: "commit", commit }, query, score: 1 / (flatness + rank) });
   }
   const ranked = [...matches].toSorted(([, a], [, b]) => b.score - a.score || atOf(b.source) - atOf(a.source));
-  const asker = params.asker === null ? null : `${project} ${params.asker}`;
-  const { shown, hidden } = await takeUnshown(deps, asker, params.limit, ranked);
-  return { hits: shown.map((match) => hitOf(deps, match)), hidden, notes };
+  const fresh = params.asker === null ? ranked : await withoutShown(deps, `${project} ${params.asker}`, ranked, params.limit);
+  const hits = fresh.slice(0, params.limit).map(([, match]) => hitOf(deps, match));
+  return { hits, hidden: ranked.length - fresh.length, notes };
 }
 
 function queriesIn(text: string): string[] {
@@ -83,26 +84,16 @@ function addMatch(matches: Matches, { key, source, query, score }: NewMatch): vo
   matches.set(key, match);
 }
 
-/** The best hits that this asker has not got in the last 24 h. Records them as shown. */
-async function takeUnshown(
-  deps: EngineDeps,
-  asker: string | null,
-  limit: number,
-  ranked: [string, HistoryMatch][],
-): Promise<{ shown: HistoryMatch[]; hidden: number }> {
+/** Leaves out the matches that this asker was shown in the last 24 h. Records the first `limit` others as shown. */
+async function withoutShown(deps: EngineDeps, asker: string, ranked: RankedMatch[], limit: number): Promise<RankedMatch[]> {
+  if (ranked.length === 0) return [];
+  const store = await deps.store();
   const since = Date.now() - hideShownMs;
-  const earlier = asker === null || !deps.hasStore() ? new Set<string>() : await (await deps.store()).shownHits(asker, since);
-  const fresh = ranked.filter(([key]) => !earlier.has(key));
-  const shown = fresh.slice(0, limit);
-  if (asker !== null && shown.length > 0) {
-    const store = await deps.store();
-    await store.recordShownHits(
-      asker,
-      shown.map(([key]) => key),
-      since,
-    );
-  }
-  return { shown: shown.map(([, match]) => match), hidden: ranked.length - fresh.length };
+  const shown = await store.shownHits(asker, since);
+  const fresh = ranked.filter(([key]) => !shown.has(key));
+  const keys = fresh.slice(0, limit).map(([key]) => key);
+  if (keys.length > 0) await store.recordShownHits(asker, keys, since);
+  return fresh;
 }
 
 function hitOf({ history: { redact } }: EngineDeps, { source, queries }: HistoryMatch): HistoryHit {

@@ -47,7 +47,11 @@ export function createDeadline(limits: TimeLimits, parent: AbortSignal | null, c
     if (!(stop instanceof StopReason) || stop.error.kind === "cancelled") return cancel();
     end({ ...stop.error, message: `the parent turn was stopped: ${stop.error.message}` });
   };
-  const total = startTotalLimit(limits.timeoutMs, end, clock);
+  const onTimeout = (): void => {
+    const message = `the turn took longer than ${seconds(limits.timeoutMs ?? 0)}`;
+    end({ kind: "timed-out", message, hint: "raise --timeout, or continue with --resume" });
+  };
+  const total = startCountdown(limits.timeoutMs, onTimeout, clock);
   const idle = startIdleLimit(limits.idleMs, end, clock);
   let resumeIdle: (() => void) | null = null;
   if (parent?.aborted === true) onParentStop();
@@ -79,16 +83,6 @@ export function createDeadline(limits: TimeLimits, parent: AbortSignal | null, c
   };
 }
 
-function startTotalLimit(limitMs: number | null, end: (error: TurnError) => void, clock: Clock) {
-  const onEnd = (): void =>
-    end({
-      kind: "timed-out",
-      message: `the turn took longer than ${seconds(limitMs ?? 0)}`,
-      hint: "raise --timeout, or continue with --resume",
-    });
-  return startCountdown(limitMs, onEnd, clock);
-}
-
 function startIdleLimit(limitMs: number | null, end: (error: TurnError) => void, clock: Clock) {
   let touchedAt = clock.now();
   let holds = 0;
@@ -96,12 +90,10 @@ function startIdleLimit(limitMs: number | null, end: (error: TurnError) => void,
     if (holds > 0) touchedAt = clock.now();
     const idleMs = clock.now() - touchedAt;
     if (idleMs < limit) cancelTimer = clock.setTimer(Math.min(limit - idleMs, maxTimerMs), () => check(limit));
-    else
-      end({
-        kind: "stalled",
-        message: `no activity for ${seconds(limit)}`,
-        hint: "raise idle_timeout in the config, or continue with --resume",
-      });
+    else {
+      const hint = "raise idle_timeout in the config, or continue with --resume";
+      end({ kind: "stalled", message: `no activity for ${seconds(limit)}`, hint });
+    }
   };
   let cancelTimer = limitMs === null ? null : clock.setTimer(Math.min(limitMs, maxTimerMs), () => check(limitMs));
   return {

@@ -48,6 +48,7 @@ async function sideOf(deps: EngineDeps, store: Store, { session, path }: Branch,
   const messages = nodes.filter((node) => textOf(node) !== "" && (node.author === "user" || node.author === "agent"));
   const firstUser = nodes.find((node) => node.author === "user");
   const answer = lastAnswer(nodes);
+  const [from, to] = [path[shared - 1] ?? nodes[0], nodes.at(-1)];
   return {
     session,
     tip: path.at(-1)?.id ?? null,
@@ -59,19 +60,12 @@ async function sideOf(deps: EngineDeps, store: Store, { session, path }: Branch,
     steps: nodes.filter((node) => node.usage !== undefined).length,
     ...nodes.map(spentBy).reduce(addSpent, zeroSpent),
     startedAt: nodes[0]?.at ?? null,
-    endedAt: nodes.at(-1)?.at ?? null,
+    endedAt: to?.at ?? null,
     status: last === undefined ? null : ((await store.turn(last))?.status ?? null),
     firstMessage: firstUser === undefined ? null : textOf(firstUser),
     answer: answer === undefined ? null : textOf(answer),
-    files: await filesOf(deps, path[shared - 1] ?? nodes[0], nodes),
+    files: from === undefined || to === undefined ? [] : await changesBetween(deps, from.id, to.id),
   };
-}
-
-/** Null if the files were not recorded at both ends. */
-async function filesOf(deps: EngineDeps, from: Node | undefined, nodes: Node[]): Promise<BranchSide["files"]> {
-  const to = nodes.at(-1);
-  if (from === undefined || to === undefined) return [];
-  return changesBetween(deps, from.id, to.id);
 }
 
 function spentBy(node: Node): Spent {

@@ -94,20 +94,18 @@ async function createImported(
   const project = deps.projectOf(params.directory);
   const isMain = imported.id === read.main;
   const agent = deps.agents.some((candidate) => candidate.name === imported.agent) ? imported.agent : "native";
-  const { id, model, task, toolLevel, forkedFrom, createdAt } = imported;
+  const { id, model, task, toolLevel, forkedFrom, createdAt, plan } = imported;
   const transcript = deps.transcriptFor({ id, project, transcriptDir: null, createdAt });
   const location = { directory: params.directory, project, parentSession: null, forkedFrom, transcript };
-  const plan = imported.plan === undefined ? {} : { plan: imported.plan };
-  const session = { id, agent, model, task, toolLevel, createdAt, ...location, ...plan };
-  const source: Source = { agent: read.format, nativeId: imported.id, path: null, sha256: read.sha256, tip: null };
-  const withSource = { ...session, source: isMain ? { ...source, nativeId: read.nativeId } : source };
-  if (isMain && params.name !== null) return store.importSession({ ...withSource, name: params.name }, tree);
+  const source: Source = { agent: read.format, nativeId: isMain ? read.nativeId : id, path: null, sha256: read.sha256, tip: null };
+  const session = { id, agent, model, task, toolLevel, createdAt, ...location, plan, source };
+  if (isMain && params.name !== null) return store.importSession({ ...session, name: params.name }, tree);
   try {
-    return await store.importSession({ ...withSource, name: imported.name }, tree);
+    return await store.importSession({ ...session, name: imported.name }, tree);
   } catch (error) {
     // The name in the file is dropped if another session has it.
     if (!(error instanceof Fault) || error.code !== "session-exists" || imported.name === null) throw error;
-    return store.importSession({ ...withSource, name: null }, tree);
+    return store.importSession({ ...session, name: null }, tree);
   }
 }
 

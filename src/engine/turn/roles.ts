@@ -14,12 +14,7 @@ const maxFreeTextBytes = 64 * 1024;
 export function createRoleMethods(deps: EngineDeps): Api["roles"] {
   return {
     list: ({ directory }) => deps.roles(directory),
-    async find({ name, directory }) {
-      const list = await deps.roles(directory);
-      const role = list.roles.find((candidate) => candidate.name === name);
-      if (role === undefined) throw unknownRole(name, list);
-      return role;
-    },
+    find: async ({ name, directory }) => (await findRole(deps, name, directory)) ?? refuseRole(name, await deps.roles(directory)),
   };
 }
 
@@ -27,14 +22,14 @@ export async function findRole(deps: EngineDeps, name: string, directory: string
   return (await deps.roles(directory)).roles.find((role) => role.name === name) ?? null;
 }
 
-/** The reason is in the message if the role's file exists and can't be read. */
-function unknownRole(name: string, { roles, problems }: RoleList): Fault {
+/** Throws the fault of an unknown role. It has the reason if the role's file exists and can't be read. */
+function refuseRole(name: string, { roles, problems }: RoleList): never {
   const broken = problems.find(({ path }) => basename(path, ".md") === name);
   const candidates = roles.map((role) => role.name);
   const near = broken === undefined ? nearestWord(name, candidates) : null;
   const why = broken === undefined ? "" : `: ${broken.path} ${broken.message}`;
   const hint = near === null ? "" : `did you mean ${near}? `;
-  return new Fault("usage", `no role "${oneLine(name, 80)}"${why}`, { hint: `${hint}\`skein roles\` lists them` });
+  throw new Fault("usage", `no role "${oneLine(name, 80)}"${why}`, { hint: `${hint}\`skein roles\` lists them` });
 }
 
 type RequestedTurn = Omit<TurnOptions, "agent"> & { agent: string | null };
@@ -49,7 +44,7 @@ export async function applyRole<Turn extends RequestedTurn>(
   if (request === undefined || turn.command !== null || turn.group !== null || turn.team !== null) return turn;
   const role = await findRole(deps, request.name, session.directory);
   if (role === null) {
-    if (request.orText !== true) throw unknownRole(request.name, await deps.roles(session.directory));
+    if (request.orText !== true) refuseRole(request.name, await deps.roles(session.directory));
     return { ...turn, appendSystem: joinInstructions(turn.appendSystem, freeTextRolePrompt(request.name)) };
   }
   const agent = turn.agent ?? role.agent;

@@ -33,8 +33,14 @@ export class OutputFiles {
   open(identifier: string): number {
     const fd = this.#unlinked.get(identifier);
     if (fd !== undefined) return fd;
-    if (this.#directory === null) throw new Fault("file-unreadable", `The output ${identifier} is not stored.`);
-    return openSync(join(this.#directory, identifier), "r");
+    try {
+      if (this.#directory !== null) return openSync(join(this.#directory, identifier), "r");
+    } catch (error) {
+      if (errorCode(error) !== "ENOENT") throw error;
+    }
+    throw new Fault("file-unreadable", `The file of output ${identifier} is missing.`, {
+      hint: "`skein verify` lists missing files.",
+    });
   }
 
   release(identifier: string, fd: number): void {
@@ -91,7 +97,7 @@ type Gap = { position: number; bytes: number };
 
 /** Reads the file, with one line in the place of the gap. */
 export function readOutputFile(files: OutputFiles, identifier: string, gap: Gap | null = null): ReadableStream<Uint8Array> {
-  const fd = openFile(files, identifier);
+  const fd = files.open(identifier);
   let position = 0;
   let nextGap = gap;
   return new ReadableStream<Uint8Array>({
@@ -116,15 +122,3 @@ export function readOutputFile(files: OutputFiles, identifier: string, gap: Gap 
 }
 
 const maxChunkBytes = 256 << 10;
-
-function openFile(files: OutputFiles, identifier: string): number {
-  try {
-    return files.open(identifier);
-  } catch (error) {
-    if (errorCode(error) !== "ENOENT") throw error;
-    throw new Fault("file-unreadable", `The file of output ${identifier} is missing.`, {
-      hint: "`skein verify` lists missing files.",
-      cause: error,
-    });
-  }
-}

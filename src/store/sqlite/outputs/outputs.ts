@@ -173,9 +173,7 @@ class RingBuffer {
   /** Starts with a whole character if bytes before it are missing. */
   bytes(): Uint8Array {
     if (this.#total <= this.#ring.length) return this.#ring.slice(0, this.#total);
-    const bytes = new Uint8Array(this.#ring.length);
-    bytes.set(this.#ring.subarray(this.#position), 0);
-    bytes.set(this.#ring.subarray(0, this.#position), this.#ring.length - this.#position);
+    const bytes = Buffer.concat([this.#ring.subarray(this.#position), this.#ring.subarray(0, this.#position)]);
     let skip = 0;
     while (skip < 3 && isContinuation(bytes[skip])) skip += 1;
     return bytes.subarray(skip);

@@ -11,77 +11,59 @@ import { errorCode } from "../faults.ts";
 import { isHeld, type LeaseHolder } from "../lease.ts";
 import type { OutputFiles } from "../outputs/output-files.ts";
 import { remainingNodes, referencedOutputs, planTreePurge, purgeNodes, type TreePurgePlan } from "./purge-nodes.ts";
-import { sessionRow } from "../rows/session-row.ts";
+import { type SessionRow, sessionRow } from "../rows/session-row.ts";
 import { Sql } from "../sql.ts";
 import type { PurgeRequest } from "../../store.ts";
 
-type SessionToPurge = {
-  n: number;
-  id: string;
-  name: string | null;
-  project: string;
-  tree: number;
-  transcript: string | null;
-  archived_at: number;
-};
+type SessionToPurge = Pick<SessionRow, "n" | "id" | "name" | "project" | "tree" | "transcript"> & { archived_at: number };
 
 export type PurgeDirectories = { outputs: OutputFiles; agentsDir: string | null };
 
-export async function purge(
-  db: Db,
-  { outputs: files, agentsDir }: PurgeDirectories,
-  self: LeaseHolder,
-  request: PurgeRequest,
-): Promise<PurgeReport> {
-  const report: PurgeReport = {
-    dryRun: request.dryRun,
-    sessions: [],
-    skipped: [],
-    nodes: 0,
-    keptNodes: 0,
-    turns: 0,
-    outputs: 0,
-    transcripts: 0,
-    bytes: 0,
-    problems: [],
-  };
+type PurgeContext = PurgeDirectories & { db: Db; self: LeaseHolder; request: PurgeRequest; report: PurgeReport };
+
+export async function purge(db: Db, directories: PurgeDirectories, self: LeaseHolder, request: PurgeRequest): Promise<PurgeReport> {
+  const { dryRun } = request;
+  const counts = { nodes: 0, keptNodes: 0, turns: 0, outputs: 0, transcripts: 0, bytes: 0 };
+  const report: PurgeReport = { dryRun, sessions: [], skipped: [], ...counts, problems: [] };
+  const ctx: PurgeContext = { ...directories, db, self, request, report };
   const hidden = hiddenSessions(db);
-  const chosen = choose(db, self, request, report).filter((session) => request.dryRun || hide(db, self, session, report));
+  const chosen = choose(ctx).filter((session) => dryRun || hide(ctx, session));
   report.sessions = chosen.map(({ id, name, project, archived_at }) => ({ id, name, project, archivedAt: archived_at }));
   const doomed = [...hidden, ...chosen];
   const plans = new Map<number, TreePurgePlan>();
-  for (const tree of new Set(doomed.map((session) => session.tree))) {
-    const sessions = doomed.filter((session) => session.tree === tree);
-    if (!request.dryRun) for (const session of sessions) await deleteEvents(db, session);
+  for (const [tree, sessions] of Map.groupBy(doomed, (session) => session.tree)) {
+    if (!dryRun) for (const session of sessions) await deleteEvents(db, session);
     const plan = planTreePurge(db, tree, new Set(sessions.map((session) => session.n)));
     plans.set(tree, plan);
     report.bytes += plan.bytes;
-    const deleted = request.dryRun ? plan.nodes.length : await purgeNodes(db, tree, plan);
+    const deleted = dryRun ? plan.nodes.length : await purgeNodes(db, tree, plan);
     report.nodes += deleted;
     report.keptNodes += plan.written - deleted;
   }
-  const doomedNodes = new Set(request.dryRun ? [...plans.values()].flatMap((plan) => plan.nodes) : []);
+  const doomedNodes = new Set(dryRun ? [...plans.values()].flatMap((plan) => plan.nodes) : []);
   const needed = await referencedOutputs(db, doomed, doomedNodes);
   for (const session of doomed) {
-    const step: PurgeStep = { db, files, report, needed, dryRun: request.dryRun };
-    deleteTranscript(step, session);
-    await deleteOutputs(step, session);
-    if (request.dryRun) report.turns += turnsOf(db, session.n).length - (plans.get(session.tree)?.keptTurns.get(session.n) ?? 0);
+    deleteTranscript(ctx, session);
+    await deleteOutputs(ctx, session, needed);
+    if (dryRun) report.turns += turnsOf(db, session.n).length - (plans.get(session.tree)?.keptTurns.get(session.n) ?? 0);
     else report.turns += await deleteTurns(db, session);
   }
-  for (const tree of request.dryRun ? [] : plans.keys()) {
-    if (agentsDir !== null) deleteAgentFiles({ db, self, report, agentsDir }, tree);
+  for (const tree of dryRun ? [] : plans.keys()) {
+    deleteAgentFiles(ctx, tree);
     db.write(() => db.run`delete from trees where n = ${tree} and not exists (select 1 from sessions where tree = ${tree})`);
   }
   return report;
 }
 
 /** The requested session, or every session archived by then, with the sub-sessions that were not used since. */
-function choose(db: Db, self: LeaseHolder, request: PurgeRequest, report: PurgeReport): SessionToPurge[] {
+function choose({ db, self, request, report }: PurgeContext): SessionToPurge[] {
   const archived = request.session === null ? archivedBefore(db, request.archivedBefore) : [requestedSession(db, request)];
   return withSubSessions(db, archived).filter((session) => {
     if (!isHeld(db, session.n, self)) return true;
-    if (session.id === request.session) throw inUseFault(session);
+    if (session.id === request.session)
+      throw new Fault("session-busy", `Session ${session.name ?? session.id} is in use, so it can't be purged.`, {
+        hint: "Wait until it ends, then purge again.",
+      });
     report.skipped.push({ id: session.id, name: session.name, reason: "it is in use" });
     return false;
   });
@@ -108,12 +90,6 @@ function requestedSession(db: Db, request: PurgeRequest): SessionToPurge {
   return { ...row, archived_at: row.archived_at };
 }
 
-function inUseFault(session: SessionToPurge): Fault {
-  return new Fault("session-busy", `Session ${session.name ?? session.id} is in use, so it can't be purged.`, {
-    hint: "Wait until it ends, then purge again.",
-  });
-}
-
 /** A session that executes a plan is linked to the session that planned it, but is no sub-session of it. */
 function withSubSessions(db: Db, sessions: SessionToPurge[]): SessionToPurge[] {
   const all = new Map(sessions.map((session) => [session.n, session]));
@@ -133,7 +109,7 @@ function hiddenSessions(db: Db): SessionToPurge[] {
 }
 
 /** Hides the session from every reader. False if it was restored, acquired or purged meanwhile. */
-function hide(db: Db, self: LeaseHolder, session: SessionToPurge, report: PurgeReport): boolean {
+function hide({ db, self, report }: PurgeContext, session: SessionToPurge): boolean {
   const isHidden = db.write(() => {
     if (isHeld(db, session.n, self)) return false;
     const { n, archived_at } = session;
@@ -197,13 +173,10 @@ function turnsOf(db: Db, session: number): number[] {
  * Deletes the data that other agents store of a tree; it can't be divided by session. A remaining session of the tree
  * then sends a brief again. While a session of the tree is in use, the data stays until the next purge.
  */
-function deleteAgentFiles(
-  { db, self, report, agentsDir }: { db: Db; self: LeaseHolder; report: PurgeReport; agentsDir: string },
-  tree: number,
-): void {
+function deleteAgentFiles({ db, self, report, agentsDir }: PurgeContext, tree: number): void {
   const id = db.row<{ id: string }>`select id from trees where n = ${tree}`?.id;
   const sessions = db.rows<{ n: number }>`select n from sessions where tree = ${tree}`;
-  if (id === undefined || sessions.some(({ n }) => isHeld(db, n, self))) return;
+  if (agentsDir === null || id === undefined || sessions.some(({ n }) => isHeld(db, n, self))) return;
   try {
     rmSync(join(agentsDir, id), { recursive: true, force: true });
   } catch (error) {
@@ -211,18 +184,14 @@ function deleteAgentFiles(
   }
 }
 
-type PurgeStep = { db: Db; files: OutputFiles; report: PurgeReport; needed: ReadonlySet<string>; dryRun: boolean };
-
-function deleteTranscript({ db, report, dryRun }: PurgeStep, session: SessionToPurge): void {
+function deleteTranscript({ db, report, request: { dryRun } }: PurgeContext, session: SessionToPurge): void {
   if (session.transcript === null) return;
   try {
-    report.bytes += statSync(session.transcript).size;
-    if (!dryRun) rmSync(session.transcript);
-    report.transcripts += 1;
-    for (const log of logsBeside(session.transcript)) {
-      report.bytes += statSync(log).size;
-      if (!dryRun) rmSync(log);
+    for (const file of [session.transcript, ...logsBeside(session.transcript)]) {
+      report.bytes += statSync(file).size;
+      if (!dryRun) rmSync(file);
     }
+    report.transcripts += 1;
   } catch (error) {
     if (errorCode(error) !== "ENOENT") report.problems.push(`The transcript ${session.transcript} can't be removed: ${messageOf(error)}`);
   }
@@ -239,7 +208,9 @@ function logsBeside(transcript: string): string[] {
 }
 
 /** Deletes the row before the file: `verify --repair` finds a file without a row. */
-async function deleteOutputs({ db, files, report, needed, dryRun }: PurgeStep, session: SessionToPurge): Promise<void> {
+async function deleteOutputs(ctx: PurgeContext, session: SessionToPurge, needed: ReadonlySet<string>): Promise<void> {
+  const { db, outputs: files, report } = ctx;
+  const { dryRun } = ctx.request;
   const outputs = db.rows<{ n: number; bytes: number | null }>`select n, kept_bytes as bytes from handles where session = ${session.n}`;
   for (const { n, bytes } of outputs) {
     const identifier = `${session.id}/${n}`;
