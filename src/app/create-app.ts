@@ -2,12 +2,13 @@
 // Below the front ends, only `src/app` knows all of them and reads configuration.
 import { copyFileSync, existsSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { agentModel, chooseAgent } from "../agents/external/adapters/choose-agent.ts";
+import { agentModel, chooseAgent, type ConfiguredNames } from "../agents/external/adapters/choose-agent.ts";
 import { type AgentEntry, externalAgentNames, externalAgents } from "../agents/external/adapters/index.ts";
 import { groupAgent } from "../agents/group/group-agent.ts";
 import { readContextFiles } from "../agents/native/request/context-files.ts";
 import { nativeAgent } from "../agents/native/native-agent.ts";
 import { shellAgent } from "../agents/shell.ts";
+import { teamAgent } from "../agents/team/team-agent.ts";
 import { findProject, type Paths } from "../config/paths.ts";
 import { readProjectState, writeProjectState } from "../config/project-state.ts";
 import { createEngine, type EngineDeps } from "../engine/engine.ts";
@@ -17,7 +18,7 @@ import { chooseModel } from "../models/choose-model.ts";
 import { bindModel } from "../models/stream.ts";
 import type { Api } from "../protocol/api/api.ts";
 import { Fault, messageOf } from "../protocol/api/error.ts";
-import type { Agent, Snapshots, TeamDirectories } from "../protocol/api/ports.ts";
+import type { Agent, Snapshots, TeamDirectories, Worktrees } from "../protocol/api/ports.ts";
 import type { Session } from "../protocol/tree/turn.ts";
 import { catalogText } from "../skills/catalog.ts";
 import { scanSkills } from "../skills/scan-skills.ts";
@@ -25,7 +26,7 @@ import { openStore } from "../store/sqlite/sqlite-store.ts";
 import type { Store } from "../store/store.ts";
 import { transcriptPath } from "../store/transcript.ts";
 import { configuredEntries, createExternalAgents } from "./agents/external-agents.ts";
-import { createTeam } from "./agents/team.ts";
+import { createTeamDirectories } from "./agents/team-directories.ts";
 import { createApiMethods } from "./api-methods.ts";
 import { createAppContext, loadRoles, searchPath, type AppContext, type AppOptions } from "./app-context.ts";
 import { createExecutors, type ExecutorProvider } from "./executors/executors.ts";
@@ -39,7 +40,8 @@ export function createApp(options: AppOptions): Api {
   const executors = createExecutors(ctx);
   const configuredAgents = configuredEntries(ctx);
   const choose = createModelChooser(ctx);
-  const { agents, teams } = createAgents(ctx, { executors, configuredAgents, choose });
+  const configuredNames = { agents: configuredAgents.map(({ name }) => name), vendors: Object.keys(ctx.providers) };
+  const { agents, teams } = createAgents(ctx, { executors, configuredAgents, configuredNames, choose });
   return createEngine({
     ...options.processContext,
     version: options.version,
@@ -52,8 +54,7 @@ export function createApp(options: AppOptions): Api {
       const entry = [...externalAgents, ...configuredAgents].find((candidate) => candidate.name === agent);
       return entry === undefined ? choose(name) : Promise.resolve(agentModel(entry, name));
     },
-    chooseAgent: (name, model) =>
-      chooseAgent(name, model, { agents: configuredAgents.map((entry) => entry.name), vendors: Object.keys(ctx.providers) }),
+    chooseAgent: (name, model) => chooseAgent(name, model, configuredNames),
     ...projectStatePorts(ctx),
     ...transcriptPorts(ctx),
     listFiles: createFileFinder(ctx),
@@ -98,9 +99,15 @@ function createModelChooser({ env, providers, config }: AppContext): ModelChoose
   };
 }
 
-type AgentParts = { executors: ExecutorProvider; configuredAgents: AgentEntry[]; choose: ModelChooser };
+type AgentParts = {
+  executors: ExecutorProvider;
+  configuredAgents: AgentEntry[];
+  configuredNames: ConfiguredNames;
+  choose: ModelChooser;
+};
 
-function createAgents(ctx: AppContext, { executors, configuredAgents, choose }: AgentParts): { agents: Agent[]; teams: TeamDirectories } {
+function createAgents(ctx: AppContext, parts: AgentParts): { agents: Agent[]; teams: TeamDirectories } {
+  const { executors, configuredAgents, configuredNames, choose } = parts;
   const { config, paths, env, providers } = ctx;
   const { enforced } = executors;
   const toolEnv = Object.fromEntries(config.values.toolEnv.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
@@ -114,15 +121,22 @@ function createAgents(ctx: AppContext, { executors, configuredAgents, choose }: 
   });
   const shell = shellAgent({ executor: executors.get, toolEnv, enforced });
   const group = groupAgent({
-    knownNames: () => ({
-      agents: ["native", ...externalAgentNames, ...configuredAgents.map(({ name }) => name)],
-      vendors: Object.keys(providers),
-    }),
+    knownNames: () => ({ ...configuredNames, agents: ["native", ...externalAgentNames, ...configuredNames.agents] }),
     retryAfterMs: 1_000,
     enforced,
   });
-  const { agent: team, directories } = createTeam(ctx, executors);
-  return { agents: [native, shell, group, team, ...createExternalAgents(ctx, executors, configuredAgents)], teams: directories };
+  const path = searchPath(env);
+  const worktrees = lazy<Worktrees>(async () => (await import("../files/worktrees.ts")).createWorktrees(path));
+  const team = teamAgent({
+    roles: async (project) => (await loadRoles(ctx, project)).roles,
+    workspaces: worktrees,
+    selfCommand: ctx.selfCommand,
+    path,
+    enforced,
+    requireAgent: (name, model) => void chooseAgent(name, model, configuredNames),
+  });
+  const external = createExternalAgents(ctx, executors, configuredAgents);
+  return { agents: [native, shell, group, team, ...external], teams: createTeamDirectories(worktrees) };
 }
 
 /** Loaded with the first turn that has tools. */

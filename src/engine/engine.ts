@@ -28,7 +28,7 @@ import type { RunningTurns } from "./turn/running-turns.ts";
 import { checkTurn } from "./turn/run-turn.ts";
 import { createTurnStarter } from "./turn/start-turns.ts";
 import { createRoleMethods } from "./turn/roles.ts";
-import { currentSession, openSession } from "./turn/open-session.ts";
+import { currentSession, findSession, openSession } from "./turn/open-session.ts";
 import { createTeamMethods } from "./teams/team-methods.ts";
 import * as tree from "./tree/tree-ops.ts";
 
@@ -128,7 +128,7 @@ export function createEngine(deps: EngineDeps): Api {
         return store.sessionView((await store.findSession(session, null)).id);
       },
       leaves: async ({ session }) => tree.leavesOf((await treeOf(await deps.store(), session, true)).nodes),
-      find: ({ wanted, directory }) => tree.findSession(deps, wanted, directory),
+      find: ({ wanted, directory }) => findSession(deps, wanted, directory),
       fork: (params) => tree.fork(deps, params),
       move: (params) => tree.move(deps, params),
       rename: (params) => tree.rename(deps, params),

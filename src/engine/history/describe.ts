@@ -10,8 +10,8 @@ import type { Session } from "../../protocol/tree/turn.ts";
 import type { EngineDeps } from "../engine.ts";
 import type { TurnStarter } from "../turn/start-turns.ts";
 import { readSessionFacts } from "./session-facts.ts";
-import { openSession } from "../turn/open-session.ts";
-import { archive, findSession } from "../tree/tree-ops.ts";
+import { findSession, openSession } from "../turn/open-session.ts";
+import { archive } from "../tree/tree-ops.ts";
 
 export async function describeSession(deps: EngineDeps, turns: TurnStarter, params: DescribeSessionParams): Promise<Description> {
   const session = await findSession(deps, params.session, params.directory);

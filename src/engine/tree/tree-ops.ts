@@ -11,13 +11,6 @@ import { recover } from "../record/recover.ts";
 import { settleAsks } from "../record/settle-asks.ts";
 import { openTranscript } from "../record/transcripts.ts";
 
-/** Finds a session by id, tail or name. Names of the directory's project come first. */
-export async function findSession(deps: EngineDeps, idOrName: string, directory: string): Promise<Session> {
-  if (!deps.hasStore())
-    throw new Fault("session-unknown", `there is no session "${idOrName}" yet`, { hint: 'start one: skein run "task"' });
-  return (await deps.store()).findSession(idOrName, deps.projectOf(directory));
-}
-
 /** Finds a node by id or tail. */
 export async function findNode(deps: EngineDeps, id: string): Promise<Node> {
   if (!deps.hasStore()) throw new Fault("node-unknown", `there is no node "${id}"`);

@@ -17,25 +17,25 @@ async function findOrCreate(deps: EngineDeps, params: SessionOpenParams): Promis
   const { find } = params;
   const project = deps.projectOf(params.directory);
   if (find.by === "new") return create(deps, params, params.name ?? null);
-  const mayCreate = find.by === "name" && find.orCreate && !looksLikeId(find.wanted);
-  if (mayCreate && !deps.hasStore()) return createOrFind(deps, params, find.wanted, project);
-  if (!deps.hasStore()) {
-    throw new Fault("session-unknown", `there is no session ${find.by === "name" ? `"${find.wanted}"` : "to continue"} yet`, {
-      hint: 'start one: skein run "task"',
-    });
-  }
-  const store = await deps.store();
   if (find.by === "latest") {
     const latest = await currentSession(deps, project);
     if (latest !== null) return latest;
     throw new Fault("session-unknown", `no session in ${project} to continue`, { hint: 'start one: skein run "task"' });
   }
   try {
-    return await store.findSession(find.wanted, project);
+    return await findSession(deps, find.wanted, params.directory);
   } catch (error) {
+    const mayCreate = find.orCreate && !looksLikeId(find.wanted);
     if (!(error instanceof Fault) || error.code !== "session-unknown" || !mayCreate) throw error;
     return createOrFind(deps, params, find.wanted, project);
   }
+}
+
+/** Finds a session by id, tail or name. Names of the directory's project come first. */
+export async function findSession(deps: EngineDeps, idOrName: string, directory: string): Promise<Session> {
+  if (!deps.hasStore())
+    throw new Fault("session-unknown", `there is no session "${idOrName}" yet`, { hint: 'start one: skein run "task"' });
+  return (await deps.store()).findSession(idOrName, deps.projectOf(directory));
 }
 
 /** The session that was used last, else the latest; null if there is none. */
