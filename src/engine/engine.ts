@@ -49,11 +49,11 @@ export type EngineDeps = {
   /** Null in an ephemeral run. */
   snapshots: Snapshots | null;
   /**
-   * Resolves a name, a vendor or null to `vendor/id[:effort]`. Throws if no model is available. Null: the agent uses
-   * its own default.
+   * Resolves a name, a vendor or null to `vendor/id[:effort]`. Returns null if the agent uses its own default. Throws if no
+   * model is available.
    */
   chooseModel: (agent: string, name: string | null) => Promise<string | null>;
-  /** Accepts the name of an agent, of a vendor (native with that vendor), or of a model that an agent brings. */
+  /** Accepts the name of an agent, of a vendor (native with that vendor), or of a model that only one agent uses. */
   chooseAgent: (name: string, model: string | null) => { agent: string; model: string | null };
   projectOf: (directory: string) => string;
   /** The project's current session, stored across invocations. */

@@ -1,17 +1,6 @@
 // The transcript file of a session: created once, then only appended to, and readable after any crash.
 // The store is authoritative: `catchUp` adds the lines that a crash prevented.
-import {
-  closeSync,
-  constants,
-  existsSync,
-  fstatSync,
-  ftruncateSync,
-  mkdirSync,
-  openSync,
-  readSync,
-  writeFileSync,
-  writeSync,
-} from "node:fs";
+import { closeSync, existsSync, fstatSync, ftruncateSync, mkdirSync, openSync, readSync, writeFileSync, writeSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { readLines } from "../kit/text/line-splitter.ts";
 import { Fault, messageOf } from "../protocol/api/error.ts";
@@ -38,7 +27,7 @@ export class Transcript {
   static open(path: string, session: Session): Transcript {
     return withFileFaults(path, () => {
       if (!existsSync(path)) createDirectory(dirname(path));
-      const fd = openSync(path, constants.O_CREAT | constants.O_RDWR | constants.O_APPEND, 0o600);
+      const fd = openSync(path, "a+", 0o600);
       const { wholeBytes, bytes, line } = lastLine(fd);
       if (wholeBytes < bytes) ftruncateSync(fd, wholeBytes);
       const transcript = new Transcript(path, fd, wholeBytes, lastLineId(line));

@@ -7,7 +7,7 @@ import { replaceFile } from "../../kit/files/replace-file.ts";
 import { isRecord } from "../../kit/text/json.ts";
 import type { TrialSummary } from "../../protocol/api/agents.ts";
 
-/** Abilities that the trial showed. They win over the table of agents. */
+/** Abilities that the trial showed. They take precedence over the table of agents. */
 export type TrialFindings = TrialSummary & { resume: boolean; fork: boolean };
 
 type Entry = {
@@ -45,7 +45,7 @@ function update(state: string, program: Program, change: Partial<Entry>): void {
   try {
     replaceFile(cacheFile(state), `${JSON.stringify({ ...cache, [program.path]: entry })}\n`, { file: 0o600, directory: 0o700 });
   } catch {
-    // The version is then determined again the next time.
+    // Without the cache, the next call asks the program again.
   }
 }
 

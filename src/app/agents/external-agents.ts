@@ -51,7 +51,7 @@ function createLazyAgent({ name, canFork, resumes }: AgentEntry, ctx: AppContext
   };
 }
 
-/** The result of a trial of this program wins over the table. */
+/** The result of a trial of this program takes precedence over the table. */
 function vendorSessions(program: string, canFork: boolean, ctx: AppContext): Agent["native"] {
   const installed = findInstalled(ctx, program);
   const findings = installed === null ? null : cachedFindings(ctx.paths.state, installed);
@@ -88,7 +88,7 @@ async function loadAgent(name: string, ctx: AppContext, executors: ExecutorProvi
   return externalAgent(deps);
 }
 
-/** A key from the CLI's own files wins over the environment and the config. */
+/** A key from the CLI's own files takes precedence over the environment and the config. */
 function endpointOf({ env, providers }: AppContext, vendor: string, apiKey: string | null): Endpoint {
   const config = providers[vendor];
   if (apiKey === null) return endpointFor(vendor, { env, config });

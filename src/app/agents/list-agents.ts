@@ -25,7 +25,7 @@ export async function listAgents(ctx: AppContext): Promise<AgentInfo[]> {
   ]);
 }
 
-/** Its credentials are those of vendors with a key, and of a local server that answers; `auth status` lists them all. */
+/** Lists only vendors with a key, and a local server that answers. `auth status` lists all vendors. */
 async function nativeInfo(ctx: AppContext, auth: VendorAuth[]): Promise<AgentInfo> {
   const options = { env: ctx.env, providers: ctx.providers, configured: ctx.config.values.model };
   const chosen = await chooseModel(null, options).catch((error: unknown) => ({ model: null, message: messageOf(error) }));
@@ -67,7 +67,7 @@ async function cliInfo(ctx: AppContext, entry: AgentEntry, adapter: Adapter): Pr
 
 type ConfiguredAgent = { entry: AgentEntry; adapter: Adapter; auth: VendorAuth[] };
 
-/** Uses the vendors' keys through the gateway, or none. Its program is never started to find its version. */
+/** A configured agent uses the vendors' keys through the gateway. Its program is never started to find its version. */
 function configuredInfo(ctx: AppContext, { entry, adapter, auth }: ConfiguredAgent): AgentInfo {
   const program = findInstalled(ctx, adapter.program);
   const credentials = keysIn(auth, null);

@@ -59,8 +59,8 @@ function directoryOf(paths: TeamPaths, name: string): TeamDirectory {
   try {
     const team = readLoggedTeam(paths);
     if (team !== null && shortId(team.id) !== name) throw new Fault("file-unreadable", "the log belongs to another team");
-    const last = lstatSync(logPath(paths), { throwIfNoEntry: false })?.mtimeMs ?? 0;
-    return { id: team?.id ?? name, touchedAt: Math.max(touchedAt, last), isLed: hasLeader(paths), team };
+    const loggedAt = lstatSync(logPath(paths), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    return { id: team?.id ?? name, touchedAt: Math.max(touchedAt, loggedAt), isLed: hasLeader(paths), team };
   } catch {
     return { id: name, touchedAt, isLed: hasLeader(paths), team: "unknown" };
   }

@@ -24,9 +24,12 @@ import { findVersion } from "./list-agents.ts";
 export type CreateTrialApp = (env: Record<string, string | undefined>, cwd: string) => Api;
 
 export async function tryAgents(ctx: AppContext, createApp: CreateTrialApp, params: TryAgentsParams): Promise<AgentsReport> {
-  const clis = await Promise.all(externalAgents.map(async (entry) => ({ entry, adapter: await entry.load() })));
-  const found = clis.map((cli) => ({ ...cli, program: findInstalled(ctx, cli.adapter.program) }));
-  const installed = found.flatMap(({ program, ...cli }) => (program === null ? [] : [{ ...cli, program }]));
+  const loadCli = async (entry: (typeof externalAgents)[number]) => {
+    const adapter = await entry.load();
+    return { entry, adapter, program: findInstalled(ctx, adapter.program) };
+  };
+  const clis = await Promise.all(externalAgents.map(loadCli));
+  const installed = clis.flatMap(({ program, ...cli }) => (program === null ? [] : [{ ...cli, program }]));
   if (installed.length > 0) {
     await checkLoopback();
     // Probes the sandbox once for all apps.
@@ -46,7 +49,7 @@ export async function tryAgents(ctx: AppContext, createApp: CreateTrialApp, para
   return {
     ok: agents.every((agent) => agent.works),
     agents,
-    notInstalled: found.filter(({ program }) => program === null).map(({ adapter }) => ({ agent: adapter.name, hint: adapter.install })),
+    notInstalled: clis.filter(({ program }) => program === null).map(({ adapter }) => ({ agent: adapter.name, hint: adapter.install })),
   };
 }
 

@@ -1,5 +1,5 @@
-// The executors of an app by their key. An executor stays for the next turn of its session. Of the idle ones only the
-// latest stay: a long client of the hub would else collect a process for every session it has ever used.
+// The executors of an app by their key. An executor stays open for the next turn of its session. Only the latest idle
+// executors stay open, so that a hub does not collect one process for every session.
 import { lazy } from "../../kit/flow/lazy.ts";
 import type { Executor } from "../../protocol/api/ports.ts";
 
@@ -31,7 +31,7 @@ export function createExecutorPool(isBusy: (root: string) => boolean): ExecutorP
       const previous = closing.get(key);
       const executor = existing ?? (previous === undefined ? start() : startAfter(previous, start));
       open.delete(key);
-      open.set(key, { root, executor }); // a Map is in order of insertion: the latest is last
+      open.set(key, { root, executor }); // a Map keeps the order of insertion, so the latest is last
       if (existing === undefined) closeIdle();
       return executor;
     },

@@ -183,6 +183,7 @@ function supportFor({ name, sandbox }: Policy, support: SandboxSupport): Sandbox
   return name === "full" && sandbox === "off" ? { ...support, tier: "none", processes: "no" } : support;
 }
 
+/** Whether a turn with this policy runs in a sandbox. */
 function sandboxes({ tier }: SandboxSupport, policy: Policy): boolean {
   return policy.name !== "full" && tier !== "none";
 }
@@ -206,26 +207,26 @@ function planKey({ policy, project }: SandboxedTurn): number {
   return policy.name === "plan" || policy.name === "workspace" ? (statSync(planFilePath(project), { throwIfNoEntry: false })?.ino ?? 0) : 0;
 }
 
-/** The directory stays for the session's next turn. Unused ones are removed after a week. Two executors can't share `copies`. */
+/** The directories stay for the session's next turn; unused ones are removed after a week. Each executor has its own `copies`. */
 function makeTemp(
   ctx: AppContext,
   { root, policy, project, directory }: SandboxedTurn,
   cleanups: Cleanup[],
 ): { temp: string; copies: string } {
-  const all = join(ctx.paths.data, "tmp");
-  const parent = ctx.ephemeral ? mkdtempSync(join(tmpdir(), "skein-")) : join(all, root);
+  const tempRoot = join(ctx.paths.data, "tmp");
+  const parent = ctx.ephemeral ? mkdtempSync(join(tmpdir(), "skein-")) : join(tempRoot, root);
   cleanups.push(() => (ctx.ephemeral ? removeTemp(parent) : makeAccessible(parent)));
   const temp = join(parent, "files");
   const copies = join(parent, "copies", Bun.hash(JSON.stringify([policy, project, directory])).toString(16));
   for (const path of [temp, copies]) mkdirSync(path, { recursive: true, mode: 0o700 });
   utimesSync(temp, new Date(), new Date());
-  if (!ctx.ephemeral) setTimeout(() => removeOldTemps(all), 0).unref();
+  if (!ctx.ephemeral) setTimeout(() => removeOldTemps(tempRoot), 0).unref();
   return { temp: realpathSync(temp), copies: realpathSync(copies) };
 }
 
-function removeOldTemps(all: string): void {
-  for (const name of readdirSync(all)) {
-    const directory = join(all, name);
+function removeOldTemps(tempRoot: string): void {
+  for (const name of readdirSync(tempRoot)) {
+    const directory = join(tempRoot, name);
     const usedAt = statSync(join(directory, "files"), { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
     if (Date.now() - usedAt > maxTempAgeMs) removeTemp(directory);
   }
@@ -236,11 +237,11 @@ function removeTemp(directory: string): void {
     makeAccessible(directory);
     rmSync(directory, { recursive: true, force: true });
   } catch {
-    // The next sweep tries again.
+    // The next call of `removeOldTemps` tries again.
   }
 }
 
-/** overlayfs leaves work directories that their owner can't open, and so could not delete. */
+/** overlayfs leaves work directories without permissions, which could not be deleted. */
 function makeAccessible(directory: string): void {
   for (const path of new Bun.Glob("copies/*/*/work/*").scanSync({ cwd: directory, onlyFiles: false, dot: true }))
     chmodSync(join(directory, path), 0o700);

@@ -1,5 +1,5 @@
 // Creates placeholder files in a repository, so that the sandbox can protect them. The last process that needs them
-// removes them; an earlier removal would take the protection from the other processes.
+// removes them, because the other processes still need the protection.
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { processStartTime } from "../../kit/process/processes.ts";
@@ -53,6 +53,6 @@ function removePlaceholder(path: string): void {
   try {
     if (readFileSync(path, "utf8").replace(".\n", "") === "") rmSync(path);
   } catch {
-    // It is already removed, or another file now.
+    // The file is already removed, or can't be read.
   }
 }

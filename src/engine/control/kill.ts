@@ -115,7 +115,7 @@ function sendSignal(pid: number, signal: "SIGTERM" | "SIGKILL"): void {
   try {
     process.kill(pid, signal);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EPERM") return; // it has ended
+    if ((error as NodeJS.ErrnoException).code !== "EPERM") return; // the process has ended
     throw new Fault("session-busy", `process ${pid}, which runs this session, belongs to another user`, { cause: error });
   }
 }

@@ -1,5 +1,5 @@
 // Finds the owner of a session, which is the process that runs its turn, and calls it. The owner may be this process,
-// another one with a socket, or none. The store knows the owner as the holder of the session's lease.
+// another one with a socket, or none. In the store, the owner is the holder of the session's lease.
 import { pollUntil } from "../../kit/flow/sleep.ts";
 import { isStopped } from "../../kit/process/processes.ts";
 import { Fault, messageOf } from "../../protocol/api/error.ts";

@@ -59,7 +59,7 @@ async function publishStates(deps: EngineDeps): Promise<void> {
     try {
       await recorder.setState(gate.isPaused ? "paused" : asking.size > 0 ? "asking" : "running");
     } catch (error) {
-      if (!(error instanceof Fault && error.code === "lease-lost")) throw error; // it has just ended
+      if (!(error instanceof Fault && error.code === "lease-lost")) throw error; // the turn has just ended
     }
   }
 }

@@ -50,7 +50,7 @@ async function* streamEvents(deps: EngineDeps, { session, afterSeq, until }: Wat
   }
 }
 
-/** The last durable event that was sent, and the last transient one after it that a draft covers. */
+/** The last durable event that was sent, and the last transient event after it that the sent drafts contain. */
 type SentPosition = { seq: number; n: number };
 
 function markSent(sent: SentPosition, event: Event): Event {
@@ -75,7 +75,7 @@ async function* watchRemotely(deps: EngineDeps, { session, holder, sent, signal 
   }
   const disconnect = (): void => void api.close();
   signal.addEventListener("abort", disconnect, { once: true });
-  if (signal.aborted) disconnect(); // the reader left while we connected
+  if (signal.aborted) disconnect(); // the reader stopped while the connection was opened
   try {
     for await (const event of api.turn.watch({ session, afterSeq: sent.seq, until: "idle" })) yield markSent(sent, event);
   } catch (error) {

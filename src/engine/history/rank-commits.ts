@@ -26,7 +26,7 @@ export function rankCommits(commits: readonly Commit[], query: string): Commit[]
   });
   const complete = scored.filter(({ matched }) => matched === words.length);
   const matches = complete.length > 0 ? complete : scored.filter(({ matched }) => matched > 0);
-  // The sort is stable: of two with the same score the later commit comes first, as in the log.
+  // The sort is stable: commits with the same score stay in the order of the log, latest first.
   return matches.toSorted((a, b) => b.score - a.score).map(({ commit }) => commit);
 }
 

@@ -12,7 +12,7 @@ import { rankCommits, searchWords } from "./rank-commits.ts";
 
 const maxQueries = 20;
 const maxWords = 12;
-/** Matches of each list that count. With a higher flatness the first ranks differ less in score. */
+/** Matches that each query adds from each source. With a higher flatness the first ranks differ less in score. */
 const maxRanked = 200;
 const flatness = 60;
 const hideShownMs = 24 * 3_600_000;
@@ -61,7 +61,7 @@ async function searchMessages(store: Store, project: string, queries: string[], 
     for (const [rank, { node, session: id }] of hits.entries()) {
       const session = sessions.get(id) ?? (await store.session(id));
       sessions.set(id, session);
-      // The user has put archived sessions away.
+      // An archived session is not searched: the user no longer wants to see it.
       if (session === null || session.archivedAt !== null || searchableText(node) === "") continue;
       const score = (share * weights[node.author]) / (flatness + rank);
       addMatch(matches, { key: `node:${node.id}`, source: { kind: "conversation", node, session }, query, score });
@@ -98,7 +98,7 @@ async function withoutShown(deps: EngineDeps, asker: string, ranked: RankedMatch
 
 function hitOf({ history: { redact } }: EngineDeps, { source, queries }: HistoryMatch): HistoryHit {
   const words = [...queries].flatMap(searchWords);
-  // Secrets are redacted before the cut: half a key would not be recognised.
+  // Secrets are redacted before the text is cut, because half a key would not be recognised.
   const clean = (text: string) => redact(stripAnsi(text).replace(invisible, ""));
   const quote = (text: string) => excerpt(clean(text), words);
   const at = atOf(source);

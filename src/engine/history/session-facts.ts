@@ -1,5 +1,5 @@
-// The facts of a session that need no model: its turns, changed files, tool calls and errors. All of it is read from the
-// store, along the path to the session's tip.
+// The facts of a session that need no model: its turns, changed files, tool calls and errors. They are
+// read from the store, along the path to the session's tip.
 import { oneLine, pluralize } from "../../kit/text/cut-text.ts";
 import type { FileChange } from "../../protocol/tree/file-changes.ts";
 import type { Description, SessionType } from "../../protocol/tree/history.ts";
@@ -36,7 +36,7 @@ export async function readSessionFacts(deps: EngineDeps, store: Store, session: 
   };
 }
 
-/** Fields without items are left out of the description. */
+/** Undefined for an empty list, so that the description has no such field. */
 function orUndefined<Item>(items: Item[]): Item[] | undefined {
   return items.length === 0 ? undefined : items;
 }
@@ -118,9 +118,9 @@ async function filesOf(deps: EngineDeps, store: Store, path: Node[], turns: Turn
   }
   const unknown = turns.filter(({ id }) => !recorded.has(id) && mayHaveChanged(path, id)).length;
   if (unknown > 0) notes.push(`the file changes of ${pluralize(unknown, "turn")} were not recorded`);
-  const all = [...files.values()].toSorted((a, b) => (a.path < b.path ? -1 : 1));
-  if (all.length > max.files) notes.push(`${all.length - max.files} more files were changed`);
-  return { files: all.slice(0, max.files), notes: [...new Set(notes)] };
+  const sorted = [...files.values()].toSorted((a, b) => (a.path < b.path ? -1 : 1));
+  if (sorted.length > max.files) notes.push(`${sorted.length - max.files} more files were changed`);
+  return { files: sorted.slice(0, max.files), notes: [...new Set(notes)] };
 }
 
 /** Merges two changes of one file. A file that was added and then deleted counts as deleted. */
@@ -136,16 +136,16 @@ function mayHaveChanged(path: Node[], turn: string): boolean {
 
 function metricsOf(path: Node[], turns: Turn[]): Description["metrics"] {
   const ended = turns.filter(({ endedAt }) => endedAt !== null);
-  const first = Math.min(...turns.map(({ startedAt }) => startedAt));
-  const last = Math.max(...turns.map(({ startedAt, endedAt }) => endedAt ?? startedAt));
-  const work = ended.reduce((sum, { startedAt, endedAt }) => sum + endedAt! - startedAt, 0);
+  const firstStart = Math.min(...turns.map(({ startedAt }) => startedAt));
+  const lastEnd = Math.max(...turns.map(({ startedAt, endedAt }) => endedAt ?? startedAt));
+  const workMs = ended.reduce((sum, { startedAt, endedAt }) => sum + endedAt! - startedAt, 0);
   const seconds = (ms: number) => Math.round(ms / 100) / 10;
   const { usage, costUsd } = turns.reduce<Spent>(addSpent, zeroSpent);
   return {
     messageCount: messagesIn(path),
     turns: turns.length,
-    durationSeconds: turns.length === 0 ? 0 : seconds(last - first),
-    workSeconds: seconds(work),
+    durationSeconds: turns.length === 0 ? 0 : seconds(lastEnd - firstStart),
+    workSeconds: seconds(workMs),
     inputTokens: usage.input + usage.cacheRead + usage.cacheWrite,
     outputTokens: usage.output,
     costUsd,

@@ -54,7 +54,7 @@ class Budget {
     this.#used.costUsd += spent.costUsd ?? 0;
   }
 
-  /** Takes the slot of a sub-session. Returns the limit that is reached; null if none. */
+  /** Takes the slot of a sub-session. Returns the error of a limit that is reached; null if none. */
   takeSubSession(): TurnError | null {
     const { maxChildren } = this.#limits;
     const over = this.over ?? this.reached();
@@ -86,7 +86,7 @@ class Budget {
     return null;
   }
 
-  /** Serves requests in order. One that does not fit waits until the running ones are counted. */
+  /** Serves requests in order. A request that does not fit waits until the running requests are counted. */
   #serve(): void {
     for (let first = this.#queue[0]; first !== undefined; first = this.#queue[0]) {
       const over = this.over ?? this.reached();
@@ -151,7 +151,7 @@ export class BudgetAccount {
     return this.budget.reserve(this, { ...estimate });
   }
 
-  /** Counts usage that was not reserved. Returns the limit that is reached by it; null if none. */
+  /** Counts usage that was not reserved. Returns the error of the limit that it reaches; null if none. */
   count(spent: Spent): TurnError | null {
     this.budget.count(spent);
     return this.budget.over ?? this.budget.reached();
@@ -180,7 +180,7 @@ export class BudgetAccount {
   }
 }
 
-/** For a turn without a parent. */
+/** Opens the budget of a turn without a parent. */
 export function openBudgetAccount(limits: Limits, user: BudgetUser, clock: Clock = systemClock): BudgetAccount {
   return new BudgetAccount(new Budget(limits, clock), null, user);
 }

@@ -21,7 +21,7 @@ export type Deadline = {
   clear: () => void;
 };
 
-/** The reason of the signal. Sub-sessions end for the same reason. */
+/** The reason that the signal aborts with. Sub-sessions read it and end for the same reason. */
 class StopReason extends Error {
   readonly error: TurnError;
 

@@ -1,4 +1,4 @@
-// Stores texts while they stream, at most every 100 ms, so that a crash loses no more than that of the shown text.
+// Stores texts while they stream, at most every 100 ms. A crash loses at most the last 100 ms of the shown text.
 import { cutText } from "../../kit/text/cut-text.ts";
 import type { TransientEventBody } from "../../protocol/tree/event.ts";
 import type { Draft } from "../../store/store.ts";

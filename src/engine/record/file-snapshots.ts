@@ -20,7 +20,7 @@ export type FileRecorder = {
 
 type RecordedTurn = Pick<RunningTurn, "params" | "store" | "lease" | "deadline">;
 
-/** Records a turn without tools that change files not at all. */
+/** Records nothing for a turn without tools that change files. */
 export function createFileRecorder(
   snapshots: Snapshots | null,
   { params, store, lease, deadline }: RecordedTurn,
@@ -42,10 +42,10 @@ export function createFileRecorder(
       await before;
     },
     async recordAfter(mayHaveChanged) {
-      const first = await before;
-      if (first === null || snapshots === null) return;
-      const after = mayHaveChanged ? await snapshots.take(project) : first;
-      await store.saveTurnFiles(lease, turn, { project, before: first, after });
+      const beforeId = await before;
+      if (beforeId === null || snapshots === null) return;
+      const after = mayHaveChanged ? await snapshots.take(project) : beforeId;
+      await store.saveTurnFiles(lease, turn, { project, before: beforeId, after });
     },
   };
 }

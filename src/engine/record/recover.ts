@@ -46,10 +46,10 @@ function interruption(text: string): NewNode {
 /** The calls of the last agent node that no tool node answers. */
 export function unansweredCalls(path: Node[]): CallPart[] {
   const index = path.findLastIndex((node) => node.author === "agent");
-  const last = path[index];
-  if (last === undefined || path.slice(index + 1).some((node) => node.author === "user")) return [];
+  const lastAnswer = path[index];
+  if (lastAnswer === undefined || path.slice(index + 1).some((node) => node.author === "user")) return [];
   const answered = new Set(path.slice(index + 1).flatMap((node) => node.parts.map((part) => (part.kind === "result" ? part.call : ""))));
-  return callsOf(last).filter((call) => !answered.has(call.id));
+  return callsOf(lastAnswer).filter((call) => !answered.has(call.id));
 }
 
 function interruptedResult(call: CallPart, drafts: Draft[]): NewNode {

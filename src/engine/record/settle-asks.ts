@@ -11,7 +11,7 @@ import { unansweredCalls } from "./recover.ts";
 type ContinueMode = "new-prompt" | "resume";
 
 /**
- * Returns the answers that no call waits for; an external CLI asked, and gets them as a prompt.
+ * Returns the answers to questions without a call. An external CLI asked them, and gets the answers as a prompt.
  * Null if there was no question to settle.
  */
 export async function settleAsks(store: Store, recorder: Recorder, session: string, mode: ContinueMode): Promise<string[] | null> {
@@ -26,7 +26,7 @@ export async function settleAsks(store: Store, recorder: Recorder, session: stri
   return calls.length === 0 && answers.length === 0 ? null : answers;
 }
 
-/** Calls at the end of the path that asked a question. The asking session may be the one this was forked from. */
+/** Calls at the end of the path that asked a question. A fork has the questions of its original session. */
 async function openCalls(store: Store, session: string): Promise<{ call: CallPart; ask: Ask }[]> {
   const path = await store.sessionPath(session);
   const asking = path.findLast((node) => node.author === "agent");
@@ -38,8 +38,8 @@ async function openCalls(store: Store, session: string): Promise<{ call: CallPar
 
 /** Questions without a call, from the last turn that had a prompt. */
 async function asksWithoutCall(store: Store, session: string): Promise<Ask[]> {
-  const last = (await store.turnsOf(session)).findLast(({ agent }) => !["shell", "group", "team"].includes(agent));
-  return (await store.asks(session)).filter((ask) => ask.call === null && ask.turn === last?.id);
+  const lastTurn = (await store.turnsOf(session)).findLast(({ agent }) => !["shell", "group", "team"].includes(agent));
+  return (await store.asks(session)).filter((ask) => ask.call === null && ask.turn === lastTurn?.id);
 }
 
 function resultOf(call: CallPart, { answer, outcome }: Ask): NewNode {

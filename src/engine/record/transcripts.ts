@@ -1,4 +1,4 @@
-// Opens the transcript of a session: creates it with the first turn and adds missing nodes in later ones.
+// Opens the transcript of a session: creates it with the first turn, and adds missing nodes in later turns.
 import { messageOf } from "../../protocol/api/error.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 import type { Store } from "../../store/store.ts";

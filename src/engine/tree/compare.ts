@@ -43,7 +43,7 @@ async function branchOf(store: Store, idOrName: string, project: string): Promis
 async function sideOf(deps: EngineDeps, store: Store, { session, path }: Branch, shared: number): Promise<BranchSide> {
   const nodes = path.slice(shared);
   const turns = new Set(nodes.map((node) => node.turn).filter((turn) => turn !== null));
-  const last = [...turns].at(-1);
+  const lastTurn = [...turns].at(-1);
   const results = nodes.flatMap((node) => node.parts).filter((part) => part.kind === "result");
   const messages = nodes.filter((node) => textOf(node) !== "" && (node.author === "user" || node.author === "agent"));
   const firstUser = nodes.find((node) => node.author === "user");
@@ -61,7 +61,7 @@ async function sideOf(deps: EngineDeps, store: Store, { session, path }: Branch,
     ...nodes.map(spentBy).reduce(addSpent, zeroSpent),
     startedAt: nodes[0]?.at ?? null,
     endedAt: to?.at ?? null,
-    status: last === undefined ? null : ((await store.turn(last))?.status ?? null),
+    status: lastTurn === undefined ? null : ((await store.turn(lastTurn))?.status ?? null),
     firstMessage: firstUser === undefined ? null : textOf(firstUser),
     answer: answer === undefined ? null : textOf(answer),
     files: from === undefined || to === undefined ? [] : await changesBetween(deps, from.id, to.id),

@@ -19,8 +19,8 @@ export async function graft(deps: EngineDeps, params: { from: string; into: stri
   const trunk = new Set((await store.path(into.tip)).map((node) => node.id));
   const added = branch.filter((node) => !trunk.has(node.id));
   if (added.length === 0) throw new Fault("usage", `${sessionLabel(into)} already has all of ${sessionLabel(from)}`);
-  const parting = branch.findLast((node) => trunk.has(node.id)) ?? added[0];
-  const files = parting === undefined ? [] : await branchFiles(deps, parting.id, from.tip);
+  const forkNode = branch.findLast((node) => trunk.has(node.id)) ?? added[0];
+  const files = forkNode === undefined ? [] : await branchFiles(deps, forkNode.id, from.tip);
   return addNode(deps, into.id, graftNode(from, from.tip, added, files));
 }
 
@@ -35,7 +35,7 @@ export async function addSession(deps: EngineDeps, params: { session: string; fr
   return addNode(deps, params.session, { author: "user", parts: [{ kind: "handle", handle, excerpt: text }] });
 }
 
-/** The last node with text of an agent. */
+/** The last agent node with text. */
 export function lastAnswer(nodes: Node[]): Node | undefined {
   return nodes.findLast((node) => node.author === "agent" && textOf(node) !== "");
 }

@@ -1,5 +1,5 @@
 // Imports a transcript: skips nodes that are already stored, writes the others in small batches under a lease, and
-// moves the tip only if nobody else has moved it. `deps.readTranscript` parses the file.
+// moves the tip unless someone else has moved it. `deps.readTranscript` parses the file.
 import { yieldToEventLoop } from "../../kit/flow/time-slice.ts";
 import { cutText } from "../../kit/text/cut-text.ts";
 import type { TranscriptImportParams } from "../../protocol/api/api.ts";
@@ -168,7 +168,7 @@ async function boundResult(store: Store, lease: Lease, part: Part): Promise<Part
 
 type TipChange = { imported: ImportedSession; source: Source; isChanged: boolean };
 
-/** Moves the tip to the file's, if it is still where the last import left it or on the path to the new one. */
+/** Moves the tip to that of the file. A tip that someone moved since the last import stays, unless it is on the path to the new tip. */
 async function moveTip({ deps, store }: ImportTarget, before: Session, { imported, source, isChanged }: TipChange): Promise<void> {
   const session = await store.requireSession(before.id);
   const goal = imported.tip !== null && (await store.node(imported.tip)) !== null ? imported.tip : null;

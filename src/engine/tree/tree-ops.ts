@@ -17,7 +17,7 @@ export async function findNode(deps: EngineDeps, id: string): Promise<Node> {
   return (await deps.store()).findNode(id);
 }
 
-/** A new session at an old node; the old one keeps its tip. Copies nothing. */
+/** Creates a session at an old node. The old session keeps its tip. Copies no nodes. */
 export async function fork(deps: EngineDeps, params: { session: string; at: string | null; name: string | null }): Promise<Session> {
   const store = await deps.store();
   const from = await store.requireSession(params.session);
@@ -62,7 +62,7 @@ export async function rename(deps: EngineDeps, params: { session: string; name: 
   return (await deps.store()).updateSession(params.session, { name: params.name });
 }
 
-/** Archives; the nodes stay. A running session can't be archived. */
+/** Archives a session; its nodes stay. A running session can't be archived. */
 export async function archive(deps: EngineDeps, params: { session: string }): Promise<Session> {
   return withLease(deps, params.session, async (store) => store.updateSession(params.session, { archivedAt: Date.now() }));
 }

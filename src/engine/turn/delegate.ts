@@ -97,16 +97,16 @@ function subScope({ account, scope, session, running }: TurnExecution, { signal,
   };
 }
 
-/** The result of a sub-session's earlier turns, if the last one ended well. Turns of the agent `shell` don't count. */
+/** The result of a sub-session's earlier turns, if the last one ended ok. Turns of the agent `shell` don't count. */
 export async function findFinishedTask(
   store: Store,
   { parent, session, since }: { parent: string; session: string; since: number },
 ): Promise<FinishedTask | null> {
   if ((await store.session(session))?.parentSession !== parent || (await store.queue(session)).length > 0) return null;
   const turns = (await store.turnsOf(session)).filter(({ agent, startedAt }) => agent !== "shell" && startedAt >= since);
-  const last = turns.at(-1);
-  if (last?.status !== "ok" || last.tip === null) return null;
-  const answer = (await store.path(last.tip)).findLast(({ author }) => author === "agent");
+  const lastTurn = turns.at(-1);
+  if (lastTurn?.status !== "ok" || lastTurn.tip === null) return null;
+  const answer = (await store.path(lastTurn.tip)).findLast(({ author }) => author === "agent");
   return { answer: answer === undefined ? "" : textOf(answer), spent: turns.reduce<Spent>(addSpent, zeroSpent) };
 }
 

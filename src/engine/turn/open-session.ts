@@ -6,7 +6,7 @@ import type { Session } from "../../protocol/tree/turn.ts";
 import type { Store } from "../../store/store.ts";
 import type { EngineDeps } from "../engine.ts";
 
-/** The session becomes the project's current one, unless it is a sub-session. The execution of a plan counts too. */
+/** The session becomes the project's current one, unless it is a sub-session. A session that executes a plan is no sub-session. */
 export async function openSession(deps: EngineDeps, params: SessionOpenParams): Promise<Session> {
   const session = await findOrCreate(deps, params);
   if (session.parentSession === null || session.plan !== undefined) deps.setCurrent(session.project, session.id);
@@ -48,7 +48,7 @@ export async function currentSession(deps: EngineDeps, project: string): Promise
   return (await store.listSessions({ project, limit: 1 }))[0] ?? null;
 }
 
-/** Another process may have created a session of that name meanwhile; then returns that one. */
+/** Returns the existing session if another process has created one of that name meanwhile. */
 async function createOrFind(deps: EngineDeps, params: SessionOpenParams, name: string, project: string): Promise<Session> {
   try {
     return await create(deps, params, name);

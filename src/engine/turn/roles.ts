@@ -26,15 +26,15 @@ export async function findRole(deps: EngineDeps, name: string, directory: string
 function refuseRole(name: string, { roles, problems }: RoleList): never {
   const broken = problems.find(({ path }) => basename(path, ".md") === name);
   const candidates = roles.map((role) => role.name);
-  const near = broken === undefined ? nearestWord(name, candidates) : null;
+  const nearest = broken === undefined ? nearestWord(name, candidates) : null;
   const why = broken === undefined ? "" : `: ${broken.path} ${broken.message}`;
-  const hint = near === null ? "" : `did you mean ${near}? `;
+  const hint = nearest === null ? "" : `did you mean ${nearest}? `;
   throw new Fault("usage", `no role "${oneLine(name, 80)}"${why}`, { hint: `${hint}\`skein roles\` lists them` });
 }
 
 type RequestedTurn = Omit<TurnOptions, "agent"> & { agent: string | null };
 
-/** Applies the role that the turn requests. `session` is the session of the turn, or what a new one would have. */
+/** Applies the role that the turn requests. `session` has the values of the turn's session, which may not exist yet. */
 export async function applyRole<Turn extends RequestedTurn>(
   deps: EngineDeps,
   turn: Turn,

@@ -1,5 +1,5 @@
-// Runs one turn of any agent: takes the session's lease, repairs what a killed process left, records the prompt,
-// lets the agent work, and records its events and its end. A node is stored before the agent may continue.
+// Runs one turn of any agent: takes the session's lease, repairs the turn of a killed process, records the prompt,
+// starts the agent, and records its events and its end. A node is stored before the agent may continue.
 import type { TurnCheckParams, TurnStartParams } from "../../protocol/api/api.ts";
 import { Fault, type TurnError } from "../../protocol/api/error.ts";
 import type { Event, TurnOutcome } from "../../protocol/tree/event.ts";
@@ -25,7 +25,7 @@ import { applyRole, ignoredFieldsText } from "./roles.ts";
 import type { RunningTurn } from "./running-turns.ts";
 import { createTurnContext } from "./turn-context.ts";
 
-/** Besides the params: the queued message that is its prompt, the role that was applied, and a team member's variables. */
+/** The params, with the id of the queued message that is the prompt, the applied role, and the variables of a team member. */
 export type TurnRequest = TurnStartParams & { fromQueue?: string; appliedRole?: Role; env?: Readonly<Record<string, string>> };
 
 export type EndedTurn = TurnOutcome & { turn: Turn; session: Session };
@@ -81,7 +81,7 @@ export async function runTurnAndQueue(
 async function runTurn(deps: EngineDeps, params: TurnRequest, publish: (event: Event) => void, scope: TurnScope): Promise<EndedTurn> {
   const store = await deps.store();
   const { session, agent, model } = await resolveAgent(deps, store, params);
-  // turn.check has already asked an agent that the caller named. This one was named by the session or by the task.
+  // `turn.check` has already checked an agent that the caller named. The session or the task named this one.
   if ((params.agent === null && params.command === null) || multiAgentName(params) !== null)
     await agent.check({ ...params, model, project: session.project });
   const enforced = await agent.enforced(params.policy, model);
@@ -171,7 +171,7 @@ async function resolveAgent(
   return { session: isChanged ? await store.updateSession(session.id, { agent: agent.name, model }) : session, agent, model };
 }
 
-/** Throws the error that would stop such a turn, before anything is written for it. */
+/** Throws the error that would stop such a turn. Writes nothing to the store. */
 export async function checkTurn(deps: EngineDeps, request: TurnCheckParams): Promise<void> {
   refuseNesting(deps.enclosingSession());
   const params = await applyRole(deps, request, request);
@@ -263,7 +263,7 @@ async function firstNode(store: Store, params: TurnStartParams, answers: string[
   return { author: "user", parts: [{ kind: "text", text: texts.join("\n\n") }, ...images] };
 }
 
-/** The limit or the user that stopped a turn is its status, unless the turn was finished anyway. */
+/** A stopped turn ends with the reason of the stop, unless it ended ok anyway. */
 function withStopReason(end: TurnEnd, reason: TurnError | null): TurnEnd {
   if (reason === null || end.status === "ok") return end;
   // The agent's hint for the same kind of error is more specific.
@@ -272,7 +272,7 @@ function withStopReason(end: TurnEnd, reason: TurnError | null): TurnEnd {
 }
 
 async function checkResumable(store: Store, session: Session): Promise<void> {
-  const last = (await store.turnsOf(session.id)).at(-1);
-  if (last !== undefined && last.status !== "ok") return;
+  const lastTurn = (await store.turnsOf(session.id)).at(-1);
+  if (lastTurn !== undefined && lastTurn.status !== "ok") return;
   throw new Fault("usage", "there is no interrupted turn to continue", { hint: 'give a task: skein run --resume <session> "task"' });
 }

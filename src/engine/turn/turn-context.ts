@@ -1,4 +1,4 @@
-// Builds what an agent gets for a turn: its input (data) and its context (functions of the engine).
+// Builds the two arguments of an agent for a turn: the input (data) and the context (functions of the engine).
 import { storedIdentifier } from "../../protocol/tree/handle.ts";
 import type { OutputSink, TurnContext, TurnInput } from "../../protocol/api/ports.ts";
 import type { Spent } from "../../protocol/tree/usage.ts";

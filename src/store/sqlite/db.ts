@@ -105,7 +105,7 @@ export class Db {
     }
   }
 
-  /** Turns functions on this connection into asynchronous methods. Their errors become Faults that say what to do. */
+  /** Turns functions on this connection into asynchronous methods. Their errors become Faults with a hint. */
   bind<Functions extends Record<string, (db: Db, ...params: never[]) => unknown>>(functions: Functions): Methods<Functions> {
     const methods = Object.entries(functions).map(([name, run]) => [
       name,

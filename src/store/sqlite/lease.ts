@@ -37,7 +37,7 @@ export function acquire(db: Db, session: string, holder: LeaseHolder): Lease {
   });
 }
 
-/** A lease that was already lost is not an error. */
+/** Does nothing if the lease was already lost. */
 export function release(db: Db, lease: Lease): void {
   const { epoch, session } = lease;
   db.write(() => db.run`update leases set pid = null where epoch = ${epoch} and session = (select n from sessions where id = ${session})`);
@@ -119,7 +119,7 @@ const invisible = -1;
  * `invisible` if this process can't look into the holder's pid namespace; the holder then counts as alive.
  */
 function findProcess(holder: LeaseHolder, self: LeaseHolder): number | null {
-  // The machine has restarted since. The store is for one machine, so no other machine can have this boot id.
+  // The machine was restarted after the holder took the lease.
   if (holder.boot !== self.boot) return null;
   if (holder.namespace !== self.namespace) return findInOtherNamespace(holder, self);
   const started = processStartTime(holder.pid);

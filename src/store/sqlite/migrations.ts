@@ -57,7 +57,7 @@ function useWriteAheadLog(db: Db): void {
   }
 }
 
-/** Node numbers are tree * this + number in the tree. 33 million trees of 268 million nodes fit a double exactly. */
+/** The row number of a node is `tree * nodesPerTree + its number in the tree`. 33 million trees of 268 million nodes fit a double exactly. */
 export const nodesPerTree = 2 ** 28;
 
 /** The searched text of a node: its words without the JSON syntax, at most 64 Ki characters. */

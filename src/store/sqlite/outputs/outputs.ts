@@ -98,12 +98,12 @@ export class StoredOutput implements OutputSink {
     }
     const { headBytes, tailBytes } = this.#options.bounds;
     const available = headBytes - this.#head;
-    const fits = chunk.length <= available ? chunk.length : wholeCharacters(chunk, available);
-    this.#writeFile(chunk.subarray(0, fits));
-    this.#head += fits;
-    if (fits === chunk.length) return;
+    const headPart = chunk.length <= available ? chunk.length : wholeCharacters(chunk, available);
+    this.#writeFile(chunk.subarray(0, headPart));
+    this.#head += headPart;
+    if (headPart === chunk.length) return;
     this.#tail = new RingBuffer(tailBytes);
-    this.#tail.push(chunk.subarray(fits));
+    this.#tail.push(chunk.subarray(headPart));
   }
 
   #writeFile(bytes: Uint8Array): void {
@@ -122,7 +122,7 @@ export class StoredOutput implements OutputSink {
     db.write(() => db.run`delete from handles where session = ${requireLease(db, lease).n} and n = ${n}`);
   }
 
-  /** Deletes an output that could not be written whole: on a full disk its space is worth more. */
+  /** Deletes an output that could not be written whole, so that a full disk gets its space back. */
   #abandon(): void {
     this.#tail = null;
     try {

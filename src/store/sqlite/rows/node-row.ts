@@ -13,7 +13,7 @@ export type NodeRow = [n: number, parent: number | null, session: number, turn: 
 
 type IdTable = "trees" | "sessions" | "turns" | "nodes";
 
-/** The id in a row of the table. */
+/** The id of row `n`. Throws if there is no such row. */
 export function idOf(db: Db, table: IdTable, n: number): string {
   const row = db.row<{ id: string }>`select id from ${new Sql(table)} where n = ${n}`;
   if (row) return row.id;
@@ -32,7 +32,7 @@ export function toNodes(db: Db, rows: NodeRow[]): Node[] {
     if (id === undefined) ids[table].set(n, (id = idOf(db, table, n)));
     return id;
   };
-  // A parent is in the row before it on a path, and in an earlier row of a tree.
+  // Parents come before their children, so the id of a parent is already in `ids` unless it has no row here.
   return rows.map(([n, parent, session, turn, at, id, body]) => {
     const node = JSON.parse(body) as Node;
     ids.nodes.set(n, id);

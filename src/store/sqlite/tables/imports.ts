@@ -1,4 +1,4 @@
-// Adds imported sessions, turns and nodes with their own ids and times, anywhere in the tree and not at a tip.
+// Adds imported sessions, turns and nodes with their own ids and times. A node may be anywhere in its tree.
 // Every write checks the lease. Rows that are stored already are not changed, except the end of an imported turn.
 import { writeSync } from "node:fs";
 import { Fault } from "../../../protocol/api/error.ts";
@@ -68,7 +68,7 @@ export function importNodes(db: Db, lease: Lease, batch: ImportBatch): number {
   return added;
 }
 
-/** Returns the row number of the turn. A turn of an earlier import gets its new end; an id of another session is not reused. */
+/** Returns the row number of the turn. A turn of an earlier import gets its new end. If another session has the id, a new id is used. */
 function beginTurn(db: Db, target: WriteTarget, turn: ImportedTurn, source: ImportBatch["source"]): number {
   const existing = db.row<{ n: number; session: number }>`select n, session from turns where id = ${turn.id}`;
   if (existing && existing.session === target.n) {

@@ -24,10 +24,10 @@ export function queueInput(db: Db, lease: Lease, text: string, id: string = Bun.
 export function takeInputs(db: Db, lease: Lease, turn: string): WriteResult<Node[]> {
   return db.write(() => {
     const target = requireLease(db, lease);
-    const waiting = queueAt(db, target.n, target.seq);
-    if (waiting.length === 0) return { value: [], events: [] };
+    const queued = queueAt(db, target.n, target.seq);
+    if (queued.length === 0) return { value: [], events: [] };
     const open = openTurn(db, target, turn);
-    const added = waiting.map((input) => {
+    const added = queued.map((input) => {
       const node = addNode(db, target, open, { author: "user", parts: [{ kind: "text", text: input.text }] });
       db.run`update inputs set taken_seq = ${target.seq} where id = ${input.id}`;
       return node;

@@ -22,7 +22,7 @@ export function claimedNativeId(native: NativeStart | null): string | null {
   return native?.how === "resume" ? native.id : null;
 }
 
-/** Leaves imported turns out: their native id only says where they come from. */
+/** Leaves imported turns out: their native id only names their origin. */
 function latestAt(db: Db, target: WriteTarget, agent: string, tip: number): Candidate | null {
   return db.row<Candidate>`
     select t.n, t.native_id, t.status, t.parent from turns t join sessions s on s.n = t.session

@@ -1,4 +1,4 @@
-// Reads nodes: one, by tail, the path to the root, the children, a whole tree or session.
+// Reads nodes: by id or tail, the path from the root, the children, a whole tree or session.
 import { Fault } from "../../../protocol/api/error.ts";
 import type { Node } from "../../../protocol/tree/node.ts";
 import type { Db } from "../db.ts";

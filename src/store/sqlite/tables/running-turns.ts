@@ -23,15 +23,15 @@ export function toTurnInfo(db: Db, self: LeaseHolder, row: TurnRow): TurnInfo | 
   if (session === null) return null;
   const turn = toTurn(row);
   if (turn.endedAt !== null) return { session: toSession(session), turn, state: "ended", pid: null };
-  const left = row.budget === null ? {} : { left: remainingBudget(db, row, JSON.parse(row.budget)) };
-  return { session: toSession(session), turn, ...openTurnState(db, self, session), ...left };
+  const left = row.budget === null ? undefined : remainingBudget(db, row, JSON.parse(row.budget));
+  return { session: toSession(session), turn, ...openTurnState(db, self, session), left };
 }
 
 /** The state of a session whose last turn has not ended. */
 export function openTurnState(db: Db, self: LeaseHolder, { id, n }: { id: string; n: number }) {
   const holder = activeHolder(db, id, self);
   if (holder === null) return { state: "interrupted", pid: null } as const;
-  // A process that was stopped by a signal can't store that itself.
+  // A process that a signal has stopped can't store its state.
   const isHolderStopped = holder.pid !== null && isStopped(holder.pid);
   return { state: isHolderStopped ? ("paused" as const) : heldState(db, n), pid: holder.pid };
 }

@@ -20,7 +20,7 @@ export function createTree(db: Db, id: string, at: number): number {
   return Number(db.run`insert into trees (id, created_at) values (${id}, ${at})`.lastInsertRowid);
 }
 
-/** Copies no nodes. */
+/** Creates a session at an old node. Copies no nodes. */
 export function forkSession(db: Db, from: string, node: string, fork: { id?: string; name: string | null }): Session {
   return db.write(() => {
     const original = sessionRow(db, from);

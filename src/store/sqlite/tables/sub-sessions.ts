@@ -95,7 +95,7 @@ export function spawnedBy(db: Db, self: LeaseHolder, turns: readonly TurnRow[]):
   });
 }
 
-/** The turn that ran at this moment. `turns` are of one session, latest first. Drops the turns before it: moments only grow. */
+/** Returns the turn that ran at `at`. `turns` are of one session, latest first; those before `at` are removed for the next, later call. */
 function takeTurnAt(turns: TurnRow[], at: number): TurnRow | undefined {
   while ((turns.at(-2)?.started_at ?? Infinity) <= at) turns.pop();
   const turn = turns.at(-1);

@@ -103,7 +103,7 @@ export function openTurn(db: Db, target: WriteTarget, turn: string): OpenTurn & 
   throw new Fault("internal", row ? `Turn ${turn} has ended or belongs to another session.` : `There is no turn ${turn}.`);
 }
 
-/** The columns that are no fields of a turn, and the fields. Returns the row number. */
+/** `row` has the columns that are no fields of a turn. Returns the row number. */
 export function insertTurn(
   db: Db,
   row: { session: number; parent: number | null; budget: string | null },
@@ -139,7 +139,7 @@ export function addNode(db: Db, target: WriteTarget, turn: OpenTurn | null, node
   return { value, event: toEvent({ seq: target.seq, session: target.id, turn: value.turn, at }, { type: "node.added", node: value }) };
 }
 
-/** Returns the number of the next node. `stale` is written only when it changes: a write costs a page of its index. */
+/** Returns the number of the next node. Writes `stale` only when it changes, because it has an index. */
 export function takeNodeNumber(db: Db, target: WriteTarget): number {
   target.last += 1;
   if (target.stale) db.run`update trees set last = ${target.last} where n = ${target.tree}`;

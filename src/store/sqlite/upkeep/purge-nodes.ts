@@ -20,24 +20,24 @@ type Row = [n: number, parent: number | null, session: number, turn: number | nu
  * A node stays if another session wrote it, has its tip or its fork point there, or has a turn that started there.
  * Every ancestor of such a node stays too.
  */
-export function planTreePurge(db: Db, tree: number, doomed: ReadonlySet<number>): TreePurgePlan {
+export function planTreePurge(db: Db, tree: number, sessionsToPurge: ReadonlySet<number>): TreePurgePlan {
   const plan: TreePurgePlan = { nodes: [], bytes: 0, written: 0, keptTurns: new Map() };
-  const needed = pinnedNodes(db, tree, doomed);
+  const needed = pinnedNodes(db, tree, sessionsToPurge);
   const turns = new Map<number, Set<number>>();
   for (let before = (tree + 1) * nodesPerTree; ;) {
     const rows = db.values<Row>`
       select n, parent, session, turn, octet_length(body) from nodes
       where n > ${tree * nodesPerTree} and n < ${before} order by n desc limit 5000`;
     for (const [n, parent, session, turn, bytes] of rows) {
-      const isDoomed = doomed.has(session);
-      if (isDoomed) plan.written += 1;
-      if (isDoomed && !needed.has(n)) {
+      const isPurged = sessionsToPurge.has(session);
+      if (isPurged) plan.written += 1;
+      if (isPurged && !needed.has(n)) {
         plan.nodes.push(n);
         plan.bytes += bytes;
         continue;
       }
       if (parent !== null) needed.add(parent);
-      if (isDoomed && turn !== null) turns.set(session, (turns.get(session) ?? new Set<number>()).add(turn));
+      if (isPurged && turn !== null) turns.set(session, (turns.get(session) ?? new Set<number>()).add(turn));
     }
     if (rows.length === 0) break;
     before = rows.at(-1)![0];
@@ -102,7 +102,7 @@ export function remainingNodes(db: Db, session: { n: number; tree: number }): Re
 export async function referencedOutputs(
   db: Db,
   sessions: readonly { n: number; id: string }[],
-  doomedNodes: ReadonlySet<number>,
+  nodesToDelete: ReadonlySet<number>,
 ): Promise<Set<string>> {
   const referenced = new Set<string>();
   const hasOutputs = ({ n }: { n: number }) => db.row`select 1 from handles where session = ${n} limit 1` !== null;
@@ -115,7 +115,7 @@ export async function referencedOutputs(
     const bodies = db.values<[n: number, body: string]>`
       select n, body from nodes where n > ${after} and n <= ${last} and instr(body, '"identifier":"') > 0`;
     for (const [n, body] of bodies) {
-      if (doomedNodes.has(n)) continue;
+      if (nodesToDelete.has(n)) continue;
       for (const [, owner, number] of body.matchAll(/"identifier":"([^"/\\]+)\/(\d+)"/g))
         if (owners.has(owner!)) referenced.add(`${owner}/${number}`);
     }

@@ -1,5 +1,5 @@
 // Deletes archived sessions for good. A session is hidden first, then its rows are deleted in small transactions:
-// no writer waits, and the next purge finishes one that was killed. A node stays while another session needs it;
+// no writer waits, and the next purge finishes a purge that was killed. A node stays while another session needs it;
 // its session and turn then stay as hidden rows. After every step `verify` finds no problem.
 import { readdirSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -29,9 +29,9 @@ export async function purge(db: Db, directories: PurgeDirectories, self: LeaseHo
   const hidden = hiddenSessions(db);
   const chosen = choose(ctx).filter((session) => dryRun || hide(ctx, session));
   report.sessions = chosen.map(({ id, name, project, archived_at }) => ({ id, name, project, archivedAt: archived_at }));
-  const doomed = [...hidden, ...chosen];
+  const sessionsToPurge = [...hidden, ...chosen];
   const plans = new Map<number, TreePurgePlan>();
-  for (const [tree, sessions] of Map.groupBy(doomed, (session) => session.tree)) {
+  for (const [tree, sessions] of Map.groupBy(sessionsToPurge, (session) => session.tree)) {
     if (!dryRun) for (const session of sessions) await deleteEvents(db, session);
     const plan = planTreePurge(db, tree, new Set(sessions.map((session) => session.n)));
     plans.set(tree, plan);
@@ -40,9 +40,9 @@ export async function purge(db: Db, directories: PurgeDirectories, self: LeaseHo
     report.nodes += deleted;
     report.keptNodes += plan.written - deleted;
   }
-  const doomedNodes = new Set(dryRun ? [...plans.values()].flatMap((plan) => plan.nodes) : []);
-  const needed = await referencedOutputs(db, doomed, doomedNodes);
-  for (const session of doomed) {
+  const nodesToDelete = new Set(dryRun ? [...plans.values()].flatMap((plan) => plan.nodes) : []);
+  const needed = await referencedOutputs(db, sessionsToPurge, nodesToDelete);
+  for (const session of sessionsToPurge) {
     deleteTranscript(ctx, session);
     await deleteOutputs(ctx, session, needed);
     if (dryRun) report.turns += turnsOf(db, session.n).length - (plans.get(session.tree)?.keptTurns.get(session.n) ?? 0);
@@ -55,7 +55,7 @@ export async function purge(db: Db, directories: PurgeDirectories, self: LeaseHo
   return report;
 }
 
-/** The requested session, or every session archived by then, with the sub-sessions that were not used since. */
+/** The requested session, or every session that was archived early enough, with their sub-sessions that were not used since. */
 function choose({ db, self, request, report }: PurgeContext): SessionToPurge[] {
   const archived = request.session === null ? archivedBefore(db, request.archivedBefore) : [requestedSession(db, request)];
   return withSubSessions(db, archived).filter((session) => {
