@@ -26,8 +26,10 @@ export class Transcript {
   /** Creates a missing file. Removes a torn last line. Writes the header again if the file lost it. */
   static open(path: string, session: Session): Transcript {
     return withFileFaults(path, () => {
-      if (!existsSync(path)) createDirectory(dirname(path));
-      const fd = openSync(path, "a+", 0o600);
+      const isNew = !existsSync(path);
+      if (isNew) createDirectory(dirname(path));
+      // `x` refuses a file that another program created meanwhile.
+      const fd = openSync(path, isNew ? "ax+" : "a+", 0o600);
       const { wholeBytes, bytes, line } = lastLine(fd);
       if (wholeBytes < bytes) ftruncateSync(fd, wholeBytes);
       const transcript = new Transcript(path, fd, wholeBytes, lastLineId(line));
