@@ -41,7 +41,7 @@ for (const seed of [1, 2])
 type Pick = <T>(list: readonly T[]) => T;
 
 function nextMessage(pick: Pick, index: number): UpdateMessage {
-  const keys = [...specialKeys, ...screenCommands.flatMap(({ keys = [], leader }) => [...keys, ...(leader === undefined ? [] : [leader])])];
+  const keys = [...specialKeys, ...screenCommands.flatMap(({ keys = [] }) => keys.map((key) => key.replace("space ", "")))];
   const key = (name: string): UpdateMessage => ({
     type: "key",
     key: { name, text: name === "space" ? " " : [...new Intl.Segmenter().segment(name)].length === 1 ? name : "" },

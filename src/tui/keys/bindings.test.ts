@@ -4,7 +4,7 @@ import { Fault } from "../../protocol/api/error.ts";
 import { checkBindings } from "./bindings.ts";
 import { screenCommands } from "./commands.ts";
 import { helpLines } from "./help.ts";
-import { commandEverywhere, commandOfKey, commandOfLeader } from "./keymap.ts";
+import { commandEverywhere, commandOfKey } from "./keymap.ts";
 
 test("user bindings accept common spellings, and override the table", () => {
   const bindings = checkBindings({
@@ -25,7 +25,7 @@ test("user bindings accept common spellings, and override the table", () => {
   });
   const commands = [
     commandOfKey(bindings, "J"),
-    commandOfLeader(bindings, "g"),
+    commandOfKey(bindings, "space g"),
     commandOfKey(bindings, "pagedown"),
     commandOfKey(bindings, "k"),
   ];

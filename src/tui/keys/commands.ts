@@ -2,11 +2,11 @@
 // A command returns the next state and effects. It does nothing else.
 import { editActions, emptyEditLine } from "../../kit/text/line-edit.ts";
 import { oneLine } from "../../kit/text/cut-text.ts";
-import { quit } from "../model/quit.ts";
+import { showAsks } from "../model/asks.ts";
 import { goBack, openAgents, watchFocused } from "../overlays/agents.ts";
 import { openSessions } from "../overlays/sessions.ts";
 import { openTree } from "../overlays/tree.ts";
-import { planCommands } from "./plan-commands.ts";
+import type { PickerItem, PickerKind } from "../overlays/picker.ts";
 import {
   focusedBlock,
   moveFocus,
@@ -24,14 +24,12 @@ export type ScreenCommand = {
   /** The name in bindings and after the colon. */
   name: string;
   summary: string;
-  /** Keys in Normal mode. Two characters are pressed one after the other. */
+  /** Keys in Normal mode. `gg` is pressed one after the other, `space n` also in an empty prompt. */
   keys?: readonly string[];
   /** Whether these keys also work while the user types a message. */
   everywhere?: boolean;
   /** Usage of its argument after the colon. A command without it can't be typed. */
   typed?: string;
-  /** The key after Space. */
-  leader?: string;
   run: (state: State, argument: string) => UpdateResult;
 };
 
@@ -68,32 +66,20 @@ export const screenCommands: readonly ScreenCommand[] = [
     keys: [":"],
     run: (state) => step({ ...state, mode: "command", commandLine: emptyEditLine }),
   },
-  {
-    name: "net",
-    summary: "turn the network for tools on or off",
-    leader: "n",
-    typed: "[on|off]",
-    run: setNet,
-  },
-  {
-    name: "clear",
-    summary: "start a new branch from the beginning",
-    leader: "c",
-    typed: "",
-    run: clear,
-  },
+  { name: "net", summary: "turn the network for tools on or off", keys: ["space n"], typed: "[on|off]", run: setNet },
+  { name: "clear", summary: "start a new branch from the beginning", keys: ["space c"], typed: "", run: clear },
   {
     name: "fork",
     summary: "fork: a new session from here",
-    leader: "f",
+    keys: ["space f"],
     typed: "[name]",
     run: (state, name) => step(state, { type: "fork", name: name === "" ? null : name }),
   },
-  { name: "tree", summary: "the tree: go to, fork, compare, graft branches", leader: "t", typed: "", run: openTree },
-  { name: "agents", summary: "running turns: watch, steer, pause, stop", leader: "a", typed: "", run: openAgents },
+  { name: "tree", summary: "the tree: go to, fork, compare, graft branches", keys: ["space t"], typed: "", run: openTree },
+  { name: "agents", summary: "running turns: watch, steer, pause, stop", keys: ["space a"], typed: "", run: openAgents },
   { name: "watch", summary: "watch the sub-session of the block", keys: ["O"], typed: "", run: watchFocused },
   { name: "back", summary: "stop watching a session", keys: ["q"], typed: "", run: goBack },
-  { name: "sessions", summary: "find a session and go to it", leader: "s", typed: "", run: openSessions },
+  { name: "sessions", summary: "find a session and go to it", keys: ["space s"], typed: "", run: openSessions },
   {
     name: "switch",
     summary: "go to a session, or move this one to a node",
@@ -110,7 +96,7 @@ export const screenCommands: readonly ScreenCommand[] = [
   {
     name: "model",
     summary: "choose the model of the next turns",
-    leader: "m",
+    keys: ["space m"],
     typed: "[vendor/id]",
     run: (state, name) => (name === "" ? choose(state, "models") : step(state, { type: "model", name })),
   },
@@ -120,19 +106,31 @@ export const screenCommands: readonly ScreenCommand[] = [
     typed: "[name]",
     run: (state, name) => (name === "" ? choose(state, "agents") : step(state, { type: "agent", name })),
   },
+  { name: "budget", summary: "show the costs, or limit the cost of a turn", keys: ["space b"], typed: "[usd|off]", run: setBudget },
+  { name: "plan", summary: "plan in a new session; again: go back", keys: ["space p"], typed: "", run: togglePlanning },
+  { name: "exec", summary: "execute the plan in a new session", keys: ["space x"], typed: "", run: executePlan },
   {
-    name: "budget",
-    summary: "show the costs, or limit the cost of a turn",
-    leader: "b",
-    typed: "[usd|off]",
-    run: setBudget,
+    name: "edit-plan",
+    summary: "edit the plan in $VISUAL or $EDITOR",
+    keys: ["ctrl+g", "space e"],
+    everywhere: true,
+    typed: "",
+    run: effectOnly("edit plan"),
   },
-  ...planCommands,
+  { name: "steps", summary: "show the plan and its progress", keys: ["space P"], typed: "", run: effectOnly("show plan") },
+  { name: "asks", summary: "show the questions that wait for an answer", keys: ["tab", "space q"], typed: "", run: showAsks },
+  {
+    name: "suspend",
+    summary: "back to the shell; fg returns",
+    keys: ["ctrl+z"],
+    everywhere: true,
+    typed: "",
+    run: effectOnly("suspend"),
+  },
   {
     name: "help",
     summary: "show all keys and commands",
-    keys: ["?"],
-    leader: "?",
+    keys: ["?", "space ?"],
     typed: "",
     run: (state) => step({ ...state, overlay: { kind: "reader", title: "help", lines: null, top: 0 } }),
   },
@@ -142,7 +140,7 @@ export const screenCommands: readonly ScreenCommand[] = [
     keys: ["ctrl+p"],
     everywhere: true,
     typed: "",
-    run: (state) => step({ ...state, overlay: { kind: "picker", purpose: "palette", items: null, filter: emptyEditLine, index: 0 } }),
+    run: (state) => step(openPicker(state, "palette", null)),
   },
   {
     name: "history",
@@ -154,14 +152,8 @@ export const screenCommands: readonly ScreenCommand[] = [
   },
   { name: "cancel", summary: "stop the turn, in any process", typed: "", run: cancel },
   { name: "continue", summary: "continue an interrupted turn", typed: "", run: continueTurn },
-  { name: "hub", summary: "start the hub after a lost connection", typed: "", run: (state) => step(state, { type: "hub" }) },
-  {
-    name: "redraw",
-    summary: "redraw the screen",
-    keys: ["ctrl+l"],
-    everywhere: true,
-    run: (state) => step(state, { type: "redraw" }),
-  },
+  { name: "hub", summary: "start the hub after a lost connection", typed: "", run: effectOnly("hub") },
+  { name: "redraw", summary: "redraw the screen", keys: ["ctrl+l"], everywhere: true, run: effectOnly("redraw") },
   { name: "quit", summary: "quit; the session is saved", typed: "", run: quit },
 ];
 
@@ -182,10 +174,20 @@ export const fixedKeys: readonly { keys: string; summary: string }[] = [
   { keys: "!", summary: "at the start of a message: run it in a shell" },
 ];
 
-/** Opens a picker. Its items arrive later. */
+type PlainEffect = "edit plan" | "show plan" | "suspend" | "hub" | "redraw";
+
+/** The action of a command that changes no state. */
+function effectOnly(type: PlainEffect): ScreenCommand["run"] {
+  return (state) => step(state, { type });
+}
+
+/** Without `items`, they arrive later or belong to the kind of picker. */
+function openPicker(state: State, purpose: PickerKind, items: readonly PickerItem[] | null): State {
+  return { ...state, overlay: { kind: "picker", purpose, items, filter: emptyEditLine, index: 0 } };
+}
+
 function choose(state: State, purpose: "models" | "agents"): UpdateResult {
-  const overlay = { kind: "picker", purpose, items: null, filter: emptyEditLine, index: 0 } as const;
-  return step({ ...state, overlay }, { type: "list", purpose });
+  return step(openPicker(state, purpose, null), { type: "list", purpose });
 }
 
 function setBudget(state: State, amount: string): UpdateResult {
@@ -204,7 +206,7 @@ function openHistory(state: State): UpdateResult {
     .filter(({ preview }, index) => history.lastIndexOf(preview) === index)
     .toReversed();
   if (items.length === 0) return step(withNotice(state, "no messages sent in this project yet"));
-  return step({ ...state, overlay: { kind: "picker", purpose: "history", items, filter: emptyEditLine, index: 0 } });
+  return step(openPicker(state, "history", items));
 }
 
 function insertMode(state: State): State {
@@ -247,4 +249,23 @@ function setNet(state: State, value: string): UpdateResult {
   const change = `network ${net} for the tools of the next turn`;
   const text = state.activity === null ? change : `${change}; this turn keeps its network`;
   return step(withNotice({ ...state, net }, text), { type: "net", net });
+}
+
+/** Starts planning in Insert mode, because the user types next what to plan. */
+function togglePlanning(state: State): UpdateResult {
+  const { isPlanning, mode } = state;
+  return step({ ...state, mode: isPlanning ? mode : "insert" }, { type: "plan", isOn: !isPlanning });
+}
+
+function executePlan(state: State): UpdateResult {
+  if (state.activity === null) return step(state, { type: "execute plan" });
+  return step(withNotice(state, "a turn is running; Ctrl+C stops it", "error"));
+}
+
+/** Turns that this screen runs in other sessions end with it, so the user is warned of them first. */
+export function quit(state: State): UpdateResult {
+  const others = state.running.filter((id) => id !== state.session?.id);
+  if (others.every((id) => state.warned.includes(id))) return step(state, { type: "quit" });
+  const turns = others.length === 1 ? "a turn in another session" : `${others.length} turns in other sessions`;
+  return step(withNotice({ ...state, warned: others }, `quitting stops ${turns}; quit again, or see :agents`, "error"));
 }

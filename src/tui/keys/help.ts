@@ -15,9 +15,8 @@ export function helpLines(bindings: Bindings): [keys: string, summary: string][]
 /** All keys of a command, and its typed form: `Space m, :model [vendor/id]`. */
 export function keysText(command: ScreenCommand, bindings: Bindings): string {
   const { name, typed } = command;
-  const { keys, leaders } = keysOf(bindings, command);
-  const bindingsText = [...keys.map(keyName), ...leaders.map((key) => `Space ${keyName(key)}`)];
-  return [...bindingsText, ...(typed === undefined ? [] : [`:${name} ${typed}`.trim()])].join(", ");
+  const typedForm = typed === undefined ? [] : [`:${name} ${typed}`.trim()];
+  return [...keysOf(bindings, command).map(keyName), ...typedForm].join(", ");
 }
 
 /** The keys of each panel. */
@@ -34,5 +33,6 @@ function linesOf(table: readonly { keys: readonly string[]; summary: string }[])
 function keyName(key: string): string {
   if (key.length === 1 || key[0] === key[1]) return key;
   if (key === "escape") return "Esc";
+  if (key.startsWith("space ")) return `Space ${keyName(key.slice("space ".length))}`;
   return key.replace("page", "page ").replace(/(^|[+ ])[a-z]/g, (start) => start.toUpperCase());
 }

@@ -9,12 +9,6 @@ export function commandOfKey(bindings: Bindings, key: string): ScreenCommand | u
   return screenCommands.find((command) => command.keys?.includes(key) === true);
 }
 
-export function commandOfLeader(bindings: Bindings, key: string): ScreenCommand | undefined {
-  const userBinding = bindings[`space ${key}`];
-  if (userBinding !== undefined) return screenCommands.find((command) => command.name === userBinding);
-  return screenCommands.find((command) => command.leader === key);
-}
-
 /** The command of a key that also works while the user types. A user binding works there if its key types nothing. */
 export function commandEverywhere(bindings: Bindings, key: string): ScreenCommand | undefined {
   const command = commandOfKey(bindings, key);
@@ -27,13 +21,11 @@ export function startsPair(bindings: Bindings, key: string): boolean {
   return Array.from(key).length === 1 && commandOfKey(bindings, key + key) !== undefined;
 }
 
-/** All keys of a command: in Normal mode, and after Space. */
-export function keysOf(bindings: Bindings, command: ScreenCommand): { keys: string[]; leaders: string[] } {
-  const userKeys = Object.keys(bindings).filter((key) => bindings[key] === command.name);
-  const leaders = command.leader === undefined ? [] : [`space ${command.leader}`];
-  const all = [...userKeys, ...[...(command.keys ?? []), ...leaders].filter((key) => bindings[key] === undefined)];
-  const [keys, afterSpace] = [all.filter((key) => !key.startsWith("space ")), all.filter((key) => key.startsWith("space "))];
-  return { keys, leaders: afterSpace.map((key) => key.slice("space ".length)) };
+/** All keys of a command: the user's first, keys after Space last. */
+export function keysOf(bindings: Bindings, { name, keys = [] }: ScreenCommand): string[] {
+  const userKeys = Object.keys(bindings).filter((key) => bindings[key] === name);
+  const all = [...userKeys, ...keys.filter((key) => bindings[key] === undefined)];
+  return all.toSorted((a, b) => Number(a.startsWith("space ")) - Number(b.startsWith("space ")));
 }
 
 /** Completes the beginning of a command name: the matching names, and their common prefix. */

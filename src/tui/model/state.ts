@@ -180,7 +180,6 @@ export type Effect =
   | { type: "answer"; ask: string; text: string }
   /** Reads the session again, because the screen may differ from the store. */
   | { type: "reload" }
-  | { type: "hub" }
   | { type: "clear" }
   /** Without `at`, forks at the tip of the session. */
   | { type: "fork"; name: string | null; at?: string }
@@ -195,17 +194,15 @@ export type Effect =
   | SessionsEffect
   | { type: "net"; net: "on" | "off" }
   | { type: "plan"; isOn: boolean }
-  | { type: "execute plan" | "edit plan" | "read plan" | "show plan" | "suspend" | "list asks" }
+  | { type: "execute plan" | "edit plan" | "read plan" | "show plan" | "list asks" | "read costs" }
+  | { type: "hub" | "redraw" | "suspend" | "quit" }
   | { type: "model"; name: string }
   | { type: "agent"; name: string }
   | { type: "list"; purpose: "models" | "agents" }
-  | { type: "read costs" }
   /** Sets the limit for each following turn; null removes it. */
   | { type: "budget"; usd: number | null }
   | { type: "wake"; afterMs: number }
-  | { type: "notify"; text: string }
-  | { type: "redraw" }
-  | { type: "quit" };
+  | { type: "notify"; text: string };
 
 export type UpdateResult = { state: State; effects: Effect[] };
 

@@ -4,10 +4,9 @@ import { oneLine } from "../../kit/text/cut-text.ts";
 import { focusedAsk, handleAskKey } from "./asks.ts";
 import { isMenuKey } from "../composer/menu.ts";
 import { typeKey } from "../composer/type.ts";
-import { continueTurn } from "../keys/commands.ts";
+import { continueTurn, quit } from "../keys/commands.ts";
 import { applyEditKey, isEditKey } from "../keys/edit-keys.ts";
-import { quit } from "./quit.ts";
-import { startsPair, commandEverywhere, commandOfKey, commandOfLeader, commandOfWord, completeCommandName } from "../keys/keymap.ts";
+import { startsPair, commandEverywhere, commandOfKey, commandOfWord, completeCommandName } from "../keys/keymap.ts";
 import { goBack } from "../overlays/agents.ts";
 import { handleOverlayKey } from "../overlays/index.ts";
 import { searchKey } from "../search/search.ts";
@@ -97,7 +96,7 @@ function leaveMode(state: State): State {
 function afterLeader(state: State, key: Key, now: number): UpdateResult {
   const { leader } = state;
   const isLate = leader !== null && now - leader.since >= leaderEndsAfterMs;
-  const command = isLate ? undefined : commandOfLeader(state.bindings, key.name);
+  const command = isLate ? undefined : commandOfKey(state.bindings, `space ${key.name}`);
   if (command !== undefined) return command.run({ ...state, leader: null }, "");
   if (key.name === "escape") return step({ ...state, leader: null });
   const ended = endLeader(state);

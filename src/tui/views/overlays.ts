@@ -18,5 +18,7 @@ export function overlayOf(state: State, height: number): OverlayView | null {
 }
 
 function leaderLines({ bindings }: State): string[] {
-  return screenCommands.flatMap((command) => keysOf(bindings, command).leaders.map((key) => `${key}  ${command.summary}`));
+  return screenCommands.flatMap((command) =>
+    keysOf(bindings, command).flatMap((key) => (key.startsWith("space ") ? [`${key.slice("space ".length)}  ${command.summary}`] : [])),
+  );
 }

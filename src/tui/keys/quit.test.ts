@@ -1,7 +1,7 @@
 // Tests of quitting while turns run in other sessions.
 import { expect, test } from "bun:test";
 import { apply, press, sampleSession, textOf } from "../fixtures/press-keys.ts";
-import { firstState, type Effect } from "./state.ts";
+import { firstState, type Effect } from "../model/state.ts";
 
 const fresh = { ...firstState({ size: { columns: 80, rows: 24 }, net: "off", sandbox: "on" }), session: sampleSession("here") };
 const quit: Effect[] = [{ type: "quit" }];
