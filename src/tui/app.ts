@@ -109,11 +109,11 @@ export async function runScreen(options: ScreenOptions, renderer: CliRenderer): 
     if (key !== null) send({ type: "key", key, now: performance.now() });
   });
   renderer.keyInput.on("paste", ({ bytes }) => send({ type: "paste", text: decodePasteBytes(bytes).replace(/\r\n?/g, "\n") }));
-  renderer.on("focus", () => send({ type: "in front", isInFront: true }));
-  renderer.on("blur", () => send({ type: "in front", isInFront: false }));
+  renderer.on("focus", () => send({ type: "set", fields: { isInFront: true } }));
+  renderer.on("blur", () => send({ type: "set", fields: { isInFront: false } }));
   renderer.on("render:error", ({ error }: { error: unknown }) => end.reject(error));
   renderer.on("handler:error", ({ error }: { error: unknown }) => end.reject(error));
-  renderer.on("resize", () => send({ type: "resized", size: size() }));
+  renderer.on("resize", () => send({ type: "set", fields: { size: size() } }));
   process.on("uncaughtException", end.reject);
   process.on("unhandledRejection", end.reject);
   options.onStop(end.resolve);

@@ -42,9 +42,10 @@ async function fuzzScreen(seed: number): Promise<void> {
     for (let batch = 0; batch < batches; batch += 1) {
       for (let count = 0; count < perBatch; count += 1) {
         const message = messageOf(random, `${batch}-${count}`);
-        if (message.type === "resized") {
-          await screen.resize(message.size);
-          renderer.resize(message.size.columns, message.size.rows);
+        const size = message.type === "set" ? message.fields.size : undefined;
+        if (size !== undefined) {
+          await screen.resize(size);
+          renderer.resize(size.columns, size.rows);
         }
         state = update(state, message).state;
         surface.draw();
@@ -118,7 +119,7 @@ function messageOf(random: () => number, id: string): UpdateMessage {
     [4, () => ({ type: "tick", now: random() * 2000 })],
     [4, () => ({ type: "paste", text: text() })],
     [3, () => ({ type: "wheel", rows: pick([-3, 3]) })],
-    [3, () => ({ type: "resized", size: { columns: 20 + Math.floor(random() * 380), rows: 5 + Math.floor(random() * 95) } })],
+    [3, () => ({ type: "set", fields: { size: { columns: 20 + Math.floor(random() * 380), rows: 5 + Math.floor(random() * 95) } } })],
     [12, () => event({ type: "text.delta", text: text() })],
     [4, () => event({ type: "thinking.delta", text: text() })],
     [4, () => node("agent", { kind: "text", text: text() })],

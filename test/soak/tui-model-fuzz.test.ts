@@ -53,7 +53,7 @@ function nextMessage(pick: Pick, index: number): UpdateMessage {
     () => key(pick(texts.slice(0, 9))),
     () => key(pick(Array.from("abcdefghijklmnop:/@!"))),
     () => ({ type: "paste", text: pick(texts) }),
-    () => ({ type: "resized", size: { columns: pick([20, 40, 80, 200]), rows: pick([8, 16, 24, 60]) } }),
+    () => ({ type: "set", fields: { size: { columns: pick([20, 40, 80, 200]), rows: pick([8, 16, 24, 60]) } } }),
     () => ({ type: "wheel", rows: pick([-3, 3]) }),
     () => ({ type: "tick", now: index * 50 }),
     () => ({ type: "event", event: nextEvent(pick, index) }),
@@ -90,7 +90,7 @@ function answerTo(effect: Effect | undefined, pick: Pick): UpdateMessage | null 
     case "start":
     case "execute":
       return pick<UpdateMessage>([
-        { type: "session created", session },
+        { type: "set", fields: { session } },
         { type: "refused", draft: "prompt" in effect ? (effect.prompt ?? "") : effect.draft, text: pick(texts), hint: null },
       ]);
     case "attach":

@@ -207,12 +207,12 @@ export async function reconnect(ctx: EffectContext): Promise<void> {
 
 function markHubLost(ctx: EffectContext): void {
   ctx.isHubLost = true;
-  ctx.send({ type: "connection", isLost: true });
+  ctx.send({ type: "set", fields: { isHubLost: true } });
 }
 
 export async function onReconnected(ctx: EffectContext, api: EffectContext["api"]): Promise<void> {
   ctx.api = api;
   ctx.isHubLost = false;
-  ctx.send({ type: "connection", isLost: false });
+  ctx.send({ type: "set", fields: { isHubLost: false } });
   if (ctx.session !== null) await showSession(ctx, ctx.session.id);
 }

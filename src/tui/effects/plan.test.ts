@@ -22,7 +22,7 @@ const planPolicy = { ...defaultPolicy, name: "plan", sandbox: "required" } as co
 describe("plan mode", () => {
   test("Space p starts and ends plan mode, which the status bar shows", () => {
     expect(press(fresh, "space", "p")).toMatchObject({ state: { mode: "insert" }, effects: [{ type: "plan", isOn: true }] });
-    const planning = apply(fresh, { type: "planning", isOn: true, net: "off" });
+    const planning = apply(fresh, { type: "set", fields: { isPlanning: true, net: "off" } });
     expect(statusText(planning)).toStartWith("[NORMAL] [plan] ");
     expect(textOf(planning)).toContain("Describe what to plan. Only .skein/plan.md is written");
     const planned = apply(planning, { type: "opened", session, blocks: [{ id: "b", kind: "user", text: "split it" }], turns: [] });
@@ -108,7 +108,7 @@ describe("plan effects", () => {
     await runEffect(ctx, { type: "plan", isOn: true });
     expect([ctx.session, ctx.turn.policy, ctx.open.model]).toEqual([null, planPolicy, "anthropic/one"]);
     expect(sent).toMatchObject([
-      { type: "planning", isOn: true, net: "off" },
+      { type: "set", fields: { isPlanning: true, net: "off" } },
       { type: "opened", session: null },
       { type: "steps", steps: [] },
     ]);
@@ -128,9 +128,9 @@ describe("plan effects", () => {
     expect(ctx.turn.policy.name).toBe("workspace");
     ctx.session = session;
     await runEffect(ctx, { type: "fork", name: null });
-    expect([ctx.turn.policy.name, sent.filter(({ type }) => type === "planning")]).toEqual([
+    expect([ctx.turn.policy.name, sent.filter(({ type }) => type === "set")]).toEqual([
       "plan",
-      [{ type: "planning", isOn: true, net: "off" }],
+      [{ type: "set", fields: { isPlanning: true, net: "off" } }],
     ]);
   });
   test("without a plan nothing is executed", async () => {
@@ -160,7 +160,7 @@ describe("plan effects", () => {
     const { ctx, sent } = createContext({ session });
     ctx.turn.policy = { ...defaultPolicy, name: "full", net: "on" };
     await runEffect(ctx, { type: "net", net: "off" });
-    expect([ctx.turn.policy.net, sent[0]]).toEqual(["on", { type: "net", net: "on" }]);
+    expect([ctx.turn.policy.net, sent[0]]).toEqual(["on", { type: "set", fields: { net: "on" } }]);
   });
 });
 

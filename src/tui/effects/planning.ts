@@ -7,7 +7,7 @@ import type { EffectContext } from "./effect-context.ts";
 /** Planning and acting turns have different policies, also for the network. */
 export function setPlanning({ turn, policies, send }: EffectContext, isOn: boolean): void {
   turn.policy = isOn ? policies.plan : policies.act;
-  send({ type: "planning", isOn, net: turn.policy.net });
+  send({ type: "set", fields: { isPlanning: isOn, net: turn.policy.net } });
 }
 
 /** Restores the mode of the session's last turn. Without turns, the mode of the screen stays. */

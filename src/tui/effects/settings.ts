@@ -11,7 +11,7 @@ export const settingEffects: EffectHandlers<"net" | "model" | "agent"> = {
 /** Planning and acting turns have separate network settings. */
 function setNet({ turn, policies, send }: EffectContext, { net }: { net: "on" | "off" }): void {
   if (turn.policy.name === "full" && net === "off") {
-    send({ type: "net", net: "on" });
+    send({ type: "set", fields: { net: "on" } });
     return send({ type: "notice", text: "policy full has no sandbox, so its network can't be turned off" });
   }
   turn.policy = { ...turn.policy, net };

@@ -89,7 +89,7 @@ function markRunning(ctx: EffectContext, session: Session): void {
 
 /** Turns that the hub runs do not end with this screen, so they are not listed. */
 function sendRunning({ running, connectHub, send }: EffectContext): void {
-  send({ type: "running", sessions: connectHub === null ? [...running.keys()] : [] });
+  send({ type: "set", fields: { running: connectHub === null ? [...running.keys()] : [] } });
 }
 
 async function createSession(ctx: EffectContext, task: string | null): Promise<Session> {
@@ -97,7 +97,7 @@ async function createSession(ctx: EffectContext, task: string | null): Promise<S
   const session = await api.session.open({ ...ctx.open, task });
   await api.session.use({ session: session.id, directory });
   setSession(ctx, session);
-  ctx.send({ type: "session created", session });
+  ctx.send({ type: "set", fields: { session } });
   followSession(ctx, { session, seq: 0, open: null, spawned: [] });
   return session;
 }

@@ -106,22 +106,17 @@ export type UpdateMessage =
   | { type: "key"; key: Key; now: number }
   | { type: "paste"; text: string }
   | { type: "wheel"; rows: number }
-  | { type: "resized"; size: Size }
-  | { type: "in front"; isInFront: boolean }
+  /** Sets fields that depend on no other field. */
+  | { type: "set"; fields: Partial<Pick<State, "size" | "isInFront" | "session" | "running" | "isHubLost" | "isPlanning" | "net">> }
   | ImagesMessage
   /** Sent when the time of a `wake` effect has passed. */
   | { type: "tick"; now: number }
   | SessionOpened
-  /** The first message created a session. */
-  | { type: "session created"; session: Session }
   | { type: "event"; event: Event }
   /** An event of a sub-session of `session`. */
   | { type: "sub-session event"; session: string; event: Event }
   /** The process that runs the turn of `session`. Null when it is this screen. */
   | { type: "runner"; session: string; runner: string | null }
-  /** Sessions whose turns end when this screen quits. */
-  | { type: "running"; sessions: readonly string[] }
-  | { type: "connection"; isLost: boolean }
   /** Messages sent earlier in this project. */
   | { type: "history"; entries: readonly string[] }
   /** The unsent message of an earlier screen. */
@@ -129,11 +124,9 @@ export type UpdateMessage =
   | { type: "found files"; query: string; files: readonly string[]; problem: string | null }
   /** The result of `attach`. `path` is null if the pasted path is no image and stays text. */
   | { type: "attached"; path: string | null; text: string; problem: string | null }
-  | { type: "planning"; isOn: boolean; net: "on" | "off" }
   /** `plan` is the current text of the plan file, if it was read. */
   | { type: "steps"; session: string | null; steps: readonly PlanStep[]; plan?: string }
   | { type: "plan shown"; text: string }
-  | { type: "net"; net: "on" | "off" }
   /** `text` is null if the agent already has the message. */
   | { type: "taken back"; input: string; text: string | null }
   | { type: "listed"; purpose: "models" | "agents"; items: readonly PickerItem[] }

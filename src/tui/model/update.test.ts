@@ -98,7 +98,7 @@ describe("Ctrl+C", () => {
 });
 
 describe("a turn", () => {
-  const started = apply(fresh, { type: "session created", session });
+  const started = apply(fresh, { type: "set", fields: { session } });
   test("an answer streams into a block that the recorded node replaces", () => {
     const streamed = applyEvents(started, { type: "text.delta", text: "Hel" }, { type: "text.delta", text: "lo" });
     expect(streamed.transcript.writing).toMatchObject([{ kind: "text", text: "Hello", isLive: true }]);
@@ -208,7 +208,9 @@ describe("the view", () => {
   test("the frame is as high as the terminal and never wider, at every size", () => {
     for (const columns of [20, 40, 80, 200])
       for (const rows of [8, 24, 60]) {
-        const frame = renderFrame(apply({ ...full, overlay: rows === 24 ? help : null }, { type: "resized", size: { columns, rows } }));
+        const frame = renderFrame(
+          apply({ ...full, overlay: rows === 24 ? help : null }, { type: "set", fields: { size: { columns, rows } } }),
+        );
         expect(frame.rows).toHaveLength(rows);
         expect(frame.rows.filter((row) => Bun.stringWidth(row.map((run) => run.text).join("")) > columns)).toEqual([]);
       }

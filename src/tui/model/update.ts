@@ -30,10 +30,8 @@ export function update(state: State, message: UpdateMessage): UpdateResult {
       return pasteText(endLeader(state), stripAnsi(message.text));
     case "wheel":
       return state.overlay === null ? step(scrollBy(state, message.rows)) : handleOverlayWheel(state, state.overlay, message.rows);
-    case "resized":
-      return step({ ...state, size: message.size });
-    case "in front":
-      return step({ ...state, isInFront: message.isInFront });
+    case "set":
+      return step({ ...state, ...message.fields });
     case "images":
     case "not drawn":
       return step(withImages(state, message));
@@ -41,18 +39,12 @@ export function update(state: State, message: UpdateMessage): UpdateResult {
       return step(leaderTick(markOverlaySlow(state), message.now));
     case "opened":
       return step(withOpened(state, message));
-    case "session created":
-      return step({ ...state, session: message.session });
     case "event":
       return withAttention(updateByEvent(state, message.event), message.event);
     case "sub-session event":
       return message.session === state.session?.id ? withAttention(updateBySubSession(state, message.event), message.event) : step(state);
     case "runner":
       return step(state.session?.id === message.session ? { ...state, runner: message.runner } : state);
-    case "running":
-      return step({ ...state, running: message.sessions });
-    case "connection":
-      return step({ ...state, isHubLost: message.isLost });
     case "history":
       return step({ ...state, composer: { ...state.composer, history: message.entries } });
     case "unsent":
@@ -79,14 +71,10 @@ export function update(state: State, message: UpdateMessage): UpdateResult {
     case "sessions":
     case "tree":
       return updateOverlay(state, message);
-    case "planning":
-      return step({ ...state, isPlanning: message.isOn, net: message.net });
     case "steps":
       return step(withSteps(state, message));
     case "plan shown":
       return step({ ...state, overlay: { kind: "plan", text: message.text, top: 0 } });
-    case "net":
-      return step({ ...state, net: message.net });
     case "taken back":
       return restoreInput(state, message);
     case "listed":

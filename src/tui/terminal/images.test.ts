@@ -26,7 +26,7 @@ test("an image is drawn below its line, clipped to its visible part", async () =
     expect(await placed([])).toEqual([]);
     await press("enter");
     expect(await placed(whole)).toEqual(whole);
-    await send({ type: "resized", size: { columns: 80, rows: 18 } });
+    await send({ type: "set", fields: { size: { columns: 80, rows: 18 } } });
     const smaller = [{ row: 4, rows: 9, cut: 0 }];
     expect(await placed(smaller)).toEqual(smaller);
     await press("i", ...Array.from({ length: 5 }, () => "newline"));
@@ -117,7 +117,7 @@ async function onTerminal(
   };
   const surface = canvasSurface(renderer, { state: () => state, color: true, onWheel: () => {}, onImages: handle });
   const send = async (message: UpdateMessage) => {
-    if (message.type === "resized") renderer.resize(message.size.columns, message.size.rows);
+    if (message.type === "set" && message.fields.size !== undefined) renderer.resize(message.fields.size.columns, message.fields.size.rows);
     handle(message);
     await waitUntilPainted(renderer);
   };
