@@ -4,11 +4,7 @@ import { sessionTitle, type EffectHandlers, type EffectContext } from "./effect-
 import { enterSession } from "./turns.ts";
 
 export const agentsEffects: EffectHandlers<"list agents" | "visit" | "pause" | "resume" | "kill" | "find ask" | "send to agent"> = {
-  "list agents": (ctx, effect) =>
-    listAgents(ctx, effect).catch((error: unknown) => {
-      ctx.send({ type: "agents", message: { what: "failed", reading: effect.reading } });
-      throw error;
-    }),
+  "list agents": listAgents,
   visit: async (ctx, { session, visit }) => {
     const target = session === null ? null : await ctx.api.session.find({ wanted: session, directory: ctx.directory });
     await enterSession(ctx, target, visit === null ? "work" : "watch");

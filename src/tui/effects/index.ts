@@ -35,6 +35,9 @@ export async function runEffect(ctx: EffectContext, effect: Effect): Promise<voi
     await handlers[effect.type](ctx, effect as never);
   } catch (error) {
     if (isConnectionLost(error)) void reconnect(ctx);
+    // The panel reads again later.
+    if (effect.type === "read tree") ctx.send({ type: "tree", message: { what: "failed", reading: effect.reading } });
+    if (effect.type === "list agents") ctx.send({ type: "agents", message: { what: "failed", reading: effect.reading } });
     ctx.send({ type: "failed", ...describeError(error) });
   }
 }

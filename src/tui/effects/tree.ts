@@ -8,11 +8,7 @@ import { sessionTitle, setSession, requireSession, type EffectHandlers, type Eff
 import { enterSession } from "./turns.ts";
 
 export const treeEffects: EffectHandlers<"read tree" | "go" | "switch" | "compare" | "graft" | "rename" | "archive" | "copy"> = {
-  "read tree": (ctx, effect) =>
-    readTree(ctx, effect).catch((error: unknown) => {
-      ctx.send({ type: "tree", message: { what: "failed", reading: effect.reading } });
-      throw error;
-    }),
+  "read tree": readTree,
   go: async (ctx, { session, node }) =>
     session === null ? moveTo(ctx, node) : goToSession(ctx, await ctx.api.session.find({ wanted: session, directory: ctx.directory })),
   switch: switchTo,

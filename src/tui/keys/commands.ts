@@ -33,8 +33,6 @@ export type ScreenCommand = {
   run: (state: State, argument: string) => UpdateResult;
 };
 
-export const costsTitle = "costs of this session";
-
 export const screenCommands: readonly ScreenCommand[] = [
   { name: "insert", summary: "type a message", keys: ["i", "a"], run: (state) => step(insertMode(state)) },
   {
@@ -132,7 +130,7 @@ export const screenCommands: readonly ScreenCommand[] = [
     summary: "show all keys and commands",
     keys: ["?", "space ?"],
     typed: "",
-    run: (state) => step({ ...state, overlay: { kind: "reader", title: "help", lines: null, top: 0 } }),
+    run: (state) => step({ ...state, overlay: { kind: "reader", topic: "help", lines: [], top: 0 } }),
   },
   {
     name: "palette",
@@ -192,7 +190,7 @@ function choose(state: State, purpose: "models" | "agents"): UpdateResult {
 
 function setBudget(state: State, amount: string): UpdateResult {
   if (amount === "")
-    return step({ ...state, overlay: { kind: "reader", title: costsTitle, lines: ["loading…"], top: 0 } }, { type: "read costs" });
+    return step({ ...state, overlay: { kind: "reader", topic: "costs", lines: ["loading…"], top: 0 } }, { type: "read costs" });
   if (amount === "off") return step(state, { type: "budget", usd: null });
   const usd = Number(amount.replace(/^\$/, ""));
   if (Number.isFinite(usd) && usd > 0) return step(state, { type: "budget", usd });

@@ -5,7 +5,6 @@ import { oneLine } from "../../kit/text/cut-text.ts";
 import { shortId } from "../../protocol/tree/node.ts";
 import { addSpent, zeroSpent, zeroUsage } from "../../protocol/tree/usage.ts";
 import { expandChips } from "../composer/chips.ts";
-import { costsTitle } from "../keys/commands.ts";
 import { withFiles } from "../composer/menu.ts";
 import { attach, paste, restoreInput } from "../composer/type.ts";
 import { restoreDraft } from "../composer/unsent.ts";
@@ -15,6 +14,7 @@ import type { Block } from "./blocks.ts";
 import { showComparison } from "../overlays/comparison.ts";
 import { handleOverlayKey, markOverlaySlow, updateOverlay, handleOverlayWheel } from "../overlays/index.ts";
 import { withItems } from "../overlays/picker.ts";
+import { withLines } from "../overlays/reader.ts";
 import { scrollBy } from "./scroll.ts";
 import { step, withNotice, type ImagesMessage, type UpdateMessage, type SessionOpened, type State, type UpdateResult } from "./state.ts";
 import { blockCount, noBlocks, withBlocks, withDraft } from "./transcript.ts";
@@ -74,13 +74,13 @@ export function update(state: State, message: UpdateMessage): UpdateResult {
     case "steps":
       return step(withSteps(state, message));
     case "plan shown":
-      return step({ ...state, overlay: { kind: "plan", text: message.text, top: 0 } });
+      return step({ ...state, overlay: { kind: "reader", topic: "plan", lines: linesOf(message.text), top: 0 } });
     case "taken back":
       return restoreInput(state, message);
     case "listed":
       return step(withItems(state, message.purpose, message.items));
     case "costs":
-      return step(withCosts(state, message.lines));
+      return step(withLines(state, "costs", message.lines));
     case "notice":
       return step(withNotice(state, oneLine(message.text, 300), message.isError === true ? "error" : "info"));
     case "failed":
@@ -136,17 +136,14 @@ function withOpened(state: State, message: SessionOpened): State {
   };
 }
 
-/** Updates the steps, and the text of an open plan overlay. */
+/** Updates the steps, and the text of an open plan. */
 function withSteps(state: State, { session, steps, plan }: Extract<UpdateMessage, { type: "steps" }>): State {
   if (session !== (state.session?.id ?? null)) return state;
-  const { overlay } = state;
-  return { ...state, steps, overlay: overlay?.kind === "plan" && plan !== undefined ? { ...overlay, text: plan } : overlay };
+  return plan === undefined ? { ...state, steps } : withLines({ ...state, steps }, "plan", linesOf(plan));
 }
 
-/** Shows the costs, unless their overlay was closed meanwhile. */
-function withCosts(state: State, lines: readonly string[]): State {
-  const { overlay } = state;
-  return overlay?.kind === "reader" && overlay.title === costsTitle ? { ...state, overlay: { ...overlay, lines } } : state;
+function linesOf(plan: string): string[] {
+  return plan.trimEnd().split("\n");
 }
 
 /** The recorded path and the streamed drafts. The feed of a running turn sends the drafts once more. */

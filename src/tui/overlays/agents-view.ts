@@ -23,17 +23,12 @@ export function agentsView(panel: AgentsPanel, area: OverlayArea): OverlayView {
   const { steering } = panel;
   return panelView(
     {
+      panel,
       title: titleOf(panel),
       count: rows.length,
-      index: panel.index,
       head: () => (rows.length === 0 ? [] : [[{ text: columns.map(({ title, width }) => title.padEnd(width)).join("  "), style: faint }]]),
       line: (index, width) => lineOf(panel, rows[index]!, { columns, width }),
-      empty:
-        panel.rows !== null
-          ? `no turn runs in this project, and none ended in the last ${spans[panel.since]}`
-          : panel.isSlow
-            ? "looking…"
-            : "",
+      empty: panel.rows === null ? null : `no turn runs in this project, and none ended in the last ${spans[panel.since]}`,
       preview: (columns) => previewOf(panel, columns),
       isStacked: true,
       keys,

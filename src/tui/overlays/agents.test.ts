@@ -51,7 +51,7 @@ describe("the agents panel", () => {
     expect(apply(chosen, { type: "agents", message: { what: "failed", reading: 1 } }).overlay).toMatchObject({ reading: 2 });
     expect(effectsOf(open, "e")).toEqual([{ type: "list agents", reading: 2, sinceMs: 86_400_000, afterMs: 0 }]);
     expect(textOf(apply(press(normal, "space", "a").state, listed([])))).toContain("no turn runs in this project");
-    expect(textOf(apply(press(normal, "space", "a").state, { type: "tick", now: 150 }))).toContain("looking…");
+    expect(textOf(apply(press(normal, "space", "a").state, { type: "tick", now: 150 }))).toContain("loading…");
   });
   test("keys of the agents panel pause, resume, steer, answer and, pressed twice, stop a turn", () => {
     expect(effectsOf(open, "p")).toEqual([{ type: "pause", session: "ours" }]);

@@ -7,24 +7,17 @@ import { indentUnderParents, type IndentedTurn } from "../../protocol/tree/turn-
 import { applyEditKey } from "../keys/edit-keys.ts";
 import { focusedBlock } from "../model/scroll.ts";
 import { step, withNotice, type Key, type State, type UpdateResult } from "../model/state.ts";
-import { listMoves, moveIndex, handleKeyByTable, slowAfterMs, type PanelKey } from "./panel.ts";
+import { confirm, handleKeyByTable, listKeys, moveIndex, openPanel, type PanelKey, type PanelState } from "./panel.ts";
 
-export type AgentsPanel = {
+export type AgentsPanel = PanelState & {
   kind: "agents";
-  /** The visible session. */
-  currentSession: string | null;
   /** The latest turn of each session. Null until they are listed. */
   rows: readonly IndentedTurn[] | null;
-  /** Number of the listing that is awaited. Results of other listings are dropped. */
-  reading: number;
-  now: number;
-  index: number;
   /** How far back ended turns are listed. */
   since: "recent" | "day";
   steering: { session: string; line: EditLine } | null;
   /** The session whose turn another press of x stops. */
-  killing: string | null;
-  isSlow: boolean;
+  confirming: string | null;
 };
 
 export type AgentsMessage =
@@ -50,10 +43,8 @@ const sinceMs = { recent: 15 * 60_000, day: 24 * 3_600_000 };
 /** While a session is watched, it returns from there instead. */
 export function openAgents(state: State): UpdateResult {
   if (state.visit !== null) return goBack(state);
-  const empty = { rows: null, reading: 0, now: 0, index: 0, since: "recent" as const, steering: null, killing: null };
-  const overlay: AgentsPanel = { kind: "agents", currentSession: state.session?.id ?? null, ...empty, isSlow: false };
-  const list = { type: "list agents", reading: 0, sinceMs: sinceMs.recent, afterMs: 0 } as const;
-  return step({ ...state, overlay }, list, { type: "wake", afterMs: slowAfterMs });
+  const fields = { kind: "agents", rows: null, since: "recent", steering: null, confirming: null } as const;
+  return openPanel<AgentsPanel>(state, fields, (panel) => listEffect(panel, 0));
 }
 
 function visitFrom(state: State): Visit {
@@ -81,15 +72,18 @@ export function updateAgents(state: State, panel: AgentsPanel, message: AgentsMe
   const listed = new Set<string>();
   const rows = indentUnderParents(message.rows.filter(({ session }) => !listed.has(session.id) && listed.add(session.id) !== undefined));
   const chosen = rows.findIndex(({ row }) => row.session.id === chosenTurn(panel)?.session.id);
-  const index = chosen < 0 ? Math.max(0, moveIndex(panel.index, 0, rows.length)) : chosen;
+  const index = chosen < 0 ? moveIndex(panel.index, 0, rows.length) : chosen;
   const { now } = message;
   return listAgain(state, { ...panel, currentSession: state.session?.id ?? null, rows, now, index }, listAgainMs);
 }
 
 function listAgain(state: State, panel: AgentsPanel, afterMs: number): UpdateResult {
-  const reading = panel.reading + 1;
-  const list = { type: "list agents", reading, sinceMs: sinceMs[panel.since], afterMs } as const;
-  return step({ ...state, overlay: { ...panel, reading } }, list);
+  const overlay = { ...panel, reading: panel.reading + 1 };
+  return step({ ...state, overlay }, listEffect(overlay, afterMs));
+}
+
+function listEffect({ reading, since }: AgentsPanel, afterMs: number): AgentsEffect {
+  return { type: "list agents", reading, sinceMs: sinceMs[since], afterMs };
 }
 
 export function chosenTurn({ rows, index }: AgentsPanel): TurnInfo | undefined {
@@ -97,16 +91,11 @@ export function chosenTurn({ rows, index }: AgentsPanel): TurnInfo | undefined {
 }
 
 export const agentsKeys: readonly PanelKey<AgentsPanel>[] = [
-  { keys: ["j", "down"], summary: "to the next line", run: moveBy(1) },
-  { keys: ["k", "up"], summary: "to the previous line", run: moveBy(-1) },
-  { keys: ["ctrl+d", "pagedown"], summary: "ten lines down", run: moveBy(listMoves["pagedown"]!) },
-  { keys: ["ctrl+u", "pageup"], summary: "ten lines up", run: moveBy(listMoves["pageup"]!) },
-  { keys: ["gg"], summary: "to the first", run: moveBy(-Infinity) },
-  { keys: ["G"], summary: "to the last", run: moveBy(Infinity) },
+  ...listKeys<AgentsPanel>(({ rows }) => rows?.length ?? 0),
   { keys: ["enter"], summary: "watch the session; q, Esc or Space a goes back", run: open },
   { keys: ["s"], summary: "steer: send a message to its agent", run: ifRunning(steer) },
   { keys: ["p"], summary: "pause or resume it", run: ifRunning(pause) },
-  { keys: ["x", "K"], summary: "stop it; press twice", run: ifRunning(kill) },
+  { keys: ["x", "K"], summary: "stop it; press twice", run: ifRunning(kill), asksTwice: true },
   { keys: ["a"], summary: "answer its question", run: answer },
   { keys: ["e"], summary: "ended turns of the last 15 minutes, or of a day", run: showEnded },
   { keys: ["escape", "q"], summary: "close it", run: (state) => step({ ...state, overlay: null }) },
@@ -114,8 +103,7 @@ export const agentsKeys: readonly PanelKey<AgentsPanel>[] = [
 
 export function handleAgentsKey(state: State, panel: AgentsPanel, key: Key): UpdateResult {
   if (panel.steering !== null) return handleSteeringKey(state, panel, panel.steering, key);
-  const next = panel.killing === null || key.name === "x" || key.name === "K" ? panel : { ...panel, killing: null };
-  return handleKeyByTable(agentsKeys, { ...state, overlay: next }, next, key);
+  return handleKeyByTable(agentsKeys, state, panel, key);
 }
 
 function handleSteeringKey(
@@ -129,11 +117,6 @@ function handleSteeringKey(
   if (key.name !== "enter") return step({ ...state, overlay: { ...panel, steering: { session, line: applyEditKey(line, key) } } });
   const text = line.text.trim();
   return text === "" ? step(closed) : step(closed, { type: "send to agent", session, text });
-}
-
-function moveBy(delta: number): PanelKey<AgentsPanel>["run"] {
-  return (state, panel) =>
-    step({ ...state, overlay: { ...panel, index: Math.max(0, moveIndex(panel.index, delta, panel.rows?.length ?? 0)) } });
 }
 
 function open(state: State, panel: AgentsPanel): UpdateResult {
@@ -151,15 +134,9 @@ function pause(state: State, _: AgentsPanel, turn: TurnInfo): UpdateResult {
   return step(state, { type: turn.state === "paused" ? "resume" : "pause", session: turn.session.id });
 }
 
-function kill(state: State, panel: AgentsPanel, turn: TurnInfo): UpdateResult {
-  const { id } = turn.session;
-  if (panel.killing === id) return step({ ...state, overlay: { ...panel, killing: null } }, { type: "kill", session: id });
-  return step(
-    withNotice(
-      { ...state, overlay: { ...panel, killing: id } },
-      `press x again to stop ${sessionLabel(turn.session)} and its sub-sessions`,
-    ),
-  );
+function kill(state: State, panel: AgentsPanel, { session }: TurnInfo): UpdateResult {
+  const question = `press x again to stop ${sessionLabel(session)} and its sub-sessions`;
+  return confirm(state, panel, question, { type: "kill", session: session.id });
 }
 
 function answer(state: State, panel: AgentsPanel): UpdateResult {

@@ -15,10 +15,7 @@ const sideColumns = 28;
 /** Opens the comparison above the current overlay, which is shown again when it closes. */
 export function showComparison(state: State, comparison: BranchComparison): State {
   const under = state.overlay === null ? {} : { under: state.overlay };
-  return {
-    ...state,
-    overlay: { kind: "reader", title: "comparison of two branches", lines: comparisonLines(comparison), top: 0, ...under },
-  };
+  return { ...state, overlay: { kind: "reader", topic: "comparison", lines: comparisonLines(comparison), top: 0, ...under } };
 }
 
 function comparisonLines({ fork, sharedNodes, a, b }: BranchComparison): BoxLine[] {

@@ -1,7 +1,6 @@
 // The table of overlays: how each handles keys, and how it is drawn.
 import { step, type Key, type State, type UpdateResult } from "../model/state.ts";
 import type { OverlayView, OverlayArea } from "./box.ts";
-import { planView, handlePlanKey, type PlanOverlay } from "./plan.ts";
 import { pickerView, handlePickerKey, type Picker } from "./picker.ts";
 import { handleTextKey, textOverlayView, type TextOverlay } from "./reader.ts";
 import { agentsView } from "./agents-view.ts";
@@ -11,7 +10,7 @@ import { handleSessionsKey, updateSessions, type SessionsPanel, type SessionsMes
 import { treeView } from "./tree-view.ts";
 import { handleTreeKey, updateTree, type TreePanel, type TreeMessage } from "./tree.ts";
 
-export type Overlay = TextOverlay | Picker | PlanOverlay | TreePanel | AgentsPanel | SessionsPanel;
+export type Overlay = TextOverlay | Picker | TreePanel | AgentsPanel | SessionsPanel;
 
 /** Data for a panel. It is dropped if the panel is not open. */
 export type PanelMessage =
@@ -26,7 +25,6 @@ type OverlayHandlers<O> = {
 
 export const overlays: { [K in Overlay["kind"]]: OverlayHandlers<Extract<Overlay, { kind: K }>> } = {
   reader: { press: handleTextKey, view: textOverlayView },
-  plan: { press: handlePlanKey, view: planView },
   picker: { press: handlePickerKey, view: pickerView },
   tree: { press: handleTreeKey, view: treeView },
   agents: { press: handleAgentsKey, view: agentsView },

@@ -6,29 +6,96 @@ import { markdown } from "../cards/markdown.ts";
 import { stripsOf } from "../cards/strips.ts";
 import type { Row } from "../layout/wrap.ts";
 import { faint } from "../layout/styles.ts";
-import { step, type Key, type State, type UpdateResult } from "../model/state.ts";
+import { step, withNotice, type Effect, type Key, type State, type UpdateResult } from "../model/state.ts";
 import { drawBox, selectedStyle, padRow, firstInView, type OverlayView, type OverlayArea } from "./box.ts";
+import type { Overlay } from "./index.ts";
+
+/** State of every panel. */
+export type PanelState = {
+  /** The visible session. */
+  currentSession: string | null;
+  /** Number of the reading that is awaited. Results of other readings are dropped. */
+  reading: number;
+  /** Time of the latest reading, in milliseconds. */
+  now: number;
+  /** The chosen line. */
+  index: number;
+  /** Whether a missing reading is shown as loading. Data that arrives quickly is shown without that. */
+  isSlow: boolean;
+};
+
+const slowAfterMs = 150;
+
+/** Opens a panel that has read nothing yet. */
+export function openPanel<P extends Overlay>(
+  state: State,
+  fields: Omit<P, keyof PanelState>,
+  readingOf: (panel: P) => Effect | null,
+): UpdateResult {
+  const initial: PanelState = { currentSession: state.session?.id ?? null, reading: 0, now: 0, index: 0, isSlow: false };
+  const overlay = { ...initial, ...fields } as P;
+  const effect = readingOf(overlay);
+  return effect === null ? step({ ...state, overlay }) : step({ ...state, overlay }, effect, { type: "wake", afterMs: slowAfterMs });
+}
 
 /** A key of a panel; the help lists it too. Two characters are pressed one after the other. */
-export type PanelKey<P> = { keys: readonly string[]; summary: string; run: (state: State, panel: P) => UpdateResult };
+export type PanelKey<P> = {
+  keys: readonly string[];
+  summary: string;
+  run: (state: State, panel: P) => UpdateResult;
+  /** Whether `run` uses `confirm`. */
+  asksTwice?: true;
+};
 
-export function handleKeyByTable<P>(table: readonly PanelKey<P>[], state: State, panel: P, { name }: Key): UpdateResult {
-  const typed = (state.pending ?? "") + name;
-  const next = { ...state, pending: null };
-  const binding = table.find(({ keys }) => keys.includes(typed));
-  if (binding !== undefined) return binding.run(next, panel);
-  const startsPair = state.pending === null && table.some(({ keys }) => keys.some((key) => key.length === 2 && key === name + name));
-  return step(startsPair ? { ...state, pending: name } : next);
+/** The tree and agents panels. */
+type ActionPanel = Extract<Overlay, { confirming: string | null }>;
+
+export function handleKeyByTable<P extends ActionPanel>(
+  table: readonly PanelKey<P>[],
+  { pending, ...rest }: State,
+  panel: P,
+  { name }: Key,
+): UpdateResult {
+  const binding = table.find(({ keys }) => keys.includes((pending ?? "") + name));
+  const overlay = binding?.asksTwice === true ? panel : { ...panel, confirming: null };
+  const next: State = { ...rest, pending: null, overlay };
+  if (binding !== undefined) return binding.run(next, overlay);
+  const startsPair = pending === null && table.some(({ keys }) => keys.some((key) => key.length === 2 && key === name + name));
+  return step(startsPair ? { ...next, pending: name } : next);
+}
+
+/** Keys that move in the list of a panel. */
+export function listKeys<P extends ActionPanel>(countOf: (panel: P) => number): PanelKey<P>[] {
+  const moveBy = (delta: number) => (state: State, panel: P) =>
+    step({ ...state, overlay: { ...panel, index: moveIndex(panel.index, delta, countOf(panel)) } });
+  return [
+    { keys: ["j", "down"], summary: "to the next line", run: moveBy(1) },
+    { keys: ["k", "up"], summary: "to the previous line", run: moveBy(-1) },
+    { keys: ["ctrl+d", "pagedown"], summary: "ten lines down", run: moveBy(10) },
+    { keys: ["ctrl+u", "pageup"], summary: "ten lines up", run: moveBy(-10) },
+    { keys: ["gg"], summary: "to the first line", run: moveBy(-Infinity) },
+    { keys: ["G"], summary: "to the last line", run: moveBy(Infinity) },
+  ];
+}
+
+/** Asks with a notice at the first press of a key, and returns the effect at the second one. */
+export function confirm(state: State, panel: ActionPanel, question: string, effect: Effect & { session: string }): UpdateResult {
+  if (panel.confirming === effect.session) return step({ ...state, overlay: { ...panel, confirming: null } }, effect);
+  return step(withNotice({ ...state, overlay: { ...panel, confirming: effect.session } }, question));
+}
+
+export function moveIndex(index: number, delta: number, count: number): number {
+  return Math.max(0, Math.min(count - 1, index + delta));
 }
 
 export type PanelOptions = {
+  panel: PanelState;
   title: string;
   count: number;
-  index: number;
   /** Called only for visible lines. */
   line: (index: number, columns: number) => Row;
-  /** Text for an empty list. */
-  empty: string;
+  /** Text for an empty list. Null while the list is loaded. */
+  empty: string | null;
   /** At most `rows` rows of it are visible. */
   preview: (columns: number, rows: number) => readonly Row[];
   /** Rows above the list. */
@@ -85,25 +152,15 @@ function bodyStacked(options: PanelOptions, inner: number, maxRows: number): Row
 
 function listRows(options: PanelOptions, columns: number, rows: number): Row[] {
   const head = options.head?.(columns) ?? [];
-  if (options.count === 0) return [...head, [{ text: options.empty, style: faint }]];
+  if (options.count === 0) return [...head, [{ text: options.empty ?? (options.panel.isSlow ? "loading…" : ""), style: faint }]];
   const listHeight = Math.max(1, rows - head.length);
-  const first = firstInView(options.count, options.index, listHeight);
+  const first = firstInView(options.count, options.panel.index, listHeight);
   const lines = Array.from({ length: Math.min(listHeight, options.count - first) }, (_, offset): Row => {
     const line = padRow(options.line(first + offset, columns), columns);
     // Inverse colours would be patches of background, so the chosen line has no colours.
-    return first + offset === options.index ? line.map(({ text }) => ({ text, style: selectedStyle })) : line;
+    return first + offset === options.panel.index ? line.map(({ text }) => ({ text, style: selectedStyle })) : line;
   });
   return [...head, ...lines];
-}
-
-/** Delay before a panel without data shows that it is loading. */
-export const slowAfterMs = 150;
-
-/** Lines that a key moves in a list. */
-export const listMoves: Record<string, number> = { down: 1, up: -1, pagedown: 10, pageup: -10, "ctrl+d": 10, "ctrl+u": -10 };
-
-export function moveIndex(index: number, delta: number, count: number): number {
-  return Math.max(0, Math.min(count - 1, index + delta));
 }
 
 const maxPreviewChars = 8000;

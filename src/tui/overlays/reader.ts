@@ -1,6 +1,7 @@
-// An overlay with a longer text to scroll: the help, costs, a comparison of branches.
-import type { Bindings } from "../keys/bindings.ts";
+// An overlay with a longer text to scroll: the help, costs, the plan, a comparison of branches.
 import { helpLines, panelHelp } from "../keys/help.ts";
+import { good } from "../layout/styles.ts";
+import { blanks, wrapRuns, type Row } from "../layout/wrap.ts";
 import { transcriptHeight } from "../layout/screen-layout.ts";
 import { step, type Key, type State, type UpdateResult } from "../model/state.ts";
 import type { Overlay } from "./index.ts";
@@ -8,12 +9,19 @@ import { drawBox, type BoxLine, type OverlayView, type OverlayArea } from "./box
 
 export type TextOverlay = {
   kind: "reader";
-  title: string;
-  /** Null shows the help. */
-  lines: readonly BoxLine[] | null;
+  topic: keyof typeof titles;
+  /** Empty for the help, which depends on the key bindings. */
+  lines: readonly BoxLine[];
   top: number;
   /** The overlay that is shown again when this one closes. */
   under?: Overlay;
+};
+
+const titles = {
+  help: "help",
+  costs: "costs of this session",
+  plan: ".skein/plan.md",
+  comparison: "comparison of two branches",
 };
 
 const rowMoves: Record<string, number> = { j: 1, down: 1, k: -1, up: -1 };
@@ -22,27 +30,28 @@ const pageMoves: Record<string, number> = { pagedown: 1, pageup: -1, "ctrl+d": 0
 export function handleTextKey(state: State, reader: TextOverlay, { name }: Key): UpdateResult {
   if (name === "escape" || name === "q") return step({ ...state, overlay: reader.under ?? null });
   const height = textHeight(transcriptHeight(state));
-  const last = linesOf(reader, state.bindings).length - height;
+  const last = linesOf(reader, { columns: state.size.columns, bindings: state.bindings }).length - height;
   const delta = rowMoves[name] ?? Math.round((pageMoves[name] ?? 0) * height);
   const top = name === "g" ? 0 : name === "G" ? last : Math.min(reader.top, last) + delta;
   return step({ ...state, overlay: { ...reader, top: Math.max(0, Math.min(last, top)) } });
 }
 
 export function textOverlayView(reader: TextOverlay, { columns, height, bindings }: OverlayArea): OverlayView {
-  const { title, top } = reader;
-  const lines = linesOf(reader, bindings);
+  const { topic, top } = reader;
+  const lines = linesOf(reader, { columns, bindings });
   const visibleRows = textHeight(height);
   const first = Math.min(top, Math.max(0, lines.length - visibleRows));
   const position = lines.length > visibleRows ? `, ${first + 1}-${first + visibleRows} of ${lines.length}: j and k scroll,` : ":";
-  return { rows: drawBox(`${title}${position} Esc closes`, lines.slice(first, first + visibleRows), columns), cursor: null };
+  return { rows: drawBox(`${titles[topic]}${position} Esc closes`, lines.slice(first, first + visibleRows), columns), cursor: null };
 }
 
 function textHeight(height: number): number {
   return Math.max(1, height - 2);
 }
 
-function linesOf({ lines }: TextOverlay, bindings: Bindings): readonly BoxLine[] {
-  if (lines !== null) return lines;
+function linesOf({ topic, lines }: TextOverlay, { columns, bindings }: Pick<OverlayArea, "columns" | "bindings">): readonly BoxLine[] {
+  if (topic === "plan") return lines.flatMap((line) => planRows(String(line), columns - 4));
+  if (topic !== "help") return lines;
   const panels = panelHelp.flatMap(({ title, lines: keys }): BoxLine[] => ["", { text: title, style: { bold: true } }, ...inColumns(keys)]);
   return [...inColumns(helpLines(bindings)), ...panels];
 }
@@ -50,4 +59,17 @@ function linesOf({ lines }: TextOverlay, bindings: Bindings): readonly BoxLine[]
 function inColumns(help: readonly [keys: string, summary: string][]): string[] {
   const keyColumns = Math.max(...help.map(([keys]) => keys.length)) + 2;
   return help.map(([keys, summary]) => keys.padEnd(keyColumns) + summary);
+}
+
+/** A line of the plan, wrapped. Finished steps and titles have a style. */
+function planRows(text: string, columns: number): Row[] {
+  const style = /\[[xX]\] /.test(text) ? good : /^#+ /.test(text) ? { bold: true } : {};
+  const [mark = ""] = /^\s*(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?/.exec(text) ?? [];
+  return wrapRuns([{ text, style }], columns, blanks(mark.length));
+}
+
+/** Replaces the lines of an open reader with this topic. */
+export function withLines(state: State, topic: TextOverlay["topic"], lines: readonly string[]): State {
+  const { overlay } = state;
+  return overlay?.kind === "reader" && overlay.topic === topic ? { ...state, overlay: { ...overlay, lines } } : state;
 }

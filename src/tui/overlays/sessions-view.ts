@@ -18,20 +18,14 @@ export function sessionsView(panel: SessionsPanel, area: OverlayArea): OverlayVi
   const choices = sessionChoices(panel);
   const chosen = choices[panel.index];
   const isSearching = panel.searching !== null && panel.isSlow;
+  const emptyText = panel.filter.text === "" ? "no sessions yet; the first message creates one" : "no name, task or message matches";
   return panelView(
     {
+      panel,
       title: titleOf(panel, choices.length),
       count: choices.length,
-      index: panel.index,
       line: (index, columns) => lineOf(panel, choices[index]!, columns),
-      empty:
-        panel.sessions === null || panel.searching !== null
-          ? panel.isSlow
-            ? "searching…"
-            : ""
-          : panel.filter.text === ""
-            ? "no sessions yet; the first message creates one"
-            : "no name, task or message matches",
+      empty: panel.sessions === null || panel.searching !== null ? null : emptyText,
       preview: (columns, rows) => (chosen === undefined ? [] : previewOf(panel, chosen, columns, rows)),
       keys: "",
       typing: { label: isSearching ? "find (searching…)" : "find", line: panel.filter },

@@ -72,11 +72,11 @@ describe("the sessions panel", () => {
     expect(effectsOf(all, "down", "down", "enter")).toContainEqual({ type: "go", session: "old", node: null });
     expect(apply(all, listed([], 0))).toBe(all);
   });
-  test("the sessions panel says that it is empty, and that it searches only if that takes long", () => {
+  test("the sessions panel says that it is empty, and that it loads only if that takes long", () => {
     expect(textOf(apply(opened.state, listed([])))).toContain("no sessions yet; the first message creates one");
     expect([
-      textOf(opened.state).includes("searching…"),
-      textOf(apply(opened.state, { type: "tick", now: 150 })).includes("searching…"),
+      textOf(opened.state).includes("loading…"),
+      textOf(apply(opened.state, { type: "tick", now: 150 })).includes("loading…"),
     ]).toEqual([false, true]);
     expect(press(open, "escape").state.overlay).toBeNull();
   });

@@ -6,12 +6,11 @@ import type { FoundNode } from "../../protocol/tree/views.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 import { applyEditKey } from "../keys/edit-keys.ts";
 import { step, withNotice, type Effect, type Key, type State, type UpdateResult } from "../model/state.ts";
-import { moveIndex, slowAfterMs, type PanelKey } from "./panel.ts";
+import { moveIndex, openPanel, type PanelKey, type PanelState } from "./panel.ts";
 
-export type SessionsPanel = {
+export type SessionsPanel = PanelState & {
   kind: "sessions";
-  /** The visible session, and its project. */
-  currentSession: string | null;
+  /** The project of the visible session. */
   project: string | null;
   filter: EditLine;
   /** Null until they are listed. */
@@ -22,14 +21,9 @@ export type SessionsPanel = {
   searching: string | null;
   withArchived: boolean;
   everywhere: boolean;
-  /** Number of the listing that is awaited. Results of other listings are dropped. */
-  reading: number;
-  now: number;
-  index: number;
   /** Last messages of the sessions that were chosen so far, by `previewKey`. */
   previews: Readonly<Record<string, readonly Node[]>>;
   previewing: string | null;
-  isSlow: boolean;
 };
 
 export type SessionsMessage =
@@ -48,17 +42,9 @@ export type SessionChoice = { session: Session; hit: FoundNode | null };
 const minQueryLength = 3;
 
 export function openSessions(state: State): UpdateResult {
-  const empty = {
-    filter: emptyEditLine,
-    sessions: null,
-    searchResult: { query: "", hits: [] },
-    searching: null,
-    previews: {},
-    previewing: null,
-  };
-  const initial = { withArchived: false, everywhere: false, reading: 0, now: 0, index: 0, isSlow: false };
-  const overlay: SessionsPanel = { kind: "sessions", currentSession: state.session?.id ?? null, project: null, ...empty, ...initial };
-  return step({ ...state, overlay }, listEffect(overlay), { type: "wake", afterMs: slowAfterMs });
+  const empty = { project: null, sessions: null, searching: null, previews: {}, previewing: null };
+  const query = { filter: emptyEditLine, searchResult: { query: "", hits: [] }, withArchived: false, everywhere: false };
+  return openPanel<SessionsPanel>(state, { kind: "sessions", ...empty, ...query }, listEffect);
 }
 
 function listEffect({ reading, withArchived, everywhere }: SessionsPanel): Effect {
@@ -79,7 +65,7 @@ export function updateSessions(state: State, panel: SessionsPanel, message: Sess
 
 /** Requests missing data of the panel: at most one search and one preview at a time, however fast the user types. */
 function withRequests(state: State, changed: SessionsPanel): UpdateResult {
-  const panel = { ...changed, index: Math.max(0, moveIndex(changed.index, 0, sessionChoices(changed).length)) };
+  const panel = { ...changed, index: moveIndex(changed.index, 0, sessionChoices(changed).length) };
   const query = panel.filter.text.trim();
   const session = sessionChoices(panel)[panel.index]?.session;
   const key = session === undefined ? null : previewKey(session);

@@ -18,19 +18,16 @@ const labels = { fork: "name of the fork (optional)", rename: "new name", filter
 
 export function treeView(panel: TreePanel, area: OverlayArea): OverlayView {
   const { prompt, visible, outline } = panel;
-  const parts = {
-    count: visible.length,
-    index: panel.index,
-    keys,
-    typing: prompt === null ? null : { label: labels[prompt.kind], line: prompt.line },
-  };
   return panelView(
     {
-      ...parts,
+      panel,
       title: titleOf(panel),
+      count: visible.length,
       line: (index, columns) => lineOf(panel, visible[index] ?? 0, columns),
-      empty: outline === null ? (panel.isSlow ? "reading the tree…" : "") : panel.filter === "" ? "no messages yet" : "no matching line",
+      empty: outline === null ? null : panel.filter === "" ? "no messages yet" : "no matching line",
       preview: (columns) => previewOf(panel, columns),
+      keys,
+      typing: prompt === null ? null : { label: labels[prompt.kind], line: prompt.line },
     },
     area,
   );

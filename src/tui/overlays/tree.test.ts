@@ -153,10 +153,10 @@ describe("the tree", () => {
       "● deleted [other · running]",
     );
     const waiting = press(normal, "space", "t").state;
-    expect([
-      textOf(waiting).includes("reading the tree"),
-      textOf(apply(waiting, { type: "tick", now: 150 })).includes("reading the tree"),
-    ]).toEqual([false, true]);
+    expect([textOf(waiting).includes("loading…"), textOf(apply(waiting, { type: "tick", now: 150 })).includes("loading…")]).toEqual([
+      false,
+      true,
+    ]);
     expect(textOf(press({ ...normal, session: null }, "space", "t").state)).toContain("no messages yet");
   });
   test("the preview is below the tree at 80 × 24, beside it on a wide screen, and fits everywhere", () => {

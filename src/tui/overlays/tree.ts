@@ -4,38 +4,31 @@ import { emptyEditLine, type EditLine } from "../../kit/text/line-edit.ts";
 import type { TreeView } from "../../protocol/api/api.ts";
 import type { TurnInfo } from "../../protocol/api/control.ts";
 import { shortId } from "../../protocol/tree/node.ts";
-import type { Session } from "../../protocol/tree/turn.ts";
+import { sessionLabel, type Session } from "../../protocol/tree/turn.ts";
 import { applyEditKey } from "../keys/edit-keys.ts";
 import { step, withNotice, type Key, type State, type UpdateResult } from "../model/state.ts";
-import { listMoves, moveIndex, handleKeyByTable, slowAfterMs, type PanelKey } from "./panel.ts";
+import { confirm, handleKeyByTable, listKeys, moveIndex, openPanel, type PanelKey, type PanelState } from "./panel.ts";
 import { rowKey, buildOutline, sessionAt, visibleRows, type Outline, type TreeRow } from "./tree-outline.ts";
 
-export type TreePanel = {
+export type TreePanel = PanelState & {
   kind: "tree";
-  /** The visible session. */
-  currentSession: string | null;
   /** Null until the tree is read. */
   outline: Outline | null;
   /** States of its running turns, by session. */
   states: Readonly<Record<string, TurnInfo["state"]>>;
   /** Identifies the tree that was read. A later reading with the same signature changes nothing. */
   signature: string;
-  /** Number of the reading that is awaited. Results of other readings are dropped. */
-  reading: number;
-  now: number;
   /** The first nodes of folded branches. */
   folded: ReadonlySet<string>;
   filter: string;
   /** Visible rows of the outline; `index` is the chosen one of them. */
   visible: readonly number[];
-  index: number;
   /** The first side of a comparison: a session or a node, and the key of its row. */
   compared: { target: string; key: string } | null;
   /** An open prompt. `id` is the node to fork or the session to rename. */
   prompt: { kind: "fork" | "rename" | "filter"; id: string; line: EditLine } | null;
   /** The session that another press of x archives. */
-  archiving: string | null;
-  isSlow: boolean;
+  confirming: string | null;
 };
 
 export type TreeMessage =
@@ -58,13 +51,12 @@ export type TreeEffect =
 const readAgainMs = 1000;
 
 export function openTree(state: State): UpdateResult {
-  const empty = { states: {}, signature: "", reading: 0, now: 0, folded: new Set<string>(), filter: "", visible: [], index: 0 };
-  const closed = { compared: null, prompt: null, archiving: null, isSlow: false };
-  const currentSession = state.session?.id ?? null;
-  const outline = currentSession === null ? { rows: [], branches: [], turns: new Map() } : null;
-  const opened: State = { ...state, overlay: { kind: "tree", currentSession, outline, ...empty, ...closed } };
-  if (currentSession === null) return step(opened);
-  return step(opened, { type: "read tree", reading: 0, signature: "", afterMs: 0 }, { type: "wake", afterMs: slowAfterMs });
+  const outline = state.session === null ? { rows: [], branches: [], turns: new Map() } : null;
+  const empty = { states: {}, signature: "", folded: new Set<string>(), filter: "", visible: [] };
+  const closed = { compared: null, prompt: null, confirming: null };
+  return openPanel<TreePanel>(state, { kind: "tree", outline, ...empty, ...closed }, ({ currentSession }) =>
+    currentSession === null ? null : { type: "read tree", reading: 0, signature: "", afterMs: 0 },
+  );
 }
 
 export function updateTree(state: State, panel: TreePanel, message: TreeMessage): UpdateResult {
@@ -99,12 +91,7 @@ export function chosenRow({ outline, visible, index }: TreePanel): TreeRow | und
 }
 
 export const treeKeys: readonly PanelKey<TreePanel>[] = [
-  { keys: ["j", "down"], summary: "to the next line", run: moveBy(1) },
-  { keys: ["k", "up"], summary: "to the previous line", run: moveBy(-1) },
-  { keys: ["ctrl+d", "pagedown"], summary: "ten lines down", run: moveBy(listMoves["pagedown"]!) },
-  { keys: ["ctrl+u", "pageup"], summary: "ten lines up", run: moveBy(listMoves["pageup"]!) },
-  { keys: ["gg"], summary: "to the beginning", run: moveBy(-Infinity) },
-  { keys: ["G"], summary: "to the end", run: moveBy(Infinity) },
+  ...listKeys<TreePanel>(({ visible }) => visible.length),
   { keys: ["h", "left"], summary: "fold the branch; again: its parent branch", run: fold },
   { keys: ["l", "right"], summary: "unfold the branch", run: unfold },
   {
@@ -117,16 +104,14 @@ export const treeKeys: readonly PanelKey<TreePanel>[] = [
   { keys: ["d"], summary: "compare it with the line where you press d next", run: compare },
   { keys: ["p"], summary: "graft: add the conclusion of the branch to this session", run: graft },
   { keys: ["r"], summary: "rename the session", run: rename },
-  { keys: ["x", "D"], summary: "archive the session; press twice", run: archive },
+  { keys: ["x", "D"], summary: "archive the session; press twice", run: archive, asksTwice: true },
   { keys: ["y"], summary: "copy the short id", run: copy },
   { keys: ["escape", "q"], summary: "clear the filter, then close the tree", run: leave },
 ];
 
 export function handleTreeKey(state: State, panel: TreePanel, key: Key): UpdateResult {
   if (panel.prompt !== null) return handlePromptKey(state, panel, panel.prompt, key);
-  const { archiving } = panel;
-  const next = archiving === null || key.name === "x" || key.name === "D" ? panel : { ...panel, archiving: null };
-  return handleKeyByTable(treeKeys, { ...state, overlay: next }, next, key);
+  return handleKeyByTable(treeKeys, state, panel, key);
 }
 
 function handlePromptKey(state: State, panel: TreePanel, prompt: NonNullable<TreePanel["prompt"]>, key: Key): UpdateResult {
@@ -157,11 +142,6 @@ type PromptRequest = Pick<NonNullable<TreePanel["prompt"]>, "kind" | "id"> & { t
 function openPrompt(state: State, panel: TreePanel, { kind, id, text }: PromptRequest): UpdateResult {
   const line: EditLine = text === "" ? emptyEditLine : { text, cursor: text.length };
   return step({ ...state, overlay: { ...panel, prompt: { kind, id, line } } });
-}
-
-function moveBy(delta: number): PanelKey<TreePanel>["run"] {
-  return (state, panel) =>
-    step({ ...state, overlay: { ...panel, index: Math.max(0, moveIndex(panel.index, delta, panel.visible.length)) } });
 }
 
 /** Folds the branch and moves to its first line. If it is folded, moves to its parent branch. */
@@ -234,15 +214,8 @@ function archive(state: State, panel: TreePanel): UpdateResult {
   const session = chosenSession(panel, (candidate) => candidate.id !== panel.currentSession);
   if (session === null) return step(withNotice(state, "no session on this branch"));
   if (session.id === panel.currentSession) return step(withNotice(state, "you are in this session; go to another one first"));
-  if (panel.archiving === session.id)
-    return step({ ...state, overlay: { ...panel, archiving: null } }, { type: "archive", session: session.id });
-  const name = session.name ?? shortId(session.id);
-  return step(
-    withNotice(
-      { ...state, overlay: { ...panel, archiving: session.id } },
-      `press x again to archive ${name}; its messages stay in the tree`,
-    ),
-  );
+  const question = `press x again to archive ${sessionLabel(session)}; its messages stay in the tree`;
+  return confirm(state, panel, question, { type: "archive", session: session.id });
 }
 
 function copy(state: State, panel: TreePanel): UpdateResult {
