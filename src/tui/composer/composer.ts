@@ -1,5 +1,6 @@
 // The state of the composer besides its text: undo steps, history, chips and the completion menu. Pure.
 import type { EditLine, RecallableLine } from "../../kit/text/line-edit.ts";
+import type { Choice } from "../overlays/box.ts";
 import type { Chip } from "./chips.ts";
 
 export type Composer = {
@@ -20,7 +21,7 @@ export type Menu = {
   /** Offset of the word to complete, and the typed part of it. */
   start: number;
   query: string;
-  /** Null during the first search. */
+  /** The label replaces the word. Null during the first search. */
   choices: readonly Choice[] | null;
   /** The reason for an empty list. */
   problem: string | null;
@@ -28,9 +29,6 @@ export type Menu = {
   /** Closed by Esc until another word starts. */
   isClosed: boolean;
 };
-
-/** The replacement of the word, and its description. */
-export type Choice = { text: string; detail: string };
 
 export const emptyComposer: Composer = { undo: [], history: [], recalled: null, chips: [], menu: null, sent: null };
 

@@ -2,9 +2,9 @@
 // Commands are listed at once; files arrive later with a message.
 import type { EditLine } from "../../kit/text/line-edit.ts";
 import { screenCommands } from "../keys/commands.ts";
-import { drawBox, selectedStyle, windowAround, type OverlayView } from "../overlays/box.ts";
+import { choiceLines, drawBox, type Choice, type OverlayView } from "../overlays/box.ts";
 import { step, type Key, type State, type UpdateResult } from "../model/state.ts";
-import type { Choice, Menu } from "./composer.ts";
+import type { Menu } from "./composer.ts";
 
 const maxRows = 8;
 
@@ -35,7 +35,7 @@ function commandsLike(query: string): Choice[] {
   const typed = screenCommands.filter((command) => command.typed !== undefined && command.name.includes(query));
   const prefixMatches = typed.filter(({ name }) => name.startsWith(query));
   return [...prefixMatches, ...typed.filter(({ name }) => !name.startsWith(query))].map(({ name, summary }) => ({
-    text: `/${name}`,
+    label: `/${name}`,
     detail: summary,
   }));
 }
@@ -47,7 +47,7 @@ export function withFiles(
 ): State {
   const { menu } = state.composer;
   if (menu === null || menu.kind !== "file" || menu.query !== query) return state;
-  const choices = files.map((file) => ({ text: /\s/.test(file) ? `@"${file}"` : `@${file}`, detail: "" }));
+  const choices = files.map((file) => ({ label: /\s/.test(file) ? `@"${file}"` : `@${file}`, detail: "" }));
   return { ...state, composer: { ...state.composer, menu: { ...menu, choices, problem, index: 0 } } };
 }
 
@@ -72,12 +72,12 @@ export function handleMenuKey(state: State, key: Key): UpdateResult | { complete
   if (key.name === "tab") return { complete: completeWord(state.draft, menu, choice) };
   if (key.name !== "enter") return null;
   if (menu.kind === "file") return { complete: completeWord(state.draft, menu, choice) };
-  return state.draft.text.trimEnd() === choice.text ? null : runOrComplete(state, menu, choice);
+  return state.draft.text.trimEnd() === choice.label ? null : runOrComplete(state, menu, choice);
 }
 
 /** Runs a command that needs no argument. Completes any other command. */
 function runOrComplete(state: State, menu: Menu, choice: Choice): UpdateResult | { complete: EditLine } {
-  const command = screenCommands.find(({ name }) => `/${name}` === choice.text);
+  const command = screenCommands.find(({ name }) => `/${name}` === choice.label);
   const rest = state.draft.text.slice(state.draft.cursor);
   if (command === undefined || rest.trim() !== "" || command.typed?.startsWith("<") === true)
     return { complete: completeWord(state.draft, menu, choice) };
@@ -87,20 +87,13 @@ function runOrComplete(state: State, menu: Menu, choice: Choice): UpdateResult |
 function completeWord({ text, cursor }: EditLine, { start }: Menu, choice: Choice): EditLine {
   const rest = text.slice(cursor);
   const gap = /^\s/.test(rest) ? "" : " ";
-  return { text: text.slice(0, start) + choice.text + gap + rest, cursor: start + choice.text.length + 1 };
+  return { text: text.slice(0, start) + choice.label + gap + rest, cursor: start + choice.label.length + 1 };
 }
 
 export function menuView({ composer: { menu }, mode, size }: State, height: number): OverlayView | null {
   if (menu === null || menu.isClosed || mode !== "insert") return null;
-  const { choices, index } = menu;
-  const { first, visible } = windowAround(choices ?? [], index, Math.min(maxRows, height - 2));
-  const inner = size.columns - 4;
-  const textWidth = Math.max(0, ...visible.map(({ text }) => Bun.stringWidth(text)));
-  const lines = visible.map(({ text, detail }, row) => {
-    const line = detail === "" ? text : `${text}${" ".repeat(textWidth - Bun.stringWidth(text))}  ${detail}`;
-    return first + row === index ? { text: line.padEnd(inner), style: selectedStyle } : line;
-  });
-  const content = choices === null ? ["searching…"] : lines.length === 0 ? [menu.problem ?? `no such ${menu.kind}`] : lines;
+  const lines = choiceLines(menu.choices ?? [], menu.index, { columns: size.columns - 4, height: Math.min(maxRows, height - 2) });
+  const content = menu.choices === null ? ["searching…"] : lines.length === 0 ? [menu.problem ?? `no such ${menu.kind}`] : lines;
   const title = menu.kind === "file" ? "files: Tab or Enter completes" : "commands: Enter runs, Tab completes";
   return { rows: drawBox(title, content, size.columns), cursor: null, keepsPromptCursor: true };
 }

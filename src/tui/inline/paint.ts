@@ -1,8 +1,7 @@
 // Computes the bytes that turn the painted frame into the next one: printed rows with the footer below them, or the
 // alternate screen. Pure. An unchanged frame needs no bytes.
 import type { TextStyle } from "../../kit/text/ansi.ts";
-import { cellsOf } from "../layout/cells.ts";
-import type { Row } from "../layout/wrap.ts";
+import { cellsOfRow, type Row } from "../layout/wrap.ts";
 import type { ScreenFrame } from "../views/screen.ts";
 
 /** The frame in the terminal. `cells` has the width of each row, `at` the position of the cursor. */
@@ -67,10 +66,6 @@ export function rewrapFrame(painted: PaintedFrame, columns: number): PaintedFram
 /** Erases the footer and moves the cursor to its first row. */
 export function clearFooter(painted: PaintedFrame | null): string {
   return painted === null ? "" : `${up(painted.at.row)}\r\x1b[J\x1b[?25h`;
-}
-
-function cellsOfRow(row: Row): number {
-  return row.reduce((sum, { text }) => sum + cellsOf(text), 0);
 }
 
 export function rowText(row: Row, color: boolean): string {

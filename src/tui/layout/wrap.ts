@@ -17,15 +17,10 @@ export function wrapRuns(runs: Row, columns: number, hang: TextRun = noHang): Ro
   const rows: Row[] = [];
   let row: TextRun[] = [];
   let used = 0;
-  const breakRow = () => {
+  const breakRow = (start: TextRun) => {
     rows.push(row);
-    row = indentCells > 0 ? [indent] : [];
-    used = indentCells;
-  };
-  const breakLine = () => {
-    rows.push(row);
-    row = [];
-    used = 0;
+    row = start.text === "" ? [] : [start];
+    used = cellsOf(start.text);
   };
   const append = ({ text, cells, style }: Piece) => {
     const last = row.at(-1);
@@ -34,13 +29,13 @@ export function wrapRuns(runs: Row, columns: number, hang: TextRun = noHang): Ro
     used += cells;
   };
   for (const word of wordsOf(runs)) {
-    if (word.kind === "break") breakLine();
+    if (word.kind === "break") breakRow(noHang);
     else if (used + word.cells <= width) word.pieces.forEach(append);
-    else if (word.kind === "blank") breakRow();
+    else if (word.kind === "blank") breakRow(indent);
     else {
-      if (used > indentCells && word.cells <= width - indentCells) breakRow();
+      if (used > indentCells && word.cells <= width - indentCells) breakRow(indent);
       for (const piece of word.cells <= width - used ? word.pieces : word.pieces.flatMap(lettersOf)) {
-        if (used + piece.cells > width) breakRow();
+        if (used + piece.cells > width) breakRow(indent);
         append(piece);
       }
     }
@@ -107,4 +102,8 @@ export function oneRow(runs: Row, columns: number): Row {
     remaining -= cellsOf(visible);
   }
   return row;
+}
+
+export function cellsOfRow(row: Row): number {
+  return row.reduce((sum, { text }) => sum + cellsOf(text), 0);
 }

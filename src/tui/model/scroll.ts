@@ -3,7 +3,7 @@ import type { Block } from "./blocks.ts";
 import type { State } from "./state.ts";
 import { allBlocks, blockAt, blockCount } from "./transcript.ts";
 import { transcriptHeight } from "../layout/screen-layout.ts";
-import { startPosition, isBefore, lastTopPosition, moveBy, topPosition, type ScrollPosition } from "../views/window.ts";
+import { startOfBlock, startPosition, isBefore, lastTopPosition, moveBy, topPosition, type ScrollPosition } from "../views/window.ts";
 
 export function scrollBy(state: State, rows: number): State {
   return scrollTo(state, moveBy(state, topPosition(state), rows));
@@ -42,10 +42,7 @@ function firstInView(state: State, delta: -1 | 1): number {
 function focusAt(state: State, index: number): State {
   const block = Math.max(0, Math.min(blockCount(state.transcript) - 1, index));
   const focused = { ...state, focus: blockAt(state.transcript, block)?.id ?? null };
-  const [start, end] = [
-    { block, strip: 0, row: 0 },
-    { block: block + 1, strip: 0, row: 0 },
-  ];
+  const [start, end] = [startOfBlock(block), startOfBlock(block + 1)];
   const top = topPosition(state);
   if (isBefore(start, top)) return scrollTo(focused, start);
   const bottom = moveBy(state, top, transcriptHeight(state));

@@ -1,6 +1,6 @@
 // Draws the agents panel: a table of turns with their tokens and cost, and the task of the chosen turn below it.
 import { stripAnsi, type TextStyle } from "../../kit/text/ansi.ts";
-import { formatDuration } from "../../kit/text/duration.ts";
+import { formatElapsed } from "../../kit/text/duration.ts";
 import { pluralize, oneLine, shortCount } from "../../kit/text/cut-text.ts";
 import type { TurnInfo } from "../../protocol/api/control.ts";
 import { shortId } from "../../protocol/tree/node.ts";
@@ -57,7 +57,7 @@ const turnColumns: readonly Column[] = [
     cell: (panel, { row: { session }, depth }) => `${"  ".repeat(Math.min(depth, 6))}${nameIn(panel, session)}`,
   },
   { title: "STATE", dropOrder: 0, cell: (_, { row }) => (row.state === "ended" ? (row.turn.status ?? "ended") : row.state) },
-  { title: "AGE", dropOrder: 3, cell: ({ now }, { row }) => ageText(now - row.turn.startedAt) },
+  { title: "AGE", dropOrder: 3, cell: ({ now }, { row }) => formatElapsed(now - row.turn.startedAt) },
   { title: "AGENT", dropOrder: 4, cell: (_, { row }) => oneLine(stripAnsi(row.turn.agent), 16) },
   { title: "MODEL", dropOrder: 5, cell: (_, { row }) => oneLine(stripAnsi(row.turn.model ?? "-"), 32) },
   { title: "TOKENS", dropOrder: 2, cell: (_, { row }) => shortCount(countedTokens(row.turn.usage)) },
@@ -108,10 +108,6 @@ function lineOf(panel: AgentsPanel, turn: IndentedTurn, table: { columns: readon
 
 function nameIn({ currentSession }: AgentsPanel, session: { id: string; name: string | null }): string {
   return `${oneLine(stripAnsi(sessionLabel(session)), 24)}${session.id === currentSession ? " ←" : ""}`;
-}
-
-function ageText(ms: number): string {
-  return ms < 60_000 ? `${Math.max(0, Math.floor(ms / 1000))} s` : formatDuration(ms);
 }
 
 /** The remaining budget of the turn and its sub-sessions. */

@@ -2,7 +2,7 @@
 import type { TextStyle, TextRun } from "../../kit/text/ansi.ts";
 import type { Bindings } from "../keys/bindings.ts";
 import { cellsOf } from "../layout/cells.ts";
-import { fit, type Row } from "../layout/wrap.ts";
+import { cellsOfRow, fit, oneRow, type Row } from "../layout/wrap.ts";
 import { frame } from "../layout/styles.ts";
 
 /** The area that an overlay may fill, and the key bindings for its hints. */
@@ -37,15 +37,9 @@ function runsOf(line: BoxLine): Row {
 
 /** Cuts or pads a row to exactly `columns`. The padding of a chosen line is highlighted too. */
 export function padRow(row: Row, columns: number): Row {
-  const runs: TextRun[] = [];
-  let remaining = columns;
-  for (const { text, style } of row) {
-    if (remaining === 0) break;
-    const visible = fit(text, remaining);
-    runs.push({ text: visible, style });
-    remaining -= cellsOf(visible);
-  }
-  return remaining > 0 ? [...runs, { text: " ".repeat(remaining), style: runs.at(-1)?.style.inverse === true ? selectedStyle : {} }] : runs;
+  const runs = oneRow(row, columns);
+  const free = columns - cellsOfRow(runs);
+  return free > 0 ? [...runs, { text: " ".repeat(free), style: runs.at(-1)?.style.inverse === true ? selectedStyle : {} }] : runs;
 }
 
 /** Index of the first visible line, if `height` lines around `index` are visible. */
@@ -53,9 +47,19 @@ export function firstInView(count: number, index: number, height: number): numbe
   return Math.max(0, Math.min(index - Math.floor(height / 2), count - height));
 }
 
-/** The visible lines around `index`, and the index of the first of them. */
-export function windowAround<T>(lines: readonly T[], index: number, height: number): { first: number; visible: readonly T[] } {
-  const count = Math.max(1, height);
-  const first = firstInView(lines.length, index, count);
-  return { first, visible: lines.slice(first, first + count) };
+export type Choice = { label: string; detail: string };
+
+/** The choices around the chosen one, with their details in a second column. */
+export function choiceLines(choices: readonly Choice[], chosen: number, area: { columns: number; height: number }): BoxLine[] {
+  const height = Math.max(1, area.height);
+  const first = firstInView(choices.length, chosen, height);
+  const visible = choices.slice(first, first + height);
+  const widest = (texts: string[]) => Math.max(0, ...texts.map(cellsOf));
+  const maxLabelWidth = Math.max(Math.floor(area.columns / 2), area.columns - 2 - widest(visible.map(({ detail }) => detail)));
+  const labelWidth = Math.min(maxLabelWidth, widest(visible.map(({ label }) => label)));
+  return visible.map(({ label, detail }, row) => {
+    const runs = [...padRow([{ text: label, style: {} }], labelWidth), { text: `  ${detail}`, style: {} }];
+    if (first + row !== chosen) return runs;
+    return padRow(runs, area.columns).map(({ text }) => ({ text, style: selectedStyle }));
+  });
 }

@@ -4,16 +4,12 @@ import { visiblePart, layOutText } from "../../kit/text/text-layout.ts";
 import { applyEditKey } from "../keys/edit-keys.ts";
 import type { EditLine } from "../../kit/text/line-edit.ts";
 import type { Bindings } from "../keys/bindings.ts";
-import { fit } from "../layout/wrap.ts";
 import { step, type Key, type State, type UpdateResult } from "../model/state.ts";
-import { drawBox, selectedStyle, windowAround, type BoxLine, type OverlayView, type OverlayArea } from "./box.ts";
+import { choiceLines, drawBox, type Choice, type OverlayView, type OverlayArea } from "./box.ts";
 import { pickerKinds } from "./picker-kinds.ts";
 
-export type PickerItem = {
+export type PickerItem = Choice & {
   id: string;
-  label: string;
-  /** Faint text beside the label. */
-  detail: string;
   /** Text below the list while the item is chosen. */
   preview?: string;
   /** The current setting. The picker opens with this item chosen. */
@@ -85,15 +81,8 @@ export function pickerView(picker: Picker, { columns, height, bindings }: Overla
   const items = matchingItems(picker, bindings);
   const preview = (items[picker.index]?.preview ?? "").split("\n").filter((line) => line !== "");
   const previewRows = Math.min(preview.length, Math.floor(height / 3));
-  const { first, visible } = windowAround(items, picker.index, height - 3 - (previewRows === 0 ? 0 : previewRows + 1));
-  const widest = (texts: string[]) => Math.max(0, ...texts.map((text) => Bun.stringWidth(text)));
-  const maxLabelWidth = Math.max(Math.floor(inner / 2), inner - 2 - widest(visible.map(({ detail }) => detail)));
-  const labelWidth = Math.min(maxLabelWidth, widest(visible.map(({ label }) => label)));
-  const lines = visible.map(({ label: fullLabel, detail }, row): BoxLine => {
-    const label = fit(fullLabel, labelWidth);
-    const text = `${label}${" ".repeat(Math.max(0, labelWidth - Bun.stringWidth(label)))}  ${detail}`;
-    return first + row === picker.index ? { text: text.padEnd(inner), style: selectedStyle } : text;
-  });
+  const listHeight = height - 3 - (previewRows === 0 ? 0 : previewRows + 1);
+  const lines = choiceLines(items, picker.index, { columns: inner, height: listHeight });
   const list = itemsOf(picker, bindings) === null ? ["loading…"] : lines.length === 0 ? ["no match"] : lines;
   const previewLines = previewRows === 0 ? [] : ["─".repeat(inner), ...preview.slice(0, previewRows)];
   const rows = drawBox(pickerKinds[picker.purpose].title, [...input.rows, ...list, ...previewLines], columns);

@@ -50,7 +50,7 @@ function textHeight(height: number): number {
 }
 
 function linesOf({ topic, lines }: TextOverlay, { columns, bindings }: Pick<OverlayArea, "columns" | "bindings">): readonly BoxLine[] {
-  if (topic === "plan") return lines.flatMap((line) => planRows(String(line), columns - 4));
+  if (topic === "plan") return lines.flatMap((line) => (typeof line === "string" ? planRows(line, columns - 4) : [line]));
   if (topic !== "help") return lines;
   const panels = panelHelp.flatMap(({ title, lines: keys }): BoxLine[] => ["", { text: title, style: { bold: true } }, ...inColumns(keys)]);
   return [...inColumns(helpLines(bindings)), ...panels];

@@ -5,7 +5,7 @@ import { pluralize, oneLine } from "../../kit/text/cut-text.ts";
 import { shortId, textOf } from "../../protocol/tree/node.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 import { cellsOf } from "../layout/cells.ts";
-import { fit, wrapRuns, type Row } from "../layout/wrap.ts";
+import { cellsOfRow, fit, wrapRuns, type Row } from "../layout/wrap.ts";
 import { faint, frame, good, heading, waiting } from "../layout/styles.ts";
 import { costText, tokensText } from "../../protocol/tree/usage-text.ts";
 import type { OverlayView, OverlayArea } from "./box.ts";
@@ -46,7 +46,7 @@ function lineOf(panel: TreePanel, index: number, columns: number): Row {
   const row = panel.outline!.rows[index]!;
   const tail = tailOf(panel, row, index);
   const lead = panel.filter === "" ? row.lead : "";
-  const width = columns - cellsOf(lead) - 2 - tail.reduce((sum, run) => sum + cellsOf(run.text), 0);
+  const width = columns - cellsOf(lead) - 2 - cellsOfRow(tail);
   const style = row.node?.author === "user" ? { bold: true } : row.node?.author === "agent" ? {} : faint;
   const text = fit(rowText(row), Math.max(12, width));
   return [{ text: lead, style: faint }, { text: `${row.node === null ? "◌" : marks[row.node.author]} ${text}`, style }, ...tail];

@@ -1,13 +1,12 @@
 // Draws the rows of a frame with OpenTUI, and converts its key events to keys. It does not interpret them.
 import { createTextAttributes, OptimizedBuffer, Renderable, RGBA, type CliRenderer, type KeyEvent, type MouseEvent } from "@opentui/core";
-import type { TextStyle } from "../../kit/text/ansi.ts";
 import { cellsOf, clustersOf } from "../layout/cells.ts";
-import type { Row } from "../layout/wrap.ts";
+import { cellsOfRow, type Row } from "../layout/wrap.ts";
 import { drawsImages, Images } from "./images.ts";
 import { emptyColor, RowColorPicker } from "./ink.ts";
 import type { Key, Size } from "../model/state.ts";
 import type { SurfaceOptions, Surface } from "./surface.ts";
-import type { VisibleImage } from "../views/images.ts";
+import type { VisibleImage } from "../views/window.ts";
 import { renderFrame, type ScreenFrameWithImages } from "../views/screen.ts";
 
 type CanvasOptions = Pick<SurfaceOptions, "color" | "onWheel"> & {
@@ -105,15 +104,17 @@ export class Canvas extends Renderable {
   }
 
   private drawRow(rowBuffer: OptimizedBuffer, y: number, row: Row): void {
-    const cells = row.reduce((sum, { text }) => sum + cellsOf(text), 0);
-    const colors = this.colorPicker.forRow(y, row.map(({ text }) => text).join(""), cells);
+    const colors = this.colorPicker.forRow(y, row.map(({ text }) => text).join(""), cellsOfRow(row));
     let x = 0;
     // Spaces are drawn as text, because a filled rectangle would have its own colour.
     const append = (text: string, color: RGBA, attributes = 0) => {
       rowBuffer.drawText(text, x, y, color, background, attributes);
       x += cellsOf(text);
     };
-    for (const { text, style } of row) append(this.toDrawable(rowBuffer, text), colors.colorOf(style), attributesOf(style));
+    for (const { text, style } of row) {
+      const attributes = createTextAttributes({ ...style, strikethrough: style.strike === true });
+      append(this.toDrawable(rowBuffer, text), colors.colorOf(style), attributes);
+    }
     append(" ".repeat(Math.max(0, colors.emptyFromColumn - x)), colors.colorOf({}));
     append(" ".repeat(Math.max(0, this.width - x)), emptyColor);
   }
@@ -146,17 +147,6 @@ function terminalCells(buffer: OptimizedBuffer, text: string): number {
   const cells = encoded.data.reduce((sum, { width }) => sum + width, 0);
   buffer.freeUnicode(encoded);
   return cells;
-}
-
-function attributesOf({
-  bold = false,
-  dim = false,
-  italic = false,
-  underline = false,
-  inverse = false,
-  strike = false,
-}: TextStyle): number {
-  return createTextAttributes({ bold, dim, italic, underline, inverse, strikethrough: strike });
 }
 
 const keyAliases: Record<string, string> = { return: "enter", kpenter: "enter", linefeed: "ctrl+j", esc: "escape" };

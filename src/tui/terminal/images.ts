@@ -4,7 +4,7 @@ import { NativeImage, type CliRenderer, type OptimizedBuffer } from "@opentui/co
 import type { ImageData } from "../../protocol/tree/node.ts";
 import { messageOf } from "../../protocol/api/error.ts";
 import { defaultCellSize, type ImageSize } from "../layout/image-size.ts";
-import type { VisibleImage } from "../views/images.ts";
+import type { VisibleImage } from "../views/window.ts";
 
 type ImagesOptions = {
   /** Called when an image is ready to draw. */

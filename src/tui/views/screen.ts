@@ -14,12 +14,11 @@ import { progressText } from "../model/plan-steps.ts";
 import type { State } from "../model/state.ts";
 import { blockCount } from "../model/transcript.ts";
 import { askerText } from "./ask.ts";
-import { visibleImages, type VisibleImage } from "./images.ts";
 import { composerPrompt, composerRows, visibleQueue, transcriptHeight } from "../layout/screen-layout.ts";
 import { overlayOf } from "./overlays.ts";
 import { fitSentence } from "./sentence.ts";
 import { statusRow } from "./status.ts";
-import { rowsInView, type VisibleRow } from "./window.ts";
+import { rowsInView, visibleImages, type VisibleImage, type VisibleRow } from "./window.ts";
 
 export type ScreenFrame = { rows: Row[]; cursor: { row: number; column: number } | null };
 export type ScreenFrameWithImages = ScreenFrame & { images: readonly VisibleImage[] };

@@ -1,5 +1,6 @@
 // Computes the visible rows of the transcript. A position is a block, a strip and a row, never a number of rows from the
 // beginning: only visible blocks are laid out, however long the transcript is.
+import type { ImageData } from "../../protocol/tree/node.ts";
 import type { Block } from "../model/blocks.ts";
 import { cardStrips, opensByDefault } from "../cards/card.ts";
 import { imageRows, imageSize } from "../layout/image-size.ts";
@@ -12,6 +13,10 @@ import { textColumns, transcriptHeight } from "../layout/screen-layout.ts";
 export type ScrollPosition = { block: number; strip: number; row: number };
 
 export const startPosition: ScrollPosition = { block: 0, strip: 0, row: 0 };
+
+export function startOfBlock(block: number): ScrollPosition {
+  return { block, strip: 0, row: 0 };
+}
 
 export function isOpen(state: State, block: Block): boolean {
   return (state.allOpen || opensByDefault(block)) !== state.toggled.has(block.id);
@@ -54,17 +59,24 @@ export function moveBy(state: State, from: ScrollPosition, rows: number): Scroll
   return rows < 0 ? moveUp(state, from, -rows) : moveDown(state, from, rows);
 }
 
-function moveDown(state: State, { block: firstBlock, strip: firstStrip, row }: ScrollPosition, delta: number): ScrollPosition {
-  let remaining = delta + row;
-  for (let block = firstBlock, from = firstStrip; block < blockCount(state.transcript); block += 1, from = 0) {
-    const strips = stripsAt(state, block);
-    for (let index = from; index < strips.length; index += 1) {
-      const rows = strips[index]?.().length ?? 0;
-      if (remaining < rows) return { block, strip: index, row: remaining };
-      remaining -= rows;
-    }
+function moveDown(state: State, from: ScrollPosition, delta: number): ScrollPosition {
+  let remaining = delta + from.row;
+  for (const { block, strip, rows } of stripsFrom(state, from)) {
+    if (remaining < rows.length) return { block, strip, row: remaining };
+    remaining -= rows.length;
   }
   return endPosition(state);
+}
+
+/** The rows of each strip, from the strip of a position on. */
+function* stripsFrom(state: State, from: ScrollPosition): Generator<{ block: number; strip: number; layOut: Strip; rows: readonly Row[] }> {
+  for (let block = from.block, first = from.strip; block < blockCount(state.transcript); block += 1, first = 0) {
+    const strips = stripsAt(state, block);
+    for (let index = first; index < strips.length; index += 1) {
+      const layOut = strips[index]!;
+      yield { block, strip: index, layOut, rows: layOut() };
+    }
+  }
 }
 
 function moveUp(state: State, { block: firstBlock, strip: firstStrip, row }: ScrollPosition, delta: number): ScrollPosition {
@@ -81,7 +93,7 @@ function moveUp(state: State, { block: firstBlock, strip: firstStrip, row }: Scr
 }
 
 export function endPosition(state: State): ScrollPosition {
-  return { block: blockCount(state.transcript), strip: 0, row: 0 };
+  return startOfBlock(blockCount(state.transcript));
 }
 
 export function isBefore(a: ScrollPosition, b: ScrollPosition): boolean {
@@ -109,18 +121,28 @@ export function topPosition(state: State): ScrollPosition {
 export type VisibleRow = { block: Block; row: Row; imageRow: { index: number; count: number } | null };
 
 export function rowsInView(state: State): VisibleRow[] {
-  const { block: firstBlock, strip: firstStrip, row: firstRow } = topPosition(state);
-  const count = transcriptHeight(state) + firstRow;
+  const top = topPosition(state);
+  const count = transcriptHeight(state) + top.row;
   const visible: VisibleRow[] = [];
-  for (let index = firstBlock, from = firstStrip; visible.length < count; index += 1, from = 0) {
-    const block = blockAt(state.transcript, index);
-    if (block === undefined) break;
-    const image = imageStrip(state, block);
-    for (const part of stripsAt(state, index).slice(from)) {
-      if (visible.length >= count) break;
-      const rows = part();
-      rows.forEach((row, y) => visible.push({ block, row, imageRow: part === image ? { index: y, count: rows.length } : null }));
-    }
+  for (const { block: index, layOut, rows } of stripsFrom(state, top)) {
+    const block = blockAt(state.transcript, index)!;
+    const isImage = layOut === imageStrip(state, block);
+    rows.forEach((row, y) => visible.push({ block, row, imageRow: isImage ? { index: y, count: rows.length } : null }));
+    if (visible.length >= count) break;
   }
-  return visible.slice(firstRow, count);
+  return visible.slice(top.row, count);
+}
+
+/** An image of `rows` rows. `top` may be above the screen; `visibleRows` rows are visible, from row `firstVisible` of the screen. */
+export type VisibleImage = { id: string; image: ImageData; top: number; rows: number; firstVisible: number; visibleRows: number };
+
+export function visibleImages(rows: readonly Partial<VisibleRow>[]): VisibleImage[] {
+  const images = new Map<string, VisibleImage>();
+  rows.forEach(({ block, imageRow }, y) => {
+    if (block?.kind !== "image" || imageRow == null) return;
+    const { id, image } = block;
+    const visible = images.get(id) ?? { id, image, top: y - imageRow.index, rows: imageRow.count, firstVisible: y, visibleRows: 0 };
+    images.set(id, { ...visible, visibleRows: visible.visibleRows + 1 });
+  });
+  return [...images.values()];
 }
