@@ -33,9 +33,16 @@ export function opensByDefault(block: Block): boolean {
   return !["tool", "thinking", "session"].includes(block.kind);
 }
 
-const userText = prefixedText({ text: "▌ ", style: accent }, {}, proseColumns);
-const thinkingText = prefixedText({ text: "~ ", style: faint }, { ...faint, italic: true }, proseColumns);
-const noteText = prefixedText({ text: "· ", style: faint }, faint, proseColumns);
+const marks = {
+  user: { text: "▌ ", style: accent },
+  thinking: { text: "~ ", style: faint },
+  note: { text: "· ", style: faint },
+};
+const openTexts = {
+  user: prefixedText(marks.user, {}, proseColumns),
+  thinking: prefixedText(marks.thinking, { ...faint, italic: true }, proseColumns),
+  note: prefixedText(marks.note, faint, proseColumns),
+};
 const errorText = prefixedText({ text: "✗ ", style: { ...bad, bold: true } }, bad, proseColumns);
 const hintText = prefixedText({ text: "  ", style: {} }, faint, proseColumns);
 const taskText = prefixedText({ text: "◆ ", style: accent }, {}, proseColumns);
@@ -43,15 +50,14 @@ const taskText = prefixedText({ text: "◆ ", style: accent }, {}, proseColumns)
 function layOut(block: Block, columns: number, isOpen: boolean): readonly Strip[] {
   switch (block.kind) {
     case "user":
-      return isOpen
-        ? stripsOf(userText, block.text.trimEnd(), columns)
-        : row(columns, { text: "▌ ", style: accent }, firstLine(block.text));
-    case "text":
-      return isOpen ? stripsOf(markdown, block.text.trimEnd(), columns) : row(columns, firstLine(block.text));
     case "thinking":
-      return isOpen
-        ? stripsOf(thinkingText, block.text.trimEnd(), columns)
-        : row(columns, { text: `~ ${shortText(block.text, block.isLive === true ? "last line" : "beginning")}`, style: faint });
+    case "note": {
+      if (isOpen) return stripsOf(openTexts[block.kind], block.text.trimEnd(), columns);
+      const part = block.kind === "thinking" && block.isLive === true ? "last line" : "beginning";
+      return row(columns, marks[block.kind], { text: shortText(block.text, part), style: block.kind === "user" ? {} : faint });
+    }
+    case "text":
+      return isOpen ? stripsOf(markdown, block.text.trimEnd(), columns) : row(columns, { text: shortText(block.text), style: {} });
     case "tool":
       return toolStrips(block, columns, isOpen);
     case "diff":
@@ -62,22 +68,14 @@ function layOut(block: Block, columns: number, isOpen: boolean): readonly Strip[
       return row(columns, { text: "▣ ", style: accent }, { text: imageText(block), style: faint });
     case "turn":
       return row(columns, { text: `── ${block.text} `.padEnd(Math.min(columns, proseColumns), "─"), style: faint });
-    case "note":
-      return isOpen
-        ? stripsOf(noteText, block.text.trimEnd(), columns)
-        : row(columns, { text: `· ${shortText(block.text)}`, style: faint });
     case "error":
       return [...stripsOf(errorText, block.text, columns), ...(block.hint === null ? [] : stripsOf(hintText, block.hint, columns))];
   }
 }
 
-function firstLine(text: string): TextRun {
-  return { text: shortText(text), style: {} };
-}
-
 function diffStrips(text: string, columns: number, isOpen: boolean): readonly Strip[] {
   const counts = diffCounts(text);
-  if (counts === null) return stripsOf(noteText, text.trimEnd(), columns);
+  if (counts === null) return stripsOf(openTexts.note, text.trimEnd(), columns);
   const head = row(
     columns,
     { text: "± ", style: faint },
@@ -106,7 +104,7 @@ function sessionStrips(block: Extract<Block, { kind: "session" }>, columns: numb
   ];
   const head = isOpen
     ? stripsOf(taskText, `${agent}: ${task.trimEnd()}`, columns)
-    : row(columns, { text: `◆ ${oneLine(agent, 60)}: `, style: accent }, firstLine(task));
+    : row(columns, { text: `◆ ${oneLine(agent, 60)}: `, style: accent }, { text: shortText(task), style: {} });
   return [...head, ...row(columns, ...status)];
 }
 

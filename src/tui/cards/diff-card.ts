@@ -32,7 +32,8 @@ export const unifiedDiff: BlockReader<State> = {
     // A line of the next file's head.
     if (/^(diff|index|new file|deleted file|old mode|new mode|similarity|rename) /.test(line))
       return { strips: [], state: { ...state, oldLine: 0, newLine: 0 } };
-    return state.oldLine === 0 ? { strips: [plainStrip(line, columns)], state } : changedLine(line, state, columns);
+    if (state.oldLine > 0) return changedLine(line, state, columns);
+    return { strips: [strip(() => wrapRuns([{ text: line, style: faint }], columns))], state };
   },
 };
 
@@ -52,24 +53,17 @@ function changedLine(line: string, state: State, columns: number): { strips: Str
   const hang = blanks(numberColumns + 2);
   const rows = (number: number | null, mark: TextRun, runs: TextRun[]) =>
     strip(() => wrapRuns([{ text: `${number ?? ""} `.padStart(numberColumns), style: faint }, mark, ...runs], columns, hang));
-  if (sign === "+")
+  if (sign === "+" || sign === "-") {
+    const [style, key] = sign === "+" ? [good, "newLine" as const] : [bad, "oldLine" as const];
     return {
-      strips: [rows(state.newLine, { text: "+ ", style: good }, [{ text, style: good }])],
-      state: { ...state, newLine: state.newLine + 1 },
+      strips: [rows(state[key], { text: `${sign} `, style }, [{ text, style }])],
+      state: { ...state, [key]: state[key] + 1 },
     };
-  if (sign === "-")
-    return {
-      strips: [rows(state.oldLine, { text: "- ", style: bad }, [{ text, style: bad }])],
-      state: { ...state, oldLine: state.oldLine + 1 },
-    };
+  }
   if (sign === "\\") return { strips: [rows(null, { text: "  ", style: faint }, [{ text: line, style: faint }])], state };
   const painted = colorLine(text, state.syntax);
   const next = { ...state, oldLine: state.oldLine + 1, newLine: state.newLine + 1, syntax: painted.syntax };
   return { strips: [rows(state.newLine, { text: "  ", style: faint }, painted.runs)], state: next };
-}
-
-function plainStrip(line: string, columns: number): Strip {
-  return strip(() => wrapRuns([{ text: line, style: faint }], columns));
 }
 
 /** The file of a diff, and its numbers of added and removed lines. Null if the text is no diff of a file. */

@@ -19,7 +19,10 @@ type Language = {
   extraTokens?: RegExp;
 };
 
-const cStyle = { comment: "//", spans: [["/*", "*/", commentStyle]] as const, quotes: `"'` };
+const blockComment = ["/*", "*/", commentStyle] as const;
+const cStyle = { comment: "//", spans: [blockComment], quotes: `"'` };
+const cStyleWithBackticks = { ...cStyle, spans: [blockComment, ["`", "`", stringStyle] as const] };
+const hashStyle = { comment: "#", quotes: `"'` };
 const cKeywords =
   "auto break case catch char class const continue default delete do double else enum extern false final float for foreach goto if implements import inline int interface long namespace new null nullptr operator override package private protected public return short signed sizeof static string struct super switch template this throw throws true try typedef typename union unsigned using var virtual void volatile while bool internal readonly sealed async await get set fun val when object data internal companion in is as func let guard extension protocol defer nil self";
 
@@ -28,32 +31,23 @@ const languages: readonly Language[] = [
     names: "ts tsx js jsx mjs cjs mts cts typescript javascript",
     keywords:
       "abstract any as async await boolean break case catch class const continue debugger declare default delete do else enum export extends false finally for from function get if implements import in infer instanceof interface is keyof let namespace never new null number object of private protected public readonly return satisfies set static string super switch symbol this throw true try type typeof undefined unknown using var void while with yield",
-    ...cStyle,
-    spans: [
-      ["/*", "*/", commentStyle],
-      ["`", "`", stringStyle],
-    ],
+    ...cStyleWithBackticks,
   },
   {
     names: "py python py3",
     keywords:
       "False None True and as assert async await break case class continue def del elif else except finally for from global if import in is lambda match nonlocal not or pass raise return self try while with yield",
-    comment: "#",
+    ...hashStyle,
     spans: [
       ['"""', '"""', stringStyle],
       ["'''", "'''", stringStyle],
     ],
-    quotes: `"'`,
   },
   {
     names: "go golang",
     keywords:
       "break case chan const continue default defer else fallthrough false for func go goto if import interface map nil package range return select struct switch true type var bool byte error float64 int int64 rune string uint any",
-    ...cStyle,
-    spans: [
-      ["/*", "*/", commentStyle],
-      ["`", "`", stringStyle],
-    ],
+    ...cStyleWithBackticks,
   },
   {
     names: "rs rust",
@@ -67,16 +61,14 @@ const languages: readonly Language[] = [
     names: "sh bash zsh shell console fish dockerfile docker make makefile",
     keywords:
       "alias break case cd continue do done echo elif else esac eval exec exit export fi for function if in local read return select set shift source then trap unset until while FROM RUN COPY CMD ENV ARG WORKDIR ENTRYPOINT",
-    comment: "#",
-    quotes: `"'`,
+    ...hashStyle,
     extraTokens: /\$(?:\w+|\{[^}]*\}?|[@#?$!*-])/,
   },
   { names: "json jsonc json5", keywords: "true false null", ...cStyle, quotes: '"', extraTokens: /"(?:[^"\\]|\\.)*"(?=\s*:)/ },
   {
     names: "yaml yml toml ini conf properties env",
     keywords: "true false null yes no on off",
-    comment: "#",
-    quotes: `"'`,
+    ...hashStyle,
     extraTokens: /^\s*(?:- )?[\w."/-]+(?=\s*[:=])|^\s*\[.*\]\s*$/,
   },
   {
@@ -92,15 +84,14 @@ const languages: readonly Language[] = [
     keywords:
       "add all alter and as asc begin between by case check column commit constraint create cross default delete desc distinct drop else end exists false foreign from full group having if in index inner insert integer into is join key left like limit not null offset on or order outer primary references returning right rollback select set table text then true union unique update using values view when where with",
     comment: "--",
-    spans: [["/*", "*/", commentStyle]],
+    spans: [blockComment],
     quotes: `"'`,
   },
   {
     names: "rb ruby pl perl lua r ex elixir",
     keywords:
       "alias and begin break class def defmodule do else elsif elseif end ensure false for function if in local module next nil not or redo require rescue retry return self sub super then true undef unless until use when while yield my",
-    comment: "#",
-    quotes: `"'`,
+    ...hashStyle,
   },
 ];
 

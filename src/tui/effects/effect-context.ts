@@ -9,6 +9,8 @@ import { sessionLabel, type Session } from "../../protocol/tree/turn.ts";
 import type { UnsentStore } from "../composer/unsent.ts";
 import type { SessionFollow } from "./follow.ts";
 import type { Effect, UpdateMessage } from "../model/state.ts";
+import type { Suspender } from "../terminal/suspend.ts";
+import type { Terminal } from "../terminal/terminal.ts";
 
 /** Resources of the user's machine. They stay local when the Api is a hub. */
 export type LocalResources = {
@@ -36,10 +38,6 @@ export type EffectContext = {
   /** The session that was visible before planning. Undefined if planning did not start on this screen. */
   sessionBeforePlanning?: Session | null;
   editor: { command: () => string; edit: (command: string, file: string) => Promise<number | string> };
-  /** Runs `act` while another program has the terminal. */
-  lendTerminal: <T>(act: () => Promise<T>) => Promise<T>;
-  /** Suspends this process. Resolves when the shell continues it. */
-  suspend: () => Promise<void>;
   /** Called for each session that becomes visible. The last one can be resumed later. */
   onSession: (session: Session) => void;
   /** The feed of the visible session. */
@@ -50,12 +48,10 @@ export type EffectContext = {
   connectHub: ((how: { start: boolean }) => Promise<Api>) | null;
   isHubLost: boolean;
   send: (message: UpdateMessage) => void;
-  /** Copies to the clipboard of the terminal. False if the terminal has none. */
-  copy: (text: string) => boolean;
-  notify: (text: string) => void;
   redraw: () => void;
   quit: () => void;
-};
+} & Pick<Terminal, "copy" | "notify"> &
+  Pick<Suspender, "lendTerminal" | "suspend">;
 
 type EffectHandler<T extends Effect["type"]> = (ctx: EffectContext, effect: Extract<Effect, { type: T }>) => Promise<unknown> | void;
 

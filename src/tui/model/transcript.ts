@@ -54,7 +54,7 @@ export function withDelta(transcript: TranscriptBlocks, kind: "text" | "thinking
 /** Sets the complete text that has streamed so far, in place of the deltas received before. */
 export function withDraft(transcript: TranscriptBlocks, key: string, text: string): TranscriptBlocks {
   if (key !== "text" && key !== "thinking") {
-    const cleared = withRunning(transcript, key, (block) => (block.kind === "tool" ? { ...block, output: "" } : block));
+    const cleared = withRunning(transcript, key, "tool", () => ({ output: "" }));
     return withOutput(cleared, key, text);
   }
   return withDelta({ ...transcript, writing: transcript.writing.filter((block) => block.kind !== key) }, key, text);
@@ -70,7 +70,7 @@ export function withStart(transcript: TranscriptBlocks, { call, name, input, at:
   const withCall = hasBlock(transcript, call)
     ? transcript
     : { ...transcript, writing: [...transcript.writing, toolBlock(call, name, input)] };
-  return withRunning(withCall, call, (block) => (block.kind === "tool" ? { ...block, span: { startedAt, tookMs: null } } : block));
+  return withRunning(withCall, call, "tool", () => ({ span: { startedAt, tookMs: null } }));
 }
 
 type Started = Extract<Event, { type: "tool.started" }>;
@@ -79,18 +79,16 @@ const maxOutputChars = 4000;
 
 /** Appends to the output of a call. Only whole lines at its end are kept. */
 export function withOutput(transcript: TranscriptBlocks, call: string, text: string): TranscriptBlocks {
-  return withRunning(transcript, call, (block) => {
-    if (block.kind !== "tool") return block;
+  return withRunning(transcript, call, "tool", (block) => {
     const output = block.output + text;
     const tail = output.slice(-maxOutputChars);
-    return { ...block, output: tail.length === output.length ? output : tail.slice(tail.indexOf("\n") + 1) };
+    return { output: tail.length === output.length ? output : tail.slice(tail.indexOf("\n") + 1) };
   });
 }
 
 /** Adds the block of a sub-session, or marks it as running if it has one from an earlier turn. */
 export function withSpawned(transcript: TranscriptBlocks, { session: id, agent, task }: Spawned): TranscriptBlocks {
-  if (hasBlock(transcript, id))
-    return withRunning(transcript, id, (block) => (block.kind === "session" ? { ...block, state: "running" } : block));
+  if (hasBlock(transcript, id)) return withRunning(transcript, id, "session", () => ({ state: "running" }));
   const empty = { spent: zeroSpent, current: zeroSpent, lastOutput: "" };
   return withBlocks(transcript, { id, kind: "session", agent, task, state: "running", ...empty });
 }
@@ -99,9 +97,7 @@ type Spawned = Extract<Event, { type: "session.spawned" }>;
 
 /** Updates the block of a sub-session from one of its events. */
 export function withSubSessionEvent(transcript: TranscriptBlocks, event: Event): TranscriptBlocks {
-  return withRunning(transcript, event.sessionId, (block) =>
-    block.kind === "session" ? { ...block, ...changeByEvent(block, event) } : block,
-  );
+  return withRunning(transcript, event.sessionId, "session", (block) => changeByEvent(block, event));
 }
 
 const maxLastOutputChars = 400;
@@ -146,12 +142,16 @@ function hasBlock({ settled, running, writing }: TranscriptBlocks, id: string): 
   return running.has(id) || [settled, writing].some((blocks) => blocks.findLast((block) => block.id === id) !== undefined);
 }
 
-/** Changes one block. Searches from the end, where running blocks are. Without such a block nothing changes. */
-function withRunning(transcript: TranscriptBlocks, id: string, change: (block: Block) => Block): TranscriptBlocks {
+/** Changes one block of this kind. Searches from the end, where running blocks are. Without such a block nothing changes. */
+function withRunning<K extends "tool" | "session">(
+  transcript: TranscriptBlocks,
+  id: string,
+  kind: K,
+  changesOf: (block: Extract<Block, { kind: K }>) => Partial<Extract<Block, { kind: K }>>,
+): TranscriptBlocks {
+  const change = (block: Block) => (block.kind === kind ? { ...block, ...changesOf(block as Extract<Block, { kind: K }>) } : block);
   if (transcript.writing.some((block) => block.id === id))
     return { ...transcript, writing: transcript.writing.map((block) => (block.id === id ? change(block) : block)) };
   const current = transcript.running.get(id) ?? transcript.settled.findLast((block) => block.id === id);
-  if (current === undefined) return transcript;
-  const next = change(current);
-  return next === current ? transcript : { ...transcript, running: new Map(transcript.running).set(id, next) };
+  return current === undefined ? transcript : { ...transcript, running: new Map(transcript.running).set(id, change(current)) };
 }

@@ -5,9 +5,7 @@ import type { Event } from "../../protocol/tree/event.ts";
 /** Every new row repaints a screen that follows the end, so a shorter interval costs bytes and looks no smoother. */
 const defaultMs = 100;
 
-export type Coalescer = { push: (event: Event) => void; flush: () => void };
-
-export function coalesce(onEvents: (events: Event[]) => void, everyMs = defaultMs): Coalescer {
+export function coalesce(onEvents: (events: Event[]) => void, everyMs = defaultMs) {
   let pending: Event[] = [];
   let timer: Timer | null = null;
   let flushedAt = Number.NEGATIVE_INFINITY;
@@ -20,7 +18,7 @@ export function coalesce(onEvents: (events: Event[]) => void, everyMs = defaultM
     if (events.length > 0) onEvents(events);
   }
   return {
-    push(event) {
+    push(event: Event): void {
       const joined = joinEvents(pending.at(-1), event);
       if (joined === null) pending.push(event);
       else pending[pending.length - 1] = joined;
@@ -31,11 +29,10 @@ export function coalesce(onEvents: (events: Event[]) => void, everyMs = defaultM
   };
 }
 
+/** One event with the text of both. Null if they belong to different streams. */
 function joinEvents(last: Event | undefined, event: Event): Event | null {
-  if (last === undefined || last.sessionId !== event.sessionId) return null;
-  if (event.type === "text.delta" && last.type === "text.delta") return { ...event, text: last.text + event.text };
-  if (event.type === "thinking.delta" && last.type === "thinking.delta") return { ...event, text: last.text + event.text };
-  if (event.type === "tool.output" && last.type === "tool.output" && last.call === event.call)
-    return { ...event, text: last.text + event.text };
-  return null;
+  const isDelta = event.type === "text.delta" || event.type === "thinking.delta" || event.type === "tool.output";
+  if (!isDelta || last?.type !== event.type || last.sessionId !== event.sessionId) return null;
+  if (event.type === "tool.output" && last.type === "tool.output" && last.call !== event.call) return null;
+  return { ...event, text: last.text + event.text };
 }
