@@ -4,7 +4,12 @@ import { sessionTitle, type EffectHandlers, type EffectContext } from "./effect-
 import { enterSession } from "./turns.ts";
 
 export const agentsEffects: EffectHandlers<"list agents" | "visit" | "pause" | "resume" | "kill" | "find ask" | "send to agent"> = {
-  "list agents": listAgents,
+  "list agents": async ({ api, send, project }, { reading, sinceMs, afterMs }) => {
+    if (afterMs > 0) await Bun.sleep(afterMs);
+    const now = Date.now();
+    const rows = (await api.turn.list({ endedSince: now - sinceMs })).filter(({ session }) => session.project === project);
+    send({ type: "agents", message: { what: "listed", reading, rows, now } });
+  },
   visit: async (ctx, { session, visit }) => {
     const target = session === null ? null : await ctx.api.session.find({ wanted: session, directory: ctx.directory });
     await enterSession(ctx, target, visit === null ? "work" : "watch");
@@ -12,7 +17,13 @@ export const agentsEffects: EffectHandlers<"list agents" | "visit" | "pause" | "
   },
   pause: async (ctx, { session }) => notifyState(ctx, await ctx.api.turn.pause({ session, force: false })),
   resume: async (ctx, { session }) => notifyState(ctx, await ctx.api.turn.resume({ session })),
-  kill,
+  kill: async ({ api, directory, send }, { session }) => {
+    const { outcome } = await api.turn.kill({ session, force: false });
+    const title = sessionTitle(await api.session.find({ wanted: session, directory }));
+    send({ type: "agents", message: { what: "changed" } });
+    const results = { "not-running": "has already ended", stopped: "was stopped", killed: "was killed" };
+    send({ type: "notice", text: `${title} ${results[outcome]}` });
+  },
   "send to agent": async ({ api, send }, { session, text }) => {
     await api.turn.steer({ session, text });
     send({ type: "notice", text: "sent to its agent" });
@@ -24,28 +35,8 @@ export const agentsEffects: EffectHandlers<"list agents" | "visit" | "pause" | "
   },
 };
 
-type Listing = { reading: number; sinceMs: number; afterMs: number };
-
-async function listAgents(ctx: EffectContext, { reading, sinceMs, afterMs }: Listing): Promise<void> {
-  const { api, send, project } = ctx;
-  if (afterMs > 0) await Bun.sleep(afterMs);
-  const now = Date.now();
-  const turns = (await api.turn.list({ endedSince: now - sinceMs })).filter(({ session }) => session.project === project);
-  send({ type: "agents", message: { what: "listed", reading, rows: turns, now } });
-}
-
 function notifyState({ send }: EffectContext, { state }: { state: "running" | "paused" | "not-running" }): void {
   send({ type: "agents", message: { what: "changed" } });
-  send({
-    type: "notice",
-    text: { running: "resumed", paused: "paused; press p to resume", "not-running": "the turn has already ended" }[state],
-  });
-}
-
-async function kill({ api, directory, send }: EffectContext, { session }: { session: string }): Promise<void> {
-  const { outcome } = await api.turn.kill({ session, force: false });
-  const title = sessionTitle(await api.session.find({ wanted: session, directory }));
-  send({ type: "agents", message: { what: "changed" } });
-  const results = { "not-running": "has already ended", stopped: "was stopped", killed: "was killed" };
-  send({ type: "notice", text: `${title} ${results[outcome]}` });
+  const texts = { running: "resumed", paused: "paused; press p to resume", "not-running": "the turn has already ended" };
+  send({ type: "notice", text: texts[state] });
 }

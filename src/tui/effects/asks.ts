@@ -5,21 +5,28 @@ import { Fault } from "../../protocol/api/error.ts";
 import type { EffectHandlers, EffectContext } from "./effect-context.ts";
 import { startTurn } from "./turns.ts";
 
-export const askEffects: EffectHandlers<"answer" | "list asks"> = { answer, "list asks": listAsks };
-
 const maxListed = 20;
 
-/** Stores the answer. If the turn ended with its question, a new turn continues it. */
-async function answer(ctx: EffectContext, { ask, text }: { ask: string; text: string }): Promise<void> {
-  const { api, send } = ctx;
-  const answered = await recordAnswer(ctx, ask, text);
-  send({ type: "answered", ask });
-  if (answered === null) return send({ type: "notice", text: "that question is already closed" });
-  const { session } = answered;
-  if (session !== ctx.session?.id) return send({ type: "notice", text: `answered: ${oneLine(answered.answer ?? text, 100)}` });
-  if (ctx.following?.openTurn === null && (await api.ask.list({ session })).length === 0)
-    await startTurn(ctx, { prompt: null, images: [] });
-}
+export const askEffects: EffectHandlers<"answer" | "list asks"> = {
+  /** Stores the answer. If the turn ended with its question, a new turn continues it. */
+  answer: async (ctx, { ask, text }) => {
+    const { api, send } = ctx;
+    const answered = await recordAnswer(ctx, ask, text);
+    send({ type: "answered", ask });
+    if (answered === null) return send({ type: "notice", text: "that question is already closed" });
+    const { session } = answered;
+    if (session !== ctx.session?.id) return send({ type: "notice", text: `answered: ${oneLine(answered.answer ?? text, 100)}` });
+    if (ctx.following?.openTurn === null && (await api.ask.list({ session })).length === 0)
+      await startTurn(ctx, { prompt: null, images: [] });
+  },
+  /** Lists the open questions of the project, oldest first. */
+  "list asks": async ({ api, directory, project, send }) => {
+    const asks = [];
+    for (const ask of (await api.ask.list({ session: null })).slice(-maxListed))
+      if ((await api.session.find({ wanted: ask.session, directory })).project === project) asks.push(ask);
+    send(asks.length === 0 ? { type: "notice", text: "no open questions" } : { type: "asks", asks });
+  },
+};
 
 /** Null if the question was answered elsewhere, or its turn is gone. */
 async function recordAnswer({ api }: EffectContext, ask: string, text: string): Promise<Ask | null> {
@@ -29,12 +36,4 @@ async function recordAnswer({ api }: EffectContext, ask: string, text: string): 
     if (error instanceof Fault && (error.code === "ask-closed" || error.code === "ask-unknown")) return null;
     throw error;
   }
-}
-
-/** Lists the open questions, oldest first. */
-async function listAsks({ api, directory, project, send }: EffectContext): Promise<void> {
-  const asks = [];
-  for (const ask of (await api.ask.list({ session: null })).slice(-maxListed))
-    if ((await api.session.find({ wanted: ask.session, directory })).project === project) asks.push(ask);
-  send(asks.length === 0 ? { type: "notice", text: "no open questions" } : { type: "asks", asks });
 }

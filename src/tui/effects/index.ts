@@ -3,7 +3,6 @@ import type { Effect } from "../model/state.ts";
 import { agentsEffects } from "./agents.ts";
 import { askEffects } from "./asks.ts";
 import { describeError, type EffectHandlers, type EffectContext } from "./effect-context.ts";
-import { choiceEffects } from "./choices.ts";
 import { costEffects } from "./costs.ts";
 import { reconnect, isConnectionLost } from "./follow.ts";
 import { planEffects } from "./plan.ts";
@@ -17,7 +16,6 @@ const handlers: EffectHandlers = {
   ...turnEffects,
   ...settingEffects,
   ...typingEffects,
-  ...choiceEffects,
   ...costEffects,
   ...treeEffects,
   ...agentsEffects,

@@ -130,7 +130,13 @@ describe("plan effects", () => {
     await runEffect(ctx, { type: "fork", name: null });
     expect([ctx.turn.policy.name, sent.filter(({ type }) => type === "set")]).toEqual([
       "plan",
-      [{ type: "set", fields: { isPlanning: true, net: "off" } }],
+      [
+        { type: "set", fields: { isPlanning: true, net: "off" } },
+        {
+          type: "set",
+          fields: { overlay: null, visit: null, notice: { text: "now in the fork s-3; files stay as they are", isError: false } },
+        },
+      ],
     ]);
   });
   test("without a plan nothing is executed", async () => {

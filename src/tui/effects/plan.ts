@@ -10,14 +10,39 @@ import { enterSession, startTurn } from "./turns.ts";
 
 export const planEffects: EffectHandlers<"plan" | "execute plan" | "edit plan" | "read plan" | "show plan" | "suspend"> = {
   plan: (ctx, { isOn }) => (isOn ? startPlanning(ctx) : stopPlanning(ctx)),
-  "execute plan": executePlan,
-  "edit plan": editPlan,
+  /** Executes the plan in a new session. The engine links it to the session that planned. */
+  "execute plan": async (ctx) => {
+    const { api, directory, send } = ctx;
+    const plan = await api.plan.read({ directory });
+    if (plan.text.trim() === "") return send({ type: "notice", text: noPlan });
+    const task = taskOf(plan.text, relative(directory, plan.file));
+    const session = await api.session.open({ ...ctx.open, ...nextAgent(ctx), find: { by: "new" }, task, plan });
+    setPlanning(ctx, false);
+    await enterSession(ctx, session);
+    await startTurn(ctx, { prompt: task, images: [] });
+  },
+  "edit plan": async (ctx) => {
+    const { api, directory, lendTerminal, editor, send } = ctx;
+    const command = editor.command();
+    const { file } = await api.plan.make({ directory });
+    const exitCode = await lendTerminal(() => editor.edit(command, file));
+    const { text } = await api.plan.read({ directory });
+    await readPlan(ctx, ctx.session);
+    const planText = text.trim() === "" ? "the plan is empty" : `the plan has ${pluralize(text.trimEnd().split("\n").length, "line")}`;
+    const problem = exitCode === notFound ? `${command} was not found` : `${command} ended with ${exitCode}`;
+    send({ type: "notice", text: exitCode === 0 ? planText : `${problem}; ${planText}` });
+  },
   "read plan": (ctx) => readPlan(ctx, ctx.session),
-  "show plan": showPlan,
+  "show plan": async ({ api, directory, send }) => {
+    const { text } = await api.plan.read({ directory });
+    send(text.trim() === "" ? { type: "notice", text: noPlan } : { type: "plan shown", text: stripAnsi(text) });
+  },
   suspend: ({ suspend }) => suspend(),
 };
 
 const noPlan = "there is no plan yet: Space p plans, Space e opens an editor";
+/** Exit code of a shell for a missing program. */
+const notFound = 127;
 
 /** Opens a new session for planning. The earlier conversation is not part of it. Throws if the plan policy can't be enforced. */
 async function startPlanning(ctx: EffectContext): Promise<void> {
@@ -37,40 +62,8 @@ async function stopPlanning(ctx: EffectContext): Promise<void> {
   await enterSession(ctx, previous === null ? null : await api.session.find({ wanted: previous.id, directory }));
 }
 
-/** Executes the plan in a new session. The engine links it to the session that planned. */
-async function executePlan(ctx: EffectContext): Promise<void> {
-  const { api, directory, send } = ctx;
-  const plan = await api.plan.read({ directory });
-  if (plan.text.trim() === "") return send({ type: "notice", text: noPlan });
-  const task = taskOf(plan.text, relative(directory, plan.file));
-  const session = await api.session.open({ ...ctx.open, ...nextAgent(ctx), find: { by: "new" }, task, plan });
-  setPlanning(ctx, false);
-  await enterSession(ctx, session);
-  await startTurn(ctx, { prompt: task, images: [] });
-}
-
 /** The prompt of the execution. It asks to tick steps only if the plan has steps. */
 function taskOf(text: string, file: string): string {
   if (parseSteps(text).length === 0) return "Carry out the plan.";
   return `Carry out the plan. As soon as a step is done, mark it with [x] in ${file}, in place.`;
-}
-
-/** Exit code of a shell for a missing program. */
-const notFound = 127;
-
-async function editPlan(ctx: EffectContext): Promise<void> {
-  const { api, directory, lendTerminal, editor, send } = ctx;
-  const command = editor.command();
-  const { file } = await api.plan.make({ directory });
-  const exitCode = await lendTerminal(() => editor.edit(command, file));
-  const { text } = await api.plan.read({ directory });
-  await readPlan(ctx, ctx.session);
-  const planText = text.trim() === "" ? "the plan is empty" : `the plan has ${pluralize(text.trimEnd().split("\n").length, "line")}`;
-  const problem = exitCode === notFound ? `${command} was not found` : `${command} ended with ${exitCode}`;
-  send({ type: "notice", text: exitCode === 0 ? planText : `${problem}; ${planText}` });
-}
-
-async function showPlan({ api, directory, send }: EffectContext): Promise<void> {
-  const { text } = await api.plan.read({ directory });
-  send(text.trim() === "" ? { type: "notice", text: noPlan } : { type: "plan shown", text: stripAnsi(text) });
 }

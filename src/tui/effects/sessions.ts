@@ -1,46 +1,35 @@
 // Effects of the sessions panel: lists sessions, searches messages, reads the last messages of a session. All have limits.
 import { textOf, type Node } from "../../protocol/tree/node.ts";
 import type { FoundNode } from "../../protocol/tree/views.ts";
-import type { EffectHandlers, EffectContext } from "./effect-context.ts";
-
-export const sessionsEffects: EffectHandlers<"list sessions" | "search sessions" | "preview session"> = {
-  "list sessions": listSessions,
-  "search sessions": searchSessions,
-  "preview session": previewSession,
-};
+import type { EffectHandlers } from "./effect-context.ts";
 
 const maxSessions = 1000;
 const maxHits = 50;
 const previewMessages = 12;
 
-type Listing = { reading: number; withArchived: boolean; everywhere: boolean };
-
-async function listSessions({ api, project, send }: EffectContext, { reading, withArchived, everywhere }: Listing): Promise<void> {
-  const params = { project: everywhere ? null : project, limit: maxSessions };
-  const archived = withArchived ? await api.session.list({ ...params, archived: true }) : [];
-  const sessions = [...(await api.session.list(params)), ...archived];
-  send({ type: "sessions", message: { what: "listed", reading, sessions, project, now: Date.now() } });
-}
-
-/** Sends a result also after an error, because the next search waits for it. */
-async function searchSessions(
-  { api, project, send }: EffectContext,
-  { query, everywhere }: { query: string; everywhere: boolean },
-): Promise<void> {
-  let hits: FoundNode[] = [];
-  try {
-    hits = await api.search.find({ query, project: everywhere ? null : project, limit: maxHits });
-  } finally {
-    send({ type: "sessions", message: { what: "found", query, hits } });
-  }
-}
-
-async function previewSession({ api, send }: EffectContext, { key, tip }: { key: string; tip: string }): Promise<void> {
-  let path: Node[] = [];
-  try {
-    path = await api.node.path({ node: tip });
-  } finally {
-    const messages = path.filter((node) => (node.author === "user" || node.author === "agent") && textOf(node).trim() !== "");
-    send({ type: "sessions", message: { what: "previewed", key, last: messages.slice(-previewMessages) } });
-  }
-}
+export const sessionsEffects: EffectHandlers<"list sessions" | "search sessions" | "preview session"> = {
+  "list sessions": async ({ api, project, send }, { reading, withArchived, everywhere }) => {
+    const params = { project: everywhere ? null : project, limit: maxSessions };
+    const archived = withArchived ? await api.session.list({ ...params, archived: true }) : [];
+    const sessions = [...(await api.session.list(params)), ...archived];
+    send({ type: "sessions", message: { what: "listed", reading, sessions, project, now: Date.now() } });
+  },
+  /** Sends a result also after an error, because the next search waits for it. */
+  "search sessions": async ({ api, project, send }, { query, everywhere }) => {
+    let hits: FoundNode[] = [];
+    try {
+      hits = await api.search.find({ query, project: everywhere ? null : project, limit: maxHits });
+    } finally {
+      send({ type: "sessions", message: { what: "found", query, hits } });
+    }
+  },
+  "preview session": async ({ api, send }, { key, tip }) => {
+    let path: Node[] = [];
+    try {
+      path = await api.node.path({ node: tip });
+    } finally {
+      const messages = path.filter((node) => (node.author === "user" || node.author === "agent") && textOf(node).trim() !== "");
+      send({ type: "sessions", message: { what: "previewed", key, last: messages.slice(-previewMessages) } });
+    }
+  },
+};

@@ -5,7 +5,7 @@ import { shortId } from "../../protocol/tree/node.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 import type { TreePanel } from "../overlays/tree.ts";
 import { sessionTitle, setSession, requireSession, type EffectHandlers, type EffectContext } from "./effect-context.ts";
-import { enterSession } from "./turns.ts";
+import { goTo } from "./turns.ts";
 
 export const treeEffects: EffectHandlers<"read tree" | "go" | "switch" | "compare" | "graft" | "rename" | "archive" | "copy"> = {
   "read tree": readTree,
@@ -14,9 +14,27 @@ export const treeEffects: EffectHandlers<"read tree" | "go" | "switch" | "compar
   switch: switchTo,
   compare: async ({ api, directory, send }, { a, b }) =>
     send({ type: "compared", comparison: await api.branch.compare({ a, b, directory }) }),
-  graft,
-  rename,
-  archive,
+  graft: async (ctx, { from }) => {
+    const into = requireSession(ctx).id;
+    const node = await ctx.api.graft.make({ from, into });
+    const session = await ctx.api.session.find({ wanted: into, directory: ctx.directory });
+    await goTo(ctx, session, `grafted into ${sessionTitle(session)} as ${shortId(node.id)}; the next turn gets it`);
+  },
+  rename: async (ctx, { name, session: id = requireSession(ctx).id }) => {
+    const { api, send } = ctx;
+    const session = await api.session.rename({ session: id, name });
+    if (session.id === ctx.session?.id) {
+      setSession(ctx, session);
+      send({ type: "set", fields: { session } });
+    }
+    send({ type: "tree", message: { what: "changed" } });
+    send({ type: "notice", text: `renamed to ${sessionTitle(session)}` });
+  },
+  archive: async ({ api, send }, { session }) => {
+    const archived = await api.session.archive({ session });
+    send({ type: "tree", message: { what: "changed" } });
+    send({ type: "notice", text: `${sessionTitle(archived)} is archived; restore it with: skein restore ${shortId(archived.id)}` });
+  },
   copy: ({ copy, send }, { text }) =>
     send({ type: "notice", text: copy(text) ? `copied ${text}` : `the terminal has no clipboard: ${text}` }),
 };
@@ -51,14 +69,12 @@ function treeSignature(sessions: readonly Session[], states: TreePanel["states"]
 /** Shows a session. An archived one is restored. */
 async function goToSession(ctx: EffectContext, target: Session): Promise<void> {
   const session = target.archivedAt === null ? target : await ctx.api.session.restore({ session: target.id });
-  await enterSession(ctx, session);
-  ctx.send({ type: "moved", text: `now in session ${sessionTitle(session)}; files stay as they are` });
+  await goTo(ctx, session, `now in session ${sessionTitle(session)}; files stay as they are`);
 }
 
 async function moveTo(ctx: EffectContext, node: string | null): Promise<void> {
-  await enterSession(ctx, await ctx.api.session.move({ session: requireSession(ctx).id, node }));
-  const position = node === null ? "the beginning" : shortId(node);
-  ctx.send({ type: "moved", text: `moved to ${position}; files stay as they are` });
+  const session = await ctx.api.session.move({ session: requireSession(ctx).id, node });
+  await goTo(ctx, session, `moved to ${node === null ? "the beginning" : shortId(node)}; files stay as they are`);
 }
 
 /** Goes to a session, or to a node if no session matches. */
@@ -73,28 +89,4 @@ async function switchTo(ctx: EffectContext, { query }: { query: string }): Promi
   if (node.tree !== session.tree)
     throw new Fault("node-unknown", `node ${shortId(node.id)} is in another tree`, { hint: "Space t shows the nodes of this one" });
   await moveTo(ctx, node.id);
-}
-
-async function graft(ctx: EffectContext, { from }: { from: string }): Promise<void> {
-  const { api, directory, send } = ctx;
-  const into = requireSession(ctx).id;
-  const node = await api.graft.make({ from, into });
-  const session = await api.session.find({ wanted: into, directory });
-  await enterSession(ctx, session);
-  send({ type: "moved", text: `grafted into ${sessionTitle(session)} as ${shortId(node.id)}; the next turn gets it` });
-}
-
-async function rename(ctx: EffectContext, effect: { name: string; session?: string }): Promise<void> {
-  const { api, send } = ctx;
-  const session = await api.session.rename({ session: effect.session ?? requireSession(ctx).id, name: effect.name });
-  if (session.id === ctx.session?.id) setSession(ctx, session);
-  send({ type: "renamed", session });
-  send({ type: "tree", message: { what: "changed" } });
-  send({ type: "notice", text: `renamed to ${sessionTitle(session)}` });
-}
-
-async function archive({ api, send }: EffectContext, { session }: { session: string }): Promise<void> {
-  const archived = await api.session.archive({ session });
-  send({ type: "tree", message: { what: "changed" } });
-  send({ type: "notice", text: `${sessionTitle(archived)} is archived; restore it with: skein restore ${shortId(archived.id)}` });
 }

@@ -14,12 +14,31 @@ export const turnEffects: EffectHandlers<"start" | "execute" | "steer" | "cancel
     runTurn(ctx, { draft, task: command }, (session) =>
       ctx.api.bash.execute({ session, command, timeoutMs: ctx.turn.timeoutMs, policy: ctx.turn.policy }),
     ),
-  steer,
+  /** A refused message returns to the prompt. */
+  steer: async (ctx, { session, text }) => {
+    try {
+      await ctx.api.turn.steer({ session, text });
+    } catch (error) {
+      if (isConnectionLost(error)) void reconnect(ctx);
+      ctx.send({ type: "refused", draft: text, session, ...sendFailure(error) });
+    }
+  },
   cancel: ({ api }, { session }) => api.turn.cancel({ session }),
-  clear,
-  fork,
+  clear: async (ctx) => {
+    const forked = await ctx.api.session.fork({ session: requireSession(ctx).id, at: null, name: null });
+    const cleared = await ctx.api.session.move({ session: forked.id, node: null });
+    await goTo(ctx, cleared, "a new branch from the beginning; files stay as they are");
+  },
+  fork: async (ctx, { name, at = null }) => {
+    const forked = await ctx.api.session.fork({ session: requireSession(ctx).id, at, name });
+    await goTo(ctx, forked, `now in the fork ${sessionTitle(forked)}; files stay as they are`);
+  },
   reload: (ctx) => showSession(ctx, requireSession(ctx).id),
-  hub: startHub,
+  hub: async (ctx) => {
+    if (ctx.connectHub === null) throw new Fault("usage", "this screen runs its turns without a hub", { hint: "skein tui --hub auto" });
+    if (!ctx.isHubLost) return ctx.send({ type: "notice", text: "the hub is running" });
+    await onReconnected(ctx, await ctx.connectHub({ start: true }));
+  },
 };
 
 /**
@@ -39,6 +58,12 @@ export async function enterSession(ctx: EffectContext, session: Session | null, 
     await ctx.api.session.use({ session: session.id, directory: ctx.directory });
   const view = await showSession(ctx, session.id);
   if (view !== null) await restoreMode(ctx, view.session, view.turns);
+}
+
+/** Enters a session and closes the overlay that chose it. */
+export async function goTo(ctx: EffectContext, session: Session, notice: string): Promise<void> {
+  await enterSession(ctx, session);
+  ctx.send({ type: "set", fields: { overlay: null, visit: null, notice: { text: notice, isError: false } } });
 }
 
 export async function startTurn(
@@ -102,37 +127,8 @@ async function createSession(ctx: EffectContext, task: string | null): Promise<S
   return session;
 }
 
-/** Sends a message to the running turn. A refused message returns to the prompt. */
-async function steer(ctx: EffectContext, { session, text }: { session: string; text: string }): Promise<void> {
-  try {
-    await ctx.api.turn.steer({ session, text });
-  } catch (error) {
-    if (isConnectionLost(error)) void reconnect(ctx);
-    ctx.send({ type: "refused", draft: text, session, ...sendFailure(error) });
-  }
-}
-
 function sendFailure(error: unknown): ReturnType<typeof describeError> {
   return isConnectionLost(error)
     ? { text: "connection to the hub lost; the message is back in the prompt", hint: null }
     : describeError(error);
-}
-
-async function fork(ctx: EffectContext, { name, at = null }: { name: string | null; at?: string | null }): Promise<void> {
-  const forked = await ctx.api.session.fork({ session: requireSession(ctx).id, at, name });
-  await enterSession(ctx, forked);
-  ctx.send({ type: "moved", text: `now in the fork ${sessionTitle(forked)}; files stay as they are` });
-}
-
-async function clear(ctx: EffectContext): Promise<void> {
-  const { api } = ctx;
-  const forked = await api.session.fork({ session: requireSession(ctx).id, at: null, name: null });
-  await enterSession(ctx, await api.session.move({ session: forked.id, node: null }));
-  ctx.send({ type: "moved", text: "a new branch from the beginning; files stay as they are" });
-}
-
-async function startHub(ctx: EffectContext): Promise<void> {
-  if (ctx.connectHub === null) throw new Fault("usage", "this screen runs its turns without a hub", { hint: "skein tui --hub auto" });
-  if (!ctx.isHubLost) return ctx.send({ type: "notice", text: "the hub is running" });
-  await onReconnected(ctx, await ctx.connectHub({ start: true }));
 }

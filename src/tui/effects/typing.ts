@@ -9,26 +9,24 @@ const maxHistoryChars = 20_000;
 
 export const typingEffects: EffectHandlers<"remember" | "take back" | "attach" | "find files"> = {
   remember: ({ local }, { text }) => (text.length > maxHistoryChars ? undefined : local.history.add(text)),
-  attach,
+  /** Only the native agent takes images. For other agents the path stays text. */
+  attach: (ctx, { path, text }) => {
+    const { agent } = nextAgent(ctx);
+    const asText = (problem: string) => ctx.send({ type: "attached", path: null, text, problem });
+    if (agent !== "native") return asText(`${agent} takes no images: the path stays text`);
+    try {
+      ctx.pastedImages.set(path, ctx.local.readImage(path));
+    } catch (error) {
+      return asText(`the path stays text: ${describeError(error).text}`);
+    }
+    ctx.send({ type: "attached", path, text, problem: null });
+  },
   "take back": async ({ api, send }, { session, input }) => {
     const withdrawn = await api.turn.takeBack({ session, input });
     send({ type: "taken back", input, text: withdrawn?.text ?? null });
   },
   "find files": findFiles,
 };
-
-/** Only the native agent takes images. For other agents the path stays text. */
-function attach(ctx: EffectContext, { path, text }: { path: string; text: string }): void {
-  const { agent } = nextAgent(ctx);
-  const asText = (problem: string | null) => ctx.send({ type: "attached", path: null, text, problem });
-  if (agent !== "native") return asText(`${agent} takes no images: the path stays text`);
-  try {
-    ctx.pastedImages.set(path, ctx.local.readImage(path));
-  } catch (error) {
-    return asText(`the path stays text: ${describeError(error).text}`);
-  }
-  ctx.send({ type: "attached", path, text, problem: null });
-}
 
 export function readPastedImage({ local, pastedImages }: EffectContext, path: string): ImageData {
   return pastedImages.get(path) ?? local.readImage(path);

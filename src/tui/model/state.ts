@@ -106,8 +106,7 @@ export type UpdateMessage =
   | { type: "key"; key: Key; now: number }
   | { type: "paste"; text: string }
   | { type: "wheel"; rows: number }
-  /** Sets fields that depend on no other field. */
-  | { type: "set"; fields: Partial<Pick<State, "size" | "isInFront" | "session" | "running" | "isHubLost" | "isPlanning" | "net">> }
+  | { type: "set"; fields: Partial<Pick<State, PlainField>> }
   | ImagesMessage
   /** Sent when the time of a `wake` effect has passed. */
   | { type: "tick"; now: number }
@@ -132,9 +131,6 @@ export type UpdateMessage =
   | { type: "listed"; purpose: "models" | "agents"; items: readonly PickerItem[] }
   | { type: "costs"; lines: readonly string[] }
   | { type: "notice"; text: string; isError?: true }
-  /** The screen shows another session or node. Closes the overlay. */
-  | { type: "moved"; text: string }
-  | { type: "renamed"; session: Session }
   | { type: "visited"; visit: Visit | null }
   /** A question of another session, to be answered here. */
   | { type: "ask found"; ask: Ask }
@@ -146,6 +142,9 @@ export type UpdateMessage =
   /** Without `session`, the failure belongs to the visible session. */
   | { type: "failed"; session?: string; text: string; hint: string | null }
   | { type: "refused"; session?: string; draft: string; text: string; hint: string | null };
+
+/** Fields that can be set alone, because no other field depends on them. */
+type PlainField = "size" | "isInFront" | "session" | "running" | "isHubLost" | "isPlanning" | "net" | "overlay" | "visit" | "notice";
 
 export type ImagesMessage = { type: "images"; canDraw: boolean } | { type: "not drawn"; block: string; problem: string };
 

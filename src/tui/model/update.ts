@@ -53,10 +53,6 @@ export function update(state: State, message: UpdateMessage): UpdateResult {
       return step(withFiles(state, message));
     case "attached":
       return attach(message.problem === null ? state : withNotice(state, message.problem, "error"), message);
-    case "moved":
-      return step(withNotice({ ...state, overlay: null, visit: null }, message.text));
-    case "renamed":
-      return step(state.session?.id === message.session.id ? { ...state, session: message.session } : state);
     case "compared":
       return step(showComparison(state, message.comparison));
     case "visited":

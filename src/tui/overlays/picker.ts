@@ -1,12 +1,13 @@
 // A picker: a list that is filtered by typing (commands, models, agents, history). Pure.
-// `picker-kinds.ts` has the action of each kind, so that the picker itself is only data.
 import { visiblePart, layOutText } from "../../kit/text/text-layout.ts";
+import { withText } from "../composer/type.ts";
+import { screenCommands, type ScreenCommand } from "../keys/commands.ts";
 import { applyEditKey } from "../keys/edit-keys.ts";
+import { keysText } from "../keys/help.ts";
 import type { EditLine } from "../../kit/text/line-edit.ts";
 import type { Bindings } from "../keys/bindings.ts";
-import { step, type Key, type State, type UpdateResult } from "../model/state.ts";
+import { step, withNotice, type Key, type State, type UpdateResult } from "../model/state.ts";
 import { choiceLines, drawBox, type Choice, type OverlayView, type OverlayArea } from "./box.ts";
-import { pickerKinds } from "./picker-kinds.ts";
 
 export type PickerItem = Choice & {
   id: string;
@@ -19,13 +20,64 @@ export type PickerItem = Choice & {
 export type Picker = {
   kind: "picker";
   purpose: PickerKind;
-  /** Null while they are loaded, or if `picker-kinds.ts` has them. */
+  /** Null while they are loaded, or if `pickerKinds` has them. */
   items: readonly PickerItem[] | null;
   filter: EditLine;
   index: number;
 };
 
 export type PickerKind = "palette" | "history" | "models" | "agents";
+
+/** The kinds of pickers: title, items (if they need no Api call), and the action of a choice. */
+type PickerDefinition = {
+  title: string;
+  items?: (bindings: Bindings) => readonly PickerItem[];
+  /** A suffix of the filter that is passed to `choose` and not searched for. */
+  suffix?: RegExp;
+  choose: (state: State, item: PickerItem, suffix: string) => UpdateResult;
+};
+
+/** Commands that can be typed come first; the others only move the view. */
+const paletteCommands = screenCommands.toSorted((a, b) => Number(a.typed === undefined) - Number(b.typed === undefined));
+
+const pickerKinds: Record<PickerKind, PickerDefinition> = {
+  palette: {
+    title: "commands",
+    items: (bindings) =>
+      paletteCommands.map((command, index) => ({ id: String(index), label: command.summary, detail: keysText(command, bindings) })),
+    choose: (state, { id }) => runOrPrompt(state, paletteCommands[Number(id)]!),
+  },
+  models: {
+    title: "models, prices in $ per million tokens; add :high for an effort",
+    suffix: /:[a-z]*$/,
+    choose: chooseModel,
+  },
+  agents: {
+    title: "agents",
+    choose: (state, { id }) => step(state, { type: "agent", name: id }),
+  },
+  history: {
+    title: "messages sent in this project",
+    choose: (state, { id }) => step(withText({ ...state, mode: "insert" }, state.composer.history[Number(id)] ?? "")),
+  },
+};
+
+const efforts = ["low", "medium", "high", "xhigh", "max"];
+
+/** The text after a colon may be an effort, or part of the model's name. */
+function chooseModel(state: State, { id }: PickerItem, suffix: string): UpdateResult {
+  const effort = suffix.slice(1);
+  if (efforts.includes(effort)) return step(state, { type: "model", name: `${id}:${effort}` });
+  if (effort === "" || id.includes(suffix)) return step(state, { type: "model", name: id });
+  return step(withNotice(state, `no effort "${effort}": ${efforts.join(", ")}`, "error"));
+}
+
+/** Runs a command. If it needs an argument, opens the command line with its name. */
+function runOrPrompt(state: State, command: ScreenCommand): UpdateResult {
+  if (command.typed?.startsWith("<") !== true) return command.run(state, "");
+  const text = `${command.name} `;
+  return step({ ...state, mode: "command", commandLine: { text, cursor: text.length } });
+}
 
 const moves: Record<string, number> = { down: 1, "ctrl+n": 1, up: -1, "ctrl+p": -1, pagedown: 10, pageup: -10 };
 

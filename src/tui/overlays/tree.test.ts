@@ -101,7 +101,6 @@ describe("keys of the tree", () => {
     expect(effectsOf(open, "G", "enter")).toEqual([{ type: "go", session: "other", node: "n8" }]);
     expect(effectsOf(open, "k", "s")).toEqual([{ type: "go", session: null, node: "n5" }]);
     expect(press(open, "enter").state.notice?.text).toBe("you are already here");
-    expect(apply(open, { type: "moved", text: "now in other" }).overlay).toBeNull();
   });
   test("f forks at the line, with or without a name", () => {
     expect(effectsOf(open, "k", "f", ...Array.from("try"), "enter")).toEqual([{ type: "fork", at: "n5", name: "try" }]);
