@@ -1,12 +1,13 @@
 // The table of all screen commands. Keys, colon commands, leader keys, the help and docs/KEYS.md come from it.
 // A command returns the next state and effects. It does nothing else.
 import { editActions, emptyEditLine } from "../../kit/text/line-edit.ts";
-import { oneLine } from "../../kit/text/cut-text.ts";
+import { helpText } from "./help.ts";
 import { showAsks } from "../model/asks.ts";
 import { goBack, openAgents, watchFocused } from "../overlays/agents.ts";
 import { openSessions } from "../overlays/sessions.ts";
 import { openTree } from "../overlays/tree.ts";
-import type { PickerItem, PickerKind } from "../overlays/picker.ts";
+import { openChoices, openHistory, openPalette } from "../overlays/picker.ts";
+import { openText } from "../overlays/reader.ts";
 import {
   focusedBlock,
   moveFocus,
@@ -96,13 +97,13 @@ export const screenCommands: readonly ScreenCommand[] = [
     summary: "choose the model of the next turns",
     keys: ["space m"],
     typed: "[vendor/id]",
-    run: (state, name) => (name === "" ? choose(state, "models") : step(state, { type: "model", name })),
+    run: (state, name) => (name === "" ? openChoices(state, "models") : step(state, { type: "model", name })),
   },
   {
     name: "agent",
     summary: "choose the agent of the next turns",
     typed: "[name]",
-    run: (state, name) => (name === "" ? choose(state, "agents") : step(state, { type: "agent", name })),
+    run: (state, name) => (name === "" ? openChoices(state, "agents") : step(state, { type: "agent", name })),
   },
   { name: "budget", summary: "show the costs, or limit the cost of a turn", keys: ["space b"], typed: "[usd|off]", run: setBudget },
   { name: "plan", summary: "plan in a new session; again: go back", keys: ["space p"], typed: "", run: togglePlanning },
@@ -130,7 +131,7 @@ export const screenCommands: readonly ScreenCommand[] = [
     summary: "show all keys and commands",
     keys: ["?", "space ?"],
     typed: "",
-    run: (state) => step({ ...state, overlay: { kind: "reader", topic: "help", lines: [], top: 0 } }),
+    run: (state) => step(openText(state, "help", helpText(state.bindings))),
   },
   {
     name: "palette",
@@ -138,7 +139,7 @@ export const screenCommands: readonly ScreenCommand[] = [
     keys: ["ctrl+p"],
     everywhere: true,
     typed: "",
-    run: (state) => step(openPicker(state, "palette", null)),
+    run: openPalette,
   },
   {
     name: "history",
@@ -179,32 +180,12 @@ function effectOnly(type: PlainEffect): ScreenCommand["run"] {
   return (state) => step(state, { type });
 }
 
-/** Without `items`, they arrive later or belong to the kind of picker. */
-function openPicker(state: State, purpose: PickerKind, items: readonly PickerItem[] | null): State {
-  return { ...state, overlay: { kind: "picker", purpose, items, filter: emptyEditLine, index: 0 } };
-}
-
-function choose(state: State, purpose: "models" | "agents"): UpdateResult {
-  return step(openPicker(state, purpose, null), { type: "list", purpose });
-}
-
 function setBudget(state: State, amount: string): UpdateResult {
-  if (amount === "")
-    return step({ ...state, overlay: { kind: "reader", topic: "costs", lines: ["loading…"], top: 0 } }, { type: "read costs" });
+  if (amount === "") return step(openText(state, "costs", ["loading…"]), { type: "read costs" });
   if (amount === "off") return step(state, { type: "budget", usd: null });
   const usd = Number(amount.replace(/^\$/, ""));
   if (Number.isFinite(usd) && usd > 0) return step(state, { type: "budget", usd });
   return step(withNotice(state, `:budget takes dollars, for example 0.50, or off; not "${amount}"`, "error"));
-}
-
-function openHistory(state: State): UpdateResult {
-  const { history } = state.composer;
-  const items = history
-    .map((text, index) => ({ id: String(index), label: oneLine(text, 200), detail: "", preview: text }))
-    .filter(({ preview }, index) => history.lastIndexOf(preview) === index)
-    .toReversed();
-  if (items.length === 0) return step(withNotice(state, "no messages sent in this project yet"));
-  return step(openPicker(state, "history", items));
 }
 
 function insertMode(state: State): State {

@@ -4,12 +4,24 @@ import { fixedKeys, screenCommands, type ScreenCommand } from "./commands.ts";
 import { keysOf } from "./keymap.ts";
 import { agentsKeys } from "../overlays/agents.ts";
 import { sessionsKeys } from "../overlays/sessions.ts";
+import type { BoxLine } from "../overlays/box.ts";
 import { treeKeys } from "../overlays/tree.ts";
 
 /** Pairs of keys and summary, for the help and docs/KEYS.md. */
 export function helpLines(bindings: Bindings): [keys: string, summary: string][] {
   const commandLines = screenCommands.map((command): [string, string] => [keysText(command, bindings), command.summary]);
   return [...fixedKeys.map(({ keys, summary }): [string, string] => [keys, summary]), ...commandLines];
+}
+
+/** The whole help, with keys in one column. */
+export function helpText(bindings: Bindings): BoxLine[] {
+  const panels = panelHelp.flatMap(({ title, lines }): BoxLine[] => ["", { text: title, style: { bold: true } }, ...inColumns(lines)]);
+  return [...inColumns(helpLines(bindings)), ...panels];
+}
+
+function inColumns(help: readonly [keys: string, summary: string][]): string[] {
+  const keyColumns = Math.max(...help.map(([keys]) => keys.length)) + 2;
+  return help.map(([keys, summary]) => keys.padEnd(keyColumns) + summary);
 }
 
 /** All keys of a command, and its typed form: `Space m, :model [vendor/id]`. */

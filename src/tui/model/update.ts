@@ -14,7 +14,7 @@ import type { Block } from "./blocks.ts";
 import { showComparison } from "../overlays/comparison.ts";
 import { handleOverlayKey, markOverlaySlow, updateOverlay, handleOverlayWheel } from "../overlays/index.ts";
 import { withItems } from "../overlays/picker.ts";
-import { withLines } from "../overlays/reader.ts";
+import { openText, withLines } from "../overlays/reader.ts";
 import { scrollBy } from "./scroll.ts";
 import { step, withNotice, type ImagesMessage, type UpdateMessage, type SessionOpened, type State, type UpdateResult } from "./state.ts";
 import { blockCount, noBlocks, withBlocks, withDraft } from "./transcript.ts";
@@ -70,7 +70,7 @@ export function update(state: State, message: UpdateMessage): UpdateResult {
     case "steps":
       return step(withSteps(state, message));
     case "plan shown":
-      return step({ ...state, overlay: { kind: "reader", topic: "plan", lines: linesOf(message.text), top: 0 } });
+      return step(openText(state, "plan", linesOf(message.text)));
     case "taken back":
       return restoreInput(state, message);
     case "listed":

@@ -1,12 +1,11 @@
 // Draws a box with a title in the full width of the screen. Also the types that every overlay shares.
 import type { TextStyle, TextRun } from "../../kit/text/ansi.ts";
-import type { Bindings } from "../keys/bindings.ts";
 import { cellsOf } from "../layout/cells.ts";
 import { cellsOfRow, fit, oneRow, type Row } from "../layout/wrap.ts";
 import { frame } from "../layout/styles.ts";
 
-/** The area that an overlay may fill, and the key bindings for its hints. */
-export type OverlayArea = { columns: number; height: number; bindings: Bindings };
+/** The area that an overlay may fill. */
+export type OverlayArea = { columns: number; height: number };
 
 export type OverlayView = {
   rows: Row[];

@@ -7,6 +7,7 @@ import type { BranchComparison, BranchSide } from "../../protocol/tree/views.ts"
 import { faint } from "../layout/styles.ts";
 import type { State } from "../model/state.ts";
 import type { BoxLine } from "./box.ts";
+import { openText } from "./reader.ts";
 
 const nameStyle = { bold: true };
 const nameColumns = 16;
@@ -14,8 +15,7 @@ const sideColumns = 28;
 
 /** Opens the comparison above the current overlay, which is shown again when it closes. */
 export function showComparison(state: State, comparison: BranchComparison): State {
-  const under = state.overlay === null ? {} : { under: state.overlay };
-  return { ...state, overlay: { kind: "reader", topic: "comparison", lines: comparisonLines(comparison), top: 0, ...under } };
+  return openText(state, "comparison", comparisonLines(comparison), state.overlay);
 }
 
 function comparisonLines({ fork, sharedNodes, a, b }: BranchComparison): BoxLine[] {

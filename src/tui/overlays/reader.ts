@@ -1,5 +1,4 @@
 // An overlay with a longer text to scroll: the help, costs, the plan, a comparison of branches.
-import { helpLines, panelHelp } from "../keys/help.ts";
 import { good } from "../layout/styles.ts";
 import { blanks, wrapRuns, type Row } from "../layout/wrap.ts";
 import { transcriptHeight } from "../layout/screen-layout.ts";
@@ -10,7 +9,6 @@ import { drawBox, type BoxLine, type OverlayView, type OverlayArea } from "./box
 export type TextOverlay = {
   kind: "reader";
   topic: keyof typeof titles;
-  /** Empty for the help, which depends on the key bindings. */
   lines: readonly BoxLine[];
   top: number;
   /** The overlay that is shown again when this one closes. */
@@ -30,15 +28,15 @@ const pageMoves: Record<string, number> = { pagedown: 1, pageup: -1, "ctrl+d": 0
 export function handleTextKey(state: State, reader: TextOverlay, { name }: Key): UpdateResult {
   if (name === "escape" || name === "q") return step({ ...state, overlay: reader.under ?? null });
   const height = textHeight(transcriptHeight(state));
-  const last = linesOf(reader, { columns: state.size.columns, bindings: state.bindings }).length - height;
+  const last = linesOf(reader, state.size.columns).length - height;
   const delta = rowMoves[name] ?? Math.round((pageMoves[name] ?? 0) * height);
   const top = name === "g" ? 0 : name === "G" ? last : Math.min(reader.top, last) + delta;
   return step({ ...state, overlay: { ...reader, top: Math.max(0, Math.min(last, top)) } });
 }
 
-export function textOverlayView(reader: TextOverlay, { columns, height, bindings }: OverlayArea): OverlayView {
+export function textOverlayView(reader: TextOverlay, { columns, height }: OverlayArea): OverlayView {
   const { topic, top } = reader;
-  const lines = linesOf(reader, { columns, bindings });
+  const lines = linesOf(reader, columns);
   const visibleRows = textHeight(height);
   const first = Math.min(top, Math.max(0, lines.length - visibleRows));
   const position = lines.length > visibleRows ? `, ${first + 1}-${first + visibleRows} of ${lines.length}: j and k scroll,` : ":";
@@ -49,16 +47,10 @@ function textHeight(height: number): number {
   return Math.max(1, height - 2);
 }
 
-function linesOf({ topic, lines }: TextOverlay, { columns, bindings }: Pick<OverlayArea, "columns" | "bindings">): readonly BoxLine[] {
-  if (topic === "plan") return lines.flatMap((line) => (typeof line === "string" ? planRows(line, columns - 4) : [line]));
-  if (topic !== "help") return lines;
-  const panels = panelHelp.flatMap(({ title, lines: keys }): BoxLine[] => ["", { text: title, style: { bold: true } }, ...inColumns(keys)]);
-  return [...inColumns(helpLines(bindings)), ...panels];
-}
-
-function inColumns(help: readonly [keys: string, summary: string][]): string[] {
-  const keyColumns = Math.max(...help.map(([keys]) => keys.length)) + 2;
-  return help.map(([keys, summary]) => keys.padEnd(keyColumns) + summary);
+/** Only the plan is wrapped. Longer lines of other texts are cut. */
+function linesOf({ topic, lines }: TextOverlay, columns: number): readonly BoxLine[] {
+  if (topic !== "plan") return lines;
+  return lines.flatMap((line) => (typeof line === "string" ? planRows(line, columns - 4) : [line]));
 }
 
 /** A line of the plan, wrapped. Finished steps and titles have a style. */
@@ -66,6 +58,11 @@ function planRows(text: string, columns: number): Row[] {
   const style = /\[[xX]\] /.test(text) ? good : /^#+ /.test(text) ? { bold: true } : {};
   const [mark = ""] = /^\s*(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?/.exec(text) ?? [];
   return wrapRuns([{ text, style }], columns, blanks(mark.length));
+}
+
+/** Opens a text above the current overlay, or in place of it. */
+export function openText(state: State, topic: TextOverlay["topic"], lines: readonly BoxLine[], under?: Overlay | null): State {
+  return { ...state, overlay: { kind: "reader", topic, lines, top: 0, ...(under == null ? {} : { under }) } };
 }
 
 /** Replaces the lines of an open reader with this topic. */
