@@ -88,7 +88,7 @@ test("a turn of another process is shown live, can be steered, and is not stoppe
     mockInput.pressEnter();
     await until(() => scripted.calls.some(({ method }) => method === "turn.steer"));
     mockInput.pressCtrlC();
-    await frameWhere((frame) => frame.includes("runs in another process (pid 4242): Ctrl+C again quits, :cancel stops it"));
+    await frameWhere((frame) => frame.includes("runs in another process (pid 4242): :cancel stops it; Ctrl+C again quits"));
     mockInput.pressCtrlC();
   });
   expect(scripted.calls).toEqual([{ method: "turn.steer", params: { session: "s-1", text: "look here" } }]);

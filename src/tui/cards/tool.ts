@@ -69,7 +69,8 @@ function showsWholeInput(input: ToolBlock["input"], argument: string): boolean {
   return values.length === 0 || (values.length === 1 && values[0] === argument);
 }
 
-function inputText(input: ToolBlock["input"]): string {
+/** The whole input, with the name of each argument. */
+export function inputText(input: ToolBlock["input"]): string {
   if (typeof input === "string") return input.trimEnd();
   return Object.entries(input)
     .map(([key, value]) => `${key}: ${typeof value === "string" ? value.trimEnd() : JSON.stringify(value)}`)

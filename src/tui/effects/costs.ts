@@ -2,7 +2,7 @@
 import { formatDuration } from "../../kit/text/duration.ts";
 import { oneLine, shortCount } from "../../kit/text/cut-text.ts";
 import { sessionLabel, type Session, type Turn } from "../../protocol/tree/turn.ts";
-import { addSpent, zeroSpent, type Spent, type Usage } from "../../protocol/tree/usage.ts";
+import { addSpent, zeroSpent, type Spent } from "../../protocol/tree/usage.ts";
 import { costText, totalInput } from "../../protocol/tree/usage-text.ts";
 import type { EffectHandlers, EffectContext } from "./effect-context.ts";
 
@@ -26,7 +26,6 @@ async function costLines(ctx: EffectContext): Promise<string[]> {
   if (session === null) return ["no turns yet", "", limitText(limit)];
   const { turns, below } = await api.session.show({ session: session.id });
   const modelTurns = turns.filter(({ agent }) => agent !== "shell");
-  const total = modelTurns.reduce<Spent>((sum, each) => addSpent(sum, each), zeroSpent);
   const omitted = modelTurns.length > maxTurns ? [`  … ${modelTurns.length - maxTurns} earlier turns`] : [];
   const rows = modelTurns.map((each, index) => turnRow(each, index + 1)).slice(-maxTurns);
   return [
@@ -34,7 +33,7 @@ async function costLines(ctx: EffectContext): Promise<string[]> {
     ...omitted,
     ...rows,
     "",
-    row(["", "this branch", ...spentCells(total), tookText(modelTurns)]),
+    row(["", "this branch", ...spentCells(addSpents(modelTurns)), tookText(modelTurns)]),
     ...(await subSessionRows(ctx, session, below)),
     "",
     limitText(limit),
@@ -54,27 +53,24 @@ async function subSessionRows({ api, project }: EffectContext, session: Session,
   const subSessions = all.filter(({ parentSession }) => parentSession === session.id).toReversed();
   if (subSessions.length === 0) return [];
   const views = await Promise.all(subSessions.slice(-maxSubSessions).map((each) => api.session.show({ session: each.id })));
-  const spents = views.map(({ turns, below: nested }) => turns.reduce<Spent>((sum, turn) => addSpent(sum, turn), nested));
+  const spents = views.map(({ turns, below: nested }) => addSpents(turns, nested));
   const rows = views.map(({ session: each, turns }, index) =>
     row(["◆", `${each.agent}: ${each.name ?? each.task ?? sessionLabel(each)}`, ...spentCells(spents[index]!), tookText(turns)]),
   );
-  if (subSessions.length <= maxSubSessions)
-    return [...rows, row(["", "sub-sessions", ...spentCells(spents.reduce((sum, each) => addSpent(sum, each), zeroSpent)), ""])];
-  return [`  … ${subSessions.length - maxSubSessions} earlier ones`, ...rows, row(["", "sub-sessions", ...spentCells(below), ""])];
+  const omitted = subSessions.length - views.length;
+  const total = omitted > 0 ? below : addSpents(spents);
+  return [...(omitted > 0 ? [`  … ${omitted} earlier ones`] : []), ...rows, row(["", "sub-sessions", ...spentCells(total), ""])];
 }
 
+function addSpents(items: readonly Spent[], start = zeroSpent): Spent {
+  return items.reduce<Spent>((sum, each) => addSpent(sum, each), start);
+}
+
+/** Input, its cached share, output and cost. */
 function spentCells({ usage, costUsd }: Spent): string[] {
-  return [
-    shortCount(totalInput(usage)),
-    cachedText(usage),
-    shortCount(usage.output),
-    costUsd === null ? costText(null, { isTight: true }) : dollars(costUsd),
-  ];
-}
-
-function cachedText(usage: Usage): string {
   const input = totalInput(usage);
-  return input === 0 ? "-" : `${Math.round((usage.cacheRead / input) * 100)} %`;
+  const cached = input === 0 ? "-" : `${Math.round((usage.cacheRead / input) * 100)} %`;
+  return [shortCount(input), cached, shortCount(usage.output), costUsd === null ? "?" : dollars(costUsd)];
 }
 
 function tookText(turns: readonly Turn[]): string {
@@ -102,10 +98,10 @@ function dollars(amount: number): string {
   return costText(amount, { digits: amount > 0 && amount < 0.1 ? 4 : 2 });
 }
 
-const widths = [4, 31, 7, 7, 7, 9, 9];
+const nameWidth = 31;
+const figureWidths = [7, 7, 7, 9, 9];
 
-function row(cells: readonly string[]): string {
-  const [number = "", name = "", ...figures] = cells;
-  const head = `${number.padStart(widths[0]!)}  ${oneLine(name, widths[1]!).padEnd(widths[1]!)}`;
-  return head + figures.map((cell, index) => cell.padStart(widths[index + 2]!)).join("");
+function row([number = "", name = "", ...figures]: readonly string[]): string {
+  const head = `${number.padStart(4)}  ${oneLine(name, nameWidth).padEnd(nameWidth)}`;
+  return head + figures.map((cell, index) => cell.padStart(figureWidths[index]!)).join("");
 }

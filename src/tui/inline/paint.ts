@@ -4,15 +4,13 @@ import type { TextStyle } from "../../kit/text/ansi.ts";
 import { cellsOfRow, type Row } from "../layout/wrap.ts";
 import type { ScreenFrame } from "../views/screen.ts";
 
-/** The frame in the terminal. `cells` has the width of each row, `at` the position of the cursor. */
+/** The footer or the alternate screen as painted. `cells` has the width of each row, `at` the position of the cursor. */
 export type PaintedFrame = {
   rows: readonly string[];
   cells: readonly number[];
-  at: CursorPosition;
+  at: { row: number; column: number };
   isCursorVisible: boolean;
-  isFullScreen: boolean;
 };
-type CursorPosition = { row: number; column: number };
 
 export type NextFrame = ScreenFrame & { above: readonly Row[]; isFullScreen: boolean };
 
@@ -23,7 +21,7 @@ export function paint(before: PaintedFrame | null, next: NextFrame, color: boole
   const rows = next.rows.map((row) => rowText(row, color));
   const at = next.cursor ?? { row: Math.max(0, rows.length - 1), column: 0 };
   const isCursorVisible = next.cursor !== null;
-  const painted = { rows, cells: next.rows.map(cellsOfRow), at, isCursorVisible, isFullScreen: next.isFullScreen };
+  const painted = { rows, cells: next.rows.map(cellsOfRow), at, isCursorVisible };
   const showCursor = isCursorVisible ? "\x1b[?25h" : "";
   const body = next.isFullScreen
     ? paintFullScreen(before, rows)
@@ -40,15 +38,13 @@ export function paint(before: PaintedFrame | null, next: NextFrame, color: boole
 }
 
 function paintFullScreen(before: PaintedFrame | null, rows: readonly string[]): string {
-  const oldRows = before?.isFullScreen === true ? before.rows : null;
-  const changed = rows.map((row, y) => (oldRows?.[y] === row ? "" : `\x1b[${y + 1};1H\x1b[2K${row}`)).join("");
-  return oldRows === null ? `\x1b[?1049h\x1b[2J${changed}` : changed;
+  const changed = rows.map((row, y) => (before?.rows[y] === row ? "" : `\x1b[${y + 1};1H\x1b[2K${row}`)).join("");
+  return before === null ? `\x1b[?1049h\x1b[2J${changed}` : changed;
 }
 
 /** Ends with the cursor in the last row. After the alternate screen the cursor is back in the footer. */
 function paintFooter(before: PaintedFrame | null, above: readonly string[], rows: readonly string[]): string {
-  const isSame = before !== null && !before.isFullScreen && above.length === 0 && Bun.deepEquals(before.rows, rows);
-  if (isSame) return "";
+  if (above.length === 0 && Bun.deepEquals(before?.rows, rows)) return "";
   const all = [...above, ...rows];
   // Erase before the last row, not after it: after a full row the cursor is still on its last cell.
   const written = all.map((row, y) => `${y === all.length - 1 ? "\x1b[J" : "\x1b[2K"}${row}`).join("\r\n");

@@ -59,26 +59,24 @@ function splitAltKey({ mode, overlay }: State, { name }: Key): Key | null {
 function stopOrQuit(state: State, now: number): UpdateResult {
   if (state.stoppedAt !== null && now - state.stoppedAt <= quitWithinMs) return quit({ ...state, stoppedAt: now });
   const stopped = { ...state, stoppedAt: now, leader: null };
-  const { session } = state;
-  if (state.activity === null || session === null) return step(withNotice(stopped, "press Ctrl+C again to quit"));
-  if (state.runner !== null)
-    return step(withNotice(stopped, `runs in another process (${state.runner}): Ctrl+C again quits, :cancel stops it`));
-  return step(withNotice({ ...stopped, activity: "stopping" }, "stopping the turn; press Ctrl+C again to quit"), {
-    type: "cancel",
-    session: session.id,
-  });
+  if (state.activity === null || state.session === null) return step(withNotice(stopped, "press Ctrl+C again to quit"));
+  return stopTurn(stopped, state.session.id, "; Ctrl+C again quits");
+}
+
+/** Stops the turn, unless another process runs it. */
+function stopTurn(state: State, session: string, hint: string): UpdateResult {
+  if (state.runner !== null) return step(withNotice(state, `runs in another process (${state.runner}): :cancel stops it${hint}`));
+  return step(withNotice({ ...state, activity: "stopping" }, `stopping the turn${hint}`), { type: "cancel", session });
 }
 
 /** Esc leaves a mode, a search or a focus. In Normal mode without these it ends a visit, or stops the turn. */
 function leaveOrStop(state: State): UpdateResult {
   const { session, activity, search } = state;
   if (state.mode === "normal" && search?.isShown === true) return step({ ...leaveMode(state), search: { ...search, isShown: false } });
-  const isRunning = session !== null && activity !== null && activity !== "stopping";
   if (state.mode !== "normal" || state.focus !== null || state.pending !== null) return step(leaveMode(state));
   if (state.visit !== null) return goBack(state);
-  if (!isRunning) return step(leaveMode(state));
-  if (state.runner !== null) return step(withNotice(state, `runs in another process (${state.runner}): :cancel stops it`));
-  return step(withNotice({ ...state, activity: "stopping" }, "stopping the turn"), { type: "cancel", session: session.id });
+  const isRunning = activity !== null && activity !== "stopping";
+  return session !== null && isRunning ? stopTurn(state, session.id, "") : step(leaveMode(state));
 }
 
 function leaveMode(state: State): State {

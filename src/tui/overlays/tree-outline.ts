@@ -3,7 +3,8 @@
 import { stripAnsi } from "../../kit/text/ansi.ts";
 import { oneLine } from "../../kit/text/cut-text.ts";
 import type { TreeView } from "../../protocol/api/api.ts";
-import { mainArgument, type Node } from "../../protocol/tree/node.ts";
+import type { Node } from "../../protocol/tree/node.ts";
+import { nodeSummary } from "../../protocol/tree/node-summary.ts";
 import type { Session, Turn } from "../../protocol/tree/turn.ts";
 
 export type TreeRow = {
@@ -88,35 +89,20 @@ function isMessage(node: Node): boolean {
 
 const maxRowChars = 200;
 
-type RowText = { text: string; lowerCase?: string };
 /** Filled on demand, because most nodes are never visible. Nodes are immutable. */
-const rowTexts = new WeakMap<Node, RowText>();
+const rowTexts = new WeakMap<Node, string>();
 
 /** The text of a row on one line. */
 export function rowText({ node }: Pick<TreeRow, "node">): string {
-  return node === null ? "the beginning" : nodeText(node).text;
-}
-
-function nodeText(node: Node): RowText {
-  const text = rowTexts.get(node) ?? { text: oneLine(stripAnsi(beginningOf(node)), maxRowChars) };
+  if (node === null) return "the beginning";
+  const text = rowTexts.get(node) ?? oneLine(stripAnsi(beginningOf(node)), maxRowChars);
   rowTexts.set(node, text);
   return text;
 }
 
 function beginningOf(node: Node): string {
-  const maxChars = 2 * maxRowChars;
   const text = node.parts.find((part) => part.kind === "text" && part.text.trim() !== "");
-  if (text?.kind === "text") return text.text.trimStart().slice(0, maxChars);
-  const parts = node.parts.map((part) =>
-    part.kind === "call"
-      ? `${part.name}(${mainArgument(part.input)})`
-      : part.kind === "result"
-        ? `${part.name}: ${part.text.slice(0, maxChars)}`
-        : part.kind === "handle"
-          ? `[${part.handle.source}: ${part.handle.identifier}]`
-          : `(${part.kind})`,
-  );
-  return parts.join(" ").slice(0, maxChars);
+  return (text?.kind === "text" ? text.text.trimStart() : nodeSummary(node)).slice(0, 2 * maxRowChars);
 }
 
 /** Visible rows: of a folded branch only the first one. A filter shows the rows with all its words, folded or not. */
@@ -137,11 +123,10 @@ export function visibleRows({ rows, branches }: Outline, folded: ReadonlySet<str
   return visible;
 }
 
-function hasWords({ node, sessions }: TreeRow, words: readonly string[]): boolean {
-  const texts = sessions.map((session) => `${session.name ?? ""} ${session.id}`.toLowerCase());
-  const text = node === null ? null : nodeText(node);
-  if (text !== null) texts.push((text.lowerCase ??= text.text.toLowerCase()));
-  return words.every((word) => texts.some((text) => text.includes(word)));
+function hasWords(row: TreeRow, words: readonly string[]): boolean {
+  const sessions = row.sessions.map(({ name, id }) => `${name ?? ""} ${id}`);
+  const text = [row.node === null ? "" : rowText(row), ...sessions].join("\n").toLowerCase();
+  return words.every((word) => text.includes(word));
 }
 
 /** Identifies a row across readings of the tree. */

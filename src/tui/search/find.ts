@@ -1,5 +1,6 @@
 // Finds text in the transcript. It searches the raw text of all blocks, folded or not, and lays out only matching blocks
 // to find their rows.
+import { inputText } from "../cards/tool.ts";
 import type { Block } from "../model/blocks.ts";
 import type { Row } from "../layout/wrap.ts";
 import type { State } from "../model/state.ts";
@@ -43,13 +44,6 @@ function searchText(block: Block): string {
     default:
       return block.text;
   }
-}
-
-function inputText(input: Record<string, unknown> | string): string {
-  if (typeof input === "string") return input;
-  return Object.values(input)
-    .map((value) => (typeof value === "string" ? value : JSON.stringify(value)))
-    .join("\n");
 }
 
 /** The matching rows of a block. If a match is broken across rows, the first row of the block. */
