@@ -1,6 +1,4 @@
 // The context of every effect: the Api, the options of the next turn, the visible session, and `send` for messages.
-import { stripAnsi } from "../../kit/text/ansi.ts";
-import { oneLine } from "../../kit/text/cut-text.ts";
 import type { Api, SessionOpenParams, TurnStartParams } from "../../protocol/api/api.ts";
 import { Fault, messageOf } from "../../protocol/api/error.ts";
 import type { ImageData } from "../../protocol/tree/node.ts";
@@ -11,6 +9,7 @@ import type { SessionFollow } from "./follow.ts";
 import type { Effect, UpdateMessage } from "../model/state.ts";
 import type { Suspender } from "../terminal/suspend.ts";
 import type { Terminal } from "../terminal/terminal.ts";
+import { plainLine } from "../layout/wrap.ts";
 
 /** Resources of the user's machine. They stay local when the Api is a hub. */
 export type LocalResources = {
@@ -73,5 +72,5 @@ export function describeError(error: unknown): { text: string; hint: string | nu
 
 /** The label of a session for a notice: without control characters, at most 60 characters. */
 export function sessionTitle(session: Session): string {
-  return oneLine(stripAnsi(sessionLabel(session)), 60);
+  return plainLine(sessionLabel(session), 60);
 }

@@ -1,9 +1,7 @@
 // Computes the inline screen: finished blocks are printed once into the terminal's scrollback. Changing blocks, the
 // composer and the status bar form a footer below them. Pure.
-import { stripAnsi } from "../../kit/text/ansi.ts";
-import { oneLine } from "../../kit/text/cut-text.ts";
 import { sessionLabel } from "../../protocol/tree/turn.ts";
-import type { Row } from "../layout/wrap.ts";
+import { plainLine, type Row } from "../layout/wrap.ts";
 import { faint } from "../layout/styles.ts";
 import type { State } from "../model/state.ts";
 import { blockAt, blockCount, type TranscriptBlocks } from "../model/transcript.ts";
@@ -72,7 +70,7 @@ function firstToPrint(state: State, end: number): number {
 
 function headOf({ session }: State, earlier: number): Row[] {
   const ruleLine = (text: string): Row => [{ text: `── ${text}`, style: faint }];
-  const name = oneLine(stripAnsi(session === null ? "new session" : sessionLabel(session)), 60);
+  const name = plainLine(session === null ? "new session" : sessionLabel(session), 60);
   return [[], ruleLine(name), ...(earlier === 0 ? [] : [ruleLine(`${earlier} earlier blocks; press Esc, then k, to scroll back`)])];
 }
 

@@ -83,6 +83,11 @@ export function fit(text: string, cells: number): string {
   return cells > 0 ? `${result}…` : "";
 }
 
+/** The text on one line of at most `maxChars`, without control characters. */
+export function plainLine(text: string, maxChars: number): string {
+  return oneLine(stripAnsi(text), maxChars);
+}
+
 const scannedChars = 4000;
 const maxShortChars = 400;
 

@@ -60,8 +60,7 @@ describe("a question", () => {
     expect(textOf(reading)).toMatch(/── the agent asks \(Tab answers\): Which colour\? ─/);
     expect(press(reading, "enter").effects).toMatchObject([{ type: "visit", session: "s-2" }]);
     expect(press(reading, "j", "k", "]", "1", "o").state).toMatchObject({
-      answer: { text: "" },
-      askFocus: { option: -1 },
+      askFocus: { option: -1, line: { text: "" } },
       toggled: new Set(["s-2"]),
     });
     expect(press(reading, "tab", "2", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "2" }]);
@@ -97,14 +96,14 @@ describe("several questions", () => {
   test("several questions are counted, and Tab goes to the next one", () => {
     expect(textOf(both)).toMatch(/the agent asks \(1 of 2\)[^]*Which colour\?[^]*Tab: next question/);
     const next = press(both, "x", "tab");
-    expect([textOf(next.state).includes("Which name?"), next.state.answer.text]).toEqual([true, ""]);
+    expect([textOf(next.state).includes("Which name?"), next.state.askFocus.line.text]).toEqual([true, ""]);
     expect(press(next.state, "B", "o", "enter").effects).toEqual([{ type: "answer", ask: "a2", text: "Bo" }]);
   });
   test("a typed answer stays when other questions open or close", () => {
     const typing = press(withEvent(fresh, "ask.opened", name), "B").state;
     expect(press(withEvent(typing, "ask.opened", colour), "o", "enter").effects).toEqual([{ type: "answer", ask: "a2", text: "Bo" }]);
-    expect(withEvent(withEvent(typing, "ask.opened", colour), "ask.closed", colour).answer.text).toBe("B");
-    expect(withEvent(typing, "ask.closed", name)).toMatchObject({ asks: [], answer: { text: "" } });
+    expect(withEvent(withEvent(typing, "ask.opened", colour), "ask.closed", colour).askFocus.line.text).toBe("B");
+    expect(withEvent(typing, "ask.closed", name)).toMatchObject({ asks: [], askFocus: { line: { text: "" } } });
   });
   test("postponed questions are listed again, the oldest first", () => {
     expect(update(fresh, { type: "asks", asks: [name, colour] }).state.asks.map(({ id }) => id)).toEqual(["a2", "a1"]);

@@ -1,9 +1,8 @@
 // Desktop notifications while the terminal has no focus (a long turn ended, an agent asks), and the window title.
-import { stripAnsi } from "../../kit/text/ansi.ts";
 import { formatDuration } from "../../kit/text/duration.ts";
-import { oneLine } from "../../kit/text/cut-text.ts";
 import type { Event } from "../../protocol/tree/event.ts";
 import type { State, UpdateResult } from "./state.ts";
+import { plainLine } from "../layout/wrap.ts";
 
 const longTurnMs = 10_000;
 
@@ -13,7 +12,7 @@ export function withAttention(next: UpdateResult, event: Event): UpdateResult {
 }
 
 function notificationText(state: State, event: Event): string | null {
-  if (event.type === "ask.opened") return `${labelOf(state)} asks: ${oneLine(stripAnsi(event.ask.question), 120)}`;
+  if (event.type === "ask.opened") return `${labelOf(state)} asks: ${plainLine(event.ask.question, 120)}`;
   if (event.type !== "turn.ended" || event.sessionId !== state.session?.id) return null;
   const { startedAt, endedAt, status } = event.turn;
   const tookMs = (endedAt ?? startedAt) - startedAt;
@@ -26,5 +25,5 @@ export function titleOf(state: State): string {
 }
 
 function labelOf({ session }: State): string {
-  return session === null ? "new session" : oneLine(stripAnsi(session.name ?? session.task ?? session.id.slice(-8)), 40);
+  return session === null ? "new session" : plainLine(session.name ?? session.task ?? session.id.slice(-8), 40);
 }

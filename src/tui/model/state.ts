@@ -68,7 +68,6 @@ export type State = {
   turnNet: { requested: "on" | "off"; net: EnforcedPolicy["net"] } | null;
   sandbox: "on" | "off" | "partly";
   asks: readonly Ask[];
-  answer: EditLine;
   askFocus: AskFocus;
   queue: readonly QueuedInput[];
   leader: { since: number; isShown: boolean } | null;
@@ -93,9 +92,11 @@ export type AskFocus = {
   isPostponed: boolean;
   /** Whether the user chose to answer it. Before that it gets no keys that may be meant for something else. */
   isSelected: boolean;
+  /** The typed answer. */
+  line: EditLine;
 };
 
-export const noAskFocus: AskFocus = { option: -1, isPostponed: false, isSelected: false };
+export const noAskFocus: AskFocus = { option: -1, isPostponed: false, isSelected: false, line: emptyEditLine };
 
 export type Size = { columns: number; rows: number };
 
@@ -237,7 +238,6 @@ export function firstState(
     steps: [],
     turnNet: null,
     asks: [],
-    answer: emptyEditLine,
     askFocus: noAskFocus,
     queue: [],
     leader: null,

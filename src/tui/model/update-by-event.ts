@@ -106,22 +106,20 @@ function applyEvent(state: State, event: Exclude<Event, { type: "ask.opened" | "
       return { ...state, transcript: withDraft(transcript, event.key, event.text) };
     case "queue.changed":
       return { ...state, queue: event.queue };
-    case "turn.ended":
+    case "turn.ended": {
+      const asksOfSession = state.asks.filter((ask) => ask.session === event.sessionId);
       return {
-        ...state,
+        ...withAsks(state, asksOfSession),
         session: event.session,
         transcript: withBlocks(withoutWriting(transcript), ...turnBlocks(event.turn)),
         activity: null,
         runner: null,
-        ...withAsks(
-          state,
-          state.asks.filter((ask) => ask.session === event.sessionId),
-        ),
         notice: state.notice?.isError === true ? state.notice : null,
         usage: event.turn.usage,
         total: addSpent(addSpent(state.total, event.turn), event.below ?? { usage: zeroUsage, costUsd: 0 }),
         sandbox: enforcedPolicy(state, event.turn).sandbox,
       };
+    }
   }
 }
 

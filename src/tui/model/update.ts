@@ -116,7 +116,7 @@ function withOpened(state: State, message: SessionOpened): State {
   const isRunning = open !== null && !isInterrupted;
   const isSame = session !== null && session.id === state.session?.id;
   return {
-    ...state,
+    ...withAsks(state, asks),
     session,
     transcript: openedTranscript(message),
     ...(isSame ? {} : { toggled: new Set(), focus: null, search: null, top: "end" }),
@@ -126,7 +126,6 @@ function withOpened(state: State, message: SessionOpened): State {
     turnNet: (last === undefined ? null : netOfTurn(last)) ?? state.turnNet,
     sandbox: last?.enforced == null ? state.sandbox : sandboxState(last.enforced),
     queue,
-    ...withAsks(state, asks),
     usage: last?.usage ?? zeroUsage,
     total: ended.reduce((sum, turn) => addSpent(sum, turn), below),
   };

@@ -1,14 +1,14 @@
 // Draws the agents panel: a table of turns with their tokens and cost, and the task of the chosen turn below it.
 import { stripAnsi, type TextStyle } from "../../kit/text/ansi.ts";
 import { formatElapsed } from "../../kit/text/duration.ts";
-import { pluralize, oneLine, shortCount } from "../../kit/text/cut-text.ts";
+import { pluralize, shortCount } from "../../kit/text/cut-text.ts";
 import type { TurnInfo } from "../../protocol/api/control.ts";
 import { shortId } from "../../protocol/tree/node.ts";
 import { sessionLabel } from "../../protocol/tree/turn.ts";
 import type { IndentedTurn } from "../../protocol/tree/turn-list.ts";
 import { countedTokens } from "../../protocol/tree/usage.ts";
 import { cellsOf } from "../layout/cells.ts";
-import { fit, wrapRuns, type Row } from "../layout/wrap.ts";
+import { plainLine, fit, wrapRuns, type Row } from "../layout/wrap.ts";
 import { bad, busy, faint, good, waiting } from "../layout/styles.ts";
 import { costText, tokensText } from "../../protocol/tree/usage-text.ts";
 import { chosenTurn, type AgentsPanel } from "./agents.ts";
@@ -58,8 +58,8 @@ const turnColumns: readonly Column[] = [
   },
   { title: "STATE", dropOrder: 0, cell: (_, { row }) => (row.state === "ended" ? (row.turn.status ?? "ended") : row.state) },
   { title: "AGE", dropOrder: 3, cell: ({ now }, { row }) => formatElapsed(now - row.turn.startedAt) },
-  { title: "AGENT", dropOrder: 4, cell: (_, { row }) => oneLine(stripAnsi(row.turn.agent), 16) },
-  { title: "MODEL", dropOrder: 5, cell: (_, { row }) => oneLine(stripAnsi(row.turn.model ?? "-"), 32) },
+  { title: "AGENT", dropOrder: 4, cell: (_, { row }) => plainLine(row.turn.agent, 16) },
+  { title: "MODEL", dropOrder: 5, cell: (_, { row }) => plainLine(row.turn.model ?? "-", 32) },
   { title: "TOKENS", dropOrder: 2, cell: (_, { row }) => shortCount(countedTokens(row.turn.usage)) },
   { title: "COST", dropOrder: 1, cell: (_, { row }) => costText(row.turn.costUsd, { isTight: true }) },
   { title: "LEFT", dropOrder: 1, cell: (_, { row }) => remainingText(row) },
@@ -82,7 +82,7 @@ function fitColumns(panel: AgentsPanel, rows: readonly IndentedTurn[], available
     title: "TASK",
     dropOrder: 0,
     width: 4,
-    cell: (_, { row }) => oneLine(stripAnsi(row.session.task ?? ""), 300),
+    cell: (_, { row }) => plainLine(row.session.task ?? "", 300),
   };
   return [...columns, task];
 }
@@ -107,7 +107,7 @@ function lineOf(panel: AgentsPanel, turn: IndentedTurn, table: { columns: readon
 }
 
 function nameIn({ currentSession }: AgentsPanel, session: { id: string; name: string | null }): string {
-  return `${oneLine(stripAnsi(sessionLabel(session)), 24)}${session.id === currentSession ? " ←" : ""}`;
+  return `${plainLine(sessionLabel(session), 24)}${session.id === currentSession ? " ←" : ""}`;
 }
 
 /** The remaining budget of the turn and its sub-sessions. */
@@ -125,7 +125,7 @@ function previewOf(panel: AgentsPanel, columns: number): Row[] {
   const origin = [shortId(session.id), turn.agent, turn.model ?? "no model", ...(pid === null ? [] : [`process ${pid}`]), policy];
   const used = [tokensText(turn.usage), costText(turn.costUsd), pluralize(turn.steps, "step")];
   const lines = [
-    { text: oneLine(stripAnsi(origin.join(" · ")), 400), style: faint },
+    { text: plainLine(origin.join(" · "), 400), style: faint },
     { text: used.join(" · "), style: faint },
     ...(turn.error === null ? [] : [{ text: stripAnsi(turn.error.message), style: bad }]),
     { text: stripAnsi((session.task ?? "").slice(0, 4000)), style: {} },

@@ -1,6 +1,6 @@
 // Renders the comparison of two branches: where they diverge, and the steps, cost and files of each after that.
 import { stripAnsi } from "../../kit/text/ansi.ts";
-import { groupDigits, oneLine } from "../../kit/text/cut-text.ts";
+import { groupDigits } from "../../kit/text/cut-text.ts";
 import { branchStats, branchName, changeSigns } from "../../protocol/tree/branch-stats.ts";
 import { shortId, textOf } from "../../protocol/tree/node.ts";
 import type { BranchComparison, BranchSide } from "../../protocol/tree/views.ts";
@@ -8,6 +8,7 @@ import { faint } from "../layout/styles.ts";
 import type { State } from "../model/state.ts";
 import type { BoxLine } from "./box.ts";
 import { openText } from "./reader.ts";
+import { plainLine } from "../layout/wrap.ts";
 
 const nameStyle = { bold: true };
 const nameColumns = 16;
@@ -24,7 +25,7 @@ function comparisonLines({ fork, sharedNodes, a, b }: BranchComparison): BoxLine
     { text: text(a).padEnd(sideColumns), style: {} },
     { text: text(b), style: {} },
   ]);
-  const titles = [a, b].map((side) => oneLine(stripAnsi(branchName(side)), sideColumns - 2).padEnd(sideColumns));
+  const titles = [a, b].map((side) => plainLine(branchName(side), sideColumns - 2).padEnd(sideColumns));
   return [
     ...(fork === null
       ? ["the branches share no nodes"]
@@ -37,7 +38,7 @@ function comparisonLines({ fork, sharedNodes, a, b }: BranchComparison): BoxLine
 }
 
 function sideLines(side: BranchSide): BoxLine[] {
-  const head: BoxLine[] = ["", { text: oneLine(stripAnsi(branchName(side)), 60), style: nameStyle }];
+  const head: BoxLine[] = ["", { text: plainLine(branchName(side), 60), style: nameStyle }];
   if (side.nodes === 0) return [...head, "no messages after the fork"];
   return [
     ...head,
@@ -48,5 +49,5 @@ function sideLines(side: BranchSide): BoxLine[] {
 }
 
 function quote(text: string): string {
-  return oneLine(stripAnsi(text), 400) || "(no text)";
+  return plainLine(text, 400) || "(no text)";
 }

@@ -1,12 +1,11 @@
 // Draws the sessions panel: name, time of last use and task of each session, and the last messages of the chosen one.
 import { stripAnsi, type TextRun } from "../../kit/text/ansi.ts";
 import { ago } from "../../kit/text/duration.ts";
-import { oneLine } from "../../kit/text/cut-text.ts";
 import { shortId, textOf, type Node } from "../../protocol/tree/node.ts";
 import { sessionLabel } from "../../protocol/tree/turn.ts";
 import type { FoundNode } from "../../protocol/tree/views.ts";
 import { cellsOf } from "../layout/cells.ts";
-import { fit, wrapRuns, type Row } from "../layout/wrap.ts";
+import { plainLine, fit, wrapRuns, type Row } from "../layout/wrap.ts";
 import type { OverlayView, OverlayArea } from "./box.ts";
 import { panelView } from "./panel.ts";
 import { sessionChoices, previewKey, type SessionChoice, type SessionsPanel } from "./sessions.ts";
@@ -41,9 +40,9 @@ function titleOf({ withArchived, everywhere, sessions: listed }: SessionsPanel, 
 
 function lineOf(panel: SessionsPanel, { session, hit }: SessionChoice, columns: number): Row {
   const mark = session.id === panel.currentSession ? "← " : session.archivedAt === null ? "  " : "× ";
-  const name = fit(oneLine(stripAnsi(sessionLabel(session)), nameColumns), nameColumns);
+  const name = fit(plainLine(sessionLabel(session), nameColumns), nameColumns);
   const used = ago(panel.now - session.updatedAt).padEnd(14);
-  const summary: Row = hit === null ? [{ text: oneLine(stripAnsi(session.task ?? ""), 300), style: {} }] : snippetOf(hit);
+  const summary: Row = hit === null ? [{ text: plainLine(session.task ?? "", 300), style: {} }] : snippetOf(hit);
   const project =
     panel.everywhere && session.project !== panel.project
       ? [{ text: `${stripAnsi(session.project).split("/").at(-1) ?? ""}  `, style: frame }]
@@ -77,7 +76,7 @@ function previewOf(panel: SessionsPanel, { session }: SessionChoice, columns: nu
   const lastMessages = panel.previews[previewKey(session)] ?? [];
   const origin = [shortId(session.id), session.agent, ...(session.model === null ? [] : [session.model])];
   const usage = [`used ${ago(panel.now - session.updatedAt)}`, ...(session.archivedAt === null ? [] : ["archived"])];
-  const head = wrapRuns([{ text: oneLine(stripAnsi([...origin, ...usage].join(" · ")), 400), style: faint }], columns);
+  const head = wrapRuns([{ text: plainLine([...origin, ...usage].join(" · "), 400), style: faint }], columns);
   const messages = lastMessages.flatMap((node) => messageRows(node, columns));
   if (session.tip === null) return [...head, [{ text: "no messages yet", style: faint }]];
   return [...head, ...messages.slice(-Math.max(1, rows - head.length))];
@@ -87,7 +86,7 @@ const rowsPerMessage = 3;
 
 function messageRows(node: Node, columns: number): Row[] {
   const isUser = node.author === "user";
-  const text = oneLine(stripAnsi(textOf(node).slice(0, 2000)), 3 * columns);
+  const text = plainLine(textOf(node).slice(0, 2000), 3 * columns);
   const hang = { text: "  ", style: {} };
   return wrapRuns(
     [

@@ -1,11 +1,10 @@
 // Builds the outline of a tree, once per reading: a line per message, not per tool call. Pure.
 // A straight path keeps its indent, branches are indented, sessions are listed at their tips. It does not recurse.
-import { stripAnsi } from "../../kit/text/ansi.ts";
-import { oneLine } from "../../kit/text/cut-text.ts";
 import type { TreeView } from "../../protocol/api/api.ts";
 import type { Node } from "../../protocol/tree/node.ts";
 import { nodeSummary } from "../../protocol/tree/node-summary.ts";
 import type { Session, Turn } from "../../protocol/tree/turn.ts";
+import { plainLine } from "../layout/wrap.ts";
 
 export type TreeRow = {
   /** Null is the beginning, before the first message. */
@@ -95,7 +94,7 @@ const rowTexts = new WeakMap<Node, string>();
 /** The text of a row on one line. */
 export function rowText({ node }: Pick<TreeRow, "node">): string {
   if (node === null) return "the beginning";
-  const text = rowTexts.get(node) ?? oneLine(stripAnsi(beginningOf(node)), maxRowChars);
+  const text = rowTexts.get(node) ?? plainLine(beginningOf(node), maxRowChars);
   rowTexts.set(node, text);
   return text;
 }

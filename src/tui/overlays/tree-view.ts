@@ -1,11 +1,11 @@
 // Draws the tree panel: a line per message with the sessions at their tips, and the chosen message in full.
-import { stripAnsi, type TextRun } from "../../kit/text/ansi.ts";
+import type { TextRun } from "../../kit/text/ansi.ts";
 import { ago } from "../../kit/text/duration.ts";
 import { pluralize, oneLine } from "../../kit/text/cut-text.ts";
 import { shortId, textOf } from "../../protocol/tree/node.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 import { cellsOf } from "../layout/cells.ts";
-import { cellsOfRow, fit, wrapRuns, type Row } from "../layout/wrap.ts";
+import { plainLine, cellsOfRow, fit, wrapRuns, type Row } from "../layout/wrap.ts";
 import { faint, frame, good, heading, waiting } from "../layout/styles.ts";
 import { costText, tokensText } from "../../protocol/tree/usage-text.ts";
 import type { OverlayView, OverlayArea } from "./box.ts";
@@ -69,7 +69,7 @@ function tailOf(panel: TreePanel, row: TreeRow, index: number): TextRun[] {
 
 function labelOf({ states, currentSession }: TreePanel, session: Session): string {
   const state = states[session.id];
-  const name = oneLine(stripAnsi(session.name ?? shortId(session.id)), 24);
+  const name = plainLine(session.name ?? shortId(session.id), 24);
   return `[${name}${state === undefined ? "" : ` · ${state}`}]${session.id === currentSession ? " ← here" : ""}`;
 }
 

@@ -1,10 +1,9 @@
 // Draws a question of an agent above the transcript: who asks, the question, its options and the typed answer.
 import { stripAnsi, type TextStyle } from "../../kit/text/ansi.ts";
 import { visiblePart, layOutText } from "../../kit/text/text-layout.ts";
-import { oneLine } from "../../kit/text/cut-text.ts";
 import type { Ask } from "../../protocol/api/control.ts";
 import { shortId } from "../../protocol/tree/node.ts";
-import { wrapRuns, type Row } from "../layout/wrap.ts";
+import { plainLine, wrapRuns, type Row } from "../layout/wrap.ts";
 import { isTypingAnswer } from "../model/asks.ts";
 import { drawBox, selectedStyle, firstInView, type OverlayView } from "../overlays/box.ts";
 import { faint } from "../layout/styles.ts";
@@ -20,7 +19,7 @@ export function askView(state: State, ask: Ask, height: number): OverlayView {
   const innerWidth = Math.max(2, columns - 4);
   const selectedIndex = state.askFocus.option;
   const isTyping = isTypingAnswer(state, ask);
-  const input = visiblePart(layOutText("answer > ", state.answer, innerWidth), maxTypedRows);
+  const input = visiblePart(layOutText("answer > ", state.askFocus.line, innerWidth), maxTypedRows);
   const options = ask.options.flatMap((option, index) =>
     optionRows(option, { index, isSelected: index === selectedIndex, columns: innerWidth }),
   );
@@ -68,7 +67,7 @@ function titleText(state: State, ask: Ask): string {
 export function askerText({ session, transcript }: State, ask: Ask): string {
   if (ask.session === session?.id) return "the agent";
   const block = transcript.settled.findLast(({ id }) => id === ask.session);
-  return block?.kind === "session" ? `${block.agent}, asked to ${oneLine(stripAnsi(block.task), 40)},` : `session ${shortId(ask.session)}`;
+  return block?.kind === "session" ? `${block.agent}, asked to ${plainLine(block.task, 40)},` : `session ${shortId(ask.session)}`;
 }
 
 function hintText({ asks }: State, { options, expiresAt }: Ask): string {

@@ -1,6 +1,5 @@
 // Renders the state as the rows of the whole screen: the visible part of the transcript, the queue, a rule with a notice,
 // the composer, the status bar, and an overlay above the transcript. Pure.
-import { stripAnsi } from "../../kit/text/ansi.ts";
 import { oneLine } from "../../kit/text/cut-text.ts";
 import type { Ask } from "../../protocol/api/control.ts";
 import { sessionLabel } from "../../protocol/tree/turn.ts";
@@ -8,7 +7,7 @@ import { focusedAsk, waitingAsk } from "../model/asks.ts";
 import { visiblePart, layOutText } from "../../kit/text/text-layout.ts";
 import type { EditLine } from "../../kit/text/line-edit.ts";
 import { highlightRow, patternOf } from "../search/find.ts";
-import { fit, type Row } from "../layout/wrap.ts";
+import { plainLine, fit, type Row } from "../layout/wrap.ts";
 import { bad, faint, marker, waiting } from "../layout/styles.ts";
 import { progressText } from "../model/plan-steps.ts";
 import type { State } from "../model/state.ts";
@@ -121,7 +120,7 @@ function conditionNotice(state: State): State["notice"] {
 function waitingText(state: State, ask: Ask): string {
   const asks = `${askerText(state, ask)} asks`;
   if (state.mode === "insert") return `${asks}: send the message first, or Esc and Tab, to answer`;
-  return `${asks} (${state.mode === "normal" ? "" : "Esc, then "}Tab answers): ${oneLine(stripAnsi(ask.question), 300)}`;
+  return `${asks} (${state.mode === "normal" ? "" : "Esc, then "}Tab answers): ${plainLine(ask.question, 300)}`;
 }
 
 function composerOf(state: State) {
