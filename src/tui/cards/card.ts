@@ -11,7 +11,7 @@ import { accent, bad, busy, faint, good, proseColumns } from "../layout/styles.t
 import { markdown } from "./markdown.ts";
 import { prefixedText, strip, stripsOf, type Strip } from "./strips.ts";
 import { toolStrips } from "./tool.ts";
-import { oneRow, shortText } from "../layout/wrap.ts";
+import { styled, oneRow, shortText } from "../layout/wrap.ts";
 
 type Card = { block: Block; columns: number; isOpen: boolean; strips: readonly Strip[] };
 
@@ -34,18 +34,18 @@ export function opensByDefault(block: Block): boolean {
 }
 
 const marks = {
-  user: { text: "▌ ", style: accent },
-  thinking: { text: "~ ", style: faint },
-  note: { text: "· ", style: faint },
+  user: styled("▌ ", accent),
+  thinking: styled("~ ", faint),
+  note: styled("· ", faint),
 };
 const openTexts = {
   user: prefixedText(marks.user, {}, proseColumns),
   thinking: prefixedText(marks.thinking, { ...faint, italic: true }, proseColumns),
   note: prefixedText(marks.note, faint, proseColumns),
 };
-const errorText = prefixedText({ text: "✗ ", style: { ...bad, bold: true } }, bad, proseColumns);
-const hintText = prefixedText({ text: "  ", style: {} }, faint, proseColumns);
-const taskText = prefixedText({ text: "◆ ", style: accent }, {}, proseColumns);
+const errorText = prefixedText(styled("✗ ", { ...bad, bold: true }), bad, proseColumns);
+const hintText = prefixedText(styled("  "), faint, proseColumns);
+const taskText = prefixedText(styled("◆ ", accent), {}, proseColumns);
 
 function layOut(block: Block, columns: number, isOpen: boolean): readonly Strip[] {
   switch (block.kind) {
@@ -54,10 +54,10 @@ function layOut(block: Block, columns: number, isOpen: boolean): readonly Strip[
     case "note": {
       if (isOpen) return stripsOf(openTexts[block.kind], block.text.trimEnd(), columns);
       const part = block.kind === "thinking" && block.isLive === true ? "last line" : "beginning";
-      return row(columns, marks[block.kind], { text: shortText(block.text, part), style: block.kind === "user" ? {} : faint });
+      return row(columns, marks[block.kind], styled(shortText(block.text, part), block.kind === "user" ? {} : faint));
     }
     case "text":
-      return isOpen ? stripsOf(markdown, block.text.trimEnd(), columns) : row(columns, { text: shortText(block.text), style: {} });
+      return isOpen ? stripsOf(markdown, block.text.trimEnd(), columns) : row(columns, styled(shortText(block.text)));
     case "tool":
       return toolStrips(block, columns, isOpen);
     case "diff":
@@ -65,9 +65,9 @@ function layOut(block: Block, columns: number, isOpen: boolean): readonly Strip[
     case "session":
       return sessionStrips(block, columns, isOpen);
     case "image":
-      return row(columns, { text: "▣ ", style: accent }, { text: imageText(block), style: faint });
+      return row(columns, styled("▣ ", accent), styled(imageText(block), faint));
     case "turn":
-      return row(columns, { text: `── ${block.text} `.padEnd(Math.min(columns, proseColumns), "─"), style: faint });
+      return row(columns, styled(`── ${block.text} `.padEnd(Math.min(columns, proseColumns), "─"), faint));
     case "error":
       return [...stripsOf(errorText, block.text, columns), ...(block.hint === null ? [] : stripsOf(hintText, block.hint, columns))];
   }
@@ -78,10 +78,10 @@ function diffStrips(text: string, columns: number, isOpen: boolean): readonly St
   if (counts === null) return stripsOf(openTexts.note, text.trimEnd(), columns);
   const head = row(
     columns,
-    { text: "± ", style: faint },
-    { text: counts.name, style: { bold: true } },
-    { text: ` +${counts.added}`, style: good },
-    { text: ` -${counts.removed}`, style: bad },
+    styled("± ", faint),
+    styled(counts.name, { bold: true }),
+    styled(` +${counts.added}`, good),
+    styled(` -${counts.removed}`, bad),
   );
   // The first strip is the file name, which the head already shows.
   return isOpen ? [...head, ...stripsOf(unifiedDiff, text.trimEnd(), columns).slice(1)] : head;
@@ -97,14 +97,10 @@ function sessionStrips(block: Extract<Block, { kind: "session" }>, columns: numb
     ? []
     : [tokensText(spent.usage, shortCount), costText(spent.costUsd)];
   const details = [...used, ...(lastLine === "" ? [] : [lastLine])].map((text) => ` · ${text}`).join("");
-  const status: TextRun[] = [
-    { text: "  ", style: {} },
-    { text: state, style: stateStyles[state] ?? bad },
-    { text: details, style: faint },
-  ];
+  const status: TextRun[] = [styled("  "), styled(state, stateStyles[state] ?? bad), styled(details, faint)];
   const head = isOpen
     ? stripsOf(taskText, `${agent}: ${task.trimEnd()}`, columns)
-    : row(columns, { text: `◆ ${oneLine(agent, 60)}: `, style: accent }, { text: shortText(task), style: {} });
+    : row(columns, styled(`◆ ${oneLine(agent, 60)}: `, accent), styled(shortText(task)));
   return [...head, ...row(columns, ...status)];
 }
 

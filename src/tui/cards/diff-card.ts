@@ -4,7 +4,7 @@ import type { TextRun } from "../../kit/text/ansi.ts";
 import { bad, code, faint, good } from "../layout/styles.ts";
 import { strip, type BlockReader, type Strip } from "./strips.ts";
 import { findHighlighter, colorLine, type SyntaxState } from "./syntax.ts";
-import { blanks, wrapRuns } from "../layout/wrap.ts";
+import { styled, blanks, wrapRuns } from "../layout/wrap.ts";
 
 /** `oldLine` and `newLine` are the next line numbers; 0 outside of a hunk. */
 type State = { oldName: string; oldLine: number; newLine: number; syntax: SyntaxState };
@@ -19,7 +19,7 @@ export const unifiedDiff: BlockReader<State> = {
     const hunk = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@(.*)$/.exec(line);
     if (hunk !== null) {
       const [, oldStart = "", newStart = "", context = ""] = hunk;
-      const head = [blanks(numberColumns + 1), { text: `@@${context}`, style: code }];
+      const head = [blanks(numberColumns + 1), styled(`@@${context}`, code)];
       const next = {
         ...state,
         oldLine: Number(oldStart) || 1,
@@ -33,7 +33,7 @@ export const unifiedDiff: BlockReader<State> = {
     if (/^(diff|index|new file|deleted file|old mode|new mode|similarity|rename) /.test(line))
       return { strips: [], state: { ...state, oldLine: 0, newLine: 0 } };
     if (state.oldLine > 0) return changedLine(line, state, columns);
-    return { strips: [strip(() => wrapRuns([{ text: line, style: faint }], columns))], state };
+    return { strips: [strip(() => wrapRuns([styled(line, faint)], columns))], state };
   },
 };
 
@@ -42,7 +42,7 @@ function nameLine({ isOld, name }: { isOld: boolean; name: string }, state: Stat
   const title = fileTitle(state.oldName, name);
   const highlighter = findHighlighter(/\.(\w+)$/.exec(name)?.[1] ?? "");
   return {
-    strips: [strip(() => wrapRuns([{ text: title, style: { bold: true } }], columns))],
+    strips: [strip(() => wrapRuns([styled(title, { bold: true })], columns))],
     state: { ...state, syntax: { highlighter: highlighter === "diff" ? null : highlighter, openSpan: null } },
   };
 }
@@ -52,18 +52,18 @@ function changedLine(line: string, state: State, columns: number): { strips: Str
   const text = line.slice(1);
   const hang = blanks(numberColumns + 2);
   const rows = (number: number | null, mark: TextRun, runs: TextRun[]) =>
-    strip(() => wrapRuns([{ text: `${number ?? ""} `.padStart(numberColumns), style: faint }, mark, ...runs], columns, hang));
+    strip(() => wrapRuns([styled(`${number ?? ""} `.padStart(numberColumns), faint), mark, ...runs], columns, hang));
   if (sign === "+" || sign === "-") {
     const [style, key] = sign === "+" ? [good, "newLine" as const] : [bad, "oldLine" as const];
     return {
-      strips: [rows(state[key], { text: `${sign} `, style }, [{ text, style }])],
+      strips: [rows(state[key], styled(`${sign} `, style), [{ text, style }])],
       state: { ...state, [key]: state[key] + 1 },
     };
   }
-  if (sign === "\\") return { strips: [rows(null, { text: "  ", style: faint }, [{ text: line, style: faint }])], state };
+  if (sign === "\\") return { strips: [rows(null, styled("  ", faint), [styled(line, faint)])], state };
   const painted = colorLine(text, state.syntax);
   const next = { ...state, oldLine: state.oldLine + 1, newLine: state.newLine + 1, syntax: painted.syntax };
-  return { strips: [rows(state.newLine, { text: "  ", style: faint }, painted.runs)], state: next };
+  return { strips: [rows(state.newLine, styled("  ", faint), painted.runs)], state: next };
 }
 
 /** The file of a diff, and its numbers of added and removed lines. Null if the text is no diff of a file. */

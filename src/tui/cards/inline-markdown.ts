@@ -1,6 +1,7 @@
 // Markdown inside a line: code, emphasis, strikethrough, links and images. A mark without its counterpart stays text.
 import type { TextStyle, TextRun } from "../../kit/text/ansi.ts";
 import { code, faint } from "../layout/styles.ts";
+import { styled } from "../layout/wrap.ts";
 
 const marks = new RegExp(
   [
@@ -21,7 +22,7 @@ export function inlineRuns(text: string, style: TextStyle): TextRun[] {
   const runs: TextRun[] = [];
   let offset = 0;
   const push = (piece: string) => {
-    if (piece !== "") runs.push({ text: piece, style });
+    if (piece !== "") runs.push(styled(piece, style));
   };
   for (const match of text.matchAll(marks)) {
     push(text.slice(offset, match.index));
@@ -37,12 +38,12 @@ function runsOfMark(groups: Record<string, string | undefined>, style: TextStyle
   const strong = groups["strong"] ?? groups["strongToo"];
   const emphasis = groups["emphasis"] ?? groups["emphasisToo"];
   const { code: quoted, both, struck, label, target, image } = groups;
-  if (quoted !== undefined) return [{ text: quoted.replace(/^ (.*\S.*) $/, "$1"), style: { ...style, ...code } }];
+  if (quoted !== undefined) return [styled(quoted.replace(/^ (.*\S.*) $/, "$1"), { ...style, ...code })];
   if (both !== undefined) return inlineRuns(both, { ...style, bold: true, italic: true });
   if (strong !== undefined) return inlineRuns(strong, { ...style, bold: true });
   if (emphasis !== undefined) return inlineRuns(emphasis, { ...style, italic: true });
   if (struck !== undefined) return inlineRuns(struck, { ...style, strike: true });
   if (label === undefined || target === undefined) return [];
   const linkText = inlineRuns(image === "!" ? `image: ${label}` : label, { ...style, underline: true });
-  return target === label ? linkText : [...linkText, { text: ` (${target})`, style: { ...style, ...faint } }];
+  return target === label ? linkText : [...linkText, styled(` (${target})`, { ...style, ...faint })];
 }

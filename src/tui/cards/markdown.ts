@@ -7,7 +7,7 @@ import { faint, heading, marker, proseColumns } from "../layout/styles.ts";
 import { strip, type BlockReader, type Strip } from "./strips.ts";
 import { findHighlighter, colorLine, type SyntaxState } from "./syntax.ts";
 import { isTableLine, maxTableRows, readTable, tableStrip, type Table } from "./table.ts";
-import { blanks, wrapRuns, type Row } from "../layout/wrap.ts";
+import { styled, blanks, wrapRuns, type Row } from "../layout/wrap.ts";
 
 type Fence = { mark: string; syntax: SyntaxState };
 type State = { fence: Fence | null; table: Table | null };
@@ -41,13 +41,13 @@ function fencedLine(line: string, { mark, syntax }: Fence, columns: number): { s
   if (closing.startsWith(mark) && closing === mark.charAt(0).repeat(closing.length))
     return { strips: [strip(() => edge("╰─", columns))], state: outsideState };
   const painted = colorLine(line, syntax);
-  const bar = { text: "│ ", style: faint };
+  const bar = styled("│ ", faint);
   const rows = strip(() => wrapRuns([bar, ...painted.runs], columns, bar));
   return { strips: [rows], state: { fence: { mark, syntax: painted.syntax }, table: null } };
 }
 
 function edge(text: string, columns: number): Row[] {
-  return wrapRuns([{ text, style: faint }], columns);
+  return wrapRuns([styled(text, faint)], columns);
 }
 
 function tableLine(line: string, table: Table, columns: number): { strips: Strip[]; state: State } {
@@ -77,7 +77,7 @@ function lineRows(line: string, columns: number): Row[] {
     const [, level = "", text = ""] = title;
     return wrapRuns(inlineRuns(text, level.length === 1 ? { ...heading, underline: true } : heading), width);
   }
-  if (/^ {0,3}([-*_])(\s*\1){2,}\s*$/.test(line)) return [[{ text: "─".repeat(width), style: faint }]];
+  if (/^ {0,3}([-*_])(\s*\1){2,}\s*$/.test(line)) return [[styled("─".repeat(width), faint)]];
   return textRows(line, width, {});
 }
 
@@ -85,14 +85,14 @@ function lineRows(line: string, columns: number): Row[] {
 function textRows(line: string, columns: number, style: TextStyle): Row[] {
   const quote = /^\s{0,3}>\s?(.*)$/.exec(line);
   if (quote !== null && columns > 8) {
-    const bar = { text: "│ ", style: marker };
+    const bar = styled("│ ", marker);
     return textRows(quote[1] ?? "", columns - 2, { ...style, italic: true }).map((row) => [bar, ...row]);
   }
   const item = /^(\s*)([-*+]|\d{1,9}[.)])\s+(?:\[([ xX])\]\s+)?(.*)$/.exec(line);
   if (item === null) return wrapRuns(inlineRuns(line, style), columns);
   const [, indent = "", sign = "", tick, rest = ""] = item;
   const box = tick === undefined ? "" : tick === " " ? "[ ] " : "[x] ";
-  const head = { text: `${indent}${/\d/.test(sign) ? sign : "•"} ${box}`, style: marker };
+  const head = styled(`${indent}${/\d/.test(sign) ? sign : "•"} ${box}`, marker);
   return wrapRuns(
     [head, ...inlineRuns(rest, tick === "x" || tick === "X" ? { ...style, ...faint } : style)],
     columns,

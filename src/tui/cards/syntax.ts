@@ -2,6 +2,7 @@
 // The only state is a comment or string that is still open from the line before.
 import type { TextStyle, TextRun } from "../../kit/text/ansi.ts";
 import { bad, code, faint as commentStyle, good, marker as keywordStyle } from "../layout/styles.ts";
+import { styled } from "../layout/wrap.ts";
 
 const plain: TextStyle = {};
 const stringStyle = good;
@@ -115,13 +116,13 @@ export function findHighlighter(name: string): Highlighter | null {
 
 export function colorLine(line: string, syntax: SyntaxState): { runs: TextRun[]; syntax: SyntaxState } {
   const { highlighter } = syntax;
-  if (highlighter === null) return { runs: [{ text: line, style: plain }], syntax };
-  if (highlighter === "diff") return { runs: [{ text: line, style: diffLineStyle(line) }], syntax };
+  if (highlighter === null) return { runs: [styled(line, plain)], syntax };
+  if (highlighter === "diff") return { runs: [styled(line, diffLineStyle(line))], syntax };
   const runs: TextRun[] = [];
   let { openSpan } = syntax;
   let offset = 0;
   const push = (end: number, style: TextStyle) => {
-    if (end > offset) runs.push({ text: line.slice(offset, end), style });
+    if (end > offset) runs.push(styled(line.slice(offset, end), style));
     offset = end;
   };
   while (offset < line.length) {

@@ -4,7 +4,7 @@ import { cellsOf, printableText } from "../layout/cells.ts";
 import { inlineRuns } from "./inline-markdown.ts";
 import { faint } from "../layout/styles.ts";
 import { strip, type Strip } from "./strips.ts";
-import { blanks, wrapRuns, type Row } from "../layout/wrap.ts";
+import { styled, blanks, wrapRuns, type Row } from "../layout/wrap.ts";
 
 type Align = "left" | "right" | "center";
 export type Shape = { widths: number[]; aligns: Align[] };
@@ -37,7 +37,7 @@ export function readTable({ lines, shape }: Table, columns: number): ReadTable |
 
 export function tableStrip({ shape, head, body }: ReadTable): Strip {
   return strip(() => {
-    const rule: Row = [{ text: shape.widths.map((width) => "─".repeat(width)).join("─┼─"), style: faint }];
+    const rule: Row = [styled(shape.widths.map((width) => "─".repeat(width)).join("─┼─"), faint)];
     const bold = (head ?? []).map((cell) => cell.map((run) => ({ ...run, style: { ...run.style, bold: true } })));
     return [...(head === null ? [] : [...tableRow(bold, shape), rule]), ...body.flatMap((cells) => tableRow(cells, shape))];
   });
@@ -52,7 +52,7 @@ function tableRow(cells: readonly TextRun[][], { widths, aligns }: Shape): Row[]
       const free = Math.max(0, width - widthOf(text));
       const before = aligns[index] === "right" ? free : aligns[index] === "center" ? Math.floor(free / 2) : 0;
       const padded = [blanks(before), ...text, blanks(free - before)];
-      return index === 0 ? padded : [{ text: between, style: faint }, ...padded];
+      return index === 0 ? padded : [styled(between, faint), ...padded];
     }),
   );
 }

@@ -7,11 +7,11 @@ import { mainArgument } from "../../protocol/tree/node.ts";
 import type { ToolBlock } from "../model/blocks.ts";
 import { bad, busy, faint, good } from "../layout/styles.ts";
 import { prefixedText, strip, stripsOf, type Strip } from "./strips.ts";
-import { fit, oneRow, shortText } from "../layout/wrap.ts";
+import { styled, fit, oneRow, shortText } from "../layout/wrap.ts";
 
-const inputReader = prefixedText({ text: "  ", style: {} }, faint);
-const outputReader = prefixedText({ text: "  │ ", style: faint }, {});
-const errorReader = prefixedText({ text: "  │ ", style: faint }, bad);
+const inputReader = prefixedText(styled("  "), faint);
+const outputReader = prefixedText(styled("  │ ", faint), {});
+const errorReader = prefixedText(styled("  │ ", faint), bad);
 const tailRows = 5;
 
 export function toolStrips(block: ToolBlock, columns: number, isOpen: boolean): readonly Strip[] {
@@ -24,13 +24,8 @@ export function toolStrips(block: ToolBlock, columns: number, isOpen: boolean): 
   const head = strip(() => {
     const argument = fit(argumentText(input), isOpen ? width : Math.max(8, Math.floor((width - 4) * 0.6)));
     const summary = isOpen ? "" : ` -- ${fit(ending, Math.max(1, width - 4 - Bun.stringWidth(argument)))}`;
-    const resultRun = { text: summary, style: result?.isError === true ? bad : faint };
-    return [
-      oneRow(
-        [{ text: `${isOpen ? "v" : ">"} ${name}`, style }, { text: `(${argument})`, style: {} }, resultRun, { text: took, style: faint }],
-        columns,
-      ),
-    ];
+    const resultRun = styled(summary, result?.isError === true ? bad : faint);
+    return [oneRow([styled(`${isOpen ? "v" : ">"} ${name}`, style), styled(`(${argument})`), resultRun, styled(took, faint)], columns)];
   });
   if (!isOpen) return result === null && output !== "" ? [head, tailStrip(output, columns)] : [head];
   const body = result === null ? output : result.text;

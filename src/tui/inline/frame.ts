@@ -1,7 +1,7 @@
 // Computes the inline screen: finished blocks are printed once into the terminal's scrollback. Changing blocks, the
 // composer and the status bar form a footer below them. Pure.
 import { sessionLabel } from "../../protocol/tree/turn.ts";
-import { plainLine, type Row } from "../layout/wrap.ts";
+import { styled, plainLine, type Row } from "../layout/wrap.ts";
 import { faint } from "../layout/styles.ts";
 import type { State } from "../model/state.ts";
 import { blockAt, blockCount, type TranscriptBlocks } from "../model/transcript.ts";
@@ -69,7 +69,7 @@ function firstToPrint(state: State, end: number): number {
 }
 
 function headOf({ session }: State, earlier: number): Row[] {
-  const ruleLine = (text: string): Row => [{ text: `── ${text}`, style: faint }];
+  const ruleLine = (text: string): Row => [styled(`── ${text}`, faint)];
   const name = plainLine(session === null ? "new session" : sessionLabel(session), 60);
   return [[], ruleLine(name), ...(earlier === 0 ? [] : [ruleLine(`${earlier} earlier blocks; press Esc, then k, to scroll back`)])];
 }
@@ -80,8 +80,7 @@ type BlockRange = { start: number; end: number; maxRows?: number };
 function blockRows(state: State, { start, end, maxRows = Number.POSITIVE_INFINITY }: BlockRange): Row[] {
   const rows: Row[] = [];
   for (let index = start; index < end && rows.length < maxRows; index += 1)
-    for (const strip of stripsAt(state, index))
-      for (const row of strip()) rows.push(row.length === 0 ? [] : [{ text: "  ", style: {} }, ...row]);
+    for (const strip of stripsAt(state, index)) for (const row of strip()) rows.push(row.length === 0 ? [] : [styled("  "), ...row]);
   return rows;
 }
 

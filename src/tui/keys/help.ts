@@ -6,6 +6,7 @@ import { agentsKeys } from "../overlays/agents.ts";
 import { sessionsKeys } from "../overlays/sessions.ts";
 import type { BoxLine } from "../overlays/box.ts";
 import { treeKeys } from "../overlays/tree.ts";
+import { styled } from "../layout/wrap.ts";
 
 /** Pairs of keys and summary, for the help and docs/KEYS.md. */
 export function helpLines(bindings: Bindings): [keys: string, summary: string][] {
@@ -15,7 +16,7 @@ export function helpLines(bindings: Bindings): [keys: string, summary: string][]
 
 /** The whole help, with keys in one column. */
 export function helpText(bindings: Bindings): BoxLine[] {
-  const panels = panelHelp.flatMap(({ title, lines }): BoxLine[] => ["", { text: title, style: { bold: true } }, ...inColumns(lines)]);
+  const panels = panelHelp.flatMap(({ title, lines }): BoxLine[] => ["", styled(title, { bold: true }), ...inColumns(lines)]);
   return [...inColumns(helpLines(bindings)), ...panels];
 }
 

@@ -24,7 +24,7 @@ export function wrapRuns(runs: Row, columns: number, hang: TextRun = noHang): Ro
   };
   const append = ({ text, cells, style }: Piece) => {
     const last = row.at(-1);
-    if (last !== undefined && last.style === style) row[row.length - 1] = { text: last.text + text, style };
+    if (last !== undefined && last.style === style) row[row.length - 1] = styled(last.text + text, style);
     else row.push({ text, style });
     used += cells;
   };
@@ -43,10 +43,16 @@ export function wrapRuns(runs: Row, columns: number, hang: TextRun = noHang): Ro
   return [...rows, row];
 }
 
-const noHang: TextRun = { text: "", style: {} };
+const plain: TextStyle = {};
+const noHang: TextRun = { text: "", style: plain };
+
+/** A run of text. Unstyled runs share one style, so that unchanged rows are recognised. */
+export function styled(text: string, style: TextStyle = plain): TextRun {
+  return { text, style };
+}
 
 export function blanks(count: number): TextRun {
-  return { text: " ".repeat(count), style: noHang.style };
+  return styled(" ".repeat(count));
 }
 
 function wordsOf(runs: Row): Word[] {
@@ -103,7 +109,7 @@ export function oneRow(runs: Row, columns: number): Row {
   let remaining = columns;
   for (const { text, style } of runs) {
     const visible = remaining > 0 ? fit(text, remaining) : "";
-    if (visible !== "") row.push({ text: visible, style });
+    if (visible !== "") row.push(styled(visible, style));
     remaining -= cellsOf(visible);
   }
   return row;

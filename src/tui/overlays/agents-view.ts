@@ -8,7 +8,7 @@ import { sessionLabel } from "../../protocol/tree/turn.ts";
 import type { IndentedTurn } from "../../protocol/tree/turn-list.ts";
 import { countedTokens } from "../../protocol/tree/usage.ts";
 import { cellsOf } from "../layout/cells.ts";
-import { plainLine, fit, wrapRuns, type Row } from "../layout/wrap.ts";
+import { styled, plainLine, fit, wrapRuns, type Row } from "../layout/wrap.ts";
 import { bad, busy, faint, good, waiting } from "../layout/styles.ts";
 import { costText, tokensText } from "../../protocol/tree/usage-text.ts";
 import { chosenTurn, type AgentsPanel } from "./agents.ts";
@@ -26,7 +26,7 @@ export function agentsView(panel: AgentsPanel, area: OverlayArea): OverlayView {
       panel,
       title: titleOf(panel),
       count: rows.length,
-      head: () => (rows.length === 0 ? [] : [[{ text: columns.map(({ title, width }) => title.padEnd(width)).join("  "), style: faint }]]),
+      head: () => (rows.length === 0 ? [] : [[styled(columns.map(({ title, width }) => title.padEnd(width)).join("  "), faint)]]),
       line: (index, width) => lineOf(panel, rows[index]!, { columns, width }),
       empty: panel.rows === null ? null : `no turn runs in this project, and none ended in the last ${spans[panel.since]}`,
       preview: (columns) => previewOf(panel, columns),
@@ -102,7 +102,7 @@ function lineOf(panel: AgentsPanel, turn: IndentedTurn, table: { columns: readon
     const text = fit(cell(panel, turn), remaining);
     const padded = `${text}${" ".repeat(Math.max(0, width - cellsOf(text)))}  `;
     remaining = Math.max(0, remaining - cellsOf(padded));
-    return { text: padded, style: styleOf(title) };
+    return styled(padded, styleOf(title));
   });
 }
 
@@ -125,10 +125,10 @@ function previewOf(panel: AgentsPanel, columns: number): Row[] {
   const origin = [shortId(session.id), turn.agent, turn.model ?? "no model", ...(pid === null ? [] : [`process ${pid}`]), policy];
   const used = [tokensText(turn.usage), costText(turn.costUsd), pluralize(turn.steps, "step")];
   const lines = [
-    { text: plainLine(origin.join(" · "), 400), style: faint },
-    { text: used.join(" · "), style: faint },
-    ...(turn.error === null ? [] : [{ text: stripAnsi(turn.error.message), style: bad }]),
-    { text: stripAnsi((session.task ?? "").slice(0, 4000)), style: {} },
+    styled(plainLine(origin.join(" · "), 400), faint),
+    styled(used.join(" · "), faint),
+    ...(turn.error === null ? [] : [styled(stripAnsi(turn.error.message), bad)]),
+    styled(stripAnsi((session.task ?? "").slice(0, 4000))),
   ];
   return lines.flatMap((run) => wrapRuns([run], columns));
 }

@@ -1,7 +1,7 @@
 // Draws a box with a title in the full width of the screen. Also the types that every overlay shares.
 import type { TextStyle, TextRun } from "../../kit/text/ansi.ts";
 import { cellsOf } from "../layout/cells.ts";
-import { cellsOfRow, fit, oneRow, type Row } from "../layout/wrap.ts";
+import { styled, cellsOfRow, fit, oneRow, type Row } from "../layout/wrap.ts";
 import { frame } from "../layout/styles.ts";
 
 /** The area that an overlay may fill. */
@@ -21,16 +21,16 @@ export const selectedStyle: TextStyle = { inverse: true };
 export function drawBox(title: string, lines: readonly BoxLine[], columns: number): Row[] {
   const inner = Math.max(1, columns - 4);
   const head = fit(` ${title} `, inner);
-  const row = (line: BoxLine): Row => [{ text: "│ ", style: frame }, ...padRow(runsOf(line), inner), { text: " │", style: frame }];
+  const row = (line: BoxLine): Row => [styled("│ ", frame), ...padRow(runsOf(line), inner), styled(" │", frame)];
   return [
-    [{ text: `┌─${head}${"─".repeat(Math.max(0, columns - cellsOf(head) - 3))}┐`, style: frame }],
+    [styled(`┌─${head}${"─".repeat(Math.max(0, columns - cellsOf(head) - 3))}┐`, frame)],
     ...lines.map(row),
-    [{ text: `└${"─".repeat(Math.max(0, columns - 2))}┘`, style: frame }],
+    [styled(`└${"─".repeat(Math.max(0, columns - 2))}┘`, frame)],
   ];
 }
 
 function runsOf(line: BoxLine): Row {
-  if (typeof line === "string") return [{ text: line, style: {} }];
+  if (typeof line === "string") return [styled(line)];
   return "text" in line ? [line] : line;
 }
 
@@ -38,7 +38,7 @@ function runsOf(line: BoxLine): Row {
 export function padRow(row: Row, columns: number): Row {
   const runs = oneRow(row, columns);
   const free = columns - cellsOfRow(runs);
-  return free > 0 ? [...runs, { text: " ".repeat(free), style: runs.at(-1)?.style.inverse === true ? selectedStyle : {} }] : runs;
+  return free > 0 ? [...runs, styled(" ".repeat(free), runs.at(-1)?.style.inverse === true ? selectedStyle : {})] : runs;
 }
 
 /** Index of the first visible line, if `height` lines around `index` are visible. */
@@ -57,8 +57,8 @@ export function choiceLines(choices: readonly Choice[], chosen: number, area: { 
   const maxLabelWidth = Math.max(Math.floor(area.columns / 2), area.columns - 2 - widest(visible.map(({ detail }) => detail)));
   const labelWidth = Math.min(maxLabelWidth, widest(visible.map(({ label }) => label)));
   return visible.map(({ label, detail }, row) => {
-    const runs = [...padRow([{ text: label, style: {} }], labelWidth), { text: `  ${detail}`, style: {} }];
+    const runs = [...padRow([styled(label)], labelWidth), styled(`  ${detail}`)];
     if (first + row !== chosen) return runs;
-    return padRow(runs, area.columns).map(({ text }) => ({ text, style: selectedStyle }));
+    return padRow(runs, area.columns).map(({ text }) => styled(text, selectedStyle));
   });
 }

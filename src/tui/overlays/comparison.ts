@@ -8,7 +8,7 @@ import { faint } from "../layout/styles.ts";
 import type { State } from "../model/state.ts";
 import type { BoxLine } from "./box.ts";
 import { openText } from "./reader.ts";
-import { plainLine } from "../layout/wrap.ts";
+import { styled, plainLine } from "../layout/wrap.ts";
 
 const nameStyle = { bold: true };
 const nameColumns = 16;
@@ -21,24 +21,24 @@ export function showComparison(state: State, comparison: BranchComparison): Stat
 
 function comparisonLines({ fork, sharedNodes, a, b }: BranchComparison): BoxLine[] {
   const figures = branchStats.map(([figure, text]): BoxLine => [
-    { text: figure.padEnd(nameColumns), style: faint },
-    { text: text(a).padEnd(sideColumns), style: {} },
-    { text: text(b), style: {} },
+    styled(figure.padEnd(nameColumns), faint),
+    styled(text(a).padEnd(sideColumns)),
+    styled(text(b)),
   ]);
   const titles = [a, b].map((side) => plainLine(branchName(side), sideColumns - 2).padEnd(sideColumns));
   return [
     ...(fork === null
       ? ["the branches share no nodes"]
-      : [`they diverge after ${shortId(fork.id)} (${groupDigits(sharedNodes)} shared)`, { text: quote(textOf(fork)), style: faint }]),
+      : [`they diverge after ${shortId(fork.id)} (${groupDigits(sharedNodes)} shared)`, styled(quote(textOf(fork)), faint)]),
     "",
-    { text: `${" ".repeat(nameColumns)}${titles.join("")}`, style: nameStyle },
+    styled(`${" ".repeat(nameColumns)}${titles.join("")}`, nameStyle),
     ...figures,
     ...[a, b].flatMap(sideLines),
   ];
 }
 
 function sideLines(side: BranchSide): BoxLine[] {
-  const head: BoxLine[] = ["", { text: plainLine(branchName(side), 60), style: nameStyle }];
+  const head: BoxLine[] = ["", styled(plainLine(branchName(side), 60), nameStyle)];
   if (side.nodes === 0) return [...head, "no messages after the fork"];
   return [
     ...head,

@@ -4,7 +4,7 @@ import { visiblePart, layOutText } from "../../kit/text/text-layout.ts";
 import type { EditLine } from "../../kit/text/line-edit.ts";
 import { markdown } from "../cards/markdown.ts";
 import { stripsOf } from "../cards/strips.ts";
-import type { Row } from "../layout/wrap.ts";
+import { styled, type Row } from "../layout/wrap.ts";
 import { faint } from "../layout/styles.ts";
 import { step, withNotice, type Effect, type Key, type State, type UpdateResult } from "../model/state.ts";
 import { drawBox, selectedStyle, padRow, firstInView, type OverlayView, type OverlayArea } from "./box.ts";
@@ -119,7 +119,7 @@ export function panelView(options: PanelOptions, { columns, height }: OverlayAre
     columns >= minColumnsBeside && options.isStacked !== true
       ? bodyBeside(options, inner, bodyRows)
       : bodyStacked(options, inner, bodyRows);
-  const last: Row = foot === null ? [{ text: options.keys, style: faint }] : [{ text: foot.rows[0] ?? "", style: {} }];
+  const last: Row = foot === null ? [styled(options.keys, faint)] : [styled(foot.rows[0] ?? "")];
   const rows = drawBox(options.title, [...body, last], columns);
   return { rows, cursor: foot === null ? null : { row: body.length + 1, column: 2 + foot.cursor.column } };
 }
@@ -130,7 +130,7 @@ function bodyBeside(options: PanelOptions, inner: number, maxRows: number): Row[
   const preview = options.preview(right, maxRows);
   const rows = Math.min(maxRows, Math.max(minRowsBeside, options.count + 1, preview.length));
   const list = listRows(options, left, rows);
-  const separator: Row = [{ text: " │ ", style: faint }];
+  const separator: Row = [styled(" │ ", faint)];
   return Array.from({ length: rows }, (_, index) => [
     ...padRow(list[index] ?? [], left),
     ...separator,
@@ -146,19 +146,19 @@ function bodyStacked(options: PanelOptions, inner: number, maxRows: number): Row
   const list = listRows(options, inner, rows);
   if (previewRows === 0) return list;
   const preview = options.preview(inner, previewRows);
-  const rule: Row = [{ text: "─".repeat(inner), style: faint }];
+  const rule: Row = [styled("─".repeat(inner), faint)];
   return [...list, rule, ...Array.from({ length: previewRows }, (_, index) => preview[index] ?? [])];
 }
 
 function listRows(options: PanelOptions, columns: number, rows: number): Row[] {
   const head = options.head?.(columns) ?? [];
-  if (options.count === 0) return [...head, [{ text: options.empty ?? (options.panel.isSlow ? "loading…" : ""), style: faint }]];
+  if (options.count === 0) return [...head, [styled(options.empty ?? (options.panel.isSlow ? "loading…" : ""), faint)]];
   const listHeight = Math.max(1, rows - head.length);
   const first = firstInView(options.count, options.panel.index, listHeight);
   const lines = Array.from({ length: Math.min(listHeight, options.count - first) }, (_, offset): Row => {
     const line = padRow(options.line(first + offset, columns), columns);
     // Inverse colours would be patches of background, so the chosen line has no colours.
-    return first + offset === options.panel.index ? line.map(({ text }) => ({ text, style: selectedStyle })) : line;
+    return first + offset === options.panel.index ? line.map(({ text }) => styled(text, selectedStyle)) : line;
   });
   return [...head, ...lines];
 }

@@ -5,7 +5,7 @@ import { shortId, textOf, type Node } from "../../protocol/tree/node.ts";
 import { sessionLabel } from "../../protocol/tree/turn.ts";
 import type { FoundNode } from "../../protocol/tree/views.ts";
 import { cellsOf } from "../layout/cells.ts";
-import { plainLine, fit, wrapRuns, type Row } from "../layout/wrap.ts";
+import { styled, plainLine, fit, wrapRuns, type Row } from "../layout/wrap.ts";
 import type { OverlayView, OverlayArea } from "./box.ts";
 import { panelView } from "./panel.ts";
 import { sessionChoices, previewKey, type SessionChoice, type SessionsPanel } from "./sessions.ts";
@@ -42,18 +42,16 @@ function lineOf(panel: SessionsPanel, { session, hit }: SessionChoice, columns: 
   const mark = session.id === panel.currentSession ? "← " : session.archivedAt === null ? "  " : "× ";
   const name = fit(plainLine(sessionLabel(session), nameColumns), nameColumns);
   const used = ago(panel.now - session.updatedAt).padEnd(14);
-  const summary: Row = hit === null ? [{ text: plainLine(session.task ?? "", 300), style: {} }] : snippetOf(hit);
+  const summary: Row = hit === null ? [styled(plainLine(session.task ?? "", 300))] : snippetOf(hit);
   const project =
-    panel.everywhere && session.project !== panel.project
-      ? [{ text: `${stripAnsi(session.project).split("/").at(-1) ?? ""}  `, style: frame }]
-      : [];
+    panel.everywhere && session.project !== panel.project ? [styled(`${stripAnsi(session.project).split("/").at(-1) ?? ""}  `, frame)] : [];
   return [
-    { text: mark, style: waiting },
-    {
-      text: name + " ".repeat(Math.max(0, Math.min(nameColumns, columns) - cellsOf(name)) + 2),
-      style: session.archivedAt === null ? { bold: true } : faint,
-    },
-    { text: used, style: faint },
+    styled(mark, waiting),
+    styled(
+      name + " ".repeat(Math.max(0, Math.min(nameColumns, columns) - cellsOf(name)) + 2),
+      session.archivedAt === null ? { bold: true } : faint,
+    ),
+    styled(used, faint),
     ...project,
     ...summary,
   ];
@@ -65,10 +63,10 @@ function snippetOf({ snippet, marks }: FoundNode): TextRun[] {
   const runs: TextRun[] = [];
   let offset = 0;
   for (const [start, end] of marks) {
-    runs.push({ text: flat(snippet.slice(offset, start)), style: faint }, { text: flat(snippet.slice(start, end)), style: busy });
+    runs.push(styled(flat(snippet.slice(offset, start)), faint), styled(flat(snippet.slice(start, end)), busy));
     offset = end;
   }
-  return [...runs, { text: flat(snippet.slice(offset)), style: faint }].filter(({ text }) => text !== "");
+  return [...runs, styled(flat(snippet.slice(offset)), faint)].filter(({ text }) => text !== "");
 }
 
 /** The end of the conversation, as much as fits. */
@@ -76,9 +74,9 @@ function previewOf(panel: SessionsPanel, { session }: SessionChoice, columns: nu
   const lastMessages = panel.previews[previewKey(session)] ?? [];
   const origin = [shortId(session.id), session.agent, ...(session.model === null ? [] : [session.model])];
   const usage = [`used ${ago(panel.now - session.updatedAt)}`, ...(session.archivedAt === null ? [] : ["archived"])];
-  const head = wrapRuns([{ text: plainLine([...origin, ...usage].join(" · "), 400), style: faint }], columns);
+  const head = wrapRuns([styled(plainLine([...origin, ...usage].join(" · "), 400), faint)], columns);
   const messages = lastMessages.flatMap((node) => messageRows(node, columns));
-  if (session.tip === null) return [...head, [{ text: "no messages yet", style: faint }]];
+  if (session.tip === null) return [...head, [styled("no messages yet", faint)]];
   return [...head, ...messages.slice(-Math.max(1, rows - head.length))];
 }
 
@@ -87,13 +85,6 @@ const rowsPerMessage = 3;
 function messageRows(node: Node, columns: number): Row[] {
   const isUser = node.author === "user";
   const text = plainLine(textOf(node).slice(0, 2000), 3 * columns);
-  const hang = { text: "  ", style: {} };
-  return wrapRuns(
-    [
-      { text: isUser ? "▌ " : "● ", style: isUser ? accent : faint },
-      { text, style: {} },
-    ],
-    columns,
-    hang,
-  ).slice(0, rowsPerMessage);
+  const hang = styled("  ");
+  return wrapRuns([styled(isUser ? "▌ " : "● ", isUser ? accent : faint), styled(text)], columns, hang).slice(0, rowsPerMessage);
 }

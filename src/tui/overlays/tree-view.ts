@@ -5,7 +5,7 @@ import { pluralize, oneLine } from "../../kit/text/cut-text.ts";
 import { shortId, textOf } from "../../protocol/tree/node.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 import { cellsOf } from "../layout/cells.ts";
-import { plainLine, cellsOfRow, fit, wrapRuns, type Row } from "../layout/wrap.ts";
+import { styled, plainLine, cellsOfRow, fit, wrapRuns, type Row } from "../layout/wrap.ts";
 import { faint, frame, good, heading, waiting } from "../layout/styles.ts";
 import { costText, tokensText } from "../../protocol/tree/usage-text.ts";
 import type { OverlayView, OverlayArea } from "./box.ts";
@@ -49,21 +49,18 @@ function lineOf(panel: TreePanel, index: number, columns: number): Row {
   const width = columns - cellsOf(lead) - 2 - cellsOfRow(tail);
   const style = row.node?.author === "user" ? { bold: true } : row.node?.author === "agent" ? {} : faint;
   const text = fit(rowText(row), Math.max(12, width));
-  return [{ text: lead, style: faint }, { text: `${row.node === null ? "◌" : marks[row.node.author]} ${text}`, style }, ...tail];
+  return [styled(lead, faint), styled(`${row.node === null ? "◌" : marks[row.node.author]} ${text}`, style), ...tail];
 }
 
 /** The end of a line: folded rows, calls, and the sessions at this tip. */
 function tailOf(panel: TreePanel, row: TreeRow, index: number): TextRun[] {
   const branch = panel.outline!.branches[row.branch]!;
   const isFolded = panel.filter === "" && branch.head === index && panel.folded.has(rowKey(row));
-  const calls = row.calls === 0 ? [] : [{ text: ` ${pluralize(row.calls, "call")}`, style: faint }];
+  const calls = row.calls === 0 ? [] : [styled(` ${pluralize(row.calls, "call")}`, faint)];
   return [
-    ...(isFolded ? [{ text: ` +${branch.end - index - 1} folded`, style: frame }] : calls),
-    ...row.sessions.map((session) => ({
-      text: ` ${labelOf(panel, session)}`,
-      style: panel.states[session.id] === undefined ? good : waiting,
-    })),
-    ...(panel.compared?.key === rowKey(row) ? [{ text: " ≠ with?", style: heading }] : []),
+    ...(isFolded ? [styled(` +${branch.end - index - 1} folded`, frame)] : calls),
+    ...row.sessions.map((session) => styled(` ${labelOf(panel, session)}`, panel.states[session.id] === undefined ? good : waiting)),
+    ...(panel.compared?.key === rowKey(row) ? [styled(" ≠ with?", heading)] : []),
   ];
 }
 
@@ -76,13 +73,13 @@ function labelOf({ states, currentSession }: TreePanel, session: Session): strin
 function previewOf(panel: TreePanel, columns: number): Row[] {
   const row = chosenRow(panel);
   if (row === undefined) return [];
-  if (row.node === null) return wrapRuns([{ text: "Before the first message. Going there starts a new branch.", style: faint }], columns);
+  if (row.node === null) return wrapRuns([styled("Before the first message. Going there starts a new branch.", faint)], columns);
   const { node } = row;
   const turn = node.turn === null ? undefined : panel.outline?.turns.get(node.turn);
   const delta = node.author === "user" ? "you" : node.author === "agent" ? (turn?.agent ?? "agent") : node.author;
   const figures = node.usage === undefined ? [] : [tokensText(node.usage), costText(node.costUsd ?? null)];
   const head = [shortId(node.id), delta, ...(node.model === undefined ? [] : [node.model]), ago(panel.now - node.at), ...figures];
   const text = textOf(node);
-  const body = text.trim() === "" ? wrapRuns([{ text: rowText(row), style: faint }], columns) : proseRows(text, columns);
-  return [...wrapRuns([{ text: head.join(" · "), style: faint }], columns), ...body];
+  const body = text.trim() === "" ? wrapRuns([styled(rowText(row), faint)], columns) : proseRows(text, columns);
+  return [...wrapRuns([styled(head.join(" · "), faint)], columns), ...body];
 }

@@ -2,7 +2,7 @@
 // to find their rows.
 import { inputText } from "../cards/tool.ts";
 import type { Block } from "../model/blocks.ts";
-import type { Row } from "../layout/wrap.ts";
+import { styled, type Row } from "../layout/wrap.ts";
 import type { State } from "../model/state.ts";
 import { allBlocks, blockAt } from "../model/transcript.ts";
 import { stripsAt, type ScrollPosition } from "../views/window.ts";
@@ -73,7 +73,7 @@ export function highlightRow(row: Row, pattern: RegExp): Row {
     const cuts = [runStart, ...edges, offset];
     return cuts.slice(0, -1).map((from, piece) => {
       const isMatch = ranges.some(({ start, end }) => start <= from && from < end);
-      return { text: text.slice(from - runStart, cuts[piece + 1]! - runStart), style: isMatch ? { ...style, inverse: true } : style };
+      return styled(text.slice(from - runStart, cuts[piece + 1]! - runStart), isMatch ? { ...style, inverse: true } : style);
     });
   });
 }

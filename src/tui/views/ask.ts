@@ -3,7 +3,7 @@ import { stripAnsi, type TextStyle } from "../../kit/text/ansi.ts";
 import { visiblePart, layOutText } from "../../kit/text/text-layout.ts";
 import type { Ask } from "../../protocol/api/control.ts";
 import { shortId } from "../../protocol/tree/node.ts";
-import { plainLine, wrapRuns, type Row } from "../layout/wrap.ts";
+import { styled, plainLine, wrapRuns, type Row } from "../layout/wrap.ts";
 import { isTypingAnswer } from "../model/asks.ts";
 import { drawBox, selectedStyle, firstInView, type OverlayView } from "../overlays/box.ts";
 import { faint } from "../layout/styles.ts";
@@ -26,10 +26,7 @@ export function askView(state: State, ask: Ask, height: number): OverlayView {
   const bodyRows = Math.max(1, height - borderRows - hintRows - input.rows.length);
   // The question gets at least `minQuestionRows`, the options the remaining rows, but at least one.
   const minOptionRows = Math.min(options.length, Math.max(1, bodyRows - Math.min(minQuestionRows, bodyRows - 1)));
-  const question = cutRows(
-    wrapRuns([{ text: stripAnsi(ask.question).trimEnd(), style: { bold: true } }], innerWidth),
-    bodyRows - minOptionRows,
-  );
+  const question = cutRows(wrapRuns([styled(stripAnsi(ask.question).trimEnd(), { bold: true })], innerWidth), bodyRows - minOptionRows);
   const optionHeight = Math.max(1, bodyRows - question.length);
   const first = firstInView(
     options.length,
@@ -37,8 +34,8 @@ export function askView(state: State, ask: Ask, height: number): OverlayView {
     optionHeight,
   );
   const visible = options.slice(Math.max(0, first), Math.max(0, first) + optionHeight).map(({ row }) => row);
-  const typed = input.rows.map((text): Row => [{ text, style: isTyping ? {} : faint }]);
-  const hint: Row = [{ text: hintText(state, ask), style: faint }];
+  const typed = input.rows.map((text): Row => [styled(text, isTyping ? {} : faint)]);
+  const hint: Row = [styled(hintText(state, ask), faint)];
   const body = [...question, ...visible];
   const cursor = isTyping ? { row: 1 + body.length + input.cursor.row, column: 2 + input.cursor.column } : null;
   return { rows: drawBox(titleText(state, ask), [...body, ...typed, hint], columns), cursor };
@@ -49,14 +46,14 @@ type OptionLayout = { index: number; isSelected: boolean; columns: number };
 function optionRows(option: string, { index, isSelected, columns }: OptionLayout): { index: number; row: Row }[] {
   const style: TextStyle = isSelected ? selectedStyle : {};
   const numberLabel = `${index + 1}. `;
-  const hangingIndent = { text: " ".repeat(numberLabel.length), style };
-  return wrapRuns([{ text: numberLabel + stripAnsi(option), style }], columns, hangingIndent).map((row) => ({ index, row }));
+  const hangingIndent = styled(" ".repeat(numberLabel.length), style);
+  return wrapRuns([styled(numberLabel + stripAnsi(option), style)], columns, hangingIndent).map((row) => ({ index, row }));
 }
 
 /** Cuts a long question. The transcript shows the full text. */
 function cutRows(rows: Row[], maxRows: number): Row[] {
   if (rows.length <= Math.max(1, maxRows)) return rows;
-  return [...rows.slice(0, Math.max(0, maxRows - 1)), [{ text: "… the rest is in the transcript, at ask_user", style: faint }]];
+  return [...rows.slice(0, Math.max(0, maxRows - 1)), [styled("… the rest is in the transcript, at ask_user", faint)]];
 }
 
 function titleText(state: State, ask: Ask): string {

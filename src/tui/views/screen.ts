@@ -7,7 +7,7 @@ import { focusedAsk, waitingAsk } from "../model/asks.ts";
 import { visiblePart, layOutText } from "../../kit/text/text-layout.ts";
 import type { EditLine } from "../../kit/text/line-edit.ts";
 import { highlightRow, patternOf } from "../search/find.ts";
-import { plainLine, fit, type Row } from "../layout/wrap.ts";
+import { styled, plainLine, fit, type Row } from "../layout/wrap.ts";
 import { bad, faint, marker, waiting } from "../layout/styles.ts";
 import { progressText } from "../model/plan-steps.ts";
 import type { State } from "../model/state.ts";
@@ -30,12 +30,10 @@ export function renderFrame(state: State): ScreenFrameWithImages {
   const images = visibleImages(visibleRows);
   const textRows = visibleRows.map(({ row }) => row);
   const transcript = [...padRows(textRows, height - covered), ...(overlay?.rows ?? []).slice(0, covered)];
-  const queue = visibleQueue(state).map(({ text }): Row => [
-    { text: fit(`queued: ${oneLine(text, 300)}`, state.size.columns), style: marker },
-  ]);
+  const queue = visibleQueue(state).map(({ text }): Row => [styled(fit(`queued: ${oneLine(text, 300)}`, state.size.columns), marker)]);
   const composer = composerOf(state);
   const rowsAbove = [...transcript, ...queue, ruleRow(state)];
-  const rows = [...rowsAbove, ...composer.rows.map((text): Row => [{ text, style: {} }]), statusRow(state)];
+  const rows = [...rowsAbove, ...composer.rows.map((text): Row => [styled(text)]), statusRow(state)];
   if (overlay !== null && overlay.keepsPromptCursor !== true)
     return { rows, images, cursor: overlay.cursor === null ? null : shiftCursor(overlay.cursor, height - covered) };
   return { rows, images, cursor: state.mode === "normal" ? null : shiftCursor(composer.cursor, rowsAbove.length) };
@@ -51,13 +49,13 @@ function aboveOverlay<T>(state: State, rows: readonly T[], height: number): read
 }
 
 function transcriptRows(state: State): TranscriptRow[] {
-  if (blockCount(state.transcript) === 0) return [{ row: [{ text: fit(`  ${hintOf(state)}`, state.size.columns), style: faint }] }];
+  if (blockCount(state.transcript) === 0) return [{ row: [styled(fit(`  ${hintOf(state)}`, state.size.columns), faint)] }];
   const pattern = state.search?.isShown === true ? patternOf(state.search.line.text) : null;
   return rowsInView(state).map((visible) => {
     const { block, row: plain, imageRow } = visible;
     if (plain.length === 0 && imageRow === null) return visible;
     const row = pattern === null ? plain : highlightRow(plain, pattern);
-    return { ...visible, row: [block.id === state.focus ? { text: "┃ ", style: waiting } : { text: "  ", style: {} }, ...row] };
+    return { ...visible, row: [block.id === state.focus ? styled("┃ ", waiting) : styled("  "), ...row] };
   });
 }
 
@@ -79,8 +77,8 @@ function ruleRow(state: State): Row {
   const more = state.top === "end" ? "" : " more below ──";
   const rest = Math.max(0, columns - Bun.stringWidth(text) - more.length);
   return [
-    { text, style: notice?.isError === true ? bad : notice === null ? faint : {} },
-    { text: `${"─".repeat(rest)}${rest > 0 ? more : ""}`, style: faint },
+    styled(text, notice?.isError === true ? bad : notice === null ? faint : {}),
+    styled(`${"─".repeat(rest)}${rest > 0 ? more : ""}`, faint),
   ];
 }
 

@@ -1,7 +1,7 @@
 // The status bar: `[MODE] [ACTIVITY] [i:1234(c:800) o:567 | total i:9999 o:2345 $0.42] [NET: off] [SANDBOX: on]`. On a
 // narrow screen the counts are shortened, then dropped, then the activity. Mode, network and sandbox always stay.
 import { shortCount } from "../../kit/text/cut-text.ts";
-import { fit, type Row } from "../layout/wrap.ts";
+import { styled, fit, type Row } from "../layout/wrap.ts";
 import type { State } from "../model/state.ts";
 import { costText, totalInput, tokensText } from "../../protocol/tree/usage-text.ts";
 
@@ -45,5 +45,5 @@ function spentTexts({ usage, total }: State): string[] {
 
 export function statusRow(state: State): Row {
   const { columns } = state.size;
-  return [{ text: fit(statusText(state), columns).padEnd(columns), style: { inverse: true } }];
+  return [styled(fit(statusText(state), columns).padEnd(columns), { inverse: true })];
 }
