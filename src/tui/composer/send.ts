@@ -20,18 +20,15 @@ export function send(state: State): UpdateResult {
   if (draft.text.startsWith("!")) {
     const command = text.slice(1).trim();
     if (command === "") return step(state);
-    if (activity !== null) return step(withNotice(state, waitingText(state)));
+    // A shell command is a turn, and a session runs one turn at a time.
+    const stopKey = state.runner === null ? "Ctrl+C" : ":cancel";
+    if (activity !== null) return step(withNotice(state, `a turn is running: press Enter again when it has ended; ${stopKey} stops it`));
     return step({ ...sent, activity: "starting" }, { type: "execute", command, draft: text }, remember);
   }
   if (activity === null) return step({ ...sent, activity: "starting" }, { type: "start", prompt: text, images }, remember);
   if (session === null) return step(withNotice(state, "the turn is starting; press Enter again"));
   if (images.length > 0) return step(withNotice(state, "a running turn takes only text; send the image with the next message"));
   return step(sent, { type: "steer", session: session.id, text }, remember);
-}
-
-/** A shell command is a turn, and a session runs one turn at a time. */
-function waitingText({ runner }: State): string {
-  return `a turn is running: press Enter again when it has ended; ${runner === null ? "Ctrl+C" : ":cancel"} stops it`;
 }
 
 function clearPrompt(state: State, text: string): State {

@@ -3,7 +3,7 @@
 import { runInSlices } from "../../kit/flow/time-slice.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import type { Event } from "../../protocol/tree/event.ts";
-import type { SessionView, SpawnedSession } from "../../protocol/tree/views.ts";
+import type { SessionView } from "../../protocol/tree/views.ts";
 import { blocksOfPath } from "../model/blocks.ts";
 import { coalesce } from "../terminal/coalesce.ts";
 import { setSession, describeError, type EffectContext } from "./effect-context.ts";
@@ -52,7 +52,7 @@ export function followSession(
   };
   ctx.following = following;
   void followVisible(ctx, following, seq);
-  for (const { id, state } of spawned) if (isWorking(state)) void followSubSession(ctx, following, id);
+  for (const { id, state } of spawned) if (["running", "paused", "asking"].includes(state)) void followSubSession(ctx, following, id);
   if (open === null) return;
   if (!ctx.running.has(session.id)) void watchOwner(ctx, following);
   void findRunningSubSessions(ctx, following, seq);
@@ -151,10 +151,6 @@ async function findRunningSubSessions(ctx: EffectContext, following: SessionFoll
     ctx.send({ type: "event", event: { ...head, type: "session.spawned", ...spawned } });
     void followSubSession(ctx, following, session.id);
   }
-}
-
-function isWorking(state: SpawnedSession["state"]): boolean {
-  return state === "running" || state === "paused" || state === "asking";
 }
 
 /** Follows a sub-session from its last event. It may not have started yet; it ends at the latest with the parent's turn. */

@@ -4,7 +4,7 @@ import { sessionLabel } from "../../protocol/tree/turn.ts";
 import { styled, plainLine, type Row } from "../layout/wrap.ts";
 import { faint } from "../layout/styles.ts";
 import type { State } from "../model/state.ts";
-import { blockAt, blockCount, type TranscriptBlocks } from "../model/transcript.ts";
+import { blockAt, blockCount } from "../model/transcript.ts";
 import { transcriptHeight } from "../layout/screen-layout.ts";
 import { overlayOf } from "../views/overlays.ts";
 import { renderFrame, type ScreenFrame } from "../views/screen.ts";
@@ -44,7 +44,8 @@ export function renderFooter(state: State, { blocks }: PrintedBlocks): ScreenFra
   const height = Math.min(maxRows, Math.max(liveRows, overlayOf(state, maxRows)?.rows.length ?? 0));
   const size = { ...state.size, rows: otherRows + Math.max(1, height) };
   // The last printed block is included but not visible, so that the first block keeps its empty row before it.
-  const { rows, cursor } = renderFrame({ ...state, size, transcript: withoutFirst(state.transcript, Math.max(0, blocks - 1)) });
+  const transcript = { ...state.transcript, settled: state.transcript.settled.slice(Math.max(0, blocks - 1)) };
+  const { rows, cursor } = renderFrame({ ...state, size, transcript });
   if (height > 0) return { rows, cursor };
   return { rows: rows.slice(1), cursor: cursor === null ? null : { ...cursor, row: cursor.row - 1 } };
 }
@@ -82,8 +83,4 @@ function blockRows(state: State, { start, end, maxRows = Number.POSITIVE_INFINIT
   for (let index = start; index < end && rows.length < maxRows; index += 1)
     for (const strip of stripsAt(state, index)) for (const row of strip()) rows.push(row.length === 0 ? [] : [styled("  "), ...row]);
   return rows;
-}
-
-function withoutFirst({ settled, running, writing }: TranscriptBlocks, blocks: number): TranscriptBlocks {
-  return { settled: settled.slice(blocks), running, writing };
 }

@@ -65,11 +65,12 @@ export function clearFooter(painted: PaintedFrame | null): string {
 }
 
 export function rowText(row: Row, color: boolean): string {
-  return row.map(({ text, style }) => styled(text, codesOf(style, color))).join("");
-}
-
-function styled(text: string, codes: number[]): string {
-  return codes.length === 0 ? text : `\x1b[${codes.join(";")}m${text}\x1b[0m`;
+  return row
+    .map(({ text, style }) => {
+      const codes = codesOf(style, color);
+      return codes.length === 0 ? text : `\x1b[${codes.join(";")}m${text}\x1b[0m`;
+    })
+    .join("");
 }
 
 /** SGR codes for the sixteen colours, which every terminal supports. */

@@ -1,6 +1,6 @@
 // The table of all screen commands. Keys, colon commands, leader keys, the help and docs/KEYS.md come from it.
 // A command returns the next state and effects. It does nothing else.
-import { editActions, emptyEditLine } from "../../kit/text/line-edit.ts";
+import { emptyEditLine } from "../../kit/text/line-edit.ts";
 import { helpText } from "./help.ts";
 import { showAsks } from "../model/asks.ts";
 import { goBack, openAgents, watchFocused } from "../overlays/agents.ts";
@@ -42,7 +42,12 @@ export const screenCommands: readonly ScreenCommand[] = [
     keys: ["I"],
     run: (state) => step(insertMode({ ...state, draft: { ...state.draft, cursor: 0 } })),
   },
-  { name: "insert-at-end", summary: "type at the end of the message", keys: ["A"], run: (state) => step(insertMode(atEnd(state))) },
+  {
+    name: "insert-at-end",
+    summary: "type at the end of the message",
+    keys: ["A"],
+    run: (state) => step(insertMode({ ...state, draft: { ...state.draft, cursor: state.draft.text.length } })),
+  },
   { name: "row-down", summary: "one row down", keys: ["j", "down"], run: (state) => step(scrollBy(state, 1)) },
   { name: "row-up", summary: "one row up", keys: ["k", "up"], run: (state) => step(scrollBy(state, -1)) },
   { name: "half-page-down", summary: "half a page down", keys: ["ctrl+d"], run: (state) => step(scrollPage(state, 0.5)) },
@@ -190,10 +195,6 @@ function setBudget(state: State, amount: string): UpdateResult {
 
 function insertMode(state: State): State {
   return { ...state, mode: "insert", focus: null };
-}
-
-function atEnd(state: State): State {
-  return { ...state, draft: editActions.end({ ...state.draft, cursor: state.draft.text.length }) };
 }
 
 function clear(state: State): UpdateResult {

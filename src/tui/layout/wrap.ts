@@ -34,7 +34,9 @@ export function wrapRuns(runs: Row, columns: number, hang: TextRun = noHang): Ro
     else if (word.kind === "blank") breakRow(indent);
     else {
       if (used > indentCells && word.cells <= width - indentCells) breakRow(indent);
-      for (const piece of word.cells <= width - used ? word.pieces : word.pieces.flatMap(lettersOf)) {
+      for (const piece of word.cells <= width - used
+        ? word.pieces
+        : word.pieces.flatMap(({ text, style }) => clustersOf(text).map((cluster) => ({ ...cluster, style })))) {
         if (used + piece.cells > width) breakRow(indent);
         append(piece);
       }
@@ -68,10 +70,6 @@ function wordsOf(runs: Row): Word[] {
       } else words.push({ pieces: [piece], cells: piece.cells, kind });
     }
   return words;
-}
-
-function lettersOf({ text, style }: Piece): Piece[] {
-  return clustersOf(text).map((cluster) => ({ ...cluster, style }));
 }
 
 /** Cuts a text to at most `cells`, with an ellipsis at the end. */

@@ -7,17 +7,14 @@ import { scrollPage } from "./scroll.ts";
 import { noAskFocus, step, withNotice, type AskFocus, type Key, type State, type UpdateResult } from "./state.ts";
 
 /** The question that gets the keys. Until the user selects it, it gets them only while the prompt is empty. */
-export function focusedAsk(state: State): Ask | null {
-  return state.askFocus.isPostponed ? null : isPromptFree(state) || state.askFocus.isSelected ? (state.asks[0] ?? null) : null;
+export function focusedAsk({ asks, askFocus, mode, draft, leader }: State): Ask | null {
+  const isPromptFree = mode === "insert" && draft.text === "" && leader === null;
+  return !askFocus.isPostponed && (isPromptFree || askFocus.isSelected) ? (asks[0] ?? null) : null;
 }
 
 /** The question that waits while keys go to a message, a command or the transcript. */
 export function waitingAsk(state: State): Ask | null {
   return state.askFocus.isPostponed || focusedAsk(state) !== null ? null : (state.asks[0] ?? null);
-}
-
-function isPromptFree({ mode, draft, leader }: State): boolean {
-  return mode === "insert" && draft.text === "" && leader === null;
 }
 
 export function isTypingAnswer({ askFocus }: State, { options }: Ask): boolean {

@@ -63,13 +63,16 @@ export function addParts(blocks: Block[], node: Node, running: ReadonlyMap<strin
   node.parts.forEach((part, index) => addPart(blocks, { id: `${node.id}.${index}`, node, part }, running));
 }
 
+const textKinds = { user: "user", agent: "text", tool: "note", note: "note" } as const;
+
 type PlacedPart = { id: string; node: Node; part: Part };
 
 function addPart(blocks: Block[], { id, node, part }: PlacedPart, running: ReadonlyMap<string, Block>): void {
   switch (part.kind) {
     case "text":
     case "thinking":
-      if (part.text.trim() !== "") blocks.push({ id, kind: part.kind === "thinking" ? "thinking" : textKind(node), text: part.text });
+      if (part.text.trim() !== "")
+        blocks.push({ id, kind: part.kind === "thinking" ? "thinking" : textKinds[node.author], text: part.text });
       break;
     case "call":
       blocks.push(toolBlock(part.id, part.name, part.malformed ?? part.input));
@@ -117,10 +120,6 @@ function commandBlock(id: string, { handle, excerpt }: HandlePart): Block {
 
 export function toolBlock(id: string, name: string, input: Record<string, unknown> | string): ToolBlock {
   return { id, kind: "tool", name, input, output: "", span: { startedAt: null, tookMs: null }, result: null };
-}
-
-function textKind(node: Node): "user" | "text" | "note" {
-  return node.author === "user" ? "user" : node.author === "agent" ? "text" : "note";
 }
 
 /** The line after a turn with its status, tokens and cost, and its error if it failed. */

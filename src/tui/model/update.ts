@@ -11,8 +11,8 @@ import { restoreDraft } from "../composer/unsent.ts";
 import { focusedAsk, handleAskPaste, withFocusedAsk, withAsks, withoutAsk } from "./asks.ts";
 import { withAttention } from "./attention.ts";
 import type { Block } from "./blocks.ts";
-import { showComparison } from "../overlays/comparison.ts";
-import { handleOverlayKey, markOverlaySlow, updateOverlay, handleOverlayWheel } from "../overlays/index.ts";
+import { comparisonLines } from "../overlays/comparison.ts";
+import { handleOverlayKey, markOverlaySlow, updateOverlay } from "../overlays/index.ts";
 import { withItems } from "../overlays/picker.ts";
 import { openText, withLines } from "../overlays/reader.ts";
 import { scrollBy } from "./scroll.ts";
@@ -29,7 +29,8 @@ export function update(state: State, message: UpdateMessage): UpdateResult {
     case "paste":
       return pasteText(endLeader(state), stripAnsi(message.text));
     case "wheel":
-      return state.overlay === null ? step(scrollBy(state, message.rows)) : handleOverlayWheel(state, state.overlay, message.rows);
+      if (state.overlay === null) return step(scrollBy(state, message.rows));
+      return handleOverlayKey(state, state.overlay, { name: message.rows > 0 ? "down" : "up", text: "" });
     case "set":
       return step({ ...state, ...message.fields });
     case "images":
@@ -54,9 +55,14 @@ export function update(state: State, message: UpdateMessage): UpdateResult {
     case "attached":
       return attach(message.problem === null ? state : withNotice(state, message.problem, "error"), message);
     case "compared":
-      return step(showComparison(state, message.comparison));
+      return step(openText(state, "comparison", comparisonLines(message.comparison), state.overlay));
     case "visited":
-      return step(withVisit(state, message.visit));
+      return step({
+        ...state,
+        overlay: null,
+        visit: message.visit,
+        mode: message.visit === null ? (state.visit?.mode ?? state.mode) : "normal",
+      });
     case "ask found":
       return step(withFocusedAsk({ ...state, overlay: null }, message.ask));
     case "asks":
@@ -91,10 +97,6 @@ function withImages(state: State, message: ImagesMessage): State {
   if (message.type === "images") return { ...state, images: { ...images, canDraw: message.canDraw } };
   const failed = new Set(images.failed).add(message.block);
   return withNotice({ ...state, images: { ...images, failed } }, `the terminal can't draw an image: ${oneLine(message.problem, 200)}`);
-}
-
-function withVisit(state: State, visit: State["visit"]): State {
-  return { ...state, overlay: null, visit, mode: visit === null ? (state.visit?.mode ?? state.mode) : "normal" };
 }
 
 function pasteText(state: State, text: string): UpdateResult {

@@ -54,7 +54,8 @@ const turnColumns: readonly Column[] = [
   {
     title: "SESSION",
     dropOrder: 0,
-    cell: (panel, { row: { session }, depth }) => `${"  ".repeat(Math.min(depth, 6))}${nameIn(panel, session)}`,
+    cell: ({ currentSession }, { row: { session }, depth }) =>
+      `${"  ".repeat(Math.min(depth, 6))}${plainLine(sessionLabel(session), 24)}${session.id === currentSession ? " ←" : ""}`,
   },
   { title: "STATE", dropOrder: 0, cell: (_, { row }) => (row.state === "ended" ? (row.turn.status ?? "ended") : row.state) },
   { title: "AGE", dropOrder: 3, cell: ({ now }, { row }) => formatElapsed(now - row.turn.startedAt) },
@@ -104,10 +105,6 @@ function lineOf(panel: AgentsPanel, turn: IndentedTurn, table: { columns: readon
     remaining = Math.max(0, remaining - cellsOf(padded));
     return styled(padded, styleOf(title));
   });
-}
-
-function nameIn({ currentSession }: AgentsPanel, session: { id: string; name: string | null }): string {
-  return `${plainLine(sessionLabel(session), 24)}${session.id === currentSession ? " ←" : ""}`;
 }
 
 /** The remaining budget of the turn and its sub-sessions. */

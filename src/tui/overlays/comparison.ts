@@ -5,21 +5,14 @@ import { branchStats, branchName, changeSigns } from "../../protocol/tree/branch
 import { shortId, textOf } from "../../protocol/tree/node.ts";
 import type { BranchComparison, BranchSide } from "../../protocol/tree/views.ts";
 import { faint } from "../layout/styles.ts";
-import type { State } from "../model/state.ts";
 import type { BoxLine } from "./box.ts";
-import { openText } from "./reader.ts";
 import { styled, plainLine } from "../layout/wrap.ts";
 
 const nameStyle = { bold: true };
 const nameColumns = 16;
 const sideColumns = 28;
 
-/** Opens the comparison above the current overlay, which is shown again when it closes. */
-export function showComparison(state: State, comparison: BranchComparison): State {
-  return openText(state, "comparison", comparisonLines(comparison), state.overlay);
-}
-
-function comparisonLines({ fork, sharedNodes, a, b }: BranchComparison): BoxLine[] {
+export function comparisonLines({ fork, sharedNodes, a, b }: BranchComparison): BoxLine[] {
   const figures = branchStats.map(([figure, text]): BoxLine => [
     styled(figure.padEnd(nameColumns), faint),
     styled(text(a).padEnd(sideColumns)),

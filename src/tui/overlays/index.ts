@@ -35,10 +35,6 @@ export function handleOverlayKey(state: State, overlay: Overlay, key: Key): Upda
   return overlays[overlay.kind].press(state, overlay as never, key);
 }
 
-export function handleOverlayWheel(state: State, overlay: Overlay, rows: number): UpdateResult {
-  return handleOverlayKey(state, overlay, { name: rows > 0 ? "down" : "up", text: "" });
-}
-
 /** Lets an open panel show that it is loading. Data that arrives quickly is shown without that. */
 export function markOverlaySlow(state: State): State {
   return state.overlay !== null && "isSlow" in state.overlay ? { ...state, overlay: { ...state.overlay, isSlow: true } } : state;

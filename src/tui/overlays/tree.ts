@@ -67,8 +67,9 @@ export function updateTree(state: State, panel: TreePanel, message: TreeMessage)
   if (message.what === "unchanged") return readAgain(state, { ...next, now: message.now }, readAgainMs);
   const { view, states, signature, now } = message;
   const outline = buildOutline(view);
+  const tip = view.sessions.find(({ id }) => id === next.currentSession)?.tip ?? "";
   const visible = visibleRows(outline, panel.folded, panel.filter);
-  const chosenKey = panel.outline === null ? tipOf(view, next.currentSession) : rowKey(chosenRow(panel) ?? { node: null });
+  const chosenKey = panel.outline === null ? tip : rowKey(chosenRow(panel) ?? { node: null });
   const index = visible.findLastIndex((row) => rowKey(outline.rows[row]!) === chosenKey);
   return readAgain(
     state,
@@ -80,10 +81,6 @@ export function updateTree(state: State, panel: TreePanel, message: TreeMessage)
 function readAgain(state: State, panel: TreePanel, afterMs: number): UpdateResult {
   const reading = panel.reading + 1;
   return step({ ...state, overlay: { ...panel, reading } }, { type: "read tree", reading, signature: panel.signature, afterMs });
-}
-
-function tipOf({ sessions }: TreeView, currentSession: string | null): string {
-  return sessions.find((session) => session.id === currentSession)?.tip ?? "";
 }
 
 export function chosenRow({ outline, visible, index }: TreePanel): TreeRow | undefined {
@@ -106,7 +103,11 @@ export const treeKeys: readonly PanelKey<TreePanel>[] = [
   { keys: ["r"], summary: "rename the session", run: rename },
   { keys: ["x", "D"], summary: "archive the session; press twice", run: archive, asksTwice: true },
   { keys: ["y"], summary: "copy the short id", run: copy },
-  { keys: ["escape", "q"], summary: "clear the filter, then close the tree", run: leave },
+  {
+    keys: ["escape", "q"],
+    summary: "clear the filter, then close the tree",
+    run: (state, panel) => step({ ...state, overlay: panel.filter === "" ? null : withFilter(panel, "") }),
+  },
 ];
 
 export function handleTreeKey(state: State, panel: TreePanel, key: Key): UpdateResult {
@@ -222,10 +223,6 @@ function copy(state: State, panel: TreePanel): UpdateResult {
   const row = chosenRow(panel);
   const id = row?.node?.id ?? row?.sessions[0]?.id;
   return id === undefined ? step(state) : step(state, { type: "copy", text: shortId(id) });
-}
-
-function leave(state: State, panel: TreePanel): UpdateResult {
-  return step({ ...state, overlay: panel.filter === "" ? null : withFilter(panel, "") });
 }
 
 function chosenSession(panel: TreePanel, prefers: (session: Session) => boolean): Session | null {

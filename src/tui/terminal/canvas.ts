@@ -4,7 +4,7 @@ import { cellsOf, clustersOf } from "../layout/cells.ts";
 import { cellsOfRow, type Row } from "../layout/wrap.ts";
 import { drawsImages, Images } from "./images.ts";
 import { emptyColor, RowColorPicker } from "./ink.ts";
-import type { Key, Size } from "../model/state.ts";
+import type { Key } from "../model/state.ts";
 import type { SurfaceOptions, Surface } from "./surface.ts";
 import type { VisibleImage } from "../views/window.ts";
 import { renderFrame, type ScreenFrameWithImages } from "../views/screen.ts";
@@ -19,7 +19,11 @@ const wheelRows = 3;
 const background = RGBA.defaultBackground();
 
 /** A surface on the whole terminal. `size` returns the size of the terminal itself. */
-export function canvasSurface(renderer: CliRenderer, { state, onImages, ...rest }: SurfaceOptions, size = () => sizeOf(renderer)): Surface {
+export function canvasSurface(
+  renderer: CliRenderer,
+  { state, onImages, ...rest }: SurfaceOptions,
+  size = () => ({ columns: renderer.width, rows: renderer.height }),
+): Surface {
   const draw = () => (renderer.isDestroyed ? undefined : canvas.requestRender());
   const images = new Images(renderer, { onReady: draw, onProblem: (block, problem) => onImages({ type: "not drawn", block, problem }) });
   const drawImages: CanvasOptions["drawImages"] = (buffer, visible) => images.draw(buffer, visible);
@@ -48,10 +52,6 @@ export function canvasSurface(renderer: CliRenderer, { state, onImages, ...rest 
     images.close();
   };
   return { draw, redraw, suspend: () => {}, resume: () => {}, close };
-}
-
-function sizeOf({ width, height }: CliRenderer): Size {
-  return { columns: width, rows: height };
 }
 
 export class Canvas extends Renderable {

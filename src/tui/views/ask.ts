@@ -38,7 +38,8 @@ export function askView(state: State, ask: Ask, height: number): OverlayView {
   const hint: Row = [styled(hintText(state, ask), faint)];
   const body = [...question, ...visible];
   const cursor = isTyping ? { row: 1 + body.length + input.cursor.row, column: 2 + input.cursor.column } : null;
-  return { rows: drawBox(titleText(state, ask), [...body, ...typed, hint], columns), cursor };
+  const title = `${askerText(state, ask)} asks${state.asks.length > 1 ? ` (1 of ${state.asks.length})` : ""}`;
+  return { rows: drawBox(title, [...body, ...typed, hint], columns), cursor };
 }
 
 type OptionLayout = { index: number; isSelected: boolean; columns: number };
@@ -54,11 +55,6 @@ function optionRows(option: string, { index, isSelected, columns }: OptionLayout
 function cutRows(rows: Row[], maxRows: number): Row[] {
   if (rows.length <= Math.max(1, maxRows)) return rows;
   return [...rows.slice(0, Math.max(0, maxRows - 1)), [styled("… the rest is in the transcript, at ask_user", faint)]];
-}
-
-function titleText(state: State, ask: Ask): string {
-  const count = state.asks.length;
-  return `${askerText(state, ask)} asks${count > 1 ? ` (1 of ${count})` : ""}`;
 }
 
 export function askerText({ session, transcript }: State, ask: Ask): string {
