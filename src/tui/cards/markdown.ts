@@ -10,19 +10,16 @@ import { isTableLine, maxTableRows, readTable, tableStrip, type Table } from "./
 import { styled, blanks, wrapRuns, type Row } from "../layout/wrap.ts";
 
 type Fence = { mark: string; syntax: SyntaxState };
-type State = { fence: Fence | null; table: Table | null };
-
-const outsideState: State = { fence: null, table: null };
+/** The open fence or table. */
+type State = Fence | Table | null;
 
 export const markdown: BlockReader<State> = {
-  start: outsideState,
-  line: (line, state, columns) =>
-    state.fence !== null
-      ? fencedLine(line, state.fence, columns)
-      : state.table !== null
-        ? tableLine(line, state.table, columns)
-        : openLine(line, columns),
-  end: ({ table }, columns) => (table === null ? [] : tableStrips(table, columns)),
+  start: null,
+  line: (line, state, columns) => {
+    if (state === null) return openLine(line, columns);
+    return "mark" in state ? fencedLine(line, state, columns) : tableLine(line, state, columns);
+  },
+  end: (state, columns) => (state === null || "mark" in state ? [] : tableStrips(state, columns)),
 };
 
 function openLine(line: string, columns: number): { strips: Strip[]; state: State } {
@@ -30,20 +27,20 @@ function openLine(line: string, columns: number): { strips: Strip[]; state: Stat
   if (fence !== null) {
     const [, mark = "", name = ""] = fence;
     const syntax = { highlighter: findHighlighter(name), openSpan: null };
-    return { strips: [strip(() => edge(`╭─ ${name}`.trimEnd(), columns))], state: { fence: { mark, syntax }, table: null } };
+    return { strips: [strip(() => edge(`╭─ ${name}`.trimEnd(), columns))], state: { mark, syntax } };
   }
-  if (isTableLine(line)) return { strips: [], state: { fence: null, table: { lines: [line], shape: null } } };
-  return { strips: [strip(() => lineRows(line, columns))], state: outsideState };
+  if (isTableLine(line)) return { strips: [], state: { lines: [line], shape: null } };
+  return { strips: [strip(() => lineRows(line, columns))], state: null };
 }
 
 function fencedLine(line: string, { mark, syntax }: Fence, columns: number): { strips: Strip[]; state: State } {
   const closing = line.trim();
   if (closing.startsWith(mark) && closing === mark.charAt(0).repeat(closing.length))
-    return { strips: [strip(() => edge("╰─", columns))], state: outsideState };
+    return { strips: [strip(() => edge("╰─", columns))], state: null };
   const painted = colorLine(line, syntax);
   const bar = styled("│ ", faint);
   const rows = strip(() => wrapRuns([bar, ...painted.runs], columns, bar));
-  return { strips: [rows], state: { fence: { mark, syntax: painted.syntax }, table: null } };
+  return { strips: [rows], state: { mark, syntax: painted.syntax } };
 }
 
 function edge(text: string, columns: number): Row[] {
@@ -56,12 +53,9 @@ function tableLine(line: string, table: Table, columns: number): { strips: Strip
     return { strips: [...tableStrips(table, columns), ...next.strips], state: next.state };
   }
   const extended = { ...table, lines: [...table.lines, line] };
-  if (extended.lines.length < maxTableRows) return { strips: [], state: { fence: null, table: extended } };
+  if (extended.lines.length < maxTableRows) return { strips: [], state: extended };
   const read = readTable(extended, columns);
-  return {
-    strips: tableStrips(extended, columns),
-    state: read === null ? outsideState : { fence: null, table: { lines: [], shape: read.shape } },
-  };
+  return { strips: tableStrips(extended, columns), state: read === null ? null : { lines: [], shape: read.shape } };
 }
 
 /** The strips of a table. Lines with bars that are no table are rendered as text. */

@@ -36,7 +36,6 @@ const saveEveryMs = 1000;
 /** Saves the unsent message: at most once a second while it changes, at once when it becomes empty. */
 export function createDraftSaver(store: UnsentStore, onProblem: (problem: string) => void) {
   let timer: Timer | null = null;
-  let lastParts: readonly unknown[] = [];
   let latest: UnsentDraft | null = null;
   let isReported = false;
 
@@ -51,14 +50,11 @@ export function createDraftSaver(store: UnsentStore, onProblem: (problem: string
 
   return {
     onState(state: State): void {
-      const { draft, composer, activity } = state;
-      const parts = [draft.text, composer.recalled, composer.chips, composer.sent, activity === "starting"];
-      if (parts.every((part, index) => part === lastParts[index])) return;
-      lastParts = parts;
-      const hadAny = latest !== null;
-      latest = unsentDraft(state);
-      if (latest !== null) timer ??= setTimeout(write, saveEveryMs);
-      else if (hadAny) write();
+      const unsent = unsentDraft(state);
+      if (Bun.deepEquals(unsent, latest)) return;
+      latest = unsent;
+      if (unsent === null) write();
+      else timer ??= setTimeout(write, saveEveryMs);
     },
     /** Called before the screen closes or is suspended. */
     finish(): void {

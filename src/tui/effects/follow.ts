@@ -84,9 +84,7 @@ async function* readUntilStopped(following: SessionFollow, events: AsyncIterable
 
 async function followVisible(ctx: EffectContext, following: SessionFollow, afterSeq: number): Promise<void> {
   const { session } = following;
-  const { push, flush } = coalesce((events) => {
-    for (const event of events) if (!following.isStopped) ctx.send({ type: "event", event });
-  });
+  const { push, flush } = coalesce((event) => (following.isStopped ? undefined : ctx.send({ type: "event", event })));
   for (let seq = afterSeq; !following.isStopped; await Bun.sleep(retryMs)) {
     try {
       for await (const event of readUntilStopped(following, ctx.api.turn.watch({ session, afterSeq: seq, until: "never" }))) {
@@ -160,9 +158,8 @@ async function followSubSession(ctx: EffectContext, following: SessionFollow, se
   subSession.pendingTurns += 1;
   if (subSession.isFollowed) return;
   subSession.isFollowed = true;
-  const { push, flush } = coalesce((events) => {
-    for (const event of events) if (!following.isStopped) ctx.send({ type: "sub-session event", session: following.session, event });
-  }, subSessionFlushMs);
+  const sendEvent = (event: Event) => ctx.send({ type: "sub-session event", session: following.session, event });
+  const { push, flush } = coalesce((event) => (following.isStopped ? undefined : sendEvent(event)), subSessionFlushMs);
   try {
     for (; subSession.pendingTurns > 0 && !following.isStopped; await Bun.sleep(100)) {
       for await (const event of readUntilStopped(following, ctx.api.turn.watch({ session, afterSeq: subSession.seq, until: "idle" }))) {

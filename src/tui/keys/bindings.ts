@@ -18,10 +18,8 @@ export function checkBindings(config: Readonly<Record<string, string>>): Binding
 
 function checkName(key: string, name: string): string {
   if (name === "none" || screenCommands.some((command) => command.name === name)) return name;
-  const near = nearestWord(
-    name,
-    screenCommands.map((command) => command.name),
-  );
+  const names = screenCommands.map((command) => command.name);
+  const near = nearestWord(name, names);
   throw new Fault("config", `keys: "${key}" names the command "${name}", which does not exist`, {
     hint: near === null ? "docs/KEYS.md lists the names" : `did you mean "${near}"?`,
   });
@@ -49,14 +47,11 @@ function isKey(name: string): boolean {
 }
 
 function isPair(name: string): boolean {
-  const [first, second, ...more] = name;
-  return first !== undefined && first === second && more.length === 0;
+  return /^(.)\1$/su.test(name);
 }
 
 function keyHint(name: string): string {
-  const near = nearestWord(
-    name,
-    [...namedKeys].flatMap((key) => [key, `ctrl+${key}`]),
-  );
+  const names = [...namedKeys].flatMap((key) => [key, `ctrl+${key}`]);
+  const near = nearestWord(name, names);
   return near === null ? 'a key is written like "J", "gg", "ctrl+t", "pagedown", "f2" or "Space g"' : `did you mean "${near}"?`;
 }

@@ -3,7 +3,7 @@ import { createTextAttributes, OptimizedBuffer, Renderable, RGBA, type CliRender
 import { cellsOf, clustersOf } from "../layout/cells.ts";
 import { cellsOfRow, type Row } from "../layout/wrap.ts";
 import { drawsImages, Images } from "./images.ts";
-import { emptyColor, RowColorPicker } from "./ink.ts";
+import { createColorPicker, emptyColor } from "./ink.ts";
 import type { Key } from "../model/state.ts";
 import type { SurfaceOptions, Surface } from "./surface.ts";
 import type { VisibleImage } from "../views/window.ts";
@@ -57,7 +57,7 @@ export function canvasSurface(
 export class Canvas extends Renderable {
   private readonly options: CanvasOptions;
   private readonly clusterReplacements = new Map<string, string>();
-  private readonly colorPicker: RowColorPicker;
+  private readonly pickColors: ReturnType<typeof createColorPicker>;
   /** Keeps the drawn rows, so that a frame draws only changed rows. */
   private rowBuffer: OptimizedBuffer | null = null;
   private drawnRows: Row[] = [];
@@ -67,7 +67,7 @@ export class Canvas extends Renderable {
     super(renderer, { id: "canvas", width: "100%", height: "100%" });
     this.options = options;
     this.nativeScene = renderer.nativeScene;
-    this.colorPicker = new RowColorPicker(options);
+    this.pickColors = createColorPicker(options.color);
     this.onMouseScroll = (event: MouseEvent) => {
       if (event.scroll?.direction === "up") options.onWheel(-wheelRows);
       if (event.scroll?.direction === "down") options.onWheel(wheelRows);
@@ -104,7 +104,7 @@ export class Canvas extends Renderable {
   }
 
   private drawRow(rowBuffer: OptimizedBuffer, y: number, row: Row): void {
-    const colors = this.colorPicker.forRow(y, row.map(({ text }) => text).join(""), cellsOfRow(row));
+    const colors = this.pickColors(y, row.map(({ text }) => text).join(""), cellsOfRow(row));
     let x = 0;
     // Spaces are drawn as text, because a filled rectangle would have its own colour.
     const append = (text: string, color: RGBA, attributes = 0) => {

@@ -5,7 +5,7 @@ import type { Event } from "../../protocol/tree/event.ts";
 /** Every new row repaints a screen that follows the end, so a shorter interval costs bytes and looks no smoother. */
 const defaultMs = 100;
 
-export function coalesce(onEvents: (events: Event[]) => void, everyMs = defaultMs) {
+export function coalesce(onEvent: (event: Event) => void, everyMs = defaultMs) {
   let pending: Event[] = [];
   let timer: Timer | null = null;
   let flushedAt = Number.NEGATIVE_INFINITY;
@@ -15,7 +15,7 @@ export function coalesce(onEvents: (events: Event[]) => void, everyMs = defaultM
     flushedAt = performance.now();
     const events = pending;
     pending = [];
-    if (events.length > 0) onEvents(events);
+    events.forEach(onEvent);
   }
   return {
     push(event: Event): void {

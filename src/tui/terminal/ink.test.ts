@@ -1,11 +1,10 @@
 import { expect, test } from "bun:test";
-import { RowColorPicker } from "./ink.ts";
+import { createColorPicker } from "./ink.ts";
 
 test("a row keeps its shade while it only grows, and gets another one after many changes", () => {
-  const inks = new RowColorPicker({ color: true });
+  const pickColors = createColorPicker(true);
   const value = (text: string, color?: number) =>
-    inks
-      .forRow(0, text, text.length)
+    pickColors(0, text, text.length)
       .colorOf(color === undefined ? {} : { color })
       .buffer.join();
   const first = value("a.b.c.d.e.f");
@@ -14,10 +13,10 @@ test("a row keeps its shade while it only grows, and gets another one after many
   expect(changed).not.toBe(first);
   expect([value("a,b,x,d,e,f and more"), value("a,b,x,d,e,f and more", 6) === changed]).toEqual([changed, false]);
   expect([changed, first]).not.toContain(value("a.b.x.d.e.f and more"));
-  expect(inks.forRow(0, "", 0).emptyFromColumn).toBe("a.b.c.d.e.f and more".length);
+  expect(pickColors(0, "", 0).emptyFromColumn).toBe("a.b.c.d.e.f and more".length);
 });
 
 test("without colours every style has the default colour", () => {
-  const ink = new RowColorPicker({ color: false }).forRow(0, "x", 1);
-  expect(ink.colorOf({ color: 1 })).toBe(ink.colorOf({}));
+  const colors = createColorPicker(false)(0, "x", 1);
+  expect(colors.colorOf({ color: 1 })).toBe(colors.colorOf({}));
 });

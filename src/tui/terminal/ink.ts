@@ -23,24 +23,18 @@ function shadesOf(color: RGBA, create: (rgb: RGBA) => RGBA): RGBA[] {
 export const emptyColor = RGBA.defaultForeground();
 const maxPieces = 3;
 
-/** Chooses the shade of each row. */
-export class RowColorPicker {
-  private previousRows: { text: string; emptyFromColumn: number; shade: number }[] = [];
-  private readonly isColored: boolean;
-
-  constructor({ color }: { color: boolean }) {
-    this.isColored = color;
-  }
-
-  forRow(y: number, text: string, cells: number): RowColors {
-    const previous = this.previousRows[y] ?? { text: "", emptyFromColumn: 0, shade: 0 };
-    const shade =
-      text !== previous.text && changedPieces(previous.text, text) > maxPieces ? (previous.shade + 1) % shadeCount : previous.shade;
+/** Returns a function that chooses the shade of each row. */
+export function createColorPicker(isColored: boolean): (y: number, text: string, cells: number) => RowColors {
+  const previousRows: { text: string; emptyFromColumn: number; shade: number }[] = [];
+  return (y, text, cells) => {
+    const previous = previousRows[y] ?? { text: "", emptyFromColumn: 0, shade: 0 };
+    const isRewritten = text !== previous.text && changedPieces(previous.text, text) > maxPieces;
+    const shade = isRewritten ? (previous.shade + 1) % shadeCount : previous.shade;
     const emptyFromColumn = Math.max(cells, previous.emptyFromColumn);
-    this.previousRows[y] = { text, emptyFromColumn, shade };
-    const colorOf = ({ color }: TextStyle) => (this.isColored && typeof color === "number" ? colored[color] : plain)?.[shade] ?? emptyColor;
+    previousRows[y] = { text, emptyFromColumn, shade };
+    const colorOf = ({ color }: TextStyle) => (isColored && typeof color === "number" ? colored[color] : plain)?.[shade] ?? emptyColor;
     return { colorOf, emptyFromColumn };
-  }
+  };
 }
 
 /** The number of separate changes in a row. An appended text or a changed word counts as one. */
