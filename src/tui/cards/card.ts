@@ -28,7 +28,6 @@ export function cardStrips(block: Block, columns: number, isOpen: boolean): read
   return strips;
 }
 
-/** Whether a block of this kind is open until the user folds it. */
 export function opensByDefault(block: Block): boolean {
   return !["tool", "thinking", "session"].includes(block.kind);
 }

@@ -58,7 +58,6 @@ function argumentText(input: ToolBlock["input"]): string {
   return shortText(typeof input === "string" ? input : mainArgument(input));
 }
 
-/** Whether the head of the card already shows the whole input. */
 function showsWholeInput(input: ToolBlock["input"], argument: string): boolean {
   const values = typeof input === "string" ? [input] : Object.values(input);
   return values.length === 0 || (values.length === 1 && values[0] === argument);

@@ -21,7 +21,6 @@ export type LocalResources = {
 export type EffectContext = {
   api: Api;
   directory: string;
-  /** The project of the directory. */
   project: string;
   /** Options of the next turn. `agent` and `model` are null again once a turn has started: the session then has them. */
   turn: Omit<TurnStartParams, "session" | "prompt">;
@@ -32,7 +31,6 @@ export type EffectContext = {
   pastedImages: Map<string, ImageData>;
   /** Search of files for the menu. `nextQuery` waits for the running search. */
   files: { isSearching: boolean; nextQuery: string | null };
-  /** Policies of acting and of planning turns. */
   policies: { act: Policy; plan: Policy };
   /** The session that was visible before planning. Undefined if planning did not start on this screen. */
   sessionBeforePlanning?: Session | null;

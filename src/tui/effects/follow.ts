@@ -102,7 +102,6 @@ async function followVisible(ctx: EffectContext, following: SessionFollow, after
   }
 }
 
-/** Updates the follow state by an event. */
 async function trackEvent(ctx: EffectContext, following: SessionFollow, event: Event): Promise<void> {
   if (event.type === "turn.started" || event.type === "turn.ended") setSession(ctx, event.session);
   if (event.type === "turn.ended") following.openTurn = null;

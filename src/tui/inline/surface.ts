@@ -56,7 +56,6 @@ export function inlineSurface({ state, color }: SurfaceOptions, write: (bytes: s
       fullScreen &&= { ...fullScreen, rows: [] };
       draw();
     },
-    /** Another program has the terminal until `back`. */
     suspend() {
       isAway = true;
       stop();

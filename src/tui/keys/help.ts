@@ -32,7 +32,6 @@ export function keysText(command: ScreenCommand, bindings: Bindings): string {
   return [...keysOf(bindings, command).map(keyName), ...typedForm].join(", ");
 }
 
-/** The keys of each panel. */
 export const panelHelp: readonly { title: string; lines: [keys: string, summary: string][] }[] = [
   { title: "In the tree", lines: linesOf(treeKeys) },
   { title: "In the agents panel", lines: linesOf(agentsKeys) },

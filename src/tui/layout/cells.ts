@@ -32,7 +32,6 @@ export function cellsOf(text: string): number {
 
 const segmenter = new Intl.Segmenter();
 
-/** The grapheme clusters of a text, each with its cells. */
 export function clustersOf(text: string): { text: string; cells: number }[] {
   if (plain.test(text)) return Array.from(text, (letter) => ({ text: letter, cells: 1 }));
   return Array.from(segmenter.segment(text), ({ segment }) => ({ text: segment, cells: Bun.stringWidth(segment) }));

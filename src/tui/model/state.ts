@@ -39,13 +39,11 @@ export type State = {
   toggled: ReadonlySet<string>;
   /** `failed` has the blocks whose image the terminal could not draw. */
   images: { canDraw: boolean; failed: ReadonlySet<string> };
-  /** The id of the block in focus. */
   focus: string | null;
   /** The first visible row of the transcript. "end" follows new rows. */
   top: ScrollPosition | "end";
   draft: EditLine;
   composer: Composer;
-  /** The latest search of the transcript. */
   search: Search | null;
   /** The text after the colon. */
   commandLine: EditLine;
@@ -92,7 +90,6 @@ export type AskFocus = {
   isPostponed: boolean;
   /** Whether the user chose to answer it. Before that it gets no keys that may be meant for something else. */
   isSelected: boolean;
-  /** The typed answer. */
   line: EditLine;
 };
 
@@ -113,13 +110,10 @@ export type UpdateMessage =
   | { type: "tick"; now: number }
   | SessionOpened
   | { type: "event"; event: Event }
-  /** An event of a sub-session of `session`. */
   | { type: "sub-session event"; session: string; event: Event }
   /** The process that runs the turn of `session`. Null when it is this screen. */
   | { type: "runner"; session: string; runner: string | null }
-  /** Messages sent earlier in this project. */
   | { type: "history"; entries: readonly string[] }
-  /** The unsent message of an earlier screen. */
   | { type: "unsent"; unsent: UnsentDraft; more: number }
   | { type: "found files"; query: string; files: readonly string[]; problem: string | null }
   /** The result of `attach`. `path` is null if the pasted path is no image and stays text. */

@@ -2,7 +2,7 @@
 // Nothing here is changed in place.
 import type { Event } from "../../protocol/tree/event.ts";
 import { textOf, type Node } from "../../protocol/tree/node.ts";
-import { addSpent, zeroSpent, type Usage } from "../../protocol/tree/usage.ts";
+import { addSpent, zeroSpent } from "../../protocol/tree/usage.ts";
 import { addParts, toolBlock, type Block, type SessionBlock } from "./blocks.ts";
 
 export type TranscriptBlocks = {
@@ -13,6 +13,8 @@ export type TranscriptBlocks = {
   /** Blocks of the answer that streams, after all others. The recorded node replaces them. */
   readonly writing: readonly Block[];
 };
+
+type EventOf<T extends Event["type"]> = Extract<Event, { type: T }>;
 
 export const noBlocks: TranscriptBlocks = { settled: [], running: new Map(), writing: [] };
 
@@ -66,14 +68,12 @@ export function withoutWriting(transcript: TranscriptBlocks): TranscriptBlocks {
 }
 
 /** Marks a call as started. A call without a block is a shell command of the user: it gets one until its node is recorded. */
-export function withStart(transcript: TranscriptBlocks, { call, name, input, at: startedAt }: Started): TranscriptBlocks {
+export function withStart(transcript: TranscriptBlocks, { call, name, input, at: startedAt }: EventOf<"tool.started">): TranscriptBlocks {
   const withCall = hasBlock(transcript, call)
     ? transcript
     : { ...transcript, writing: [...transcript.writing, toolBlock(call, name, input)] };
   return withRunning(withCall, call, "tool", () => ({ span: { startedAt, tookMs: null } }));
 }
-
-type Started = Extract<Event, { type: "tool.started" }>;
 
 const maxOutputChars = 4000;
 
@@ -87,15 +87,12 @@ export function withOutput(transcript: TranscriptBlocks, call: string, text: str
 }
 
 /** Adds the block of a sub-session, or marks it as running if it has one from an earlier turn. */
-export function withSpawned(transcript: TranscriptBlocks, { session: id, agent, task }: Spawned): TranscriptBlocks {
+export function withSpawned(transcript: TranscriptBlocks, { session: id, agent, task }: EventOf<"session.spawned">): TranscriptBlocks {
   if (hasBlock(transcript, id)) return withRunning(transcript, id, "session", () => ({ state: "running" }));
   const empty = { spent: zeroSpent, current: zeroSpent, lastOutput: "" };
   return withBlocks(transcript, { id, kind: "session", agent, task, state: "running", ...empty });
 }
 
-type Spawned = Extract<Event, { type: "session.spawned" }>;
-
-/** Updates the block of a sub-session from one of its events. */
 export function withSubSessionEvent(transcript: TranscriptBlocks, event: Event): TranscriptBlocks {
   return withRunning(transcript, event.sessionId, "session", (block) => changeByEvent(block, event));
 }
@@ -112,7 +109,7 @@ function changeByEvent({ lastOutput, spent, current }: SessionBlock, event: Even
     case "tool.output":
       return { lastOutput: (lastOutput + event.text).slice(-maxLastOutputChars) };
     case "node.added":
-      return event.node.usage === undefined ? {} : withAnswer({ lastOutput, current }, event.node, event.node.usage);
+      return changeByNode(event.node, { lastOutput, current });
     case "ask.opened":
       return { state: "asking" };
     case "ask.closed":
@@ -128,14 +125,11 @@ function changeByEvent({ lastOutput, spent, current }: SessionBlock, event: Even
   }
 }
 
-/** Uses the text of the recorded node, because its stream may have been missed. */
-function withAnswer(
-  { lastOutput, current }: Pick<SessionBlock, "lastOutput" | "current">,
-  node: Node,
-  usage: Usage,
-): Partial<SessionBlock> {
-  const text = textOf(node).slice(-maxLastOutputChars);
-  return { lastOutput: `${text || lastOutput}\n`, current: addSpent(current, { usage, costUsd: node.costUsd ?? null }) };
+/** Uses the text of a recorded answer, because its stream may have been missed. */
+function changeByNode(node: Node, { lastOutput, current }: Pick<SessionBlock, "lastOutput" | "current">): Partial<SessionBlock> {
+  const { usage, costUsd = null } = node;
+  if (usage === undefined) return {};
+  return { lastOutput: `${textOf(node).slice(-maxLastOutputChars) || lastOutput}\n`, current: addSpent(current, { usage, costUsd }) };
 }
 
 function hasBlock({ settled, running, writing }: TranscriptBlocks, id: string): boolean {

@@ -2,7 +2,6 @@
 import { formatDuration } from "../../kit/text/duration.ts";
 import { oneLine } from "../../kit/text/cut-text.ts";
 import type { Event } from "../../protocol/tree/event.ts";
-import type { EnforcedPolicy } from "../../protocol/api/policy.ts";
 import type { Turn } from "../../protocol/tree/turn.ts";
 import { addSpent, addUsage, zeroUsage } from "../../protocol/tree/usage.ts";
 import { withAsk, withAsks, withoutAsk } from "./asks.ts";
@@ -45,7 +44,6 @@ function mayChangePlan({ session }: State, event: Event): boolean {
   return session?.plan !== undefined && (event.type === "turn.ended" || (event.type === "node.added" && event.node.author === "tool"));
 }
 
-/** Updates the block of a sub-session, and its questions. */
 export function updateBySubSession(state: State, event: Event): UpdateResult {
   const transcript = withSubSessionEvent(state.transcript, event);
   const next = transcript === state.transcript ? state : { ...state, transcript };
@@ -127,15 +125,9 @@ function withAskEvent(state: State, { type, ask }: Extract<Event, { type: "ask.o
   return type === "ask.opened" ? withAsk(state, ask) : withoutAsk(state, ask.id);
 }
 
-export function netOfTurn({ policy, enforced }: Turn): State["turnNet"] {
-  return enforced === null ? null : { requested: policy.net, net: enforced.net };
-}
-
-function enforcedPolicy(state: State, turn: Turn): Pick<State, "sandbox" | "turnNet"> {
-  return { sandbox: turn.enforced === null ? state.sandbox : sandboxState(turn.enforced), turnNet: netOfTurn(turn) ?? state.turnNet };
-}
-
-/** The sandbox as the kernel enforced it in a turn. */
-export function sandboxState({ tier, missing }: EnforcedPolicy): State["sandbox"] {
-  return tier === "none" ? "off" : missing.length > 0 ? "partly" : "on";
+/** Sandbox and network as the kernel enforced them in a turn. */
+export function enforcedPolicy(state: State, { policy, enforced }: Turn): Pick<State, "sandbox" | "turnNet"> {
+  if (enforced === null) return { sandbox: state.sandbox, turnNet: state.turnNet };
+  const sandbox = enforced.tier === "none" ? "off" : enforced.missing.length > 0 ? "partly" : "on";
+  return { sandbox, turnNet: { requested: policy.net, net: enforced.net } };
 }

@@ -19,7 +19,7 @@ import { scrollBy } from "./scroll.ts";
 import { step, withNotice, type ImagesMessage, type UpdateMessage, type SessionOpened, type State, type UpdateResult } from "./state.ts";
 import { blockCount, noBlocks, withBlocks, withDraft } from "./transcript.ts";
 import { runSearch } from "../search/search.ts";
-import { netOfTurn, updateBySubSession, updateByEvent, sandboxState } from "./update-by-event.ts";
+import { enforcedPolicy, updateBySubSession, updateByEvent } from "./update-by-event.ts";
 import { endLeader, leaderTick, pressKey } from "./update-by-key.ts";
 
 export function update(state: State, message: UpdateMessage): UpdateResult {
@@ -125,15 +125,13 @@ function withOpened(state: State, message: SessionOpened): State {
     activity: isRunning ? (open.state === "paused" ? "paused" : "working") : isSame && state.activity === "starting" ? "starting" : null,
     runner: message.runner ?? null,
     isInterrupted,
-    turnNet: (last === undefined ? null : netOfTurn(last)) ?? state.turnNet,
-    sandbox: last?.enforced == null ? state.sandbox : sandboxState(last.enforced),
+    ...(last === undefined ? {} : enforcedPolicy(state, last)),
     queue,
     usage: last?.usage ?? zeroUsage,
     total: ended.reduce((sum, turn) => addSpent(sum, turn), below),
   };
 }
 
-/** Updates the steps, and the text of an open plan. */
 function withSteps(state: State, { session, steps, plan }: Extract<UpdateMessage, { type: "steps" }>): State {
   if (session !== (state.session?.id ?? null)) return state;
   return plan === undefined ? { ...state, steps } : withLines({ ...state, steps }, "plan", linesOf(plan));

@@ -4,7 +4,6 @@ import { cellsOf } from "../layout/cells.ts";
 import { styled, cellsOfRow, fit, oneRow, type Row } from "../layout/wrap.ts";
 import { frame } from "../layout/styles.ts";
 
-/** The area that an overlay may fill. */
 export type OverlayArea = { columns: number; height: number };
 
 export type OverlayView = {
@@ -61,4 +60,10 @@ export function choiceLines(choices: readonly Choice[], chosen: number, area: { 
     if (first + row !== chosen) return runs;
     return padRow(runs, area.columns).map(({ text }) => styled(text, selectedStyle));
   });
+}
+
+/** Returns a test for texts that have all words of a query, in any case. */
+export function wordFilter(query: string): (text: string) => boolean {
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  return (text) => words.every((word) => text.toLowerCase().includes(word));
 }

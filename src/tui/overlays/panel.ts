@@ -64,7 +64,6 @@ export function handleKeyByTable<P extends ActionPanel>(
   return step(startsPair ? { ...next, pending: name } : next);
 }
 
-/** Keys that move in the list of a panel. */
 export function listKeys<P extends ActionPanel>(countOf: (panel: P) => number): PanelKey<P>[] {
   const moveBy = (delta: number) => (state: State, panel: P) =>
     step({ ...state, overlay: { ...panel, index: moveIndex(panel.index, delta, countOf(panel)) } });
@@ -98,7 +97,6 @@ export type PanelOptions = {
   empty: string | null;
   /** At most `rows` rows of it are visible. */
   preview: (columns: number, rows: number) => readonly Row[];
-  /** Rows above the list. */
   head?: (columns: number) => readonly Row[];
   /** Puts the preview below the list, which needs the full width. */
   isStacked?: true;

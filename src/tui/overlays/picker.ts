@@ -7,7 +7,7 @@ import { applyEditKey } from "../keys/edit-keys.ts";
 import { keysText } from "../keys/help.ts";
 import { emptyEditLine, type EditLine } from "../../kit/text/line-edit.ts";
 import { step, withNotice, type Key, type State, type UpdateResult } from "../model/state.ts";
-import { choiceLines, drawBox, type Choice, type OverlayView, type OverlayArea } from "./box.ts";
+import { wordFilter, choiceLines, drawBox, type Choice, type OverlayView, type OverlayArea } from "./box.ts";
 
 export type PickerItem = Choice & {
   id: string;
@@ -119,16 +119,12 @@ export function handlePickerKey(state: State, picker: Picker, key: Key): UpdateR
 
 /** Items that have every typed word. Items that start with the first word come first. */
 function matchingItems(picker: Picker): readonly PickerItem[] {
-  const { items } = picker;
-  const words = splitFilter(picker)
-    .query.toLowerCase()
-    .split(/\s+/)
-    .filter((word) => word !== "");
-  const [first] = words;
-  if (items === null || first === undefined) return items ?? [];
-  const matches = items.filter(({ label, detail }) => words.every((word) => `${label} ${detail}`.toLowerCase().includes(word)));
-  const startsWithFirst = (item: PickerItem) => item.label.toLowerCase().startsWith(first);
-  return [...matches.filter(startsWithFirst), ...matches.filter((item) => !startsWithFirst(item))];
+  const query = splitFilter(picker).query.trim();
+  const matches = wordFilter(query);
+  const [first = ""] = query.toLowerCase().split(/\s+/);
+  const startsLater = ({ label }: PickerItem) => Number(!label.toLowerCase().startsWith(first));
+  const items = (picker.items ?? []).filter(({ label, detail }) => matches(`${label} ${detail}`));
+  return items.toSorted((a, b) => startsLater(a) - startsLater(b));
 }
 
 /** The search text, and the suffix for `choose`. */

@@ -7,6 +7,7 @@ import type { Session } from "../../protocol/tree/turn.ts";
 import { applyEditKey } from "../keys/edit-keys.ts";
 import { step, withNotice, type Effect, type Key, type State, type UpdateResult } from "../model/state.ts";
 import { moveIndex, openPanel, type PanelKey, type PanelState } from "./panel.ts";
+import { wordFilter } from "./box.ts";
 
 export type SessionsPanel = PanelState & {
   kind: "sessions";
@@ -88,12 +89,9 @@ export function previewKey({ id, tip }: Session): string {
 /** Sessions whose name, task or id has all words, then sessions with a matching message. */
 export function sessionChoices({ sessions, filter, searchResult, withArchived }: SessionsPanel): SessionChoice[] {
   const query = filter.text.trim();
-  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
-  const matches = ({ name, task, id }: Session) => {
-    const text = `${name ?? ""} ${task ?? ""} ${id}`.toLowerCase();
-    return words.every((word) => text.includes(word));
-  };
-  const choices = (sessions ?? []).filter(matches).map((session): SessionChoice => ({ session, hit: null }));
+  const matches = wordFilter(query);
+  const listedSessions = (sessions ?? []).filter(({ name, task, id }) => matches(`${name ?? ""} ${task ?? ""} ${id}`));
+  const choices = listedSessions.map((session): SessionChoice => ({ session, hit: null }));
   const listed = new Set(choices.map(({ session }) => session.id));
   const hits = query.length < minQueryLength ? [] : searchResult.hits;
   for (const hit of hits) {

@@ -5,6 +5,7 @@ import type { Node } from "../../protocol/tree/node.ts";
 import { nodeSummary } from "../../protocol/tree/node-summary.ts";
 import type { Session, Turn } from "../../protocol/tree/turn.ts";
 import { plainLine } from "../layout/wrap.ts";
+import { wordFilter } from "./box.ts";
 
 export type TreeRow = {
   /** Null is the beginning, before the first message. */
@@ -75,7 +76,6 @@ export function buildOutline(view: TreeView): Outline {
   return { rows, branches, turns: new Map(view.turns.map((turn) => [turn.id, turn])) };
 }
 
-/** Keeps only the end of a lead that is too long. */
 function cutLead(lead: string): string {
   return lead.length <= maxLeadLength ? lead : `… ${lead.slice(4 - maxLeadLength)}`;
 }
@@ -91,7 +91,6 @@ const maxRowChars = 200;
 /** Filled on demand, because most nodes are never visible. Nodes are immutable. */
 const rowTexts = new WeakMap<Node, string>();
 
-/** The text of a row on one line. */
 export function rowText({ node }: Pick<TreeRow, "node">): string {
   if (node === null) return "the beginning";
   const text = rowTexts.get(node) ?? plainLine(beginningOf(node), maxRowChars);
@@ -106,26 +105,21 @@ function beginningOf(node: Node): string {
 
 /** Visible rows: of a folded branch only the first one. A filter shows the rows with all its words, folded or not. */
 export function visibleRows({ rows, branches }: Outline, folded: ReadonlySet<string>, filter: string): number[] {
-  const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
+  const matches = wordFilter(filter);
+  if (filter.trim() !== "") return rows.flatMap((row, index) => (matches(searchText(row)) ? [index] : []));
   const visible: number[] = [];
   for (let index = 0; index < rows.length;) {
-    const row = rows[index]!;
-    if (words.length > 0) {
-      if (hasWords(row, words)) visible.push(index);
-      index += 1;
-      continue;
-    }
     visible.push(index);
+    const row = rows[index]!;
     const branch = branches[row.branch]!;
     index = branch.head === index && folded.has(rowKey(row)) ? branch.end : index + 1;
   }
   return visible;
 }
 
-function hasWords(row: TreeRow, words: readonly string[]): boolean {
+function searchText(row: TreeRow): string {
   const sessions = row.sessions.map(({ name, id }) => `${name ?? ""} ${id}`);
-  const text = [row.node === null ? "" : rowText(row), ...sessions].join("\n").toLowerCase();
-  return words.every((word) => text.includes(word));
+  return [row.node === null ? "" : rowText(row), ...sessions].join("\n");
 }
 
 /** Identifies a row across readings of the tree. */

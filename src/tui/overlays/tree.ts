@@ -1,6 +1,6 @@
 // The tree panel: the tree of the visible session, moving in it, and actions on the chosen branch. Pure.
 // `tree-view.ts` draws it, `effects/tree.ts` calls the Api.
-import { emptyEditLine, type EditLine } from "../../kit/text/line-edit.ts";
+import type { EditLine } from "../../kit/text/line-edit.ts";
 import type { TreeView } from "../../protocol/api/api.ts";
 import type { TurnInfo } from "../../protocol/api/control.ts";
 import { shortId } from "../../protocol/tree/node.ts";
@@ -25,11 +25,13 @@ export type TreePanel = PanelState & {
   visible: readonly number[];
   /** The first side of a comparison: a session or a node, and the key of its row. */
   compared: { target: string; key: string } | null;
-  /** An open prompt. `id` is the node to fork or the session to rename. */
-  prompt: { kind: "fork" | "rename" | "filter"; id: string; line: EditLine } | null;
+  prompt: Prompt | null;
   /** The session that another press of x archives. */
   confirming: string | null;
 };
+
+/** An open prompt. `id` is the node to fork or the session to rename. */
+type Prompt = { kind: "fork" | "rename" | "filter"; id: string; line: EditLine };
 
 export type TreeMessage =
   | { what: "read"; reading: number; view: TreeView; states: TreePanel["states"]; signature: string; now: number }
@@ -115,7 +117,7 @@ export function handleTreeKey(state: State, panel: TreePanel, key: Key): UpdateR
   return handleKeyByTable(treeKeys, state, panel, key);
 }
 
-function handlePromptKey(state: State, panel: TreePanel, prompt: NonNullable<TreePanel["prompt"]>, key: Key): UpdateResult {
+function handlePromptKey(state: State, panel: TreePanel, prompt: Prompt, key: Key): UpdateResult {
   const { kind, id, line } = prompt;
   const closed: TreePanel = { ...panel, prompt: null };
   if (key.name === "escape") return step({ ...state, overlay: kind === "filter" ? withFilter(closed, "") : closed });
@@ -138,11 +140,9 @@ function withFilter(panel: TreePanel, filter: string): TreePanel {
   return { ...panel, filter, visible, index: Math.max(0, chosen) };
 }
 
-type PromptRequest = Pick<NonNullable<TreePanel["prompt"]>, "kind" | "id"> & { text: string };
-
-function openPrompt(state: State, panel: TreePanel, { kind, id, text }: PromptRequest): UpdateResult {
-  const line: EditLine = text === "" ? emptyEditLine : { text, cursor: text.length };
-  return step({ ...state, overlay: { ...panel, prompt: { kind, id, line } } });
+function openPrompt(state: State, panel: TreePanel, prompt: Omit<Prompt, "line"> & { text: string }): UpdateResult {
+  const { kind, id, text } = prompt;
+  return step({ ...state, overlay: { ...panel, prompt: { kind, id, line: { text, cursor: text.length } } } });
 }
 
 /** Folds the branch and moves to its first line. If it is folded, moves to its parent branch. */

@@ -14,7 +14,6 @@ export function patternOf(query: string): RegExp | null {
 
 const lowerCaseTexts = new WeakMap<Block, string>();
 
-/** Indexes of the blocks that contain the query. */
 export function findBlocks(state: State, query: string): number[] {
   const isExact = /\p{Lu}/u.test(query);
   const needle = isExact ? query : query.toLowerCase();
@@ -60,7 +59,6 @@ function matches(row: Row, pattern: RegExp): boolean {
   return pattern.test(row.map(({ text }) => text).join(""));
 }
 
-/** The row with its matches highlighted. */
 export function highlightRow(row: Row, pattern: RegExp): Row {
   const rowText = row.map(({ text }) => text).join("");
   const ranges = [...rowText.matchAll(pattern)].map(({ index, 0: text }) => ({ start: index, end: index + text.length }));

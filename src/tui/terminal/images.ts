@@ -7,7 +7,6 @@ import { defaultCellSize, type ImageSize } from "../layout/image-size.ts";
 import type { VisibleImage } from "../views/window.ts";
 
 type ImagesOptions = {
-  /** Called when an image is ready to draw. */
   onReady: () => void;
   /** Called once for an image that can't be decoded. */
   onProblem: (block: string, problem: string) => void;
@@ -78,7 +77,6 @@ export class Images {
     buffer.popScissorRect();
   }
 
-  /** The size of a cell in pixels. */
   private cellSize(): ImageSize {
     const { resolution, terminalWidth, terminalHeight } = this.renderer;
     if (resolution === null || resolution.width < terminalWidth || resolution.height < terminalHeight) return defaultCellSize;

@@ -13,7 +13,6 @@ export type Terminal = {
   /** Reads keys. The surface decides whether it also paints. */
   renderer: CliRenderer;
   surface: CreateSurface;
-  /** Sends a desktop notification. */
   notify: (text: string) => void;
   setTitle: (title: string) => void;
   /** Copies to the clipboard of the terminal. False if the terminal has none. */

@@ -1,5 +1,5 @@
 // Draws a question of an agent above the transcript: who asks, the question, its options and the typed answer.
-import { stripAnsi, type TextStyle } from "../../kit/text/ansi.ts";
+import { stripAnsi } from "../../kit/text/ansi.ts";
 import { visiblePart, layOutText } from "../../kit/text/text-layout.ts";
 import type { Ask } from "../../protocol/api/control.ts";
 import { shortId } from "../../protocol/tree/node.ts";
@@ -20,9 +20,12 @@ export function askView(state: State, ask: Ask, height: number): OverlayView {
   const selectedIndex = state.askFocus.option;
   const isTyping = isTypingAnswer(state, ask);
   const input = visiblePart(layOutText("answer > ", state.askFocus.line, innerWidth), maxTypedRows);
-  const options = ask.options.flatMap((option, index) =>
-    optionRows(option, { index, isSelected: index === selectedIndex, columns: innerWidth }),
-  );
+  const options = ask.options.flatMap((option, index) => {
+    const style = index === selectedIndex ? selectedStyle : {};
+    const label = `${index + 1}. `;
+    const hang = styled(" ".repeat(label.length), style);
+    return wrapRuns([styled(label + stripAnsi(option), style)], innerWidth, hang).map((row) => ({ index, row }));
+  });
   const bodyRows = Math.max(1, height - borderRows - hintRows - input.rows.length);
   // The question gets at least `minQuestionRows`, the options the remaining rows, but at least one.
   const minOptionRows = Math.min(options.length, Math.max(1, bodyRows - Math.min(minQuestionRows, bodyRows - 1)));
@@ -40,15 +43,6 @@ export function askView(state: State, ask: Ask, height: number): OverlayView {
   const cursor = isTyping ? { row: 1 + body.length + input.cursor.row, column: 2 + input.cursor.column } : null;
   const title = `${askerText(state, ask)} asks${state.asks.length > 1 ? ` (1 of ${state.asks.length})` : ""}`;
   return { rows: drawBox(title, [...body, ...typed, hint], columns), cursor };
-}
-
-type OptionLayout = { index: number; isSelected: boolean; columns: number };
-
-function optionRows(option: string, { index, isSelected, columns }: OptionLayout): { index: number; row: Row }[] {
-  const style: TextStyle = isSelected ? selectedStyle : {};
-  const numberLabel = `${index + 1}. `;
-  const hangingIndent = styled(" ".repeat(numberLabel.length), style);
-  return wrapRuns([styled(numberLabel + stripAnsi(option), style)], columns, hangingIndent).map((row) => ({ index, row }));
 }
 
 /** Cuts a long question. The transcript shows the full text. */

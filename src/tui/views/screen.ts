@@ -35,8 +35,9 @@ export function renderFrame(state: State): ScreenFrameWithImages {
   const rowsAbove = [...transcript, ...queue, ruleRow(state)];
   const rows = [...rowsAbove, ...composer.rows.map((text): Row => [styled(text)]), statusRow(state)];
   if (overlay !== null && overlay.keepsPromptCursor !== true)
-    return { rows, images, cursor: overlay.cursor === null ? null : shiftCursor(overlay.cursor, height - covered) };
-  return { rows, images, cursor: state.mode === "normal" ? null : shiftCursor(composer.cursor, rowsAbove.length) };
+    return { rows, images, cursor: overlay.cursor && { ...overlay.cursor, row: overlay.cursor.row + height - covered } };
+  const { row, column } = composer.cursor;
+  return { rows, images, cursor: state.mode === "normal" ? null : { row: row + rowsAbove.length, column } };
 }
 
 type TranscriptRow = Pick<VisibleRow, "row"> & Partial<VisibleRow>;
@@ -132,8 +133,4 @@ function composerOf(state: State) {
 function activeInput({ mode, commandLine, search, draft }: State): [prompt: string, line: EditLine] {
   if (mode === "command") return [":", commandLine];
   return mode === "search" && search !== null ? ["/", search.line] : [composerPrompt, draft];
-}
-
-function shiftCursor({ row, column }: { row: number; column: number }, rows: number) {
-  return { row: row + rows, column };
 }
