@@ -1,13 +1,12 @@
 // Renders Markdown for a terminal: headings, lists, quotes, fences, tables, rules. Unknown syntax stays as it is written.
 // It renders text that still streams, and keeps every line break, so that streaming text does not jump.
 import type { TextStyle } from "../../kit/text/ansi.ts";
-import { cellsOf } from "../layout/cells.ts";
 import { inlineRuns } from "./inline-markdown.ts";
 import { faint, heading, marker, proseColumns } from "../layout/styles.ts";
 import { strip, type BlockReader, type Strip } from "./strips.ts";
 import { findHighlighter, colorLine, type SyntaxState } from "./syntax.ts";
 import { isTableLine, maxTableRows, readTable, tableStrip, type Table } from "./table.ts";
-import { styled, blanks, wrapRuns, type Row } from "../layout/wrap.ts";
+import { blanks, cellsOf, styled, wrapRuns, type Row } from "../layout/wrap.ts";
 
 type Fence = { mark: string; syntax: SyntaxState };
 /** The open fence or table. */

@@ -2,8 +2,7 @@
 // A growing text keeps the strips of its finished lines; only its last line is read again.
 import { stripAnsi, type TextStyle, type TextRun } from "../../kit/text/ansi.ts";
 import { clusterStart } from "../../kit/text/cut-text.ts";
-import { cellsOf } from "../layout/cells.ts";
-import { wrapRuns, type Row } from "../layout/wrap.ts";
+import { cellsOf, wrapRuns, type Row } from "../layout/wrap.ts";
 
 export type Strip = () => readonly Row[];
 

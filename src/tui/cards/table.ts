@@ -1,10 +1,9 @@
 // Renders a Markdown table in columns that fit: the widest columns shrink first, and long cells are wrapped.
 import type { TextRun } from "../../kit/text/ansi.ts";
-import { cellsOf, printableText } from "../layout/cells.ts";
 import { inlineRuns } from "./inline-markdown.ts";
 import { faint } from "../layout/styles.ts";
 import { strip, type Strip } from "./strips.ts";
-import { styled, blanks, wrapRuns, type Row } from "../layout/wrap.ts";
+import { blanks, cellsOf, printableText, styled, wrapRuns, type Row } from "../layout/wrap.ts";
 
 type Align = "left" | "right" | "center";
 export type Shape = { widths: number[]; aligns: Align[] };

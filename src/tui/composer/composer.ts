@@ -42,15 +42,3 @@ export function withUndo(composer: Composer, before: EditLine, after: EditLine):
   const isSameWord = letter !== undefined && /\S/.test(letter) && /\S/.test(before.text[before.cursor - 1] ?? " ");
   return isSameWord && composer.undo.length > 0 ? composer : { ...composer, undo: [...composer.undo, before].slice(-maxUndo) };
 }
-
-export function undo(composer: Composer): { composer: Composer; draft: EditLine } | null {
-  const draft = composer.undo.at(-1);
-  return draft === undefined ? null : { composer: { ...composer, undo: composer.undo.slice(0, -1), recalled: null }, draft };
-}
-
-const maxHistory = 1000;
-
-export function addToHistory(composer: Composer, text: string): Composer {
-  const history = composer.history.at(-1) === text ? composer.history : [...composer.history, text].slice(-maxHistory);
-  return { ...composer, history, recalled: null };
-}

@@ -4,7 +4,9 @@ import { continueTurn } from "../keys/commands.ts";
 import { commandOfWord } from "../keys/keymap.ts";
 import { step, withNotice, type State, type UpdateResult } from "../model/state.ts";
 import { expandChips, imagesIn } from "./chips.ts";
-import { addToHistory } from "./composer.ts";
+import { emptyComposer } from "./composer.ts";
+
+const maxHistory = 1000;
 
 export function send(state: State): UpdateResult {
   const { draft, composer, activity, session } = state;
@@ -33,13 +35,9 @@ export function send(state: State): UpdateResult {
 
 function clearPrompt(state: State, text: string): State {
   const { draft, composer } = state;
-  const next = addToHistory(composer, text);
-  return {
-    ...state,
-    draft: emptyEditLine,
-    top: "end",
-    composer: { ...next, undo: [], chips: [], menu: null, sent: { draft, chips: composer.chips } },
-  };
+  const history = composer.history.at(-1) === text ? composer.history : [...composer.history, text].slice(-maxHistory);
+  const sent = { draft, chips: composer.chips };
+  return { ...state, draft: emptyEditLine, top: "end", composer: { ...emptyComposer, history, sent } };
 }
 
 /** Runs `/model x` like `:model x`. Null for text: a path, or a slash after a space. A near miss gets a notice. */

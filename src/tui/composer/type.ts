@@ -5,7 +5,7 @@ import { applyEditKey } from "../keys/edit-keys.ts";
 import { step, withNotice, type Key, type State, type UpdateResult } from "../model/state.ts";
 import { composerPrompt } from "../layout/screen-layout.ts";
 import { imageChip, imagePathIn, pasteChip, withoutChip, type Chip } from "./chips.ts";
-import { undo, withUndo } from "./composer.ts";
+import { withUndo } from "./composer.ts";
 import { menuFor, handleMenuKey } from "./menu.ts";
 import { send } from "./send.ts";
 
@@ -23,8 +23,9 @@ export function typeKey(state: State, key: Key): UpdateResult {
     case "ctrl+_":
     case "ctrl+-":
     case "ctrl+/": {
-      const undone = undo(composer);
-      return undone === null ? step(withNotice(state, "nothing to undo")) : step({ ...state, ...undone });
+      const previous = composer.undo.at(-1);
+      if (previous === undefined) return step(withNotice(state, "nothing to undo"));
+      return step({ ...state, draft: previous, composer: { ...composer, undo: composer.undo.slice(0, -1), recalled: null } });
     }
     case "backspace":
       return setDraft(state, withoutChip(draft, composer.chips, "before") ?? applyEditKey(draft, key));

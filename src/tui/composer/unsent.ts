@@ -1,6 +1,6 @@
 // The unsent message that survives the screen: which part of the state is saved, when, and how it is restored.
 // The front end that opens the screen decides where it is stored.
-import { step, type State, type UpdateResult } from "../model/state.ts";
+import { step, withNotice, type State, type UpdateResult } from "../model/state.ts";
 import type { Chip } from "./chips.ts";
 
 export type UnsentDraft = { text: string; chips: readonly Chip[] };
@@ -27,8 +27,8 @@ export function unsentDraft({ draft, composer, activity }: State): UnsentDraft |
 export function restoreDraft(state: State, { unsent, more }: { unsent: UnsentDraft; more: number }): UpdateResult {
   const { text, chips } = unsent;
   const others = more === 0 ? "" : `; ${more} more ${more === 1 ? "waits" : "wait"} for the next start`;
-  const notice = { text: `restored an unsent message${others}`, isError: false };
-  return step({ ...state, draft: { text, cursor: text.length }, composer: { ...state.composer, chips }, notice });
+  const restored = { ...state, draft: { text, cursor: text.length }, composer: { ...state.composer, chips } };
+  return step(withNotice(restored, `restored an unsent message${others}`));
 }
 
 const saveEveryMs = 1000;

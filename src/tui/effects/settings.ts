@@ -60,16 +60,16 @@ async function modelItems(ctx: EffectContext): Promise<PickerItem[]> {
   const { agent: agentName, model: currentModel } = nextAgent(ctx);
   const [models, auth, agents] = await Promise.all([api.models.list(), api.auth.status(), agentName === "native" ? [] : api.agents.list()]);
   const agent = agents.find(({ name }) => name === agentName);
-  const offered =
-    agent === undefined ? models : models.filter(({ vendor }) => agent.vendors.includes(vendor)).map((model) => readyFor(agent, model));
+  const hasCredential = ({ vendor }: ModelInfo) =>
+    agent?.credentials.some((each) => each.vendor === vendor && each.kind !== "none") === true;
+  const offered = models.flatMap((model) => {
+    if (agent === undefined) return [model];
+    return agent.vendors.includes(model.vendor) ? [{ ...model, isDefault: false, ready: hasCredential(model) }] : [];
+  });
   const isCurrent = ({ name, isDefault }: ModelInfo) =>
     currentModel === null ? isDefault && agent === undefined : currentModel === name || currentModel.startsWith(`${name}:`);
   const rank = (model: ModelInfo) => (isCurrent(model) ? 0 : model.isDefault ? 1 : model.ready ? 2 : 3);
   return offered.toSorted((a, b) => rank(a) - rank(b)).map((model) => modelItem(model, isCurrent(model), auth));
-}
-
-function readyFor({ credentials }: AgentInfo, model: ModelInfo): ModelInfo {
-  return { ...model, isDefault: false, ready: credentials.some(({ vendor, kind }) => vendor === model.vendor && kind !== "none") };
 }
 
 /** A model without a key shows which key is missing in place of its price. */

@@ -1,14 +1,29 @@
 // Effects of the tree panel: reads the tree, goes to branches, forks, grafts, compares, renames, archives. No file changes.
 import { Fault } from "../../protocol/api/error.ts";
-import type { TurnInfo } from "../../protocol/api/control.ts";
 import { shortId } from "../../protocol/tree/node.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
-import type { TreePanel } from "../overlays/tree.ts";
 import { sessionTitle, setSession, requireSession, type EffectHandlers, type EffectContext } from "./effect-context.ts";
 import { goTo } from "./turns.ts";
 
+const maxSessions = 500;
+
 export const treeEffects: EffectHandlers<"read tree" | "go" | "switch" | "compare" | "graft" | "rename" | "archive" | "copy"> = {
-  "read tree": readTree,
+  /** Reads the whole tree only if its signature changed: a turn started or ended, or an idle session changed. */
+  "read tree": async (ctx, { reading, signature: previous, afterMs }) => {
+    const { api, send, project } = ctx;
+    if (afterMs > 0) await Bun.sleep(afterMs);
+    // Meanwhile the screen may show a new session without a tree.
+    if (afterMs > 0 && ctx.session === null) return;
+    const session = requireSession(ctx);
+    const open = (await api.turn.list({ endedSince: null })).filter((turn) => turn.session.tree === session.tree);
+    const states = Object.fromEntries(open.map((turn) => [turn.session.id, turn.state]));
+    const sessions = (await api.session.list({ project, limit: maxSessions })).filter(({ tree }) => tree === session.tree);
+    const signature = JSON.stringify([sessions.map(({ id, name, tip }) => [id, name, id in states ? "" : tip]), states]);
+    const now = Date.now();
+    if (signature === previous) return send({ type: "tree", message: { what: "unchanged", reading, now } });
+    const view = await api.session.tree({ session: session.id });
+    send({ type: "tree", message: { what: "read", reading, view, states, signature, now } });
+  },
   go: async (ctx, { session, node }) =>
     session === null ? moveTo(ctx, node) : goToSession(ctx, await ctx.api.session.find({ wanted: session, directory: ctx.directory })),
   switch: switchTo,
@@ -38,33 +53,6 @@ export const treeEffects: EffectHandlers<"read tree" | "go" | "switch" | "compar
   copy: ({ copy, send }, { text }) =>
     send({ type: "notice", text: copy(text) ? `copied ${text}` : `the terminal has no clipboard: ${text}` }),
 };
-
-const maxSessions = 500;
-
-/** Reads the whole tree only if its signature changed: a turn started or ended, or an idle session changed. */
-async function readTree(
-  ctx: EffectContext,
-  { reading, signature, afterMs }: { reading: number; signature: string; afterMs: number },
-): Promise<void> {
-  const { api, send, project } = ctx;
-  if (afterMs > 0) await Bun.sleep(afterMs);
-  // Meanwhile the screen may show a new session without a tree.
-  if (afterMs > 0 && ctx.session === null) return;
-  const session = requireSession(ctx);
-  const open = (await api.turn.list({ endedSince: null })).filter((turn) => turn.session.tree === session.tree);
-  const states = Object.fromEntries(open.map((turn) => [turn.session.id, turn.state]));
-  const sessions = (await api.session.list({ project, limit: maxSessions })).filter(({ tree }) => tree === session.tree);
-  const newSignature = treeSignature(sessions, states);
-  const now = Date.now();
-  if (newSignature === signature) return send({ type: "tree", message: { what: "unchanged", reading, now } });
-  const view = await api.session.tree({ session: session.id });
-  send({ type: "tree", message: { what: "read", reading, view, states, signature: newSignature, now } });
-}
-
-function treeSignature(sessions: readonly Session[], states: TreePanel["states"]): string {
-  const positions = sessions.map(({ id, name, tip }) => [id, name, id in states ? "" : tip]);
-  return JSON.stringify([positions, Object.entries(states).map(([id, state]: [string, TurnInfo["state"]]) => [id, state])]);
-}
 
 /** Shows a session. An archived one is restored. */
 async function goToSession(ctx: EffectContext, target: Session): Promise<void> {

@@ -25,30 +25,27 @@ export const typingEffects: EffectHandlers<"remember" | "take back" | "attach" |
     const withdrawn = await api.turn.takeBack({ session, input });
     send({ type: "taken back", input, text: withdrawn?.text ?? null });
   },
-  "find files": findFiles,
+  /** Runs one search at a time. Of the queries that arrive meanwhile only the latest is searched. */
+  "find files": async ({ api, directory, files, send }, { query }) => {
+    files.nextQuery = query;
+    if (files.isSearching) return;
+    files.isSearching = true;
+    try {
+      for (let current: string | null = query; current !== null; current = files.nextQuery) {
+        files.nextQuery = null;
+        try {
+          const result = await api.files.list({ directory, query: current, limit: maxFiles });
+          send({ type: "found files", query: current, files: result.files, problem: null });
+        } catch (error) {
+          send({ type: "found files", query: current, files: [], problem: describeError(error).text });
+        }
+      }
+    } finally {
+      files.isSearching = false;
+    }
+  },
 };
 
 export function readPastedImage({ local, pastedImages }: EffectContext, path: string): ImageData {
   return pastedImages.get(path) ?? local.readImage(path);
-}
-
-/** Runs one search at a time. Of the queries that arrive meanwhile only the latest is searched. */
-async function findFiles(ctx: EffectContext, { query }: { query: string }): Promise<void> {
-  const { api, directory, files, send } = ctx;
-  files.nextQuery = query;
-  if (files.isSearching) return;
-  files.isSearching = true;
-  try {
-    for (let current: string | null = query; current !== null; current = files.nextQuery) {
-      files.nextQuery = null;
-      try {
-        const result = await api.files.list({ directory, query: current, limit: maxFiles });
-        send({ type: "found files", query: current, files: result.files, problem: null });
-      } catch (error) {
-        send({ type: "found files", query: current, files: [], problem: describeError(error).text });
-      }
-    }
-  } finally {
-    files.isSearching = false;
-  }
 }

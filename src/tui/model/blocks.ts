@@ -10,7 +10,8 @@ export type Block = { id: string } & (
   | { kind: "user" | "text" | "thinking" | "note"; text: string; isLive?: boolean }
   | { kind: "tool"; name: string; input: Record<string, unknown> | string; output: string; span: Span; result: ToolResult | null }
   | { kind: "diff"; text: string }
-  | ({ kind: "session" } & SubSessionView)
+  /** A sub-session, as far as its events were received. `lastOutput` is the end of its text and tool output. */
+  | ({ kind: "session"; lastOutput: string } & Pick<SpawnedSession, "agent" | "task" | "state" | "spent" | "current">)
   | { kind: "image"; image: ImageData }
   | { kind: "turn"; text: string }
   | { kind: "error"; text: string; hint: string | null }
@@ -19,11 +20,6 @@ export type Block = { id: string } & (
 /** Start and duration of a call. Null if unknown. */
 type Span = { startedAt: number | null; tookMs: number | null };
 type ToolResult = { text: string; isError: boolean };
-/** A sub-session, as far as its events were received. */
-export type SubSessionView = Pick<SpawnedSession, "agent" | "task" | "state" | "spent" | "current"> & {
-  /** The end of its text and tool output. */
-  lastOutput: string;
-};
 
 export type ToolBlock = Extract<Block, { kind: "tool" }>;
 export type SessionBlock = Extract<Block, { kind: "session" }>;

@@ -3,7 +3,7 @@ import type { Block } from "./blocks.ts";
 import type { State } from "./state.ts";
 import { allBlocks, blockAt, blockCount } from "./transcript.ts";
 import { transcriptHeight } from "../layout/screen-layout.ts";
-import { startOfBlock, startPosition, isBefore, lastTopPosition, moveBy, topPosition, type ScrollPosition } from "../views/window.ts";
+import { startOfBlock, isBefore, lastTopPosition, moveBy, topPosition, type ScrollPosition } from "../views/window.ts";
 
 export function scrollBy(state: State, rows: number): State {
   return scrollTo(state, moveBy(state, topPosition(state), rows));
@@ -14,7 +14,7 @@ export function scrollPage(state: State, pages: number): State {
 }
 
 export function scrollToBeginning(state: State): State {
-  return scrollTo(state, startPosition);
+  return scrollTo(state, startOfBlock(0));
 }
 
 export function scrollToEnd(state: State): State {

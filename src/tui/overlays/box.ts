@@ -1,7 +1,6 @@
 // Draws a box with a title in the full width of the screen. Also the types that every overlay shares.
 import type { TextStyle, TextRun } from "../../kit/text/ansi.ts";
-import { cellsOf } from "../layout/cells.ts";
-import { styled, cellsOfRow, fit, oneRow, type Row } from "../layout/wrap.ts";
+import { cellsOf, cellsOfRow, fit, oneRow, styled, type Row } from "../layout/wrap.ts";
 import { frame } from "../layout/styles.ts";
 
 export type OverlayArea = { columns: number; height: number };

@@ -23,7 +23,7 @@ type OverlayHandlers<O> = {
   view: (overlay: O, area: OverlayArea) => OverlayView;
 };
 
-export const overlays: { [K in Overlay["kind"]]: OverlayHandlers<Extract<Overlay, { kind: K }>> } = {
+const overlays: { [K in Overlay["kind"]]: OverlayHandlers<Extract<Overlay, { kind: K }>> } = {
   reader: { press: handleTextKey, view: textOverlayView },
   picker: { press: handlePickerKey, view: pickerView },
   tree: { press: handleTreeKey, view: treeView },

@@ -1,8 +1,7 @@
 // Tests that each row takes as many cells as the layout counts, with any characters.
 import { expect, test } from "bun:test";
 import { createTestRenderer } from "@opentui/core/testing";
-import { cellsOf, printableText } from "../layout/cells.ts";
-import type { Row } from "../layout/wrap.ts";
+import { cellsOf, printableText, type Row } from "../layout/wrap.ts";
 import { Canvas } from "./canvas.ts";
 
 const columns = 40;

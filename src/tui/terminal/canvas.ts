@@ -1,7 +1,6 @@
 // Draws the rows of a frame with OpenTUI, and converts its key events to keys. It does not interpret them.
 import { createTextAttributes, OptimizedBuffer, Renderable, RGBA, type CliRenderer, type KeyEvent, type MouseEvent } from "@opentui/core";
-import { cellsOf, clustersOf } from "../layout/cells.ts";
-import { cellsOfRow, type Row } from "../layout/wrap.ts";
+import { cellsOf, cellsOfRow, clustersOf, type Row } from "../layout/wrap.ts";
 import { drawsImages, Images } from "./images.ts";
 import { createColorPicker, emptyColor } from "./ink.ts";
 import type { Key } from "../model/state.ts";

@@ -3,24 +3,19 @@
 import type { CliRenderer } from "@opentui/core";
 import type { Surface } from "./surface.ts";
 
-export type Suspender = {
-  /** Runs `act` while another program has the terminal. */
-  lendTerminal: <T>(act: () => Promise<T>) => Promise<T>;
-  /** Suspends this process. Resolves when the shell continues it. */
-  suspend: () => Promise<void>;
-  close: () => void;
-};
+export type Suspender = ReturnType<typeof createSuspender>;
 
-export type SuspenderOptions = {
+type SuspenderOptions = {
   renderer: CliRenderer;
   surface: Pick<Surface, "suspend" | "resume">;
   stop: () => Promise<void>;
   onFault: (error: unknown) => void;
 };
 
-export function createSuspender({ renderer, surface, stop, onFault }: SuspenderOptions): Suspender {
+export function createSuspender({ renderer, surface, stop, onFault }: SuspenderOptions) {
   let isAway = false;
 
+  /** Runs `act` while another program has the terminal. */
   async function lendTerminal<T>(act: () => Promise<T>): Promise<T> {
     if (isAway) return act();
     isAway = true;
@@ -37,7 +32,7 @@ export function createSuspender({ renderer, surface, stop, onFault }: SuspenderO
       }
     }
   }
-  /** Without our listener, SIGTSTP stops the process. */
+  /** Suspends this process: without our listener, SIGTSTP stops it. Resolves when the shell continues it. */
   async function suspend(): Promise<void> {
     process.off("SIGTSTP", onStopSignal);
     try {

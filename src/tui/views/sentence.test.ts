@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { cellsOf } from "../layout/cells.ts";
 import { fitSentence } from "./sentence.ts";
+import { cellsOf } from "../layout/wrap.ts";
 
 const prefixes = { project: "/home/ada/work/engine", home: "/home/ada" };
 const long = `/srv/${"deep/".repeat(12)}settings.json`;

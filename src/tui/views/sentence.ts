@@ -1,7 +1,6 @@
 // Fits a sentence into one row. If it is too wide, its paths become relative to the project or home, and then lose their
 // middle, because the end of a sentence matters more.
-import { cellsOf } from "../layout/cells.ts";
-import { fit } from "../layout/wrap.ts";
+import { cellsOf, fit } from "../layout/wrap.ts";
 
 /** Absolute paths. Empty if unknown. */
 export type PathPrefixes = { project: string; home: string };

@@ -12,8 +12,6 @@ import { textColumns, transcriptHeight } from "../layout/screen-layout.ts";
 
 export type ScrollPosition = { block: number; strip: number; row: number };
 
-export const startPosition: ScrollPosition = { block: 0, strip: 0, row: 0 };
-
 export function startOfBlock(block: number): ScrollPosition {
   return { block, strip: 0, row: 0 };
 }
@@ -89,7 +87,7 @@ function moveUp(state: State, { block: firstBlock, strip: firstStrip, row }: Scr
       if (remaining <= 0) return { block, strip: index, row: -remaining };
     }
   }
-  return startPosition;
+  return startOfBlock(0);
 }
 
 export function endPosition(state: State): ScrollPosition {
