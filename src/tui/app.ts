@@ -6,7 +6,7 @@ import { createSuspender } from "./terminal/suspend.ts";
 import { titleOf } from "./model/attention.ts";
 import { checkBindings, type Bindings } from "./keys/bindings.ts";
 import { keyOf } from "./terminal/canvas.ts";
-import { createDraftSaver, type UnsentStore } from "./composer/unsent.ts";
+import { createDraftSaver } from "./composer/unsent.ts";
 import type { EffectContext } from "./effects/effect-context.ts";
 import { runEffect } from "./effects/index.ts";
 import { stopFollowing } from "./effects/follow.ts";
@@ -119,7 +119,10 @@ export async function runScreen(options: ScreenOptions, renderer: CliRenderer): 
   options.onStop(end.resolve);
   try {
     send({ type: "history", entries: options.local.history.entries });
-    restoreUnsent(options.local.unsent, send);
+    const saved = options.local.unsent.claim();
+    const problem = options.local.unsent.problem();
+    if (saved !== null) send({ type: "unsent", ...saved });
+    if (problem !== null) send({ type: "notice", text: `the unsent message can't be restored: ${problem}`, isError: true });
     await enterSession(ctx, options.session);
     await end.promise;
   } finally {
@@ -131,11 +134,4 @@ export async function runScreen(options: ScreenOptions, renderer: CliRenderer): 
     process.off("uncaughtException", end.reject);
     process.off("unhandledRejection", end.reject);
   }
-}
-
-function restoreUnsent(store: UnsentStore, send: (message: UpdateMessage) => void): void {
-  const saved = store.claim();
-  const problem = store.problem();
-  if (saved !== null) send({ type: "unsent", ...saved });
-  if (problem !== null) send({ type: "notice", text: `the unsent message can't be restored: ${problem}`, isError: true });
 }

@@ -3,7 +3,7 @@
 import type { EditLine } from "../../kit/text/line-edit.ts";
 import { screenCommands } from "../keys/commands.ts";
 import { choiceLines, drawBox, type Choice, type OverlayView } from "../overlays/box.ts";
-import { step, type Key, type State, type UpdateResult } from "../model/state.ts";
+import { step, type Key, type MessageOf, type State, type UpdateResult } from "../model/state.ts";
 import type { Menu } from "./composer.ts";
 
 const maxRows = 8;
@@ -41,10 +41,7 @@ function commandsLike(query: string): Choice[] {
 }
 
 /** Sets the found files. A result for an older query is dropped. */
-export function withFiles(
-  state: State,
-  { query, files, problem }: { query: string; files: readonly string[]; problem: string | null },
-): State {
+export function withFiles(state: State, { query, files, problem }: MessageOf<"found files">): State {
   const { menu } = state.composer;
   if (menu === null || menu.kind !== "file" || menu.query !== query) return state;
   const choices = files.map((file) => ({ label: /\s/.test(file) ? `@"${file}"` : `@${file}`, detail: "" }));

@@ -1,8 +1,7 @@
 // Effects of questions: answers one, and lists those of the project.
 import { oneLine } from "../../kit/text/cut-text.ts";
-import type { Ask } from "../../protocol/api/control.ts";
 import { Fault } from "../../protocol/api/error.ts";
-import type { EffectHandlers, EffectContext } from "./effect-context.ts";
+import type { EffectHandlers } from "./effect-context.ts";
 import { startTurn } from "./turns.ts";
 
 const maxListed = 20;
@@ -11,7 +10,11 @@ export const askEffects: EffectHandlers<"answer" | "list asks"> = {
   /** Stores the answer. If the turn ended with its question, a new turn continues it. */
   answer: async (ctx, { ask, text }) => {
     const { api, send } = ctx;
-    const answered = await recordAnswer(ctx, ask, text);
+    const answered = await api.ask.answer({ ask, text }).catch((error: unknown) => {
+      // The question was answered elsewhere, or its turn is gone.
+      if (error instanceof Fault && (error.code === "ask-closed" || error.code === "ask-unknown")) return null;
+      throw error;
+    });
     send({ type: "answered", ask });
     if (answered === null) return send({ type: "notice", text: "that question is already closed" });
     const { session } = answered;
@@ -27,13 +30,3 @@ export const askEffects: EffectHandlers<"answer" | "list asks"> = {
     send(asks.length === 0 ? { type: "notice", text: "no open questions" } : { type: "asks", asks });
   },
 };
-
-/** Null if the question was answered elsewhere, or its turn is gone. */
-async function recordAnswer({ api }: EffectContext, ask: string, text: string): Promise<Ask | null> {
-  try {
-    return await api.ask.answer({ ask, text });
-  } catch (error) {
-    if (error instanceof Fault && (error.code === "ask-closed" || error.code === "ask-unknown")) return null;
-    throw error;
-  }
-}

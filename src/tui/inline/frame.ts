@@ -31,11 +31,6 @@ export function rowsToPrint(state: State, before: PrintedBlocks): { rows: Row[];
   return { rows, printed: { session: session?.id ?? null, blocks: end, last: blockAt(transcript, end - 1)?.id ?? null } };
 }
 
-/** The remaining blocks, printed as they are when the screen closes. */
-export function lastRows(state: State, { blocks }: PrintedBlocks): Row[] {
-  return blockRows(state, { start: blocks, end: blockCount(state.transcript) });
-}
-
 /** The changing blocks with the composer and the status bar. */
 export function renderFooter(state: State, { blocks }: PrintedBlocks): ScreenFrame {
   const otherRows = state.size.rows - transcriptHeight(state);
@@ -78,7 +73,7 @@ function headOf({ session }: State, earlier: number): Row[] {
 type BlockRange = { start: number; end: number; maxRows?: number };
 
 /** The rows of the blocks in a range. It stops after the block that reaches `maxRows`. */
-function blockRows(state: State, { start, end, maxRows = Number.POSITIVE_INFINITY }: BlockRange): Row[] {
+export function blockRows(state: State, { start, end, maxRows = Number.POSITIVE_INFINITY }: BlockRange): Row[] {
   const rows: Row[] = [];
   for (let index = start; index < end && rows.length < maxRows; index += 1)
     for (const strip of stripsAt(state, index)) for (const row of strip()) rows.push(row.length === 0 ? [] : [styled("  "), ...row]);

@@ -1,8 +1,9 @@
 // Paints the inline screen. Finished output scrolls up with the other output of the terminal.
 import type { SurfaceOptions, Surface } from "../terminal/surface.ts";
+import { blockCount } from "../model/transcript.ts";
 import { renderFrame } from "../views/screen.ts";
 import { clearFooter, paint, rewrapFrame, rowText, type PaintedFrame } from "./paint.ts";
-import { renderFooter, lastRows, needsFullScreen, noPrintedBlocks, rowsToPrint, type PrintedBlocks } from "./frame.ts";
+import { renderFooter, blockRows, needsFullScreen, noPrintedBlocks, rowsToPrint, type PrintedBlocks } from "./frame.ts";
 
 export function inlineSurface({ state, color }: SurfaceOptions, write: (bytes: string) => void, frameMs = 16): Surface {
   let printed: PrintedBlocks = noPrintedBlocks;
@@ -68,8 +69,13 @@ export function inlineSurface({ state, color }: SurfaceOptions, write: (bytes: s
       const now = state();
       stop();
       isAway = true;
+      // Blocks that still change are printed as they are.
       const { rows, printed: last } = rowsToPrint(now, printed);
-      write([...rows, ...lastRows(now, last)].map((row) => `${rowText(row, color)}\r\n`).join(""));
+      write(
+        [...rows, ...blockRows(now, { start: last.blocks, end: blockCount(now.transcript) })]
+          .map((row) => `${rowText(row, color)}\r\n`)
+          .join(""),
+      );
     },
   };
 }

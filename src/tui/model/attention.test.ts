@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import type { Event } from "../../protocol/tree/event.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 import { titleOf, withAttention } from "./attention.ts";
-import { notificationSequence } from "../terminal/notification.ts";
+import { notificationSequence } from "../terminal/terminal.ts";
 import { firstState, step, type State } from "./state.ts";
 
 const session = { id: "s-1", name: "fix\x1b]0;evil\x07 it", tip: null } as unknown as Session;

@@ -138,6 +138,8 @@ export type UpdateMessage =
   | { type: "failed"; session?: string; text: string; hint: string | null }
   | { type: "refused"; session?: string; draft: string; text: string; hint: string | null };
 
+export type MessageOf<T extends UpdateMessage["type"]> = Extract<UpdateMessage, { type: T }>;
+
 /** Fields that can be set alone, because no other field depends on them. */
 type PlainField = "size" | "isInFront" | "session" | "running" | "isHubLost" | "isPlanning" | "net" | "overlay" | "visit" | "notice";
 

@@ -16,7 +16,16 @@ import { handleOverlayKey, markOverlaySlow, updateOverlay } from "../overlays/in
 import { withItems } from "../overlays/picker.ts";
 import { openText, withLines } from "../overlays/reader.ts";
 import { scrollBy } from "./scroll.ts";
-import { step, withNotice, type ImagesMessage, type UpdateMessage, type SessionOpened, type State, type UpdateResult } from "./state.ts";
+import {
+  step,
+  withNotice,
+  type ImagesMessage,
+  type MessageOf,
+  type UpdateMessage,
+  type SessionOpened,
+  type State,
+  type UpdateResult,
+} from "./state.ts";
 import { blockCount, noBlocks, withBlocks, withDraft } from "./transcript.ts";
 import { runSearch } from "../search/search.ts";
 import { enforcedPolicy, updateBySubSession, updateByEvent } from "./update-by-event.ts";
@@ -132,7 +141,7 @@ function withOpened(state: State, message: SessionOpened): State {
   };
 }
 
-function withSteps(state: State, { session, steps, plan }: Extract<UpdateMessage, { type: "steps" }>): State {
+function withSteps(state: State, { session, steps, plan }: MessageOf<"steps">): State {
   if (session !== (state.session?.id ?? null)) return state;
   return plan === undefined ? { ...state, steps } : withLines({ ...state, steps }, "plan", linesOf(plan));
 }
@@ -161,7 +170,7 @@ function withFailure(state: State, { session, text, hint }: { session?: string; 
 }
 
 /** Shows why a message was refused. Its turn has not started. */
-function withRefusal(state: State, message: Extract<UpdateMessage, { type: "refused" }>): State {
+function withRefusal(state: State, message: MessageOf<"refused">): State {
   const activity = state.activity === "starting" ? null : state.activity;
   return { ...restoreMessage(withFailure(state, message), message.draft), activity };
 }

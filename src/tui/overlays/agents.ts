@@ -102,16 +102,9 @@ export const agentsKeys: readonly PanelKey<AgentsPanel>[] = [
 ];
 
 export function handleAgentsKey(state: State, panel: AgentsPanel, key: Key): UpdateResult {
-  if (panel.steering !== null) return handleSteeringKey(state, panel, panel.steering, key);
-  return handleKeyByTable(agentsKeys, state, panel, key);
-}
-
-function handleSteeringKey(
-  state: State,
-  panel: AgentsPanel,
-  { session, line }: NonNullable<AgentsPanel["steering"]>,
-  key: Key,
-): UpdateResult {
+  const { steering } = panel;
+  if (steering === null) return handleKeyByTable(agentsKeys, state, panel, key);
+  const { session, line } = steering;
   const closed: State = { ...state, overlay: { ...panel, steering: null } };
   if (key.name === "escape") return step(closed);
   if (key.name !== "enter") return step({ ...state, overlay: { ...panel, steering: { session, line: applyEditKey(line, key) } } });

@@ -113,11 +113,8 @@ export const treeKeys: readonly PanelKey<TreePanel>[] = [
 ];
 
 export function handleTreeKey(state: State, panel: TreePanel, key: Key): UpdateResult {
-  if (panel.prompt !== null) return handlePromptKey(state, panel, panel.prompt, key);
-  return handleKeyByTable(treeKeys, state, panel, key);
-}
-
-function handlePromptKey(state: State, panel: TreePanel, prompt: Prompt, key: Key): UpdateResult {
+  const { prompt } = panel;
+  if (prompt === null) return handleKeyByTable(treeKeys, state, panel, key);
   const { kind, id, line } = prompt;
   const closed: TreePanel = { ...panel, prompt: null };
   if (key.name === "escape") return step({ ...state, overlay: kind === "filter" ? withFilter(closed, "") : closed });

@@ -3,9 +3,9 @@ import { writeSync } from "node:fs";
 import { createCliRenderer, NativeSession, RendererControlState, type CliRenderer, type CliRendererConfig } from "@opentui/core";
 import type { Settings } from "../../protocol/api/api.ts";
 import { Fault, messageOf } from "../../protocol/api/error.ts";
+import { oneLine } from "../../kit/text/cut-text.ts";
 import { canvasSurface } from "./canvas.ts";
 import { inlineSurface } from "../inline/surface.ts";
-import { notificationSequence } from "./notification.ts";
 import type { CreateSurface } from "./surface.ts";
 
 export type TerminalOptions = { notify: Settings["notify"]; env: Record<string, string | undefined>; isInline: boolean };
@@ -94,6 +94,19 @@ function inlineTerminal(renderer: CliRenderer, { notify: method, env }: Terminal
       return true;
     },
   };
+}
+
+const bell = "\x07";
+
+/**
+ * The sequence of a desktop notification, if OpenTUI can't notify in this terminal itself.
+ * tmux passes a sequence on only in a wrapper with doubled ESC, and only if `allow-passthrough` is on.
+ */
+export function notificationSequence(method: Settings["notify"], text: string, env: Record<string, string | undefined>): string {
+  if (method === "off") return "";
+  if (method !== "osc") return bell;
+  const sequence = `\x1b]9;skein: ${oneLine(text, 200)}\x07`;
+  return env["TMUX"] === undefined ? sequence : `\x1bPtmux;${sequence.replaceAll("\x1b", "\x1b\x1b")}\x1b\\`;
 }
 
 async function createRenderer(config: CliRendererConfig): Promise<CliRenderer> {
