@@ -1,13 +1,12 @@
 // The table of all screen commands. Keys, colon commands, leader keys, the help and docs/KEYS.md come from it.
 // A command returns the next state and effects. It does nothing else.
 import { emptyEditLine } from "../../kit/text/line-edit.ts";
-import { helpText } from "./help.ts";
+import { oneLine } from "../../kit/text/cut-text.ts";
 import { showAsks } from "../model/asks.ts";
 import { goBack, openAgents, watchFocused } from "../overlays/agents.ts";
 import { openSessions } from "../overlays/sessions.ts";
 import { openTree } from "../overlays/tree.ts";
-import { openChoices, openHistory, openPalette } from "../overlays/picker.ts";
-import { openText } from "../overlays/reader.ts";
+import type { Picker } from "../overlays/picker.ts";
 import {
   focusedBlock,
   moveFocus,
@@ -136,7 +135,7 @@ export const screenCommands: readonly ScreenCommand[] = [
     summary: "show all keys and commands",
     keys: ["?", "space ?"],
     typed: "",
-    run: (state) => step(openText(state, "help", helpText(state.bindings))),
+    run: (state) => step({ ...state, overlay: { kind: "reader", topic: "help", lines: [], top: 0 } }),
   },
   {
     name: "palette",
@@ -144,7 +143,7 @@ export const screenCommands: readonly ScreenCommand[] = [
     keys: ["ctrl+p"],
     everywhere: true,
     typed: "",
-    run: openPalette,
+    run: (state) => step(openPicker(state, "palette", null)),
   },
   {
     name: "history",
@@ -185,8 +184,27 @@ function effectOnly(type: PlainEffect): ScreenCommand["run"] {
   return (state) => step(state, { type });
 }
 
+function openPicker(state: State, purpose: Picker["purpose"], items: Picker["items"]): State {
+  return { ...state, overlay: { kind: "picker", purpose, items, filter: emptyEditLine, index: 0 } };
+}
+
+function openChoices(state: State, purpose: "models" | "agents"): UpdateResult {
+  return step(openPicker(state, purpose, null), { type: "list", purpose });
+}
+
+function openHistory(state: State): UpdateResult {
+  const { history } = state.composer;
+  const items = history
+    .map((text, index) => ({ id: String(index), label: oneLine(text, 200), detail: "", preview: text }))
+    .filter(({ preview }, index) => history.lastIndexOf(preview) === index)
+    .toReversed();
+  if (items.length === 0) return step(withNotice(state, "no messages sent in this project yet"));
+  return step(openPicker(state, "history", items));
+}
+
 function setBudget(state: State, amount: string): UpdateResult {
-  if (amount === "") return step(openText(state, "costs", ["loading…"]), { type: "read costs" });
+  if (amount === "")
+    return step({ ...state, overlay: { kind: "reader", topic: "costs", lines: ["loading…"], top: 0 } }, { type: "read costs" });
   if (amount === "off") return step(state, { type: "budget", usd: null });
   const usd = Number(amount.replace(/^\$/, ""));
   if (Number.isFinite(usd) && usd > 0) return step(state, { type: "budget", usd });

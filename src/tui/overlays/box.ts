@@ -1,9 +1,11 @@
 // Draws a box with a title in the full width of the screen. Also the types that every overlay shares.
+import type { Bindings } from "../keys/bindings.ts";
 import type { TextStyle, TextRun } from "../../kit/text/ansi.ts";
 import { cellsOf, cellsOfRow, fit, oneRow, styled, type Row } from "../layout/wrap.ts";
 import { frame } from "../layout/styles.ts";
 
-export type OverlayArea = { columns: number; height: number };
+/** The area that an overlay may fill, and the key bindings that it may show. */
+export type OverlayArea = { columns: number; height: number; bindings: Bindings };
 
 export type OverlayView = {
   rows: Row[];

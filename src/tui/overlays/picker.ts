@@ -1,11 +1,11 @@
 // A picker: a list that is filtered by typing (commands, models, agents, history). Pure.
-import { oneLine } from "../../kit/text/cut-text.ts";
 import { visiblePart, layOutText } from "../../kit/text/text-layout.ts";
 import { withText } from "../composer/type.ts";
 import { screenCommands, type ScreenCommand } from "../keys/commands.ts";
 import { applyEditKey } from "../keys/edit-keys.ts";
+import type { Bindings } from "../keys/bindings.ts";
 import { keysText } from "../keys/help.ts";
-import { emptyEditLine, type EditLine } from "../../kit/text/line-edit.ts";
+import type { EditLine } from "../../kit/text/line-edit.ts";
 import { step, withNotice, type Key, type State, type UpdateResult } from "../model/state.ts";
 import { wordFilter, choiceLines, drawBox, type Choice, type OverlayView, type OverlayArea } from "./box.ts";
 
@@ -20,7 +20,7 @@ export type PickerItem = Choice & {
 export type Picker = {
   kind: "picker";
   purpose: PickerKind;
-  /** Null while they are loaded. */
+  /** Null while they are loaded. The palette has none: its items depend on the key bindings. */
   items: readonly PickerItem[] | null;
   filter: EditLine;
   index: number;
@@ -76,36 +76,21 @@ function runOrPrompt(state: State, command: ScreenCommand): UpdateResult {
   return step({ ...state, mode: "command", commandLine: { text, cursor: text.length } });
 }
 
-function openPicker(state: State, purpose: PickerKind, items: Picker["items"]): State {
-  return { ...state, overlay: { kind: "picker", purpose, items, filter: emptyEditLine, index: 0 } };
-}
-
-export function openChoices(state: State, purpose: "models" | "agents"): UpdateResult {
-  return step(openPicker(state, purpose, null), { type: "list", purpose });
-}
-
 /** Commands that can be typed come first; the others only move the view. */
-export function openPalette(state: State): UpdateResult {
+function paletteItems(bindings: Bindings): PickerItem[] {
   const commands = screenCommands.toSorted((a, b) => Number(a.typed === undefined) - Number(b.typed === undefined));
-  const items = commands.map((command) => ({ id: command.name, label: command.summary, detail: keysText(command, state.bindings) }));
-  return step(openPicker(state, "palette", items));
+  return commands.map((command) => ({ id: command.name, label: command.summary, detail: keysText(command, bindings) }));
 }
 
-export function openHistory(state: State): UpdateResult {
-  const { history } = state.composer;
-  const items = history
-    .map((text, index) => ({ id: String(index), label: oneLine(text, 200), detail: "", preview: text }))
-    .filter(({ preview }, index) => history.lastIndexOf(preview) === index)
-    .toReversed();
-  if (items.length === 0) return step(withNotice(state, "no messages sent in this project yet"));
-  return step(openPicker(state, "history", items));
+function itemsOf({ items, purpose }: Picker, bindings: Bindings): readonly PickerItem[] | null {
+  return purpose === "palette" ? paletteItems(bindings) : items;
 }
 
 const moves: Record<string, number> = { down: 1, "ctrl+n": 1, up: -1, "ctrl+p": -1, pagedown: 10, pageup: -10 };
 
 export function handlePickerKey(state: State, picker: Picker, key: Key): UpdateResult {
   if (key.name === "escape") return step({ ...state, overlay: null });
-  const items = matchingItems(picker);
+  const items = matchingItems(picker, state.bindings);
   if (key.name === "enter") {
     const item = items[picker.index];
     const { suffix } = splitFilter(picker);
@@ -118,12 +103,12 @@ export function handlePickerKey(state: State, picker: Picker, key: Key): UpdateR
 }
 
 /** Items that have every typed word. Items that start with the first word come first. */
-function matchingItems(picker: Picker): readonly PickerItem[] {
+function matchingItems(picker: Picker, bindings: Bindings): readonly PickerItem[] {
   const query = splitFilter(picker).query.trim();
   const matches = wordFilter(query);
   const [first = ""] = query.toLowerCase().split(/\s+/);
   const startsLater = ({ label }: PickerItem) => Number(!label.toLowerCase().startsWith(first));
-  const items = (picker.items ?? []).filter(({ label, detail }) => matches(`${label} ${detail}`));
+  const items = (itemsOf(picker, bindings) ?? []).filter(({ label, detail }) => matches(`${label} ${detail}`));
   return items.toSorted((a, b) => startsLater(a) - startsLater(b));
 }
 
@@ -141,15 +126,15 @@ export function withItems(state: State, purpose: PickerKind, items: readonly Pic
   return { ...state, overlay: { ...overlay, items, index: Math.max(0, current) } };
 }
 
-export function pickerView(picker: Picker, { columns, height }: OverlayArea): OverlayView {
+export function pickerView(picker: Picker, { columns, height, bindings }: OverlayArea): OverlayView {
   const inner = columns - 4;
   const input = visiblePart(layOutText("> ", picker.filter, inner), 1);
-  const items = matchingItems(picker);
+  const items = matchingItems(picker, bindings);
   const preview = (items[picker.index]?.preview ?? "").split("\n").filter((line) => line !== "");
   const previewRows = Math.min(preview.length, Math.floor(height / 3));
   const listHeight = height - 3 - (previewRows === 0 ? 0 : previewRows + 1);
   const lines = choiceLines(items, picker.index, { columns: inner, height: listHeight });
-  const list = picker.items === null ? ["loading…"] : lines.length === 0 ? ["no match"] : lines;
+  const list = itemsOf(picker, bindings) === null ? ["loading…"] : lines.length === 0 ? ["no match"] : lines;
   const previewLines = previewRows === 0 ? [] : ["─".repeat(inner), ...preview.slice(0, previewRows)];
   const rows = drawBox(pickerKinds[picker.purpose].title, [...input.rows, ...list, ...previewLines], columns);
   return { rows, cursor: { row: 1 + input.cursor.row, column: 2 + input.cursor.column } };

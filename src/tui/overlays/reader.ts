@@ -1,4 +1,5 @@
 // An overlay with a longer text to scroll: the help, costs, the plan, a comparison of branches.
+import { helpText } from "../keys/help.ts";
 import { good } from "../layout/styles.ts";
 import { blanks, wrapRuns, type Row } from "../layout/wrap.ts";
 import { transcriptHeight } from "../layout/screen-layout.ts";
@@ -9,6 +10,7 @@ import { drawBox, type BoxLine, type OverlayView, type OverlayArea } from "./box
 export type TextOverlay = {
   kind: "reader";
   topic: keyof typeof titles;
+  /** Empty for the help, which depends on the key bindings. */
   lines: readonly BoxLine[];
   top: number;
   /** The overlay that is shown again when this one closes. */
@@ -28,15 +30,15 @@ const pageMoves: Record<string, number> = { pagedown: 1, pageup: -1, "ctrl+d": 0
 export function handleTextKey(state: State, reader: TextOverlay, { name }: Key): UpdateResult {
   if (name === "escape" || name === "q") return step({ ...state, overlay: reader.under ?? null });
   const height = textHeight(transcriptHeight(state));
-  const last = linesOf(reader, state.size.columns).length - height;
+  const last = linesOf(reader, { columns: state.size.columns, bindings: state.bindings }).length - height;
   const delta = rowMoves[name] ?? Math.round((pageMoves[name] ?? 0) * height);
   const top = name === "g" ? 0 : name === "G" ? last : Math.min(reader.top, last) + delta;
   return step({ ...state, overlay: { ...reader, top: Math.max(0, Math.min(last, top)) } });
 }
 
-export function textOverlayView(reader: TextOverlay, { columns, height }: OverlayArea): OverlayView {
+export function textOverlayView(reader: TextOverlay, { columns, height, bindings }: OverlayArea): OverlayView {
   const { topic, top } = reader;
-  const lines = linesOf(reader, columns);
+  const lines = linesOf(reader, { columns, bindings });
   const visibleRows = textHeight(height);
   const first = Math.min(top, Math.max(0, lines.length - visibleRows));
   const position = lines.length > visibleRows ? `, ${first + 1}-${first + visibleRows} of ${lines.length}: j and k scroll,` : ":";
@@ -48,7 +50,8 @@ function textHeight(height: number): number {
 }
 
 /** Only the plan is wrapped. Longer lines of other texts are cut. */
-function linesOf({ topic, lines }: TextOverlay, columns: number): readonly BoxLine[] {
+function linesOf({ topic, lines }: TextOverlay, { columns, bindings }: Omit<OverlayArea, "height">): readonly BoxLine[] {
+  if (topic === "help") return helpText(bindings);
   if (topic !== "plan") return lines;
   return lines.flatMap((line) => (typeof line === "string" ? planRows(line, columns - 4) : [line]));
 }

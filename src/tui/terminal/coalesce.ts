@@ -17,16 +17,14 @@ export function coalesce(onEvent: (event: Event) => void, everyMs = defaultMs) {
     pending = [];
     events.forEach(onEvent);
   }
-  return {
-    push(event: Event): void {
-      const joined = joinEvents(pending.at(-1), event);
-      if (joined === null) pending.push(event);
-      else pending[pending.length - 1] = joined;
-      if (!("n" in event)) flush();
-      else timer ??= setTimeout(flush, Math.max(0, flushedAt + everyMs - performance.now()));
-    },
-    flush,
-  };
+  function push(event: Event): void {
+    const joined = joinEvents(pending.at(-1), event);
+    if (joined === null) pending.push(event);
+    else pending[pending.length - 1] = joined;
+    if (!("n" in event)) flush();
+    else timer ??= setTimeout(flush, Math.max(0, flushedAt + everyMs - performance.now()));
+  }
+  return { push, flush };
 }
 
 /** One event with the text of both. Null if they belong to different streams. */

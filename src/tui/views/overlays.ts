@@ -10,7 +10,7 @@ import type { State } from "../model/state.ts";
 import { askView } from "./ask.ts";
 
 export function overlayOf(state: State, height: number): OverlayView | null {
-  if (state.overlay !== null) return renderOverlay(state.overlay, { columns: state.size.columns, height });
+  if (state.overlay !== null) return renderOverlay(state.overlay, { columns: state.size.columns, height, bindings: state.bindings });
   const ask = focusedAsk(state);
   if (ask !== null) return askView(state, ask, height);
   if (state.leader?.isShown !== true) return menuView(state, height);
