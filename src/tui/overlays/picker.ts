@@ -1,7 +1,7 @@
 // A picker: a list that is filtered by typing (commands, models, agents, history). Pure.
 import { visiblePart, layOutText } from "../../kit/text/text-layout.ts";
 import { withText } from "../composer/type.ts";
-import { screenCommands, type ScreenCommand } from "../keys/commands.ts";
+import { screenCommands } from "../keys/commands.ts";
 import { applyEditKey } from "../keys/edit-keys.ts";
 import type { Bindings } from "../keys/bindings.ts";
 import { keysText } from "../keys/help.ts";
@@ -38,11 +38,7 @@ type PickerDefinition = {
 const pickerKinds: Record<PickerKind, PickerDefinition> = {
   palette: {
     title: "commands",
-    choose: (state, { id }) =>
-      runOrPrompt(
-        state,
-        screenCommands.find(({ name }) => name === id)!,
-      ),
+    choose: (state, { id }) => runOrPrompt(state, id),
   },
   models: {
     title: "models, prices in $ per million tokens; add :high for an effort",
@@ -70,9 +66,10 @@ function chooseModel(state: State, { id }: PickerItem, suffix: string): UpdateRe
 }
 
 /** Runs a command. If it needs an argument, opens the command line with its name. */
-function runOrPrompt(state: State, command: ScreenCommand): UpdateResult {
-  if (command.typed?.startsWith("<") !== true) return command.run(state, "");
-  const text = `${command.name} `;
+function runOrPrompt(state: State, name: string): UpdateResult {
+  const command = screenCommands.find((each) => each.name === name);
+  if (command?.typed?.startsWith("<") !== true) return command?.run(state, "") ?? step(state);
+  const text = `${name} `;
   return step({ ...state, mode: "command", commandLine: { text, cursor: text.length } });
 }
 

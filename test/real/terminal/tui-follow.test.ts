@@ -57,7 +57,7 @@ describe("the screen follows", () => {
       const watched = await terminal.until(/the run[^]*0\.\d+ *\n[^]*\[\w+, pid \d+\]/);
       expect(watched).toContain("▌ the run");
       await terminal.press("C-c");
-      await terminal.until(/runs in another process \(pid \d+\): Ctrl\+C again quits, :cancel stops it/);
+      await terminal.until(/runs in another process \(pid \d+\): :cancel stops it; Ctrl\+C again quits/);
       await terminal.press("look here", "Enter");
       await terminal.until("queued: look here");
       model.isHeld = false;
