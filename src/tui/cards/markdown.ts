@@ -86,9 +86,6 @@ function textRows(line: string, columns: number, style: TextStyle): Row[] {
   const [, indent = "", sign = "", tick, rest = ""] = item;
   const box = tick === undefined ? "" : tick === " " ? "[ ] " : "[x] ";
   const head = styled(`${indent}${/\d/.test(sign) ? sign : "•"} ${box}`, marker);
-  return wrapRuns(
-    [head, ...inlineRuns(rest, tick === "x" || tick === "X" ? { ...style, ...faint } : style)],
-    columns,
-    blanks(cellsOf(head.text)),
-  );
+  const text = inlineRuns(rest, tick === "x" || tick === "X" ? { ...style, ...faint } : style);
+  return wrapRuns([head, ...text], columns, blanks(cellsOf(head.text)));
 }

@@ -31,13 +31,12 @@ function wordAt({ text, cursor }: EditLine): Pick<Menu, "kind" | "start" | "quer
   return file === null ? null : { kind: "file", start: cursor - (file[1] ?? "").length - 1, query: file[1] ?? "" };
 }
 
+/** Commands with the query in their name. Those that start with it come first. */
 function commandsLike(query: string): Choice[] {
-  const typed = screenCommands.filter((command) => command.typed !== undefined && command.name.includes(query));
-  const prefixMatches = typed.filter(({ name }) => name.startsWith(query));
-  return [...prefixMatches, ...typed.filter(({ name }) => !name.startsWith(query))].map(({ name, summary }) => ({
-    label: `/${name}`,
-    detail: summary,
-  }));
+  const matches = screenCommands.filter(({ name, typed }) => typed !== undefined && name.includes(query));
+  const startsLater = ({ name }: { name: string }) => Number(!name.startsWith(query));
+  const sorted = matches.toSorted((a, b) => startsLater(a) - startsLater(b));
+  return sorted.map(({ name, summary }) => ({ label: `/${name}`, detail: summary }));
 }
 
 /** Sets the found files. A result for an older query is dropped. */

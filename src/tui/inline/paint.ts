@@ -23,13 +23,8 @@ export function paint(before: PaintedFrame | null, next: NextFrame, color: boole
   const isCursorVisible = next.cursor !== null;
   const painted = { rows, cells: next.rows.map(cellsOfRow), at, isCursorVisible };
   const showCursor = isCursorVisible ? "\x1b[?25h" : "";
-  const body = next.isFullScreen
-    ? paintFullScreen(before, rows)
-    : paintFooter(
-        before,
-        next.above.map((row) => rowText(row, color)),
-        rows,
-      );
+  const above = next.above.map((row) => rowText(row, color));
+  const body = next.isFullScreen ? paintFullScreen(before, rows) : paintFooter(before, above, rows);
   if (body === "" && before?.isCursorVisible === isCursorVisible && Bun.deepEquals(before.at, at)) return { bytes: "", painted };
   const moveCursor = next.isFullScreen
     ? `\x1b[${at.row + 1};${at.column + 1}H`

@@ -80,10 +80,8 @@ export function withFocusedAsk(state: State, ask: Ask): State {
 }
 
 export function withoutAsk(state: State, id: string): State {
-  return withAsks(
-    state,
-    state.asks.filter((ask) => ask.id !== id),
-  );
+  const others = state.asks.filter((ask) => ask.id !== id);
+  return withAsks(state, others);
 }
 
 /** Replaces all questions. The typed answer is dropped if its question is gone. */

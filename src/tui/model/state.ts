@@ -185,8 +185,7 @@ export type Effect =
   | { type: "plan"; isOn: boolean }
   | { type: "execute plan" | "edit plan" | "read plan" | "show plan" | "list asks" | "read costs" }
   | { type: "hub" | "redraw" | "suspend" | "quit" }
-  | { type: "model"; name: string }
-  | { type: "agent"; name: string }
+  | { type: "model" | "agent"; name: string }
   | { type: "list"; purpose: "models" | "agents" }
   /** Sets the limit for each following turn; null removes it. */
   | { type: "budget"; usd: number | null }

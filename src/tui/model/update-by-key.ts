@@ -132,13 +132,8 @@ function commandKey(state: State, key: Key): UpdateResult {
   if (word === "") return step(next);
   const command = commandOfWord(word);
   if ("run" in command) return command.run(next, rest.join(" "));
-  return step(
-    withNotice(
-      next,
-      `no command :${word}${command.near === null ? "; :help lists all commands" : `; did you mean :${command.near}?`}`,
-      "error",
-    ),
-  );
+  const hint = command.near === null ? ":help lists all commands" : `did you mean :${command.near}?`;
+  return step(withNotice(next, `no command :${word}; ${hint}`, "error"));
 }
 
 function completeCommand(state: State): State {

@@ -65,7 +65,8 @@ const turnColumns: readonly Column[] = [
   { title: "LEFT", dropOrder: 1, cell: (_, { row }) => remainingText(row) },
 ];
 
-const taskColumns = 20;
+const taskColumn: SizedColumn = { title: "TASK", dropOrder: 0, width: 4, cell: (_, { row }) => plainLine(row.session.task ?? "", 300) };
+const minTaskWidth = 20;
 
 /** Chooses as many columns as fit beside the task. Leaves out columns without content. */
 function fitColumns(panel: AgentsPanel, rows: readonly IndentedTurn[], availableWidth: number): SizedColumn[] {
@@ -73,18 +74,12 @@ function fitColumns(panel: AgentsPanel, rows: readonly IndentedTurn[], available
     const cells = rows.map((turn) => column.cell(panel, turn));
     return cells.every((cell) => cell === "") ? [] : [{ ...column, width: Math.max(column.title.length, ...cells.map(cellsOf)) }];
   });
-  while (columns.reduce((sum, { width }) => sum + width + 2, 0) + taskColumns > availableWidth) {
+  while (columns.reduce((sum, { width }) => sum + width + 2, 0) + minTaskWidth > availableWidth) {
     const highest = Math.max(0, ...columns.map(({ dropOrder }) => dropOrder));
     if (highest === 0) break;
     columns = columns.filter(({ dropOrder }) => dropOrder !== highest);
   }
-  const task: SizedColumn = {
-    title: "TASK",
-    dropOrder: 0,
-    width: 4,
-    cell: (_, { row }) => plainLine(row.session.task ?? "", 300),
-  };
-  return [...columns, task];
+  return [...columns, taskColumn];
 }
 
 const stateStyles: Record<string, TextStyle> = {

@@ -82,8 +82,7 @@ function previewOf(panel: SessionsPanel, { session }: SessionChoice, columns: nu
 const rowsPerMessage = 3;
 
 function messageRows(node: Node, columns: number): Row[] {
-  const isUser = node.author === "user";
   const text = plainLine(textOf(node).slice(0, 2000), 3 * columns);
-  const hang = styled("  ");
-  return wrapRuns([styled(isUser ? "▌ " : "● ", isUser ? accent : faint), styled(text)], columns, hang).slice(0, rowsPerMessage);
+  const mark = node.author === "user" ? styled("▌ ", accent) : styled("● ", faint);
+  return wrapRuns([mark, styled(text)], columns, styled("  ")).slice(0, rowsPerMessage);
 }

@@ -73,11 +73,8 @@ export function updateTree(state: State, panel: TreePanel, message: TreeMessage)
   const visible = visibleRows(outline, panel.folded, panel.filter);
   const chosenKey = panel.outline === null ? tip : rowKey(chosenRow(panel) ?? { node: null });
   const index = visible.findLastIndex((row) => rowKey(outline.rows[row]!) === chosenKey);
-  return readAgain(
-    state,
-    { ...next, outline, visible, states, signature, now, index: index < 0 ? moveIndex(panel.index, 0, visible.length) : index },
-    readAgainMs,
-  );
+  const read = { ...next, outline, visible, states, signature, now };
+  return readAgain(state, { ...read, index: index < 0 ? moveIndex(panel.index, 0, visible.length) : index }, readAgainMs);
 }
 
 function readAgain(state: State, panel: TreePanel, afterMs: number): UpdateResult {

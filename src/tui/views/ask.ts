@@ -31,11 +31,8 @@ export function askView(state: State, ask: Ask, height: number): OverlayView {
   const minOptionRows = Math.min(options.length, Math.max(1, bodyRows - Math.min(minQuestionRows, bodyRows - 1)));
   const question = cutRows(wrapRuns([styled(stripAnsi(ask.question).trimEnd(), { bold: true })], innerWidth), bodyRows - minOptionRows);
   const optionHeight = Math.max(1, bodyRows - question.length);
-  const first = firstInView(
-    options.length,
-    options.findIndex(({ index }) => index === selectedIndex),
-    optionHeight,
-  );
+  const selectedRow = options.findIndex(({ index }) => index === selectedIndex);
+  const first = firstInView(options.length, selectedRow, optionHeight);
   const visible = options.slice(Math.max(0, first), Math.max(0, first) + optionHeight).map(({ row }) => row);
   const typed = input.rows.map((text): Row => [styled(text, isTyping ? {} : faint)]);
   const hint: Row = [styled(hintText(state, ask), faint)];
