@@ -24,7 +24,7 @@ export type ScreenCommand = {
   /** The name in bindings and after the colon. */
   name: string;
   summary: string;
-  /** Keys in Normal mode. `gg` is pressed one after the other, `space n` also in an empty prompt. */
+  /** Keys in Normal mode. `gg` is two presses; `space n` also works in an empty prompt. */
   keys?: readonly string[];
   /** Whether these keys also work while the user types a message. */
   everywhere?: boolean;

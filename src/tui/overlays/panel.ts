@@ -93,7 +93,7 @@ export type PanelOptions = {
   count: number;
   /** Called only for visible lines. */
   line: (index: number, columns: number) => Row;
-  /** Text for an empty list. Null while the list is loaded. */
+  /** Text for an empty list. Null while the list is still loading. */
   empty: string | null;
   /** At most `rows` rows of it are visible. */
   preview: (columns: number, rows: number) => readonly Row[];
