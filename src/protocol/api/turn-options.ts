@@ -1,6 +1,6 @@
 // Every option of a turn, once: its type, its default values and its check for parameters from other processes.
 // A new option is one field of TurnOptions and one entry of `turnOptions`. A flag for it is an entry of
-// src/cli/commands/run/run-flags.ts. A config key is an entry of `turnSettings` here and one of src/config/keys.ts.
+// src/cli/commands/run/run-flags.ts. A config key is an entry of `turnSettingSchemas` here and one of src/config/keys.ts.
 // The checks get zod as a parameter: this file is loaded before the first model request and must not import it.
 import type * as fields from "../schema/fields.ts";
 import type { groupTask, teamTask } from "../schema/team.ts";
@@ -8,6 +8,7 @@ import type { GroupTask } from "../team/group.ts";
 import type { TeamTask } from "../team/team.ts";
 import type { Handle } from "../tree/handle.ts";
 import type { ImageData } from "../tree/node.ts";
+import { snakeCase } from "../json/field-names.ts";
 import { defaultPolicy, policyNames, sandboxModes, type Policy, type PolicyName, type ToolLevel } from "./policy.ts";
 import { roleFields, type RoleRequest } from "./role.ts";
 
@@ -102,23 +103,24 @@ export type EngineOption = "agent" | "role" | "images" | "fresh" | "timeoutMs" |
 export type TurnChange = Partial<Omit<TurnOptions, "limits">> & { limits?: Partial<Limits> };
 
 /** The configuration keys that decide about a turn, with their checks. */
-const turnSettings = {
-  toolLevel: ({ is }) => is.toolLevel,
-  policy: ({ z }) => z.enum(policyNames),
-  sandbox: ({ z }) => z.enum(sandboxModes).nullable(),
-  net: ({ z }) => z.enum(["on", "off"]),
-  allowWrite: ({ z }) => z.array(z.string()).readonly(),
-  maxSteps: ({ is }) => is.count.nullable(),
-  maxTokens: ({ is }) => is.count.nullable(),
-  maxBudgetUsd: ({ z }) => z.number().nullable(),
-  maxChildren: ({ is }) => is.count.nullable(),
-  timeoutMs: ({ is }) => is.count.nullable(),
-  idleMs: ({ is }) => is.count.nullable(),
-  contextFiles: ({ z }) => z.boolean(),
-} satisfies Record<string, (tools: SettingTools) => fields.FieldSchema<unknown>>;
+export function turnSettingSchemas({ z, is }: Pick<SchemaTools, "z" | "is">) {
+  return {
+    toolLevel: is.toolLevel,
+    policy: z.enum(policyNames),
+    sandbox: z.enum(sandboxModes).nullable(),
+    net: z.enum(["on", "off"]),
+    allowWrite: z.array(z.string()).readonly(),
+    maxSteps: is.count.nullable(),
+    maxTokens: is.count.nullable(),
+    maxBudgetUsd: z.number().nullable(),
+    maxChildren: is.count.nullable(),
+    timeoutMs: is.count.nullable(),
+    idleMs: is.count.nullable(),
+    contextFiles: z.boolean(),
+  };
+}
 
-type SettingTools = Pick<SchemaTools, "z" | "is">;
-type TurnSettingSchemas = { [Name in keyof typeof turnSettings]: ReturnType<(typeof turnSettings)[Name]> };
+type TurnSettingSchemas = ReturnType<typeof turnSettingSchemas>;
 /** Null: the default depends on whether a user is present. */
 export type TurnSettings = { [Name in keyof TurnSettingSchemas]: fields.OutputOf<TurnSettingSchemas[Name]> };
 
@@ -149,13 +151,13 @@ const turnOptions = {
   agentArgs: { bare: [], schema: ({ is }) => is.textList.default([]) },
   role: {
     schema: ({ z, is }) =>
-      is.fields({ name: is.text.min(1), keep: z.array(z.enum(roleFields)).default([]), or_text: is.falseByDefault }).optional(),
+      is.fields({ name: is.text.min(1), keep: z.array(z.enum(roleFields)).default([]), orText: is.falseByDefault }).optional(),
   },
   images: { bare: [], schema: ({ z, is }) => z.array(is.image).max(100).prefault([]) },
   fresh: { bare: false, schema: ({ is }) => is.falseByDefault },
   command: { bare: null, schema: ({ is }) => is.command.nullable().default(null) },
   copies: {
-    schema: ({ is }) => is.fields({ source: is.name, identifier: is.command, sent_bytes: is.count.max(1_000_000).optional() }).optional(),
+    schema: ({ is }) => is.fields({ source: is.name, identifier: is.command, sentBytes: is.count.max(1_000_000).optional() }).optional(),
   },
   group: { bare: null, schema: ({ groupTask }) => groupTask.nullable().default(null) },
   team: { bare: null, schema: ({ teamTask }) => teamTask.nullable().default(null) },
@@ -195,11 +197,11 @@ const turnOptions = {
     schema: ({ z, is }) =>
       is
         .fields({
-          max_steps: z.number().int().min(1).default(headlessLimits.maxSteps),
-          max_tokens: is.countOrNull.default(null),
-          max_budget_usd: z.number().positive().nullable().default(null),
-          max_children: z.number().int().min(0).nullable().default(headlessLimits.maxChildren),
-          tree_steps: is.countOrNull.default(null),
+          maxSteps: z.number().int().min(1).default(headlessLimits.maxSteps),
+          maxTokens: is.countOrNull.default(null),
+          maxBudgetUsd: z.number().positive().nullable().default(null),
+          maxChildren: z.number().int().min(0).nullable().default(headlessLimits.maxChildren),
+          treeSteps: is.countOrNull.default(null),
         })
         .prefault({}),
   },
@@ -223,7 +225,7 @@ const turnOptions = {
     schema: ({ z, is }) =>
       z
         .discriminatedUnion("how", [
-          is.fields({ how: z.literal("wait"), limit_ms: is.millisecondsOrNull.default(null) }),
+          is.fields({ how: z.literal("wait"), limitMs: is.millisecondsOrNull.default(null) }),
           is.fields({ how: z.literal("later") }),
           is.fields({ how: z.literal("none") }),
         ])
@@ -238,24 +240,17 @@ const entries = Object.entries(turnOptions) as [keyof TurnOptions, TurnOption<un
 
 /** A turn with everything off. The caller sets what it needs. */
 export function bareTurn(session: string, policy: Policy): TurnOptions & { session: string; prompt: string | null } {
-  const options = fromEntries(([name, { bare }]) => (bare === undefined ? [] : [[name, structuredClone(bare)]]));
-  return { ...options, session, prompt: null, policy };
+  return { ...optionsFrom(({ bare }) => structuredClone(bare)), session, prompt: null, policy };
 }
 
 /** The options of a turn that a front end starts and nobody has changed. Not attended: no user is at the terminal. */
 export function configuredTurn(settings: TurnSettings, attendance: Attendance = { isAttended: false }): TurnOptions {
-  return fromEntries(([name, { bare, configured }]) => {
-    const value = configured === undefined ? structuredClone(bare) : configured(settings, attendance);
-    return value === undefined ? [] : [[name, value]];
-  });
+  return optionsFrom(({ bare, configured }) => (configured === undefined ? structuredClone(bare) : configured(settings, attendance)));
 }
 
 /** The options that a sub-session shares with its parent; the others are off. */
 export function inheritedOptions(parent: TurnOptions): TurnOptions {
-  return fromEntries(([name, { bare, isInherited }]) => {
-    const value = isInherited ? parent[name] : structuredClone(bare);
-    return value === undefined ? [] : [[name, value]];
-  });
+  return optionsFrom(({ bare, isInherited }, name) => (isInherited ? parent[name] : structuredClone(bare)));
 }
 
 export function changeTurn<Turn extends TurnOptions>(turn: Turn, change: TurnChange): Turn {
@@ -266,30 +261,18 @@ export function changeTurn<Turn extends TurnOptions>(turn: Turn, change: TurnCha
 export function turnConfigKeys(): Record<string, string> {
   const keys = entries.flatMap(([name, { configKey }]) => {
     if (configKey === undefined) return [];
-    if (typeof configKey === "string") return [[snakeName(name), configKey]];
-    return Object.entries(configKey).map(([field, key]) => [`${snakeName(name)}.${field}`, key]);
+    if (typeof configKey === "string") return [[snakeCase(name), configKey]];
+    return Object.entries(configKey).map(([field, key]) => [`${snakeCase(name)}.${field}`, key]);
   });
   return Object.fromEntries(keys) as Record<string, string>;
 }
 
-/** The checks of all options, by the names that other processes use. */
+/** The checks of all options. */
 export function turnSchemas(tools: SchemaTools): TurnSchemas {
-  return Object.fromEntries(entries.map(([name, { schema }]) => [snakeName(name), schema(tools)])) as TurnSchemas;
+  return Object.fromEntries(entries.map(([name, { schema }]) => [name, schema(tools)])) as TurnSchemas;
 }
 
-/** The checks of the configured values, by their names in `Settings`. */
-export function turnSettingSchemas(tools: SettingTools): TurnSettingSchemas {
-  return Object.fromEntries(Object.entries(turnSettings).map(([name, schema]) => [name, schema(tools)])) as TurnSettingSchemas;
-}
-
-type SnakeName<Name> = Name extends `${infer First}${infer Rest}`
-  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${SnakeName<Rest>}`
-  : "";
-type TurnSchemas = { [Name in keyof typeof turnOptions as SnakeName<Name>]: ReturnType<(typeof turnOptions)[Name]["schema"]> };
-
-function snakeName(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-}
+type TurnSchemas = { [Name in keyof typeof turnOptions]: ReturnType<(typeof turnOptions)[Name]["schema"]> };
 
 /** Completes a policy from its name: the name decides what may be written, the settings decide the rest. */
 export function configuredPolicy(settings: TurnSettings, requested: PolicyName | null = null): Policy {
@@ -304,8 +287,8 @@ export function configuredPolicy(settings: TurnSettings, requested: PolicyName |
   };
 }
 
-type OptionPairs = (entry: [keyof TurnOptions, TurnOption<unknown>]) => (readonly [keyof TurnOptions, unknown])[];
-
-function fromEntries(pairsOf: OptionPairs): TurnOptions {
-  return Object.fromEntries(entries.flatMap(pairsOf)) as TurnOptions;
+/** Options without a value are left out. */
+function optionsFrom(valueOf: (option: TurnOption<unknown>, name: keyof TurnOptions) => unknown): TurnOptions {
+  const values = entries.map(([name, option]) => [name, valueOf(option, name)] as const);
+  return Object.fromEntries(values.filter(([, value]) => value !== undefined)) as TurnOptions;
 }

@@ -1,37 +1,31 @@
 // Building blocks of schemas: objects whose JSON fields are snake_case, and bounded texts, paths, counts and times.
 import { z } from "zod";
 import { policyNames, sandboxModes, toolLevels, defaultPolicy } from "../api/policy.ts";
-import { camelCase, snakeCase } from "../json/field-names.ts";
+import { snakeCase } from "../json/field-names.ts";
 
 /** For tables outside of this folder, which must not import zod. */
 export type Zod = typeof z;
 export type FieldSchema<Value> = z.ZodType<Value>;
 export type OutputOf<Schema extends z.ZodType> = z.output<Schema>;
 
-type CamelName<Name extends string> = Name extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelName<Tail>>}` : Name;
 type SnakeName<Name extends string> = Name extends `${infer First}${infer Rest}`
   ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${SnakeName<Rest>}`
   : "";
 type Renames = Readonly<Record<string, string>>;
 type JsonName<Name, Renamed extends Renames> = SnakeName<(Name extends keyof Renamed ? Renamed[Name] : Name) & string>;
 type JsonShape<Shape, Renamed extends Renames> = { [Name in keyof Shape as JsonName<Name, Renamed>]: Shape[Name] };
-type CamelFields<Value> = { [Name in keyof Value as CamelName<Name & string>]: Value[Name] };
 
 /**
- * An object. Its input is JSON with snake_case names, its output has the names of `shape` in camelCase.
- * Unknown fields are refused. `renamed` maps a field to its JSON name where that is another word.
+ * An object. Its input is JSON with snake_case names, its output has the names of `shape`. Unknown fields are refused.
+ * `renamed` maps a field to its JSON name where that is another word.
  */
 export function fields<Shape extends z.ZodRawShape, const Renamed extends Renames = {}>(shape: Shape, renamed?: Renamed) {
   const names = new Map(Object.keys(shape).map((name) => [snakeCase(renamed?.[name] ?? name), name]));
   const json = Object.fromEntries([...names].map(([jsonName, name]) => [jsonName, shape[name]]));
-  return z
-    .strictObject(json as JsonShape<Shape, Renamed>)
-    .transform(
-      (value) =>
-        Object.fromEntries(Object.entries(value).map(([name, field]) => [camelCase(names.get(name) ?? name), field])) as CamelFields<
-          z.output<z.ZodObject<Shape>>
-        >,
-    );
+  return z.strictObject(json as JsonShape<Shape, Renamed>).transform((value) => {
+    const entries = Object.entries(value).map(([jsonName, field]) => [names.get(jsonName), field]);
+    return Object.fromEntries(entries) as z.output<z.ZodObject<Shape>>;
+  });
 }
 
 /** A field that the command line leaves out if it says nothing. The schema accepts JSON without it. */
@@ -86,8 +80,8 @@ export const policy = fields({
   name: z.enum(policyNames).default(defaultPolicy.name),
   sandbox: z.enum(sandboxModes).default(defaultPolicy.sandbox),
   net: z.enum(["on", "off"]).default(defaultPolicy.net),
-  allow_write: z.array(path).max(1_000).default([]),
-  add_dirs: z.array(path).max(1_000).default([]),
+  allowWrite: z.array(path).max(1_000).default([]),
+  addDirs: z.array(path).max(1_000).default([]),
 });
 
 /** @public Used like `schemaOrNull`. */

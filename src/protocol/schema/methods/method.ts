@@ -3,7 +3,8 @@ import { z } from "zod";
 import * as is from "../fields.ts";
 
 export type Method = {
-  params: z.ZodType;
+  /** The fields of the params, in the order of positional params. */
+  params: z.ZodRawShape;
   /** The result. For a feed, one item of it. */
   result: z.ZodType;
   /** A feed answers with a stream of items, the others answer once. */

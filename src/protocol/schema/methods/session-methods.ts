@@ -15,7 +15,7 @@ const find = z
 
 export const sessionMethods = {
   "session.open": {
-    params: is.fields({
+    params: {
       /** The session belongs to the project of this directory. */
       ...inDirectory,
       find,
@@ -29,64 +29,64 @@ export const sessionMethods = {
       id: z.uuid({ error: "must be a UUID in lower case" }).lowercase("must be a UUID in lower case").optional(),
       /** The plan that a new session executes. */
       plan: is.fields({ file: is.path, text: is.text }).optional(),
-    }),
+    },
     result: session,
     summary: "Creates a session, or finds one by name or the project's latest.",
   },
   "session.list": {
-    params: is.fields({
+    params: {
       project: is.pathOrNull,
       archived: optionalFlag,
       subSessions: optionalFlag,
       limit: z.number().int().min(1).optional(),
-    }),
+    },
     result: z.array(session),
     summary: "Lists sessions, the latest first; `project` null means all projects.",
   },
   "session.tree": {
-    params: is.fields({ ...inSession, archived: optionalFlag }),
+    params: { ...inSession, archived: optionalFlag },
     result: treeView,
     summary: "Returns the tree of a session: all nodes, sessions and turns. Archived sessions only with `archived`.",
   },
   "session.show": {
-    params: is.fields(inSession),
+    params: inSession,
     result: sessionView,
     summary:
       "Returns the state of a session at one moment: its path and turns, its sub-sessions (`spawned`) and their usage (`below`), open questions, queued messages, and the open turn with its drafts (`open`, also if its process has exited). `turn.watch` continues after its `seq`.",
   },
-  "session.leaves": { params: is.fields(inSession), result: z.array(node), summary: "Returns the last node of every branch of its tree." },
+  "session.leaves": { params: inSession, result: z.array(node), summary: "Returns the last node of every branch of its tree." },
   "session.find": {
-    params: is.fields({ wanted: is.name, ...inDirectory }),
+    params: { wanted: is.name, ...inDirectory },
     result: session,
     summary: "Finds a session by id, end of an id, or name. Names of the directory's project come first.",
   },
   "session.fork": {
-    params: is.fields({ ...inSession, at: is.nameOrNull, name: is.nameOrNull }),
+    params: { ...inSession, at: is.nameOrNull, name: is.nameOrNull },
     result: session,
     summary: "Creates a session at an earlier node, or at the tip. The old session keeps its tip.",
   },
   "session.move": {
-    params: is.fields({ ...inSession, node: is.name.nullable() }),
+    params: { ...inSession, node: is.name.nullable() },
     result: session,
     summary:
       "Moves the session to another node of its tree; null is before the first. Its task becomes that of the new path. Files do not change.",
   },
-  "session.rename": { params: is.fields({ ...inSession, name: is.name }), result: session, summary: "Renames a session." },
-  "session.archive": { params: is.fields(inSession), result: session, summary: "Hides a session from lists. Nothing is deleted." },
-  "session.restore": { params: is.fields(inSession), result: session, summary: "Brings an archived session back." },
+  "session.rename": { params: { ...inSession, name: is.name }, result: session, summary: "Renames a session." },
+  "session.archive": { params: inSession, result: session, summary: "Hides a session from lists. Nothing is deleted." },
+  "session.restore": { params: inSession, result: session, summary: "Brings an archived session back." },
   "session.purge": {
-    params: is.fields({ session: is.nameOrNull, olderThanMs: is.count.default(30 * 86_400_000), dryRun: is.trueByDefault }),
+    params: { session: is.nameOrNull, olderThanMs: is.count.default(30 * 86_400_000), dryRun: is.trueByDefault },
     result: purgeReport,
     summary: "Deletes archived sessions if `dry_run` is false: one, or all that were archived that long ago.",
   },
   "session.current": {
-    params: is.fields(inDirectory),
+    params: inDirectory,
     result: session.nullable(),
     summary: "Returns the session that `--continue` means in this project.",
   },
-  "session.use": { params: is.fields({ ...inSession, ...inDirectory }), result: nothing, summary: "Makes a session the current one." },
+  "session.use": { params: { ...inSession, ...inDirectory }, result: nothing, summary: "Makes a session the current one." },
   "session.describe": {
-    params: is.fields({
+    params: {
       ...inSession,
       ...inDirectory,
       /** The model that writes the prose; null is the default model. */
@@ -97,24 +97,20 @@ export const sessionMethods = {
       anew: is.falseByDefault,
       /** Longest wait for the prose. */
       limitMs: is.milliseconds.default(120_000),
-    }),
+    },
     result: description,
     summary:
       "Describes a session and its outcome. Files, errors, tools and figures come from the store. A model writes only the prose, in an archived sub-session; it is saved until the session changes.",
   },
   "branch.compare": {
-    params: is.fields({ a: is.name, b: is.name, ...inDirectory }),
+    params: { a: is.name, b: is.name, ...inDirectory },
     result: branchComparison,
     summary: "Compares two sessions or nodes: where they fork, and the work of each after that.",
   },
   "plan.read": {
-    params: is.fields(inDirectory),
+    params: inDirectory,
     result: plan,
     summary: "Returns the project's plan, `.skein/plan.md`; its text is empty if there is none.",
   },
-  "plan.make": {
-    params: is.fields(inDirectory),
-    result: plan,
-    summary: "Creates the file of the plan if it is missing, and returns the plan.",
-  },
+  "plan.make": { params: inDirectory, result: plan, summary: "Creates the file of the plan if it is missing, and returns the plan." },
 } satisfies Record<string, Method>;

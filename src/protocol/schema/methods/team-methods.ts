@@ -8,23 +8,23 @@ import { inSession, limitUpTo, type Method } from "./method.ts";
 
 export const teamMethods = {
   "team.list": {
-    params: is.fields({ project: is.pathOrNull, limit: limitUpTo(1_000, 50) }),
+    params: { project: is.pathOrNull, limit: limitUpTo(1_000, 50) },
     result: z.array(teamInfo),
     summary: "Lists teams of a project, the latest first; null means all projects. `turn.start` with `team` starts one.",
   },
   "team.show": {
-    params: is.fields(inSession),
+    params: inSession,
     result: teamView,
     summary:
       "Returns a team: phases, members, messages and conflicts (`team`), the state of its latest turn, and the usage of each member.",
   },
   "team.diff": {
-    params: is.fields(inSession),
+    params: inSession,
     result: teamDiff,
     summary: "Returns what a merge of its work into the project would change now, and the conflicts.",
   },
   "team.message": {
-    params: is.fields({
+    params: {
       ...inSession,
       to: z.array(is.name).min(1).max(50),
       body: is.text,
@@ -33,25 +33,25 @@ export const teamMethods = {
       subject: is.text.max(200).default(""),
       replyTo: is.nameOrNull,
       requiresResponse: is.falseByDefault,
-    }),
+    },
     result: teamMessageResult,
     summary:
       "Sends a message from the user to members: by id, key, role, pattern or `all`. A running team gets it now, an idle one when it is resumed.",
   },
   "team.add": {
-    params: is.fields({ ...inSession, member: memberPlan }),
+    params: { ...inSession, member: memberPlan },
     result: teamAddResult,
     summary:
       'Adds a member, in its own phase: after the planned phases, or when the team is resumed (`turn.start` with `{work: "resume"}`).',
   },
   "team.clean": {
-    params: is.fields({
+    params: {
       session: is.nameOrNull,
       project: is.pathOrNull,
       olderThanMs: is.count.default(7 * 86_400_000),
       dryRun: is.trueByDefault,
       force: is.falseByDefault,
-    }),
+    },
     result: teamCleanResult,
     summary:
       "Removes directories of teams if `dry_run` is false: of one, or of all that were idle that long. A running team is never removed; unmerged work only with `force`. Directories of `project` whose sessions were purged are included.",

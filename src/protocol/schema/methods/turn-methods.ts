@@ -12,71 +12,67 @@ const { agent, ...turnParams } = turnSchemas({ z, is, groupTask, teamTask });
 
 export const turnMethods = {
   "turn.start": {
-    params: is.fields({ ...inSession, prompt: is.text.nullable(), agent, ...turnParams }),
+    params: { ...inSession, prompt: is.text.nullable(), agent, ...turnParams },
     result: event,
     feed: true,
     summary: "Sends a prompt to the session's agent; null continues an interrupted turn. The turn runs to its end, also without a reader.",
   },
   "turn.check": {
-    params: is.fields({ ...inDirectory, agent: is.name.default("native"), isNew: is.trueByDefault, ...turnParams }),
+    params: { ...inDirectory, agent: is.name.default("native"), isNew: is.trueByDefault, ...turnParams },
     result: nothing,
     summary: "Fails with the reason why such a turn can't start. Writes nothing.",
   },
   "turn.watch": {
-    params: is.fields({ ...inSession, afterSeq: is.count.default(0), until: z.enum(["now", "idle", "never"]).default("idle") }),
+    params: { ...inSession, afterSeq: is.count.default(0), until: z.enum(["now", "idle", "never"]).default("idle") },
     result: event,
     feed: true,
     summary:
       "Sends the stored events of a session after `after_seq`, then new ones, whichever process runs the turn. Ends after the stored events (`now`), when nothing runs (`idle`), or not at all (`never`).",
   },
   "turn.list": {
-    params: is.fields({ endedSince: is.time.nullable().prefault(null) }),
+    params: { endedSince: is.time.nullable().prefault(null) },
     result: z.array(turnInfo),
     summary: "Lists the turns that run on this machine, and those that ended since then. A running turn with a budget has `left`.",
   },
   "turn.steer": {
-    params: is.fields({ ...inSession, text: is.text }),
+    params: { ...inSession, text: is.text },
     result: queuedInput,
     summary: "Sends a message to the session's agent. The agent gets it at its next step, or in the next turn.",
   },
   "turn.takeBack": {
-    params: is.fields({ ...inSession, input: is.name }),
+    params: { ...inSession, input: is.name },
     result: queuedInput.nullable(),
     summary: "Withdraws a queued message by its id. Returns null if the agent has it already.",
   },
   "turn.pause": {
-    params: is.fields({ ...inSession, force: is.falseByDefault }),
+    params: { ...inSession, force: is.falseByDefault },
     result: pauseReport,
     summary: "Pauses a turn: no request, no tool, no processor time until `turn.resume`. With `force` its whole process is paused.",
   },
-  "turn.resume": { params: is.fields(inSession), result: pauseReport, summary: "Resumes a paused turn." },
-  "turn.cancel": {
-    params: is.fields(inSession),
-    result: nothing,
-    summary: "Asks the running turn of a session to stop, whichever process runs it.",
-  },
+  "turn.resume": { params: inSession, result: pauseReport, summary: "Resumes a paused turn." },
+  "turn.cancel": { params: inSession, result: nothing, summary: "Asks the running turn of a session to stop, whichever process runs it." },
   "turn.kill": {
-    params: is.fields({ ...inSession, force: is.falseByDefault }),
+    params: { ...inSession, force: is.falseByDefault },
     result: killReport,
     summary: "Stops a turn, also if its process does not respond. With `force` the process is not asked first.",
   },
   "ask.list": {
-    params: is.fields({ session: is.nameOrNull }),
+    params: { session: is.nameOrNull },
     result: z.array(ask),
     summary: "Lists questions without an answer, the oldest first; of one session or of all.",
   },
   "ask.answer": {
-    params: is.fields({ ask: is.name, text: is.text }),
+    params: { ask: is.name, text: is.text },
     result: ask,
     summary: "Answers a question, by its id or the end of it. A number chooses an option.",
   },
   "bash.execute": {
-    params: is.fields({
+    params: {
       ...inSession,
       command: is.command,
       timeoutMs: is.millisecondsOrNull.default(null),
       policy: is.policy.prefault({}),
-    }),
+    },
     result: event,
     feed: true,
     summary: "Runs a command in the session, as a turn without a model.",
