@@ -1,6 +1,6 @@
 // Prints docs/JSON.md: the prose of json.md with a table for every printed document. A type with an id is printed once.
 import { z } from "zod";
-import { exitCodes } from "../../src/protocol/api/error.ts";
+import { exitCodes, faultExitCodes } from "../../src/protocol/api/error.ts";
 import { event } from "../../src/protocol/schema/events.ts";
 import * as printed from "../../src/protocol/schema/printed.ts";
 import * as results from "../../src/protocol/schema/results.ts";
@@ -70,7 +70,9 @@ export function printJsonDocs(): string {
     types: sorted.map(([name, type]) => `### ${name}\n\n${tablesOf(type)}`).join("\n\n"),
     "exit-codes": markdownTable(
       ["status", "code"],
-      Object.entries(exitCodes).map(([status, code]) => [status, `${code}${status === "cancelled" ? ", or 143 after SIGTERM" : ""}`]),
+      Object.entries({ ...exitCodes, usage: faultExitCodes.usage, config: faultExitCodes.config })
+        .toSorted(([, a], [, b]) => a - b)
+        .map(([status, code]) => [status, `${code}${status === "cancelled" ? ", or 143 after SIGTERM" : ""}`]),
     ),
   });
 }
@@ -130,7 +132,7 @@ function typeText(field: SchemaNode): string {
   return Array.isArray(field.type) ? field.type.join(" or ") : (field.type ?? "anything");
 }
 
-const statusCount = Object.keys(exitCodes).length - 2;
+const statusCount = Object.keys(exitCodes).length;
 
 /** The statuses of a turn are listed under the exit codes. */
 function enumText(values: unknown[]): string {

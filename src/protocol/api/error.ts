@@ -1,26 +1,28 @@
 // Errors, in two families: the status of a turn (a value), and Fault (the one error class).
 import type { TurnError } from "../schema/tree.ts";
 
-export const turnStatuses = [
-  "ok",
-  "refused",
-  "auth",
-  "rate-limited",
-  "overloaded",
-  "network",
-  "too-long",
-  "stalled",
-  "timed-out",
-  "killed",
-  "cancelled",
-  "budget",
-  "needs-input",
-  "not-installed",
-  "sandbox-unavailable",
-  "broken",
-] as const;
+/** The statuses of a turn, and the exit code of each. */
+export const exitCodes = {
+  ok: 0,
+  refused: 1,
+  auth: 4,
+  "rate-limited": 5,
+  overloaded: 5,
+  network: 6,
+  "too-long": 1,
+  stalled: 124,
+  "timed-out": 124,
+  killed: 1,
+  cancelled: 130,
+  budget: 7,
+  "needs-input": 8,
+  "not-installed": 3,
+  "sandbox-unavailable": 9,
+  broken: 1,
+};
 
-export type TurnStatus = (typeof turnStatuses)[number];
+export type TurnStatus = keyof typeof exitCodes;
+export const turnStatuses = Object.keys(exitCodes) as TurnStatus[];
 
 export type { TurnError };
 
@@ -40,58 +42,39 @@ export function budgetUsedUp(limit: NonNullable<TurnError["limit"]>, used: strin
   };
 }
 
-/** Exit codes by the status of the turn; `usage` and `config` are faults before a turn. */
-export const exitCodes: Record<TurnStatus | "usage" | "config", number> = {
-  ok: 0,
-  refused: 1,
-  "too-long": 1,
-  broken: 1,
-  killed: 1,
+/** The codes of faults, and the exit code of each. A code `noun-problem` is for programs; the message is for the user. */
+export const faultExitCodes = {
   usage: 2,
   config: 3,
-  "not-installed": 3,
   auth: 4,
-  "rate-limited": 5,
-  overloaded: 5,
+  "too-long": 1,
   network: 6,
-  budget: 7,
-  "needs-input": 8,
   "sandbox-unavailable": 9,
-  "timed-out": 124,
-  stalled: 124,
-  cancelled: 130,
+  "not-installed": 3,
+  "model-api-only": 2,
+  "session-unknown": 2,
+  "session-ambiguous": 2,
+  "session-busy": 1,
+  "session-exists": 2,
+  "lease-lost": 1,
+  "node-unknown": 2,
+  "ask-unknown": 2,
+  "ask-closed": 2,
+  "owner-unreachable": 1,
+  "connection-lost": 1,
+  "protocol-mismatch": 1,
+  "hub-unreachable": 1,
+  "store-broken": 1,
+  "store-newer": 1,
+  "store-full": 1,
+  "store-busy": 1,
+  "file-unreadable": 1,
+  "file-unwritable": 1,
+  "executor-gone": 1,
+  internal: 1,
 };
 
-/** A code `noun-problem` is for programs; the message is for the user. */
-export type FaultCode =
-  | "usage"
-  | "config"
-  | "auth"
-  | "too-long"
-  | "network"
-  | "sandbox-unavailable"
-  | "not-installed"
-  | "model-api-only"
-  | "session-unknown"
-  | "session-ambiguous"
-  | "session-busy"
-  | "session-exists"
-  | "lease-lost"
-  | "node-unknown"
-  | "ask-unknown"
-  | "ask-closed"
-  | "owner-unreachable"
-  | "connection-lost"
-  | "protocol-mismatch"
-  | "hub-unreachable"
-  | "store-broken"
-  | "store-newer"
-  | "store-full"
-  | "store-busy"
-  | "file-unreadable"
-  | "file-unwritable"
-  | "executor-gone"
-  | "internal";
+export type FaultCode = keyof typeof faultExitCodes;
 
 export class Fault extends Error {
   /** Compares names: the npm bundle has two copies of this class, in main.js and tui.js, which must accept each other's faults. */
@@ -110,24 +93,9 @@ export class Fault extends Error {
   }
 }
 
-const faultExits: Partial<Record<FaultCode, number>> = {
-  usage: 2,
-  config: 3,
-  "not-installed": 3,
-  auth: 4,
-  network: 6,
-  "sandbox-unavailable": 9,
-  "model-api-only": 2,
-  "session-unknown": 2,
-  "session-ambiguous": 2,
-  "session-exists": 2,
-  "node-unknown": 2,
-  "ask-unknown": 2,
-  "ask-closed": 2,
-};
-
+/** Exits with 1 for an error that is no fault, and for a fault of a later version with an unknown code. */
 export function exitCodeOf(error: unknown): number {
-  return (error instanceof Fault && faultExits[error.code]) || 1;
+  return error instanceof Fault ? (faultExitCodes[error.code] ?? 1) : 1;
 }
 
 export function messageOf(error: unknown): string {

@@ -1,4 +1,5 @@
-// Names of fields in JSON: snake_case, and for some fields another word. Schemas and the encoder share this table.
+// Names of fields in JSON: snake_case, and for some fields another word. Schemas and the encoder share them.
+import { isRecord, type Json } from "../../kit/text/json.ts";
 
 /** Fields whose JSON name is another word than ours, by the object that they belong to. */
 export const renamedFields = {
@@ -16,4 +17,20 @@ export function snakeCase(name: string): string {
 
 export function camelCase(name: string): string {
   return name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** In JSON the details of a note are fields of its node, and `note` is only the kind. */
+export function flattenNote(node: Json): Json {
+  if (!isRecord(node["note"])) return node;
+  const { about, keptFrom, call, from, said, happened } = node["note"];
+  return { ...node, note: about, ...definedFields({ keptFrom, belowCall: call, graftedFrom: from, said, happened }) };
+}
+
+export function foldNote({ note: about, keptFrom, belowCall, graftedFrom, said, happened, ...node }: Json): Json {
+  if (about === undefined) return node;
+  return { ...node, note: definedFields({ about, keptFrom, call: belowCall, from: graftedFrom, said, happened }) };
+}
+
+function definedFields(fields: Json): Json {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

@@ -1,8 +1,8 @@
 // The one encoder: values of the Api to JSON with snake_case names and ISO times, and exactly back. Hub, command line and
 // MCP use it. Names that a model, a vendor, a tool or a user defined stay as they are. Loads no schemas.
-import { isRecord, type Json } from "../../kit/text/json.ts";
+import type { Json } from "../../kit/text/json.ts";
 import type { MethodName } from "../api/api.ts";
-import { camelCase, renamedFields, snakeCase } from "./field-names.ts";
+import { camelCase, flattenNote, foldNote, renamedFields, snakeCase } from "./field-names.ts";
 
 /** Names inside these fields belong to a model, a vendor, a tool or a user. */
 const foreignNames: ReadonlySet<string> = new Set([
@@ -150,36 +150,6 @@ function decode(value: unknown, key: string): unknown {
 function findKnownObject(value: Json, key: string): KnownObject | undefined {
   if (positionKeys.has(key)) return position;
   return knownObjects.find(({ marks: [first, second] }) => first in value && second in value);
-}
-
-/** In JSON the details of a note are fields of its node, and `note` is only the kind. */
-function flattenNote(fields: Json): Json {
-  if (!isRecord(fields["note"])) return fields;
-  const { about, keptFrom, call, from, said, happened } = fields["note"];
-  return {
-    ...fields,
-    note: about,
-    ...(keptFrom === undefined ? {} : { keptFrom }),
-    ...(call === undefined ? {} : { belowCall: call }),
-    ...(from === undefined ? {} : { graftedFrom: from }),
-    ...(said === undefined ? {} : { said }),
-    ...(happened === undefined ? {} : { happened }),
-  };
-}
-
-function foldNote({ note, keptFrom, belowCall, graftedFrom, said, happened, ...fields }: Json): Json {
-  if (note === undefined) return fields;
-  return {
-    ...fields,
-    note: {
-      about: note,
-      ...(keptFrom === undefined ? {} : { keptFrom }),
-      ...(belowCall === undefined ? {} : { call: belowCall }),
-      ...(graftedFrom === undefined ? {} : { from: graftedFrom }),
-      ...(said === undefined ? {} : { said }),
-      ...(happened === undefined ? {} : { happened }),
-    },
-  };
 }
 
 /** Times are named `at` or `...At` and count milliseconds. */

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { turnStatuses } from "../api/error.ts";
 import { policyNames, toolLevels } from "../api/policy.ts";
-import { renamedFields } from "../json/field-names.ts";
+import { foldNote, renamedFields } from "../json/field-names.ts";
 import { groupPhases } from "../team/group.ts";
 import { fields, hubOnly, policy, sometimesPrinted, time as anyTime } from "./fields.ts";
 import { teamEvent } from "./team.ts";
@@ -158,24 +158,14 @@ const flatNode = fields(
 );
 
 /** A node is immutable. In JSON the details of its note are fields of the node. */
-export const node = flatNode.transform(foldNote).meta({ id: "Node" });
+export const node = flatNode.transform((flat) => foldNote(flat) as FoldedNode).meta({ id: "Node" });
+type NoteField = "note" | "keptFrom" | "belowCall" | "said" | "happened" | "graftedFrom";
+type FoldedNode = Omit<z.output<typeof flatNode>, NoteField> & { note?: Note };
 export type Node = z.output<typeof node>;
 export type Author = Node["author"];
 
 /** A node as an agent makes it. The engine adds id, parent, tree, session, turn and time. */
 export type NewNode = Omit<Node, "id" | "parent" | "tree" | "session" | "turn" | "at">;
-
-function foldNote({ note, keptFrom, belowCall, said, happened, graftedFrom, ...rest }: z.output<typeof flatNode>) {
-  if (note === undefined) return rest as typeof rest & { note?: Note };
-  const details = {
-    ...(keptFrom === undefined ? {} : { keptFrom }),
-    ...(belowCall === undefined ? {} : { call: belowCall }),
-    ...(said === undefined ? {} : { said }),
-    ...(happened === undefined ? {} : { happened }),
-    ...(graftedFrom === undefined ? {} : { from: graftedFrom }),
-  };
-  return { ...rest, note: { about: note, ...details } as Note };
-}
 
 /** Origin of imported data; such a session of another program is never resumed. */
 const source = fields({
