@@ -5,7 +5,8 @@ import { Rpc, rpcCodes, type RpcReply } from "../kit/flow/rpc.ts";
 import { isFeed, type Api, type MethodName } from "../protocol/api/api.ts";
 import { protocolVersion } from "../protocol/api/control.ts";
 import { Fault } from "../protocol/api/error.ts";
-import { fromJsonCase, toMethodName, toJsonCase } from "../protocol/json/json-case.ts";
+import { snakeCase } from "../protocol/json/field-names.ts";
+import { fromJsonCase, toJsonCase } from "../protocol/json/json-case.ts";
 import { connectionLimits, type Connection, type FrameHandler } from "./connection.ts";
 import { toFault } from "./rpc-faults.ts";
 import { remoteFeed, type RemoteFeed } from "./remote-feed.ts";
@@ -95,12 +96,12 @@ class ClientConnection {
   }
 
   async #call(method: MethodName, { signal, onProgress: _, ...params }: Params = {}): Promise<unknown> {
-    return fromJsonCase(await this.call(toMethodName(method), toJsonCase(params), signal));
+    return fromJsonCase(await this.call(snakeCase(method), toJsonCase(params), signal));
   }
 
   /** Sends the request at once, as in the same process: a turn runs also without a reader. */
   #feed(method: MethodName, params: Params): AsyncIterable<unknown> {
-    const id = this.call(toMethodName(method), toJsonCase(params)).then((result) => (result as { feed: number }).feed);
+    const id = this.call(snakeCase(method), toJsonCase(params)).then((result) => (result as { feed: number }).feed);
     const opened = id.then((feed) => this.#feedOf(feed));
     opened.catch(() => {});
     return {

@@ -8,7 +8,8 @@ import { isFeed, type Api, type MethodName } from "../protocol/api/api.ts";
 import { protocolVersion } from "../protocol/api/control.ts";
 import { Fault } from "../protocol/api/error.ts";
 import type { Event } from "../protocol/tree/event.ts";
-import { toJsonCase, toMethodName } from "../protocol/json/json-case.ts";
+import { snakeCase } from "../protocol/json/field-names.ts";
+import { toJsonCase } from "../protocol/json/json-case.ts";
 import { connectionLimits, type Connection, type FrameHandler } from "./connection.ts";
 import { badRequest, faultReply } from "./rpc-faults.ts";
 import { Feeds } from "./feeds.ts";
@@ -116,7 +117,7 @@ class ServedConnection {
     }
     const { checkParams, findMethod, methodNames } = await import("../protocol/schema/check-params.ts");
     const name = findMethod(method);
-    if (name === null) return unknownMethod(method, [...methodNames.map(toMethodName), "hub.hello", ...Object.keys(extraMethods)]);
+    if (name === null) return unknownMethod(method, [...methodNames.map(snakeCase), "hub.hello", ...Object.keys(extraMethods)]);
     const checked = checkParams(name, params, nearestWord);
     if (!checked.ok) return badRequest(rpcCodes.badParams, checked.message);
     const refused = refuse?.(name);

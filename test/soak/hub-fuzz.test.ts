@@ -8,7 +8,7 @@ import { startModelServer } from "../../src/scripted-model/model-server.ts";
 import { isFeed, type MethodName } from "../../src/protocol/api/api.ts";
 import { findMethod, methodNames } from "../../src/protocol/schema/check-params.ts";
 import { methods } from "../../src/protocol/schema/methods/index.ts";
-import { toMethodName } from "../../src/protocol/json/json-case.ts";
+import { snakeCase } from "../../src/protocol/json/field-names.ts";
 import { startHub, connectToHub, type Answer, type Item, type HubClient } from "../support/hub-client.ts";
 import { temporaryHome, vendorEnv, wireModels } from "../support/temporary-home.ts";
 import { randomOf, invalidParams, validParams, type Json, type Random } from "../support/invalid-params.ts";
@@ -85,7 +85,7 @@ async function expectHealthy(client: HubClient): Promise<void> {
 describe.each(transports)("over %s", (transport) => {
   test.each(methodNames)("%s refuses invalid params, and the hub stays healthy", async (method) => {
     const random = randomOf(`${seed} ${method}`);
-    const wireName = toMethodName(method);
+    const wireName = snakeCase(method);
     for (const params of wrongParams(method, random)) {
       const { error } = await expectNoInternalError(clients[transport], wireName, params);
       expect(error?.code === -32602 ? "" : `${wireName} ${JSON.stringify(params)?.slice(0, 300)}: ${JSON.stringify(error)}`).toBe("");
@@ -98,7 +98,7 @@ describe.each(transports)("over %s", (transport) => {
     const random = randomOf(`${seed} valid ${method}`);
     const rounds = Object.keys(schemaOf(method).properties ?? {}).length === 0 ? 1 : 20;
     for (let round = 0; round < rounds; round++)
-      await expectNoInternalError(clients[transport], toMethodName(method), validParams(schemaOf(method), random, pool));
+      await expectNoInternalError(clients[transport], snakeCase(method), validParams(schemaOf(method), random, pool));
     await expectHealthy(clients[transport]);
   });
 
@@ -111,7 +111,7 @@ describe.each(transports)("over %s", (transport) => {
     for (const method of methodNames.filter((each) => !reading.includes(each) && !harmful.has(each)))
       for (let round = 0; round < 10; round++) {
         const params = validParams(schemaOf(method), random, unknown);
-        const wireName = toMethodName(method);
+        const wireName = snakeCase(method);
         if (isFeed(method)) {
           const { items, error } = await clients[transport].follow(wireName, params);
           expect({ method, items, code: error?.code, isInternal: error?.data?.code === "internal" }).toEqual({
@@ -215,7 +215,7 @@ test("the memory of the hub does not grow with four times as many invalid reques
       for (const method of methodNames) {
         const random: Random = randomOf(`${seed} ${name} ${round} ${method}`);
         for (const chunk of chunked(wrongParams(method, random), 32))
-          await Promise.all(chunk.map((params) => expectNoInternalError(clients.web, toMethodName(method), params)));
+          await Promise.all(chunk.map((params) => expectNoInternalError(clients.web, snakeCase(method), params)));
       }
   };
   await rounds(2, "warm");

@@ -7,7 +7,8 @@ import { defaultPolicy } from "../api/policy.ts";
 import { askRecord, eventRecord, nodeRecord, sessionRecord, turnRecord, turnInfoRecord } from "./records.ts";
 import type { BranchComparison, FoundNode } from "../tree/views.ts";
 import type { Session, Turn } from "../tree/turn.ts";
-import { fromJsonCase, toMethodName, toJsonCase, toPrintedJson } from "./json-case.ts";
+import { snakeCase } from "./field-names.ts";
+import { fromJsonCase, toJsonCase, toPrintedJson } from "./json-case.ts";
 
 const at = Date.UTC(2026, 10, 16, 1, 2, 3, 456);
 const usage = { input: 1, output: 2, cacheRead: 3, cacheWrite: 4 };
@@ -258,9 +259,9 @@ describe("times", () => {
 
 test("a method has exactly one JSON name", () => {
   for (const row of methodNames) {
-    expect(toMethodName(row)).toMatch(/^[a-z]+\.[a-z_]+$/);
-    expect(findMethod(toMethodName(row))).toBe(row);
+    expect(snakeCase(row)).toMatch(/^[a-z]+\.[a-z_]+$/);
+    expect(findMethod(snakeCase(row))).toBe(row);
   }
-  expect(toMethodName("node.addSession")).toBe("node.add_session");
+  expect(snakeCase("node.addSession")).toBe("node.add_session");
   for (const other of ["node.addSession", "toString", "session", "", "session.close"]) expect(findMethod(other)).toBeNull();
 });

@@ -1,7 +1,6 @@
 // The one encoder: values of the Api to JSON with snake_case names and ISO times, and exactly back. Hub, command line and
 // MCP use it. Names that a model, a vendor, a tool or a user defined stay as they are. Loads no schemas.
 import type { Json } from "../../kit/text/json.ts";
-import type { MethodName } from "../api/api.ts";
 import { camelCase, flattenNote, foldNote, renamedFields, snakeCase } from "./field-names.ts";
 
 /** Names inside these fields belong to a model, a vendor, a tool or a user. */
@@ -70,11 +69,6 @@ export function toPrintedJson(value: unknown, { isDocument = false }: { isDocume
 
 export function fromJsonCase(value: unknown): unknown {
   return decode(value, "");
-}
-
-/** The name of a method in JSON: `node.addSession` is `node.add_session`. */
-export function toMethodName(method: MethodName): string {
-  return snakeCase(method);
 }
 
 const toJsonName = memoize(snakeCase);

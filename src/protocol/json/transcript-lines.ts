@@ -1,5 +1,5 @@
 // The lines of a transcript: a header, then one line per part. Other programs depend on the field names.
-import type { Handle, HandleMetadata } from "../tree/handle.ts";
+import type { Handle } from "../tree/handle.ts";
 import type { Author, ImageData, Node, Note, Part } from "../tree/node.ts";
 import type { Session } from "../tree/turn.ts";
 import type { TranscriptHeader, TranscriptLine } from "../schema/printed.ts";
@@ -20,7 +20,7 @@ export function toTranscriptLines(node: Node): TranscriptLine[] {
     timestamp: new Date(node.at).toISOString(),
     ...(part ? lineContent(part, node.author) : { role: roles[node.author], content: "" }),
     ...(node.note && index === 0 ? { note: noteOf(node.note) } : {}),
-    ...(node.usage && index === parts.length - 1 ? { token_usage: usageOf(node.usage) } : {}),
+    ...(node.usage && index === parts.length - 1 ? { token_usage: toJsonCase(node.usage) as TranscriptLine["token_usage"] } : {}),
   }));
 }
 
@@ -82,22 +82,13 @@ function imageLine(image: ImageData): string {
   return `[image ${image.mime}, ${Math.floor((image.base64.length * 3) / 4) - padding} bytes]`;
 }
 
-function handleOf(handle: Handle): TranscriptLine["handle"] {
-  const { source, sourceVersion, identifier, metadata } = handle;
-  return { source, source_version: sourceVersion, identifier, metadata: snakeCased(metadata) };
-}
-
-function snakeCased(metadata: HandleMetadata): Record<string, unknown> {
+function handleOf({ source, sourceVersion, identifier, metadata }: Handle): TranscriptLine["handle"] {
   const entries = Object.entries(metadata).map(([key, value]) => [snakeCase(key), value]);
-  return Object.fromEntries(entries);
+  return { source, source_version: sourceVersion, identifier, metadata: Object.fromEntries(entries) };
 }
 
 function noteOf(note: Note): TranscriptLine["note"] {
   if (note.about === "group") return { about: note.about, said: toJsonCase(note.said) as StatementJson };
   if (note.about === "team") return { about: note.about, happened: toJsonCase(note.happened) };
   return note.about === "compaction" ? { about: note.about, kept_from: note.keptFrom } : { about: note.about };
-}
-
-function usageOf(usage: NonNullable<Node["usage"]>): TranscriptLine["token_usage"] {
-  return { input: usage.input, output: usage.output, cache_read: usage.cacheRead, cache_write: usage.cacheWrite };
 }

@@ -1,14 +1,17 @@
 // Writes a tree as the lines of a transcript, and reads it back. Additional fields hold what a transcript lacks: `tree`
 // in the header, `node` on the first line of a node, `data` for a part that the other fields can't hold, and `output` for
 // the full output of a handle.
-import type { TreeLine } from "../schema/printed.ts";
+import { isRecord } from "../../kit/text/json.ts";
 import type { TreeView } from "../api/api.ts";
+import type { TreeLine } from "../schema/printed.ts";
+import type { StatementInfo } from "../schema/tree.ts";
 import type { Handle } from "../tree/handle.ts";
 import type { Author, Node, Note, Part } from "../tree/node.ts";
 import { sessionRecord, turnRecord } from "./records.ts";
 import { forkOrigin, toTranscriptHeader, toTranscriptLines, type TranscriptHeader, type TranscriptLine } from "./transcript-lines.ts";
 import type { TeamEvent } from "../team/team.ts";
 import type { Session, Turn } from "../tree/turn.ts";
+import type { Usage } from "../tree/usage.ts";
 import { camelCase } from "./field-names.ts";
 import { fromJsonCase } from "./json-case.ts";
 
@@ -63,9 +66,7 @@ export function nodeOfLines(lines: TreeLine[], tree: string, session: string): N
     parts: lines.filter((line) => line.data !== null).map((line) => partOfLine(line)),
     ...(note === undefined ? {} : { note }),
     ...(extra?.model === undefined ? {} : { model: extra.model }),
-    ...(usage === undefined
-      ? {}
-      : { usage: { input: usage.input, output: usage.output, cacheRead: usage.cache_read, cacheWrite: usage.cache_write } }),
+    ...(usage === undefined ? {} : { usage: fromJsonCase(usage) as Usage }),
     ...(costUsd === undefined ? {} : { costUsd }),
   };
 }
@@ -107,8 +108,7 @@ function plainPart(line: TranscriptLine): Part {
 function callPart(id: string, name: string, content: string): Part {
   try {
     const input: unknown = JSON.parse(content);
-    if (typeof input === "object" && input !== null && !Array.isArray(input))
-      return { kind: "call", id, name, input: input as Record<string, unknown> };
+    if (isRecord(input)) return { kind: "call", id, name, input };
   } catch {
     // The text is stored as the model sent it.
   }
@@ -123,10 +123,7 @@ function handleOf(handle: NonNullable<TranscriptLine["handle"]>): Handle {
 
 function noteOf(line: TranscriptLine): Note | undefined {
   if (line.note === undefined) return undefined;
-  if (line.note.said !== undefined) {
-    const { session_id: sessionId, cost_usd: costUsd, ...said } = line.note.said;
-    return { about: "group", said: { ...said, sessionId, costUsd } };
-  }
+  if (line.note.said !== undefined) return { about: "group", said: fromJsonCase(line.note.said) as StatementInfo };
   if (line.note.happened !== undefined) return { about: "team", happened: fromJsonCase(line.note.happened) as TeamEvent };
   return (line.note.about === "compaction" ? { about: "compaction", keptFrom: line.note.kept_from ?? null } : line.note) as Note;
 }

@@ -1,7 +1,7 @@
 // Checks the params that another process sends, fills in defaults and converts them to the Api's own names.
 import type { z } from "zod";
 import type { MethodName, MethodParams } from "../api/api.ts";
-import { toMethodName } from "../json/json-case.ts";
+import { snakeCase } from "../json/field-names.ts";
 import { methods } from "./methods/index.ts";
 import { validationMessage, type FindNearest } from "./validation-message.ts";
 
@@ -17,7 +17,7 @@ export function checkParams<Name extends MethodName>(
   nearest: FindNearest = () => null,
 ): CheckedParams<Name> {
   const schema: z.ZodType = methods[method].params;
-  const refuse = (message: string) => ({ ok: false as const, message: `${toMethodName(method)}: ${message}` });
+  const refuse = (message: string) => ({ ok: false as const, message: `${snakeCase(method)}: ${message}` });
   const names = positionalNames(method);
   if (Array.isArray(params) && params.length > names.length)
     return refuse(`takes at most ${names.length} by position${names.length === 0 ? "" : `: ${names.join(", ")}`}`);
@@ -43,4 +43,4 @@ export function findMethod(name: string): MethodName | null {
 }
 
 export const methodNames = Object.keys(methods) as MethodName[];
-const methodsByJsonName = new Map(methodNames.map((name) => [toMethodName(name), name]));
+const methodsByJsonName = new Map(methodNames.map((name) => [snakeCase(name), name]));
