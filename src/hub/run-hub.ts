@@ -17,7 +17,7 @@ import { listenWeb } from "./web-socket.ts";
 export type HubDeps = {
   state: string;
   version: string;
-  /** Null: 4444, or the next free port. */
+  /** See `listenWeb`. */
   port: number | null;
   apiFor: (hello: Hello) => Promise<Api>;
   /** The hub's own Api, to list running turns. */
@@ -33,7 +33,6 @@ export type HubDeps = {
 /** How long turns may continue after the request to stop, and how long their cancellation may take. */
 export const stopTimeouts = { finishMs: 10_000, cancelMs: 20_000 };
 
-const firstPort = 4444;
 const checkEveryMs = 5_000;
 const startingMethods = new Set<MethodName | "hub.hello">([
   "hub.hello",
@@ -89,8 +88,7 @@ function listen(deps: HubDeps, hub: { isStopping: boolean }, stop: (finishMs: nu
       });
   const socket = join(state, "run", `${process.pid}-${randomBytes(4).toString("hex")}.sock`);
   const token = randomBytes(32).toString("base64url");
-  const ports = deps.port === null ? Array.from({ length: 100 }, (_, offset) => firstPort + offset) : [deps.port];
-  const web = listenWeb({ ports, token, accept: accept("web") });
+  const web = listenWeb({ port: deps.port, token, accept: accept("web") });
   const unix = listenPrivateSocket(socket, accept("private"));
   const file: HubFile = {
     url: web.url,

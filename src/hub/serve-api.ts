@@ -118,7 +118,7 @@ class ServedConnection {
     const { checkParams, findMethod, methodNames } = await import("../protocol/schema/check-params.ts");
     const name = findMethod(method);
     if (name === null) return unknownMethod(method, [...methodNames.map(snakeCase), "hub.hello", ...Object.keys(extraMethods)]);
-    const checked = checkParams(name, params, nearestWord);
+    const checked = checkParams(name, params);
     if (!checked.ok) return badRequest(rpcCodes.badParams, checked.message);
     const refused = refuse?.(name);
     if (refused) return faultReply(refused);

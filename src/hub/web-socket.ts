@@ -1,29 +1,26 @@
 // The WebSocket as a transport, on the loopback interface only. A client needs the token. A page of another origin is
 // refused even with the token.
-import { createHash, timingSafeEqual } from "node:crypto";
+import { isSameToken, listenOnFreePort } from "../kit/flow/loopback.ts";
 import { Fault, messageOf } from "../protocol/api/error.ts";
 import { connectionLimits, type AcceptConnection, type Connection, type Listener, type FrameHandler } from "./connection.ts";
 
 export type WebOptions = {
-  /** The first free port is used. */
-  ports: readonly number[];
+  /** Null: 4444, or the next free port. */
+  port: number | null;
   token: string;
   accept: AcceptConnection;
 };
 
+const firstPort = 4444;
+
 type WebClient = { handler: FrameHandler | null; drained: PromiseWithResolvers<void> | null };
 
 export function listenWeb(options: WebOptions): Listener & { url: string } {
-  for (const port of options.ports) {
-    try {
-      return listenAt(port, options);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
-    }
-  }
-  const [first, ...more] = options.ports;
-  const which = more.length === 0 ? `port ${first} is` : `ports ${first} to ${more.at(-1)} are`;
-  throw new Fault("network", `${which} in use`, { hint: "choose another one with --port" });
+  const listener = listenOnFreePort(options.port, firstPort, (port) => listenAt(port, options));
+  if (listener !== null) return listener;
+  throw new Fault("network", options.port === null ? `no port from ${firstPort} on is free` : `port ${options.port} is in use`, {
+    hint: "choose another one with --port",
+  });
 }
 
 function listenAt(port: number, { token, accept }: WebOptions): Listener & { url: string } {
@@ -101,14 +98,8 @@ function refusalOf(request: Request, token: string, port: number): Response | nu
     new URL(request.url).searchParams.get("token"),
     ...(request.headers.get("sec-websocket-protocol")?.split(",") ?? []),
   ];
-  if (candidates.some((candidate) => candidate != null && isSame(candidate.trim(), token))) return null;
+  if (candidates.some((candidate) => candidate != null && isSameToken(candidate.trim(), token))) return null;
   return new Response("the token is missing or wrong; it is in the token_file that hub.json names\n", { status: 401 });
-}
-
-/** Takes the same time for every input. */
-function isSame(a: string, b: string): boolean {
-  const hash = (text: string) => createHash("sha256").update(text).digest();
-  return timingSafeEqual(hash(a), hash(b));
 }
 
 export function connectWeb(url: string, token: string, accept: AcceptConnection): Promise<Connection> {

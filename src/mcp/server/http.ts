@@ -7,9 +7,10 @@ import {
   localhostAllowedOrigins,
   originValidationResponse,
 } from "@modelcontextprotocol/server";
-import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
+import { isSameToken, listenOnFreePort } from "../../kit/flow/loopback.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import { createMcpServer, type McpServerDeps } from "./mcp-server.ts";
 
@@ -34,7 +35,14 @@ export function serveOverHttp(deps: HttpServerDeps): HttpServer {
     if (!hasToken(request, token)) return unauthorized();
     return handler.fetch(request);
   };
-  const server = listen(deps.port, answer);
+  // No idle timeout: a call may be silent while its turn works.
+  const server = listenOnFreePort(deps.port, firstPort, (port) =>
+    Bun.serve({ hostname: "127.0.0.1", port, idleTimeout: 0, fetch: answer }),
+  );
+  if (server === null)
+    throw new Fault("network", deps.port === null ? `no port from ${firstPort} on is free` : `port ${deps.port} is in use`, {
+      hint: "choose another one with --port",
+    });
   return {
     url: `http://127.0.0.1:${server.port}/mcp`,
     async close() {
@@ -42,21 +50,6 @@ export function serveOverHttp(deps: HttpServerDeps): HttpServer {
       await server.stop(true);
     },
   };
-}
-
-function listen(port: number | null, answer: (request: Request) => Promise<Response>): Bun.Server<undefined> {
-  const ports = port === null ? Array.from({ length: 100 }, (_, offset) => firstPort + offset) : [port];
-  for (const candidate of ports) {
-    try {
-      // No idle timeout: a call may be silent while its turn works.
-      return Bun.serve({ hostname: "127.0.0.1", port: candidate, idleTimeout: 0, fetch: answer });
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
-    }
-  }
-  throw new Fault("network", port === null ? "no port from 4454 on is free" : `port ${port} is taken`, {
-    hint: "name another with --port",
-  });
 }
 
 /** The token never changes, so that a client is configured once. */
@@ -73,9 +66,7 @@ function readOrCreateToken(file: string): string {
 }
 
 function hasToken(request: Request, token: string): boolean {
-  const sent = /^Bearer (.+)$/i.exec(request.headers.get("authorization") ?? "")?.[1] ?? "";
-  const digest = (text: string) => createHash("sha256").update(text).digest();
-  return timingSafeEqual(digest(sent), digest(token));
+  return isSameToken(/^Bearer (.+)$/i.exec(request.headers.get("authorization") ?? "")?.[1] ?? "", token);
 }
 
 function unauthorized(): Response {

@@ -5,10 +5,8 @@ import { bareTurn } from "../api/turn-options.ts";
 import { toJsonCase } from "../json/json-case.ts";
 import { checkParams, findMethod, methodNames } from "./check-params.ts";
 
-const sameStart = (typed: string, known: Iterable<string>) => [...known].find((word) => word.startsWith(typed.slice(0, 3))) ?? null;
-
 function problemWith(method: string, params: unknown): string {
-  const checked = checkParams(findMethod(method)!, params, sameStart);
+  const checked = checkParams(findMethod(method)!, params);
   return checked.ok ? "nothing" : checked.message;
 }
 

@@ -3,7 +3,7 @@ import type { z } from "zod";
 import type { MethodName, MethodParams } from "../api/api.ts";
 import { snakeCase } from "../json/field-names.ts";
 import { methods } from "./methods/index.ts";
-import { validationMessage, type FindNearest } from "./validation-message.ts";
+import { validationMessage } from "./validation-message.ts";
 
 /** How many params may be given by position. */
 export const maxPositionalParams = 4;
@@ -11,11 +11,7 @@ export const maxPositionalParams = 4;
 export type CheckedParams<Name extends MethodName> = { ok: true; params: MethodParams<Name> } | { ok: false; message: string };
 
 /** Accepts an object, or an array with the first few params. The message is one line that names the field. */
-export function checkParams<Name extends MethodName>(
-  method: Name,
-  params: unknown,
-  nearest: FindNearest = () => null,
-): CheckedParams<Name> {
+export function checkParams<Name extends MethodName>(method: Name, params: unknown): CheckedParams<Name> {
   const schema: z.ZodType = methods[method].params;
   const refuse = (message: string) => ({ ok: false as const, message: `${snakeCase(method)}: ${message}` });
   const names = positionalNames(method);
@@ -23,7 +19,7 @@ export function checkParams<Name extends MethodName>(
     return refuse(`takes at most ${names.length} by position${names.length === 0 ? "" : `: ${names.join(", ")}`}`);
   const named = namedParams(method, params);
   const parsed = schema.safeParse(named);
-  if (!parsed.success) return refuse(validationMessage(parsed.error.issues, named, schema, nearest));
+  if (!parsed.success) return refuse(validationMessage(parsed.error.issues, named, schema));
   return { ok: true, params: parsed.data as MethodParams<Name> };
 }
 

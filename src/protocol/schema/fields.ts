@@ -38,7 +38,7 @@ export function hubOnly<Schema extends z.ZodType>(schema: Schema): Schema {
   return schema.optional().meta({ hubOnly: true }) as unknown as Schema;
 }
 
-const line = (maxLength: number) =>
+export const line = (maxLength: number) =>
   z
     .string()
     .min(1)

@@ -2,7 +2,8 @@
 import { z } from "zod";
 import { messageKinds } from "../team/mail.ts";
 import { strategies } from "../team/team.ts";
-import { line, sessionId, text, turnOutput } from "./mcp.ts";
+import { line } from "./fields.ts";
+import { sessionId, text, turnOutput } from "./mcp.ts";
 
 const suffix = line(40).optional();
 

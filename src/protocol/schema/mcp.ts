@@ -3,16 +3,10 @@
 import { z } from "zod";
 import { Fault } from "../api/error.ts";
 import { historyKinds } from "../tree/history.ts";
-import { validationMessage, type FindNearest } from "./validation-message.ts";
+import { line } from "./fields.ts";
+import { validationMessage } from "./validation-message.ts";
 
 export type Schema<Value> = z.ZodType<Value>;
-
-export const line = (most: number) =>
-  z
-    .string()
-    .min(1)
-    .max(most)
-    .regex(/^[^\0]*$/, "must not hold a null byte");
 
 export const sessionId = line(1_000);
 export const text = z.string().min(1).max(10_000_000);
@@ -166,8 +160,8 @@ function withNull(schema: Record<string, unknown>): Record<string, unknown> {
 }
 
 /** Parses a model's input. Throws a fault with one line that names the field. */
-export function parseToolInput<Value>(schema: z.ZodType<Value>, given: unknown, nearest: FindNearest): Value {
-  const read = schema.safeParse(given ?? {});
-  if (read.success) return read.data;
-  throw new Fault("usage", validationMessage(read.error.issues, given, schema, nearest));
+export function parseToolInput<Value>(schema: z.ZodType<Value>, input: unknown): Value {
+  const parsed = schema.safeParse(input ?? {});
+  if (parsed.success) return parsed.data;
+  throw new Fault("usage", validationMessage(parsed.error.issues, input, schema));
 }

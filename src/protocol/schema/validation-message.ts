@@ -1,23 +1,21 @@
 // Describes what is wrong with a request, in one line that names the field.
 import { z } from "zod";
+import { nearestWord } from "../../kit/text/nearest-word.ts";
 
 type Issue = z.core.$ZodIssue;
 
-/** The candidate that the typed word probably means, or null. */
-export type FindNearest = (typed: string, candidates: Iterable<string>) => string | null;
-
 /** The first problem. A misspelt name comes first, because it explains a missing one. */
-export function validationMessage(issues: Issue[], input: unknown, schema: z.ZodType, nearest: FindNearest): string {
+export function validationMessage(issues: Issue[], input: unknown, schema: z.ZodType): string {
   const unknown = issues.find((issue) => issue.code === "unrecognized_keys");
-  if (unknown !== undefined) return unknownField(unknown.path, unknown.keys[0]!, schema, nearest);
+  if (unknown !== undefined) return unknownField(unknown.path, unknown.keys[0]!, schema);
   const issue = issues[0]!;
   const field = issue.path.join(".");
   const problem = issueText(issue, valueAt(input, issue.path));
   return field === "" ? `params ${problem}` : `${field} ${problem}`;
 }
 
-function unknownField(path: PropertyKey[], typed: string, schema: z.ZodType, nearest: FindNearest): string {
-  const meant = nearest(typed, namesIn(z.toJSONSchema(schema, { io: "input", unrepresentable: "any" })));
+function unknownField(path: PropertyKey[], typed: string, schema: z.ZodType): string {
+  const meant = nearestWord(typed, namesIn(z.toJSONSchema(schema, { io: "input", unrepresentable: "any" })));
   const shortened = typed.length > 100 ? `${typed.slice(0, 100)}…` : typed;
   return `there is no field ${JSON.stringify([...path, shortened].join("."))}${meant === null ? "" : `; did you mean "${meant}"?`}`;
 }

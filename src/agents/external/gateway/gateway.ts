@@ -1,6 +1,7 @@
 // A server on the loopback that a CLI uses as its vendor. It replaces the turn's token by the real key, forwards every
 // byte as it comes, and counts the usage. It reaches only the vendor paths in routes.ts.
 import { closeSync } from "node:fs";
+import { isSameToken } from "../../../kit/flow/loopback.ts";
 import type { PauseGate } from "../../../kit/flow/pause-gate.ts";
 import { brokenFailure, classify, type Failure, networkFailure, type RequestTarget } from "../../../models/failure.ts";
 import type { Endpoint, WireName } from "../../../models/model.ts";
@@ -127,7 +128,7 @@ class RunningGateway {
     const path = url.pathname;
     if (path === "/" && (method === "HEAD" || method === "GET")) return new Response(null);
     const guessedWire = guessWire(path, headers);
-    if (!authTokens(headers, url.searchParams).some((token) => isSame(token, this.token))) {
+    if (!authTokens(headers, url.searchParams).some((token) => isSameToken(token, this.token))) {
       return errorAnswer(guessedWire, 401, "the token does not belong to this turn");
     }
     const { vendors } = this.#options;
@@ -246,11 +247,6 @@ function failureOf(error: unknown, target: RequestTarget): Failure {
 function interruptedError({ stop, entry }: RequestInFlight): TurnError | null {
   const isInterrupted = stop.signal.aborted && !entry.meter?.isWhole();
   return isInterrupted ? { kind: "cancelled", message: "the request was cancelled before its answer was complete" } : null;
-}
-
-function isSame(sent: string, token: string): boolean {
-  const [a, b] = [sent, token].map((text) => Bun.SHA256.hash(text)) as [Uint8Array, Uint8Array];
-  return crypto.timingSafeEqual(a, b);
 }
 
 const maxErrorBytes = 64 * 1024;
