@@ -1,7 +1,8 @@
 // The Api of another process over one connection. A lost connection is a fault. Closing it stops no turn of the other
 // process. Loads no schemas.
 import { isRecord } from "../kit/text/json.ts";
-import { Rpc, rpcCodes, type RpcReply } from "../kit/flow/rpc.ts";
+import { createFeed, type Feed } from "../kit/flow/feed.ts";
+import { Rpc, rpcCodes, type RpcError } from "../kit/flow/rpc.ts";
 import { isFeed, type Api, type MethodName } from "../protocol/api/api.ts";
 import { protocolVersion } from "../protocol/api/control.ts";
 import { Fault } from "../protocol/api/error.ts";
@@ -9,7 +10,6 @@ import { snakeCase } from "../protocol/json/field-names.ts";
 import { fromJsonCase, toJsonCase } from "../protocol/json/json-case.ts";
 import { connectionLimits, type Connection, type FrameHandler } from "./connection.ts";
 import { toFault } from "./rpc-faults.ts";
-import { remoteFeed, type RemoteFeed } from "./remote-feed.ts";
 
 export type ApiAddress = { socket: string } | { url: string; token: string };
 
@@ -33,20 +33,19 @@ export async function connectApi(address: ApiAddress, caller: ApiCaller): Promis
   return (await connect(address, caller)).api;
 }
 
-/** Unconfirmed items of a feed. */
+/** The other side sends at most this many items of a feed that are not confirmed. */
 const window = 256;
 const helloMs = 5_000;
 
-export async function connect(address: ApiAddress, caller: ApiCaller): Promise<RemoteApi> {
-  const client = new ClientConnection();
-  const accept = (connection: Connection): FrameHandler => client.over(connection);
+export async function connect(address: ApiAddress, { client: name, directory, env, trust }: ApiCaller): Promise<RemoteApi> {
+  let client!: ClientConnection;
+  const accept = (opened: Connection): FrameHandler => (client = new ClientConnection(opened));
   const connection =
     "socket" in address
       ? await (await import("./unix-socket.ts")).connectUnix(address.socket, accept)
       : await (await import("./web-socket.ts")).connectWeb(address.url, address.token, accept);
   const timeout = setTimeout(() => connection.close("it does not answer"), helloMs);
   try {
-    const { client: name, directory, env, trust } = caller;
     const welcome = await client.call("hub.hello", { protocol: protocolVersion, client: name, directory, env, trust, window });
     return { api: client.api(), welcome: welcome as RemoteApi["welcome"], call: (method, params) => client.call(method, params) };
   } catch (error) {
@@ -57,37 +56,40 @@ export async function connect(address: ApiAddress, caller: ApiCaller): Promise<R
   }
 }
 
-class ClientConnection {
-  readonly #feeds = new Map<number, RemoteFeed<unknown>>();
-  #rpc: Rpc | null = null;
-  #connection: Connection | null = null;
+class ClientConnection implements FrameHandler {
+  readonly #feeds = new Map<number, RemoteFeed>();
+  readonly #connection: Connection;
+  readonly #rpc: Rpc;
 
-  over(connection: Connection): FrameHandler {
-    const rpc = new Rpc({
+  constructor(connection: Connection) {
+    this.#connection = connection;
+    this.#rpc = new Rpc({
       send: (frame) => void connection.send(frame),
       onNotification: (method, params) => this.#onNotice(method, params),
       cancel: { method: "hub.cancel", field: "id" },
       maxFrame: connectionLimits.frameBytes,
     });
-    this.#rpc = rpc;
-    this.#connection = connection;
-    return {
-      receive: (frame) => void rpc.receive(frame),
-      closed: (why) => {
-        rpc.close(why);
-        for (const feed of this.#feeds.values()) feed.end(new Fault("connection-lost", why));
-        this.#feeds.clear();
-      },
-    };
+  }
+
+  receive(frame: string): void {
+    this.#rpc.receive(frame);
+  }
+
+  closed(why: string): void {
+    this.#rpc.close(why);
+    for (const { queue } of this.#feeds.values()) queue.fail(new Fault("connection-lost", why));
+    this.#feeds.clear();
   }
 
   async call(method: string, params: unknown, signal?: AbortSignal): Promise<unknown> {
-    return resultOf(await this.#rpc!.request(method, params, signal));
+    const reply = await this.#rpc.request(method, params, signal);
+    if (reply.ok) return reply.result;
+    throw toFault(reply.error);
   }
 
   /** An Api that sends every method to the other process. It needs no list of methods, so that no schema is loaded. */
   api(): Api {
-    const close = async (): Promise<void> => this.#connection?.close("done");
+    const close = async (): Promise<void> => this.#connection.close("done");
     return lazyFields((noun) => (noun === "close" ? close : lazyFields((verb) => this.#method(`${noun}.${verb}` as MethodName)))) as Api;
   }
 
@@ -102,35 +104,58 @@ class ClientConnection {
   /** Sends the request at once, as in the same process: a turn runs also without a reader. */
   #feed(method: MethodName, params: Params): AsyncIterable<unknown> {
     const id = this.call(snakeCase(method), toJsonCase(params)).then((result) => (result as { feed: number }).feed);
-    const opened = id.then((feed) => this.#feedOf(feed));
+    const opened = id.then((feed) => this.#feedOf(feed).reader);
     opened.catch(() => {});
     return {
       [Symbol.asyncIterator]: () => ({
         next: async () => (await opened).next(),
-        return: async () => (await opened).return!(),
+        return: async () => (await opened).return(),
       }),
     };
   }
 
   /** The first item can arrive before the answer that names the feed is read. */
-  #feedOf(id: number): RemoteFeed<unknown> {
+  #feedOf(id: number): RemoteFeed {
     const existing = this.#feeds.get(id);
     if (existing !== undefined) return existing;
-    const feed = remoteFeed<unknown>({
-      window,
-      onTook: (count) => void this.#rpc?.notify("feed.took", { feed: id, count }),
-      onLeft: () => void this.#rpc?.notify("feed.close", { feed: id }),
-    });
+    const queue = createFeed<unknown>();
+    const feed = { queue, reader: this.#readerOf(id, queue) };
     this.#feeds.set(id, feed);
     return feed;
+  }
+
+  /** Confirms items as they are read, and closes a feed whose reader stops before the end. */
+  #readerOf(id: number, queue: Feed<unknown>): RemoteFeed["reader"] {
+    const items = queue[Symbol.asyncIterator]();
+    const isOpen = () => this.#feeds.has(id);
+    let unconfirmed = 0;
+    return {
+      next: async () => {
+        const item = await items.next();
+        unconfirmed += 1;
+        if (!item.done && unconfirmed >= window / 2 && isOpen()) {
+          this.#rpc.notify("feed.took", { feed: id, count: unconfirmed });
+          unconfirmed = 0;
+        }
+        return item;
+      },
+      return: async () => {
+        if (isOpen()) this.#rpc.notify("feed.close", { feed: id });
+        // Ends a `next` that waits. Only then can the iterator return.
+        queue.end();
+        return items.return!();
+      },
+    };
   }
 
   #onNotice(method: string, params: unknown): void {
     if (!isRecord(params) || typeof params["feed"] !== "number") return;
     const { feed: id, item, error } = params;
-    if (method === "feed.item") this.#feedOf(id).push(fromJsonCase(item));
+    if (method === "feed.item") this.#feedOf(id).queue.push(fromJsonCase(item));
     if (method !== "feed.end") return;
-    this.#feedOf(id).end(isRecord(error) ? toFault(resultError(error)) : undefined);
+    const { queue } = this.#feedOf(id);
+    if (isRecord(error)) queue.fail(toFault(parseRpcError(error)));
+    else queue.end();
     // The reader of the answer has the feed by now, or gets it in this turn of the event loop.
     setTimeout(() => this.#feeds.delete(id));
   }
@@ -151,15 +176,11 @@ function lazyFields(create: (name: string) => unknown): object {
   );
 }
 
+type RemoteFeed = { queue: Feed<unknown>; reader: Required<Pick<AsyncIterator<unknown>, "next" | "return">> };
+
 /** Callbacks can't be sent. A signal cancels the request. */
 type Params = Record<string, unknown> & { signal?: AbortSignal; onProgress?: unknown };
 
-function resultOf(reply: RpcReply): unknown {
-  if (reply.ok) return reply.result;
-  throw toFault(reply.error);
-}
-
-function resultError(error: Record<string, unknown>): Parameters<typeof toFault>[0] {
-  const { code, message, data } = error;
+function parseRpcError({ code, message, data }: Record<string, unknown>): RpcError {
   return { code: typeof code === "number" ? code : rpcCodes.internal, message: String(message), data };
 }

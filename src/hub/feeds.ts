@@ -1,17 +1,9 @@
 // The feeds of one connection, on the serving side. An item is read only when it can be sent. With a slow reader the
 // engine's own bounded queue drops transient events, and nothing piles up here.
-import type { RpcError } from "../kit/flow/rpc.ts";
+import type { Rpc, RpcError } from "../kit/flow/rpc.ts";
 import { Fault } from "../protocol/api/error.ts";
 import { toJsonCase } from "../protocol/json/json-case.ts";
 import { faultError } from "./rpc-faults.ts";
-
-export type FeedsOptions = {
-  /** Both return false if the message could not be sent. `notifyText` gets params that are already JSON. */
-  notify: (method: string, params: unknown) => boolean;
-  notifyText: (method: string, params: string) => boolean;
-  /** Resolves when the connection can take more; null if it can now. */
-  room: () => Promise<void> | null;
-};
 
 type OpenFeed = {
   iterator: AsyncIterator<unknown>;
@@ -25,12 +17,15 @@ type OpenFeed = {
 const maxFeeds = 100;
 
 export class Feeds {
-  readonly #options: FeedsOptions;
+  readonly #rpc: Rpc;
+  readonly #whenWritable: () => Promise<void> | null;
   readonly #open = new Map<number, OpenFeed>();
   #lastId = 0;
 
-  constructor(options: FeedsOptions) {
-    this.#options = options;
+  /** `whenWritable` returns null if the connection can take more now. */
+  constructor(rpc: Rpc, whenWritable: () => Promise<void> | null) {
+    this.#rpc = rpc;
+    this.#whenWritable = whenWritable;
   }
 
   get isFull(): boolean {
@@ -77,7 +72,7 @@ export class Feeds {
         for (let wait = sendRate.take(); wait !== null; wait = sendRate.take()) await wait;
         if (feed.isClosed) return;
         feed.credit -= 1;
-        if (!this.#options.notifyText("feed.item", `{"feed":${id},"item":${textOf(value)}}`)) {
+        if (!this.#rpc.notifyText("feed.item", `{"feed":${id},"item":${textOf(value)}}`)) {
           throw new Fault("too-long", "an item of this feed is larger than a frame may be");
         }
       }
@@ -91,13 +86,13 @@ export class Feeds {
   /** Null if an item can be sent now. */
   #wait(feed: OpenFeed): Promise<void> | null {
     if (feed.isClosed) return null;
-    return feed.credit <= 0 ? new Promise<void>((resolve) => (feed.onCredit = resolve)) : this.#options.room();
+    return feed.credit <= 0 ? new Promise<void>((resolve) => (feed.onCredit = resolve)) : this.#whenWritable();
   }
 
   /** Always sends `feed.end`, also to the client that closed the feed: nothing follows under this id. */
   #end(id: number, error?: RpcError): void {
     this.#open.delete(id);
-    this.#options.notify("feed.end", { feed: id, ...(error === undefined ? {} : { error }) });
+    this.#rpc.notify("feed.end", { feed: id, ...(error === undefined ? {} : { error }) });
   }
 }
 

@@ -4,7 +4,6 @@ import { closeSync, existsSync, mkdirSync, openSync, readFileSync, statSync, tru
 import { resumeIfStopped } from "../kit/process/freeze.ts";
 import { absolutePath } from "../kit/files/absolute-path.ts";
 import { isStopped, processStartTime } from "../kit/process/processes.ts";
-import type { Api } from "../protocol/api/api.ts";
 import { Fault, messageOf } from "../protocol/api/error.ts";
 import { connect, type ApiCaller, type RemoteApi } from "./api-client.ts";
 import { hubPaths, readHubFile, type HubFile } from "./hub-file.ts";
@@ -21,15 +20,6 @@ export type HubLookup = {
 const limits = { startMs: 15_000, stopMs: 25_000 };
 
 /** Connects to the hub with the environment of this process. Its turns outlive this process. */
-export async function connectHubApi(
-  lookup: HubLookup,
-  caller: Pick<ApiCaller, "directory" | "trust">,
-  options: { start: boolean },
-): Promise<Api> {
-  return (await connectHub(lookup, caller, options)).api;
-}
-
-/** Like connectHubApi, with the hub's answer to the handshake. */
 export async function connectHub(
   lookup: HubLookup,
   caller: Pick<ApiCaller, "directory" | "trust">,

@@ -44,11 +44,10 @@ const cancellable = new Set<MethodName>(["doctor.tryAgents", "session.describe"]
 const limits = { helloMs: 10_000, requests: 64 };
 
 export function serveApi(connection: Connection, serving: ServeOptions): FrameHandler {
-  const served = new ServedConnection(connection, serving);
-  return { receive: (frame) => served.receive(frame), closed: (why) => served.onClosed(why) };
+  return new ServedConnection(connection, serving);
 }
 
-class ServedConnection {
+class ServedConnection implements FrameHandler {
   readonly #serving: ServeOptions;
   readonly #rpc: Rpc;
   readonly #feeds: Feeds;
@@ -69,11 +68,7 @@ class ServedConnection {
       maxFrame: connectionLimits.frameBytes,
       maxRunning: limits.requests,
     });
-    this.#feeds = new Feeds({
-      notify: (method, params) => this.#rpc.notify(method, params),
-      notifyText: (method, params) => this.#rpc.notifyText(method, params),
-      room: () => this.#drained,
-    });
+    this.#feeds = new Feeds(this.#rpc, () => this.#drained);
     this.#helloTimeout = setTimeout(() => connection.close("hub.hello is missing"), limits.helloMs);
     this.#helloTimeout.unref();
   }
@@ -82,7 +77,7 @@ class ServedConnection {
     this.#rpc.receive(frame);
   }
 
-  onClosed(why: string): void {
+  closed(why: string): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
     clearTimeout(this.#helloTimeout);

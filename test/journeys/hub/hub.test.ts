@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { startModelServer } from "../../../src/scripted-model/model-server.ts";
 import { shellScript } from "../../../src/scripted-model/script.ts";
 import { connectApi } from "../../../src/hub/api-client.ts";
-import { connectHubApi } from "../../../src/hub/find-hub.ts";
+import { connectHub } from "../../../src/hub/find-hub.ts";
 import type { HubFile } from "../../../src/hub/hub-file.ts";
 import type { Api } from "../../../src/protocol/api/api.ts";
 import { Fault } from "../../../src/protocol/api/error.ts";
@@ -251,11 +251,11 @@ test("a hub that a client started has no keys in its environment and uses those 
   try {
     const env = { ...skein.env, ...vendorEnv(server.url), GITHUB_TOKEN: "key-of-another-kind" };
     const hubOptions = { state: skein.state, home: skein.home, selfCommand: skeinCommand(), version: "0.0.0", env };
-    await expect(connectHubApi(hubOptions, {}, { start: false })).rejects.toMatchObject({
+    await expect(connectHub(hubOptions, {}, { start: false })).rejects.toMatchObject({
       code: "hub-unreachable",
       hint: "skein hub start",
     });
-    const api = await connectHubApi(hubOptions, { directory: skein.project }, { start: true });
+    const { api } = await connectHub(hubOptions, { directory: skein.project }, { start: true });
     const hubEnv = readFileSync(`/proc/${skein.file().pid}/environ`, "utf8");
     expect(hubEnv).toContain(`SKEIN_HOME=${skein.env["SKEIN_HOME"]}`);
     expect(hubEnv).not.toContain("key-");

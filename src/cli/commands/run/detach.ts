@@ -14,9 +14,9 @@ export async function connectHubFor(
   { state, home, selfCommand, version, env }: CommandContext,
   { cwd, trust }: { cwd: string; trust?: boolean },
 ): Promise<Api> {
-  const { connectHubApi } = await import("../../../hub/find-hub.ts");
+  const { connectHub } = await import("../../../hub/find-hub.ts");
   const caller = { directory: cwd, ...(trust === undefined ? {} : { trust }) };
-  return connectHubApi({ state, home, selfCommand, version, env }, caller, { start: true });
+  return (await connectHub({ state, home, selfCommand, version, env }, caller, { start: true })).api;
 }
 
 /** Returns when the turn is recorded. An error before that is thrown here. */
