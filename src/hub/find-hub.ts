@@ -1,6 +1,7 @@
 // Finds, starts and stops the hub. A hub that skein starts by itself gets no credentials: each caller sends its own
 // over the socket.
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, statSync, truncateSync } from "node:fs";
+import { pollUntil } from "../kit/flow/sleep.ts";
 import { resumeIfStopped } from "../kit/process/freeze.ts";
 import { absolutePath } from "../kit/files/absolute-path.ts";
 import { isStopped, processStartTime } from "../kit/process/processes.ts";
@@ -55,27 +56,18 @@ export async function startHub(lookup: HubLookup, start: StartHubOptions): Promi
   const running = await findRunningHub(lookup);
   if (running !== null) return { file: running, isNew: false };
   const started = await spawnHub(lookup, start);
-  const deadline = performance.now() + limits.startMs;
-  for (let waitMs = 5; performance.now() < deadline; waitMs = Math.min(waitMs * 2, 100)) {
+  const found = await pollUntil(limits.startMs, async () => {
     // Read this first: a process that exits because of another hub has seen that hub answer.
     const hasEnded = started.isGone();
-    const file = await findRunningHub(lookup);
-    if (file?.pid === started.pid) return { file, isNew: true };
-    if (file !== null) {
-      // Ours came too late. It must not take over when the other hub is stopped.
-      await stopProcess(started);
-      return { file, isNew: false };
-    }
-    if (hasEnded) throw startFault(lookup, "it exited");
-    await Bun.sleep(waitMs);
-  }
+    return (await findRunningHub(lookup)) ?? (hasEnded ? "exited" : null);
+  });
+  if (found === "exited") throw startFault(lookup, "it exited");
+  if (found?.pid === started.pid) return { file: found, isNew: true };
   if (!started.isGone()) signal(started.pid, "SIGTERM");
-  throw startFault(lookup, "it does not answer");
-}
-
-async function stopProcess({ pid, isGone }: HubProcess): Promise<void> {
-  if (!isGone()) signal(pid, "SIGTERM");
-  while (!isGone()) await Bun.sleep(5);
+  if (found === null) throw startFault(lookup, "it does not answer");
+  // Another hub was faster. Ours must have exited, so that it does not take over when the other hub is stopped.
+  while (!started.isGone()) await Bun.sleep(5);
+  return { file: found, isNew: false };
 }
 
 /** Null if no hub accepts work. Throws for a hub that is stopped or has another protocol version. */
@@ -140,11 +132,7 @@ export async function stopHub(lookup: HubLookup, waitMs: number): Promise<StopHu
   const isGone = () => processStartTime(pid) !== file.process_start;
   resumeIfStopped(pid);
   await requestStop(lookup, file, waitMs);
-  const deadline = performance.now() + waitMs + limits.stopMs;
-  for (let pause = 5; performance.now() < deadline; pause = Math.min(pause * 2, 100)) {
-    if (isGone()) return { outcome: "stopped", pid };
-    await Bun.sleep(pause);
-  }
+  if (await pollUntil(waitMs + limits.stopMs, async () => isGone())) return { outcome: "stopped", pid };
   signal(pid, "SIGKILL");
   return { outcome: "killed", pid };
 }

@@ -1,7 +1,8 @@
 // Files of the hub: hub.json, the token, and the lock that only one hub holds. Only this user can read them, and
 // they are written atomically.
 import { isRecord } from "../kit/text/json.ts";
-import { closeSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { replaceFile } from "../kit/files/replace-file.ts";
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { loadLibc } from "../kit/process/libc.ts";
 import { processStartTime } from "../kit/process/processes.ts";
@@ -19,9 +20,7 @@ export type HubFile = {
   process_start: string;
 };
 
-export type HubPaths = { file: string; token: string; log: string; lock: string };
-
-export function hubPaths(state: string): HubPaths {
+export function hubPaths(state: string) {
   const pathOf = (name: string) => join(state, name);
   return { file: pathOf("hub.json"), token: pathOf("hub.token"), log: pathOf("hub.log"), lock: pathOf("hub.lock") };
 }
@@ -50,12 +49,9 @@ function parseHubFile(text: string): HubFile | null {
 }
 
 export function writePrivateFile(path: string, text: string): void {
-  const temporary = `${path}.${process.pid}.tmp`;
   try {
-    writeFileSync(temporary, text, { mode: 0o600, flush: true });
-    renameSync(temporary, path);
+    replaceFile(path, text, { file: 0o600, directory: 0o700 });
   } catch (error) {
-    rmSync(temporary, { force: true });
     throw new Fault("file-unwritable", `can't write ${path}: ${messageOf(error)}`, { cause: error });
   }
 }

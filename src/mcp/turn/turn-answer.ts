@@ -8,7 +8,7 @@ import { boundAnswer } from "./long-answer.ts";
 import { sessionIdentifier } from "./session-identifier.ts";
 import type { ToolAnswer } from "../tools/tool.ts";
 
-/** Like the schema `turnOutput`; optional fields are left out if there is no value. */
+/** Like the schema `turnOutput`. */
 export type TurnOutput = {
   status: string;
   session_id: string;
@@ -26,25 +26,18 @@ export type TurnOutput = {
 };
 
 export async function turnAnswer(followed: FollowResult): Promise<ToolAnswer<TurnOutput>> {
-  const { turn, session } = followed;
+  const { turn, session, asks, seq } = followed;
   if (turn === null)
     return { output: { status: "idle", session_id: sessionIdentifier(session) }, text: "no turn has run in this session yet" };
-  const ask = followed.how === "asking" ? followed.asks.at(-1) : undefined;
-  const pendingAsk = ask === undefined ? {} : { pendingAsk: { ask, session: session.id, seq: followed.seq } };
-  if (turn.endedAt === null) return { ...runningAnswer(followed, turn), ...pendingAsk };
-  return endedAnswer(followed, turn);
+  if (turn.endedAt !== null) return endedAnswer(followed, turn);
+  const ask = followed.how === "asking" ? asks.at(-1) : undefined;
+  return { ...runningAnswer(followed, turn), pendingAsk: ask && { ask, session: session.id, seq } };
 }
 
 function runningAnswer(followed: FollowResult, turn: Turn): ToolAnswer<TurnOutput> {
-  const { session, asks, activity, warnings } = followed;
+  const { session, asks, activity } = followed;
   const id = sessionIdentifier(session);
-  const output = {
-    status: "running",
-    ...commonFields(followed, turn),
-    ...questionsField(asks),
-    ...warningsField(warnings),
-    next: "wait_session",
-  };
+  const output = { status: "running", ...commonFields(followed, turn), questions: questionsOf(asks), next: "wait_session" };
   const questions = asks.map(
     (ask) => `It asks: ${askText(ask)}\nAnswer session_id "${id}" with: skein answer ${ask.id.slice(-8)} <answer>\n`,
   );
@@ -53,51 +46,35 @@ function runningAnswer(followed: FollowResult, turn: Turn): ToolAnswer<TurnOutpu
 }
 
 async function endedAnswer(followed: FollowResult, turn: Turn): Promise<ToolAnswer<TurnOutput>> {
-  const { session, asks, warnings } = followed;
+  const { session, asks } = followed;
   const status = turn.status ?? "broken";
   const { text: answer, file } = await boundAnswer(followed.answer, session, turn);
-  const problem =
-    status === "ok" || turn.error === null ? null : [turn.error.message, turn.error.hint].filter((line) => line !== undefined).join("\n");
-  const output: TurnOutput = {
-    status,
-    ...commonFields(followed, turn),
-    answer,
-    ...(file === null ? {} : { answer_file: file }),
-    ...(status === "needs-input" ? { ...questionsField(asks), next: "work_with" } : {}),
-    ...(problem === null ? {} : { error: problem }),
-    ...warningsField(warnings),
-  };
-  if (status === "ok") return { output, text: answer };
-  const questions = asks.map((ask) => `It asks: ${askText(ask)}`);
-  const nextStep = status === "needs-input" ? ["Call work_with again with the answer as the task, in the same session."] : [];
-  const text = [
-    answer,
-    ...questions,
-    status === "needs-input" ? null : `The turn ended as ${status}: ${problem ?? "no reason given"}`,
-    ...nextStep,
-  ]
-    .filter((line) => line !== null && line !== "")
-    .join("\n\n");
-  return { output, text, isError: status !== "needs-input" };
+  const fields = { status, ...commonFields(followed, turn), answer, answer_file: file ?? undefined };
+  if (status === "ok") return { output: fields, text: answer };
+  const error = turn.error === null ? undefined : [turn.error.message, turn.error.hint].filter((line) => line !== undefined).join("\n");
+  const needsInput = status === "needs-input";
+  const output = { ...fields, ...(needsInput && { questions: questionsOf(asks), next: "work_with" }), error };
+  const ending = needsInput
+    ? "Call work_with again with the answer as the task, in the same session."
+    : `The turn ended as ${status}: ${error ?? "no reason given"}`;
+  const texts = [answer, ...asks.map((ask) => `It asks: ${askText(ask)}`), ending];
+  return { output, text: texts.filter((text) => text !== "").join("\n\n"), isError: !needsInput };
 }
 
-function commonFields({ session, seq }: FollowResult, { id, agent, model, costUsd }: Turn) {
+function commonFields({ session, seq, warnings }: FollowResult, { id, agent, model, costUsd }: Turn) {
   return {
     session_id: sessionIdentifier(session),
     turn_id: id,
     seq,
     agent,
-    ...(model === null ? {} : { model }),
-    ...(costUsd === null ? {} : { cost_usd: costUsd }),
+    model: model ?? undefined,
+    cost_usd: costUsd ?? undefined,
+    warnings: warnings.length === 0 ? undefined : warnings,
   };
 }
 
-function questionsField(asks: Ask[]): Pick<TurnOutput, "questions"> {
-  return asks.length === 0 ? {} : { questions: asks.map(({ question, options }) => ({ question, options })) };
-}
-
-function warningsField(warnings: string[]): Pick<TurnOutput, "warnings"> {
-  return warnings.length === 0 ? {} : { warnings };
+function questionsOf(asks: Ask[]): TurnOutput["questions"] {
+  return asks.length === 0 ? undefined : asks.map(({ question, options }) => ({ question, options }));
 }
 
 function askText({ question, options }: Ask): string {
