@@ -6,7 +6,7 @@ import { countFiles } from "../files/project/count-files.ts";
 import { listFiles } from "../files/project/list-files.ts";
 import { searchPath, type AppContext } from "./app-context.ts";
 import { Fault } from "../protocol/api/error.ts";
-import type { TokenCount, CountTokensParams } from "../protocol/api/token-count.ts";
+import type { TokenCount, CountTokensParams } from "../protocol/api/api.ts";
 import { secretPaths } from "../sandbox/known-paths.ts";
 
 export async function countTokens(ctx: AppContext, { items, directory, top, limitMs }: CountTokensParams): Promise<TokenCount> {

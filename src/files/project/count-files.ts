@@ -5,7 +5,7 @@ import { lstatSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { Fault } from "../../protocol/api/error.ts";
-import type { TokenCount } from "../../protocol/api/token-count.ts";
+import type { TokenCount } from "../../protocol/api/api.ts";
 import type { SkipReason } from "./count-process.ts";
 
 export type CountFilesOptions = {

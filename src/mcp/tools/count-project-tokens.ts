@@ -1,7 +1,7 @@
 // count_project_tokens: counts the tokens of files and directories of the project.
 import { groupDigits } from "../../kit/text/cut-text.ts";
 import { countTokensInput, countTokensOutput } from "../../protocol/schema/mcp.ts";
-import type { TokenCount } from "../../protocol/api/token-count.ts";
+import type { TokenCount } from "../../protocol/api/api.ts";
 import { toJsonCase } from "../../protocol/json/json-case.ts";
 import { tool } from "./tool.ts";
 import { withTimeLimit } from "../turn/time-limit.ts";

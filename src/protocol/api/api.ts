@@ -6,29 +6,8 @@ import type { Methods } from "../schema/methods/index.ts";
 import type { TrialProgress } from "./agents.ts";
 import type { TurnOptions } from "./turn-options.ts";
 
-export type { ContextView } from "../schema/results.ts";
-export type {
-  FilesDiff,
-  FilesRestorePlan,
-  KillReport,
-  PurgeReport,
-  TreeView,
-  UsageEntry,
-  VerifyProblem,
-  VerifyReport,
-} from "../schema/results.ts";
-export type {
-  AgentAuth,
-  ConfigEntry,
-  DoctorCheck,
-  DoctorReport,
-  ModelInfo,
-  Settings,
-  SkillInfo,
-  SkillList,
-  TrustState,
-  VendorAuth,
-} from "../schema/setup.ts";
+export type * from "../schema/results.ts";
+export type * from "../schema/setup.ts";
 
 /** `noun.verb`. In JSON the verb is snake_case. */
 export type MethodName = keyof Methods;
@@ -75,6 +54,7 @@ export function isFeed(method: MethodName): method is FeedName {
 export type SessionOpenParams = MethodParams<"session.open">;
 export type TranscriptImportParams = MethodParams<"transcript.import">;
 export type UsageKey = MethodParams<"usage.report">["by"];
+export type CountTokensParams = MethodParams<"tokens.count">;
 export type TryAgentsParams = LocalParams["doctor.tryAgents"];
 
 export type TurnStartParams = TurnOptions & {

@@ -1,13 +1,14 @@
 // Ports: interfaces that modules get from `app` and may not import. The engine uses an Agent, an agent uses tools and a
 // model, and neither creates them.
 import type { Pausable } from "../../kit/flow/pause-gate.ts";
+import type { ContextView } from "../schema/results.ts";
 import type { TurnError } from "./error.ts";
 import type { TransientEventBody } from "../tree/event.ts";
 import type { FileChange } from "../tree/file-changes.ts";
 import type { Handle, HandleMetadata } from "../tree/handle.ts";
 import type { ImageData, NewNode, Node } from "../tree/node.ts";
 import type { Denial, EnforcedPolicy, Policy } from "./policy.ts";
-import type { EngineOption, TurnOptions } from "./turn-options.ts";
+import type { EngineOption, PromptOptions, TurnOptions } from "./turn-options.ts";
 import type { MemberPlan, TeamRecord } from "../team/team.ts";
 import type { TeamDiff } from "../team/views.ts";
 import type { NativeStart, TurnEnd } from "../tree/turn.ts";
@@ -157,30 +158,12 @@ export type TurnCheckInput = Pick<
 /** The input of a preview; its path may be empty. */
 export type PreviewInput = Pick<
   TurnInput,
-  | "session"
-  | "path"
-  | "model"
-  | "directory"
-  | "project"
-  | "toolLevel"
-  | "tools"
-  | "spawn"
-  | "system"
-  | "appendSystem"
-  | "contextFiles"
-  | "plan"
-> & { policy: Pick<Policy, "name" | "addDirs"> } & Pick<TurnContext, "canAsk">;
+  "session" | "path" | "model" | "directory" | "project" | "toolLevel" | "tools" | "spawn" | "plan"
+> &
+  PromptOptions & { policy: Pick<Policy, "name" | "addDirs"> } & Pick<TurnContext, "canAsk">;
 
 /** The exact request of the agent; token counts are estimates. */
-export type Preview = {
-  model: string | null;
-  system: string;
-  tools: ToolDefinition[];
-  messages: { role: string; text: string; tokens: number }[];
-  tokens: { system: number; tools: number; messages: number };
-  /** The body of the request; null if there is no model to ask. */
-  body: string | null;
-};
+export type Preview = Omit<ContextView, "session" | "node">;
 
 export type Agent = {
   name: string;

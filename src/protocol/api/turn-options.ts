@@ -44,7 +44,7 @@ type TaskOptions = {
 };
 
 /** Options that make up the system prompt. */
-type PromptOptions = {
+export type PromptOptions = {
   /** Replaces the system prompt. */
   system: string | null;
   /** Is added to the system prompt. */

@@ -26,20 +26,11 @@ const run = fields({
 
 // --- results of the Api ---------------------------------------------------------------------------------
 
-export const teamInfo = fields({
-  session,
-  state: teamState,
-  objective: z.string(),
-  strategy: z.enum(strategies),
-  phases: count,
-  members: memberCounts,
-  messages: count,
-  spent,
-  startedAt: time.describe("of its latest turn"),
-  endedAt: time.nullable(),
-  merge: mergeState,
-  isKept,
-});
+const teamWork = { state: teamState, objective: z.string(), strategy: z.enum(strategies) };
+const teamFigures = { phases: count, members: memberCounts, messages: count };
+const teamTimes = { startedAt: time.describe("of its latest turn"), endedAt: time.nullable(), merge: mergeState, isKept };
+
+export const teamInfo = fields({ session, ...teamWork, ...teamFigures, spent, ...teamTimes });
 export type TeamInfo = z.output<typeof teamInfo>;
 
 /** Usage of a member and its sub-sessions. Times are null before it starts and while it runs. */
@@ -108,27 +99,9 @@ export type TeamCleanResult = z.output<typeof teamCleanResult>;
 
 // --- documents of the command line ----------------------------------------------------------------------
 
-const aboutTeam = {
-  sessionId: z.string(),
-  name: textOrNull,
-  project: z.string(),
-  state: teamState,
-  objective: z.string(),
-  strategy: z.enum(strategies),
-};
+const aboutTeam = { sessionId: z.string(), name: textOrNull, project: z.string(), ...teamWork };
 
-export const printedTeam = fields({
-  ...aboutTeam,
-  phases: count,
-  members: memberCounts,
-  messages: count,
-  usage,
-  costUsd: cost,
-  startedAt: time.describe("of its latest turn"),
-  endedAt: time.nullable(),
-  merge: mergeState,
-  isKept,
-});
+export const printedTeam = fields({ ...aboutTeam, ...teamFigures, usage, costUsd: cost, ...teamTimes });
 export type PrintedTeam = z.output<typeof printedTeam>;
 export type TeamJson = z.input<typeof printedTeam>;
 

@@ -32,22 +32,7 @@ export type ImportedSession = Pick<
   "id" | "name" | "agent" | "model" | "task" | "toolLevel" | "tip" | "forkedFrom" | "createdAt" | "plan"
 >;
 
-export type ImportedTurn = Pick<
-  Turn,
-  | "id"
-  | "session"
-  | "parent"
-  | "agent"
-  | "model"
-  | "role"
-  | "nativeId"
-  | "policy"
-  | "enforced"
-  | "startedAt"
-  | "endedAt"
-  | "status"
-  | "error"
->;
+export type ImportedTurn = Omit<Turn, "tip" | "usage" | "costUsd" | "steps" | "source" | "cli">;
 
 export type ImportedNode = NewNode & {
   id: string;
