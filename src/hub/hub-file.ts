@@ -7,15 +7,9 @@ import { join } from "node:path";
 import { loadLibc } from "../kit/process/libc.ts";
 import { processStartTime } from "../kit/process/processes.ts";
 import { Fault, messageOf } from "../protocol/api/error.ts";
+import type { HubStateJson } from "../protocol/schema/printed.ts";
 
-export type HubFile = {
-  url: string;
-  socket: string;
-  pid: number;
-  version: string;
-  protocol: number;
-  started_at: string;
-  token_file: string;
+export type HubFile = HubStateJson & {
   /** Start time of its process as the system gives it. Another process may have the pid by now. */
   process_start: string;
 };

@@ -6,7 +6,7 @@ import type { Api } from "../../protocol/api/api.ts";
 import type { Ask, TurnInfo } from "../../protocol/api/control.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import type { Event } from "../../protocol/tree/event.ts";
-import { textOf } from "../../protocol/tree/node.ts";
+import { textOf, type Node } from "../../protocol/tree/node.ts";
 import type { Session, Turn } from "../../protocol/tree/turn.ts";
 import { createAskForwarder } from "./forward-asks.ts";
 import { sessionIdentifier } from "./session-identifier.ts";
@@ -69,7 +69,7 @@ export async function followTurn({ api, caller, session, events, from, limitMs, 
         continue;
       }
       if (result.done === true) return finish("over");
-      applyEvent(state, result.value);
+      Object.assign(state, changesBy(result.value, state), { seq: Math.max(state.seq, result.value.seq) });
       if (result.value.type === "ask.closed") forwarder.onClosed(result.value.ask);
       if (result.value.type === "ask.opened" && (await forwarder.onOpened(result.value.ask))) return finish("asking");
       next = iterator.next();
@@ -90,40 +90,37 @@ function whenAborted<Value extends string>(signal: AbortSignal | null, value: Va
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve(value), { once: true }));
 }
 
-function applyEvent(state: FollowState, event: Event): void {
-  state.seq = Math.max(state.seq, event.seq);
+function changesBy(event: Event, state: FollowState): Partial<FollowState> {
   switch (event.type) {
     case "turn.started":
-      Object.assign(state, { turn: event.turn, session: event.session, answer: "", asks: [], warnings: [], activity: "starting" });
-      break;
+      return { turn: event.turn, session: event.session, answer: "", asks: [], warnings: [], activity: "starting" };
     case "node.added":
-      if (event.node.author === "agent") state.answer = textOf(event.node) || state.answer;
-      if (event.node.note?.about === "team") state.activity = oneLine(textOf(event.node), 80);
-      if (event.node.note?.about === "group") state.activity = `${event.node.note.said.phase} ${event.node.note.said.round}`;
-      break;
+      return changesByNode(event.node, state);
     case "turn.ended":
-      Object.assign(state, { turn: event.turn, session: event.session, answer: event.answer ?? state.answer, activity: "done" });
-      break;
-    case "ask.opened":
-      state.asks = [...state.asks.filter(({ id }) => id !== event.ask.id), event.ask];
-      state.activity = `asks: ${oneLine(event.ask.question, 80)}`;
-      break;
+      return { turn: event.turn, session: event.session, answer: event.answer ?? state.answer, activity: "done" };
+    case "ask.opened": {
+      const asks = [...state.asks.filter(({ id }) => id !== event.ask.id), event.ask];
+      return { asks, activity: `asks: ${oneLine(event.ask.question, 80)}` };
+    }
     case "ask.closed":
-      state.asks = state.asks.filter(({ id }) => id !== event.ask.id);
-      break;
+      return { asks: state.asks.filter(({ id }) => id !== event.ask.id) };
     case "warning.raised":
-      state.warnings.push(event.message);
-      break;
+      return { warnings: [...state.warnings, event.message] };
     case "tool.started":
-      state.activity = oneLine(`${event.name} ${Object.values(event.input).join(" ")}`, 80);
-      break;
+      return { activity: oneLine(`${event.name} ${Object.values(event.input).join(" ")}`, 80) };
     case "text.delta":
-      state.activity = "answering";
-      break;
+      return { activity: "answering" };
     case "thinking.delta":
-      state.activity = "thinking";
-      break;
+      return { activity: "thinking" };
+    default:
+      return {};
   }
+}
+
+function changesByNode(node: Node, { answer }: FollowState): Partial<FollowState> {
+  if (node.note?.about === "team") return { activity: oneLine(textOf(node), 80) };
+  if (node.note?.about === "group") return { activity: `${node.note.said.phase} ${node.note.said.round}` };
+  return node.author === "agent" ? { answer: textOf(node) || answer } : {};
 }
 
 function sendProgress(caller: Caller, state: FollowState): () => void {
@@ -133,7 +130,7 @@ function sendProgress(caller: Caller, state: FollowState): () => void {
     const now = Date.now();
     if (state.activity === last.activity && now - last.sentAt < progressInterval.unchangedMs) return;
     last = { activity: state.activity, sentAt: now };
-    caller.progress?.(progressText(state, now - startedAt));
+    caller.progress?.(`${state.turn?.agent ?? state.session.agent}, ${formatDuration(now - startedAt)}: ${state.activity}`);
   }, progressInterval.changedMs);
   return () => clearInterval(timer);
 }
@@ -148,8 +145,4 @@ function hubLost(error: Fault, session: Session): Fault {
 /** The running or interrupted turn of a session; undefined if its last turn has ended. */
 export async function findRunningTurn(api: Api, { id }: Session): Promise<TurnInfo | undefined> {
   return (await api.turn.list({ endedSince: null })).find(({ session }) => session.id === id);
-}
-
-function progressText({ session, turn, activity }: FollowState, ms: number): string {
-  return `${turn?.agent ?? session.agent}, ${formatDuration(ms)}: ${activity}`;
 }

@@ -6,7 +6,7 @@ import { methods } from "./methods/index.ts";
 import { validationMessage } from "./validation-message.ts";
 
 /** How many params may be given by position. */
-export const maxPositionalParams = 4;
+const maxPositionalParams = 4;
 
 export type CheckedParams<Name extends MethodName> = { ok: true; params: MethodParams<Name> } | { ok: false; message: string };
 

@@ -4,15 +4,15 @@ import { isRecord, type Json } from "../../kit/text/json.ts";
 import type { MethodName, MethodParams } from "../api/api.ts";
 import type { Settings } from "../api/settings.ts";
 import { configuredPolicy, configuredTurn, turnConfigKeys } from "../api/turn-options.ts";
-import { snakeCase } from "../json/field-names.ts";
+import { fromJsonCase } from "../json/json-case.ts";
 import { namedParams } from "./check-params.ts";
 
-type DefaultsFor = (settings: Settings, sent: SentOptions) => Json;
-/** Sent params on which other defaults depend. */
-type SentOptions = { toolLevel?: Settings["toolLevel"]; policy?: Settings["policy"] };
+/** The params as they were sent, with the Api's own names. Some defaults depend on other params. */
+type SentParams = Json & { toolLevel?: Settings["toolLevel"]; policy?: { name?: Settings["policy"] } };
+type DefaultsFor = (settings: Settings, sent: SentParams) => Json;
 
 const turnDefaults: DefaultsFor = (settings, sent) => {
-  const policy = configuredPolicy({ ...settings, toolLevel: sent.toolLevel ?? settings.toolLevel }, sent.policy);
+  const policy = configuredPolicy({ ...settings, toolLevel: sent.toolLevel ?? settings.toolLevel }, sent.policy?.name);
   return { ...configuredTurn(settings), policy };
 };
 
@@ -20,7 +20,7 @@ const defaults: { readonly [Name in MethodName]?: DefaultsFor } = {
   "session.open": ({ agent, toolLevel }) => ({ agent, toolLevel }),
   "turn.start": turnDefaults,
   "turn.check": (settings, sent) => ({ ...turnDefaults(settings, sent), agent: settings.agent }),
-  "bash.execute": (settings, sent) => ({ policy: configuredPolicy(settings, sent.policy) }),
+  "bash.execute": (settings, sent) => ({ policy: configuredPolicy(settings, sent.policy?.name) }),
 };
 
 /** Params with a configured default, and their keys in docs/CONFIG.md. */
@@ -40,14 +40,13 @@ export function fillDefaults<Name extends MethodName>(
   sent: unknown,
   settings: Settings,
 ): MethodParams<Name> {
-  const named = namedParams(method, sent) as Json & { tool_level?: SentOptions["toolLevel"]; policy?: { name?: SentOptions["policy"] } };
-  const options = { ...(named.tool_level && { toolLevel: named.tool_level }), ...(named.policy?.name && { policy: named.policy.name }) };
-  return fillMissing(params, named, defaults[method]?.(settings, options) ?? {}) as MethodParams<Name>;
+  const named = fromJsonCase(namedParams(method, sent)) as SentParams;
+  return fillMissing(params, named, defaults[method]?.(settings, named) ?? {}) as MethodParams<Name>;
 }
 
 function fillMissing(params: Json, sent: Json, values: Json): Json {
   const missing = Object.entries(values).flatMap(([name, value]) => {
-    const sentValue = sent[snakeCase(name)];
+    const sentValue = sent[name];
     if (sentValue === undefined) return [[name, value] as const];
     return isRecord(sentValue) && isRecord(value) ? [[name, fillMissing(params[name] as Json, sentValue, value)] as const] : [];
   });

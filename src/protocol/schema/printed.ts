@@ -229,6 +229,9 @@ export const hubStarted = fields({
   ...hubState,
 });
 
+/** The state of a hub, as its file and the command line have it. */
+export type HubStateJson = Omit<z.input<typeof hubStarted>, "outcome">;
+
 export const hubStatus = z.discriminatedUnion("status", [
   fields({ status: z.literal("running"), ...hubState, uptimeMs: count, turns: z.array(turnInfo).describe("turns that run in it") }),
   fields({ status: z.literal("not-running") }),

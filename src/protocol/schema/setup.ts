@@ -102,15 +102,13 @@ const roleFields = {
 export const role = fields(roleFields);
 export type Role = z.output<typeof role>;
 
-export const roleList = fields({ roles: z.array(role), problems: problems.describe("files that are not roles, and the reason") });
+const roleProblems = problems.describe("files that are not roles, and the reason");
+export const roleList = fields({ roles: z.array(role), problems: roleProblems });
 export type RoleList = z.output<typeof roleList>;
 
 /** A role as the command line prints it. */
 export const printedRole = fields({ ...roleFields, promptTokens: count.describe("an estimate") }).meta({ id: "Role" });
-export const printedRoles = fields({
-  roles: z.array(printedRole),
-  problems: problems.describe("files that are not roles, and the reason"),
-});
+export const printedRoles = fields({ roles: z.array(printedRole), problems: roleProblems });
 
 const skillInfo = fields({
   name: z.string(),

@@ -9,23 +9,17 @@ export const zeroUsage: Usage = { input: 0, output: 0, cacheRead: 0, cacheWrite:
 export const zeroSpent: Spent = { usage: zeroUsage, costUsd: 0 };
 
 export function addUsage(a: Usage, b: Usage): Usage {
-  return {
-    input: a.input + b.input,
-    output: a.output + b.output,
-    cacheRead: a.cacheRead + b.cacheRead,
-    cacheWrite: a.cacheWrite + b.cacheWrite,
-  };
+  return combine(a, b, (x, y) => x + y);
 }
 
 /** No count goes below zero. */
 export function subtractUsage(whole: Usage, part: Usage): Usage {
-  const minus = (a: number, b: number) => Math.max(0, a - b);
-  return {
-    input: minus(whole.input, part.input),
-    output: minus(whole.output, part.output),
-    cacheRead: minus(whole.cacheRead, part.cacheRead),
-    cacheWrite: minus(whole.cacheWrite, part.cacheWrite),
-  };
+  return combine(whole, part, (x, y) => Math.max(0, x - y));
+}
+
+function combine(a: Usage, b: Usage, calculate: (x: number, y: number) => number): Usage {
+  const countOf = (name: keyof Usage) => calculate(a[name], b[name]);
+  return { input: countOf("input"), output: countOf("output"), cacheRead: countOf("cacheRead"), cacheWrite: countOf("cacheWrite") };
 }
 
 export function addSpent(a: Spent, b: Spent): Spent {
