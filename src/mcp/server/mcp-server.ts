@@ -65,7 +65,7 @@ export function createMcpServer(deps: McpServerDeps, era: Era): Server {
     const tool = tools.find(({ name }) => name === params.name);
     if (tool === undefined) throw unknownTool(params.name, tools);
     try {
-      const input: unknown = parseToolInput(tool.input, params.arguments);
+      const input = parseToolInput(tool.input, params.arguments);
       const suspended = readSuspendedCall(request);
       const ctx = await contextOf(request);
       const answer = await (suspended === null ? tool.run(input, ctx) : resumeCall(suspended, request, ctx));

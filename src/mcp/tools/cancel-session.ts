@@ -1,16 +1,12 @@
 // cancel_session: stops the running turn of a session, in any process, and returns its answer so far.
-import { cancelSessionInput, turnOutput } from "../../protocol/schema/mcp.ts";
 import { collectTurn } from "../turn/collect-turn.ts";
 import { tool } from "./tool.ts";
 
 /** Time to wait until the end of the turn is recorded. */
 const endTimeoutMs = 20_000;
 
-export const cancelSession = tool({
-  name: "cancel_session",
+export const cancelSession = tool("cancel_session", {
   description: "Stop the work running in a session.",
-  input: cancelSessionInput,
-  output: turnOutput,
   async run({ session_id }, ctx) {
     const session = await ctx.api.session.find({ wanted: session_id, directory: ctx.directory });
     const { outcome } = await ctx.api.turn.kill({ session: session.id, force: false });

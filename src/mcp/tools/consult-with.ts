@@ -1,16 +1,12 @@
 // consult_with: asks one model one question. The model has no tools, but gets the conversation of the session.
-import { consultWithInput, turnOutput } from "../../protocol/schema/mcp.ts";
 import { resolveContextPaths } from "../turn/context-paths.ts";
 import { resolveModel } from "../turn/resolve-model.ts";
 import { listedFilesText, selectFiles, sendFiles } from "../turn/send-files.ts";
 import { takeTurn } from "../turn/take-turn.ts";
 import { tool } from "./tool.ts";
 
-export const consultWith = tool({
-  name: "consult_with",
+export const consultWith = tool("consult_with", {
   description: "Ask any model for its opinion. It has no tools, but sees the session and the files you send.",
-  input: consultWithInput,
-  output: turnOutput,
   async run({ model, question, session_id, output_format, context }, ctx) {
     const files = selectFiles(resolveContextPaths(context, ctx));
     const format = output_format === undefined ? null : `Format of your answer: ${output_format}`;

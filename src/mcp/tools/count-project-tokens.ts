@@ -1,6 +1,5 @@
 // count_project_tokens: counts the tokens of files and directories of the project.
 import { groupDigits } from "../../kit/text/cut-text.ts";
-import { countTokensInput, countTokensOutput } from "../../protocol/schema/mcp.ts";
 import type { TokenCount } from "../../protocol/api/api.ts";
 import { toJsonCase } from "../../protocol/json/json-case.ts";
 import { tool } from "./tool.ts";
@@ -8,11 +7,8 @@ import { withTimeLimit } from "../turn/time-limit.ts";
 
 const maxMs = 60_000;
 
-export const countProjectTokens = tool({
-  name: "count_project_tokens",
+export const countProjectTokens = tool("count_project_tokens", {
   description: "Count the tokens of files and directories before sending them to a model.",
-  input: countTokensInput,
-  output: countTokensOutput,
   readOnly: true,
   async run({ items, top_n }, { api, directory, caller }) {
     const count = await withTimeLimit(caller, { maxMs, progress: "counting tokens" }, (limitMs) =>

@@ -1,6 +1,5 @@
 // describe_session: summarises a session. Files, errors and figures come from the store, the prose from a model.
 import type { Description } from "../../protocol/tree/history.ts";
-import { describeSessionInput, describeSessionOutput } from "../../protocol/schema/mcp.ts";
 import { toJsonCase } from "../../protocol/json/json-case.ts";
 import { sessionIdentifier } from "../turn/session-identifier.ts";
 import { tool } from "./tool.ts";
@@ -8,11 +7,8 @@ import { withTimeLimit } from "../turn/time-limit.ts";
 
 const maxMs = 120_000;
 
-export const describeSession = tool({
-  name: "describe_session",
+export const describeSession = tool("describe_session", {
   description: "Summarize a session: what it was about, outcomes, files, errors.",
-  input: describeSessionInput,
-  output: describeSessionOutput,
   async run({ session_id, summarization_model, extra_instructions, clear_cache }, { api, directory, caller }) {
     const { session, ...description } = await withTimeLimit(caller, { maxMs, progress: `describing ${session_id}` }, (limitMs) =>
       api.session.describe({

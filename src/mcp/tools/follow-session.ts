@@ -1,13 +1,9 @@
 // follow_session: returns the last lines of a session's log, also while it runs.
-import { followSessionInput, followSessionOutput } from "../../protocol/schema/mcp.ts";
 import { readSessionLog } from "../turn/session-log.ts";
 import { tool } from "./tool.ts";
 
-export const followSession = tool({
-  name: "follow_session",
+export const followSession = tool("follow_session", {
   description: "See what is happening in a session right now.",
-  input: followSessionInput,
-  output: followSessionOutput,
   readOnly: true,
   async run({ session_id, lines, after_seq }, { api, directory }) {
     const session = await api.session.find({ wanted: session_id, directory });

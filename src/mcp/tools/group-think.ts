@@ -1,23 +1,19 @@
 // group_think: several models and agents discuss an objective, write one deliverable and validate it.
 import { Fault } from "../../protocol/api/error.ts";
 import { objectiveText, type GroupTask } from "../../protocol/team/group.ts";
-import { groupThinkInput, groupThinkOutput } from "../../protocol/schema/mcp.ts";
 import { configuredTurn } from "../../protocol/api/turn-options.ts";
 import { resolveContextPaths, type ContextPath } from "../turn/context-paths.ts";
 import { finishedGroup, groupAnswer } from "../turn/group-answer.ts";
 import { resolveModel } from "../turn/resolve-model.ts";
 import { selectFiles, sendFiles } from "../turn/send-files.ts";
 import { findSession, takeTurn } from "../turn/take-turn.ts";
-import { tool, type CallContext } from "./tool.ts";
+import { tool, type CallContext, type ToolInput } from "./tool.ts";
 
 const defaults = { discussionRounds: 6, validationRounds: 2, parallelLimit: 4 };
 
-export const groupThink = tool({
-  name: "group_think",
+export const groupThink = tool("group_think", {
   description:
     "Several models or agents discuss an objective and write one deliverable; dissent is kept. Call it again to continue after an interruption.",
-  input: groupThinkInput,
-  output: groupThinkOutput,
   async run(input, ctx) {
     const files = selectFiles(resolveContextPaths(input.context, ctx));
     const agents = (await ctx.api.agents.list()).map(({ name }) => name);
@@ -44,7 +40,7 @@ export const groupThink = tool({
   },
 });
 
-type Input = ReturnType<typeof groupThinkInput.parse>;
+type Input = ToolInput<"group_think">;
 
 async function groupTaskOf(input: Input, files: ContextPath[], resolve: (name: string) => Promise<string>): Promise<GroupTask> {
   return {

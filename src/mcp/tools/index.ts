@@ -1,5 +1,5 @@
 // The table of tools. Clients see them in this order.
-import type { McpTool, Toolset } from "./tool.ts";
+import type { CallContext, tool, ToolAnswer, Toolset } from "./tool.ts";
 import { agentMessage } from "./team/agent-message.ts";
 import { cancelSession } from "./cancel-session.ts";
 import { consultWith } from "./consult-with.ts";
@@ -16,8 +16,11 @@ import { spawnAgent } from "./team/spawn-agent.ts";
 import { waitSession } from "./wait-session.ts";
 import { createWorkWith } from "./work-with.ts";
 
-// oxlint-disable-next-line typescript/no-explicit-any -- input and output of one tool fit each other; the table mixes many
-export type AnyTool = McpTool<any, any>;
+/** A tool of any name. */
+export type AnyTool = Omit<ReturnType<typeof tool>, "run"> & {
+  // oxlint-disable-next-line typescript/no-explicit-any -- input and output of one tool fit each other; the table mixes many
+  run: (input: any, ctx: CallContext) => Promise<ToolAnswer<any>>;
+};
 
 const sets: Record<Toolset, readonly AnyTool[]> = {
   core: [

@@ -2,16 +2,12 @@
 import { oneLine } from "../../kit/text/cut-text.ts";
 import { isoTime } from "../../protocol/json/records.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
-import { listSessionsInput, listSessionsOutput } from "../../protocol/schema/mcp.ts";
 import { sessionIdentifier } from "../turn/session-identifier.ts";
 import { tool, type CallContext } from "./tool.ts";
 import { withTimeLimit } from "../turn/time-limit.ts";
 
-export const listSessions = tool({
-  name: "list_sessions",
+export const listSessions = tool("list_sessions", {
   description: "List this project's sessions, newest first.",
-  input: listSessionsInput,
-  output: listSessionsOutput,
   readOnly: true,
   async run({ limit, search, include_summary }, ctx) {
     const { api, project } = ctx;

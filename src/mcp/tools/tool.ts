@@ -1,20 +1,29 @@
 // The type of a tool: its data and one function. The server derives the tool list, the input check and errors from it.
 import type { Api } from "../../protocol/api/api.ts";
 import type { Ask } from "../../protocol/api/control.ts";
-import type { Schema } from "../../protocol/schema/mcp.ts";
+import type { OutputOf } from "../../protocol/schema/fields.ts";
+import { teamToolSchemas } from "../../protocol/schema/mcp-team.ts";
+import { coreToolSchemas } from "../../protocol/schema/mcp.ts";
 
 export type Toolset = "core" | "team";
 
-export type McpTool<In, Out> = {
-  name: string;
+const toolSchemas = { ...coreToolSchemas, ...teamToolSchemas };
+type ToolName = keyof typeof toolSchemas;
+export type ToolInput<Name extends ToolName> = OutputOf<(typeof toolSchemas)[Name]["input"]>;
+type ToolOutput<Name extends ToolName> = OutputOf<(typeof toolSchemas)[Name]["output"]>;
+
+type ToolDefinition<Name extends ToolName> = {
   /** Says when to call the tool. Short, because every model reads it in every conversation. */
   description: string;
-  input: Schema<In>;
-  output: Schema<Out>;
   /** True if the tool changes nothing, so that a client need not ask its user. */
   readOnly?: boolean;
-  run: (input: In, ctx: CallContext) => Promise<ToolAnswer<Out>>;
+  run: (input: ToolInput<Name>, ctx: CallContext) => Promise<ToolAnswer<ToolOutput<Name>>>;
 };
+
+/** A tool with its schemas, which are found by its name. */
+export function tool<Name extends ToolName>(name: Name, definition: ToolDefinition<Name>) {
+  return { name, ...toolSchemas[name], ...definition };
+}
 
 /** `output` is for clients that read structured results, `text` says the same for the others. */
 export type ToolAnswer<Out> = { output: Out; text: string; isError?: boolean; pendingAsk?: PendingAsk };
@@ -48,8 +57,3 @@ export type Elicitation =
   | { how: "during the call"; askUser: (ask: Ask, signal: AbortSignal) => Promise<string | null> }
   /** The call ends with the question, and the client calls again with the answer. */
   | { how: "end the call" };
-
-/** Checks the types of a tool's fields against each other. */
-export function tool<In, Out>(definition: McpTool<In, Out>): McpTool<In, Out> {
-  return definition;
-}

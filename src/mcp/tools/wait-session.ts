@@ -1,16 +1,12 @@
 // wait_session: waits for the turn of a session and returns its answer, whichever process or front end started it.
-import { turnOutput, waitSessionInput } from "../../protocol/schema/mcp.ts";
 import { collectTurn } from "../turn/collect-turn.ts";
 import { withGroupData } from "../turn/group-answer.ts";
 import { tool } from "./tool.ts";
 
 const defaultMs = 45_000;
 
-export const waitSession = tool({
-  name: "wait_session",
+export const waitSession = tool("wait_session", {
   description: "Wait for the work running in a session and get its answer.",
-  input: waitSessionInput,
-  output: turnOutput,
   readOnly: true,
   async run({ session_id, timeout_s, after_seq }, ctx) {
     const session = await ctx.api.session.find({ wanted: session_id, directory: ctx.directory });

@@ -1,6 +1,5 @@
 // work_with: gives a task to a coding agent, in a session that other tools and front ends can use too.
 import { Fault } from "../../protocol/api/error.ts";
-import { turnOutput, workWithInput } from "../../protocol/schema/mcp.ts";
 import type { AgentInfo } from "../../protocol/api/agents.ts";
 import type { RoleRequest } from "../../protocol/api/role.ts";
 import { resolveContextPaths, type ContextPath } from "../turn/context-paths.ts";
@@ -8,11 +7,8 @@ import { takeTurn } from "../turn/take-turn.ts";
 import { tool, type CallContext } from "./tool.ts";
 
 export const createWorkWith = (agentNames: readonly string[]) =>
-  tool({
-    name: "work_with",
+  tool("work_with", {
     description: `Have another coding agent (${agentNames.join(", ")}) work on this project. It gets the session's conversation. If status is running, call wait_session.`,
-    input: workWithInput,
-    output: turnOutput,
     async run({ agent, task, session_id, role, reasoning_effort, context }, ctx) {
       const paths = resolveContextPaths(context, ctx);
       const target = await resolveTarget(agent, reasoning_effort, ctx);

@@ -2,69 +2,14 @@
 // few tokens as possible.
 import { z } from "zod";
 import { Fault } from "../api/error.ts";
-import { historyKinds } from "../tree/history.ts";
-import { line } from "./fields.ts";
+import { line, paths as requiredPaths } from "./fields.ts";
+import { historyKindList } from "./results.ts";
 import { validationMessage } from "./validation-message.ts";
-
-export type Schema<Value> = z.ZodType<Value>;
 
 export const sessionId = line(1_000);
 export const text = z.string().min(1).max(10_000_000);
 const paths = z.array(line(4_096)).max(1_000).optional();
 const afterSeq = z.number().int().min(0).optional();
-
-export const workWithInput = z.strictObject({
-  agent: line(1_000).describe("or a model that it brings"),
-  task: text,
-  session_id: sessionId.describe("any name; the same one goes on"),
-  role: text.optional(),
-  reasoning_effort: z.enum(["low", "medium", "high", "xhigh"]).optional(),
-  context: paths.describe("paths to look at"),
-});
-
-export const consultWithInput = z.strictObject({
-  model: line(1_000),
-  question: text,
-  session_id: sessionId,
-  output_format: text.optional(),
-  context: paths.describe("files sent along"),
-});
-
-export const groupThinkInput = z.strictObject({
-  objective: text,
-  models: z.array(line(1_000)).min(1).max(20).describe("models or agents"),
-  session_id: sessionId,
-  output_format: text,
-  user_input: text.optional(),
-  discussion_turns: z.number().int().min(1).max(50).optional(),
-  validation_rounds: z.number().int().min(0).max(20).optional(),
-  synthesis_model: line(1_000).optional(),
-  context: paths,
-  max_cost_usd: z.number().positive().optional(),
-});
-
-export const groupThinkOutput = z.looseObject({
-  status: z.string(),
-  session_id: sessionId,
-  deliverable: z.string().optional(),
-  dissent: z.array(z.looseObject({ name: z.string(), reason: z.string() })).optional(),
-  participants: z.array(z.looseObject({ name: z.string(), status: z.string() })).optional(),
-  cost_usd: z.number().nullable().optional(),
-});
-
-export const waitSessionInput = z.strictObject({
-  session_id: sessionId,
-  timeout_s: z.number().min(0).max(3_600).optional(),
-  after_seq: afterSeq,
-});
-
-export const cancelSessionInput = z.strictObject({ session_id: sessionId });
-
-export const followSessionInput = z.strictObject({
-  session_id: sessionId,
-  lines: z.number().int().min(1).max(1_000).default(50),
-  after_seq: afterSeq,
-});
 
 /** The state of a turn; every tool that starts or awaits one returns it. */
 export const turnOutput = z.looseObject({
@@ -76,66 +21,106 @@ export const turnOutput = z.looseObject({
   next: z.string().optional(),
 });
 
-export const followSessionOutput = z.strictObject({
-  state: z.string(),
-  seq: z.number().int(),
-  lines: z.array(z.string()),
-});
-
-export const listSessionsInput = z.strictObject({
-  limit: z.number().int().min(1).max(100).default(5),
-  search: line(1_000).optional(),
-  include_summary: z.boolean().default(false),
-});
-
-export const listSessionsOutput = z.strictObject({
-  sessions: z.array(
-    z.strictObject({
-      session_id: sessionId,
-      state: z.string(),
-      agent: z.string(),
-      model: z.string().nullable(),
-      used_at: z.string(),
-      task: z.string().nullable(),
-      summary: z.string().optional(),
+/** Input and output of the tools of every toolset, by name. */
+export const coreToolSchemas = {
+  work_with: {
+    input: z.strictObject({
+      agent: line(1_000).describe("or a model that it brings"),
+      task: text,
+      session_id: sessionId.describe("any name; the same one goes on"),
+      role: text.optional(),
+      reasoning_effort: z.enum(["low", "medium", "high", "xhigh"]).optional(),
+      context: paths.describe("paths to look at"),
     }),
-  ),
-});
-
-export const searchHistoryInput = z.strictObject({
-  query: line(4_000).describe("several, separated by ;"),
-  max_results: z.number().int().min(1).max(200).default(40),
-  store_types: z
-    .array(z.enum(historyKinds))
-    .min(1)
-    .max(historyKinds.length)
-    .default([...historyKinds]),
-  session_id: sessionId.optional().describe("leaves out what it was given within 24 h"),
-});
-
-export const searchHistoryOutput = z.looseObject({ hits: z.array(z.looseObject({ text: z.string() })) });
-
-export const describeSessionInput = z.strictObject({
-  session_id: sessionId,
-  summarization_model: line(1_000).optional(),
-  extra_instructions: text.optional(),
-  clear_cache: z.boolean().default(false),
-});
-
-export const describeSessionOutput = z.looseObject({
-  session_id: sessionId,
-  session_type: z.string(),
-});
-
-export const countTokensInput = z.strictObject({
-  items: z.array(line(4_096)).min(1).max(1_000).describe("paths"),
-  top_n: z.number().int().min(0).max(1_000).default(10),
-});
-
-export const countTokensOutput = z.looseObject({
-  total_tokens: z.number().int(),
-  total_files: z.number().int(),
-});
+    output: turnOutput,
+  },
+  consult_with: {
+    input: z.strictObject({
+      model: line(1_000),
+      question: text,
+      session_id: sessionId,
+      output_format: text.optional(),
+      context: paths.describe("files sent along"),
+    }),
+    output: turnOutput,
+  },
+  group_think: {
+    input: z.strictObject({
+      objective: text,
+      models: z.array(line(1_000)).min(1).max(20).describe("models or agents"),
+      session_id: sessionId,
+      output_format: text,
+      user_input: text.optional(),
+      discussion_turns: z.number().int().min(1).max(50).optional(),
+      validation_rounds: z.number().int().min(0).max(20).optional(),
+      synthesis_model: line(1_000).optional(),
+      context: paths,
+      max_cost_usd: z.number().positive().optional(),
+    }),
+    output: z.looseObject({
+      status: z.string(),
+      session_id: sessionId,
+      deliverable: z.string().optional(),
+      dissent: z.array(z.looseObject({ name: z.string(), reason: z.string() })).optional(),
+      participants: z.array(z.looseObject({ name: z.string(), status: z.string() })).optional(),
+      cost_usd: z.number().nullable().optional(),
+    }),
+  },
+  wait_session: {
+    input: z.strictObject({ session_id: sessionId, timeout_s: z.number().min(0).max(3_600).optional(), after_seq: afterSeq }),
+    output: turnOutput,
+  },
+  cancel_session: { input: z.strictObject({ session_id: sessionId }), output: turnOutput },
+  follow_session: {
+    input: z.strictObject({ session_id: sessionId, lines: z.number().int().min(1).max(1_000).default(50), after_seq: afterSeq }),
+    output: z.strictObject({ state: z.string(), seq: z.number().int(), lines: z.array(z.string()) }),
+  },
+  list_sessions: {
+    input: z.strictObject({
+      limit: z.number().int().min(1).max(100).default(5),
+      search: line(1_000).optional(),
+      include_summary: z.boolean().default(false),
+    }),
+    output: z.strictObject({
+      sessions: z.array(
+        z.strictObject({
+          session_id: sessionId,
+          state: z.string(),
+          agent: z.string(),
+          model: z.string().nullable(),
+          used_at: z.string(),
+          task: z.string().nullable(),
+          summary: z.string().optional(),
+        }),
+      ),
+    }),
+  },
+  search_project_history: {
+    input: z.strictObject({
+      query: line(4_000).describe("several, separated by ;"),
+      max_results: z.number().int().min(1).max(200).default(40),
+      store_types: historyKindList,
+      session_id: sessionId.optional().describe("leaves out what it was given within 24 h"),
+    }),
+    output: z.looseObject({ hits: z.array(z.looseObject({ text: z.string() })) }),
+  },
+  describe_session: {
+    input: z.strictObject({
+      session_id: sessionId,
+      summarization_model: line(1_000).optional(),
+      extra_instructions: text.optional(),
+      clear_cache: z.boolean().default(false),
+    }),
+    output: z.looseObject({ session_id: sessionId, session_type: z.string() }),
+  },
+  count_project_tokens: {
+    input: z.strictObject({
+      items: requiredPaths.describe("paths"),
+      top_n: z.number().int().min(0).max(1_000).default(10),
+    }),
+    output: z.looseObject({ total_tokens: z.number().int(), total_files: z.number().int() }),
+  },
+};
 
 /** The schema in a tool list. Limits, patterns and defaults of results are removed: a model can't use them, and they cost tokens. */
 export function toolListSchema(schema: z.ZodType, side: "input" | "output"): Record<string, unknown> {
@@ -160,7 +145,7 @@ function withNull(schema: Record<string, unknown>): Record<string, unknown> {
 }
 
 /** Parses a model's input. Throws a fault with one line that names the field. */
-export function parseToolInput<Value>(schema: z.ZodType<Value>, input: unknown): Value {
+export function parseToolInput(schema: z.ZodType, input: unknown): unknown {
   const parsed = schema.safeParse(input ?? {});
   if (parsed.success) return parsed.data;
   throw new Fault("usage", validationMessage(parsed.error.issues, input, schema));

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startModelServer, type ModelServer } from "../../../src/scripted-model/model-server.ts";
 import type { Script } from "../../../src/scripted-model/script.ts";
-import { groupThinkOutput } from "../../../src/protocol/schema/mcp.ts";
+import { coreToolSchemas } from "../../../src/protocol/schema/mcp.ts";
 import { hubFile } from "../../support/hub-client.ts";
 import { stoppingHub, mcpClient } from "../../support/mcp-clients.ts";
 import { temporaryHome, type TemporaryHome, vendorEnv } from "../../support/temporary-home.ts";
@@ -89,7 +89,7 @@ test("a group of four, of whom one fails and one is an agent, returns the delive
   expect(done.text).toStartWith(`refinement by ${gpt}\n\n## Dissent\n\n**${looker}** (validation round 2): notes.txt says use a table`);
   expect(done.text).toContain(`## Failed participants\n\n- ${broken} (auth): `);
   expect(done.isError).toBe(false);
-  const output = groupThinkOutput.parse(done.output);
+  const output = coreToolSchemas.group_think.output.parse(done.output);
   expect(output).toMatchObject({
     status: "ok",
     session_id: "queue",

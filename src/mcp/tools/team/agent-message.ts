@@ -1,7 +1,6 @@
 // agent_message: sends a message to members of a team. A client is no member, so the sender is recorded as the user
 // ("person"). The body says on behalf of which member.
 import { Fault } from "../../../protocol/api/error.ts";
-import { agentMessageInput, agentMessageOutput } from "../../../protocol/schema/mcp-team.ts";
 import { resolveAddress } from "../../../protocol/team/address.ts";
 import type { MessageKind } from "../../../protocol/team/mail.ts";
 import { membersOf } from "../../../protocol/team/team.ts";
@@ -12,11 +11,8 @@ import { tool, type CallContext } from "../tool.ts";
 const outsiders = ["orchestrator", "person", "user"];
 const kinds: Record<string, MessageKind> = { notification: "announcement", query: "question" };
 
-export const agentMessage = tool({
-  name: "agent_message",
+export const agentMessage = tool("agent_message", {
   description: "Write to members of a team; they get it at their next step. You are recorded as the person.",
-  input: agentMessageInput,
-  output: agentMessageOutput,
   async run({ from_agent: from, to_agent: to, message, type, session_id }, ctx) {
     const view = session_id === undefined ? await guessTeam(ctx, [from, to]) : await findTeam(ctx, session_id);
     if (view === null) return noTeamAnswer(session_id ?? "(the latest running team)");

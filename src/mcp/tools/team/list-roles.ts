@@ -1,12 +1,8 @@
 // list_roles: lists the roles of this project.
-import { listRolesInput, listRolesOutput } from "../../../protocol/schema/mcp-team.ts";
 import { tool } from "../tool.ts";
 
-export const listRoles = tool({
-  name: "list_roles",
+export const listRoles = tool("list_roles", {
   description: "The roles that members of a team can have.",
-  input: listRolesInput,
-  output: listRolesOutput,
   readOnly: true,
   async run(_input, { api, directory }) {
     const { roles } = await api.roles.list({ directory });

@@ -1,18 +1,14 @@
 // orchestrate: has a team of agents work on one objective, each in its own role and workspace.
 import { randomBytes } from "node:crypto";
-import { orchestrateInput, orchestrateOutput } from "../../../protocol/schema/mcp-team.ts";
 import { defaultMember, groupByStrategy } from "../../../protocol/team/plan.ts";
 import { defaultTeamLimits, type PhasePlan, type TeamRequest } from "../../../protocol/team/team.ts";
 import { takeTurn } from "../../turn/take-turn.ts";
 import { checkRoles, teamErrorAnswer, catchTeamErrors, findTeam } from "./team-errors.ts";
-import { tool } from "../tool.ts";
+import { tool, type ToolInput } from "../tool.ts";
 
-export const orchestrate = tool({
-  name: "orchestrate",
+export const orchestrate = tool("orchestrate", {
   description:
     "Have a team of agents work on an objective, each with its own role and git worktree. If status is running, call wait_session or session_status. Call it again with the same session_id and objective to continue after an interruption.",
-  input: orchestrateInput,
-  output: orchestrateOutput,
   async run(input, ctx) {
     const sessionId = input.session_id ?? `team-${randomBytes(4).toString("hex")}`;
     const wish = teamRequestOf(input);
@@ -31,7 +27,7 @@ export const orchestrate = tool({
   },
 });
 
-type Input = ReturnType<typeof orchestrateInput.parse>;
+type Input = ToolInput<"orchestrate">;
 
 function teamRequestOf({ objective, agents, strategy, max_agents_per_role }: Input): TeamRequest {
   const limits = { ...defaultTeamLimits, maxPerRole: max_agents_per_role ?? defaultTeamLimits.maxPerRole };

@@ -1,5 +1,4 @@
 // session_status: reports the state of a team.
-import { sessionStatusInput, sessionStatusOutput } from "../../../protocol/schema/mcp-team.ts";
 import { teamStatusRecord } from "../../../protocol/json/team-records.ts";
 import { countMembers, lastStatusLine, type TeamView } from "../../../protocol/team/views.ts";
 import { membersOf } from "../../../protocol/team/team.ts";
@@ -7,11 +6,8 @@ import { noTeamAnswer, findTeam } from "./team-errors.ts";
 import { sessionIdentifier } from "../../turn/session-identifier.ts";
 import { tool } from "../tool.ts";
 
-export const sessionStatus = tool({
-  name: "session_status",
+export const sessionStatus = tool("session_status", {
   description: "Get the state of a team: its phases, members with their last report, and messages.",
-  input: sessionStatusInput,
-  output: sessionStatusOutput,
   readOnly: true,
   async run({ session_id, include_agents, include_messages }, ctx) {
     const view = await findTeam(ctx, session_id);

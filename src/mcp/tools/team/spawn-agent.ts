@@ -1,6 +1,5 @@
 // spawn_agent: adds a member to a team, in a new phase after the planned ones.
 import { randomBytes } from "node:crypto";
-import { spawnAgentInput, spawnAgentOutput } from "../../../protocol/schema/mcp-team.ts";
 import { resolveAddress } from "../../../protocol/team/address.ts";
 import { defaultMember } from "../../../protocol/team/plan.ts";
 import { membersOf, type MemberPlan, type MemberRecord } from "../../../protocol/team/team.ts";
@@ -8,15 +7,12 @@ import type { TeamView } from "../../../protocol/team/views.ts";
 import { takeTurn } from "../../turn/take-turn.ts";
 import { addressableMembers, noTeamAnswer, teamErrorAnswer, checkRoles, catchTeamErrors, findTeam, type TeamError } from "./team-errors.ts";
 import { sessionIdentifier } from "../../turn/session-identifier.ts";
-import { tool, type ToolAnswer } from "../tool.ts";
+import { tool, type ToolAnswer, type ToolInput } from "../tool.ts";
 import type { TurnOutput } from "../../turn/turn-answer.ts";
 
-export const spawnAgent = tool({
-  name: "spawn_agent",
+export const spawnAgent = tool("spawn_agent", {
   description:
     "Add a member to a team; it starts after the planned phases. An idle team is resumed for it. If status is running, call wait_session.",
-  input: spawnAgentInput,
-  output: spawnAgentOutput,
   async run(input, ctx) {
     const view = await findTeam(ctx, input.session_id);
     if (view === null) return noTeamAnswer(input.session_id);
@@ -45,7 +41,7 @@ export const spawnAgent = tool({
 });
 
 type Added = TurnOutput & { agent_key: string };
-type Input = ReturnType<typeof spawnAgentInput.parse>;
+type Input = ToolInput<"spawn_agent">;
 
 function memberPlanOf(
   { role, task, instance_suffix, context, agent, template_override: override = {} }: Input,

@@ -1,6 +1,5 @@
 // Methods on nodes, handles, search, and the project's files.
 import { z } from "zod";
-import { historyKinds } from "../../tree/history.ts";
 import { importFormats } from "../../tree/import.ts";
 import * as is from "../fields.ts";
 import {
@@ -9,6 +8,7 @@ import {
   filesRestorePlan,
   foundNode,
   handleContent,
+  historyKindList,
   historyResult,
   importReport,
   listFilesResult,
@@ -66,11 +66,7 @@ export const treeMethods = {
       query: is.query,
       ...inDirectory,
       limit: limitUpTo(200, 40),
-      kinds: z
-        .array(z.enum(historyKinds))
-        .min(1)
-        .max(historyKinds.length)
-        .default([...historyKinds]),
+      kinds: historyKindList,
       /** A name for the caller; null gets every hit. */
       asker: is.nameOrNull,
     },
