@@ -64,7 +64,7 @@ class ClientConnection implements FrameHandler {
   constructor(connection: Connection) {
     this.#connection = connection;
     this.#rpc = new Rpc({
-      send: (frame) => void connection.send(frame),
+      send: (frame) => connection.send(frame),
       onNotification: (method, params) => this.#onNotice(method, params),
       cancel: { method: "hub.cancel", field: "id" },
       maxFrame: connectionLimits.frameBytes,

@@ -1,8 +1,9 @@
 // The types and limits that all transports share. A transport carries whole frames in both directions.
 
 export type Connection = {
-  /** A returned promise resolves when the buffer has space again. It never rejects. */
-  send: (frame: string) => Promise<void> | void;
+  send: (frame: string) => void;
+  /** Resolves when the buffer has space again; null if it has space now. Never rejects. */
+  whenWritable: () => Promise<void> | null;
   close: (why: string) => void;
 };
 

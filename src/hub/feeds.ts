@@ -3,6 +3,7 @@
 import type { Rpc, RpcError } from "../kit/flow/rpc.ts";
 import { Fault } from "../protocol/api/error.ts";
 import { toJsonCase } from "../protocol/json/json-case.ts";
+import type { Connection } from "./connection.ts";
 import { faultError } from "./rpc-faults.ts";
 
 type OpenFeed = {
@@ -18,14 +19,13 @@ const maxFeeds = 100;
 
 export class Feeds {
   readonly #rpc: Rpc;
-  readonly #whenWritable: () => Promise<void> | null;
+  readonly #connection: Connection;
   readonly #open = new Map<number, OpenFeed>();
   #lastId = 0;
 
-  /** `whenWritable` returns null if the connection can take more now. */
-  constructor(rpc: Rpc, whenWritable: () => Promise<void> | null) {
+  constructor(rpc: Rpc, connection: Connection) {
     this.#rpc = rpc;
-    this.#whenWritable = whenWritable;
+    this.#connection = connection;
   }
 
   get isFull(): boolean {
@@ -86,7 +86,7 @@ export class Feeds {
   /** Null if an item can be sent now. */
   #wait(feed: OpenFeed): Promise<void> | null {
     if (feed.isClosed) return null;
-    return feed.credit <= 0 ? new Promise<void>((resolve) => (feed.onCredit = resolve)) : this.#whenWritable();
+    return feed.credit <= 0 ? new Promise<void>((resolve) => (feed.onCredit = resolve)) : this.#connection.whenWritable();
   }
 
   /** Always sends `feed.end`, also to the client that closed the feed: nothing follows under this id. */

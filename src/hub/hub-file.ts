@@ -1,6 +1,6 @@
 // Files of the hub: hub.json, the token, and the lock that only one hub holds. Only this user can read them, and
 // they are written atomically.
-import { isRecord } from "../kit/text/json.ts";
+import { parseJson } from "../kit/text/json.ts";
 import { replaceFile } from "../kit/files/replace-file.ts";
 import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -28,18 +28,10 @@ export function readHubFile(state: string): HubFile | null {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
     throw new Fault("file-unreadable", `can't read ${hubPaths(state).file}: ${messageOf(error)}`, { cause: error });
   }
-  const file = parseHubFile(text);
-  return file !== null && processStartTime(file.pid) === file.process_start ? file : null;
-}
-
-/** The file is written atomically, so a broken one is not ours. */
-function parseHubFile(text: string): HubFile | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value) && typeof value["pid"] === "number" && typeof value["socket"] === "string" ? (value as HubFile) : null;
-  } catch {
-    return null;
-  }
+  // The file is written atomically, so a broken one is not ours.
+  const file = parseJson(text) as Partial<HubFile> | null;
+  if (typeof file?.pid !== "number" || typeof file.socket !== "string") return null;
+  return processStartTime(file.pid) === file.process_start ? (file as HubFile) : null;
 }
 
 export function writePrivateFile(path: string, text: string): void {

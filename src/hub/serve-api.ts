@@ -54,21 +54,20 @@ class ServedConnection implements FrameHandler {
   readonly #helloTimeout: Timer;
   #hello: (Hello & { window: number }) | null = null;
   #createdApi: Promise<Api> | null = null;
-  #drained: Promise<void> | null = null;
   #isClosed = false;
 
   constructor(connection: Connection, serving: ServeOptions) {
     this.#serving = serving;
     this.#rpc = new Rpc({
-      send: (frame) => this.#onSent(connection.send(frame)),
+      send: (frame) => connection.send(frame),
       onRequest: (method, params, signal) => this.#answer(method, params, signal),
       onNotification: (method, params) => this.#onNotice(method, params),
-      whenWritable: () => this.#drained,
+      whenWritable: () => connection.whenWritable(),
       cancel: { method: "hub.cancel", field: "id" },
       maxFrame: connectionLimits.frameBytes,
       maxRunning: limits.requests,
     });
-    this.#feeds = new Feeds(this.#rpc, () => this.#drained);
+    this.#feeds = new Feeds(this.#rpc, connection);
     this.#helloTimeout = setTimeout(() => connection.close("hub.hello is missing"), limits.helloMs);
     this.#helloTimeout.unref();
   }
@@ -86,12 +85,6 @@ class ServedConnection implements FrameHandler {
     // The client got the error of a failed creation. An error on closing has no reader any more.
     void this.#createdApi?.then((api) => api.close("finish")).catch(() => {});
     this.#createdApi = null;
-  }
-
-  #onSent(room: Promise<void> | void): void {
-    if (!room || room === this.#drained) return;
-    this.#drained = room;
-    void room.then(() => (this.#drained = this.#drained === room ? null : this.#drained));
   }
 
   async #answer(method: string, params: unknown, signal: AbortSignal): Promise<RpcReply> {

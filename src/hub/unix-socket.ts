@@ -86,14 +86,17 @@ class UnixConnection implements Connection {
     this.#handler = accept(this);
   }
 
-  send(frame: string): Promise<void> | void {
+  whenWritable(): Promise<void> | null {
+    return this.#drained?.promise ?? null;
+  }
+
+  send(frame: string): void {
     if (this.#hasEnded) return;
     this.#frames.push(frame, "\n");
     this.#framesLength += frame.length;
     if (this.#drained === null) this.#cork ??= setImmediate(() => this.flush());
     if (this.#drained === null && this.#framesLength > corkLength) this.flush();
     if (this.#unsent.length + this.#framesLength > connectionLimits.unsentBytes) this.close("it does not read");
-    return this.#drained?.promise;
   }
 
   /** Writes all frames of one turn of the event loop at once. */
@@ -151,7 +154,7 @@ class UnixConnection implements Connection {
 
   #refuse(): void {
     if (this.#hasEnded) return;
-    void this.send(refusal(rpcCodes.tooLarge, "the message is too large"));
+    this.send(refusal(rpcCodes.tooLarge, "the message is too large"));
     this.close("the message was too large");
   }
 }

@@ -74,8 +74,8 @@ function connectionOf(socket: Bun.ServerWebSocket<WebClient>): Connection {
   return {
     send(frame) {
       if (socket.readyState === WebSocket.OPEN && socket.send(frame) === -1) socket.data.drained ??= Promise.withResolvers();
-      return socket.data.drained?.promise;
     },
+    whenWritable: () => socket.data.drained?.promise ?? null,
     // A reason has at most 123 bytes.
     close: (why) => socket.close(1000, why.slice(0, 40)),
   };
@@ -107,6 +107,7 @@ export function connectWeb(url: string, token: string, accept: AcceptConnection)
     const socket = new WebSocket(url, { headers: { Authorization: `Bearer ${token}` } });
     const connection: Connection = {
       send: (frame) => socket.send(frame),
+      whenWritable: () => null,
       close: (why) => socket.close(1000, why.slice(0, 40)),
     };
     let handler: FrameHandler | null = null;

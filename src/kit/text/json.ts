@@ -6,3 +6,13 @@ export type Json = Record<string, unknown>;
 export function isRecord(value: unknown): value is Json {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
+
+/** Null if the text is not a JSON object. */
+export function parseJson(text: string): Json | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isRecord(value) ? value : null;
+  } catch {
+    return null;
+  }
+}

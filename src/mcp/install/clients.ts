@@ -29,8 +29,7 @@ export type ServerCommand = {
   path: string;
 };
 
-export type EntryValue = string | number | string[] | Record<string, string>;
-export type Entry = Record<string, EntryValue>;
+export type Entry = Record<string, string | number | string[] | Record<string, string>>;
 
 /** Longer than any call: skein returns earlier, while the work continues. */
 const hourSeconds = 3600;

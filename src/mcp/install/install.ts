@@ -76,22 +76,11 @@ function backUp(target: string, mode: number): string | null {
   return copy;
 }
 
-type OpenedFile = {
-  editor: TextEditor;
-  before: string | null;
-  /** The byte order mark, or an empty string. `text` follows it. */
-  bom: string;
-  text: string;
-  value: Record<string, unknown>;
-  path: string[];
-  existing: Entry | undefined;
-};
-
-async function openFile(client: InstallClient, file: string): Promise<OpenedFile> {
+async function openFile(client: InstallClient, file: string) {
   const editor = client.format === "toml" ? tomlEditor() : await jsonEditor();
   const before = readText(file);
-  const text = (before ?? "").replace(/^\uFEFF/, "");
-  const bom = before?.startsWith("\uFEFF") ? "\uFEFF" : "";
+  const bom = before?.startsWith("\uFEFF") ? "\uFEFF" : ""; // the byte order mark
+  const text = before?.slice(bom.length) ?? "";
   const value = parseFile(editor, file, text);
   const path = [client.servers, serverName];
   const servers = client.servers in value ? value[client.servers] : {};

@@ -1,6 +1,7 @@
 // Asks the user of the client a question (elicitation). In the older protocol this is a request during the call. In the newer
 // one the call ends with the question. The client then calls again with the answer and the state of the first call.
 import { acceptedContent, inputRequired, type InputRequiredResult, type ServerContext } from "@modelcontextprotocol/server";
+import { parseJson } from "../../kit/text/json.ts";
 import type { Api } from "../../protocol/api/api.ts";
 import type { Ask } from "../../protocol/api/control.ts";
 import { Fault, messageOf } from "../../protocol/api/error.ts";
@@ -70,17 +71,9 @@ type SuspendedCall = { session: string; seq: number; ask: string };
 export function readSuspendedCall({ mcpReq }: ServerContext): SuspendedCall | null {
   const state = mcpReq.requestState<string>();
   if (typeof state !== "string") return null;
-  const { session, seq, ask } = parseState(state);
+  const { session, seq, ask } = parseJson(state) ?? {};
   if (typeof session === "string" && typeof seq === "number" && typeof ask === "string") return { session, seq, ask };
   throw new Fault("usage", "requestState does not come from this server");
-}
-
-function parseState(state: string): Record<string, unknown> {
-  try {
-    return (JSON.parse(state) ?? {}) as Record<string, unknown>;
-  } catch (error) {
-    throw new Fault("usage", "requestState does not come from this server", { cause: error });
-  }
 }
 
 /** Sends the answer and follows the turn that asked. A user who gave no answer is not asked again in this call. */

@@ -11,8 +11,7 @@ type ResourceKind = {
   template: string;
   name: string;
   description: string;
-  /** Matches the path of the URI; its group is the variable of the template. */
-  path: RegExp;
+  /** `name` is the value of the template's variable. */
   read: (name: string, ctx: CallContext) => Promise<ResourceContent>;
 };
 
@@ -24,7 +23,6 @@ export const resourceKinds: readonly ResourceKind[] = [
     template: "skein://session/{session}/log",
     name: "log",
     description: "Everything that happened in a session so far",
-    path: /^session\/([^/]+)\/log$/,
     read: async (name, { api, directory }) => {
       const log = await readSessionLog(api, await api.session.find({ wanted: name, directory }), 0);
       return { mimeType: "text/plain", text: [`[${log.state}, seq ${log.seq}]`, ...log.lines].join("\n") };
@@ -34,7 +32,6 @@ export const resourceKinds: readonly ResourceKind[] = [
     template: "skein://session/{session}",
     name: "session",
     description: "The conversation of a session, by name or id",
-    path: /^session\/([^/]+)$/,
     read: async (name, { api, directory }) => {
       const { tip } = await api.session.find({ wanted: name, directory });
       const path = tip === null ? [] : await api.node.path({ node: tip });
@@ -45,7 +42,6 @@ export const resourceKinds: readonly ResourceKind[] = [
     template: "skein://node/{node}",
     name: "node",
     description: "One node of a session's tree",
-    path: /^node\/([^/]+)$/,
     read: async (id, { api }) => ({
       mimeType: "application/json",
       text: JSON.stringify(nodeRecord(await api.node.find({ wanted: id })), null, 2),
@@ -55,7 +51,6 @@ export const resourceKinds: readonly ResourceKind[] = [
     template: "skein://handle/{handle}",
     name: "handle",
     description: "The full content of a handle; slashes in its identifier are written %2F",
-    path: /^handle\/([^/]+)$/,
     read: async (identifier, { api }) => {
       const { content } = await api.handle.resolve({ identifier, maxBytes, as: "text" });
       return { mimeType: "text/plain", text: content };
@@ -76,9 +71,9 @@ export async function listResources({ api, project }: CallContext) {
 
 /** Null if there is no such resource. */
 export async function readResource(uri: string, ctx: CallContext): Promise<(ResourceContent & { uri: string }) | null> {
-  const path = uri.startsWith("skein://") ? uri.slice("skein://".length) : "";
-  const kind = resourceKinds.find((candidate) => candidate.path.test(path));
-  const name = kind === undefined ? null : decode(kind.path.exec(path)?.[1] ?? "");
+  const nameIn = ({ template }: ResourceKind) => RegExp(`^${template.replace(/{\w+}/, "([^/]+)")}$`).exec(uri)?.[1];
+  const kind = resourceKinds.find((candidate) => nameIn(candidate) !== undefined);
+  const name = kind === undefined ? null : decode(nameIn(kind)!);
   if (kind === undefined || name === null) return null;
   try {
     const { mimeType, text } = await kind.read(name, ctx);

@@ -1,15 +1,7 @@
 // Reads fields of JSON from a vendor without trusting its shape. Every getter has a value for a missing field.
 import { isRecord, type Json } from "../../kit/text/json.ts";
 
-/** Null if the text is no JSON object. */
-export function parseJson(text: string): Json | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value) ? value : null;
-  } catch {
-    return null;
-  }
-}
+export { parseJson } from "../../kit/text/json.ts";
 
 export function objectAt(json: Json | undefined, key: string): Json | undefined {
   const value = json?.[key];

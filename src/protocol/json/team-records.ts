@@ -63,8 +63,7 @@ function printedMember(member: MemberRecord, stats: MemberStats | undefined): Pr
     workspace: member.workspace,
     last: lastStatusLine(member),
     artifacts: member.artifacts.map(({ path, description }) => ({ path, description })),
-    ended:
-      ended === null ? null : { status: ended.status, error: ended.error, unmet: ended.unmet, commit: ended.commit, answer: ended.answer },
+    ended: ended && { status: ended.status, error: ended.error, unmet: ended.unmet, commit: ended.commit, answer: ended.answer },
     asks: stats?.asks ?? [],
     steps: stats?.steps ?? 0,
     ...(stats?.spent ?? zeroSpent),

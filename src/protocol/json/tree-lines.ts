@@ -1,7 +1,7 @@
 // Writes a tree as the lines of a transcript, and reads it back. Additional fields hold what a transcript lacks: `tree`
 // in the header, `node` on the first line of a node, `data` for a part that the other fields can't hold, and `output` for
 // the full output of a handle.
-import { isRecord } from "../../kit/text/json.ts";
+import { parseJson } from "../../kit/text/json.ts";
 import type { TreeView } from "../api/api.ts";
 import type { TreeLine } from "../schema/printed.ts";
 import type { StatementInfo } from "../schema/tree.ts";
@@ -105,14 +105,10 @@ function plainPart(line: TranscriptLine): Part {
   return { kind: "text", text: content };
 }
 
+/** Other text is stored as the model sent it. */
 function callPart(id: string, name: string, content: string): Part {
-  try {
-    const input: unknown = JSON.parse(content);
-    if (isRecord(input)) return { kind: "call", id, name, input };
-  } catch {
-    // The text is stored as the model sent it.
-  }
-  return { kind: "call", id, name, input: {}, malformed: content };
+  const input = parseJson(content);
+  return { kind: "call", id, name, ...(input === null ? { input: {}, malformed: content } : { input }) };
 }
 
 function handleOf(handle: NonNullable<TranscriptLine["handle"]>): Handle {
