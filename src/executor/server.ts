@@ -10,7 +10,7 @@ import { nearestWord } from "../kit/text/nearest-word.ts";
 import { messageOf } from "../protocol/api/error.ts";
 import type { SandboxInfo } from "../protocol/api/policy.ts";
 import type { ToolOutcome } from "../protocol/api/ports.ts";
-import { type ExecutorToolName, executorToolNames, executorTools } from "../protocol/api/tool-table.ts";
+import { type ExecutorToolName, executorToolNames, executorTools, toolDefinition } from "../protocol/api/tool-table.ts";
 import { toolEnvironment } from "./environment.ts";
 import {
   type CallRequest,
@@ -119,7 +119,7 @@ class CallServer {
     const { functions, env: baseEnv, limits } = await this.#loadTools();
     const { name } = request;
     if (!isToolName(name)) return errorOutcome(unknownTool(name));
-    const { input, problem } = validateInput(executorTools[name].definition, request.input);
+    const { input, problem } = validateInput(toolDefinition(name), request.input);
     if (problem !== null) return errorOutcome(problem);
 
     const { signal, gate } = running;

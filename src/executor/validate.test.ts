@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
-import { executorTools } from "../protocol/api/tool-table.ts";
+import { toolDefinition } from "../protocol/api/tool-table.ts";
 import { validateInput } from "./validate.ts";
 
-const [read, bash, edit] = [executorTools.read.definition, executorTools.bash.definition, executorTools.edit.definition];
+const [read, bash, edit] = [toolDefinition("read"), toolDefinition("bash"), toolDefinition("edit")];
 
 test("valid input passes, and a number that was sent as text is converted", () => {
   expect(validateInput(read, { path: "a", offset: "12", limit: 3 }).input).toEqual({ path: "a", offset: 12, limit: 3 });

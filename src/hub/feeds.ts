@@ -69,7 +69,7 @@ export class Feeds {
         const { value, done } = await feed.iterator.next();
         if (feed.isClosed) return;
         if (done) return this.#end(id);
-        for (let wait = sendRate.take(); wait !== null; wait = sendRate.take()) await wait;
+        for (let wait = waitForRate(); wait !== null; wait = waitForRate()) await wait;
         if (feed.isClosed) return;
         feed.credit -= 1;
         if (!this.#rpc.notifyText("feed.item", `{"feed":${id},"item":${textOf(value)}}`)) {
@@ -99,22 +99,18 @@ export class Feeds {
 /** Limit for all feeds of this process. A higher rate would slow down its turns. */
 const rateLimit = { perSecond: 15_000, atOnce: 5_000, waitMs: 20 };
 
-class SendRate {
-  #remaining = rateLimit.atOnce;
-  #countedAt = performance.now();
+const sendRate = { remaining: rateLimit.atOnce, countedAt: performance.now() };
 
-  /** Null if one more item may be sent now. */
-  take(): Promise<void> | null {
-    const now = performance.now();
-    this.#remaining = Math.min(rateLimit.atOnce, this.#remaining + ((now - this.#countedAt) / 1000) * rateLimit.perSecond);
-    this.#countedAt = now;
-    if (this.#remaining < 1) return Bun.sleep(rateLimit.waitMs);
-    this.#remaining -= 1;
-    return null;
-  }
+/** Null if one more item may be sent now. */
+function waitForRate(): Promise<void> | null {
+  const now = performance.now();
+  const added = ((now - sendRate.countedAt) / 1000) * rateLimit.perSecond;
+  sendRate.remaining = Math.min(rateLimit.atOnce, sendRate.remaining + added);
+  sendRate.countedAt = now;
+  if (sendRate.remaining < 1) return Bun.sleep(rateLimit.waitMs);
+  sendRate.remaining -= 1;
+  return null;
 }
-
-const sendRate = new SendRate();
 
 /** JSON of items. All watchers get the same object, so it is encoded once. */
 const encodedItems = new WeakMap<object, string>();

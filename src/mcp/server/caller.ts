@@ -32,7 +32,10 @@ export function createCaller(
   let progressCount = 0;
   return {
     signal: mcpReq.signal,
-    isDisconnected: () => isConnectionLost(mcpReq.signal.reason),
+    isDisconnected: () => {
+      const reason: unknown = mcpReq.signal.reason;
+      return reason instanceof SdkError && reason.code === SdkErrorCode.ConnectionClosed;
+    },
     timeoutMs: handBackAfterMs ?? defaultTimeoutMs,
     progress:
       token === undefined
@@ -44,8 +47,4 @@ export function createCaller(
           },
     elicitation,
   };
-}
-
-function isConnectionLost(reason: unknown): boolean {
-  return reason instanceof SdkError && reason.code === SdkErrorCode.ConnectionClosed;
 }

@@ -2,8 +2,8 @@
 import { cutText, oneLine } from "../../kit/text/cut-text.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import { nodeRecord } from "../../protocol/json/records.ts";
+import { sessionIdentifier } from "../../protocol/tree/turn.ts";
 import { readSessionLog, nodeLines } from "../turn/session-log.ts";
-import { sessionIdentifier } from "../turn/session-identifier.ts";
 import type { CallContext } from "../tools/tool.ts";
 
 type ResourceContent = { mimeType: string; text: string };

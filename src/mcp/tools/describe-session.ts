@@ -1,7 +1,7 @@
 // describe_session: summarises a session. Files, errors and figures come from the store, the prose from a model.
 import type { Description } from "../../protocol/tree/history.ts";
 import { toJsonCase } from "../../protocol/json/json-case.ts";
-import { sessionIdentifier } from "../turn/session-identifier.ts";
+import { sessionIdentifier } from "../../protocol/tree/turn.ts";
 import { tool } from "./tool.ts";
 import { withTimeLimit } from "../turn/time-limit.ts";
 

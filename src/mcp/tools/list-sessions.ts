@@ -1,8 +1,7 @@
 // list_sessions: lists the sessions of this project, newest first.
 import { oneLine } from "../../kit/text/cut-text.ts";
 import { isoTime } from "../../protocol/json/records.ts";
-import type { Session } from "../../protocol/tree/turn.ts";
-import { sessionIdentifier } from "../turn/session-identifier.ts";
+import { sessionIdentifier, type Session } from "../../protocol/tree/turn.ts";
 import { tool, type CallContext } from "./tool.ts";
 import { withTimeLimit } from "../turn/time-limit.ts";
 

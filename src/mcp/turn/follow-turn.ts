@@ -7,9 +7,8 @@ import type { Ask, TurnInfo } from "../../protocol/api/control.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import type { Event } from "../../protocol/tree/event.ts";
 import { textOf, type Node } from "../../protocol/tree/node.ts";
-import type { Session, Turn } from "../../protocol/tree/turn.ts";
+import { sessionIdentifier, type Session, type Turn } from "../../protocol/tree/turn.ts";
 import { createAskForwarder } from "./forward-asks.ts";
-import { sessionIdentifier } from "./session-identifier.ts";
 import type { Caller } from "../tools/tool.ts";
 
 export type FollowState = {

@@ -2,9 +2,8 @@
 // nodes, so that a later call returns the same.
 import { readGroup, lastStatements, groupOutcome, type GroupOutcome, type Statement } from "../../protocol/team/group.ts";
 import { textOf, type Node } from "../../protocol/tree/node.ts";
-import type { Session } from "../../protocol/tree/turn.ts";
+import { sessionIdentifier, type Session } from "../../protocol/tree/turn.ts";
 import { boundAnswer } from "./long-answer.ts";
-import { sessionIdentifier } from "./session-identifier.ts";
 import type { ToolAnswer, CallContext } from "../tools/tool.ts";
 import type { TurnOutput } from "./turn-answer.ts";
 

@@ -2,10 +2,9 @@
 // shortens an answer.
 import { formatDuration } from "../../kit/text/duration.ts";
 import type { Ask } from "../../protocol/api/control.ts";
-import type { Turn } from "../../protocol/tree/turn.ts";
+import { sessionIdentifier, type Turn } from "../../protocol/tree/turn.ts";
 import type { FollowResult } from "./follow-turn.ts";
 import { boundAnswer } from "./long-answer.ts";
-import { sessionIdentifier } from "./session-identifier.ts";
 import type { ToolAnswer } from "../tools/tool.ts";
 
 /** Like the schema `turnOutput`. */

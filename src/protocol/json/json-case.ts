@@ -4,7 +4,7 @@ import type { Json } from "../../kit/text/json.ts";
 import { camelCase, flattenNote, foldNote, renamedFields, snakeCase } from "./field-names.ts";
 
 /** Names inside these fields belong to a model, a vendor, a tool or a user. */
-const foreignNames: ReadonlySet<string> = new Set([
+const foreignNames = new Set([
   "input",
   "metadata",
   "opaque",

@@ -3,27 +3,19 @@
 // the full output of a handle.
 import { parseJson } from "../../kit/text/json.ts";
 import type { TreeView } from "../api/api.ts";
-import type { TreeLine } from "../schema/printed.ts";
+import type { TreeHeader, TreeLine } from "../schema/printed.ts";
 import type { StatementInfo } from "../schema/tree.ts";
 import type { Handle } from "../tree/handle.ts";
 import type { Author, Node, Note, Part } from "../tree/node.ts";
 import { sessionRecord, turnRecord } from "./records.ts";
-import { forkOrigin, toTranscriptHeader, toTranscriptLines, type TranscriptHeader, type TranscriptLine } from "./transcript-lines.ts";
+import { forkOrigin, toTranscriptHeader, toTranscriptLines, type TranscriptLine } from "./transcript-lines.ts";
 import type { TeamEvent } from "../team/team.ts";
-import type { Session, Turn } from "../tree/turn.ts";
+import type { Session } from "../tree/turn.ts";
 import type { Usage } from "../tree/usage.ts";
 import { camelCase } from "./field-names.ts";
 import { fromJsonCase } from "./json-case.ts";
 
-export type TreeHeader = TranscriptHeader & { tree: { id: string; sessions: SessionLine[]; turns: TurnLine[] } };
-
-type SessionLine = Omit<ReturnType<typeof sessionRecord>, "forked_from"> & {
-  forked_from: TranscriptHeader["forked_from"] | null;
-  plan?: string;
-};
-type TurnLine = Omit<ReturnType<typeof turnRecord>, "native_id" | "policy"> & { native_id: string | null; policy: Turn["policy"] };
-
-export type { TreeLine };
+export type { TreeHeader, TreeLine };
 export type NodeLine = NonNullable<TreeLine["node"]>;
 /** `text` for UTF-8 bytes, else `base64`. */
 export type OutputLine = NonNullable<TreeLine["output"]>;
@@ -36,7 +28,7 @@ export function treeHeader(session: Session, view: TreeView): TreeHeader {
     ...(each.plan === undefined ? {} : { plan: each.plan }),
   }));
   const turns = view.turns.map((turn) => ({ ...turnRecord(turn), native_id: turn.nativeId, policy: turn.policy }));
-  return { ...toTranscriptHeader(session, providerOf(session)), tree: { id: session.tree, sessions, turns } };
+  return { ...toTranscriptHeader(session, providerOf(session)), tree: { id: session.tree, sessions, turns } } as TreeHeader;
 }
 
 /** The lines of one node. With the oldest nodes first, parents come before children. */

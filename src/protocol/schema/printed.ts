@@ -191,6 +191,8 @@ export const exportHeader = fields({
   }).describe("every session and turn of the tree"),
 });
 
+export type TreeHeader = z.input<typeof exportHeader>;
+
 export const exportLine = fields({
   ...lineFields,
   node: fields({

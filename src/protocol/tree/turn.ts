@@ -12,6 +12,11 @@ export function sessionLabel({ id, name }: Pick<Session, "id" | "name">): string
   return name ?? shortId(id);
 }
 
+/** The identifier of a session in answers to other programs: its name, or its full id. A caller can pass it back. */
+export function sessionIdentifier({ id, name }: Pick<Session, "id" | "name">): string {
+  return name ?? id;
+}
+
 /** A plan is part of every request of the session that executes it. */
 export const maxPlanBytes = 100_000;
 

@@ -2,8 +2,8 @@
 import { teamStatusRecord } from "../../../protocol/json/team-records.ts";
 import { countMembers, lastStatusLine, type TeamView } from "../../../protocol/team/views.ts";
 import { membersOf } from "../../../protocol/team/team.ts";
+import { sessionIdentifier } from "../../../protocol/tree/turn.ts";
 import { noTeamAnswer, findTeam } from "./team-errors.ts";
-import { sessionIdentifier } from "../../turn/session-identifier.ts";
 import { tool } from "../tool.ts";
 
 export const sessionStatus = tool("session_status", {

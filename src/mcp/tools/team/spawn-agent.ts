@@ -4,9 +4,9 @@ import { resolveAddress } from "../../../protocol/team/address.ts";
 import { defaultMember } from "../../../protocol/team/plan.ts";
 import { membersOf, type MemberPlan, type MemberRecord } from "../../../protocol/team/team.ts";
 import type { TeamView } from "../../../protocol/team/views.ts";
+import { sessionIdentifier } from "../../../protocol/tree/turn.ts";
 import { takeTurn } from "../../turn/take-turn.ts";
 import { addressableMembers, noTeamAnswer, teamErrorAnswer, checkRoles, catchTeamErrors, findTeam, type TeamError } from "./team-errors.ts";
-import { sessionIdentifier } from "../../turn/session-identifier.ts";
 import { tool, type ToolAnswer, type ToolInput } from "../tool.ts";
 import type { TurnOutput } from "../../turn/turn-answer.ts";
 
