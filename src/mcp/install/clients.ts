@@ -1,12 +1,11 @@
-// The table of clients for `skein mcp install`: the path and format of each one's configuration, and its server entry.
+// The table of clients for `skein mcp install`: the path of each one's configuration, and its server entry.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 
 export type InstallClient = {
   name: string;
   title: string;
-  format: "json" | "toml";
-  /** The user's configuration file. */
+  /** The user's configuration file: TOML if its name says so, else JSON. */
   file: (environment: ClientEnvironment) => string;
   /** The file of one project; null if the client has none. Then the server is started with --project. */
   projectFile: ((project: string) => string) | null;
@@ -40,7 +39,6 @@ export const installClients: readonly InstallClient[] = [
   {
     name: "claude",
     title: "Claude Code",
-    format: "json",
     file: ({ home, env }) => join(env["CLAUDE_CONFIG_DIR"] || home, ".claude.json"),
     projectFile: (project) => join(project, ".mcp.json"),
     servers: "mcpServers",
@@ -49,7 +47,6 @@ export const installClients: readonly InstallClient[] = [
   {
     name: "claude-desktop",
     title: "Claude Desktop",
-    format: "json",
     file: ({ home, env, platform }) =>
       join(
         platform === "darwin" ? join(home, "Library", "Application Support") : env["XDG_CONFIG_HOME"] || join(home, ".config"),
@@ -64,7 +61,6 @@ export const installClients: readonly InstallClient[] = [
   {
     name: "codex",
     title: "Codex",
-    format: "toml",
     file: ({ home, env }) => join(env["CODEX_HOME"] || join(home, ".codex"), "config.toml"),
     projectFile: (project) => join(project, ".codex", "config.toml"),
     servers: "mcp_servers",
@@ -78,7 +74,6 @@ export const installClients: readonly InstallClient[] = [
   {
     name: "gemini",
     title: "Gemini CLI",
-    format: "json",
     file: ({ home, env }) => join(env["GEMINI_CLI_HOME"] || home, ".gemini", "settings.json"),
     projectFile: (project) => join(project, ".gemini", "settings.json"),
     servers: "mcpServers",
@@ -93,7 +88,6 @@ export const installClients: readonly InstallClient[] = [
   {
     name: "opencode",
     title: "opencode",
-    format: "json",
     file: ({ home, env }) => existingFile(join(env["XDG_CONFIG_HOME"] || join(home, ".config"), "opencode")),
     projectFile: (project) => existingFile(project),
     servers: "mcp",
@@ -102,7 +96,6 @@ export const installClients: readonly InstallClient[] = [
   {
     name: "cursor",
     title: "Cursor",
-    format: "json",
     file: ({ home }) => join(home, ".cursor", "mcp.json"),
     projectFile: (project) => join(project, ".cursor", "mcp.json"),
     servers: "mcpServers",
@@ -111,7 +104,6 @@ export const installClients: readonly InstallClient[] = [
   {
     name: "zed",
     title: "Zed",
-    format: "json",
     file: ({ home, env, platform }) =>
       join((platform !== "darwin" && env["XDG_CONFIG_HOME"]) || join(home, ".config"), "zed", "settings.json"),
     projectFile: (project) => join(project, ".zed", "settings.json"),

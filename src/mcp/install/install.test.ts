@@ -23,6 +23,7 @@ afterEach(() => rmSync(home, { recursive: true, force: true }));
 
 const server: ServerCommand = { command: "/opt/skein/bin/skein", args: ["mcp"], variables: ["OPENAI_API_KEY"], path: "/bin" };
 const fileOf = (client: InstallClient) => client.file({ home, env: {}, platform: "linux" });
+const formatOf = (client: InstallClient) => (fileOf(client).endsWith(".toml") ? "toml" : "json");
 const clientNamed = (name: string) => installClients.find((client) => client.name === name)!;
 
 async function install(client: InstallClient, command = server) {
@@ -42,7 +43,7 @@ function writeConfig(client: InstallClient, text: string): string {
 }
 
 /** A user's file with comments and another server, in each format. */
-const userFiles: Record<InstallClient["format"], (client: InstallClient) => string> = {
+const userFiles: Record<"json" | "toml", (client: InstallClient) => string> = {
   json: ({ servers }) => `{
 \t// mine, keep it
 \t"theme": "dark", /* here too */
@@ -76,12 +77,12 @@ describe.each(installClients.map((client) => [client.name, client] as const))("%
     expect(statSync(fileOf(client)).mode & 0o077).toBe(0);
     expect(await install(client)).toMatchObject({ outcome: "unchanged", before: written, after: written, backup: null });
     expect(await remove(client)).toMatchObject({ outcome: "removed" });
-    expect(readFileSync(fileOf(client), "utf8").trim()).toBe(client.format === "json" ? "{}" : "");
+    expect(readFileSync(fileOf(client), "utf8").trim()).toBe(formatOf(client) === "json" ? "{}" : "");
     expect(await remove(client)).toMatchObject({ outcome: "absent" });
   });
 
   test(`the file of ${name} keeps every other line, and removing restores it`, async () => {
-    const before = userFiles[client.format](client);
+    const before = userFiles[formatOf(client)](client);
     const file = writeConfig(client, before);
     const { outcome, backup } = await install(client);
     expect([outcome, backup]).toEqual(["added", `${file}.before-skein`]);
@@ -99,7 +100,7 @@ describe.each(installClients.map((client) => [client.name, client] as const))("%
 
   test(`the file of ${name} is written through a link, keeps its mode, and no temporary file stays`, async () => {
     const real = join(home, "dotfiles");
-    writeFileSync(real, userFiles[client.format](client));
+    writeFileSync(real, userFiles[formatOf(client)](client));
     chmodSync(real, 0o664);
     mkdirSync(dirname(fileOf(client)), { recursive: true });
     symlinkSync(real, fileOf(client));
@@ -112,7 +113,7 @@ describe.each(installClients.map((client) => [client.name, client] as const))("%
 
   test(`the file of ${name} is not changed if it is broken, a dead link, or has another server called skein`, async () => {
     const other =
-      client.format === "json" ? `{"${client.servers}":{"skein":{"url":"http://x"}}}` : '[mcp_servers.skein]\nurl = "http://x"\n';
+      formatOf(client) === "json" ? `{"${client.servers}":{"skein":{"url":"http://x"}}}` : '[mcp_servers.skein]\nurl = "http://x"\n';
     for (const [text, message] of [
       ['{ "a = [', "is broken"],
       [other, "has another server called skein"],
@@ -196,7 +197,7 @@ test.each([
 test("line endings and a byte order mark are kept", async () => {
   for (const name of ["codex", "zed"]) {
     const client = clientNamed(name);
-    const before = `\uFEFF${userFiles[client.format](client)}`.replaceAll("\n", "\r\n");
+    const before = `\uFEFF${userFiles[formatOf(client)](client)}`.replaceAll("\n", "\r\n");
     const file = writeConfig(client, before);
     await install(client);
     expect(readFileSync(file, "utf8")).toStartWith("\uFEFF");

@@ -77,7 +77,7 @@ function backUp(target: string, mode: number): string | null {
 }
 
 async function openFile(client: InstallClient, file: string) {
-  const editor = client.format === "toml" ? tomlEditor() : await jsonEditor();
+  const editor = file.endsWith(".toml") ? tomlEditor() : await jsonEditor();
   const before = readText(file);
   const bom = before?.startsWith("\uFEFF") ? "\uFEFF" : ""; // the byte order mark
   const text = before?.slice(bom.length) ?? "";

@@ -6,7 +6,7 @@ import type { Api } from "../../protocol/api/api.ts";
 import type { Ask } from "../../protocol/api/control.ts";
 import { Fault, messageOf } from "../../protocol/api/error.ts";
 import type { ClientInfo } from "./caller.ts";
-import { collectTurn } from "../turn/collect-turn.ts";
+import { collectTurn } from "../turn/take-turn.ts";
 import type { ToolAnswer, Elicitation, PendingAsk, CallContext } from "../tools/tool.ts";
 import type { TurnOutput } from "../turn/turn-answer.ts";
 

@@ -1,5 +1,5 @@
 // cancel_session: stops the running turn of a session, in any process, and returns its answer so far.
-import { collectTurn } from "../turn/collect-turn.ts";
+import { collectTurn } from "../turn/take-turn.ts";
 import { tool } from "./tool.ts";
 
 /** Time to wait until the end of the turn is recorded. */

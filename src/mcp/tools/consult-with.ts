@@ -15,7 +15,6 @@ export const consultWith = tool("consult_with", {
       {
         sessionId: session_id,
         prompt: question,
-        agent: "native",
         model: await resolveModel(ctx.api, model),
         turn: { toolLevel: "none", contextFiles: false, appendSystem: instructions || null },
         prepare: (session) => sendFiles(ctx.api, session, files),

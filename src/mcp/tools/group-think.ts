@@ -29,8 +29,7 @@ export const groupThink = tool("group_think", {
         sessionId: input.session_id,
         prompt: input.objective,
         // The agent of a new session, for later turns: the first participant that is an agent, else the project's model.
-        agent: group.participants.find((name) => agents.includes(name)) ?? "native",
-        model: null,
+        agent: group.participants.find((name) => agents.includes(name)),
         turn: { group, steerable: false, limits: { ...limits, maxBudgetUsd } },
         prepare: (opened) => sendFiles(ctx.api, opened, files),
       },

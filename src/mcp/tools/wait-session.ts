@@ -1,5 +1,5 @@
 // wait_session: waits for the turn of a session and returns its answer, whichever process or front end started it.
-import { collectTurn } from "../turn/collect-turn.ts";
+import { collectTurn } from "../turn/take-turn.ts";
 import { withGroupData } from "../turn/group-answer.ts";
 import { tool } from "./tool.ts";
 

@@ -11,12 +11,10 @@ export const createWorkWith = (agentNames: readonly string[]) =>
     description: `Have another coding agent (${agentNames.join(", ")}) work on this project. It gets the session's conversation. If status is running, call wait_session.`,
     async run({ agent, task, session_id, role, reasoning_effort, context }, ctx) {
       const paths = resolveContextPaths(context, ctx);
-      const target = await resolveTarget(agent, reasoning_effort, ctx);
+      const { agent: name, ...effort } = await resolveEffort(agent, reasoning_effort, ctx);
+      const turn = { appendSystem: pathsText(paths), ...roleParam(role), ...effort };
       try {
-        return await takeTurn(
-          { sessionId: session_id, prompt: task, ...target, turn: { appendSystem: pathsText(paths), ...roleParam(role), ...target.turn } },
-          ctx,
-        );
+        return await takeTurn({ sessionId: session_id, prompt: task, agent: name, turn }, ctx);
       } catch (error) {
         throw error instanceof Fault && error.code === "model-api-only" ? apiOnly(error, agentNames) : error;
       }
@@ -32,15 +30,13 @@ function pathsText(paths: ContextPath[]): string | null {
   return paths.length === 0 ? null : `Look at these first:\n${paths.map(({ path }) => `- ${path}`).join("\n")}`;
 }
 
-type TurnTarget = { agent: string; model: null; turn: { effort?: string } };
-
 /** A model takes the effort as a suffix of its name, an agent as a separate option. */
-async function resolveTarget(agent: string, effort: string | undefined, { api }: CallContext): Promise<TurnTarget> {
-  if (effort === undefined) return { agent, model: null, turn: {} };
+async function resolveEffort(agent: string, effort: string | undefined, { api }: CallContext): Promise<{ agent: string; effort?: string }> {
+  if (effort === undefined) return { agent };
   const info = (await api.agents.list()).find(({ name }) => name === agent);
-  if (info === undefined) return { agent: `${agent}:${effort}`, model: null, turn: {} };
+  if (info === undefined) return { agent: `${agent}:${effort}` };
   refuseUnknownEffort(info, effort);
-  return { agent, model: null, turn: { effort } };
+  return { agent, effort };
 }
 
 function refuseUnknownEffort({ name, can: { efforts } }: AgentInfo, effort: string): void {

@@ -3,7 +3,7 @@
 import { readGroup, lastStatements, groupOutcome, type GroupOutcome, type Statement } from "../../protocol/team/group.ts";
 import { textOf, type Node } from "../../protocol/tree/node.ts";
 import { sessionIdentifier, type Session } from "../../protocol/tree/turn.ts";
-import { boundAnswer } from "./long-answer.ts";
+import { boundAnswer } from "./turn-answer.ts";
 import type { ToolAnswer, CallContext } from "../tools/tool.ts";
 import type { TurnOutput } from "./turn-answer.ts";
 

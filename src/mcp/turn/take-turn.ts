@@ -1,20 +1,21 @@
-// Starts a turn for a caller in a named session and follows it until the caller's time limit. Checks the turn before it
-// writes anything. The turn runs in the hub.
+// Starts a turn for a caller in a named session, or collects its latest turn, and follows it until the caller's time
+// limit. Checks a new turn before it writes anything. The turn runs in the hub.
 import { formatDuration } from "../../kit/text/duration.ts";
-import type { Api, Settings, TurnStartParams } from "../../protocol/api/api.ts";
+import type { Api, Settings, TurnCheckParams, TurnStartParams } from "../../protocol/api/api.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import { configuredTurn } from "../../protocol/api/turn-options.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
-import { findRunningTurn, followTurn } from "./follow-turn.ts";
+import { findRunningTurn, followTurn, type FollowOptions } from "./follow-turn.ts";
 import type { ToolAnswer, Caller, CallContext } from "../tools/tool.ts";
 import { turnAnswer, type TurnOutput } from "./turn-answer.ts";
 
 export type TakeTurnRequest = {
   sessionId: string;
   prompt: string;
-  /** The name of an agent, or of a model that an agent can use. */
-  agent: string;
-  model: string | null;
+  /** The name of an agent, or of a model that an agent can use. Default: native. */
+  agent?: string;
+  /** Default: the session's model. */
+  model?: string;
   /** Overrides the configured options. */
   turn: Partial<Omit<TurnStartParams, "session" | "prompt" | "agent" | "model" | "asks">>;
   /** Called once the session exists, before the turn starts. */
@@ -23,14 +24,15 @@ export type TakeTurnRequest = {
 
 export async function takeTurn(request: TakeTurnRequest, ctx: CallContext): Promise<ToolAnswer<TurnOutput>> {
   const { api, directory, caller } = ctx;
+  const { agent = "native", model = null } = request;
   const settings = await api.config.values();
-  const turn = { ...configuredTurn(settings), asks: asksParam(caller, settings), model: request.model, ...request.turn };
+  const turn = { ...configuredTurn(settings), asks: asksParam(caller, settings), agent, model, ...request.turn };
   const existing = await findSession(api, request.sessionId, directory);
   if (existing !== null) await refuseBusy(api, existing, request.sessionId);
-  await api.turn.check({ ...turn, agent: request.agent, isNew: existing === null, directory });
-  const session = existing ?? (await openSession(request, { ...ctx, toolLevel: turn.toolLevel }));
+  await api.turn.check({ ...turn, isNew: existing === null, directory });
+  const session = existing ?? (await openSession(request, turn, ctx));
   await request.prepare?.(session);
-  const events = api.turn.start({ ...turn, session: session.id, agent: request.agent, prompt: turn.team === null ? request.prompt : null });
+  const events = api.turn.start({ ...turn, session: session.id, prompt: turn.team === null ? request.prompt : null });
   return turnAnswer(await followTurn({ api, caller, session, events, limitMs: caller.timeoutMs, onCancel: "stop" }));
 }
 
@@ -44,15 +46,15 @@ export async function findSession(api: Api, idOrName: string, directory: string)
   }
 }
 
-type OpenOptions = Pick<CallContext, "api" | "directory"> & Pick<TurnStartParams, "toolLevel">;
+type NewTurn = Pick<TurnCheckParams, "agent" | "model" | "toolLevel">;
 
-function openSession(request: TakeTurnRequest, { api, directory, toolLevel }: OpenOptions): Promise<Session> {
-  return api.session.open({
-    find: { by: "name", wanted: request.sessionId, orCreate: true },
-    directory,
-    task: request.prompt,
-    agent: request.agent,
-    model: request.model,
+function openSession({ sessionId, prompt }: TakeTurnRequest, { agent, model, toolLevel }: NewTurn, ctx: CallContext): Promise<Session> {
+  return ctx.api.session.open({
+    find: { by: "name", wanted: sessionId, orCreate: true },
+    directory: ctx.directory,
+    task: prompt,
+    agent,
+    model,
     toolLevel,
     parentSession: null,
     transcriptDir: null,
@@ -70,4 +72,29 @@ async function refuseBusy(api: Api, session: Session, name: string): Promise<voi
   throw new Fault("session-busy", `session "${name}" is busy: ${running.turn.agent} has been ${running.state} for ${time}`, {
     hint: "wait_session returns its answer, cancel_session stops it; for other work use another session_id",
   });
+}
+
+type CollectOptions = { afterSeq: number } & Pick<FollowOptions, "limitMs" | "onCancel">;
+
+/**
+ * Returns the answer of a session's latest turn, and waits for it while it runs. If the process of an open turn has
+ * exited, it first ends the turn in the store. The answer is then final.
+ */
+export async function collectTurn(
+  session: Session,
+  { afterSeq, ...options }: CollectOptions,
+  { api, caller }: CallContext,
+): Promise<ToolAnswer<TurnOutput>> {
+  const turn = (await findRunningTurn(api, session))?.turn ?? null;
+  const asks = await api.ask.list({ session: session.id });
+  const followFrom = (seq: number) => {
+    const events = api.turn.watch({ session: session.id, afterSeq: seq, until: "idle" });
+    return followTurn({ api, caller, session, events, from: { turn, seq, asks }, ...options });
+  };
+  const followed = await followFrom(afterSeq);
+  if (followed.how !== "over") return turnAnswer(followed);
+  if (followed.turn !== null && followed.turn.endedAt === null) await api.turn.kill({ session: session.id, force: false });
+  else if (followed.turn !== null && followed.answer !== "") return turnAnswer(followed);
+  // The turn ended before `afterSeq`, or its process died: read it from the start.
+  return turnAnswer(await followFrom(0));
 }

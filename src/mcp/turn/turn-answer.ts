@@ -1,10 +1,12 @@
 // Renders a turn as the answer of a call: the agent's answer unchanged, or the turn's state and the next step. The only file that
 // shortens an answer.
+import { existsSync, writeFileSync } from "node:fs";
+import { byteLength, cutText } from "../../kit/text/cut-text.ts";
 import { formatDuration } from "../../kit/text/duration.ts";
 import type { Ask } from "../../protocol/api/control.ts";
-import { sessionIdentifier, type Turn } from "../../protocol/tree/turn.ts";
+import { shortId } from "../../protocol/tree/node.ts";
+import { sessionIdentifier, type Session, type Turn } from "../../protocol/tree/turn.ts";
 import type { FollowResult } from "./follow-turn.ts";
-import { boundAnswer } from "./long-answer.ts";
 import type { ToolAnswer } from "../tools/tool.ts";
 
 /** Like the schema `turnOutput`. */
@@ -78,4 +80,26 @@ function questionsOf(asks: Ask[]): TurnOutput["questions"] {
 
 function askText({ question, options }: Ask): string {
   return options.length === 0 ? question : `${question} (${options.join(" | ")})`;
+}
+
+const answerLimits = { tokens: 10_000, excerptBytes: 24_000 };
+/** A text this long has more than 10,000 tokens for sure, so it is not counted. */
+const surelyLongBytes = 1_000_000;
+
+/** Shortens an answer that is too long for its caller. The full text goes into a file next to the transcript. */
+export async function boundAnswer(text: string, session: Session, turn: Pick<Turn, "id">): Promise<{ text: string; file: string | null }> {
+  if (!(await isLong(text))) return { text, file: null };
+  const file = session.transcript?.replace(/\.jsonl$/, `.${shortId(turn.id)}.answer.md`) ?? null;
+  if (file !== null && !existsSync(file)) writeFileSync(file, text, { mode: 0o600 });
+  const location = file === null ? `skein show ${session.id}` : file;
+  const note = (bytes: number) => `[... ${bytes} bytes not shown; the full answer: ${location} ...]`;
+  return { text: cutText(text, answerLimits.excerptBytes, { keep: "both", headShare: 0.5, note }).text, file };
+}
+
+async function isLong(text: string): Promise<boolean> {
+  const bytes = byteLength(text);
+  // No text has more tokens than bytes.
+  if (bytes <= answerLimits.tokens) return false;
+  if (bytes >= surelyLongBytes) return true;
+  return (await import("../../kit/text/count-tokens.ts")).countTextTokens(text) > answerLimits.tokens;
 }

@@ -34,7 +34,7 @@ export const spawnAgent = tool("spawn_agent", {
 
     async function resumeTeam(sessionId: string, { team }: TeamView, { key }: MemberPlan): Promise<ToolAnswer<Added>> {
       const turn = { team: { work: "resume" as const }, steerable: false };
-      const answer = await takeTurn({ sessionId, prompt: team.wish.objective, agent: "native", model: null, turn }, ctx);
+      const answer = await takeTurn({ sessionId, prompt: team.wish.objective, turn }, ctx);
       return { ...answer, output: { ...answer.output, agent_key: key } };
     }
   },

@@ -1,7 +1,7 @@
 // Tests which answers are too long, with a real tokenizer.
 import { expect, test } from "bun:test";
 import type { Session, Turn } from "../../protocol/tree/turn.ts";
-import { boundAnswer } from "./long-answer.ts";
+import { boundAnswer } from "./turn-answer.ts";
 
 const session = { id: "s", transcript: null } as unknown as Session;
 const turn = { id: "t" } as unknown as Turn;
