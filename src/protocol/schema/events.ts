@@ -3,8 +3,8 @@
 import { z } from "zod";
 import { denialKinds } from "../api/policy.ts";
 import { renamedFields } from "../json/field-names.ts";
-import { fields, hubOnly } from "./fields.ts";
-import { ask, count, id, node, queuedInput, session, spent, time, turn, turnError } from "./tree.ts";
+import { count, fields, hubOnly, time } from "./fields.ts";
+import { ask, id, node, queuedInput, session, spent, turn, turnError } from "./tree.ts";
 
 /** The budget that is left; null where there is no such limit. */
 export const remainingBudget = fields({

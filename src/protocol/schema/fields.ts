@@ -60,6 +60,9 @@ export const path = z
 export const paths = z.array(line(4_096)).min(1).max(1_000);
 export const pathOrNull = path.nullable().default(null);
 export const count = z.number().int().min(0);
+/** Texts without bounds, in results. */
+export const texts = z.array(z.string());
+export const nullableText = z.string().nullable();
 export const countOrNull = z.number().int().min(1).nullable();
 export const falseByDefault = z.boolean().default(false);
 export const trueByDefault = z.boolean().default(true);

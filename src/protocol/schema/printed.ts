@@ -3,14 +3,13 @@
 import { z } from "zod";
 import { toolLevels } from "../api/policy.ts";
 import { renamedFields } from "../json/field-names.ts";
-import { fields } from "./fields.ts";
+import { count, fields, nullableText, texts, time } from "./fields.ts";
 import type { event } from "./events.ts";
 import { diffFields, restoreFields, turnInfo } from "./results.ts";
 import type { printedRole } from "./setup.ts";
 import {
   askFields,
   cost,
-  count,
   enforcedPolicy,
   handle,
   id,
@@ -18,14 +17,11 @@ import {
   sessionFields,
   statementInfo,
   status,
-  time,
   turnError,
   turnFields,
   usage,
 } from "./tree.ts";
 import type { ask, node, Note, session, turn } from "./tree.ts";
-
-const textOrNull = z.string().nullable();
 
 export const result = fields({
   type: z.literal("result"),
@@ -36,12 +32,12 @@ export const result = fields({
   nodeId: id.nullable(),
   parentSessionId: id.nullable(),
   agent: z.string(),
-  model: textOrNull,
+  model: nullableText,
   usage: usage.describe("with its sub-sessions"),
   costUsd: cost.describe("with its sub-sessions; null if a price is unknown"),
   steps: count,
   durationMs: count,
-  transcriptPath: textOrNull,
+  transcriptPath: nullableText,
   enforced: enforcedPolicy.nullable(),
   budget: fields({ tokensLeft: count.optional(), usdLeft: z.number().optional(), childrenLeft: count.optional() })
     .optional()
@@ -83,12 +79,12 @@ export const streamLine = z.discriminatedUnion("type", [
     subtype: z.literal("init"),
     cwd: z.string(),
     session_id: id,
-    tools: z.array(z.string()),
+    tools: texts,
     mcp_servers: z.array(z.never()),
-    model: textOrNull,
+    model: nullableText,
     permissionMode: z.string(),
     apiKeySource: z.string(),
-    skein: z.strictObject({ version: z.string(), turn_id: id, agent: z.string(), transcript_path: textOrNull }),
+    skein: z.strictObject({ version: z.string(), turn_id: id, agent: z.string(), transcript_path: nullableText }),
   }),
   z.strictObject({
     type: z.literal("assistant"),
@@ -96,18 +92,18 @@ export const streamLine = z.discriminatedUnion("type", [
       id,
       type: z.literal("message"),
       role: z.literal("assistant"),
-      model: textOrNull,
+      model: nullableText,
       content: z.array(block),
       stop_reason: z.null(),
       usage: claudeUsage,
     }),
-    parent_tool_use_id: textOrNull,
+    parent_tool_use_id: nullableText,
     session_id: id,
   }),
   z.strictObject({
     type: z.literal("user"),
     message: z.strictObject({ role: z.literal("user"), content: z.array(block) }),
-    parent_tool_use_id: textOrNull,
+    parent_tool_use_id: nullableText,
     session_id: id,
   }),
   z.strictObject({
@@ -143,8 +139,8 @@ const headerFields = {
   startedAt: time,
   agent: z.string(),
   provider: z.string(),
-  model: textOrNull,
-  task: textOrNull,
+  model: nullableText,
+  task: nullableText,
   parentSessionId: id.nullable(),
   isSubSession: z.boolean(),
   toolLevel: z.enum(toolLevels),

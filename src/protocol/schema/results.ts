@@ -2,14 +2,13 @@
 import { z } from "zod";
 import { historyKinds } from "../tree/history.ts";
 import { importFormats } from "../tree/import.ts";
-import { fields, hubOnly } from "./fields.ts";
-import { ask, cost, count, id, node, queuedInput, session, spent, status, time, turn, turnState, usage } from "./tree.ts";
+import { count, fields, hubOnly, nullableText, texts, time } from "./fields.ts";
+import { ask, cost, id, node, queuedInput, session, spent, status, turn, turnState, usage } from "./tree.ts";
 import { fileChange } from "./team.ts";
 
-const texts = z.array(z.string());
 const files = z.array(fileChange);
 
-const sessionName = fields({ id: z.string(), name: z.string().nullable() });
+const sessionName = fields({ id: z.string(), name: nullableText });
 
 // --- turns ----------------------------------------------------------------------------------------------
 
@@ -86,8 +85,8 @@ export type SessionView = z.output<typeof sessionView>;
 
 export const purgeReport = fields({
   dryRun: z.boolean(),
-  sessions: z.array(fields({ id, name: z.string().nullable(), project: z.string(), archivedAt: time })),
-  skipped: z.array(fields({ id, name: z.string().nullable(), reason: z.string() })),
+  sessions: z.array(fields({ id, name: nullableText, project: z.string(), archivedAt: time })),
+  skipped: z.array(fields({ id, name: nullableText, reason: z.string() })),
   nodes: count,
   keptNodes: count.describe("nodes of purged sessions that another session needs"),
   turns: count,
@@ -141,7 +140,7 @@ export type SessionType = Description["sessionType"];
 /** Work of one branch after the fork. */
 const branchSide = fields({
   session: session.nullable().describe("null if a node was named"),
-  tip: z.string().nullable(),
+  tip: nullableText,
   nodes: count.describe("after the fork, like all fields below"),
   messages: count,
   toolCalls: count,
@@ -153,8 +152,8 @@ const branchSide = fields({
   startedAt: time.nullable(),
   endedAt: time.nullable(),
   status: status.nullable().describe("the status of its last turn"),
-  firstMessage: z.string().nullable(),
-  answer: z.string().nullable(),
+  firstMessage: nullableText,
+  answer: nullableText,
   files: files.nullable().describe("null if its files are not recorded"),
 }).meta({ id: "Branch" });
 export type BranchSide = z.output<typeof branchSide>;
@@ -236,12 +235,12 @@ const toolDefinition = z.strictObject({
 export const contextView = fields({
   session,
   node: id.nullable(),
-  model: z.string().nullable(),
+  model: nullableText,
   system: z.string(),
   tools: z.array(toolDefinition),
   messages: z.array(fields({ role: z.string(), text: z.string(), tokens: count })),
   tokens: fields({ system: count, tools: count, messages: count }),
-  body: z.string().nullable().describe("the body of the request; null if there is no model to ask"),
+  body: nullableText.describe("the body of the request; null if there is no model to ask"),
 });
 
 export type ContextView = z.output<typeof contextView>;

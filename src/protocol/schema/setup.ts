@@ -5,21 +5,18 @@ import { policyNames } from "../api/policy.ts";
 import { notifyModes } from "../api/settings.ts";
 import { turnSettingSchemas } from "../api/turn-options.ts";
 import * as is from "./fields.ts";
-import { fields } from "./fields.ts";
-import { count, time } from "./tree.ts";
+import { count, fields, nullableText, texts, time } from "./fields.ts";
 
-const texts = z.array(z.string());
 const readonlyTexts = texts.readonly();
 const problems = z.array(fields({ path: z.string(), message: z.string() }));
-const textOrNull = z.string().nullable();
 
 // --- agents ---------------------------------------------------------------------------------------------
 
 const agentCredential = fields({
   vendor: z.string(),
   kind: z.enum(["key", "sign-in", "none"]).describe("a CLI's own sign-in is used if there is no key"),
-  source: textOrNull.describe("a variable, a config key or a file; never a value"),
-  note: textOrNull.describe("a remark, such as the expiry"),
+  source: nullableText.describe("a variable, a config key or a file; never a value"),
+  note: nullableText.describe("a remark, such as the expiry"),
 });
 export type AgentCredential = z.output<typeof agentCredential>;
 
@@ -30,21 +27,21 @@ const agentCapabilities = fields({
   role: z.enum(["own", "prompt"]).describe("`own`: by an option of its own; `prompt`: at the start of the prompt"),
 });
 
-const trialSummary = fields({ at: time, works: z.boolean(), reason: textOrNull });
+const trialSummary = fields({ at: time, works: z.boolean(), reason: nullableText });
 export type TrialSummary = z.output<typeof trialSummary>;
 
 export const agentInfo = fields({
   name: z.string(),
   kind: z.enum(["native", "cli", "configured"]).describe("`configured`: added by the configuration"),
   installed: z.boolean(),
-  path: textOrNull.describe("its program; null for the native agent and for a missing program"),
-  version: textOrNull,
+  path: nullableText.describe("its program; null for the native agent and for a missing program"),
+  version: nullableText,
   vendors: texts.describe("vendors whose models it uses"),
   credentials: z.array(agentCredential).describe("the credential of a turn, for each vendor; one of them is enough"),
   can: agentCapabilities,
   tried: trialSummary.nullable().describe("the latest result of `doctor --agents` for this program"),
-  missing: textOrNull.describe("why it can't take a turn"),
-  hint: textOrNull,
+  missing: nullableText.describe("why it can't take a turn"),
+  hint: nullableText,
 });
 export type AgentInfo = z.output<typeof agentInfo>;
 
@@ -53,7 +50,7 @@ const trialCheck = fields({
   outcome: z
     .enum(["ok", "failed", "none", "untried"])
     .describe("`none`: the agent does not claim it; `untried`: skipped after an earlier failure"),
-  detail: textOrNull.describe("evidence of a failure"),
+  detail: nullableText.describe("evidence of a failure"),
   durationMs: count,
 }).meta({ id: "Trial check" });
 export type TrialCheck = z.output<typeof trialCheck>;
@@ -61,9 +58,9 @@ export type TrialCheck = z.output<typeof trialCheck>;
 const agentTrial = fields({
   agent: z.string(),
   path: z.string(),
-  version: textOrNull,
+  version: nullableText,
   works: z.boolean().describe("also true without `resume` and `fork`: it then gets the conversation so far"),
-  reason: textOrNull.describe("why it does not work"),
+  reason: nullableText.describe("why it does not work"),
   checks: z.array(trialCheck).describe("always in the same order"),
   durationMs: count,
 }).meta({ id: "Agent trial" });
@@ -85,8 +82,8 @@ const roleFields = {
   capabilities: readonlyTexts,
   reads: readonlyTexts.describe("in a team: paths to read first; each starts with a `$SKEIN_` variable"),
   writes: readonlyTexts.describe("in a team: paths of its results"),
-  agent: textOrNull.describe("the agent if the turn names none"),
-  model: textOrNull,
+  agent: nullableText.describe("the agent if the turn names none"),
+  model: nullableText,
   tools: readonlyTexts.nullable().describe("the only tools it may have; null: those of the turn"),
   policy: z.enum(policyNames).nullable().describe("the widest policy it may have; null: that of the turn"),
   net: z.enum(["on", "off"]).nullable(),
@@ -94,8 +91,8 @@ const roleFields = {
   idleMs: count.nullable(),
   maxMemoryMb: count,
   origin: z.enum(["built-in", "user", "project"]),
-  path: textOrNull.describe("its file; null if it is built in"),
-  specialises: textOrNull.describe("the file of the role that it replaces, or `built-in`"),
+  path: nullableText.describe("its file; null if it is built in"),
+  specialises: nullableText.describe("the file of the role that it replaces, or `built-in`"),
   notes: readonlyTexts.describe("inferred and ignored parts of its file"),
   ignored: readonlyTexts.describe("requests of an untrusted project that are not granted"),
 };
@@ -143,7 +140,7 @@ export type AgentAuth = z.output<typeof agentAuth>;
 export const vendorAuth = fields({
   vendor: z.string(),
   ready: z.boolean(),
-  source: textOrNull.describe("the variable or config key; never its value"),
+  source: nullableText.describe("the variable or config key; never its value"),
   baseUrl: z.string(),
   hint: z.string(),
   agents: z.array(agentAuth).optional().describe("agents with their own credential for this vendor"),
@@ -154,7 +151,7 @@ export type VendorAuth = z.output<typeof vendorAuth>;
 
 /** The resolved configuration: times in milliseconds, paths absolute. Null: the front end decides. */
 export const settings = fields({
-  model: textOrNull,
+  model: nullableText,
   agent: z.string(),
   ...turnSettingSchemas({ z, is }),
   askTimeoutMs: count,

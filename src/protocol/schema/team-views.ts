@@ -2,12 +2,9 @@
 import { z } from "zod";
 import { messageKinds, priorities } from "../team/mail.ts";
 import { strategies, workspaceKinds } from "../team/team.ts";
-import { fields } from "./fields.ts";
+import { count, fields, nullableText, texts, time } from "./fields.ts";
 import { fileChange, teamRecord } from "./team.ts";
-import { cost, count, session, spent, status, time, turnError, turnState, usage } from "./tree.ts";
-
-const texts = z.array(z.string());
-const textOrNull = z.string().nullable();
+import { cost, session, spent, status, turnError, turnState, usage } from "./tree.ts";
 
 export const teamState = z.enum(["planning", "running", "paused", "interrupted", "completed", "failed"]);
 export type TeamState = z.output<typeof teamState>;
@@ -87,19 +84,19 @@ export const teamCleanResult = fields({
   teams: z.array(
     fields({
       id: z.string(),
-      name: textOrNull,
+      name: nullableText,
       directory: z.string(),
       isPurged: z.boolean().describe("its session was purged; the id may be only the end of one"),
     }),
   ),
-  skipped: z.array(fields({ id: z.string(), name: textOrNull, reason: z.string() })),
+  skipped: z.array(fields({ id: z.string(), name: nullableText, reason: z.string() })),
   problems: texts,
 });
 export type TeamCleanResult = z.output<typeof teamCleanResult>;
 
 // --- documents of the command line ----------------------------------------------------------------------
 
-const aboutTeam = { sessionId: z.string(), name: textOrNull, project: z.string(), ...teamWork };
+const aboutTeam = { sessionId: z.string(), name: nullableText, project: z.string(), ...teamWork };
 
 export const printedTeam = fields({ ...aboutTeam, ...teamFigures, usage, costUsd: cost, ...teamTimes });
 export type PrintedTeam = z.output<typeof printedTeam>;
@@ -118,7 +115,7 @@ export const mailMessage = fields({
   metadata: z.strictObject({
     priority: z.enum(priorities),
     requires_response: z.boolean(),
-    correlation_id: textOrNull.describe("the id of the message that it answers"),
+    correlation_id: nullableText.describe("the id of the message that it answers"),
   }),
   delivered: texts.describe("ids of the members that got it"),
   undelivered: z.array(fields({ to: z.string(), reason: z.string() })),
@@ -130,21 +127,21 @@ const printedMember = fields({
   id: z.string().describe("a name that no program may take apart"),
   key: z.string().describe("its name in the plan"),
   role: z.string(),
-  agent: textOrNull.describe("null: the team's agent"),
-  model: textOrNull,
+  agent: nullableText.describe("null: the team's agent"),
+  model: nullableText,
   task: z.string(),
   dependsOn: texts,
   state: z.enum(["waiting", "running", "completed", "failed"]),
   tries: count,
   sessionId: z.string(),
-  workspace: fields({ kind: z.enum(workspaceKinds), directory: z.string(), branch: textOrNull }),
+  workspace: fields({ kind: z.enum(workspaceKinds), directory: z.string(), branch: nullableText }),
   last: z.string().describe("its last report, or how it ended"),
   artifacts: z.array(fields({ path: z.string(), description: z.string() })),
   ended: fields({
     status,
-    error: textOrNull,
+    error: nullableText,
     unmet: texts.describe("validation checks that failed"),
-    commit: textOrNull,
+    commit: nullableText,
     answer: z.string(),
   }).nullable(),
   asks: z.array(fields({ id: z.string(), question: z.string() })),
@@ -169,9 +166,9 @@ export const teamStatus = fields({
       goal: z.string(),
       isOver: z.boolean(),
       isAsked: z.boolean().describe("requested besides the plan"),
-      commit: textOrNull.describe("all work up to here, joined"),
+      commit: nullableText.describe("all work up to here, joined"),
       conflicts: z.array(fields({ agent: z.string(), paths: texts })),
-      summary: textOrNull,
+      summary: nullableText,
       members: z.array(printedMember),
     }),
   ),

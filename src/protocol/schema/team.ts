@@ -4,9 +4,7 @@ import { turnStatuses } from "../api/error.ts";
 import { messageKinds, priorities } from "../team/mail.ts";
 import { strategies, defaultTeamLimits, workspaceKinds } from "../team/team.ts";
 import * as is from "./fields.ts";
-
-const count = z.number().int().nonnegative();
-const texts = z.array(z.string());
+import { count, nullableText, texts } from "./fields.ts";
 
 /** `file`: exists and is not empty, in the shared context or the workspace. `command`: exits with 0 in the workspace. */
 const validationCheck = z.discriminatedUnion("kind", [
@@ -86,7 +84,7 @@ export const groupTask = is.fields({
 });
 export type GroupTask = z.output<typeof groupTask>;
 
-const workspace = is.fields({ kind: z.enum(workspaceKinds), directory: z.string(), branch: z.string().nullable() });
+const workspace = is.fields({ kind: z.enum(workspaceKinds), directory: z.string(), branch: nullableText });
 
 /** The id is `agent_<role>[_<suffix>]_<instance>_<8 hex>`. Code must not parse it. */
 const memberFields = {
@@ -96,8 +94,8 @@ const memberFields = {
   instance: count,
   session: z.string(),
   /** Null is the team's agent and model. */
-  agent: z.string().nullable(),
-  model: z.string().nullable(),
+  agent: nullableText,
+  model: nullableText,
   workspace,
 };
 const member = is.fields(memberFields);
@@ -111,7 +109,7 @@ const outgoing = {
   body: z.string(),
   attachments: texts,
   /** The id of the message that this one answers. */
-  replyTo: z.string().nullable(),
+  replyTo: nullableText,
   requiresResponse: z.boolean(),
 };
 const outgoingMessage = is.fields(outgoing);
@@ -168,11 +166,11 @@ export type FileChange = z.output<typeof fileChange>;
 
 const memberResultFields = {
   status: z.enum(turnStatuses),
-  error: z.string().nullable(),
+  error: nullableText,
   /** The end of its last message. */
   answer: z.string(),
   /** The commit of its work; null if nothing changed or there is no repository. */
-  commit: z.string().nullable(),
+  commit: nullableText,
   unmet: texts.describe("validation checks that failed"),
   costUsd: z.number().nullable(),
 };
@@ -198,7 +196,7 @@ const teamEnds = [
 
 /** An event of a team, as a node of its session stores it. The node has the time. */
 export const teamEvent = z.discriminatedUnion("event", [
-  is.fields({ event: z.literal("session_created"), directory: z.string(), base: z.string().nullable(), wish: teamRequest }),
+  is.fields({ event: z.literal("session_created"), directory: z.string(), base: nullableText, wish: teamRequest }),
   is.fields({
     event: z.literal("phase_planned"),
     phase: count,
@@ -222,7 +220,7 @@ export const teamEvent = z.discriminatedUnion("event", [
     event: z.literal("checkpoint"),
     phase: count,
     name: z.string(),
-    commit: z.string().nullable(),
+    commit: nullableText,
     conflicts: z.array(conflict),
     summary: z.string(),
   }),
@@ -238,7 +236,7 @@ export const teamRecord = is.fields({
   wish: teamRequest,
   directory: z.string(),
   /** The commit that the work starts from; null without a repository. */
-  base: z.string().nullable(),
+  base: nullableText,
   phases: z.array(
     is.fields({
       plan: phasePlan,
@@ -256,9 +254,9 @@ export const teamRecord = is.fields({
         }),
       ),
       isOver: z.boolean(),
-      commit: z.string().nullable(),
+      commit: nullableText,
       conflicts: z.array(conflict),
-      summary: z.string().nullable(),
+      summary: nullableText,
     }),
   ),
   ahead: z.array(phasePlan),
@@ -266,7 +264,7 @@ export const teamRecord = is.fields({
   refused: z.array(refusedMessage),
   end: z.discriminatedUnion("event", teamEnds).nullable(),
   /** The commit that was merged into the project last. */
-  merged: z.string().nullable(),
+  merged: nullableText,
 });
 export type TeamRecord = z.output<typeof teamRecord>;
 export type MemberRecord = TeamRecord["phases"][number]["members"][number];

@@ -4,15 +4,13 @@ import { turnStatuses } from "../api/error.ts";
 import { policyNames, toolLevels } from "../api/policy.ts";
 import { foldNote, renamedFields } from "../json/field-names.ts";
 import { groupPhases } from "../team/group.ts";
-import { fields, hubOnly, policy, sometimesPrinted, time as anyTime } from "./fields.ts";
+import { count, fields, hubOnly, nullableText, policy, sometimesPrinted, texts, time } from "./fields.ts";
 import { teamEvent } from "./team.ts";
 
 export const id = z
   .string()
   .regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
   .describe("UUIDv7");
-export const time = anyTime;
-export const count = z.number().int().nonnegative();
 export const cost = z.number().nullable().describe("null if a price is unknown");
 export const status = z.enum(turnStatuses);
 
@@ -39,7 +37,7 @@ export const enforcedPolicy = fields({
   net: z.enum(["off", "gateway", "vendor", "on"]),
   secrets: z.boolean(),
   processes: z.boolean(),
-  missing: z.array(z.string()).describe("rules of the policy that the kernel does not enforce here"),
+  missing: texts.describe("rules of the policy that the kernel does not enforce here"),
 }).meta({ id: "Enforced policy" });
 export type EnforcedPolicy = z.output<typeof enforcedPolicy>;
 
@@ -171,7 +169,7 @@ export type NewNode = Omit<Node, "id" | "parent" | "tree" | "session" | "turn" |
 const source = fields({
   agent: z.string().describe("the program that wrote the transcript"),
   nativeId: z.string(),
-  path: z.string().nullable().describe("null if it was piped in"),
+  path: nullableText.describe("null if it was piped in"),
   sha256: z.string(),
   tip: hubOnly(id.nullable()).describe("the session's tip after the latest import"),
 });
@@ -179,18 +177,18 @@ export type Source = z.output<typeof source>;
 
 export const sessionFields = {
   id,
-  name: z.string().nullable(),
+  name: nullableText,
   tree: id,
   tip: id.nullable().describe("the session's current node; null before the first message"),
   agent: z.string(),
-  model: z.string().nullable(),
+  model: nullableText,
   directory: z.string().describe("where its tools work; absolute"),
   project: z.string().describe("the project of the directory; absolute"),
-  task: z.string().nullable(),
+  task: nullableText,
   toolLevel: z.enum(toolLevels),
   parentSession: id.nullable(),
   forkedFrom: hubOnly(position.nullable()),
-  transcript: z.string().nullable(),
+  transcript: nullableText,
   plan: hubOnly(z.string().optional()).describe("the plan that it executes: the end of its system prompt"),
   createdAt: time,
   updatedAt: time,
@@ -202,11 +200,11 @@ export type Session = z.output<typeof session>;
 
 /** The program of an external agent that took a turn. */
 const cli = fields({
-  version: z.string().nullable(),
-  argv: z.array(z.string()).describe("without prompt, role and credentials"),
+  version: nullableText,
+  argv: texts.describe("without prompt, role and credentials"),
   started: z.enum(["new", "resume", "fork"]).describe("whether it continued one of its own sessions"),
   exitCode: count.nullable(),
-  signal: z.string().nullable(),
+  signal: nullableText,
   bytes: count.describe("bytes printed on stdout"),
   firstEventMs: count.nullable(),
 });
@@ -218,8 +216,8 @@ export const turnFields = {
   parent: id.nullable().describe("the session's tip before the prompt"),
   tip: id.nullable().describe("the last node of the turn so far"),
   agent: z.string(),
-  model: z.string().nullable(),
-  nativeId: sometimesPrinted(z.string().nullable().describe("the external agent's own session; printed only with `cli`")),
+  model: nullableText,
+  nativeId: sometimesPrinted(nullableText.describe("the external agent's own session; printed only with `cli`")),
   policy: hubOnly(policy),
   enforced: enforcedPolicy.nullable(),
   usage,
@@ -240,14 +238,14 @@ export const askFields = {
   id,
   session: id,
   turn: id,
-  call: z.string().nullable().describe("the tool call that asks; null if an external CLI ended with a question"),
+  call: nullableText.describe("the tool call that asks; null if an external CLI ended with a question"),
   question: z.string(),
-  options: z.array(z.string()).describe("suggested answers; any other text is accepted too"),
+  options: texts.describe("suggested answers; any other text is accepted too"),
   openedAt: time,
   expiresAt: time.nullable().describe("when the turn stops waiting; null: it waits without limit, or has ended"),
   closedAt: time.nullable(),
   outcome: z.enum(["answered", "expired", "left"]).nullable().describe("`left`: the conversation continued without an answer"),
-  answer: z.string().nullable(),
+  answer: nullableText,
 };
 export const ask = fields(askFields, renamedFields.ask).meta({ id: "Ask" });
 export type Ask = z.output<typeof ask>;
