@@ -52,7 +52,7 @@ export async function takeHubLock(state: string): Promise<{ release: () => void 
   mkdirSync(state, { recursive: true, mode: 0o700 });
   const file = openSync(hubPaths(state).lock, "a", 0o600);
   const libc = await loadLibc();
-  // If files can't be locked, only hub.json tells whether a hub runs.
+  // If files can't be locked, only hub.json shows whether a hub runs.
   const isOurs = libc === null ? readHubFile(state) === null : libc.lock(file);
   if (!isOurs) closeSync(file);
   return isOurs ? { release: () => closeSync(file) } : null;

@@ -21,10 +21,10 @@ const serving = (running: number) => ({
 test("two listeners in one directory have separate addresses and delete their files", async () => {
   const run = join(root, "both");
   const addresses = ["1-aa", "1-bb"].map((name) => join(run, `${name}.sock`)) as [string, string];
-  const listeners = addresses.map((address, nth) => servePrivateSocket(address, serving(nth)));
-  for (const [nth, socket] of addresses.entries()) {
+  const listeners = addresses.map((address, index) => servePrivateSocket(address, serving(index)));
+  for (const [index, socket] of addresses.entries()) {
     const api = await connectApi({ socket }, { client: "test" });
-    expect(await api.health.check()).toEqual({ ...health, running: nth });
+    expect(await api.health.check()).toEqual({ ...health, running: index });
     await api.close();
   }
   for (const listener of listeners) listener.close();
@@ -40,21 +40,21 @@ test("a directory that other users could enter gets private permissions first", 
   expect(statSync(run).mode & 0o777).toBe(0o700);
 });
 
-test("sockets of dead processes are deleted; live sockets and other files stay", async () => {
+test("sockets of exited processes are deleted; open sockets and other files stay", async () => {
   const run = join(root, "left");
   mkdirSync(run, { mode: 0o700 });
-  const nobody = 2 ** 22 - 5;
-  const place = (name: string) => join(run, name);
-  // A killed process leaves its socket behind.
+  const unusedPid = 2 ** 22 - 5;
+  const pathOf = (name: string) => join(run, name);
+  // A killed process does not delete its socket.
   const code = `Bun.listen({unix: process.argv[1], socket: {data() {}}}); process.kill(process.pid, "SIGKILL")`;
-  for (const name of [`${nobody}-dead.sock`, `${process.pid}-beef.sock`, "hub.sock"]) {
-    await Bun.spawn([process.execPath, "-e", code, place(name)]).exited;
-    expect(existsSync(place(name))).toBe(true);
+  for (const name of [`${unusedPid}-dead.sock`, `${process.pid}-beef.sock`, "hub.sock"]) {
+    await Bun.spawn([process.execPath, "-e", code, pathOf(name)]).exited;
+    expect(existsSync(pathOf(name))).toBe(true);
   }
-  const elsewhere = listenUnix(place(`${nobody}-cafe.sock`), () => ({ receive: () => {}, closed: () => {} }));
-  const listener = servePrivateSocket(place("1-aa.sock"), serving(0));
-  while (existsSync(place(`${nobody}-dead.sock`))) await Bun.sleep(5);
-  expect(readdirSync(run).sort()).toEqual([`1-aa.sock`, `${nobody}-cafe.sock`, `${process.pid}-beef.sock`, "hub.sock"].sort());
+  const otherContainer = listenUnix(pathOf(`${unusedPid}-cafe.sock`), () => ({ receive: () => {}, closed: () => {} }));
+  const listener = servePrivateSocket(pathOf("1-aa.sock"), serving(0));
+  while (existsSync(pathOf(`${unusedPid}-dead.sock`))) await Bun.sleep(5);
+  expect(readdirSync(run).sort()).toEqual([`1-aa.sock`, `${unusedPid}-cafe.sock`, `${process.pid}-beef.sock`, "hub.sock"].sort());
   listener.close();
-  elsewhere.close();
+  otherContainer.close();
 });

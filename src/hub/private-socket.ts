@@ -40,7 +40,7 @@ async function removeStaleSockets(directory: string): Promise<void> {
   for (const name of readdirSync(directory).filter(isStale)) {
     const path = join(directory, name);
     try {
-      (await connectUnix(path, () => ({ receive: () => {}, closed: () => {} }))).close("only looking");
+      (await connectUnix(path, () => ({ receive: () => {}, closed: () => {} }))).close("only checks whether it is open");
     } catch {
       rmSync(path, { force: true });
     }

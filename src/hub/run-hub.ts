@@ -4,8 +4,7 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { pollUntil } from "../kit/flow/sleep.ts";
 import { processStartTime } from "../kit/process/processes.ts";
-import type { MethodName } from "../protocol/api/api.ts";
-import type { Api } from "../protocol/api/api.ts";
+import type { Api, MethodName } from "../protocol/api/api.ts";
 import { protocolVersion } from "../protocol/api/control.ts";
 import { Fault, messageOf } from "../protocol/api/error.ts";
 import type { AcceptConnection } from "./connection.ts";
@@ -22,8 +21,8 @@ export type HubDeps = {
   apiFor: (hello: Hello) => Promise<Api>;
   /** The hub's own Api, to list running turns. */
   api: Api;
-  /** Whether another hub accepts work. A hub that is stopping does not count. */
-  isThere: () => Promise<boolean>;
+  /** A hub that is stopping does not count. */
+  isOtherHubRunning: () => Promise<boolean>;
   onStop: (stop: () => void) => void;
   /** Called once, when the hub answers. */
   onReady: (file: HubFile) => void;
@@ -34,6 +33,7 @@ export type HubDeps = {
 export const stopTimeouts = { finishMs: 10_000, cancelMs: 20_000 };
 
 const checkEveryMs = 5_000;
+/** Methods that start work. A hub that is stopping refuses them. */
 const startingMethods = new Set<MethodName | "hub.hello">([
   "hub.hello",
   "turn.start",
@@ -47,14 +47,14 @@ const startingMethods = new Set<MethodName | "hub.hello">([
 export async function runHub(deps: HubDeps): Promise<boolean> {
   const lock = await pollUntil(
     stopTimeouts.finishMs,
-    async () => (await takeHubLock(deps.state)) ?? ((await deps.isThere()) ? "taken" : null),
+    async () => (await takeHubLock(deps.state)) ?? ((await deps.isOtherHubRunning()) ? "other hub" : null),
   );
-  if (lock === null || lock === "taken") return false;
+  if (lock === null || lock === "other hub") return false;
   const stopping = Promise.withResolvers<number>();
   const hub = { isStopping: false };
   deps.onStop(() => stopping.resolve(stopTimeouts.finishMs));
   const listeners = listen(deps, hub, stopping.resolve);
-  const abandonedCheck = setInterval(() => void isAbandoned(deps).then((isIdle) => isIdle && stopping.resolve(0)), checkEveryMs);
+  const abandonedCheck = setInterval(() => void isAbandoned(deps).then((abandoned) => abandoned && stopping.resolve(0)), checkEveryMs);
   try {
     void recoverTurns(deps);
     const finishMs = await stopping.promise;

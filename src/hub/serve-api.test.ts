@@ -1,4 +1,4 @@
-// An Api over real sockets, both transports: the same answers, faults and feeds as if it were here.
+// An Api over both transports with real sockets: answers, faults and feeds are those of an Api in the same process.
 import { describe, expect, test } from "bun:test";
 import { methodNames } from "../protocol/schema/check-params.ts";
 import type { Session } from "../protocol/tree/turn.ts";
@@ -9,24 +9,24 @@ const session = { id: "s-1", name: "long", createdAt: 1_700_000_000_000, tip: nu
 
 describe.each(transports)("over %s", (transport) => {
   test("a call passes its params to the Api and returns the Api's result", async () => {
-    const given: unknown[] = [];
-    using hub = startTestServer(transport, { session: { find: async (params) => (given.push(params), session) } });
+    const received: unknown[] = [];
+    using hub = startTestServer(transport, { session: { find: async (params) => (received.push(params), session) } });
     const { api, welcome } = await hub.connect({ directory: "/somewhere", trust: false });
     expect(await api.session.find({ wanted: "long", directory: "/x" })).toEqual(session);
-    expect(given).toEqual([{ wanted: "long", directory: "/x" }]);
+    expect(received).toEqual([{ wanted: "long", directory: "/x" }]);
     expect(hub.hellos).toEqual([{ client: "test", directory: "/somewhere", env: null, trust: false, window: 256 } as never]);
     expect(welcome).toEqual({ protocol: 1, version: "1.2.3", pid: process.pid, started_at: "2023-11-14T22:13:20.000Z" });
     await api.close();
   });
 
   test("a Fault arrives as the same Fault; any other error arrives as an internal error", async () => {
-    const rows: PartialApi = {
+    const failingApi: PartialApi = {
       session: {
         find: () => Promise.reject(new Fault("session-unknown", "no session", { hint: "look again" })),
         current: () => Promise.reject(new TypeError("a mistake of ours")),
       },
     };
-    using hub = startTestServer(transport, rows);
+    using hub = startTestServer(transport, failingApi);
     const { api } = await hub.connect();
     const fault = await api.session.find({ wanted: "x", directory: "/x" }).catch((error: unknown) => error);
     expect(fault).toBeInstanceOf(Fault);
@@ -63,7 +63,7 @@ describe.each(transports)("over %s", (transport) => {
     const { api } = await hub.connect();
     const nouns = api as unknown as Record<string, Record<string, unknown>>;
     const functions = methodNames.map((name) => name.split(".") as [string, string]).map(([noun, verb]) => nouns[noun]?.[verb]);
-    expect(functions.filter((each) => typeof each !== "function")).toEqual([]);
+    expect(functions.filter((method) => typeof method !== "function")).toEqual([]);
     await api.close();
   });
 
@@ -73,31 +73,31 @@ describe.each(transports)("over %s", (transport) => {
     }
     using hub = startTestServer(transport, { turn: { watch } });
     const { api } = await hub.connect();
-    const seen = await Array.fromAsync(api.turn.watch({ session: "s", afterSeq: 0, until: "idle" }));
-    expect(seen).toEqual(Array.from({ length: 1000 }, (_, at) => durableEvent(at + 1)));
+    const items = await Array.fromAsync(api.turn.watch({ session: "s", afterSeq: 0, until: "idle" }));
+    expect(items).toEqual(Array.from({ length: 1000 }, (_, at) => durableEvent(at + 1)));
     await api.close();
   });
 
   test("a failing feed sends its earlier items, then the fault", async () => {
     async function* watch() {
       yield durableEvent(1);
-      throw new Fault("session-unknown", "gone");
+      throw new Fault("session-unknown", "it was purged");
     }
     using hub = startTestServer(transport, { turn: { watch } });
     const { api } = await hub.connect();
     const feed = api.turn.watch({ session: "s", afterSeq: 0, until: "idle" })[Symbol.asyncIterator]();
     expect(await feed.next()).toEqual({ value: durableEvent(1), done: false });
-    // `rejects` would turn the loop within the very callback that has the next frame.
+    // `rejects` would run the event loop inside the callback that receives the next frame.
     const fault = await feed.next().catch((error: unknown) => error);
-    expect(fault).toMatchObject({ name: "Fault", code: "session-unknown", message: "gone" });
+    expect(fault).toMatchObject({ name: "Fault", code: "session-unknown", message: "it was purged" });
     await api.close();
   });
 
   test("leaving a feed closes only that feed on the server, also while it is silent", async () => {
-    const left = Promise.withResolvers<void>();
+    const closed = Promise.withResolvers<void>();
     const silent = {
       next: () => new Promise<never>(() => {}),
-      return: async () => (left.resolve(), { value: undefined, done: true as const }),
+      return: async () => (closed.resolve(), { value: undefined, done: true as const }),
     };
     using hub = startTestServer(transport, {
       turn: { watch: () => ({ [Symbol.asyncIterator]: () => silent }) },
@@ -108,13 +108,13 @@ describe.each(transports)("over %s", (transport) => {
     const next = feed.next();
     await feed.return!();
     expect(await next).toEqual({ value: undefined, done: true });
-    await left.promise;
+    await closed.promise;
     expect(await api.session.find({ wanted: "long", directory: "/x" })).toEqual(session);
     await api.close();
   });
 
-  test("a lost connection ends its feeds and releases its app, so that turns continue", async () => {
-    const left = Promise.withResolvers<void>();
+  test("a lost connection ends its feeds and closes its Api, so that turns continue", async () => {
+    const closed = Promise.withResolvers<void>();
     async function* start() {
       try {
         yield durableEvent(1);
@@ -123,7 +123,7 @@ describe.each(transports)("over %s", (transport) => {
         await new Promise((resolve) => setTimeout(resolve, 5));
         yield durableEvent(3);
       } finally {
-        left.resolve();
+        closed.resolve();
       }
     }
     using hub = startTestServer(transport, { turn: { watch: start } });
@@ -131,7 +131,7 @@ describe.each(transports)("over %s", (transport) => {
     const feed = api.turn.watch({ session: "s", afterSeq: 0, until: "idle" })[Symbol.asyncIterator]();
     await feed.next();
     await api.close();
-    await left.promise;
+    await closed.promise;
     while (hub.closed.length === 0) await Bun.sleep(1);
     expect(hub.closed).toEqual(["finish"]);
   });
@@ -152,20 +152,20 @@ describe.each(transports)("over %s", (transport) => {
   });
 
   test("an aborted agent trial is stopped on the server", async () => {
-    const begun = Promise.withResolvers<AbortSignal | undefined>();
-    using hub = startTestServer(transport, { doctor: { tryAgents: ({ signal }) => (begun.resolve(signal), new Promise(() => {})) } });
+    const started = Promise.withResolvers<AbortSignal | undefined>();
+    using hub = startTestServer(transport, { doctor: { tryAgents: ({ signal }) => (started.resolve(signal), new Promise(() => {})) } });
     const { api } = await hub.connect();
     const stop = new AbortController();
     const trial = api.doctor.tryAgents({ signal: stop.signal, onProgress: () => {} }).catch((error: unknown) => error);
-    const over = (await begun.promise)!;
-    expect(over.aborted).toBe(false);
+    const serverSignal = (await started.promise)!;
+    expect(serverSignal.aborted).toBe(false);
     stop.abort();
     expect(await trial).toBeInstanceOf(Fault);
-    while (!over.aborted) await Bun.sleep(1);
+    while (!serverSignal.aborted) await Bun.sleep(1);
     await api.close();
   });
 
-  test("each request reports an app that can't be created, and it is created as soon as it can be", async () => {
+  test("each request reports an Api that can't be created, and it is created as soon as it can be", async () => {
     let isBroken = true;
     using hub = startTestServer(
       transport,
@@ -188,7 +188,7 @@ describe.each(transports)("over %s", (transport) => {
     using hub = startTestServer(
       transport,
       {},
-      { refuse: (row) => (row === "bash.execute" ? new Fault("hub-unreachable", "it is stopping") : null) },
+      { refuse: (method) => (method === "bash.execute" ? new Fault("hub-unreachable", "it is stopping") : null) },
     );
     const { api } = await hub.connect();
     const feed = Array.fromAsync(
@@ -211,7 +211,7 @@ describe.each(transports)("over %s", (transport) => {
     const feed = api.turn.watch({ session: "s", afterSeq: 0, until: "idle" });
     const reader = feed[Symbol.asyncIterator]();
     expect(await reader.next()).toMatchObject({ value: { seq: 1 } });
-    // Everything else still gets through while the feed waits.
+    // Other requests are answered while the feed waits.
     for (let round = 0; round < 50; round += 1) await api.session.current({ directory: "/x" });
     expect(pulled).toBeLessThanOrEqual(2 * 256);
     const rest: number[] = [];
@@ -223,19 +223,19 @@ describe.each(transports)("over %s", (transport) => {
 
 test("an environment is accepted only over the private socket and stored only in memory", async () => {
   const env = { ANTHROPIC_API_KEY: "key", PATH: "/bin" };
-  using own = startTestServer("unix", { session: { current: async () => null } });
-  const { api } = await own.connect({ env });
+  using unix = startTestServer("unix", { session: { current: async () => null } });
+  const { api } = await unix.connect({ env });
   await api.session.current({ directory: "/x" });
-  expect(own.hellos[0]?.env).toEqual(env);
+  expect(unix.hellos[0]?.env).toEqual(env);
   await api.close();
   using web = startTestServer("web", {});
   await expect(web.connect({ env })).rejects.toMatchObject({ code: "usage", message: "env is accepted over the unix socket only" });
 });
 
 test("two servers in one process are independent", async () => {
-  using one = startTestServer("unix", { session: { current: async () => session } });
-  using two = startTestServer("web", { session: { current: async () => null } });
-  const [first, second] = await Promise.all([one.connect(), two.connect()]);
+  using unix = startTestServer("unix", { session: { current: async () => session } });
+  using web = startTestServer("web", { session: { current: async () => null } });
+  const [first, second] = await Promise.all([unix.connect(), web.connect()]);
   expect(await first.api.session.current({ directory: "/x" })).toEqual(session);
   expect(await second.api.session.current({ directory: "/x" })).toBeNull();
   await Promise.all([first.api.close(), second.api.close()]);

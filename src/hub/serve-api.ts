@@ -112,13 +112,13 @@ class ServedConnection implements FrameHandler {
     if (refused) return faultReply(refused);
     const api = await this.#api(this.#hello);
     const { hasConfiguredDefaults, fillDefaults } = await import("../protocol/schema/default-params.ts");
-    const full = hasConfiguredDefaults(name) ? fillDefaults(name, checked.params, params, await api.config.values()) : checked.params;
-    // No await from here on: a feed must not be opened for a client that has gone.
+    const fullParams = hasConfiguredDefaults(name) ? fillDefaults(name, checked.params, params, await api.config.values()) : checked.params;
+    // No await from here on: a feed must not be opened for a client that has disconnected.
     if (signal.aborted) return badRequest(rpcCodes.cancelled, "cancelled");
     const run = methodOf(api, name);
-    if (!isFeed(name)) return { ok: true, result: toJsonCase(await run(cancellable.has(name) ? { ...full, signal } : full)) };
+    if (!isFeed(name)) return { ok: true, result: toJsonCase(await run(cancellable.has(name) ? { ...fullParams, signal } : fullParams)) };
     if (this.#feeds.isFull) return badRequest(rpcCodes.tooMany, "too many feeds at once", "close one with feed.close");
-    const events = run(full) as AsyncIterable<Event>;
+    const events = run(fullParams) as AsyncIterable<Event>;
     const { id, begin } = this.#feeds.add(name === "turn.watch" ? events : withoutBackpressure(events), this.#hello.window);
     return { ok: true, result: { feed: id }, onSent: begin, onUnsent: () => this.#feeds.close(id) };
   }

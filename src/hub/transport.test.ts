@@ -1,4 +1,4 @@
-// What strangers and mistakes do to both transports: an error or a close, never a crash, and nothing that grows.
+// Hostile and wrong input over both transports: it gets an error or a close, never a crash, and no buffer grows.
 import { describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -36,8 +36,17 @@ test("split frames, joined frames and empty lines are all parsed", async () => {
 test("invalid frames get an error answer and do not end the connection", async () => {
   using hub = startTestServer("unix", healthy);
   const raw = await connectRaw(hub.address);
-  const rubbish = ["no json", "[]", "7", '"text"', "{}", '{"jsonrpc":"2.0","id":{},"method":"x"}', "[".repeat(200_000), "\u0000\u0001"];
-  for (const line of rubbish) raw.write(`${line}\n`);
+  const invalidLines = [
+    "no json",
+    "[]",
+    "7",
+    '"text"',
+    "{}",
+    '{"jsonrpc":"2.0","id":{},"method":"x"}',
+    "[".repeat(200_000),
+    "\u0000\u0001",
+  ];
+  for (const line of invalidLines) raw.write(`${line}\n`);
   raw.write(new Uint8Array([0xff, 0xfe, 0x80, 10]));
   raw.write(
     `${requestFrame(1, "health.check")}\n${helloFrame}\n${helloFrame.replace('"id":0', '"id":4')}\n${requestFrame(2, "health.check", { nothing: 1 })}\n`,
@@ -45,7 +54,7 @@ test("invalid frames get an error answer and do not end the connection", async (
   raw.write(`${requestFrame(3, "health.check", null)}\n`);
   await raw.until(({ id }) => id === 3);
   const refused = raw.frames.filter(({ id }) => id === null);
-  expect(refused.length).toBe(rubbish.length + 1);
+  expect(refused.length).toBe(invalidLines.length + 1);
   for (const { error } of refused) expect(error).toMatchObject({ code: expect.any(Number), message: expect.any(String) });
   const answerOf = (wanted: number) => raw.frames.find(({ id }) => id === wanted);
   expect(answerOf(1)).toMatchObject({ error: { message: "hub.hello must come first" } });
@@ -109,7 +118,7 @@ describe.each(transports)("over %s", (transport) => {
     for (let opened = 0; opened < 100; opened += 1) await call("turn.watch", { session: "s" });
     await expect(call("turn.watch", { session: "s" })).rejects.toMatchObject({ message: "too many feeds at once" });
     const calls = Array.from({ length: 100 }, () => api.session.current({ directory: "/x" }));
-    const refused = await Promise.race(calls.map((one) => one.catch((error: unknown) => error)));
+    const refused = await Promise.race(calls.map((call) => call.catch((error: unknown) => error)));
     expect(refused).toMatchObject({ code: "usage", message: "too many requests at once" });
     await api.close();
     await Promise.allSettled(calls);
@@ -165,7 +174,7 @@ describe("access to the hub", () => {
     const { socket } = hub.address as { socket: string };
     expect(statSync(socket).mode & 0o777).toBe(0o600);
     if (process.getuid!() !== 0) return;
-    // Even where the directory lets everyone in.
+    // The mode of the socket must be enough: here everyone can enter the directory.
     chmodSync(join(socket, ".."), 0o755);
     const code = `Bun.connect({unix: process.argv[1], socket: {data() {}}}).then(() => process.exit(0), () => process.exit(7))`;
     const asUser = (id: string) =>
@@ -181,7 +190,7 @@ test("listening and connecting work with a path longer than a socket address", a
   const socket = join(directory, "s.sock");
   try {
     mkdirSync(directory);
-    const listener = listenUnix(socket, (connection) => ({ receive: (frame) => void connection.send(`<${frame}>`), closed: () => {} }));
+    const listener = listenUnix(socket, (connection) => ({ receive: (frame) => connection.send(`<${frame}>`), closed: () => {} }));
     expect(statSync(socket).mode & 0o777).toBe(0o600);
     const raw = await connectRaw({ socket });
     raw.write('"hello"\n');
@@ -195,11 +204,11 @@ test("listening and connecting work with a path longer than a socket address", a
 });
 
 describe("a slow reader", () => {
-  /** As the engine does it: what passes is dropped when the tail is full, what lasts is read again. */
-  async function* watched(stored: Event[], tail: ReturnType<typeof createLossyQueue<Event>>, pulled: { count: number }) {
+  /** Like the engine: transient events are dropped when the queue is full, durable events are read again from the store. */
+  async function* watch(stored: Event[], queue: ReturnType<typeof createLossyQueue<Event>>, pulled: { count: number }) {
     let lastSeq = 0;
     for (;;) {
-      const { items, lags } = await tail.next();
+      const { items, lags } = await queue.next();
       for (const event of items) {
         if (!("n" in event) && event.seq <= lastSeq) continue;
         if (!("n" in event)) lastSeq = event.seq;
@@ -214,9 +223,9 @@ describe("a slow reader", () => {
 
   test("a slow reader gets all durable events when it reads again, and the server buffers nothing meanwhile", async () => {
     const stored: Event[] = [];
-    const tail = createLossyQueue<Event>();
+    const queue = createLossyQueue<Event>();
     const pulled = { count: 0 };
-    using hub = startTestServer("unix", { turn: { watch: () => watched(stored, tail, pulled) } });
+    using hub = startTestServer("unix", { turn: { watch: () => watch(stored, queue, pulled) } });
     const frames: string[] = [];
     const done = Promise.withResolvers<void>();
     const socket = await Bun.connect({
@@ -234,13 +243,13 @@ describe("a slow reader", () => {
     const text = "x".repeat(10_000);
     for (let seq = 1; seq <= 5000; seq += 1) {
       stored.push(durableEvent(seq, text));
-      tail.push(stored.at(-1)!, "required");
-      for (let n = 0; n < 20; n += 1) tail.push(transientEvent(seq, n, text), "lossy");
+      queue.push(stored.at(-1)!, "required");
+      for (let n = 0; n < 20; n += 1) queue.push(transientEvent(seq, n, text), "lossy");
       if (seq % 100 === 0) await Bun.sleep(0);
     }
-    tail.end();
+    queue.end();
     await Bun.sleep(50);
-    // What the system keeps for both ends, and no more.
+    // Only the buffers of the operating system are full.
     expect(pulled.count).toBeLessThan(500);
     socket.resume();
     await done.promise;
@@ -279,14 +288,14 @@ describe("a slow reader", () => {
       },
     });
     const key = Buffer.alloc(16).toString("base64");
-    const words = [
+    const headers = [
       "GET / HTTP/1.1",
       `Host: ${hostname}:${port}`,
       "Upgrade: websocket",
       "Connection: Upgrade",
       `Authorization: Bearer ${token}`,
     ];
-    socket.write(`${[...words, `Sec-WebSocket-Key: ${key}`, "Sec-WebSocket-Version: 13"].join("\r\n")}\r\n\r\n`);
+    socket.write(`${[...headers, `Sec-WebSocket-Key: ${key}`, "Sec-WebSocket-Version: 13"].join("\r\n")}\r\n\r\n`);
     socket.write(masked(helloFrame));
     socket.write(masked(requestFrame(1, "turn.watch", { session: "s" })));
     while (received < 1000) await Bun.sleep(1);
@@ -327,15 +336,15 @@ describe("a slow reader", () => {
     const root = mkdtempSync(join(tmpdir(), "skein-hub-"));
     const path = join(root, "s.sock");
     const lost = Promise.withResolvers<string>();
-    const met = Promise.withResolvers<Connection>();
+    const accepted = Promise.withResolvers<Connection>();
     const listener = listenUnix(path, (connection) => {
-      met.resolve(connection);
+      accepted.resolve(connection);
       return { receive: () => {}, closed: lost.resolve };
     });
     const closed = Promise.withResolvers<void>();
     const socket = await Bun.connect({ unix: path, socket: { open: (own) => own.pause(), data: () => {}, close: () => closed.resolve() } });
-    const connection = await met.promise;
-    for (let sent = 0; sent <= connectionLimits.unsentBytes; sent += 8 << 20) void connection.send("x".repeat(8 << 20));
+    const connection = await accepted.promise;
+    for (let sent = 0; sent <= connectionLimits.unsentBytes; sent += 8 << 20) connection.send("x".repeat(8 << 20));
     expect(await lost.promise).toBe("it does not read");
     socket.resume();
     await closed.promise;
@@ -344,7 +353,7 @@ describe("a slow reader", () => {
   });
 });
 
-/** A frame of a client as the protocol wants it; a mask of zeros changes nothing. */
+/** A frame as clients must send it, with a mask. A mask of zeros changes nothing. */
 function masked(text: string): Uint8Array {
   const length = Buffer.byteLength(text);
   const head = length < 126 ? [0x81, 0x80 | length] : [0x81, 0x80 | 126, length >> 8, length & 255];

@@ -47,27 +47,27 @@ export function listenUnix(path: string, accept: AcceptConnection): Listener {
 }
 
 export async function connectUnix(path: string, accept: AcceptConnection): Promise<Connection> {
-  let line: UnixConnection | null = null;
+  let connection: UnixConnection | null = null;
   try {
     await Bun.connect({
       unix: path,
       socket: {
-        open: (socket) => void (line = new UnixConnection(socket, accept)),
-        data: (_, bytes) => line?.take(bytes),
-        drain: () => line?.flush(),
-        close: () => line?.end("the connection was closed"),
-        error: (_, error) => line?.close(error.message),
+        open: (socket) => void (connection = new UnixConnection(socket, accept)),
+        data: (_, bytes) => connection?.take(bytes),
+        drain: () => connection?.flush(),
+        close: () => connection?.end("the connection was closed"),
+        error: (_, error) => connection?.close(error.message),
       },
     });
   } catch (error) {
     throw new Fault("connection-lost", `nobody answers at ${path}: ${messageOf(error)}`, { cause: error });
   }
-  return line!;
+  return connection!;
 }
 
-/** More than this is not held back for the rest of the turn. */
+/** Frames are written together at the end of a turn of the event loop. Longer ones are written at once. */
 const corkLength = 64 << 10;
-const nothing = new Uint8Array(0);
+const noBytes = new Uint8Array(0);
 
 class UnixConnection implements Connection {
   readonly #socket: Bun.Socket<unknown>;
@@ -76,7 +76,7 @@ class UnixConnection implements Connection {
   /** Frames of this turn of the event loop. */
   #frames: string[] = [];
   #framesLength = 0;
-  #unsent: Uint8Array = nothing;
+  #unsent: Uint8Array = noBytes;
   #drained: PromiseWithResolvers<void> | null = null;
   #cork: NodeJS.Immediate | null = null;
   #hasEnded = false;
@@ -106,7 +106,7 @@ class UnixConnection implements Connection {
     if (this.#hasEnded) return;
     const bytes = this.#takeUnsent();
     const written = bytes.length === 0 ? 0 : Math.max(0, this.#socket.write(bytes));
-    this.#unsent = written < bytes.length ? bytes.subarray(written) : nothing;
+    this.#unsent = written < bytes.length ? bytes.subarray(written) : noBytes;
     if (this.#unsent.length > 0) this.#drained ??= Promise.withResolvers();
     else this.#release();
   }
@@ -142,7 +142,7 @@ class UnixConnection implements Connection {
     this.#hasEnded = true;
     this.#frames = [];
     this.#framesLength = 0;
-    this.#unsent = nothing;
+    this.#unsent = noBytes;
     this.#release();
     this.#handler.closed(why);
   }

@@ -81,9 +81,9 @@ function connectionOf(socket: Bun.ServerWebSocket<WebClient>): Connection {
   };
 }
 
-function release(served: WebClient): void {
-  served.drained?.resolve();
-  served.drained = null;
+function release(client: WebClient): void {
+  client.drained?.resolve();
+  client.drained = null;
 }
 
 /** A browser can't send headers, so it offers this and the token as subprotocols. */

@@ -1,4 +1,4 @@
-// A turn and the one who started it over a connection: neither waits for the other.
+// A turn and its remote reader do not wait for each other.
 import { expect, test } from "bun:test";
 import { createFeed } from "../kit/flow/feed.ts";
 import type { Event } from "../protocol/tree/event.ts";

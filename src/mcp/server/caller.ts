@@ -42,7 +42,7 @@ export function createCaller(
         ? null
         : (message) => {
             const params = { progressToken: token, progress: (progressCount += 1), message };
-            // A client that is gone needs no progress. The call itself notices that.
+            // A disconnected client needs no progress. Its call ends by the signal.
             mcpReq.notify({ method: "notifications/progress", params }).catch(() => {});
           },
     elicitation,

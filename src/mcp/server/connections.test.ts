@@ -4,13 +4,13 @@ import { Fault } from "../../protocol/api/error.ts";
 import { cacheConnections } from "./connections.ts";
 
 /** Hubs whose connection can be lost; `connected` lists the connections. */
-function hubs() {
+function connectableHubs() {
   const connected: { directory: string; isLost: boolean }[] = [];
   const connect = cacheConnections(async (directory) => {
     const hub = { directory, isLost: false };
     connected.push(hub);
     const check = async () => {
-      if (hub.isLost) throw new Fault("connection-lost", "gone");
+      if (hub.isLost) throw new Fault("connection-lost", "the hub exited");
     };
     return { health: { check } } as unknown as Api;
   });
@@ -18,14 +18,14 @@ function hubs() {
 }
 
 test("each directory gets one connection, also for concurrent calls", async () => {
-  const { connected, connect } = hubs();
-  const all = await Promise.all([connect("/a"), connect("/a"), connect("/b")]);
-  expect(await connect("/a")).toBe(all[0]);
+  const { connected, connect } = connectableHubs();
+  const connections = await Promise.all([connect("/a"), connect("/a"), connect("/b")]);
+  expect(await connect("/a")).toBe(connections[0]);
   expect(connected.map(({ directory }) => directory)).toEqual(["/a", "/b"]);
 });
 
 test("a lost connection is replaced once, also for concurrent calls", async () => {
-  const { connected, connect } = hubs();
+  const { connected, connect } = connectableHubs();
   const first = await connect("/a");
   connected[0]!.isLost = true;
   const [second, third] = await Promise.all([connect("/a"), connect("/a")]);

@@ -13,8 +13,8 @@ test("--project comes before the client's root, and the root before the working 
 });
 
 test("a missing project is an error with a hint", async () => {
-  const none = { flag: null, workingDirectory: null, root: async () => null };
-  for (const sources of [none, { ...none, workingDirectory: "/" }])
+  const noSources = { flag: null, workingDirectory: null, root: async () => null };
+  for (const sources of [noSources, { ...noSources, workingDirectory: "/" }])
     await expect(findDirectory(sources)).rejects.toMatchObject({ code: "usage", hint: expect.stringContaining("--project") });
 });
 

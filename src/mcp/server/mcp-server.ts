@@ -41,7 +41,7 @@ export type McpServerDeps = {
 
 type Era = McpRequestContext["era"];
 
-/** Serves on stdin and stdout. Resolves when the client is gone; turns in the hub continue. */
+/** Serves on stdin and stdout. Resolves when the client has disconnected; turns in the hub continue. */
 export async function serveOverStdio(deps: McpServerDeps, onStop: (stop: () => void) => void): Promise<void> {
   const clientGone = Promise.withResolvers<void>();
   const transport = new StdioServerTransport();

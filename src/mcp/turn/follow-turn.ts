@@ -25,8 +25,8 @@ export type FollowState = {
   activity: string;
 };
 
-/** `over`: no turn is running. `asking`: the call must end with a question. `gone`: the caller no longer waits. */
-export type FollowResult = FollowState & { how: "over" | "running" | "asking" | "gone" };
+/** `over`: no turn is running. `asking`: the call must end with a question. `left`: the caller has disconnected or cancelled. */
+export type FollowResult = FollowState & { how: "over" | "running" | "asking" | "left" };
 
 export type FollowOptions = {
   api: Api;
@@ -62,7 +62,7 @@ export async function followTurn({ api, caller, session, events, from, limitMs, 
       const result = await Promise.race([next, isStopping ? never : cancelled, timedOut]);
       if (result === "timeout") return finish("running");
       if (result === "cancelled") {
-        if (caller.isDisconnected() || onCancel === "leave") return finish("gone");
+        if (caller.isDisconnected() || onCancel === "leave") return finish("left");
         isStopping = true;
         await api.turn.cancel({ session: session.id });
         continue;

@@ -33,7 +33,7 @@ const turn = {
 
 describe("the policy", () => {
   const full: Policy = { name: "full", sandbox: "off", net: "on", allowWrite: ["/w"], addDirs: ["/d"] };
-  const after = (policy: Policy, role: Partial<Role>, keep: RoleField[] = []) =>
+  const narrowed = (policy: Policy, role: Partial<Role>, keep: RoleField[] = []) =>
     narrowTurn({ ...turn, policy }, { ...plain, ...role }, keep).policy;
 
   test.each([
@@ -47,44 +47,47 @@ describe("the policy", () => {
     ["readonly", "plan", { ...full, name: "readonly" }],
     ["plan", "readonly", { ...full, name: "readonly", sandbox: "required", allowWrite: [] }],
   ] as [Policy["name"], Role["policy"], Policy][])("policy %s is narrowed by a role with policy %s", (name, policy, expected) => {
-    expect(after({ ...full, name }, { policy })).toEqual(expected);
+    expect(narrowed({ ...full, name }, { policy })).toEqual(expected);
   });
 
   test("a role can turn the network off and never on", () => {
-    expect(after({ ...defaultPolicy, net: "on" }, { net: "off" }).net).toBe("off");
-    expect(after(defaultPolicy, { net: "on" }).net).toBe("off");
-    expect(after(full, { net: "off" })).toEqual(full);
+    expect(narrowed({ ...defaultPolicy, net: "on" }, { net: "off" }).net).toBe("off");
+    expect(narrowed(defaultPolicy, { net: "on" }).net).toBe("off");
+    expect(narrowed(full, { net: "off" })).toEqual(full);
   });
 
   test("an explicit choice for the turn overrides the role", () => {
-    expect(after(full, { policy: "readonly", net: "off" }, ["policy"])).toEqual(full);
-    expect(after({ ...defaultPolicy, net: "on" }, { net: "off" }, ["net"]).net).toBe("on");
-    expect(after(defaultPolicy, { policy: "readonly" }, ["sandbox"]).sandbox).toBe("auto");
-    expect(after(full, { policy: "readonly" }, ["sandbox"]).sandbox).toBe("required");
+    expect(narrowed(full, { policy: "readonly", net: "off" }, ["policy"])).toEqual(full);
+    expect(narrowed({ ...defaultPolicy, net: "on" }, { net: "off" }, ["net"]).net).toBe("on");
+    expect(narrowed(defaultPolicy, { policy: "readonly" }, ["sandbox"]).sandbox).toBe("auto");
+    expect(narrowed(full, { policy: "readonly" }, ["sandbox"]).sandbox).toBe("required");
   });
 });
 
 describe("the tools", () => {
-  const four = ["read", "write", "edit", "bash"];
+  const executorTools = ["read", "write", "edit", "bash"];
   test.each([
-    ["orchestrator", null, four, "minimal", null],
-    ["orchestrator", null, [...four, "spawn_session"], "orchestrator", null],
-    ["minimal", null, [...four, "spawn_session"], "minimal", null],
-    ["readonly", null, four, "readonly", null],
-    ["none", null, four, "none", null],
+    ["orchestrator", null, executorTools, "minimal", null],
+    ["orchestrator", null, [...executorTools, "spawn_session"], "orchestrator", null],
+    ["minimal", null, [...executorTools, "spawn_session"], "minimal", null],
+    ["readonly", null, executorTools, "readonly", null],
+    ["none", null, executorTools, "none", null],
     ["orchestrator", null, [], "none", null],
     ["orchestrator", null, ["read", "bash"], "orchestrator", ["read", "bash", "ask_user"]],
     ["orchestrator", null, ["edit", "read"], "orchestrator", ["read", "edit", "ask_user"]],
     ["orchestrator", ["read", "bash", "ask_user"], ["bash", "edit"], "orchestrator", ["bash", "ask_user"]],
     ["orchestrator", ["read"], null, "orchestrator", ["read"]],
   ] as [ToolLevel, string[] | null, string[] | null, ToolLevel, string[] | null][])(
-    "%s %j in a role for %j",
-    (level, named, tools, toolLevel, left) => {
-      expect(narrowTurn({ ...turn, toolLevel: level, tools: named }, { ...plain, tools }, [])).toMatchObject({ toolLevel, tools: left });
+    "level %s with tools %j in a role for tools %j",
+    (level, named, tools, toolLevel, expected) => {
+      expect(narrowTurn({ ...turn, toolLevel: level, tools: named }, { ...plain, tools }, [])).toMatchObject({
+        toolLevel,
+        tools: expected,
+      });
     },
   );
 
-  test("bash in a role that can't write is the bash of level readonly", () => {
+  test("a role that can't write gives bash at level readonly", () => {
     const role = { ...plain, tools: ["read", "bash"], policy: "readonly" as const };
     expect(narrowTurn(turn, role, [])).toMatchObject({ toolLevel: "readonly", tools: null });
     expect(narrowTurn(turn, role, ["tools"])).toMatchObject({ toolLevel: "orchestrator", tools: null });
@@ -92,11 +95,11 @@ describe("the tools", () => {
 });
 
 test("the shorter time applies unless the turn sets it explicitly", () => {
-  const time = (timeoutMs: number | null, idleMs: number | null, keep: RoleField[] = []) => {
-    const left = narrowTurn({ ...turn, timeoutMs, idleMs }, { ...plain, idleMs: 500 }, keep);
-    return [left.timeoutMs, left.idleMs];
+  const timesOf = (timeoutMs: number | null, idleMs: number | null, keep: RoleField[] = []) => {
+    const narrowed = narrowTurn({ ...turn, timeoutMs, idleMs }, { ...plain, idleMs: 500 }, keep);
+    return [narrowed.timeoutMs, narrowed.idleMs];
   };
-  expect([time(null, null), time(90_000, 100), time(30_000, 900), time(90_000, 900, ["time"])]).toEqual([
+  expect([timesOf(null, null), timesOf(90_000, 100), timesOf(30_000, 900), timesOf(90_000, 900, ["time"])]).toEqual([
     [60_000, 500],
     [60_000, 100],
     [30_000, 500],

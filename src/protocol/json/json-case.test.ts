@@ -12,7 +12,8 @@ import { fromJsonCase, toJsonCase, toPrintedJson } from "./json-case.ts";
 
 const at = Date.UTC(2026, 10, 16, 1, 2, 3, 456);
 const usage = { input: 1, output: 2, cacheRead: 3, cacheWrite: 4 };
-const strange = { old_text: "a", oldText: "b", at: 5, startedAt: 5, nested: [{ endedAt: 1, forkedFrom: { session: 1 } }], _x: 1, __a: 2 };
+/** Names as other programs choose them. */
+const foreign = { old_text: "a", oldText: "b", at: 5, startedAt: 5, nested: [{ endedAt: 1, forkedFrom: { session: 1 } }], _x: 1, __a: 2 };
 const handle = { source: "bash", sourceVersion: "1", identifier: "s/1", metadata: { exitCode: 0, snake_key: 1, takenAt: 7 } };
 const opaque = { wire: "anthropic", model: "x", data: { a_b: 1, aB: 2, at: 3 } };
 
@@ -88,7 +89,7 @@ const turns: Turn[] = [
 const parts: Part[] = [
   { kind: "text", text: "größer \u0000 \ud83d\ude00 \ud800 2026-11-16T01:02:03.456Z\n", opaque },
   { kind: "thinking", text: "hm", opaque },
-  { kind: "call", id: "c", name: "edit", input: strange, opaque },
+  { kind: "call", id: "c", name: "edit", input: foreign, opaque },
   { kind: "call", id: "d", name: "edit", input: {}, malformed: "{oops" },
   {
     kind: "result",
@@ -155,7 +156,7 @@ const transient: { [Type in TransientEventBody["type"]]: Extract<TransientEventB
   "text.delta": { type: "text.delta", text: "a_b" },
   "thinking.delta": { type: "thinking.delta", text: "aB" },
   "call.started": { type: "call.started", call: "c", name: "edit" },
-  "tool.started": { type: "tool.started", call: "c", name: "edit", input: strange },
+  "tool.started": { type: "tool.started", call: "c", name: "edit", input: foreign },
   "tool.output": { type: "tool.output", call: "c", text: "x" },
   "tool.denied": { type: "tool.denied", call: "c", what: "net", text: "no" },
   "model.retried": { type: "model.retried", attempt: 1, waitMs: 250, error: { kind: "overloaded", message: "busy" } },
@@ -200,20 +201,20 @@ describe("JSON that leaves the process", () => {
   test("JSON converts back to the same value", () => {
     for (const value of [...sessions, ...turns, ...nodes, ask, ...events, comparison, found])
       expect(fromJsonCase(sent(value))).toEqual(value);
-    const many = { nodes, sessions, turns, rows: turns.map((each) => ({ session, turn: each, state: "asking", pid: 5 })) };
-    expect(fromJsonCase(sent(many))).toEqual(many);
+    const tree = { nodes, sessions, turns, rows: turns.map((item) => ({ session, turn: item, state: "asking", pid: 5 })) };
+    expect(fromJsonCase(sent(tree))).toEqual(tree);
   });
 
   test("JSON of the hub has all fields of the printed record", () => {
     for (const event of events) expect(sent(event)).toMatchObject(eventRecord(event));
-    for (const each of sessions) expect(sent(each)).toMatchObject(sessionRecord(each));
-    for (const each of turns) expect(sent(each)).toMatchObject(turnRecord(each));
-    for (const each of nodes) expect(sent(each)).toMatchObject(nodeRecord(each));
+    for (const item of sessions) expect(sent(item)).toMatchObject(sessionRecord(item));
+    for (const item of turns) expect(sent(item)).toMatchObject(turnRecord(item));
+    for (const item of nodes) expect(sent(item)).toMatchObject(nodeRecord(item));
     expect(sent(ask)).toEqual(askRecord(ask));
     expect(sent(comparison)).toMatchObject(toPrintedJson(comparison) as object);
     expect(sent(found)).toMatchObject(toPrintedJson(found) as object);
-    const row = { session, turn, state: "paused" as const, pid: null };
-    expect(sent(row)).toMatchObject(turnInfoRecord(row));
+    const info = { session, turn, state: "paused" as const, pid: null };
+    expect(sent(info)).toMatchObject(turnInfoRecord(info));
   });
 
   test("JSON has no camelCase key of skein and no time as a number", () => {
@@ -225,10 +226,10 @@ describe("JSON that leaves the process", () => {
 
   test("names from other programs stay unchanged", () => {
     const node = sent(nodes[0]) as { parts: { input?: unknown; opaque?: unknown; handle?: { metadata: unknown } }[] };
-    expect(JSON.stringify(node.parts[2]!.input)).toBe(JSON.stringify(strange));
+    expect(JSON.stringify(node.parts[2]!.input)).toBe(JSON.stringify(foreign));
     expect(node.parts[1]!.opaque).toEqual(opaque);
     expect(node.parts[6]!.handle!.metadata).toEqual(handle.metadata);
-    const rows = [{ key: "providers", value: strange, written: [strange], origin: "user", description: "" }];
+    const rows = [{ key: "providers", value: foreign, written: [foreign], origin: "user", description: "" }];
     expect(sent(rows)).toEqual(rows);
     const schema = { $schema: "x", properties: { max_steps: { minItems: 1 } }, additionalProperties: false };
     expect(sent(schema)).toEqual(schema);
@@ -241,14 +242,14 @@ describe("JSON that leaves the process", () => {
     expect(toJsonCase({ session: "s", node: "n" })).toEqual({ session: "s", node: "n" });
     expect(toJsonCase({ session: "s", at: "n", name: null })).toEqual({ session: "s", at: "n", name: null });
     expect(toJsonCase({ endedSince: at })).toEqual({ ended_since: "2026-11-16T01:02:03.456Z" });
-    expect(toJsonCase({ answerSchema: strange, env: { A_b: "c" } })).toEqual({ answer_schema: strange, env: { A_b: "c" } });
+    expect(toJsonCase({ answerSchema: foreign, env: { A_b: "c" } })).toEqual({ answer_schema: foreign, env: { A_b: "c" } });
   });
 });
 
 describe("times", () => {
   test("times of every size convert back to the millisecond", () => {
-    for (const each of [0, 1, -1, at, 8.64e15, -8.64e15, 253_402_300_800_000, 8.65e15, 1.5, null])
-      expect(fromJsonCase(sent({ at: each, createdAt: each }))).toEqual({ at: each, createdAt: each });
+    for (const time of [0, 1, -1, at, 8.64e15, -8.64e15, 253_402_300_800_000, 8.65e15, 1.5, null])
+      expect(fromJsonCase(sent({ at: time, createdAt: time }))).toEqual({ at: time, createdAt: time });
   });
 
   test("only fields with the name of a time and the ISO form are times", () => {
@@ -258,9 +259,9 @@ describe("times", () => {
 });
 
 test("a method has exactly one JSON name", () => {
-  for (const row of methodNames) {
-    expect(snakeCase(row)).toMatch(/^[a-z]+\.[a-z_]+$/);
-    expect(findMethod(snakeCase(row))).toBe(row);
+  for (const method of methodNames) {
+    expect(snakeCase(method)).toMatch(/^[a-z]+\.[a-z_]+$/);
+    expect(findMethod(snakeCase(method))).toBe(method);
   }
   expect(snakeCase("node.addSession")).toBe("node.add_session");
   for (const other of ["node.addSession", "toString", "session", "", "session.close"]) expect(findMethod(other)).toBeNull();

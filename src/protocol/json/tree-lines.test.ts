@@ -6,7 +6,7 @@ import { nodeOfLines, partOfLine, treeHeader, treeLines, type TreeLine } from ".
 import type { Session } from "../tree/turn.ts";
 
 const handle = { source: "bash", sourceVersion: "1", identifier: "s/1", metadata: { exitCode: 0, snake_key: 1, durationMs: 3 } };
-const place = { id: "n1", parent: "n0", tree: "t", session: "s", turn: "u", at: Date.UTC(2026, 10, 16, 1, 2, 3, 456) };
+const nodeFields = { id: "n1", parent: "n0", tree: "t", session: "s", turn: "u", at: Date.UTC(2026, 10, 16, 1, 2, 3, 456) };
 
 const parts: Part[] = [
   { kind: "text", text: "größer \u0000 \ud83d\ude00 \ud800 \x1b[31mred\x1b[0m\n" },
@@ -22,30 +22,30 @@ const parts: Part[] = [
 ];
 
 const nodes: Node[] = [
-  { ...place, author: "user", parts: parts.slice(0, 2) },
+  { ...nodeFields, author: "user", parts: parts.slice(0, 2) },
   {
-    ...place,
+    ...nodeFields,
     author: "agent",
     parts,
     model: "a/b",
     usage: { input: 1, output: 2, cacheRead: 3, cacheWrite: 4 },
     costUsd: null,
   },
-  { ...place, author: "tool", parts },
-  { ...place, author: "note", parts: [], note: { about: "compaction", keptFrom: "n9" } },
-  { ...place, author: "note", parts: [{ kind: "thinking", text: "odd" }], note: { about: "interruption" }, parent: null, turn: null },
+  { ...nodeFields, author: "tool", parts },
+  { ...nodeFields, author: "note", parts: [], note: { about: "compaction", keptFrom: "n9" } },
+  { ...nodeFields, author: "note", parts: [{ kind: "thinking", text: "odd" }], note: { about: "interruption" }, parent: null, turn: null },
 ];
 
 describe("a node as lines", () => {
   for (const node of nodes) {
     test(`the lines of a node parse to the same node: ${node.author} with ${node.parts.length} parts`, () => {
-      const read = treeLines(node).map((line) => JSON.parse(JSON.stringify(line)) as TreeLine);
-      expect(nodeOfLines(read, "t", "other")).toEqual(node);
+      const lines = treeLines(node).map((line) => JSON.parse(JSON.stringify(line)) as TreeLine);
+      expect(nodeOfLines(lines, "t", "other")).toEqual(node);
     });
   }
 
   test("a part that fits into a transcript line needs no data field", () => {
-    const [line] = treeLines({ ...place, author: "user", parts: [{ kind: "text", text: "hi" }] });
+    const [line] = treeLines({ ...nodeFields, author: "user", parts: [{ kind: "text", text: "hi" }] });
     expect(line).toEqual({
       id: "n1",
       part: 0,
@@ -58,7 +58,7 @@ describe("a node as lines", () => {
   });
 
   test("a transcript line names the participant of a group", () => {
-    const said = {
+    const statement = {
       asked: "n0",
       phase: "validation",
       round: 2,
@@ -68,7 +68,12 @@ describe("a node as lines", () => {
       sessionId: "s2",
       costUsd: null,
     } as const;
-    const node = { ...place, author: "note", parts: [{ kind: "text", text: "nothing" }], note: { about: "group", said } } as const;
+    const node = {
+      ...nodeFields,
+      author: "note",
+      parts: [{ kind: "text", text: "nothing" }],
+      note: { about: "group", said: statement },
+    } as const;
     const [line] = toTranscriptLines({ ...node, parts: [...node.parts] });
     expect(line?.note?.said).toMatchObject({ who: "claude", session_id: "s2", cost_usd: null });
     expect(nodeOfLines([line!], "t", "s").note).toEqual(node.note);

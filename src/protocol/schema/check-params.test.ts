@@ -127,15 +127,15 @@ test("a problem is reported in one line that names the field", () => {
 
 test("every method reports any invalid params in one line", () => {
   const values = [null, true, -1, 1e300, "", "\u0000", "x\ny", [], [[[]]], {}, { a: { b: null } }, "x".repeat(2_000)];
-  for (const row of methodNames)
-    for (const field of [...fieldsOf(row), "nobody"])
+  for (const method of methodNames)
+    for (const field of [...fieldsOf(method), "unknown_field"])
       for (const value of values) {
-        const checked = checkParams(row, { [field]: value });
+        const checked = checkParams(method, { [field]: value });
         if (!checked.ok) expect(checked.message).toMatch(/^[a-z]+\.[a-z_]+: .{1,300}$/);
       }
 });
 
-function fieldsOf(row: MethodName): string[] {
-  const problem = checkParams(row, [1, 2, 3, 4, 5]);
+function fieldsOf(method: MethodName): string[] {
+  const problem = checkParams(method, [1, 2, 3, 4, 5]);
   return problem.ok ? [] : (problem.message.split(": ")[2]?.split(", ") ?? []);
 }

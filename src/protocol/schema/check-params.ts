@@ -5,7 +5,7 @@ import { snakeCase } from "../json/field-names.ts";
 import { methods } from "./methods/index.ts";
 import { validationMessage } from "./validation-message.ts";
 
-/** How many params may be given by position. */
+/** How many params can be sent by position. */
 const maxPositionalParams = 4;
 
 export type CheckedParams<Name extends MethodName> = { ok: true; params: MethodParams<Name> } | { ok: false; message: string };

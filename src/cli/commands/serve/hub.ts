@@ -65,7 +65,7 @@ async function runInForeground(args: Args, ctx: CommandContext, port: number | n
     api: await ctx.api({ lenient: true }),
     apiFor: ({ directory, env, trust }) =>
       ctx.api({ cwd: directory ?? ctx.cwd, ...(env === null ? {} : { env }), ...(trust === null ? {} : { trust }) }),
-    isThere: async () => (await findRunningHub(ctx)) !== null,
+    isOtherHubRunning: async () => (await findRunningHub(ctx)) !== null,
     onStop: ctx.onStop,
     onReady: (file) => printStarted(args, ctx, file, "started"),
     log: (line) => ctx.err.write(`${new Date().toISOString()} ${line}\n`),
