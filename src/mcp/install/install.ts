@@ -38,7 +38,7 @@ export async function planInstall(client: InstallClient, file: string, server: S
   if (existing === undefined) after = editor.set(text, path, entry);
   else for (const [keys, leaf] of changedLeaves(existing, entry)) after = editor.set(after, [...path, ...keys], leaf);
   const outcome = existing === undefined ? "added" : after === text ? "unchanged" : "changed";
-  requireContent(editor, { file, text: after, expected: withEntry(value, path, entry) });
+  requireContent(parseFile(editor, file, after), withEntry(value, path, entry), file);
   return { outcome, file, snippet: editor.set("", path, ours), before, after: `${bom}${after}` };
 }
 
@@ -47,8 +47,10 @@ export async function planRemoval(client: InstallClient, file: string): Promise<
   if (existing === undefined) return { outcome: "absent", file, snippet: "", before, after: before ?? "" };
   const after = editor.remove(text, path);
   const expected = withEntry(value, path, undefined);
-  if (!(client.servers in parseFile(editor, file, after)) && Bun.deepEquals(expected[client.servers], {})) delete expected[client.servers];
-  requireContent(editor, { file, text: after, expected });
+  const content = parseFile(editor, file, after);
+  // The editor also removes an empty table of servers.
+  if (!(client.servers in content) && Bun.deepEquals(expected[client.servers], {})) delete expected[client.servers];
+  requireContent(content, expected, file);
   return { outcome: "removed", file, snippet: `${path.join(".")}\n`, before, after: `${bom}${after}` };
 }
 
@@ -119,11 +121,9 @@ function parseFile(editor: TextEditor, file: string, text: string): Record<strin
   throw new Fault("config", `${file} is not one object`, unchanged);
 }
 
-type ExpectedContent = { file: string; text: string; expected: Record<string, unknown> };
-
 /** Throws unless the edited text parses as the old content plus or minus skein's entry. */
-function requireContent(editor: TextEditor, { file, text, expected }: ExpectedContent): void {
-  if (Bun.deepEquals(parseFile(editor, file, text), expected)) return;
+function requireContent(content: Record<string, unknown>, expected: Record<string, unknown>, file: string): void {
+  if (Bun.deepEquals(content, expected)) return;
   throw new Fault("config", `${file} is written in a way that skein does not change`, {
     hint: "`--print` shows the entry to add by hand; the file was not changed",
   });

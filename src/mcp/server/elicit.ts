@@ -82,8 +82,7 @@ export async function resumeCall(call: SuspendedCall, { mcpReq }: ServerContext,
   if (answer !== null) await answerUnlessClosed(ctx.api, call.ask, answer);
   const session = await ctx.api.session.find({ wanted: call.session, directory: ctx.directory });
   const caller = answer === null ? { ...ctx.caller, elicitation: null } : ctx.caller;
-  const limitMs = caller.timeoutMs;
-  return collectTurn(session, { limitMs, afterSeq: call.seq, onCancel: "stop" }, { ...ctx, caller });
+  return collectTurn(session, { limitMs: caller.timeoutMs, afterSeq: call.seq, onCancel: "stop" }, { ...ctx, caller });
 }
 
 async function answerUnlessClosed(api: Api, ask: string, text: string): Promise<void> {

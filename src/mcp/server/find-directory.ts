@@ -9,21 +9,21 @@ export type DirectorySources = {
   flag: string | null;
   /** The working directory if it is in a project, else null. */
   workingDirectory: string | null;
-  /** Asks the client; null if it has no roots. */
-  root: () => Promise<string | null>;
+  /** Asks the client for its roots. */
+  roots: () => Promise<{ uri: string }[]>;
 };
 
-export async function findDirectory({ flag, workingDirectory, root }: DirectorySources): Promise<string> {
-  const directory = flag ?? (await root()) ?? workingDirectory;
+export async function findDirectory({ flag, workingDirectory, roots }: DirectorySources): Promise<string> {
+  const directory = flag ?? firstDirectory(await roots()) ?? workingDirectory;
   if (directory !== null && directory !== "/") return directory;
   throw new Fault("usage", "no project: the client names none, and the server was not started in one", {
     hint: "start it in a directory with .git or .skein, or with skein mcp --project <directory>",
   });
 }
 
-/** The first URI that is a directory on this machine. */
-export function firstDirectory(uris: readonly string[]): string | null {
-  for (const uri of uris) {
+/** The first root that is a directory on this machine. */
+function firstDirectory(roots: readonly { uri: string }[]): string | null {
+  for (const { uri } of roots) {
     const path = pathOf(uri);
     if (path !== null && path !== "/" && statSync(path, { throwIfNoEntry: false })?.isDirectory()) return path;
   }

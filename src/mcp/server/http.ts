@@ -22,9 +22,7 @@ export type HttpServerDeps = McpServerDeps & {
 
 const firstPort = 4454;
 
-export type HttpServer = { url: string; close: () => Promise<void> };
-
-export function serveOverHttp(deps: HttpServerDeps): HttpServer {
+export function serveOverHttp(deps: HttpServerDeps): { url: string; close: () => Promise<void> } {
   const token = readOrCreateToken(deps.tokenFile);
   const handler = createMcpHandler(({ era }) => createMcpServer(deps, era), { onerror: (error) => deps.log(error.message) });
   const answer = async (request: Request): Promise<Response> => {

@@ -16,7 +16,7 @@ import { Fault, messageOf } from "../../protocol/api/error.ts";
 import { parseToolInput, toolListSchema } from "../../protocol/schema/mcp.ts";
 import { createCaller, readClientInfo } from "./caller.ts";
 import { createElicitation, endCallWithQuestion, readSuspendedCall, resumeCall } from "./elicit.ts";
-import { findDirectory, firstDirectory } from "./find-directory.ts";
+import { findDirectory } from "./find-directory.ts";
 import { listResources, readResource, resourceKinds } from "./resources.ts";
 import type { ToolAnswer, CallContext, Toolset } from "../tools/tool.ts";
 import { toolsFor, type AnyTool } from "../tools/index.ts";
@@ -103,16 +103,11 @@ async function createCallContext(deps: McpServerDeps, { server, era, request }: 
   const directory = await findDirectory({
     flag: deps.project,
     workingDirectory: deps.workingDirectory,
-    root: async () => (era === "legacy" && client.capabilities.roots !== undefined ? firstRoot(server) : null),
+    roots: async () => (era === "legacy" && client.capabilities.roots !== undefined ? (await server.listRoots()).roots : []),
   });
   const elicitation = createElicitation(client, { era, request, log: deps.log });
   const caller = createCaller(client, request, { handBackAfterMs: deps.handBackAfterMs, elicitation });
   return { api: await deps.connect(directory), directory, project: deps.projectOf(directory), caller };
-}
-
-async function firstRoot(server: Server): Promise<string | null> {
-  const { roots } = await server.listRoots();
-  return firstDirectory(roots.map(({ uri }) => uri));
 }
 
 function resultOf({ output, text, isError }: ToolAnswer<Record<string, unknown>>): CallToolResult {

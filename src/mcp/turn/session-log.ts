@@ -30,13 +30,13 @@ export async function readSessionLog(api: Api, session: Session, afterSeq: numbe
 function eventLines(event: Event): string[] {
   switch (event.type) {
     case "turn.started":
-      return [`[${event.turn.agent}${event.turn.model === null ? "" : ` ${event.turn.model}`} started]`];
+      return [`[${[event.turn.agent, event.turn.model].filter((name) => name !== null).join(" ")} started]`];
     case "node.added":
       return nodeLines(event.node);
-    case "turn.ended":
-      return [
-        `[${event.turn.agent} ended: ${event.turn.status ?? "unknown"}${event.turn.error === null ? "" : `, ${event.turn.error.message}`}]`,
-      ];
+    case "turn.ended": {
+      const { agent, status, error } = event.turn;
+      return [`[${agent} ended: ${status ?? "unknown"}${error === null ? "" : `, ${error.message}`}]`];
+    }
     case "ask.opened":
       return [`asks: ${event.ask.question}`];
     case "ask.closed":

@@ -1,12 +1,12 @@
 // Starts a turn for a caller in a named session, or collects its latest turn, and follows it until the caller's time
 // limit. Checks a new turn before it writes anything. The turn runs in the hub.
 import { formatDuration } from "../../kit/text/duration.ts";
-import type { Api, Settings, TurnCheckParams, TurnStartParams } from "../../protocol/api/api.ts";
+import type { Api, TurnCheckParams, TurnStartParams } from "../../protocol/api/api.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import { configuredTurn } from "../../protocol/api/turn-options.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 import { findRunningTurn, followTurn, type FollowOptions } from "./follow-turn.ts";
-import type { ToolAnswer, Caller, CallContext } from "../tools/tool.ts";
+import type { ToolAnswer, CallContext } from "../tools/tool.ts";
 import { turnAnswer, type TurnOutput } from "./turn-answer.ts";
 
 export type TakeTurnRequest = {
@@ -26,7 +26,8 @@ export async function takeTurn(request: TakeTurnRequest, ctx: CallContext): Prom
   const { api, directory, caller } = ctx;
   const { agent = "native", model = null } = request;
   const settings = await api.config.values();
-  const turn = { ...configuredTurn(settings), asks: asksParam(caller, settings), agent, model, ...request.turn };
+  const asks: TurnStartParams["asks"] = caller.elicitation === null ? { how: "later" } : { how: "wait", limitMs: settings.askTimeoutMs };
+  const turn = { ...configuredTurn(settings), asks, agent, model, ...request.turn };
   const existing = await findSession(api, request.sessionId, directory);
   if (existing !== null) await refuseBusy(api, existing, request.sessionId);
   await api.turn.check({ ...turn, isNew: existing === null, directory });
@@ -59,10 +60,6 @@ function openSession({ sessionId, prompt }: TakeTurnRequest, { agent, model, too
     parentSession: null,
     transcriptDir: null,
   });
-}
-
-function asksParam({ elicitation }: Caller, { askTimeoutMs }: Settings): TurnStartParams["asks"] {
-  return elicitation === null ? { how: "later" } : { how: "wait", limitMs: askTimeoutMs };
 }
 
 async function refuseBusy(api: Api, session: Session, name: string): Promise<void> {

@@ -110,10 +110,9 @@ export type SessionProse = z.output<typeof sessionProse>;
 
 /** Everything but the prose is read from the store. Empty fields are left out. */
 export const description = fields({
+  ...prose,
   oneLiner: prose.oneLiner.optional(),
   summary: prose.summary.optional(),
-  outcomes: prose.outcomes,
-  custom: prose.custom,
   session: sessionName,
   sessionType: z.enum(["minimal", "standard", "detailed"]),
   status: status.nullable().describe("of its last turn; null while one runs, or before the first"),

@@ -27,7 +27,7 @@ export const agentMessage = tool("agent_message", {
     }
     const isMember = !outsiders.includes(from.toLowerCase());
     try {
-      const posted = await ctx.api.team.message({
+      const { id, reaches, misses, when } = await ctx.api.team.message({
         session: view.session.id,
         to: [to],
         kind: kinds[type] ?? (type as MessageKind),
@@ -37,16 +37,8 @@ export const agentMessage = tool("agent_message", {
         replyTo: null,
         requiresResponse: type === "request" || type === "question" || type === "query",
       });
-      const when = posted.when === "now" ? "at their next step" : "when the team is resumed";
-      const output = {
-        message_id: posted.id,
-        from: "person",
-        on_behalf_of: from,
-        reaches: posted.reaches,
-        misses: posted.misses,
-        when: posted.when,
-      };
-      return { output, text: `${posted.id}: for ${posted.reaches.join(", ")}, ${when}` };
+      const output = { message_id: id, from: "person", on_behalf_of: from, reaches, misses, when };
+      return { output, text: `${id}: for ${reaches.join(", ")}, ${when === "now" ? "at their next step" : "when the team is resumed"}` };
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
       return teamErrorAnswer("AGENT_NOT_FOUND", error.message, { agent: to, ...(error.hint === undefined ? {} : { hint: error.hint }) });
