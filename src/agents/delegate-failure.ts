@@ -1,4 +1,4 @@
-// Failures of a delegated turn, for agents that run others in sub-sessions.
+// Errors that agents throw, as errors of a turn.
 import { Fault, messageOf, turnStatuses, type TurnError, type TurnStatus } from "../protocol/api/error.ts";
 
 /** Statuses that a retry can't change. */
@@ -12,10 +12,10 @@ export const permanentStatuses: readonly TurnStatus[] = [
   "budget",
 ];
 
-/** The error of a sub-session that could not start: the limit that was reached, or the Fault by its code. */
+/** The limit that a sub-session reached at its start, or the Fault by its code. Any other error is `broken`. */
 export function toTurnError(error: unknown): TurnError {
   const cause = (error instanceof Fault ? error.cause : null) as TurnError | null | undefined;
   if (cause && turnStatuses.includes(cause.kind)) return cause;
-  const kind = turnStatuses.find((status) => error instanceof Fault && status === error.code) ?? "broken";
-  return { kind, message: messageOf(error) };
+  const { code, hint } = error instanceof Fault ? error : { code: "", hint: undefined };
+  return { kind: turnStatuses.find((status) => status === code) ?? "broken", message: messageOf(error), hint };
 }

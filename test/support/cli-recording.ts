@@ -48,9 +48,8 @@ export function lineOf(event: CliEvent): string {
     case "failed":
       return `failed ${event.kind ?? "unknown"}: ${event.message}`;
     case "done":
-      return `done${event.isError ? " badly" : ""}`;
     case "garbage":
-      return `garbage ${event.text}`;
+      return event.type;
   }
 }
 

@@ -126,7 +126,7 @@ export async function findVersion(ctx: AppContext, adapter: Adapter, program: Pr
   const cached = cachedVersion(ctx.paths.state, program);
   if (cached !== null) return cached;
   const output = await askVersion(program.path, ctx.env, new AbortController().signal);
-  const version = output === null ? null : adapter.versionOf(output);
+  const version = adapter.version.exec(output ?? "")?.[1] ?? null;
   if (version !== null && !ctx.ephemeral) cacheVersion(ctx.paths.state, program, version);
   return version;
 }

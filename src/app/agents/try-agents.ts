@@ -86,7 +86,7 @@ async function tryOne(ctx: AppContext, createApp: CreateTrialApp, trial: CliTria
     findVersion(ctx, adapter, program),
     runTrial({
       agent: adapter.name,
-      model: models[adapter.wire],
+      model: models[adapter.vendor]!,
       canFork: entry.canFork,
       limitMs: maxTurnMs,
       openSite: async (script, { marker, fault }) => {
@@ -114,10 +114,9 @@ async function tryOne(ctx: AppContext, createApp: CreateTrialApp, trial: CliTria
 const maxTurnMs = 60_000;
 
 /** None of these is the default of a CLI, so that an ignored option is noticed. */
-const models: Record<Adapter["wire"], string> = {
+const models: Record<string, string> = {
   anthropic: "anthropic/claude-sonnet-4-5",
-  "openai-responses": "openai/gpt-5.2",
-  "openai-chat": "openai/gpt-5.2",
+  openai: "openai/gpt-5.2",
   gemini: "gemini/gemini-3-pro-preview",
 };
 

@@ -3,6 +3,7 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { installPeers, peerNames } from "../../../bench/peers.ts";
 import type { Adapter } from "../../../src/agents/external/adapters/adapter.ts";
+import type { WireName } from "../../../src/models/model.ts";
 import { claude } from "../../../src/agents/external/adapters/claude.ts";
 import { codex } from "../../../src/agents/external/adapters/codex.ts";
 import { type Gateway, startGateway } from "../../../src/agents/external/gateway/gateway.ts";
@@ -20,6 +21,7 @@ const agents: [string, Adapter, string][] = [
   ["opencode", opencode, "claude-sonnet-4-5"],
   ["pi", pi, "claude-sonnet-4-5"],
 ];
+const wires: Record<string, WireName> = { anthropic: "anthropic", openai: "openai-responses", gemini: "gemini" };
 const key = "sk-real-0123456789";
 const three = shellScript(["echo one-11", "echo two-12", "echo three-13"], "All three were said.");
 
@@ -27,7 +29,8 @@ beforeAll(() => installPeers(peerNames), 300_000);
 
 /** Forwards at most `maxRequests` requests. */
 function gatewayTo(site: CliSite, adapter: Adapter, maxRequests: number): Gateway {
-  const { wire, vendor } = adapter;
+  const { vendor } = adapter;
+  const wire = wires[vendor]!;
   const baseUrl = site.server.url + (wire === "openai-responses" ? "/v1" : "");
   let count = 0;
   return startGateway({

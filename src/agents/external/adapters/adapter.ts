@@ -3,10 +3,10 @@
 import type { WireName } from "../../../models/model.ts";
 import type { Json } from "../../../kit/text/json.ts";
 import type { TurnStatus } from "../../../protocol/api/error.ts";
-import type { CallPart, ImageData, Part } from "../../../protocol/tree/node.ts";
+import type { ImageData, Part } from "../../../protocol/tree/node.ts";
 import type { TurnCheckInput } from "../../../protocol/api/ports.ts";
 import type { Usage } from "../../../protocol/tree/usage.ts";
-import type { CliQuestion } from "./questions.ts";
+import type { FailurePattern } from "./failure-patterns.ts";
 
 export type Adapter = {
   name: string;
@@ -14,32 +14,29 @@ export type Adapter = {
   program: string;
   /** A command that installs the CLI. */
   install: string;
-  /** Default vendor and wire of its models, with the names of models/vendors.ts. */
+  /** Default vendor of its models, with its name in models/vendors.ts. */
   vendor: string;
-  wire: WireName;
-  /** For a CLI that works with any vendor: the vendor and wire of a model. */
-  vendorOf?: (model: string) => Pick<Adapter, "vendor" | "wire">;
+  /** Set for a CLI that also works with the other vendors of multi-vendor.ts. */
+  isMultiVendor?: true;
   /** The user's own sign-in with the CLI; absent if the CLI has none. */
   signIn?: SignIn;
   /** Set for a configured agent: the gateway reaches every vendor that has a key, and none is required. */
   asksAny?: true;
   /** Variables that may hold its key, in order of preference. */
   keys: readonly string[];
-  /** Whether skein or the CLI chooses the id of the CLI's own session. */
-  ids: "ours" | "theirs";
   /** Supported efforts; empty if the CLI has no option for them. */
   efforts: readonly string[];
   /** True if the CLI has a flag or a file for a role. Otherwise skein puts the role before the prompt. */
   takesRole: boolean;
-  /** Reads the version out of the output of `--version`. */
-  versionOf: (output: string) => string | null;
+  /** Matches the output of `--version`. Its first group is the version. */
+  version: RegExp;
   /** Files to write into its configuration directory, by relative path. */
   files: (launch: CliLaunch) => Record<string, string>;
   /** Variables to add to the allow-listed environment. Only these may hold a credential. */
   env: (launch: CliLaunch) => Record<string, string>;
   args: (launch: CliLaunch) => string[];
-  /** Flags that `--agent-arg` may not set: they would weaken the sandbox or change something the adapter relies on. */
-  forbiddenArgs: readonly string[];
+  /** Flags that `--agent-arg` may not set, separated by spaces: they would weaken the sandbox or break the adapter. */
+  forbiddenArgs?: string;
   /** Throws a fault for options that the CLI does not support. */
   check?: (turn: TurnCheckInput) => void;
   /** For a CLI with a dialogue on stdin and stdout. Replaces `reader` and `stdin`. */
@@ -50,14 +47,14 @@ export type Adapter = {
   stdin?: (launch: CliLaunch) => string | null;
   /** `start` tells the reader whether the output may repeat earlier turns. */
   reader: (start?: CliLaunch["start"]) => CliReader;
-  /** The questions to the user in a call. A headless CLI gets no answer, so the turn ends and the answer is the next prompt. */
-  questionsIn?: (call: CallPart) => CliQuestion[];
-  /** Classifies an error message of the CLI, or the end of its stderr; null for an unknown message. */
-  failureOf: (message: string) => TurnStatus | null;
-  /** True if the message says that the CLI's own session is missing. skein then starts a new one with a brief. */
-  isSessionLost?: (message: string) => boolean;
+  /** The tool with which the model asks the user. A headless CLI gets no answer, so the turn ends and the answer is the next prompt. */
+  questionTool?: string;
+  /** Classifies messages that only this CLI prints. They are tried before those of failure-patterns.ts. */
+  failures: readonly FailurePattern[];
+  /** Matches the message that the CLI's own session is missing. skein then starts a new one with a brief. */
+  sessionLost: RegExp;
   /** A glob for the CLI's own transcript of a session, below its configuration directory. */
-  transcript: (sessionId: string, directory: string) => string;
+  transcript: (sessionId: string) => string;
   /** For a CLI that can't resume from the transcript that it wrote: returns the corrected text. */
   repairTranscript?: (text: string) => string;
 };
@@ -102,7 +99,7 @@ export type CliLaunch = {
   addDirs: readonly string[];
   /** The CLI's own configuration directory, in skein's data directory; absolute. */
   configDir: string;
-  /** `id` is the CLI's own session. A CLI with `ids: "theirs"` ignores the id of a new session. */
+  /** `id` is the CLI's own session. A CLI that chooses its ids itself ignores the id of a new session. */
   start: { how: "new"; id: string } | { how: "resume"; id: string } | { how: "fork"; id: string; forkId: string };
   /** Scheme, host and port of the gateway, and its token; null if the CLI uses its own sign-in. */
   endpoint: { url: string; token: string; wires?: readonly WireName[] } | null;
@@ -146,10 +143,11 @@ export type CliEvent =
   /** An event of a sub-agent that `call` started. It is shown separately and is not part of the answer. */
   | { type: "below"; call: string; event: CliEvent }
   /** Total usage of the turn. With `isThreadTotal` it includes earlier turns of the CLI's own session. */
-  | { type: "usage"; usage: Usage; isThreadTotal: boolean; costUsd?: number; raw: unknown }
+  | { type: "usage"; usage: Usage; isThreadTotal?: true; costUsd?: number }
   | { type: "retry"; message: string }
-  | { type: "failed"; message: string; kind?: TurnStatus }
-  /** The CLI reports the end of the turn. `answer` is set if it repeats the whole answer. */
-  | { type: "done"; isError: boolean; answer?: string; message?: string }
+  /** `kind` is null or missing for an unknown failure. */
+  | { type: "failed"; message: string; kind?: TurnStatus | null }
+  /** The CLI reports a successful end of the turn. `answer` is set if it repeats the whole answer. */
+  | { type: "done"; answer?: string }
   /** A line that is not an event of the CLI. */
-  | { type: "garbage"; text: string };
+  | { type: "garbage" };

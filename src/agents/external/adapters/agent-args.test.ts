@@ -4,7 +4,7 @@ import type { CliLaunch } from "./adapter.ts";
 import { checkAgentArgs } from "./agent-args.ts";
 import { loadAdapters } from "./index.ts";
 
-const some = { name: "some", forbiddenArgs: ["--model", "-m", "--approval-mode", "--allowedTools"] };
+const some = { name: "some", forbiddenArgs: "--model -m --approval-mode --allowedTools" };
 
 describe("an allowed --agent-arg", () => {
   test.each([[["--verbose"]], [["--max-turns", "3"]], [["--max-turns=3"]], [["-v"]], [["--models", "x"]], [[]]])(

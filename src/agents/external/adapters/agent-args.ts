@@ -12,7 +12,7 @@ export function checkAgentArgs({ name, forbiddenArgs }: Pick<Adapter, "name" | "
         hint: "a flag comes first, its value in a second --agent-arg",
       });
     }
-    const flag = forbiddenArgs.find((forbidden) => isSameFlag(arg, forbidden));
+    const flag = forbiddenArgs?.split(" ").find((forbidden) => isSameFlag(arg, forbidden));
     if (flag === undefined) continue;
     throw new Fault("usage", `--agent-arg ${arg}: skein sets ${flag} of ${name} itself`, {
       hint: "skein run --help has flags for model, session, output, tools, directories and permissions",

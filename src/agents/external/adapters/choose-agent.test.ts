@@ -36,7 +36,7 @@ describe("the table of CLIs", () => {
   test.each([...externalAgents])("the entry $name has the name of its adapter", async ({ name, vendor, load }) => {
     const adapter = await load();
     expect(adapter.name).toBe(name);
-    expect(vendor).toBe(adapter.vendorOf === undefined ? adapter.vendor : null);
+    expect(vendor).toBe(adapter.isMultiVendor ? null : adapter.vendor);
   });
 });
 

@@ -4,9 +4,7 @@ import { join } from "node:path";
 import { numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
 import type { Adapter, CliLaunch, SignIn } from "./adapter.ts";
 import { claudeReader } from "./readers/claude-reader.ts";
-import { matchFailure, type FailurePattern } from "./failure-patterns.ts";
-import { isLongText } from "./long-prompt.ts";
-import { createQuestionReader } from "./questions.ts";
+import { isLongPrompt, promptOnStdin } from "./long-prompt.ts";
 
 const minTokenLifeMs = 5 * 60_000;
 
@@ -40,29 +38,35 @@ export const claude: Adapter = {
   program: "claude",
   install: "npm install -g @anthropic-ai/claude-code",
   vendor: "anthropic",
-  wire: "anthropic",
   signIn,
   keys: ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"],
-  ids: "ours",
   efforts: ["low", "medium", "high", "xhigh", "max"],
   takesRole: true,
-  versionOf: (output) => /(\d+\.\d+\.\d+\S*) \(Claude Code\)/.exec(output)?.[1] ?? null,
+  version: /(\d+\.\d+\.\d+\S*) \(Claude Code\)/,
   files: (launch) => ({ [`${instructionsDir(launch)}/CLAUDE.md`]: instructionsText(launch.directory) }),
   env,
   args,
-  forbiddenArgs: (
+  forbiddenArgs:
     "--dangerously-skip-permissions --allow-dangerously-skip-permissions --permission-mode --permission-prompts " +
     "--permission-prompt-tool --allowedTools --allowed-tools --tools --add-dir --worktree -w --tmux --settings " +
     "--setting-sources --mcp-config --plugin-dir --plugin-url --agents --agent --file --print -p --output-format " +
     "--input-format --replay-user-messages --no-session-persistence --session-id --resume -r --continue -c " +
     "--fork-session --from-pr --teleport --cloud --environment --bg --background --desktop --ide --chrome " +
-    "--remote-control --model --fallback-model --effort --strict-mcp-config --system-prompt-snapshot"
-  ).split(" "),
-  stdin: (launch) => (isLong(launch) ? promptOf(launch) : null),
+    "--remote-control --model --fallback-model --effort --strict-mcp-config --system-prompt-snapshot",
+  stdin: (launch) => promptOnStdin(promptOf(launch)),
   reader: claudeReader,
-  questionsIn: createQuestionReader("AskUserQuestion"),
-  failureOf: (message) => matchFailure(message, failures),
-  isSessionLost: (message) => /No conversation found with session ID/i.test(message),
+  questionTool: "AskUserQuestion",
+  failures: [
+    [/sandbox required but unavailable/i, "sandbox-unavailable"],
+    [/failed to authenticate|authentication_failed|not logged in|\/login\b|oauth token|API Error: 40[13]\b/i, "auth"],
+    [/Request rejected \(429\)|\b(usage|session|weekly) limit|limit reached|billing_error/i, "rate-limited"],
+    [/usage policy|legal\/aup|unable to respond to this request|can't help with this/i, "refused"],
+    [/API Error: 5\d\d\b|server-side issue/i, "overloaded"],
+    [/connection_failed|request timed out|connection closed/i, "network"],
+    [/max(imum)? (budget|number of turns)|error_max_(budget_usd|turns)/i, "budget"],
+    [/issue with the selected model|No conversation found with session ID|Session ID \S+ is already in use/i, "broken"],
+  ],
+  sessionLost: /No conversation found with session ID/i,
   transcript: (sessionId) => `projects/*/${sessionId}.jsonl`,
 };
 
@@ -88,7 +92,7 @@ function args(launch: CliLaunch): string[] {
     start.how === "new" ? `--session-id=${start.id}` : `--resume=${start.id}`,
     ...(start.how === "fork" ? ["--fork-session", `--session-id=${start.forkId}`] : []),
     ...launch.extraArgs,
-    ...(isLong(launch) ? [] : ["--", promptOf(launch)]),
+    ...(isLongPrompt(promptOf(launch)) ? [] : ["--", promptOf(launch)]),
   ];
 }
 
@@ -140,18 +144,3 @@ function instructionsText(directory: string): string {
 function promptOf(launch: CliLaunch): string {
   return launch.prompt.startsWith("/") ? ` ${launch.prompt}` : launch.prompt;
 }
-
-function isLong(launch: CliLaunch): boolean {
-  return isLongText(launch.prompt);
-}
-
-const failures: FailurePattern[] = [
-  [/sandbox required but unavailable/i, "sandbox-unavailable"],
-  [/failed to authenticate|authentication_failed|not logged in|\/login\b|oauth token|API Error: 40[13]\b/i, "auth"],
-  [/Request rejected \(429\)|\b(usage|session|weekly) limit|limit reached|billing_error/i, "rate-limited"],
-  [/usage policy|legal\/aup|unable to respond to this request|can't help with this/i, "refused"],
-  [/API Error: 5\d\d\b|server-side issue/i, "overloaded"],
-  [/connection_failed|request timed out|connection closed/i, "network"],
-  [/max(imum)? (budget|number of turns)|error_max_(budget_usd|turns)/i, "budget"],
-  [/issue with the selected model|No conversation found with session ID|Session ID \S+ is already in use/i, "broken"],
-];

@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { objectAt, textAt } from "../../../models/wire/json.ts";
 import type { Adapter, CliLaunch, SignIn } from "./adapter.ts";
 import { codexReader } from "./readers/codex-reader.ts";
-import { matchFailure, type FailurePattern } from "./failure-patterns.ts";
-import { isLongText } from "./long-prompt.ts";
+import { isLongPrompt, promptOnStdin } from "./long-prompt.ts";
 
 /** Each renewal makes the old token invalid, also in copies. Codex writes the new token into the same file. */
 const signIn: SignIn = {
@@ -26,28 +25,32 @@ export const codex: Adapter = {
   program: "codex",
   install: "npm install -g @openai/codex",
   vendor: "openai",
-  wire: "openai-responses",
   signIn,
   keys: ["CODEX_API_KEY", "OPENAI_API_KEY"],
-  ids: "theirs",
   efforts: ["none", "minimal", "low", "medium", "high", "xhigh"],
   takesRole: true,
-  versionOf: (output) => /codex-cli (\d+\.\d+\.\d+\S*)/.exec(output)?.[1] ?? null,
+  version: /codex-cli (\d+\.\d+\.\d+\S*)/,
   files: () => ({}),
   env: ({ configDir, endpoint }) => ({
     CODEX_HOME: configDir,
     ...(endpoint === null ? {} : { [tokenVariable]: endpoint.token }),
   }),
   args,
-  forbiddenArgs: (
+  forbiddenArgs:
     "-c --config --enable --disable --profile -p --oss --local-provider -s --sandbox --approve-for-me -m --model -C --cd " +
     "--dangerously-bypass-approvals-and-sandbox --dangerously-bypass-hook-trust --yolo --full-auto --worktree --add-dir " +
-    "--ephemeral --ignore-user-config --json --last --all --color"
-  ).split(" "),
-  stdin: (launch) => (isLong(launch) ? promptOf(launch) : null),
+    "--ephemeral --ignore-user-config --json --last --all --color",
+  stdin: (launch) => promptOnStdin(promptOf(launch)),
   reader: codexReader,
-  failureOf: (message) => matchFailure(message, failures),
-  isSessionLost: (message) => /no rollout found for thread id|no (saved )?session found/i.test(message),
+  failures: [
+    [/not logged in|codex login|missing environment variable|refresh token|could not be refreshed|sign in again/i, "auth"],
+    [/last status: 429|usage limit/i, "rate-limited"],
+    [/content_filter|invalid.prompt|safety reasons|cyber_policy|bio_policy|flagged/i, "refused"],
+    [/high demand|at capacity|overloaded/i, "overloaded"],
+    [/connection failed|error sending request|stream disconnected|connection closed|timed? ?out/i, "network"],
+    [/no rollout found for thread id/i, "broken"],
+  ],
+  sessionLost: /no rollout found for thread id|no (saved )?session found/i,
   transcript: (sessionId) => `sessions/*/*/*/rollout-*-${sessionId}.jsonl`,
 };
 
@@ -69,7 +72,7 @@ function args(launch: CliLaunch): string[] {
     ...launch.extraArgs,
     ...(start.how === "new" ? [] : [start.how, start.id]),
     "--",
-    isLong(launch) ? "-" : promptOf(launch),
+    isLongPrompt(promptOf(launch)) ? "-" : promptOf(launch),
   ];
 }
 
@@ -122,16 +125,3 @@ function promptOf({ prompt, role, start }: CliLaunch): string {
   // A single dash would mean stdin.
   return text === "-" ? "- " : text;
 }
-
-function isLong(launch: CliLaunch): boolean {
-  return isLongText(promptOf(launch));
-}
-
-const failures: FailurePattern[] = [
-  [/not logged in|codex login|missing environment variable|refresh token|could not be refreshed|sign in again/i, "auth"],
-  [/last status: 429|usage limit/i, "rate-limited"],
-  [/content_filter|invalid.prompt|safety reasons|cyber_policy|bio_policy|flagged/i, "refused"],
-  [/high demand|at capacity|overloaded/i, "overloaded"],
-  [/connection failed|error sending request|stream disconnected|connection closed|timed? ?out/i, "network"],
-  [/no rollout found for thread id/i, "broken"],
-];

@@ -28,21 +28,19 @@ const patterns: FailurePattern[] = [
   [/overloaded|UNAVAILABLE|service unavailable|api_error|server_error|internal server error|"INTERNAL"|bad gateway/i, "overloaded"],
 ];
 
-const statuses: Record<string, TurnStatus> = {
-  "401": "auth",
-  "403": "auth",
-  "404": "broken",
-  "413": "too-long",
-  "429": "rate-limited",
-};
-
 /** Tries the patterns of the CLI first. */
 export function matchFailure(message: string, cliPatterns: readonly FailurePattern[] = []): TurnStatus | null {
   const match = [...cliPatterns, ...patterns].find(([pattern]) => pattern.test(message));
   if (match !== undefined) return match[1];
   const status = /(?:^|\bstatus(?: ?code)?["']?[: ]+|\bcode["']?[: ]+|\bHTTP[ /]*)([45]\d\d)\b/i.exec(message)?.[1];
-  if (status === undefined) return null;
-  return statuses[status] ?? (status.startsWith("5") ? "overloaded" : null);
+  return status === undefined ? null : statusFailure(Number(status));
+}
+
+const statuses: Record<number, TurnStatus> = { 401: "auth", 403: "auth", 404: "broken", 413: "too-long", 429: "rate-limited" };
+
+/** Classifies an error by the HTTP status of the vendor's answer. */
+export function statusFailure(status: number): TurnStatus | null {
+  return statuses[status] ?? (status >= 500 ? "overloaded" : null);
 }
 
 /** Returns the sentence in a message that may contain a vendor's error body, with the text before the body. */

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { eventsOf, lineOf, recordingOf } from "../../../../test/support/cli-recording.ts";
 import type { CliLaunch } from "./adapter.ts";
 import { gemini } from "./gemini.ts";
+import { matchFailure } from "./failure-patterns.ts";
 
 const launch: CliLaunch = {
   prompt: "do it",
@@ -59,21 +60,20 @@ const expectedEvents: Record<string, string[]> = {
     "usage 19332+25+0+0",
     "done",
   ],
-  "status-400": [session, "usage 0+0+0+0", "failed too-long: prompt is too long: 210000 tokens > 200000 maximum", "done badly"],
-  "status-401": [session, "usage 0+0+0+0", "failed auth: invalid x-api-key", "done badly"],
-  "status-404": [session, "usage 0+0+0+0", "failed unknown: model: no-such-model", "done badly"],
-  "status-429": [session, "usage 0+0+0+0", "failed rate-limited: Too many requests", "done badly"],
-  "status-500": [session, "usage 0+0+0+0", "failed overloaded: Internal server error", "done badly"],
-  "status-529": [session, "usage 0+0+0+0", "failed overloaded: Overloaded", "done badly"],
-  refused: [session, "usage 0+0+0+0", "failed network: exception TypeError: fetch failed sending request", "done badly"],
-  dropped: [session, "~ Only this.", "answer Only this.", "usage 0+0+0+0", "failed network: terminated", "done badly"],
+  "status-400": [session, "usage 0+0+0+0", "failed too-long: prompt is too long: 210000 tokens > 200000 maximum"],
+  "status-401": [session, "usage 0+0+0+0", "failed auth: invalid x-api-key"],
+  "status-404": [session, "usage 0+0+0+0", "failed unknown: model: no-such-model"],
+  "status-429": [session, "usage 0+0+0+0", "failed rate-limited: Too many requests"],
+  "status-500": [session, "usage 0+0+0+0", "failed overloaded: Internal server error"],
+  "status-529": [session, "usage 0+0+0+0", "failed overloaded: Overloaded"],
+  refused: [session, "usage 0+0+0+0", "failed network: exception TypeError: fetch failed sending request"],
+  dropped: [session, "~ Only this.", "answer Only this.", "usage 0+0+0+0", "failed network: terminated"],
   "unknown-resume": [],
   killed: [session, `answer ${shell("s0n0", "echo begun; sleep 600")}`],
   empty: [
     session,
     "usage 9579+0+0+0",
     "failed broken: The model returned an empty response with no text or thoughts. This may be a transient API issue; please try again.",
-    "done badly",
   ],
 };
 
@@ -93,12 +93,12 @@ describe("recorded output of Gemini CLI", () => {
   });
 
   test("an unknown session and an unknown model are reported on stderr", () => {
-    const kindOf = (scenario: string) => gemini.failureOf(recordingOf("gemini", scenario).stderr);
+    const kindOf = (scenario: string) => matchFailure(recordingOf("gemini", scenario).stderr, gemini.failures);
     expect([kindOf("unknown-resume"), kindOf("status-404")]).toEqual(["broken", "broken"]);
-    expect(gemini.failureOf("Error authenticating: FatalAuthenticationError: Manual authorization is required")).toBe("auth");
+    expect(matchFailure("Error authenticating: FatalAuthenticationError: Manual authorization is required", gemini.failures)).toBe("auth");
     expect(recordingOf("gemini", "unknown-resume").exitCode).toBe(42);
-    expect(gemini.isSessionLost?.(recordingOf("gemini", "unknown-resume").stderr)).toBeTrue();
-    expect(gemini.isSessionLost?.(recordingOf("gemini", "status-404").stderr)).toBeFalse();
+    expect(gemini.sessionLost.test(recordingOf("gemini", "unknown-resume").stderr)).toBeTrue();
+    expect(gemini.sessionLost.test(recordingOf("gemini", "status-404").stderr)).toBeFalse();
   });
 });
 

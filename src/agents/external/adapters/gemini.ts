@@ -2,16 +2,15 @@
 // exits with 0, so only a `result` line means that a turn has ended. It can't fork.
 import { join } from "node:path";
 import type { Json } from "../../../kit/text/json.ts";
-import { numberAt, objectAt, parseJson, textAt } from "../../../models/wire/json.ts";
-import type { Part } from "../../../protocol/tree/node.ts";
+import { numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
 import type { Usage } from "../../../protocol/tree/usage.ts";
 import type { Adapter, CliEvent, CliLaunch, CliReader, SignIn } from "./adapter.ts";
-import { matchFailure, type FailurePattern, plainMessage } from "./failure-patterns.ts";
+import { matchFailure, plainMessage } from "./failure-patterns.ts";
 import { callPart } from "../import/draft-node.ts";
 import { repairGeminiTranscript } from "./gemini-transcript.ts";
-import { garbageEvent } from "./readers/json-line.ts";
+import { AnswerBuilder } from "./readers/answer-builder.ts";
+import { readEventLine } from "./readers/json-line.ts";
 import { isLongPrompt, promptOnStdin } from "./long-prompt.ts";
-import { createQuestionReader } from "./questions.ts";
 
 /** Several processes may renew Google's tokens at once. Gemini CLI writes them into the same file. */
 const signIn: SignIn = {
@@ -27,13 +26,11 @@ export const gemini: Adapter = {
   program: "gemini",
   install: "npm install -g @google/gemini-cli",
   vendor: "gemini",
-  wire: "gemini",
   signIn,
   keys: ["GEMINI_API_KEY"],
-  ids: "ours",
   efforts: ["low", "medium", "high"],
   takesRole: true,
-  versionOf: (output) => /^v?(\d+\.\d+\.\d+\S*)\s*$/m.exec(output)?.[1] ?? null,
+  version: /^v?(\d+\.\d+\.\d+\S*)\s*$/m,
   files: (launch) => ({
     ".gemini/settings.json": JSON.stringify(settingsOf(launch)),
     ".gemini/policies/skein.toml": policy,
@@ -42,53 +39,25 @@ export const gemini: Adapter = {
   }),
   env,
   args,
-  forbiddenArgs: [
-    "--prompt",
-    "-p",
-    "--prompt-interactive",
-    "-i",
-    "--output-format",
-    "-o",
-    "--resume",
-    "-r",
-    "--session-id",
-    "--session-file",
-    "--model",
-    "-m",
-    "--yolo",
-    "-y",
-    "--approval-mode",
-    "--sandbox",
-    "-s",
-    "--policy",
-    "--admin-policy",
-    "--allowed-mcp-server-names",
-    "--extensions",
-    "-e",
-    "--include-directories",
-    "--worktree",
-    "-w",
-    "--acp",
-    "--experimental-acp",
-    "--skip-trust",
-  ],
-  stdin: promptOnStdin,
+  forbiddenArgs:
+    "--prompt -p --prompt-interactive -i --output-format -o --resume -r --session-id --session-file --model -m " +
+    "--yolo -y --approval-mode --sandbox -s --policy --admin-policy --allowed-mcp-server-names --extensions -e " +
+    "--include-directories --worktree -w --acp --experimental-acp --skip-trust",
+  stdin: ({ prompt }) => promptOnStdin(prompt),
   reader,
-  questionsIn: createQuestionReader("ask_user"),
-  failureOf: (message) => matchFailure(message, failures),
-  isSessionLost: (message) => /Error resuming session|Invalid session identifier|number of function response parts/.test(message),
+  questionTool: "ask_user",
+  failures: [
+    [/Error resuming session|Invalid session identifier|No previous sessions found/, "broken"],
+    [/ModelNotFoundError|empty response with no text/, "broken"],
+    [
+      /Invalid auth method|set an Auth method|GEMINI_API_KEY environment variable not found|FatalAuthenticationError|Error authenticating/i,
+      "auth",
+    ],
+  ],
+  sessionLost: /Error resuming session|Invalid session identifier|number of function response parts/,
   transcript: (sessionId) => `.gemini/tmp/*/chats/session-*-${sessionId.slice(0, 8)}.jsonl`,
   repairTranscript: repairGeminiTranscript,
 };
-
-const failures: FailurePattern[] = [
-  [/Error resuming session|Invalid session identifier|No previous sessions found/, "broken"],
-  [/ModelNotFoundError|empty response with no text/, "broken"],
-  [
-    /Invalid auth method|set an Auth method|GEMINI_API_KEY environment variable not found|FatalAuthenticationError|Error authenticating/i,
-    "auth",
-  ],
-];
 
 /** A denied tool is not declared to the model. */
 const policy = '[[rule]]\ntoolName = ["invoke_agent", "activate_skill"]\ndecision = "deny"\npriority = 999\n';
@@ -161,84 +130,69 @@ function args(launch: CliLaunch): string[] {
     ...launch.addDirs.flatMap((dir) => ["--include-directories", dir]),
     ...(start.how === "new" ? ["--session-id", start.id] : ["--resume", start.id]),
     ...launch.extraArgs,
-    ...(isLongPrompt(launch) ? [] : [`--prompt=${launch.prompt}`]),
+    ...(isLongPrompt(launch.prompt) ? [] : [`--prompt=${launch.prompt}`]),
   ];
 }
 
 type State = {
-  /** Text and calls of the current message. A result ends it. */
-  text: string;
-  calls: Part[];
+  /** The current message. A result ends it. */
+  answer: AnswerBuilder;
   names: Map<string, string>;
   model: string;
   error: string;
 };
 
 function reader(): CliReader {
-  const state: State = { text: "", calls: [], names: new Map(), model: "", error: "" };
-  return {
-    line: (text) => {
-      const event = parseJson(text);
-      return event === null || textAt(event, "type") === "" ? garbageEvent(text) : read(state, event);
-    },
-    end: () => flushMessage(state),
-  };
+  const state: State = { answer: new AnswerBuilder(), names: new Map(), model: "", error: "" };
+  return { line: (text) => readEventLine(text, (event) => read(state, event)), end: () => flushMessage(state) };
 }
 
 function read(state: State, event: Json): CliEvent[] {
+  const [call, name] = [textAt(event, "tool_id"), textAt(event, "tool_name")];
   switch (event["type"]) {
     case "init":
       state.model = textAt(event, "model");
-      return [{ type: "session", id: textAt(event, "session_id"), ...(state.model === "" ? {} : { model: state.model }) }];
+      return [{ type: "session", id: textAt(event, "session_id"), model: state.model || undefined }];
     case "message":
-      return message(state, event);
+      return readMessage(state, event);
     case "tool_use":
-      state.names.set(textAt(event, "tool_id"), textAt(event, "tool_name"));
-      state.calls.push(callPart(textAt(event, "tool_id"), textAt(event, "tool_name"), event["parameters"]));
+      state.names.set(call, name);
+      state.answer.add(callPart(call, name, event["parameters"]));
       return [];
-    case "tool_result":
-      return [...flushMessage(state), toolResult(state, event)];
+    case "tool_result": {
+      const text = textAt(event, "output") || textAt(objectAt(event, "error"), "message");
+      const isError = textAt(event, "status") !== "success";
+      return [...flushMessage(state), { type: "result", call, name: state.names.get(call) ?? "unknown", text, isError }];
+    }
     case "error":
       if (textAt(event, "severity") !== "warning") state.error = textAt(event, "message");
       return [];
     case "result":
-      return [...flushMessage(state), ...result(state, event)];
+      return [...flushMessage(state), ...readResult(state, event)];
     default:
       return [];
   }
 }
 
-function message(state: State, event: Json): CliEvent[] {
+function readMessage(state: State, event: Json): CliEvent[] {
   const text = textAt(event, "content");
   if (textAt(event, "role") !== "assistant" || text === "") return [];
-  const before = state.calls.length > 0 ? flushMessage(state) : [];
-  state.text += text;
-  return [...before, { type: "text.delta", text }];
+  const before = state.answer.hasCalls() ? flushMessage(state) : [];
+  return [...before, ...state.answer.appendText("text", text)];
 }
 
-/** Returns the current message as one answer, and starts the next. */
-function flushMessage(state: State): CliEvent[] {
-  const parts: Part[] = [...(state.text === "" ? [] : [{ kind: "text" as const, text: state.text }]), ...state.calls];
-  state.text = "";
-  state.calls = [];
-  return parts.length === 0 ? [] : [{ type: "answer", parts, ...(state.model === "" ? {} : { model: state.model }) }];
+function flushMessage({ answer, model }: State): CliEvent[] {
+  return answer.flush({ model: model || undefined });
 }
 
-function toolResult(state: State, event: Json): CliEvent {
-  const call = textAt(event, "tool_id");
-  const text = textAt(event, "output") || textAt(objectAt(event, "error"), "message");
-  return { type: "result", call, name: state.names.get(call) ?? "unknown", text, isError: textAt(event, "status") !== "success" };
-}
-
-function result(state: State, event: Json): CliEvent[] {
+function readResult(state: State, event: Json): CliEvent[] {
   const stats = objectAt(event, "stats");
-  const total: CliEvent[] = stats === undefined ? [] : [{ type: "usage", usage: usageOf(stats), isThreadTotal: false, raw: stats }];
-  if (textAt(event, "status") === "success") return [...total, { type: "done", isError: false }];
+  const total: CliEvent[] = stats === undefined ? [] : [{ type: "usage", usage: usageOf(stats) }];
+  if (textAt(event, "status") === "success") return [...total, { type: "done" }];
   const error = textAt(objectAt(event, "error"), "message") || state.error || "it gave no reason";
-  const text = plainMessage(/^\[API Error: (.*)\](?:\n.*)?$/s.exec(error)?.[1] ?? error);
-  const kind = gemini.failureOf(error) ?? gemini.failureOf(text);
-  const failed: CliEvent = { type: "failed", message: text, ...(kind === null ? {} : { kind }) };
-  return [...total, failed, { type: "done", isError: true, message: text }];
+  const message = plainMessage(/^\[API Error: (.*)\](?:\n.*)?$/s.exec(error)?.[1] ?? error);
+  const kind = matchFailure(error, gemini.failures) ?? matchFailure(message, gemini.failures);
+  return [...total, { type: "failed", message, kind }];
 }
 
 /** `input_tokens` includes cached tokens. Thinking counts only in `total_tokens`. */

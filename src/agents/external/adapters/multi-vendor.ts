@@ -5,7 +5,8 @@ import type { Json } from "../../../kit/text/json.ts";
 import { objectAt, textAt } from "../../../models/wire/json.ts";
 import type { Adapter, CliLaunch, StoredSignIn } from "./adapter.ts";
 
-export type VendorRoute = Pick<Adapter, "vendor" | "wire"> & {
+export type VendorRoute = {
+  vendor: string;
   /** The vendor's name in pi and opencode. */
   provider: string;
   /** Path of the vendor's API below the endpoint. */
@@ -15,16 +16,24 @@ export type VendorRoute = Pick<Adapter, "vendor" | "wire"> & {
 };
 
 const routes: readonly [VendorRoute, ...VendorRoute[]] = [
-  { vendor: "anthropic", wire: "anthropic", provider: "anthropic", path: "/v1", keyVariable: "ANTHROPIC_API_KEY" },
-  { vendor: "openai", wire: "openai-responses", provider: "openai", path: "/v1", keyVariable: "OPENAI_API_KEY" },
-  { vendor: "gemini", wire: "gemini", provider: "google", path: "/v1beta", keyVariable: "GEMINI_API_KEY" },
+  { vendor: "anthropic", provider: "anthropic", path: "/v1", keyVariable: "ANTHROPIC_API_KEY" },
+  { vendor: "openai", provider: "openai", path: "/v1", keyVariable: "OPENAI_API_KEY" },
+  { vendor: "gemini", provider: "google", path: "/v1beta", keyVariable: "GEMINI_API_KEY" },
 ];
 
-export const vendorKeyVariables: readonly string[] = routes.map((route) => route.keyVariable);
+/** The fields in which these adapters agree. */
+export const multiVendorFields = {
+  vendor: "anthropic",
+  isMultiVendor: true,
+  keys: routes.map((route) => route.keyVariable),
+  efforts: ["low", "medium", "high", "xhigh"],
+  takesRole: true,
+  version: /^v?(\d+\.\d+\.\d+\S*)\s*$/m,
+} as const satisfies Partial<Adapter>;
 
 /** The vendors whose models the CLI can use. */
-export function vendorsOf(adapter: Adapter): string[] {
-  return adapter.vendorOf === undefined ? [adapter.vendor] : routes.map((route) => route.vendor);
+export function vendorsOf({ vendor, isMultiVendor }: Adapter): string[] {
+  return isMultiVendor ? routes.map((route) => route.vendor) : [vendor];
 }
 
 export function vendorRoute(model: string | null): VendorRoute {

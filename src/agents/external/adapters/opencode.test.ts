@@ -3,6 +3,7 @@ import { eventsOf, lineOf, recordingOf } from "../../../../test/support/cli-reco
 import type { CliLaunch } from "./adapter.ts";
 import { instructionsFile } from "./multi-vendor.ts";
 import { opencode } from "./opencode.ts";
+import { matchFailure } from "./failure-patterns.ts";
 
 const launch: CliLaunch = {
   prompt: "do it",
@@ -80,7 +81,7 @@ describe("recorded output of opencode", () => {
 
   test("an unknown session is only reported on stderr", () => {
     const { exitCode, stderr } = recordingOf("opencode", "unknown-resume");
-    expect([exitCode, opencode.failureOf(stderr), opencode.isSessionLost?.(stderr)]).toEqual([1, "broken", true]);
+    expect([exitCode, matchFailure(stderr, opencode.failures), opencode.sessionLost.test(stderr)]).toEqual([1, "broken", true]);
   });
 });
 
@@ -103,7 +104,7 @@ test("thinking counts as output, cached tokens count separately, and a content f
   const tokens = { input: 10, output: 2, reasoning: 5, cache: { read: 70, write: 8 } };
   const finish = (reason: string): string[] => eventsOf(opencode, line("step_finish", { part: { reason, tokens } })).map(lineOf);
   expect(finish("stop")).toEqual(["session ses_1", "usage 10+7+70+8", "done"]);
-  expect(finish("content-filter").slice(1)).toEqual(["usage 10+7+70+8", "failed refused: the vendor refused to answer", "done badly"]);
+  expect(finish("content-filter").slice(1)).toEqual(["usage 10+7+70+8", "failed refused: the vendor refused to answer"]);
 });
 
 test("an unknown or shortened line is garbage and changes nothing else", () => {

@@ -2,14 +2,14 @@
 // event, no retries and no last event: a step without a tool call ends the turn.
 import { join } from "node:path";
 import type { Json } from "../../../kit/text/json.ts";
-import { numberAt, objectAt, parseJson, textAt } from "../../../models/wire/json.ts";
-import type { Part } from "../../../protocol/tree/node.ts";
+import { numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
 import { addUsage, zeroUsage, type Usage } from "../../../protocol/tree/usage.ts";
 import type { Adapter, CliEvent, CliLaunch, CliReader, SignIn } from "./adapter.ts";
-import { instructionsFile, instructionsOf, readStoredKey, vendorKeyVariables, vendorRoute } from "./multi-vendor.ts";
-import { matchFailure, type FailurePattern } from "./failure-patterns.ts";
+import { instructionsFile, instructionsOf, multiVendorFields, readStoredKey, vendorRoute } from "./multi-vendor.ts";
+import { matchFailure } from "./failure-patterns.ts";
 import { callPart } from "../import/draft-node.ts";
-import { garbageEvent } from "./readers/json-line.ts";
+import { AnswerBuilder } from "./readers/answer-builder.ts";
+import { readEventLine } from "./readers/json-line.ts";
 
 const signIn: SignIn = {
   command: "opencode auth login, with an API key",
@@ -19,58 +19,27 @@ const signIn: SignIn = {
 };
 
 export const opencode: Adapter = {
+  ...multiVendorFields,
   name: "opencode",
   program: "opencode",
   install: "npm install -g opencode-ai",
-  vendor: "anthropic",
-  wire: "anthropic",
-  vendorOf: (model) => {
-    const { vendor, wire } = vendorRoute(model);
-    return { vendor, wire };
-  },
   signIn,
-  keys: vendorKeyVariables,
-  ids: "theirs",
-  efforts: ["low", "medium", "high", "xhigh"],
-  takesRole: true,
-  versionOf: (output) => /^v?(\d+\.\d+\.\d+\S*)\s*$/m.exec(output)?.[1] ?? null,
   files,
   env,
   args,
-  forbiddenArgs: [
-    "--format",
-    "--session",
-    "-s",
-    "--continue",
-    "-c",
-    "--fork",
-    "--model",
-    "-m",
-    "--dir",
-    "--attach",
-    "--share",
-    "--port",
-    "--interactive",
-    "-i",
-    "--command",
-    "--title",
-    "--pure",
-    "--auto",
-    "--variant",
-    "--",
-  ],
+  forbiddenArgs:
+    "--format --session -s --continue -c --fork --model -m --dir --attach --share --port --interactive -i " +
+    "--command --title --pure --auto --variant",
   // The prompt goes to stdin. opencode quotes an argument that has spaces, and escapes the quotes in it.
   stdin: (launch) => launch.prompt,
   reader,
-  failureOf: (message) => matchFailure(message, failures),
-  isSessionLost: (message) => /Session not found/.test(message),
+  failures: [
+    [/session not found|ProviderModelNotFoundError|model not found|invalid session/i, "broken"],
+    [/ProviderAuthError/, "auth"],
+  ],
+  sessionLost: /Session not found/,
   transcript: () => "data/opencode/opencode.db",
 };
-
-const failures: FailurePattern[] = [
-  [/session not found|ProviderModelNotFoundError|model not found|invalid session/i, "broken"],
-  [/ProviderAuthError/, "auth"],
-];
 
 /** With this package beside its configuration, opencode does not try to install its plugin at each start. */
 const plugin = { dependencies: { "@opencode-ai/plugin": "*" } };
@@ -162,24 +131,20 @@ function args(launch: CliLaunch): string[] {
 
 type State = {
   session: string;
-  /** Parts and results of the current step. */
-  parts: Part[];
+  /** The answer and the results of the current step. */
+  answer: AnswerBuilder;
   results: CliEvent[];
   usage: Usage;
   costUsd: number;
-  raw: unknown[];
-  failed: Set<string>;
+  /** Messages of reported failures: opencode often prints the same one twice. */
+  failures: Set<string>;
 };
 
 function reader(): CliReader {
-  const state: State = { session: "", parts: [], results: [], usage: zeroUsage, costUsd: 0, raw: [], failed: new Set() };
+  const state: State = { session: "", answer: new AnswerBuilder(), results: [], usage: zeroUsage, costUsd: 0, failures: new Set() };
   return {
-    line: (text) => {
-      const event = parseJson(text);
-      if (event === null || textAt(event, "type") === "") return garbageEvent(text);
-      return [...sessionEvent(state, textAt(event, "sessionID")), ...read(state, event)];
-    },
-    end: () => flushStep(state, undefined),
+    line: (text) => readEventLine(text, (event) => [...sessionEvent(state, textAt(event, "sessionID")), ...read(state, event)]),
+    end: () => flushStep(state),
   };
 }
 
@@ -191,60 +156,52 @@ function sessionEvent(state: State, id: string): CliEvent[] {
 
 function read(state: State, event: Json): CliEvent[] {
   const part = objectAt(event, "part");
-  const text = textAt(part, "text");
   switch (event["type"]) {
     case "text":
-      if (text === "") return [];
-      state.parts.push({ kind: "text", text });
-      return [{ type: "text.delta", text }];
+      return state.answer.addText("text", textAt(part, "text"));
     case "reasoning":
-      if (text === "") return [];
-      state.parts.push({ kind: "thinking", text });
-      return [{ type: "thinking.delta", text }];
+      return state.answer.addText("thinking", textAt(part, "text"));
     case "tool_use":
-      toolUse(state, part);
+      readToolUse(state, part);
       return [];
     case "step_finish":
-      return stepFinish(state, part);
+      return finishStep(state, part);
     case "error":
-      return failure(state, objectAt(event, "error"));
+      return readError(state, objectAt(event, "error"));
     default:
       return [];
   }
 }
 
-function toolUse(state: State, part: Json | undefined): void {
+function readToolUse(state: State, part: Json | undefined): void {
   const toolState = objectAt(part, "state");
   const [call, name] = [textAt(part, "callID"), textAt(part, "tool")];
   const exit = numberAt(objectAt(toolState, "metadata"), "exit") ?? 0;
   const isError = textAt(toolState, "status") === "error";
-  state.parts.push(callPart(call, name, toolState?.["input"]));
+  state.answer.add(callPart(call, name, toolState?.["input"]));
   const text = isError ? textAt(toolState, "error") : textAt(toolState, "output");
   state.results.push({ type: "result", call, name, text, isError: isError || exit !== 0 });
 }
 
-function stepFinish(state: State, part: Json | undefined): CliEvent[] {
+function finishStep(state: State, part: Json | undefined): CliEvent[] {
   const usage = usageOf(objectAt(part, "tokens"));
   state.usage = addUsage(state.usage, usage);
   state.costUsd += numberAt(part, "cost") ?? 0;
-  state.raw.push(part?.["tokens"]);
+  const events = flushStep(state, usage);
   const reason = textAt(part, "reason");
-  const answer = flushStep(state, usage);
-  if (reason === "tool-calls") return answer;
-  const { costUsd, raw } = state;
-  const total: CliEvent = { type: "usage", usage: state.usage, isThreadTotal: false, raw: [...raw], ...(costUsd > 0 ? { costUsd } : {}) };
-  if (reason !== "content-filter") return [...answer, total, { type: "done", isError: false }];
-  const message = "the vendor refused to answer";
-  return [...answer, total, { type: "failed", message, kind: "refused" }, { type: "done", isError: true, message }];
+  if (reason === "tool-calls") return events;
+  events.push({ type: "usage", usage: state.usage, costUsd: state.costUsd || undefined });
+  events.push(
+    reason === "content-filter" ? { type: "failed", message: "the vendor refused to answer", kind: "refused" } : { type: "done" },
+  );
+  return events;
 }
 
 /** Returns the current step as one answer, followed by the results of its calls. */
-function flushStep(state: State, usage: Usage | undefined): CliEvent[] {
-  const { parts, results } = state;
-  state.parts = [];
+function flushStep(state: State, usage?: Usage): CliEvent[] {
+  const results = state.results;
   state.results = [];
-  if (parts.length === 0) return [];
-  return [{ type: "answer", parts, ...(usage === undefined ? {} : { usage }) }, ...results];
+  return [...state.answer.flush({ usage }), ...results];
 }
 
 /** opencode counts thinking separately from the output. */
@@ -258,15 +215,14 @@ function usageOf(tokens: Json | undefined): Usage {
   };
 }
 
-/** Reports each failure once: opencode often prints the same one twice. */
-function failure(state: State, error: Json | undefined): CliEvent[] {
+function readError(state: State, error: Json | undefined): CliEvent[] {
   const data = objectAt(error, "data");
   const name = textAt(error, "name");
   const status = numberAt(data, "statusCode");
   const text = textAt(data, "message") || textAt(error, "message") || name || "it gave no reason";
-  if (state.failed.has(text)) return [];
-  state.failed.add(text);
-  const kind = opencode.failureOf([name, text, textAt(data, "responseBody"), status === undefined ? "" : `status ${status}`].join("\n"));
+  if (state.failures.has(text)) return [];
+  state.failures.add(text);
+  const details = [name, text, textAt(data, "responseBody"), status === undefined ? "" : `status ${status}`].join("\n");
   const message = status === undefined ? text : `${status}: ${text}`;
-  return [...flushStep(state, undefined), { type: "failed", message, ...(kind === null ? {} : { kind }) }];
+  return [...flushStep(state), { type: "failed", message, kind: matchFailure(details, opencode.failures) }];
 }

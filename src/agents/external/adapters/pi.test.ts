@@ -3,6 +3,7 @@ import { eventsOf, lineOf, recordingOf } from "../../../../test/support/cli-reco
 import type { CliLaunch } from "./adapter.ts";
 import { instructionsFile } from "./multi-vendor.ts";
 import { pi } from "./pi.ts";
+import { matchFailure } from "./failure-patterns.ts";
 
 const launch: CliLaunch = {
   prompt: "do it",
@@ -59,16 +60,15 @@ const expectedEvents: Record<string, string[]> = {
     "usage 2836+14+0+0 $0.0087",
     "done",
   ],
-  "status-400": [session, "failed too-long: 400: prompt is too long: 210000 tokens > 200000 maximum", "usage 0+0+0+0", "done badly"],
-  "status-401": [session, "failed auth: 401: invalid x-api-key", "usage 0+0+0+0", "done badly"],
-  "status-404": [session, "failed broken: 404: model: no-such-model", "usage 0+0+0+0", "done badly"],
+  "status-400": [session, "failed too-long: 400: prompt is too long: 210000 tokens > 200000 maximum", "usage 0+0+0+0"],
+  "status-401": [session, "failed auth: 401: invalid x-api-key", "usage 0+0+0+0"],
+  "status-404": [session, "failed broken: 404: model: no-such-model", "usage 0+0+0+0"],
   "status-429": [
     session,
     "retry 429: Too many requests",
     "retry 429: Too many requests",
     "failed rate-limited: 429: Too many requests",
     "usage 0+0+0+0",
-    "done badly",
   ],
   "status-500": [
     session,
@@ -76,24 +76,9 @@ const expectedEvents: Record<string, string[]> = {
     "retry 500: Internal server error",
     "failed overloaded: 500: Internal server error",
     "usage 0+0+0+0",
-    "done badly",
   ],
-  "status-529": [
-    session,
-    "retry 529: Overloaded",
-    "retry 529: Overloaded",
-    "failed overloaded: 529: Overloaded",
-    "usage 0+0+0+0",
-    "done badly",
-  ],
-  refused: [
-    session,
-    "retry Connection error.",
-    "retry Connection error.",
-    "failed network: Connection error.",
-    "usage 0+0+0+0",
-    "done badly",
-  ],
+  "status-529": [session, "retry 529: Overloaded", "retry 529: Overloaded", "failed overloaded: 529: Overloaded", "usage 0+0+0+0"],
+  refused: [session, "retry Connection error.", "retry Connection error.", "failed network: Connection error.", "usage 0+0+0+0"],
   dropped: [
     session,
     "~ Only this.",
@@ -104,7 +89,6 @@ const expectedEvents: Record<string, string[]> = {
     "answer Only this.",
     "failed network: terminated",
     "usage 4113+3+0+0 $0.0124",
-    "done badly",
   ],
   "unknown-resume": [],
   killed: [session, 'answer call_t1s0n0=bash({"command":"echo begun; sleep 600"}) 1371+9+0+0'],
@@ -122,7 +106,7 @@ describe("recorded output of pi", () => {
 
   test("an unknown session is only reported on stderr", () => {
     const { exitCode, stderr } = recordingOf("pi", "unknown-resume");
-    expect([exitCode, pi.failureOf(stderr), pi.isSessionLost?.(stderr)]).toEqual([1, "broken", true]);
+    expect([exitCode, matchFailure(stderr, pi.failures), pi.sessionLost.test(stderr)]).toEqual([1, "broken", true]);
   });
 });
 
@@ -221,8 +205,8 @@ describe("the launch of pi", () => {
   });
 
   test("the version is the line that contains only a version", () => {
-    expect(pi.versionOf("1.5.0\n")).toBe("1.5.0");
-    expect(pi.versionOf("Error: needs node 22.19.0 or later\n")).toBeNull();
+    expect(pi.version.exec("1.5.0\n")?.[1]).toBe("1.5.0");
+    expect(pi.version.exec("Error: needs node 22.19.0 or later\n")).toBeNull();
   });
 });
 

@@ -2,14 +2,15 @@
 // model; its messages hold the error. Older versions repeat the whole message with each delta, which is ignored.
 import { join } from "node:path";
 import type { Json } from "../../../kit/text/json.ts";
-import { listAt, numberAt, objectAt, parseJson, textAt } from "../../../models/wire/json.ts";
+import { numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
 import type { Part } from "../../../protocol/tree/node.ts";
 import { addUsage, zeroUsage, type Usage } from "../../../protocol/tree/usage.ts";
 import type { Adapter, CliEvent, CliLaunch, CliReader, SignIn } from "./adapter.ts";
-import { instructionsFile, instructionsOf, readStoredKey, vendorKeyVariables, vendorRoute } from "./multi-vendor.ts";
-import { matchFailure, type FailurePattern, plainMessage } from "./failure-patterns.ts";
-import { callPart, contentParts } from "../import/draft-node.ts";
-import { garbageEvent } from "./readers/json-line.ts";
+import { instructionsFile, instructionsOf, multiVendorFields, readStoredKey, vendorRoute } from "./multi-vendor.ts";
+import { matchFailure, plainMessage } from "./failure-patterns.ts";
+import { resultContent } from "../import/draft-node.ts";
+import { piParts, piUsage } from "../import/pi.ts";
+import { readEventLine } from "./readers/json-line.ts";
 import { isLongPrompt, promptOnStdin } from "./long-prompt.ts";
 
 const signIn: SignIn = {
@@ -20,58 +21,23 @@ const signIn: SignIn = {
 };
 
 export const pi: Adapter = {
+  ...multiVendorFields,
   name: "pi",
   program: "pi",
   install: "npm install -g @earendil-works/pi-coding-agent",
-  vendor: "anthropic",
-  wire: "anthropic",
-  vendorOf: (model) => {
-    const { vendor, wire } = vendorRoute(model);
-    return { vendor, wire };
-  },
   signIn,
-  keys: vendorKeyVariables,
-  ids: "ours",
-  efforts: ["low", "medium", "high", "xhigh"],
-  takesRole: true,
-  versionOf: (output) => /^v?(\d+\.\d+\.\d+\S*)\s*$/m.exec(output)?.[1] ?? null,
   files,
   env,
   args,
-  forbiddenArgs: [
-    "--mode",
-    "--print",
-    "-p",
-    "--session",
-    "--session-id",
-    "--session-dir",
-    "--no-session",
-    "--fork",
-    "--continue",
-    "-c",
-    "--resume",
-    "-r",
-    "--model",
-    "--models",
-    "--provider",
-    "--api-key",
-    "--thinking",
-    "--extension",
-    "-e",
-    "--approve",
-    "-a",
-    "--export",
-    "--list-models",
-    "--",
-  ],
-  stdin: promptOnStdin,
+  forbiddenArgs:
+    "--mode --print -p --session --session-id --session-dir --no-session --fork --continue -c --resume -r --model " +
+    "--models --provider --api-key --thinking --extension -e --approve -a --export --list-models",
+  stdin: ({ prompt }) => promptOnStdin(prompt),
   reader,
-  failureOf: (message) => matchFailure(message, failures),
-  isSessionLost: (message) => /No session found matching|Session found in different project/.test(message),
+  failures: [[/No session found matching|session .*not found/i, "broken"]],
+  sessionLost: /No session found matching|Session found in different project/,
   transcript: (sessionId) => `sessions/*_${sessionId}.jsonl`,
 };
-
-const failures: FailurePattern[] = [[/No session found matching|session .*not found/i, "broken"]];
 
 function files(launch: CliLaunch): Record<string, string> {
   const settings = {
@@ -91,7 +57,7 @@ function files(launch: CliLaunch): Record<string, string> {
 function modelsOf({ model, endpoint }: CliLaunch): string {
   const route = vendorRoute(model);
   // Anthropic's client adds the version to the base URL itself.
-  const path = route.wire === "anthropic" ? "" : route.path;
+  const path = route.vendor === "anthropic" ? "" : route.path;
   return JSON.stringify({ providers: endpoint === null ? {} : { [route.provider]: { baseUrl: `${endpoint.url}${path}` } } });
 }
 
@@ -128,7 +94,7 @@ function args(launch: CliLaunch): string[] {
     ...sessionArgs(start),
     ...launch.extraArgs,
     // pi takes an argument that begins with @ for a file.
-    ...(isLongPrompt(launch) ? [] : ["--", prompt.startsWith("@") ? ` ${prompt}` : prompt]),
+    ...(isLongPrompt(prompt) ? [] : ["--", prompt.startsWith("@") ? ` ${prompt}` : prompt]),
   ];
 }
 
@@ -140,7 +106,6 @@ function sessionArgs(start: CliLaunch["start"]): string[] {
 type State = {
   usage: Usage;
   costUsd: number;
-  raw: unknown[];
   /** The last message if it failed. It counts only if pi does not retry it. */
   failed: { parts: Part[]; error: string } | null;
   hasEnded: boolean;
@@ -148,12 +113,9 @@ type State = {
 };
 
 function reader(): CliReader {
-  const state: State = { usage: zeroUsage, costUsd: 0, raw: [], failed: null, hasEnded: false, isDone: false };
+  const state: State = { usage: zeroUsage, costUsd: 0, failed: null, hasEnded: false, isDone: false };
   return {
-    line: (text) => {
-      const event = parseJson(text);
-      return event === null || textAt(event, "type") === "" ? garbageEvent(text) : read(state, event);
-    },
+    line: (text) => readEventLine(text, (event) => read(state, event)),
     // Versions before 1.0 print nothing after `agent_end`.
     end: () => (state.hasEnded && !state.isDone ? settle(state, false) : flushFailed(state)),
   };
@@ -195,54 +157,32 @@ function delta(update: Json | undefined): CliEvent[] {
 
 function readMessage(state: State, message: Json | undefined): CliEvent[] {
   if (message?.["role"] !== "assistant") return [];
-  const parts = listAt(message, "content").flatMap(answerPart);
-  const usage = usageOf(objectAt(message, "usage"));
+  const parts = piParts(message);
+  const usage = piUsage(objectAt(message, "usage"));
   state.usage = addUsage(state.usage, usage);
   state.costUsd += numberAt(objectAt(objectAt(message, "usage"), "cost"), "total") ?? 0;
-  state.raw.push(message["usage"]);
-  const isFailed = message["stopReason"] === "error" || message["stopReason"] === "aborted";
-  state.failed = isFailed ? { parts, error: textAt(message, "errorMessage") || `stopped: ${textAt(message, "stopReason")}` } : null;
-  if (isFailed) return [];
-  if (parts.length === 0) return [];
-  const model = textAt(message, "model");
-  return [{ type: "answer", parts, usage, ...(model === "" ? {} : { model }) }];
-}
-
-function answerPart(block: Json): Part[] {
-  const thinking = textAt(block, "thinking");
-  if (block["type"] === "toolCall") return [callPart(textAt(block, "id"), textAt(block, "name"), block["arguments"])];
-  if (block["type"] === "thinking") return thinking === "" ? [] : [{ kind: "thinking", text: thinking }];
-  return contentParts([block]);
-}
-
-function usageOf(counts: Json | undefined): Usage {
-  const count = (key: string): number => numberAt(counts, key) ?? 0;
-  return { input: count("input"), output: count("output"), cacheRead: count("cacheRead"), cacheWrite: count("cacheWrite") };
+  const reason = textAt(message, "stopReason");
+  state.failed =
+    reason === "error" || reason === "aborted" ? { parts, error: textAt(message, "errorMessage") || `stopped: ${reason}` } : null;
+  if (state.failed !== null || parts.length === 0) return [];
+  return [{ type: "answer", parts, usage, model: textAt(message, "model") || undefined }];
 }
 
 function toolResult(event: Json): CliEvent {
-  const parts = contentParts(objectAt(event, "result")?.["content"]);
-  const images = parts.flatMap((part) => (part.kind === "image" ? [{ mime: part.mime, base64: part.base64 }] : []));
   return {
     type: "result",
     call: textAt(event, "toolCallId"),
     name: textAt(event, "toolName"),
-    text: parts.flatMap((part) => (part.kind === "text" ? [part.text] : [])).join("\n"),
     isError: event["isError"] === true,
-    ...(images.length > 0 ? { images } : {}),
+    ...resultContent(objectAt(event, "result")?.["content"]),
   };
 }
 
 function settle(state: State, isAborted: boolean): CliEvent[] {
   state.isDone = true;
-  const { usage, costUsd, raw } = state;
-  const total: CliEvent = { type: "usage", usage, isThreadTotal: false, raw, ...(costUsd > 0 ? { costUsd } : {}) };
-  if (state.failed !== null) {
-    const failed = flushFailed(state);
-    const message = failed.findLast((event) => event.type === "failed")?.message;
-    return [...failed, total, { type: "done", isError: true, ...(message === undefined ? {} : { message }) }];
-  }
-  return [total, { type: "done", isError: isAborted }];
+  const total: CliEvent = { type: "usage", usage: state.usage, costUsd: state.costUsd || undefined };
+  if (state.failed !== null) return [...flushFailed(state), total];
+  return [total, isAborted ? { type: "failed", message: "it was stopped" } : { type: "done" }];
 }
 
 /** Returns the failed message that was not retried, with the text it had. */
@@ -250,7 +190,6 @@ function flushFailed(state: State): CliEvent[] {
   const { failed } = state;
   if (failed === null) return [];
   state.failed = null;
-  const kind = pi.failureOf(failed.error);
   const answer: CliEvent[] = failed.parts.length > 0 ? [{ type: "answer", parts: failed.parts }] : [];
-  return [...answer, { type: "failed", message: plainMessage(failed.error), ...(kind === null ? {} : { kind }) }];
+  return [...answer, { type: "failed", message: plainMessage(failed.error), kind: matchFailure(failed.error, pi.failures) }];
 }

@@ -1,18 +1,17 @@
 import { expect, test } from "bun:test";
 import type { CallPart } from "../../../protocol/tree/node.ts";
-import { openAsksForLater, createQuestionReader } from "./questions.ts";
+import { openAsksForLater, questionsIn } from "./questions.ts";
 
-const call = (input: Record<string, unknown>, name = "AskUserQuestion"): CallPart => ({ kind: "call", id: "c", name, input });
+const call = (input: Record<string, unknown>): CallPart => ({ kind: "call", id: "c", name: "AskUserQuestion", input });
 const options = [{ label: "red", description: "warm" }, { label: "blue" }];
 
 test("the questions of a call are read with the labels of their options, and malformed ones are ignored", () => {
-  const read = createQuestionReader("AskUserQuestion");
-  expect(read(call({ questions: [{ question: "Which?", options }, { question: "Why?" }] }))).toEqual([
+  expect(questionsIn(call({ questions: [{ question: "Which?", options }, { question: "Why?" }] }))).toEqual([
     { question: "Which?", options: ["red", "blue"] },
     { question: "Why?", options: [] },
   ]);
-  for (const input of [{}, { questions: "Which?" }, { questions: [null, 7, {}, { question: " " }] }]) expect(read(call(input))).toEqual([]);
-  expect(read(call({ questions: [{ question: "Which?" }] }, "Bash"))).toEqual([]);
+  for (const input of [{}, { questions: "Which?" }, { questions: [null, 7, {}, { question: " " }] }])
+    expect(questionsIn(call(input))).toEqual([]);
 });
 
 test("every question is opened as an ask, and the turn's error names the first", async () => {

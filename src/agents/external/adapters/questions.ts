@@ -7,14 +7,13 @@ import { needsInputError, type OpenQuestion } from "../../native/tools/ask-user.
 
 export type CliQuestion = Pick<AskRequest, "question" | "options">;
 
-/** Reads the calls of a tool whose input has `questions`, each with labelled `options`. */
-export function createQuestionReader(tool: string): (call: CallPart) => CliQuestion[] {
-  return ({ name, input }) =>
-    (name === tool ? listAt(input, "questions") : []).flatMap((item) => {
-      const question = textAt(item, "question");
-      const options = listAt(item, "options").map((option) => textAt(option, "label"));
-      return question.trim() === "" ? [] : [{ question, options: options.filter((label) => label !== "") }];
-    });
+/** The input of the call has `questions`, each with labelled `options`. */
+export function questionsIn({ input }: CallPart): CliQuestion[] {
+  return listAt(input, "questions").flatMap((item) => {
+    const question = textAt(item, "question");
+    const options = listAt(item, "options").map((option) => textAt(option, "label"));
+    return question.trim() === "" ? [] : [{ question, options: options.filter((label) => label !== "") }];
+  });
 }
 
 /** Opens the questions as asks. Resolves to the error that ends the turn, because the CLI can't wait for an answer. */

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import type { TurnStatus } from "../../../protocol/api/error.ts";
 import type { Json } from "../../../kit/text/json.ts";
-import { createAcpDialogue, isAcpSessionLost } from "./acp-client.ts";
+import { AcpDialogue, acpSessionLost } from "./acp-client.ts";
 import type { CliEvent, CliLaunch, CliDialogue } from "../adapters/adapter.ts";
 
 const launch: CliLaunch = {
@@ -69,7 +69,7 @@ async function play(answers: Record<string, Answer>, changes: Partial<CliLaunch>
       })(),
     );
   };
-  const dialogue = createAcpDialogue({ ...launch, ...changes }, { write: handleLine, end: () => (played.isEnded = true) });
+  const dialogue = new AcpDialogue({ ...launch, ...changes }, { write: handleLine, end: () => (played.isEnded = true) });
   for (let idle = 0; idle < 20 && !played.isEnded; idle += 1) {
     await Promise.all(waiting.splice(0));
     for (const line of lines.splice(0)) {
@@ -98,7 +98,7 @@ describe("a turn over ACP", () => {
     expect(eventsWithoutDeltas(played)).toEqual([
       { type: "session", id: "s-1", version: "1.2.3" },
       { type: "answer", parts: [{ kind: "text", text: "Done." }] },
-      { type: "done", isError: false },
+      { type: "done" },
     ]);
     expect(played.isEnded).toBe(true);
   });
@@ -143,18 +143,18 @@ describe("a turn over ACP", () => {
       { type: "answer", parts: [{ kind: "call", id: "c2", name: "edit", input: { title: "Edit a file" } }] },
       { type: "result", call: "c2", name: "edit", text: "no such file", isError: true },
       { type: "answer", parts: [{ kind: "text", text: "Done." }] },
-      { type: "done", isError: false },
+      { type: "done" },
     ]);
     expect(played.events.flatMap((event) => (event.type === "text.delta" ? [event.text] : []))).toEqual(["I look.", "Do", "ne."]);
   });
 
   test("log lines and unknown updates are ignored", async () => {
     const played = await play({});
-    expect(played.dialogue.line("npm warn something")).toEqual([{ type: "garbage", text: "npm warn something" }]);
+    expect(played.dialogue.line("npm warn something")).toEqual([{ type: "garbage" }]);
     const other = await play({
       "session/prompt": (_, say) => (say(update({ sessionUpdate: "usage_update", used: 1 })), { stopReason: "end_turn" }),
     });
-    expect(eventsWithoutDeltas(other).at(-1)).toEqual({ type: "done", isError: true, message: "it ended without an answer" });
+    expect(eventsWithoutDeltas(other).at(-1)).toEqual({ type: "failed", message: "it ended without an answer" });
   });
 });
 
@@ -188,11 +188,11 @@ describe("sessions of an ACP agent", () => {
   test("a session that can't be resumed counts as lost, and is not stored if the agent stores none", async () => {
     const lost = await play({ "session/load": failing(-32602, "Invalid params", { details: "no session s-9" }) }, resume);
     const failed = lost.events.find((event) => event.type === "failed");
-    expect(isAcpSessionLost(failed?.message ?? "")).toBe(true);
+    expect(acpSessionLost.test(failed?.message ?? "")).toBe(true);
     expect(failed?.message).toContain("no session s-9");
     expect(lost.asked.map(({ method }) => method)).not.toContain("session/prompt");
     const none = { initialize: () => ({ protocolVersion: 1 }) };
-    expect(isAcpSessionLost(JSON.stringify((await play(none, resume)).events))).toBe(true);
+    expect(acpSessionLost.test(JSON.stringify((await play(none, resume)).events))).toBe(true);
     expect((await play(none)).events.some((event) => event.type === "session")).toBe(false);
   });
 });
@@ -299,19 +299,19 @@ describe("the end of a turn over ACP", () => {
     expect((await play({ "session/prompt": () => ({ stopReason }) })).events.at(-1)).toMatchObject({ type: "failed", kind });
   });
 
-  test.each<[Record<string, Answer>, TurnStatus | undefined, string]>([
+  test.each<[Record<string, Answer>, TurnStatus | null, string]>([
     [{ "session/prompt": failing(-32603, "Internal error", { details: "401 invalid x-api-key" }) }, "auth", "invalid x-api-key"],
     [{ "session/prompt": failing(429, "Rate limit exceeded. Try again later.") }, "rate-limited", "Rate limit"],
     [{ "session/prompt": failing(500, "status 503: service unavailable") }, "overloaded", "503"],
-    [{ "session/prompt": failing(-32603, "it broke") }, undefined, "it broke"],
-    [{ initialize: failing(-32601, "what?") }, undefined, "what?"],
+    [{ "session/prompt": failing(-32603, "it broke") }, null, "it broke"],
+    [{ initialize: failing(-32601, "what?") }, null, "what?"],
     [{ initialize: () => ({ protocolVersion: 7 }) }, "broken", "version 7 of ACP"],
     [{ "session/new": failing(-32000, "Authentication required") }, "auth", "Authentication required"],
   ])("the failure %# is reported with its kind", async (answers, kind, message) => {
     const played = await play(answers);
     const last = played.events.at(-1);
     expect(last).toMatchObject({ type: "failed", message: expect.stringContaining(message) });
-    expect(last?.type === "failed" ? last.kind : null).toBe(kind);
+    expect(last?.type === "failed" ? last.kind : undefined).toBe(kind);
     expect(played.isEnded).toBe(true);
   });
 });
@@ -325,13 +325,13 @@ test("an agent that requires a sign-in is signed in with a key, never with a bro
     "session/new": () => (isSigned ? { sessionId: "s-1" } : { error: { code: -32000, message: "Authentication required" } }),
   });
   expect(played.asked[2]).toEqual({ method: "authenticate", params: { methodId: "gemini-api-key" } });
-  expect(eventsWithoutDeltas(played).at(-1)).toEqual({ type: "done", isError: false });
+  expect(eventsWithoutDeltas(played).at(-1)).toEqual({ type: "done" });
 });
 
 test("a stop sends session/cancel while the prompt runs, and closes stdin before it", async () => {
   const sent: string[] = [];
   let ends = 0;
-  const dialogue = createAcpDialogue(launch, { write: (text) => sent.push(text), end: () => (ends += 1) });
+  const dialogue = new AcpDialogue(launch, { write: (text) => sent.push(text), end: () => (ends += 1) });
   dialogue.cancel();
   expect(ends).toBe(1);
   for (const [id, result] of [hello, { sessionId: "s-1" }].entries()) {

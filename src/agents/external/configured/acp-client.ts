@@ -13,25 +13,12 @@ const protocolVersion = 1;
 const authRequired = -32000;
 const quietMs = 200;
 const maxQuietRounds = 50;
-const sessionLost = "can't resume its own session";
+const lostMessage = "can't resume its own session";
+export const acpSessionLost = new RegExp(lostMessage);
 
-export function isAcpSessionLost(message: string): boolean {
-  return message.includes(sessionLost);
-}
+type Failure = { message: string; kind?: TurnStatus | null };
 
-export function createAcpDialogue(launch: CliLaunch, out: DialogueOutput): CliDialogue {
-  const dialogue = new AcpDialogue(launch, out);
-  return {
-    line: (text) => dialogue.line(text),
-    quiet: () => dialogue.takeEvents(),
-    end: () => dialogue.end(),
-    cancel: () => dialogue.cancel(),
-  };
-}
-
-type Failure = { message: string; kind?: TurnStatus };
-
-class AcpDialogue {
+export class AcpDialogue implements CliDialogue {
   readonly #launch: CliLaunch;
   readonly #out: DialogueOutput;
   readonly #rpc: Rpc;
@@ -56,12 +43,12 @@ class AcpDialogue {
 
   line(text: string): CliEvent[] {
     // Other lines, such as logs, get no reply.
-    if (!text.trimStart().startsWith("{") || !this.#rpc.receive(text)) return [...this.takeEvents(), ...garbageEvent(text)];
-    return this.takeEvents();
+    const isMessage = text.trimStart().startsWith("{") && this.#rpc.receive(text);
+    return [...this.quiet(), ...(isMessage ? [] : garbageEvent(text))];
   }
 
   /** Returns the events since the last call. */
-  takeEvents(): CliEvent[] {
+  quiet(): CliEvent[] {
     const events = this.#events;
     this.#events = [];
     return events;
@@ -71,7 +58,7 @@ class AcpDialogue {
     this.#events.push(...this.#updates.flush());
     this.#hasEnded = true;
     this.#rpc.close("it has ended");
-    return this.takeEvents();
+    return this.quiet();
   }
 
   /** Asks the agent to stop its turn. Before the prompt it only closes stdin. */
@@ -112,7 +99,7 @@ class AcpDialogue {
       ...(addDirs.length > 0 && isRecord(sessions?.["additionalDirectories"]) ? { additionalDirectories: addDirs } : {}),
     };
     const method = isRecord(sessions?.["resume"]) ? "session/resume" : capabilities?.["loadSession"] === true ? "session/load" : null;
-    if (start.how !== "new" && method === null) return { failure: { message: `${sessionLost}: it stores none`, kind: "broken" } };
+    if (start.how !== "new" && method === null) return { failure: { message: `${lostMessage}: it stores none`, kind: "broken" } };
     const reply =
       start.how === "new" || method === null
         ? await this.#requestSignedIn("session/new", params, hello)
@@ -120,13 +107,13 @@ class AcpDialogue {
     if (!reply.ok) {
       const failure = failureOf(reply.error);
       const isLost = start.how !== "new" && failure.kind !== "auth";
-      return { failure: isLost ? { message: `${sessionLost}: ${failure.message}`, kind: "broken" } : failure };
+      return { failure: isLost ? { message: `${lostMessage}: ${failure.message}`, kind: "broken" } : failure };
     }
     const opened = isRecord(reply.result) ? reply.result : {};
     this.#session = start.how === "new" ? textAt(opened, "sessionId") : start.id;
     const version = textAt(objectAt(hello, "agentInfo"), "version");
     // A session that can't be resumed is not stored.
-    if (method !== null) this.#events.push({ type: "session", id: this.#session, ...(version === "" ? {} : { version }) });
+    if (method !== null) this.#events.push({ type: "session", id: this.#session, version: version || undefined });
     return { failure: null, session: opened, isRepeated: start.how !== "new" && method === "session/load" };
   }
 
@@ -194,10 +181,8 @@ class AcpDialogue {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     this.#events.push(...this.#updates.flush());
-    if (failure === null) {
-      const isError = !this.#updates.hasAnswered;
-      this.#events.push({ type: "done", isError, ...(isError ? { message: "it ended without an answer" } : {}) });
-    } else this.#events.push({ type: "failed", ...failure });
+    if (failure !== null) this.#events.push({ type: "failed", ...failure });
+    else this.#events.push(this.#updates.hasAnswered ? { type: "done" } : { type: "failed", message: "it ended without an answer" });
     this.#out.end();
   }
 
@@ -234,8 +219,7 @@ function failureOf(error: RpcError, prefix = ""): Failure {
   const details = [textAt(data, "message"), textAt(data, "details"), typeof error.data === "string" ? error.data : ""];
   const texts = [prefix, error.message, ...details].filter((text) => text !== "");
   const message = [...new Set(texts)].join(": ");
-  const kind = error.code === authRequired ? "auth" : matchFailure(message);
-  return { message, ...(kind === null ? {} : { kind }) };
+  return { message, kind: error.code === authRequired ? "auth" : matchFailure(message) };
 }
 
 /** Finds the full name, else the model's id, else the id after another name of its vendor. */

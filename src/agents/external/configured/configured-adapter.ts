@@ -5,9 +5,8 @@ import { Fault } from "../../../protocol/api/error.ts";
 import type { TurnCheckInput } from "../../../protocol/api/ports.ts";
 import type { Adapter, CliEvent, CliLaunch, CliReader } from "../adapters/adapter.ts";
 import { instructionsOf } from "../adapters/multi-vendor.ts";
-import { createAcpDialogue, isAcpSessionLost } from "./acp-client.ts";
+import { AcpDialogue, acpSessionLost } from "./acp-client.ts";
 import { claudeReader } from "../adapters/readers/claude-reader.ts";
-import { matchFailure } from "../adapters/failure-patterns.ts";
 import { isLongPrompt, promptOnStdin } from "../adapters/long-prompt.ts";
 import { jsonReader, textReader } from "../adapters/readers/plain-readers.ts";
 import type { AgentConfig } from "../../../protocol/api/agents.ts";
@@ -20,31 +19,28 @@ export function configuredAdapter(name: string, recipe: AgentConfig): Adapter {
     program: recipe.command ?? "",
     install: recipe.hint ?? `check agents.${name}.command in the config`,
     vendor: "any",
-    wire: "anthropic",
     asksAny: true,
     keys: [],
-    ids: hasPlaceholder(recipe.args, "session") ? "ours" : "theirs",
     efforts: [],
     takesRole: false,
-    versionOf: (output) => /\d+\.\d+\.\d+\S*/.exec(output)?.[0] ?? null,
+    version: /(\d+\.\d+\.\d+\S*)/,
     files: () => ({ "home/.keep": "" }),
     env: (launch) => envOf(recipe, launch),
     args: (launch) => argsOf(recipe, withDirectories(launch)),
-    forbiddenArgs: [],
     check: (turn) => check(name, recipe, turn),
-    stdin: (launch) => (isAcp ? null : promptOnStdin(withDirectories(launch))),
+    stdin: (launch) => (isAcp ? null : promptOnStdin(withDirectories(launch).prompt)),
     reader: (start) => readerOf(recipe, start),
     // These programs print no last event.
     endsByExit: recipe.output === "text" || recipe.output === "json",
-    ...(isAcp ? { openDialogue: (launch, out) => createAcpDialogue(withoutArguments(recipe, withDirectories(launch)), out) } : {}),
-    isSessionLost: isAcp ? isAcpSessionLost : (message) => sessionLostPattern.test(message),
-    failureOf: (message) => matchFailure(message),
+    openDialogue: isAcp ? (launch, out) => new AcpDialogue(withoutArguments(recipe, withDirectories(launch)), out) : undefined,
+    failures: [],
+    sessionLost: isAcp ? acpSessionLost : sessionLost,
     transcript: () => "home/**/*",
   };
 }
 
 /** Matches the wording of most programs. */
-const sessionLostPattern =
+const sessionLost =
   /(session|conversation|thread|chat)\b.{0,80}(not found|unknown|no longer|does(n't| not) exist|invalid|expired)|(no|unknown|invalid|find|load|resume) .{0,20}(session|conversation|thread|chat)\b/i;
 
 /** Names the additional directories in the prompt, because skein knows no flag for them. */
@@ -74,7 +70,7 @@ type PlaceholderValues = Record<"prompt" | "model" | "vendor" | "effort" | "sess
 
 function argsOf({ args, resumeArgs, output }: AgentConfig, launch: CliLaunch): string[] {
   const template = launch.start.how !== "new" && resumeArgs !== null ? resumeArgs : args;
-  const prompt = isLongPrompt(launch) ? null : promptArgument(launch.prompt);
+  const prompt = isLongPrompt(launch.prompt) ? null : promptArgument(launch.prompt);
   const filled = fill(template, valuesOf(launch, prompt));
   if (output === "acp" || hasPlaceholder(template, "prompt")) return [...filled, ...launch.extraArgs];
   return [...filled, ...launch.extraArgs, ...(prompt === null ? [] : [prompt])];

@@ -6,6 +6,7 @@ import { vendorAuth, type Environment, parseModelName, findVendor, vendors, type
 import type { Json } from "../../../kit/text/json.ts";
 import { parseJson } from "../../../models/wire/json.ts";
 import type { Adapter, StoredSignIn } from "../adapters/adapter.ts";
+import { vendorRoute } from "../adapters/multi-vendor.ts";
 
 /** `note` is advice for "none", else a remark about the credential; it may be empty. */
 export type Credential = { kind: "key" | "sign-in" | "none"; source: string; note: string };
@@ -34,7 +35,7 @@ export function describeCredential(adapter: Adapter, sources: CredentialSources,
 export function findCredential(adapter: Adapter, sources: CredentialSources, model: string | null = null): ResolvedCredential {
   const { env, config } = sources;
   if (adapter.asksAny) return { kind: "key", source: "the vendors' own", note: "", apiKey: null };
-  const { vendor } = adapterVendor(adapter, model);
+  const vendor = adapterVendor(adapter, model);
   const variable = adapter.keys.find((name) => isCliKey(adapter, name) && env[name]?.trim());
   if (variable !== undefined) return { kind: "key", source: variable, note: "", apiKey: env[variable]!.trim() };
   const auth = vendorAuth(vendor, { env, config: config?.(vendor) });
@@ -91,8 +92,10 @@ function readJsonFile(path: string): Json | null {
   }
 }
 
-export function adapterVendor(adapter: Adapter, model: string | null): Pick<Adapter, "vendor" | "wire"> {
-  if (model !== null && adapter.asksAny) return { vendor: parseModelName(model).vendor, wire: adapter.wire };
-  if (model === null || adapter.vendorOf === undefined) return adapter;
-  return adapter.vendorOf(parseModelName(model).model);
+/** The vendor of a turn of the CLI with this model; null is the CLI's default model. */
+export function adapterVendor({ vendor, asksAny, isMultiVendor }: Adapter, model: string | null): string {
+  if (model === null) return vendor;
+  const parsed = parseModelName(model);
+  if (asksAny) return parsed.vendor;
+  return isMultiVendor ? vendorRoute(parsed.model).vendor : vendor;
 }

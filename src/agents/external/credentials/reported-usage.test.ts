@@ -12,7 +12,7 @@ const used = (input: number, output = 1): Usage => ({ input, output, cacheRead: 
 const usageOf = (from: string | null) =>
   new ReportedUsage({ price: async (_, { input }) => input / 100, configDir: directory, vendorSession: from });
 const total = (usage: Usage, isThreadTotal: boolean, costUsd?: number) =>
-  ({ type: "usage", usage, isThreadTotal, raw: null, ...(costUsd === undefined ? {} : { costUsd }) }) as const;
+  ({ type: "usage", usage, isThreadTotal: isThreadTotal || undefined, costUsd }) as const;
 
 test("usage of messages is summed up, and the CLI's own total replaces the sum", async () => {
   const reported = usageOf(null);

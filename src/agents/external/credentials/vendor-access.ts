@@ -87,7 +87,7 @@ export async function openVendorAccess(
   hooks: VendorAccessHooks,
 ): Promise<VendorAccess> {
   const credential = findCredential(adapter, deps, input.model);
-  const { vendor } = adapterVendor(adapter, input.model);
+  const vendor = adapterVendor(adapter, input.model);
   const usage = new ReportedUsage({
     price: (model, used) => deps.price(vendor, model, used),
     configDir: hooks.configDir,

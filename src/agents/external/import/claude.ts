@@ -3,6 +3,7 @@
 import { isRecord, type Json } from "../../../kit/text/json.ts";
 import { listAt, numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
 import type { Part } from "../../../protocol/tree/node.ts";
+import { zeroUsage, type Usage } from "../../../protocol/tree/usage.ts";
 import {
   callPart,
   contentParts,
@@ -10,6 +11,7 @@ import {
   type TranscriptFormat,
   type ParsedTranscript,
   resultNode,
+  thinkingParts,
   timeOf,
   findToolName,
 } from "./draft-node.ts";
@@ -65,17 +67,17 @@ function readEntry(state: State, entry: Json, parent: number | null): number | n
 }
 
 function readAnswer(state: State, entry: Json, message: Json, parent: number | null): number {
-  const parts = listAt(message, "content").flatMap(answerPart);
+  const parts = claudeParts(message);
   const id = textAt(message, "id");
   const open = parent === null ? null : (state.owners.get(parent) ?? parent);
   const current = open === null ? undefined : state.messages.get(open);
   const model = textAt(message, "model");
-  const usage = usageOf(objectAt(message, "usage"));
+  const usage = objectAt(message, "usage");
   if (open !== null && current !== undefined && id !== "" && current.id === id) {
     const draft = state.drafts[open]!;
     draft.node.parts.push(...parts);
     draft.key += ` ${textAt(entry, "uuid")}`;
-    if (usage !== null) draft.node.usage = usage;
+    if (usage !== undefined) draft.node.usage = claudeUsage(usage);
     return current.results ?? open;
   }
   const isModel = model !== "" && !model.startsWith("<");
@@ -83,17 +85,28 @@ function readAnswer(state: State, entry: Json, message: Json, parent: number | n
     author: "agent",
     parts,
     ...(isModel ? { model: `anthropic/${model}` } : {}),
-    ...(isModel && usage !== null ? { usage, costUsd: null } : {}),
+    ...(isModel && usage !== undefined ? { usage: claudeUsage(usage), costUsd: null } : {}),
   });
   state.messages.set(index, { id, results: null });
   return index;
 }
 
-function answerPart(block: Json): Part[] {
-  const type = textAt(block, "type");
-  if (type === "tool_use") return [callPart(textAt(block, "id"), textAt(block, "name"), block["input"])];
-  if (type === "thinking") return textAt(block, "thinking") === "" ? [] : [{ kind: "thinking", text: textAt(block, "thinking") }];
-  return type === "text" ? contentParts([block]) : [];
+/** The parts of an answer of Claude Code, in its transcript and on its stdout. */
+export function claudeParts(message: Json | undefined): Part[] {
+  return listAt(message, "content").flatMap((block): Part[] => {
+    switch (block["type"]) {
+      case "tool_use": {
+        const malformed = objectAt(objectAt(block, "input"), "__unparsedToolInput");
+        return [callPart(textAt(block, "id"), textAt(block, "name"), malformed?.["raw"] ?? block["input"])];
+      }
+      case "thinking":
+        return thinkingParts(textAt(block, "thinking"));
+      case "text":
+        return contentParts([block]);
+      default:
+        return [];
+    }
+  });
 }
 
 function readUser(state: State, entry: Json, message: Json, parent: number | null): number | null {
@@ -138,12 +151,12 @@ function add(state: State, entry: Json, parent: number | null, node: DraftNode["
   return state.last;
 }
 
-function usageOf(usage: Json | undefined) {
-  if (usage === undefined) return null;
+/** A count that is missing keeps its value in `before`. */
+export function claudeUsage(usage: Json | undefined, before = zeroUsage): Usage {
   return {
-    input: numberAt(usage, "input_tokens") ?? 0,
-    output: numberAt(usage, "output_tokens") ?? 0,
-    cacheRead: numberAt(usage, "cache_read_input_tokens") ?? 0,
-    cacheWrite: numberAt(usage, "cache_creation_input_tokens") ?? 0,
+    input: numberAt(usage, "input_tokens") ?? before.input,
+    output: numberAt(usage, "output_tokens") ?? before.output,
+    cacheRead: numberAt(usage, "cache_read_input_tokens") ?? before.cacheRead,
+    cacheWrite: numberAt(usage, "cache_creation_input_tokens") ?? before.cacheWrite,
   };
 }

@@ -3,6 +3,7 @@
 import { isRecord, type Json } from "../../../kit/text/json.ts";
 import { listAt, numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
 import type { NewNode, Part } from "../../../protocol/tree/node.ts";
+import type { Usage } from "../../../protocol/tree/usage.ts";
 import {
   callPart,
   contentParts,
@@ -10,6 +11,7 @@ import {
   type TranscriptFormat,
   type ParsedTranscript,
   resultNode,
+  thinkingParts,
   timeOf,
   findToolName,
 } from "./draft-node.ts";
@@ -114,8 +116,7 @@ function answerParts(item: Json, type: string): Part[] {
       return contentParts(item["content"]);
     case "reasoning": {
       const texts = [...listAt(item, "summary"), ...listAt(item, "content")].map((piece) => textAt(piece, "text"));
-      const text = texts.filter((line) => line !== "").join("\n\n");
-      return text === "" ? [] : [{ kind: "thinking", text }];
+      return thinkingParts(texts.filter((line) => line !== "").join("\n\n"));
     }
     case "function_call":
       return [callPart(call, textAt(item, "name"), item["arguments"])];
@@ -145,16 +146,20 @@ function outcomeOf(output: unknown, isFailed: boolean): { content: unknown; isEr
   return { content: output["content"], isError: isFailed || output["success"] === false };
 }
 
-/** Codex's input tokens include cached ones. */
 function addUsage(state: State, usage: Json | undefined): void {
   const node = state.lastAnswer === null ? undefined : state.drafts[state.lastAnswer]!.node;
   state.open = null;
   if (node === undefined || usage === undefined) return;
+  node.usage = codexUsage(usage);
+  node.costUsd = null;
+}
+
+/** Codex's input tokens include cached ones. */
+export function codexUsage(usage: Json): Usage {
   const cacheRead = numberAt(usage, "cached_input_tokens") ?? 0;
   const cacheWrite = numberAt(usage, "cache_write_input_tokens") ?? 0;
   const input = Math.max(0, (numberAt(usage, "input_tokens") ?? 0) - cacheRead - cacheWrite);
-  node.usage = { input, output: numberAt(usage, "output_tokens") ?? 0, cacheRead, cacheWrite };
-  node.costUsd = null;
+  return { input, output: numberAt(usage, "output_tokens") ?? 0, cacheRead, cacheWrite };
 }
 
 /** Withdrawn turns stay in the tree as a branch. */

@@ -2,7 +2,7 @@
 // assign-ids.ts adds ids, turns and the session.
 import { isRecord, type Json } from "../../../kit/text/json.ts";
 import { textAt } from "../../../models/wire/json.ts";
-import type { NewNode, Part } from "../../../protocol/tree/node.ts";
+import type { ImageData, NewNode, Part } from "../../../protocol/tree/node.ts";
 
 export type DraftNode = {
   /** The file's own ids of all its entries. It changes when the draft grows. */
@@ -47,7 +47,7 @@ function contentPart(block: Json): Part[] {
   return image === null ? [] : [{ kind: "image", ...image }];
 }
 
-export function imageOf(block: Json): { mime: string; base64: string } | null {
+function imageOf(block: Json): ImageData | null {
   const source = isRecord(block["source"]) ? block["source"] : isRecord(block["inlineData"]) ? block["inlineData"] : block;
   const url = /^data:([^;,]+);base64,(.*)$/s.exec(textAt(block, "image_url"));
   const mime = url?.[1] ?? (textAt(source, "media_type") || textAt(source, "mimeType"));
@@ -55,12 +55,20 @@ export function imageOf(block: Json): { mime: string; base64: string } | null {
   return mime.startsWith("image/") && base64 !== "" ? { mime, base64 } : null;
 }
 
-export function resultNode(result: { call: string; name: string; content: unknown; isError: boolean }): NewNode {
-  const parts = contentParts(result.content);
+export function thinkingParts(text: string): Part[] {
+  return text === "" ? [] : [{ kind: "thinking", text }];
+}
+
+/** Text and images of a tool's result. */
+export function resultContent(content: unknown): { text: string; images?: ImageData[] } {
+  const parts = contentParts(content);
   const images = parts.flatMap((part) => (part.kind === "image" ? [{ mime: part.mime, base64: part.base64 }] : []));
   const text = parts.flatMap((part) => (part.kind === "text" ? [part.text] : [])).join("\n");
-  const { call, name, isError } = result;
-  return { author: "tool", parts: [{ kind: "result", call, name, text, isError, ...(images.length > 0 ? { images } : {}) }] };
+  return images.length === 0 ? { text } : { text, images };
+}
+
+export function resultNode({ content, ...result }: { call: string; name: string; content: unknown; isError: boolean }): NewNode {
+  return { author: "tool", parts: [{ kind: "result", ...result, ...resultContent(content) }] };
 }
 
 export function callPart(id: string, name: string, input: unknown): Part {

@@ -2,7 +2,17 @@
 import type { Json } from "../../../kit/text/json.ts";
 import { listAt, numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
 import type { NewNode, Part } from "../../../protocol/tree/node.ts";
-import { callPart, contentParts, type DraftNode, type TranscriptFormat, type ParsedTranscript, resultNode, timeOf } from "./draft-node.ts";
+import type { Usage } from "../../../protocol/tree/usage.ts";
+import {
+  callPart,
+  contentParts,
+  type DraftNode,
+  type ParsedTranscript,
+  resultNode,
+  thinkingParts,
+  timeOf,
+  type TranscriptFormat,
+} from "./draft-node.ts";
 
 export const pi: TranscriptFormat = { recognises, parse };
 
@@ -75,27 +85,28 @@ function answerNode(message: Json): NewNode {
   const cost = numberAt(objectAt(usage, "cost"), "total") ?? 0;
   return {
     author: "agent",
-    parts: listAt(message, "content").flatMap(answerPart),
+    parts: piParts(message),
     ...(textAt(message, "model") === "" ? {} : { model: `${textAt(message, "provider") || "unknown"}/${textAt(message, "model")}` }),
     ...(usage === undefined
       ? {}
       : {
-          usage: {
-            input: numberAt(usage, "input") ?? 0,
-            output: numberAt(usage, "output") ?? 0,
-            cacheRead: numberAt(usage, "cacheRead") ?? 0,
-            cacheWrite: numberAt(usage, "cacheWrite") ?? 0,
-          },
+          usage: piUsage(usage),
           costUsd: cost > 0 ? cost : null,
         }),
   };
 }
 
-function answerPart(block: Json): Part[] {
-  const thinking = textAt(block, "thinking");
-  if (block["type"] === "toolCall") return [callPart(textAt(block, "id"), textAt(block, "name"), block["arguments"])];
-  if (block["type"] === "thinking") return thinking === "" ? [] : [{ kind: "thinking", text: thinking }];
-  return contentParts([block]);
+export function piUsage(usage: Json | undefined): Usage {
+  const count = (key: string): number => numberAt(usage, key) ?? 0;
+  return { input: count("input"), output: count("output"), cacheRead: count("cacheRead"), cacheWrite: count("cacheWrite") };
+}
+
+/** The parts of an answer of pi, in its transcript and on its stdout. */
+export function piParts(message: Json): Part[] {
+  return listAt(message, "content").flatMap((block): Part[] => {
+    if (block["type"] === "toolCall") return [callPart(textAt(block, "id"), textAt(block, "name"), block["arguments"])];
+    return block["type"] === "thinking" ? thinkingParts(textAt(block, "thinking")) : contentParts([block]);
+  });
 }
 
 function keptFrom(entry: Json, draftById: Map<string, number | null>): { keptFrom?: number } {

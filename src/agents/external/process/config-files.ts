@@ -19,11 +19,11 @@ import type { Adapter, CliLaunch } from "../adapters/adapter.ts";
 
 /** Creates the directory and the files that the CLI needs at its start. */
 export function prepareConfigDir(adapter: Pick<Adapter, "files" | "transcript" | "repairTranscript">, launch: CliLaunch): void {
-  const { configDir, directory, start } = launch;
+  const { configDir, start } = launch;
   mkdirSync(configDir, { recursive: true, mode: 0o700 });
   for (const [path, text] of Object.entries(adapter.files(launch))) writeConfigFile(configDir, path, text);
   if (adapter.repairTranscript === undefined || start.how === "new") return;
-  for (const path of new Bun.Glob(adapter.transcript(start.id, directory)).scanSync({ cwd: configDir, dot: true })) {
+  for (const path of new Bun.Glob(adapter.transcript(start.id)).scanSync({ cwd: configDir, dot: true })) {
     const text = readConfigFile(configDir, path);
     const repaired = text === null ? null : adapter.repairTranscript(text);
     if (repaired !== null && repaired !== text) writeConfigFile(configDir, path, repaired);

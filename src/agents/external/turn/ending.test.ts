@@ -6,7 +6,10 @@ import { judgeEnding, type CliEvidence } from "./ending.ts";
 
 const adapter: CliEvidence["adapter"] = {
   name: "agent",
-  failureOf: (message) => (/401|bad key/.test(message) ? "auth" : /429/.test(message) ? "rate-limited" : null),
+  failures: [
+    [/401|bad key/, "auth"],
+    [/429/, "rate-limited"],
+  ],
 };
 
 const quiet: CliEvidence = {
@@ -23,26 +26,20 @@ const quiet: CliEvidence = {
   vendorError: null,
 };
 
-const goodEnd = { answer: "the answer", done: { isError: false }, lines: 5 };
+const goodEnd = { answer: "the answer", done: {}, lines: 5 };
 
 const cases: [string, Partial<CliEvidence>, TurnStatus, RegExp?][] = [
   ["a good end with an answer is ok", goodEnd, "ok"],
   ["exit 1 after a good answer is still ok", { ...goodEnd, exitCode: 1 }, "ok"],
   ["a signal after a good answer is still ok", { ...goodEnd, exitCode: null, signal: "SIGTERM" }, "ok"],
-  [
-    "exit 0 with an error inside is that error",
-    { done: { isError: true, message: "429 slow down" }, lines: 3 },
-    "rate-limited",
-    /slow down/,
-  ],
-  ["an error that repeats itself as the answer is that error", { done: { isError: true, answer: "bad key" }, lines: 3 }, "auth"],
+  ["exit 0 with an error inside is that error", { failed: { message: "429 slow down" }, lines: 3 }, "rate-limited", /slow down/],
   ["a reported failure has priority over the exit code", { failed: { message: "401" }, lines: 3 }, "auth"],
   ["a failure of a known kind keeps it", { failed: { message: "so it goes", kind: "too-long" }, exitCode: 1, lines: 3 }, "too-long"],
   ["stderr explains an exit code", { exitCode: 1, stderr: "warning: colours\nError: 401 from server\n" }, "auth", /401 from server/],
   ["an exit code without a message is broken", { exitCode: 3 }, "broken", /^agent: it ended with exit code 3$/],
   ["exit 0 without output is broken", {}, "broken", /without output/],
   ["exit 0 in the middle of a turn is broken", { answer: "half", lines: 4 }, "broken", /before its turn was over/],
-  ["a good end without an answer is broken", { done: { isError: false }, lines: 2 }, "broken", /without an answer/],
+  ["a good end without an answer is broken", { done: {}, lines: 2 }, "broken", /without an answer/],
   ["only garbage is broken", { lines: 7, garbage: 7 }, "broken", /can read/],
   ["a signal is killed", { exitCode: null, signal: "SIGKILL", lines: 2 }, "killed", /SIGKILL/],
   ["a shell's exit code for a signal is killed", { exitCode: 137, stderr: "Killed\n", lines: 2 }, "killed", /SIGKILL/],

@@ -1,18 +1,20 @@
 // Decides how a turn of a CLI ended, from its events, its exit, the end of its stderr and our own stop. Pure.
 // An exit code alone never decides.
+import { constants } from "node:os";
 import { oneLine } from "../../../kit/text/cut-text.ts";
 import type { TurnError, TurnStatus } from "../../../protocol/api/error.ts";
 import type { TurnEnd } from "../../../protocol/tree/turn.ts";
 import type { Adapter } from "../adapters/adapter.ts";
+import { matchFailure } from "../adapters/failure-patterns.ts";
 
 export type CliEvidence = {
-  adapter: Pick<Adapter, "name" | "failureOf">;
+  adapter: Pick<Adapter, "name" | "failures">;
   /** Text of the last answer. */
   answer: string;
-  /** The end of the turn as the CLI reported it; null without such a report. */
-  done: { isError: boolean; answer?: string; message?: string } | null;
+  /** Set if the CLI reported a successful end of the turn. */
+  done: { answer?: string } | null;
   /** The last reported failure. A later answer clears it. */
-  failed: { message: string; kind?: TurnStatus } | null;
+  failed: { message: string; kind?: TurnStatus | null } | null;
   exitCode: number | null;
   signal: string | null;
   stderr: string;
@@ -46,8 +48,6 @@ function withVendorError(problem: TurnError | null, { adapter, vendorError }: Cl
 function problemOf(evidence: CliEvidence, answer: string): TurnError | null {
   const { name } = evidence.adapter;
   if (evidence.failed !== null) return errorFromMessage(evidence, evidence.failed.message, evidence.failed.kind);
-  if (evidence.done?.isError === true)
-    return errorFromMessage(evidence, evidence.done.message || answer || lastErrorLine(evidence) || "it failed");
   if (evidence.done !== null && answer.trim() !== "") return null;
   const signal = evidence.signal ?? signalIn(evidence.exitCode);
   if (signal !== null) return { kind: "killed", message: `${name} was killed by ${signal}`, hint: continueHint };
@@ -62,23 +62,23 @@ function problemOf(evidence: CliEvidence, answer: string): TurnError | null {
   );
 }
 
-/** Exit codes that a shell or the CLI makes of a signal. Other codes above 128 have meanings of their own. */
-const signals: Record<number, string> = {
-  129: "SIGHUP",
-  130: "SIGINT",
-  131: "SIGQUIT",
-  132: "SIGILL",
-  134: "SIGABRT",
-  135: "SIGBUS",
-  136: "SIGFPE",
-  137: "SIGKILL",
-  139: "SIGSEGV",
-  141: "SIGPIPE",
-  143: "SIGTERM",
-};
+/** Signals that a shell or a CLI reports as 128 plus their number. Other codes above 128 have meanings of their own. */
+const reportedSignals = [
+  "SIGHUP",
+  "SIGINT",
+  "SIGQUIT",
+  "SIGILL",
+  "SIGABRT",
+  "SIGBUS",
+  "SIGFPE",
+  "SIGKILL",
+  "SIGSEGV",
+  "SIGPIPE",
+  "SIGTERM",
+] as const;
 
 function signalIn(exitCode: number | null): string | null {
-  return exitCode === null ? null : (signals[exitCode] ?? null);
+  return reportedSignals.find((name) => exitCode === 128 + constants.signals[name]) ?? null;
 }
 
 const continueHint = "continue with --resume, or hand the session to another agent with -a";
@@ -92,10 +92,9 @@ const hints: Partial<Record<TurnStatus, string>> = {
   refused: "rephrase the task, or use another agent with -a",
 };
 
-function errorFromMessage(evidence: CliEvidence, message: string, kind?: TurnStatus): TurnError {
-  const status = kind ?? evidence.adapter.failureOf(message) ?? evidence.adapter.failureOf(evidence.stderr) ?? "broken";
-  const hint = hints[status] ?? continueHint;
-  return { kind: status, message: `${evidence.adapter.name}: ${oneLine(message, 400)}`, hint };
+function errorFromMessage({ adapter, stderr }: CliEvidence, message: string, kind?: TurnStatus | null): TurnError {
+  const status = kind ?? matchFailure(message, adapter.failures) ?? matchFailure(stderr, adapter.failures) ?? "broken";
+  return { kind: status, message: `${adapter.name}: ${oneLine(message, 400)}`, hint: hints[status] ?? continueHint };
 }
 
 function broken(message: string, hint: string): TurnError {

@@ -2,10 +2,12 @@
 // ended. Contains nothing about a particular CLI; that is in its adapter.
 import { type PauseGate, createGateBehind } from "../../../kit/flow/pause-gate.ts";
 import { loadLibc } from "../../../kit/process/libc.ts";
-import { Fault, messageOf, type TurnError } from "../../../protocol/api/error.ts";
+import { Fault, type TurnError } from "../../../protocol/api/error.ts";
 import type { EnforcedPolicy, Policy } from "../../../protocol/api/policy.ts";
 import type { Agent, TurnCheckInput, PreviewInput, Preview, TurnContext, TurnInput } from "../../../protocol/api/ports.ts";
 import type { CliRecord, NativeStart, TurnEnd } from "../../../protocol/tree/turn.ts";
+import { toTurnError } from "../../delegate-failure.ts";
+import { noPreview } from "../../no-preview.ts";
 import { type Emit, streamTurn } from "../../stream-turn.ts";
 import type { Adapter, CliLaunch } from "../adapters/adapter.ts";
 import { checkAgentArgs } from "../adapters/agent-args.ts";
@@ -57,7 +59,7 @@ export function externalAgent(deps: ExternalAgentDeps): Agent {
     name: adapter.name,
     takesTasks: true,
     check: async (turn) => checkTurn(deps, turn),
-    preview: async (input) => preview(input),
+    preview,
     takeTurn: (input, context) => streamTurn((emit) => runWithRetry({ deps, input, context, emit }), failedEnd),
     enforced: async (policy, model) =>
       enforcedWithAccess(deps.vendorAccess, adapter, { policy, model, enforced: await deps.enforced(policy) }),
@@ -84,27 +86,17 @@ function notInstalled(adapter: Adapter): Fault {
 }
 
 /** Shows the prompt of a new session of the CLI. Before the user has typed a task, its end is missing. */
-function preview({ path, model }: PreviewInput): Preview {
+async function preview({ path, model }: PreviewInput): Promise<Preview> {
   const hasTask = path.at(-1)?.author === "user";
   const text = promptWithBrief(hasTask ? path.slice(0, -1) : path, hasTask ? lastPrompt(path) : "").trimEnd();
   const tokens = Math.ceil(text.length / 4);
-  return {
-    model,
-    system: "",
-    tools: [],
-    messages: [{ role: "user", text, tokens }],
-    tokens: { system: 0, tools: 0, messages: tokens },
-    body: null,
-  };
+  const empty = await noPreview({ path: [] });
+  return { ...empty, model, messages: [{ role: "user", text, tokens }], tokens: { ...empty.tokens, messages: tokens } };
 }
 
-function failedEnd(error: unknown): TurnEnd {
-  const kind =
-    error instanceof Fault && (error.code === "not-installed" || error.code === "auth" || error.code === "sandbox-unavailable")
-      ? error.code
-      : "broken";
-  const hint = error instanceof Fault ? error.hint : undefined;
-  return { status: kind, error: { kind, message: messageOf(error), ...(hint === undefined ? {} : { hint }) } };
+function failedEnd(failure: unknown): TurnEnd {
+  const error = toTurnError(failure);
+  return { status: error.kind, error };
 }
 
 type CliTurn = { deps: ExternalAgentDeps; input: TurnInput; context: TurnContext; emit: Emit };
@@ -124,15 +116,14 @@ function warn(emit: Emit, message: string): void {
   emit({ type: "transient", event: { type: "warning.raised", message } });
 }
 
-async function runOnce(
-  turn: CliTurn,
-  program: string,
-  vendorSession: NativeStart | null,
-): Promise<{ end: TurnEnd; isSessionLost: boolean }> {
+type CliOutcome = { end: TurnEnd; isSessionLost: boolean };
+
+async function runOnce(turn: CliTurn, program: string, vendorSession: NativeStart | null): Promise<CliOutcome> {
   const { deps, input, context, emit } = turn;
+  const { adapter } = deps;
   const stop = createStop(context);
   const pauseGate = createGateBehind(context.registerPausable);
-  const access = await openVendorAccess(deps.vendorAccess, deps.adapter, input, {
+  const access = await openVendorAccess(deps.vendorAccess, adapter, input, {
     signal: stop.signal,
     pauseGate,
     ready: context.keepFiles(),
@@ -144,46 +135,51 @@ async function runOnce(
     onWait: (message) => warn(emit, message),
   });
   try {
-    const run = createRun(turn, { program, vendorSession, access, stop, pauseGate });
-    const exit = await startCli(deps, run);
-    await run.parser.finish();
+    const launch = createLaunch(deps, input, vendorSession, access);
+    const dialogue = startDialogue(adapter, launch, stop.signal);
+    const parser = new OutputParser({
+      adapter,
+      reader: dialogue?.reader ?? adapter.reader(launch.start),
+      vendor: adapterVendor(adapter, input.model),
+      model: launch.model,
+      context,
+      emit,
+      access,
+      onFlood: stop.withError,
+      onQuestions: stop.withQuestions,
+    });
+    const run = { launch, program, access, parser, dialogue, pauseGate, signal: stop.signal };
+    const exit = await startCli(turn, run);
+    await parser.finish();
     return concludeRun(turn, run, exit, await stop.reason());
   } finally {
     await access.close();
   }
 }
 
-type Stop = {
-  /** Aborted when the CLI must end. */
-  signal: AbortSignal;
-  withError: (error: TurnError) => void;
-  withQuestions: (questions: CliQuestion[]) => void;
-  /** Resolves to the first reason; null when the CLI ended by itself. */
-  reason: () => Promise<CliEvidence["stopped"]>;
-};
-
 /** Ends the CLI for the user, for a limit, or because it asked a question that it can't wait for. */
-function createStop(context: TurnContext): Stop {
+function createStop(context: TurnContext) {
   const controller = new AbortController();
   let error: TurnError | null = null;
   let asks: Promise<TurnError | null> | null = null;
   return {
+    /** Aborted when the CLI must end. */
     signal: AbortSignal.any([context.signal, controller.signal]),
-    withError: (reason) => {
+    withError: (reason: TurnError) => {
       error ??= reason;
       controller.abort();
     },
-    withQuestions: (questions) => {
+    withQuestions: (questions: CliQuestion[]) => {
       if (!context.canAsk) return;
       asks ??= openAsksForLater(context, questions);
       controller.abort();
     },
-    reason: async () => (error ??= await asks) ?? (context.signal.aborted ? "cancelled" : null),
+    /** Resolves to the first reason; null when the CLI ended by itself. */
+    reason: async (): Promise<CliEvidence["stopped"]> => (error ??= await asks) ?? (context.signal.aborted ? "cancelled" : null),
   };
 }
 
-type RunHandles = {
-  input: TurnInput;
+type CliRun = {
   launch: CliLaunch;
   program: string;
   access: VendorAccess;
@@ -192,35 +188,12 @@ type RunHandles = {
   dialogue: RunningDialogue | null;
   pauseGate: PauseGate;
   signal: AbortSignal;
-  /** Called for every chunk of output, so that the turn does not count as idle. */
-  onOutput: () => void;
 };
 
-type RunRequest = Pick<RunHandles, "program" | "access" | "pauseGate"> & { vendorSession: NativeStart | null; stop: Stop };
-
-function createRun({ deps, input, context, emit }: CliTurn, request: RunRequest): RunHandles {
-  const { adapter } = deps;
-  const { program, access, pauseGate, vendorSession, stop } = request;
-  const launch = createLaunch(deps, input, vendorSession, access);
-  const dialogue = startDialogue(adapter, launch, stop.signal);
-  const parser = new OutputParser({
-    adapter,
-    reader: dialogue?.reader ?? adapter.reader(launch.start),
-    vendor: adapterVendor(adapter, input.model).vendor,
-    input,
-    context,
-    emit,
-    access,
-    onFlood: stop.withError,
-    onQuestions: stop.withQuestions,
-  });
-  return { input, launch, program, access, parser, dialogue, pauseGate, signal: stop.signal, onOutput: context.keepAlive };
-}
-
 /** Runs the CLI in its sandbox. Resolves when it has exited; rejects when it can't be started. */
-async function startCli(deps: ExternalAgentDeps, run: RunHandles): Promise<CliExit> {
+async function startCli({ deps, input, context }: CliTurn, run: CliRun): Promise<CliExit> {
   const { adapter } = deps;
-  const { input, launch, program, access, parser, dialogue } = run;
+  const { launch, program, access, parser, dialogue } = run;
   prepareConfigDir(adapter, launch);
   if (adapter.signIn?.linkedAs !== undefined) linkConfigFile(launch.configDir, adapter.signIn.linkedAs, access.signInFile);
   const { command, env } = deps.sandboxCommand(input, {
@@ -234,7 +207,7 @@ async function startCli(deps: ExternalAgentDeps, run: RunHandles): Promise<CliEx
   const exit = runCli({
     command,
     cwd: input.directory,
-    passed: access.offer === null ? null : { file: access.offer.childEnd, started: access.offer.started },
+    offer: access.offer,
     stdin: dialogue?.stdin ?? adapter.stdin?.(launch) ?? null,
     env: {
       ...cliEnvironment(deps.env, access),
@@ -248,37 +221,23 @@ async function startCli(deps: ExternalAgentDeps, run: RunHandles): Promise<CliEx
     libc,
     logs: input.logs === null ? null : `${input.logs}.${adapter.name}`,
     onLine: (line, isCut) => parser.line(line, isCut),
-    onOutput: run.onOutput,
+    onOutput: context.keepAlive,
   });
   access.warmUp();
   return exit;
 }
 
-function concludeRun(
-  { deps, emit }: CliTurn,
-  run: RunHandles,
-  exit: CliExit,
-  stopped: CliEvidence["stopped"],
-): { end: TurnEnd; isSessionLost: boolean } {
+function concludeRun({ deps, emit }: CliTurn, run: CliRun, exit: CliExit, stopped: CliEvidence["stopped"]): CliOutcome {
   const { adapter } = deps;
   const { launch, access, parser } = run;
   const usedModel = substitutedModel(launch.model, access);
   if (usedModel !== null) warn(emit, `${adapter.name} used model ${usedModel} instead of ${launch.model}`);
-  const evidence: CliEvidence = {
-    ...parser.evidence(),
-    adapter,
-    exitCode: exit.exitCode,
-    signal: exit.signal,
-    stderr: exit.stderr,
-    lines: exit.lines,
-    stopped,
-    vendorError: access.lastError(),
-  };
-  if (adapter.endsByExit && exit.exitCode === 0) evidence.done ??= { isError: false };
+  const evidence: CliEvidence = { ...parser.evidence(), ...exit, adapter, stopped, vendorError: access.lastError() };
+  if (adapter.endsByExit && exit.exitCode === 0) evidence.done ??= {};
   const end: TurnEnd = { ...judgeEnding(evidence), cli: cliRecord(adapter, run, exit), rest: parser.unassignedUsage() };
   const message = `${end.error?.message ?? ""}\n${exit.stderr}`;
   const isSessionLost =
-    launch.start.how !== "new" && parser.answers === 0 && (adapter.isSessionLost?.(message) === true || exitedAtOnce(end, exit, access));
+    launch.start.how !== "new" && parser.answers === 0 && (adapter.sessionLost.test(message) || exitedAtOnce(end, exit, access));
   return { end, isSessionLost };
 }
 
@@ -288,7 +247,7 @@ function exitedAtOnce({ status }: TurnEnd, { lines, exitCode }: CliExit, access:
 }
 
 /** Leaves out the prompt and the role, which are in the tree, and the gateway's endpoint with its token. */
-function cliRecord(adapter: Adapter, { launch, program, parser }: RunHandles, exit: CliExit): CliRecord {
+function cliRecord(adapter: Adapter, { launch, program, parser }: CliRun, exit: CliExit): CliRecord {
   const redacted = { ...launch, prompt: "<prompt>", role: launch.role === null ? null : "<role>", endpoint: null };
   return {
     version: parser.version ?? packageVersion(program),

@@ -8,37 +8,36 @@ import type { Adapter, CliLaunch } from "../adapters/adapter.ts";
 import { promptWithBrief } from "./brief.ts";
 import type { VendorAccess } from "../credentials/vendor-access.ts";
 
+type AgentFiles = { adapter: Adapter; configRoot: string };
+
 export function createLaunch(
-  { adapter, configRoot }: { adapter: Adapter; configRoot: string },
+  agent: AgentFiles,
   input: TurnInput,
   vendorSession: NativeStart | null,
-  access: Pick<VendorAccess, "endpoint" | "isSandboxed">,
+  { endpoint, isSandboxed }: Pick<VendorAccess, "endpoint" | "isSandboxed">,
 ): CliLaunch {
   const model = input.model === null ? null : parseModelName(input.model);
   const plan = input.plan === null ? null : `## Plan\n${input.plan}`;
   const role = [input.system, input.appendSystem, plan].filter((text) => text !== null).join("\n\n");
   const prompt = promptFor(input, vendorSession);
   return {
-    prompt: role === "" || adapter.takesRole ? prompt : `${role}\n\n${prompt}`,
+    prompt: role === "" || agent.adapter.takesRole ? prompt : `${role}\n\n${prompt}`,
     model: model?.model ?? null,
-    ...(model === null ? {} : { vendor: model.vendor }),
+    vendor: model?.vendor,
     effort: model === null ? (input.effort ?? null) : model.effort,
     role: role === "" ? null : role,
     directory: input.directory,
     addDirs: input.policy.addDirs,
-    configDir: agentConfigDir({ adapter, configRoot }, input),
+    configDir: agentConfigDir(agent, input),
     start: startOf(vendorSession),
-    endpoint: access.endpoint,
-    isSandboxed: access.isSandboxed,
+    endpoint,
+    isSandboxed,
     isRoot: process.getuid?.() === 0,
     extraArgs: input.agentArgs,
   };
 }
 
-export function agentConfigDir(
-  { adapter, configRoot }: { adapter: Adapter; configRoot: string },
-  { tree }: Pick<TurnInput, "tree">,
-): string {
+export function agentConfigDir({ adapter, configRoot }: AgentFiles, { tree }: TurnInput): string {
   return join(configRoot, tree, adapter.name);
 }
 

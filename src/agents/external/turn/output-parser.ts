@@ -1,14 +1,13 @@
 // Converts the output of a CLI, line by line, to nodes and events, and collects the evidence for the turn's end.
 // Contains nothing about a particular CLI: the adapter's reader parses the lines.
 import { cutText } from "../../../kit/text/cut-text.ts";
-import { parseModelName } from "../../../models/vendors.ts";
 import type { TurnError } from "../../../protocol/api/error.ts";
 import { callsOf, maxResultBytes, type NewNode, type Part, textOf } from "../../../protocol/tree/node.ts";
-import type { TurnContext, TurnInput } from "../../../protocol/api/ports.ts";
+import type { TurnContext } from "../../../protocol/api/ports.ts";
 import { addSpent, subtractSpent, zeroSpent, type Spent } from "../../../protocol/tree/usage.ts";
 import type { Emit } from "../../stream-turn.ts";
 import type { Adapter, CliEvent, CliReader } from "../adapters/adapter.ts";
-import type { CliQuestion } from "../adapters/questions.ts";
+import { questionsIn, type CliQuestion } from "../adapters/questions.ts";
 import type { VendorAccess } from "../credentials/vendor-access.ts";
 import type { CliEvidence } from "./ending.ts";
 
@@ -16,12 +15,13 @@ export type OutputParserDeps = {
   adapter: Adapter;
   /** The adapter's reader, or the dialogue with the CLI. */
   reader: CliReader;
-  input: TurnInput;
   context: TurnContext;
   emit: Emit;
   access: VendorAccess;
   /** Vendor of the CLI's models. */
   vendor: string;
+  /** The model that the CLI was told to use; null for its default. */
+  model: string | null;
   /** Called when one answer is longer than any real one. The CLI must then be stopped. */
   onFlood: (error: TurnError) => void;
   /** Called for every answer in which the CLI asks the user. */
@@ -58,14 +58,14 @@ export class OutputParser {
 
   constructor(deps: OutputParserDeps) {
     this.#deps = deps;
-    this.#model = deps.input.model === null ? null : parseModelName(deps.input.model).model;
+    this.#model = deps.model;
   }
 
   line(text: string, isCut: boolean): Promise<void> | void {
     const { reader } = this.#deps;
     if (text.trim() === "" && reader.wantsBlank !== true) return;
     if (reader.quiet !== undefined) this.#startQuietTimer();
-    const read = (): CliEvent[] => (isCut ? [{ type: "garbage", text }] : reader.line(text));
+    const read = (): CliEvent[] => (isCut ? [{ type: "garbage" }] : reader.line(text));
     if (this.#queued > 0) return this.#enqueue(read);
     // Without the queue: a flood of lines that store nothing must cost little.
     const events = read();
@@ -195,7 +195,7 @@ export class OutputParser {
     });
     const calls = callsOf({ parts });
     for (const { id, name, input } of calls) emit({ type: "transient", event: { type: "tool.started", call: id, name, input } });
-    const questions = calls.flatMap((call) => adapter.questionsIn?.(call) ?? []);
+    const questions = calls.filter(({ name }) => name === adapter.questionTool).flatMap(questionsIn);
     if (questions.length > 0) onQuestions(questions);
   }
 

@@ -3,10 +3,12 @@
 import { isRecord, type Json } from "../../../../kit/text/json.ts";
 import { listAt, numberAt, objectAt, textAt } from "../../../../models/wire/json.ts";
 import type { TurnStatus } from "../../../../protocol/api/error.ts";
-import type { CallPart, ImageData, Part } from "../../../../protocol/tree/node.ts";
+import type { Part } from "../../../../protocol/tree/node.ts";
 import { addUsage, zeroUsage, type Usage } from "../../../../protocol/tree/usage.ts";
 import type { CliEvent, CliReader } from "../adapter.ts";
-import { contentParts } from "../../import/draft-node.ts";
+import { statusFailure } from "../failure-patterns.ts";
+import { claudeParts, claudeUsage } from "../../import/claude.ts";
+import { resultContent } from "../../import/draft-node.ts";
 import { garbageEvent, parseJsonLine } from "./json-line.ts";
 
 type Message = {
@@ -32,7 +34,7 @@ type State = {
   names: Map<string, string>;
   isRefused: boolean;
   /** An error message that came instead of an answer. It counts if no `result` follows. */
-  error: { message: string; kind?: TurnStatus } | null;
+  error: Extract<CliEvent, { type: "failed" }> | null;
 };
 
 export function claudeReader(): CliReader {
@@ -51,7 +53,7 @@ export function claudeReader(): CliReader {
       if (Array.isArray(value)) return value.filter(isRecord).flatMap((entry) => readEntry(state, entry));
       return isRecord(value) && textAt(value, "type") !== "" ? readEntry(state, value) : garbageEvent(text);
     },
-    end: () => [...closeAll(state), ...(state.error === null ? [] : [{ type: "failed" as const, ...state.error }])],
+    end: () => [...closeAll(state), ...(state.error === null ? [] : [state.error])],
   };
 }
 
@@ -78,8 +80,8 @@ function sessionOf(state: State, entry: Json): CliEvent[] {
   if (id === "" || (id === state.session && (state.hasModel || !isInit))) return [];
   state.session = id;
   state.hasModel ||= isInit;
-  const [model, version] = [textAt(entry, "model"), textAt(entry, "claude_code_version")];
-  return [{ type: "session", id, ...(isInit && model !== "" ? { model } : {}), ...(version === "" ? {} : { version }) }];
+  const model = isInit ? textAt(entry, "model") : "";
+  return [{ type: "session", id, model: model || undefined, version: textAt(entry, "claude_code_version") || undefined }];
 }
 
 function readStream(state: State, parentCall: string, event: Json | undefined): CliEvent[] {
@@ -99,7 +101,7 @@ function readStream(state: State, parentCall: string, event: Json | undefined): 
     }
     case "message_delta":
       state.isRefused = textAt(objectAt(event, "delta"), "stop_reason") === "refusal";
-      if (open !== undefined) open.usage = usageOf(objectAt(event, "usage"), open.initialUsage);
+      if (open !== undefined) open.usage = claudeUsage(objectAt(event, "usage"), open.initialUsage);
       return [];
     case "message_stop":
       return close(state, parentCall);
@@ -113,9 +115,9 @@ function readAssistant(state: State, parentCall: string, entry: Json): CliEvent[
   const message = objectAt(entry, "message");
   if (textAt(message, "model") === "<synthetic>" || entry["is_api_error_message"] === true) {
     if (entry["is_api_error_message"] !== true) return [];
-    const text = textOf(contentParts(message?.["content"]));
-    const error = { message: text, ...kindOf(entry, text) };
-    if (parentCall !== "") return wrap(parentCall, [{ type: "failed", ...error }]);
+    const { text } = resultContent(message?.["content"]);
+    const error = { type: "failed" as const, message: text, kind: kindOf(entry, text) };
+    if (parentCall !== "") return wrap(parentCall, [error]);
     state.error = error;
     return [];
   }
@@ -124,7 +126,7 @@ function readAssistant(state: State, parentCall: string, entry: Json): CliEvent[
   const closed = isSame ? [] : close(state, parentCall);
   const open = isSame ? current : newMessage(message);
   state.open.set(parentCall, open);
-  const parts = listAt(message, "content").flatMap(partOf);
+  const parts = claudeParts(message);
   for (const part of parts) if (part.kind === "call") state.names.set(`${parentCall} ${part.id}`, part.name);
   open.parts.push(...parts);
   return closed;
@@ -132,7 +134,7 @@ function readAssistant(state: State, parentCall: string, entry: Json): CliEvent[
 
 /** The usage of a block is the one at the start of the message, unless the message came as a whole. */
 function newMessage(message: Json | undefined): Message {
-  const initialUsage = usageOf(objectAt(message, "usage"), zeroUsage);
+  const initialUsage = claudeUsage(objectAt(message, "usage"));
   return {
     id: textAt(message, "id"),
     model: textAt(message, "model"),
@@ -142,26 +144,6 @@ function newMessage(message: Json | undefined): Message {
     isStreamed: false,
     pending: [],
   };
-}
-
-function partOf(block: Json): Part[] {
-  switch (block["type"]) {
-    case "tool_use":
-      return [callOf(block)];
-    case "thinking":
-      return textAt(block, "thinking") === "" ? [] : [{ kind: "thinking", text: textAt(block, "thinking") }];
-    case "text":
-      return textAt(block, "text") === "" ? [] : [{ kind: "text", text: textAt(block, "text") }];
-    default:
-      return [];
-  }
-}
-
-function callOf(block: Json): CallPart {
-  const input = objectAt(block, "input") ?? {};
-  const raw = objectAt(input, "__unparsedToolInput");
-  const call = { kind: "call" as const, id: textAt(block, "id"), name: textAt(block, "name") };
-  return raw === undefined ? { ...call, input } : { ...call, input: {}, malformed: textAt(raw, "raw") };
 }
 
 function readUser(state: State, parentCall: string, message: Json | undefined): CliEvent[] {
@@ -183,12 +165,9 @@ function readUser(state: State, parentCall: string, message: Json | undefined): 
 function resultOf(state: State, parentCall: string, block: Json): CliEvent {
   const call = textAt(block, "tool_use_id");
   const key = `${parentCall} ${call}`;
-  const parts = contentParts(block["content"]);
-  const images = parts.flatMap((part): ImageData[] => (part.kind === "image" ? [{ mime: part.mime, base64: part.base64 }] : []));
   const name = state.names.get(key) ?? "unknown";
   state.names.delete(key);
-  const isError = block["is_error"] === true;
-  return { type: "result", call, name, text: textOf(parts), isError, ...(images.length === 0 ? {} : { images }) };
+  return { type: "result", call, name, isError: block["is_error"] === true, ...resultContent(block["content"]) };
 }
 
 /** Ends the current message. Returns its answer, and the results that waited for it. */
@@ -199,7 +178,7 @@ function close(state: State, parentCall: string): CliEvent[] {
   if (message.parts.length === 0) return message.pending;
   if (parentCall === "") state.hasAnswer = true;
   const { parts, model, usage } = message;
-  const answer: CliEvent = { type: "answer", parts, ...(usage === null ? {} : { usage }), ...(model === "" ? {} : { model }) };
+  const answer: CliEvent = { type: "answer", parts, usage: usage ?? undefined, model: model || undefined };
   return [...wrap(parentCall, [answer]), ...message.pending];
 }
 
@@ -221,10 +200,9 @@ function readResult(state: State, entry: Json): CliEvent[] {
   if (!isError && !state.hasAnswer && text !== "") events.push({ type: "answer", parts: [{ kind: "text", text }] });
   events.push(...totalOf(entry));
   state.error = null;
-  if (!isError && !isRefused) return [...events, { type: "done", isError: false, answer: text }];
+  if (!isError && !isRefused) return [...events, { type: "done", answer: text }];
   const message = text || listOf(entry["errors"]).join("\n") || (isRefused ? "the model refused" : textAt(entry, "subtype"));
-  events.push({ type: "failed", message, ...(isRefused ? { kind: "refused" } : kindOf(entry, message)) });
-  return [...events, { type: "done", isError: true, message }];
+  return [...events, { type: "failed", message, kind: isRefused ? "refused" : kindOf(entry, message) }];
 }
 
 /**
@@ -237,8 +215,7 @@ function totalOf(entry: Json): CliEvent[] {
   if (counts.length === 0) return [];
   const usage = counts.map(modelUsage).reduce(addUsage, zeroUsage);
   const costUsd = counts.reduce((sum, count) => sum + (numberAt(count, "costUSD") ?? 0), 0);
-  const raw = { usage: entry["usage"], modelUsage: entry["modelUsage"], model_usage_since_last_result: models };
-  return [{ type: "usage", usage, isThreadTotal: false, costUsd, raw }];
+  return [{ type: "usage", usage, costUsd }];
 }
 
 function modelUsage(count: Json): Usage {
@@ -250,37 +227,21 @@ function modelUsage(count: Json): Usage {
   };
 }
 
-function usageOf(usage: Json | undefined, before: Usage): Usage {
-  return {
-    input: numberAt(usage, "input_tokens") ?? before.input,
-    output: numberAt(usage, "output_tokens") ?? before.output,
-    cacheRead: numberAt(usage, "cache_read_input_tokens") ?? before.cacheRead,
-    cacheWrite: numberAt(usage, "cache_creation_input_tokens") ?? before.cacheWrite,
-  };
-}
-
-/** Classifies an error by its other fields, because its subtype may be "success". Empty if unknown. */
-function kindOf(entry: Json, message: string): { kind?: TurnStatus } {
+/** Classifies an error by its other fields, because its subtype may be "success". Null if unknown. */
+function kindOf(entry: Json, message: string): TurnStatus | null {
+  if (entry["terminal_reason"] === "prompt_too_long" || message.startsWith("Prompt is too long")) return "too-long";
+  if (message === "Credit balance is too low") return "rate-limited";
+  if (entry["api_error"] === "connection_failed") return "network";
+  if (/^error_max_(turns|budget_usd)$/.test(textAt(entry, "subtype"))) return "budget";
   const status = numberAt(entry, "api_error_status");
-  if (entry["terminal_reason"] === "prompt_too_long" || message.startsWith("Prompt is too long")) return { kind: "too-long" };
-  if (message === "Credit balance is too low") return { kind: "rate-limited" };
-  if (entry["api_error"] === "connection_failed") return { kind: "network" };
-  if (/^error_max_(turns|budget_usd)$/.test(textAt(entry, "subtype"))) return { kind: "budget" };
-  if (status === undefined) return {};
-  return { kind: statuses[status] ?? (status >= 500 ? "overloaded" : "broken") };
+  return status === undefined ? null : (statusFailure(status) ?? "broken");
 }
-
-const statuses: Record<number, TurnStatus> = { 401: "auth", 403: "auth", 413: "too-long", 429: "rate-limited" };
 
 function retryOf(entry: Json): string {
   const [attempt, maxAttempts] = [numberAt(entry, "attempt") ?? 0, numberAt(entry, "max_retries") ?? 0];
   const status = numberAt(entry, "error_status");
   const seconds = ((numberAt(entry, "retry_delay_ms") ?? 0) / 1000).toFixed(1);
   return `${textAt(entry, "error") || "unknown"}${status === undefined ? "" : ` (${status})`}: try ${attempt} of ${maxAttempts} in ${seconds} s`;
-}
-
-function textOf(parts: Part[]): string {
-  return parts.flatMap((part) => (part.kind === "text" ? [part.text] : [])).join("\n");
 }
 
 function listOf(value: unknown): string[] {

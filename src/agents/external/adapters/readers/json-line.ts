@@ -1,5 +1,6 @@
 // Parses one line of a CLI that prints JSON. Never throws, and has no state.
-import { cutText } from "../../../../kit/text/cut-text.ts";
+import type { Json } from "../../../../kit/text/json.ts";
+import { parseJson, textAt } from "../../../../models/wire/json.ts";
 import type { CliEvent } from "../adapter.ts";
 
 /** Returns undefined for text that is not JSON, such as a shortened line. */
@@ -11,9 +12,13 @@ export function parseJsonLine(text: string): unknown {
   }
 }
 
-const maxGarbageBytes = 2000;
+/** Reads a line that must be an object with a `type`. */
+export function readEventLine(text: string, read: (event: Json) => CliEvent[]): CliEvent[] {
+  const event = parseJson(text);
+  return event === null || textAt(event, "type") === "" ? garbageEvent(text) : read(event);
+}
 
-/** Keeps the beginning of the line. The log has it in full. */
+/** The log has the text of the line. */
 export function garbageEvent(text: string): CliEvent[] {
-  return text.trim() === "" ? [] : [{ type: "garbage", text: cutText(text, maxGarbageBytes, { keep: "head" }).text }];
+  return text.trim() === "" ? [] : [{ type: "garbage" }];
 }
