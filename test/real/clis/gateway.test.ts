@@ -6,7 +6,7 @@ import type { Adapter } from "../../../src/agents/external/adapters/adapter.ts";
 import type { WireName } from "../../../src/models/model.ts";
 import { claude } from "../../../src/agents/external/adapters/claude.ts";
 import { codex } from "../../../src/agents/external/adapters/codex.ts";
-import { type Gateway, startGateway } from "../../../src/agents/external/gateway/gateway.ts";
+import { Gateway } from "../../../src/agents/external/gateway/gateway.ts";
 import { gemini } from "../../../src/agents/external/adapters/gemini.ts";
 import { opencode } from "../../../src/agents/external/adapters/opencode.ts";
 import { pi } from "../../../src/agents/external/adapters/pi.ts";
@@ -33,8 +33,8 @@ function gatewayTo(site: CliSite, adapter: Adapter, maxRequests: number): Gatewa
   const wire = wires[vendor]!;
   const baseUrl = site.server.url + (wire === "openai-responses" ? "/v1" : "");
   let count = 0;
-  return startGateway({
-    vendors: (name) => (name === wire ? { vendor, wire, baseUrl, apiKey: key, headers: {} } : null),
+  return new Gateway({
+    endpoints: [{ vendor, wire, baseUrl, apiKey: key, headers: {} }],
     price: priceOf,
     reserve: async () => ((count += 1) > maxRequests ? { kind: "budget", message: "enough" } : () => {}),
   });

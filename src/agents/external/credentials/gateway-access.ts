@@ -1,11 +1,11 @@
 // Vendor access with a key: the CLI sends its requests to our gateway, which holds the key and counts the usage.
-import type { Endpoint, WireName } from "../../../models/model.ts";
+import type { Endpoint } from "../../../models/model.ts";
 import type { UsageEstimate } from "../../../protocol/api/ports.ts";
 import { zeroUsage } from "../../../protocol/tree/usage.ts";
 import { offerPort } from "../../../sandbox/namespace-port.ts";
 import { stepLimitError } from "../../native/request/estimate.ts";
 import { bytesPerToken } from "../../../kit/text/bytes-per-token.ts";
-import { startGateway } from "../gateway/gateway.ts";
+import { Gateway } from "../gateway/gateway.ts";
 import type { LedgerEntry, LastAnswer } from "../gateway/ledger.ts";
 import type { AccessRequest, VendorAccess } from "./vendor-access.ts";
 
@@ -16,8 +16,8 @@ export function openGatewayAccess(access: AccessRequest, endpoints: Endpoint[]):
   const { deps, input, hooks, usage, innerPort } = access;
   const { isSandboxed, hasOwnNetwork } = deps.sandboxStatus(input);
   let requestCount = 0;
-  const gateway = startGateway({
-    vendors: (wire: WireName) => endpoints.find((endpoint) => endpoint.wire === wire) ?? null,
+  const gateway = new Gateway({
+    endpoints,
     price: deps.price,
     ready: hooks.ready,
     pauseGate: hooks.pauseGate,
@@ -53,7 +53,7 @@ export function openGatewayAccess(access: AccessRequest, endpoints: Endpoint[]):
       begun: requestCount,
       models: gateway.requests().flatMap(({ kind, model }) => (kind === "answer" && model !== null ? [model] : [])),
     }),
-    spent: gateway.spent,
+    spent: () => gateway.spent(),
     lastError: () => gateway.requests().findLast(({ kind, error }) => kind === "answer" && error?.kind !== "cancelled")?.error ?? null,
     close: async () => {
       stop.abort();
@@ -70,8 +70,8 @@ async function estimateRequest({ deps, input }: AccessRequest, request: LedgerEn
   const earlierTokens = last === null || isCached ? 0 : last.usage.input;
   const inputTokens = earlierTokens + Math.ceil(Math.max(0, request.bytes - (last?.bytes ?? 0)) / bytesPerToken.cautious);
   const output = last?.usage.output ?? 0;
-  const { vendor, model } = request;
+  const { endpoint, model } = request;
   const isPriced = input.limits.maxBudgetUsd !== null && model !== null;
-  const costUsd = isPriced ? await deps.price(vendor, model, { ...zeroUsage, input: inputTokens, output }) : null;
+  const costUsd = isPriced ? await deps.price(endpoint.vendor, model, { ...zeroUsage, input: inputTokens, output }) : null;
   return { tokens: inputTokens + output, costUsd };
 }

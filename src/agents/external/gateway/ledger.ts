@@ -1,13 +1,13 @@
 // Records every request through the gateway: its usage, its cost and its error.
-import type { WireName } from "../../../models/model.ts";
+import type { Endpoint, WireName } from "../../../models/model.ts";
 import type { TurnError } from "../../../protocol/api/error.ts";
 import type { SettleReservation } from "../../../protocol/api/ports.ts";
 import { addSpent, zeroSpent, zeroUsage, type Spent, type Usage } from "../../../protocol/tree/usage.ts";
 import type { Meter } from "./meter.ts";
 import type { GatewayRoute } from "./routes.ts";
 
+/** A request that has ended. */
 export type MeteredRequest = {
-  vendor: string;
   wire: WireName;
   kind: GatewayRoute["kind"];
   /** The model that the request named. */
@@ -28,65 +28,66 @@ export type Price = (vendor: string, model: string, usage: Usage) => Promise<num
 
 /** A request that has not ended. */
 export type LedgerEntry = {
-  vendor: string;
+  endpoint: Endpoint;
   route: GatewayRoute;
   model: string | null;
   /** Size of the request's body. */
   bytes: number;
+  /** Interrupts the request. */
+  stop: AbortController;
   status: number | null;
+  /** Null for a request that costs nothing, and for one without a successful answer. */
   meter: Meter | null;
   /** Releases the budget that was reserved for the request; null before a reservation. */
   settle: SettleReservation | null;
 };
-
-type EntryState = { isEnding: boolean; ended: PromiseWithResolvers<void> };
 
 export class Ledger {
   readonly records: MeteredRequest[] = [];
   spent: Spent = zeroSpent;
   lastAnswer: LastAnswer | null = null;
   readonly #price: Price;
-  readonly #open = new Map<LedgerEntry, EntryState>();
+  readonly #open = new Map<LedgerEntry, PromiseWithResolvers<void>>();
+  /** The open requests that are being recorded. */
+  readonly #ending = new Set<LedgerEntry>();
 
   constructor(price: Price) {
     this.#price = price;
   }
 
-  begin(request: Pick<LedgerEntry, "vendor" | "route" | "model" | "bytes">): LedgerEntry {
-    const entry: LedgerEntry = { ...request, status: null, meter: null, settle: null };
-    this.#open.set(entry, { isEnding: false, ended: Promise.withResolvers() });
+  begin(request: Pick<LedgerEntry, "endpoint" | "route" | "model" | "bytes">): LedgerEntry {
+    const entry: LedgerEntry = { ...request, stop: new AbortController(), status: null, meter: null, settle: null };
+    this.#open.set(entry, Promise.withResolvers());
     return entry;
   }
 
   /** Only the first call counts: an interrupted answer may also fail afterwards. */
   async end(entry: LedgerEntry, error: TurnError | null): Promise<void> {
-    const state = this.#open.get(entry);
-    if (!state || state.isEnding) return this.ended(entry);
-    state.isEnding = true;
-    const { route, meter, model, vendor, status } = entry;
-    const reported = meter?.usage() ?? null;
-    const usage = reported ?? zeroUsage;
-    const costUsd = meter !== null && reported === null ? null : await this.#cost(entry, usage);
-    this.records.push({ vendor, wire: route.wire, kind: route.kind, model, status, usage, costUsd, error });
-    this.spent = addSpent(this.spent, { usage, costUsd });
-    if (route.kind === "answer" && reported !== null) this.lastAnswer = { bytes: entry.bytes, usage };
-    entry.settle?.({ usage, costUsd });
+    const ended = this.#open.get(entry);
+    if (ended === undefined || this.#ending.has(entry)) return ended?.promise;
+    this.#ending.add(entry);
+    const { route, meter, model, status } = entry;
+    const usage = meter === null ? zeroUsage : meter.usage;
+    const costUsd = usage === null ? null : await this.#cost(entry, usage);
+    const spent = { usage: usage ?? zeroUsage, costUsd };
+    this.records.push({ wire: route.wire, kind: route.kind, model, status, error, ...spent });
+    this.spent = addSpent(this.spent, spent);
+    if (meter?.usage) this.lastAnswer = { bytes: entry.bytes, usage: meter.usage };
+    entry.settle?.(spent);
     this.#open.delete(entry);
-    state.ended.resolve();
+    this.#ending.delete(entry);
+    ended.resolve();
   }
 
-  ended(entry: LedgerEntry): Promise<void> {
-    return this.#open.get(entry)?.ended.promise ?? Promise.resolve();
+  /** Interrupts every open request. Resolves when they are recorded. */
+  async interruptAll(): Promise<void> {
+    for (const { stop } of this.#open.keys()) stop.abort();
+    await Promise.all([...this.#open.values()].map(({ promise }) => promise));
   }
 
-  /** Resolves when every request that is open now has ended. */
-  async settled(): Promise<void> {
-    await Promise.all([...this.#open.keys()].map((entry) => this.ended(entry)));
-  }
-
-  async #cost({ vendor, model }: LedgerEntry, usage: Usage): Promise<number | null> {
+  async #cost({ endpoint, model }: LedgerEntry, usage: Usage): Promise<number | null> {
     if (Object.values(usage).every((count) => count === 0)) return 0;
     // Without a price the tokens still count.
-    return model === null ? null : this.#price(vendor, model, usage).catch(() => null);
+    return model === null ? null : this.#price(endpoint.vendor, model, usage).catch(() => null);
   }
 }

@@ -1,93 +1,45 @@
 // Reads the usage and the errors out of an answer while the gateway forwards it. Never changes or delays the answer,
 // and stores a bounded part of it. An answer that can't be parsed stays uncounted.
-import { readVendorError } from "../../../models/error-response.ts";
 import type { VendorError, ServerEvent, Wire, WireName, WireReader } from "../../../models/model.ts";
 import { SseParser } from "../../../models/sse.ts";
-import { zeroUsage, type Usage } from "../../../protocol/tree/usage.ts";
-
-export type Meter = {
-  push: (chunk: Uint8Array) => void;
-  /** Called after the last byte, or when the answer is interrupted. */
-  end: () => Promise<void>;
-  /** Usage so far; null while the vendor has reported none. */
-  usage: () => Usage | null;
-  /** An error answer, or an error in mid-stream. */
-  problem: () => VendorError | null;
-  /** True after the vendor's last event. */
-  isWhole: () => boolean;
-};
+import type { Usage } from "../../../protocol/tree/usage.ts";
 
 const maxBodyBytes = 16 * 1024 * 1024;
-const maxErrorBytes = 64 * 1024;
-
-export function createMeter(wire: Wire, response: Response): Meter {
-  if (!response.ok) return errorMeter(response);
-  const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") ?? false;
-  return isStream ? streamMeter(wire) : bodyMeter(wire);
-}
-
-/** For requests that cost nothing. */
-export function freeMeter(response: Response): Meter {
-  return response.ok
-    ? { push: () => {}, end: async () => {}, usage: () => zeroUsage, problem: () => null, isWhole: () => false }
-    : errorMeter(response);
-}
-
-function streamMeter(wire: Wire): Meter {
-  const parser = new SseParser(maxBodyBytes);
-  const counter = new Counter(wire);
-  return {
-    push: (chunk) => parser.push(chunk).forEach(counter.read),
-    end: async () => parser.end().forEach(counter.read),
-    usage: () => counter.usage,
-    problem: () => counter.problem,
-    isWhole: () => counter.isWhole,
-  };
-}
-
-function bodyMeter(wire: Wire): Meter {
-  const body = new BoundedBody(maxBodyBytes);
-  const counter = new Counter(wire);
-  return {
-    push: (chunk) => body.push(chunk),
-    end: async () => bodyEvents(wire.name, body.text()).forEach(counter.read),
-    usage: () => counter.usage,
-    problem: () => counter.problem,
-    isWhole: () => counter.isWhole,
-  };
-}
-
-function errorMeter({ status, headers }: Response): Meter {
-  const body = new BoundedBody(maxErrorBytes);
-  let problem: VendorError | null = null;
-  return {
-    push: (chunk) => body.push(chunk),
-    end: async () => {
-      problem = await readVendorError(new Response(body.text(), { status, headers }));
-    },
-    usage: () => zeroUsage,
-    problem: () => problem,
-    isWhole: () => false,
-  };
-}
 
 /** Matches no text of the answer: quotes in it are escaped. */
 const lastEvent = /"type": ?"(message_stop|response\.completed|response\.incomplete)"|"finishReason"|^\[DONE\]$/;
 
+type EventParser = Pick<SseParser, "push" | "end">;
+
 /** Passes only events with usage or errors to the wire's reader, which would otherwise store the whole answer. */
-class Counter {
+export class Meter {
+  /** Usage so far; null while the vendor has reported none. */
   usage: Usage | null = null;
+  /** An error in mid-stream. */
   problem: VendorError | null = null;
+  /** True after the vendor's last event. */
   isWhole = false;
   readonly #wire: Wire;
+  readonly #parser: EventParser;
   #reader: WireReader;
 
-  constructor(wire: Wire) {
+  constructor(wire: Wire, response: Response) {
+    const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") ?? false;
     this.#wire = wire;
+    this.#parser = isStream ? new SseParser(maxBodyBytes) : createBodyParser(wire.name);
     this.#reader = wire.reader("");
   }
 
-  read = (event: ServerEvent): void => {
+  push(chunk: Uint8Array): void {
+    for (const event of this.#parser.push(chunk)) this.#read(event);
+  }
+
+  /** Called after the last byte, or when the answer is interrupted. */
+  end(): void {
+    for (const event of this.#parser.end()) this.#read(event);
+  }
+
+  #read(event: ServerEvent): void {
     if (lastEvent.test(event.data)) this.isWhole = true;
     if (!/"usage|"error"/.test(event.data) && event.event !== "error") return;
     try {
@@ -100,42 +52,34 @@ class Counter {
     } catch {
       // The answer is forwarded all the same and stays uncounted.
     }
+  }
+}
+
+/** For an answer without a stream: returns the last event that a stream would have had. Ignores a body that is too long. */
+function createBodyParser(wire: WireName): EventParser {
+  let chunks: Uint8Array[] = [];
+  let length = 0;
+  return {
+    push: (chunk) => {
+      length += chunk.length;
+      if (length <= maxBodyBytes) chunks.push(chunk);
+      else chunks = [];
+      return [];
+    },
+    end: () => [{ event: "", data: eventData(wire, Buffer.concat(chunks).toString()) }],
   };
 }
 
-/** Keeps nothing of a body that is too long. */
-class BoundedBody {
-  readonly #maxBytes: number;
-  #chunks: Uint8Array[] = [];
-  #length = 0;
-
-  constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes;
-  }
-
-  push(chunk: Uint8Array): void {
-    this.#length += chunk.length;
-    if (this.#length <= this.#maxBytes) this.#chunks.push(chunk);
-    else this.#chunks = [];
-  }
-
-  text(): string {
-    return Buffer.concat(this.#chunks).toString();
-  }
-}
-
-/** Converts an answer without a stream to the events that a stream would have had. */
-function bodyEvents(wire: WireName, text: string): ServerEvent[] {
-  if (wire === "anthropic") return [{ event: "", data: `{"type":"message_start","message":${text}}` }];
-  if (wire === "openai-responses") return [{ event: "", data: `{"type":"response.completed","response":${text}}` }];
+function eventData(wire: WireName, body: string): string {
+  if (wire === "anthropic") return `{"type":"message_start","message":${body}}`;
+  if (wire === "openai-responses") return `{"type":"response.completed","response":${body}}`;
   // Gemini streams a JSON list if the client does not ask for events. Its last entry has the counts.
-  const last = wire === "gemini" && text.trimStart().startsWith("[") ? lastEntry(text) : text;
-  return [{ event: "", data: last }];
+  return wire === "gemini" && body.trimStart().startsWith("[") ? lastEntry(body) : body;
 }
 
-function lastEntry(text: string): string {
+function lastEntry(list: string): string {
   try {
-    return JSON.stringify((JSON.parse(text) as unknown[]).at(-1));
+    return JSON.stringify((JSON.parse(list) as unknown[]).at(-1));
   } catch {
     return "";
   }

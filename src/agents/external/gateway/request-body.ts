@@ -12,9 +12,9 @@ export async function readRequestBody(
   vendor: string,
 ): Promise<{ body: Uint8Array | null; json: Json | null } | string> {
   if (request.body === null) return { body: null, json: null };
-  const compressed = await readBounded(request.body);
-  if (compressed === null) return `a request may have ${maxBodyBytes / 1024 / 1024} MB`;
-  const body = await decompress(compressed, request.headers.get("content-encoding"));
+  const { bytes, isCut } = await readAtMost(request.body, maxBodyBytes);
+  if (isCut) return `a request may have ${maxBodyBytes / 1024 / 1024} MB`;
+  const body = await decompress(bytes, request.headers.get("content-encoding"));
   if (body === null) return "the request can't be unpacked";
   const json = parseJson(new TextDecoder().decode(body));
   // Mistral refuses a request with this option.
@@ -24,15 +24,19 @@ export async function readRequestBody(
   return { body: new TextEncoder().encode(JSON.stringify(json)), json };
 }
 
-async function readBounded(body: ReadableStream<Uint8Array>): Promise<Uint8Array | null> {
+/** Stops reading after the chunk that exceeds the limit. */
+export async function readAtMost(
+  body: ReadableStream<Uint8Array> | null,
+  maxBytes: number,
+): Promise<{ bytes: Uint8Array<ArrayBuffer>; isCut: boolean }> {
   const chunks: Uint8Array[] = [];
   let length = 0;
-  for await (const chunk of body) {
-    length += chunk.length;
-    if (length > maxBodyBytes) return null;
+  for await (const chunk of body ?? []) {
     chunks.push(chunk);
+    length += chunk.length;
+    if (length > maxBytes) break;
   }
-  return Buffer.concat(chunks);
+  return { bytes: Buffer.concat(chunks), isCut: length > maxBytes };
 }
 
 /** Loads zlib only when needed: few CLIs compress their requests. */

@@ -37,7 +37,7 @@ describe("gateway routes", () => {
   });
 
   test("a request on a wire without a vendor is a 404", async () => {
-    const { gateway, server } = startGatewayFixture({ vendors: () => null });
+    const { gateway, server } = startGatewayFixture({ endpoints: [] });
     for (const wire of wires) expect((await ask(gateway, wire)).status).toBe(404);
     expect(server.requests).toEqual([]);
   });
@@ -86,7 +86,7 @@ describe("gateway routes", () => {
   test("the configured bearer token and headers replace those of the CLI", async () => {
     const bearer = { ...endpoints("").anthropic, headers: { authorization: `Bearer ${key}`, "x-team": "red" } };
     const { server } = startGatewayFixture();
-    const { gateway } = gatewayTo("", { vendors: () => ({ ...bearer, baseUrl: `${server.url}/v1/` }) });
+    const { gateway } = gatewayTo("", { endpoints: [{ ...bearer, baseUrl: `${server.url}/v1/` }] });
     await ask(gateway, "anthropic");
     const { headers } = server.requests[0]!;
     expect([headers["authorization"], headers["x-api-key"], headers["x-team"]]).toEqual([`Bearer ${key}`, undefined, "red"]);

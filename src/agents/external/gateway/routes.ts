@@ -30,8 +30,6 @@ const patterns: RoutePattern[] = [
   { method: "GET", path: /^\/(v1(?:alpha|beta))(\/models(?:\/[\w.-]+)?)$/, wire: "gemini", kind: "list" },
 ];
 
-export const routedWires: readonly WireName[] = [...new Set(patterns.map(({ wire }) => wire))];
-
 /** The list of models, which has the same path at three vendors. */
 const modelList = /^\/(v1)(\/models(?:\/[\w.:-]+)?)$/;
 
