@@ -1,12 +1,14 @@
 // Converts drafts to a session with turns and nodes. Ids have the form of UUIDv7 and are hashes of source, parent and
 // key of the draft. So the same file gives the same ids, and a changed message becomes a branch.
-import type { ImportedNode, ImportedSession, ImportedTurn, ImportFormat } from "../../../protocol/tree/import.ts";
+import type { Policy } from "../../../protocol/api/policy.ts";
+import type { ImportedNode, ImportedTree, ImportedTurn, ImportFormat } from "../../../protocol/tree/import.ts";
 import { callsOf, type NewNode, textOf } from "../../../protocol/tree/node.ts";
 import type { DraftNode, ParsedTranscript } from "./draft-node.ts";
 
-type ImportedParts = { nativeId: string; sessions: ImportedSession[]; turns: ImportedTurn[]; nodes: ImportedNode[] };
+/** `malformed` is the number of entries that were left out. */
+export type ParsedTree = Pick<ImportedTree, "nativeId" | "tree" | "main" | "sessions" | "turns" | "nodes"> & { malformed: number };
 
-export function assignIds(parsed: ParsedTranscript, format: ImportFormat): ImportedParts {
+export function assignIds(parsed: ParsedTranscript, format: ImportFormat): ParsedTree {
   const { drafts } = parsed;
   /** The draft itself, or its nearest ancestor that has content. */
   const skipEmpty = (index: number | null): number | null => {
@@ -32,6 +34,8 @@ export function assignIds(parsed: ParsedTranscript, format: ImportFormat): Impor
   const task = nodes.find((node) => node.author === "user");
   return {
     nativeId,
+    tree: null,
+    main: session,
     sessions: [
       {
         id: session,
@@ -47,6 +51,7 @@ export function assignIds(parsed: ParsedTranscript, format: ImportFormat): Impor
     ],
     turns: assignTurns(nodes, format),
     nodes,
+    malformed: 0,
   };
 }
 
@@ -79,6 +84,9 @@ function isAnswer(node: ImportedNode): boolean {
   return node.author === "agent" && callsOf(node).length === 0;
 }
 
+/** The other program may have allowed everything. */
+export const unknownPolicy: Policy = { name: "full", sandbox: "off", net: "on", allowWrite: [], addDirs: [] };
+
 function newTurn(node: ImportedNode, id: string, agent: string): ImportedTurn {
   return {
     id,
@@ -87,7 +95,7 @@ function newTurn(node: ImportedNode, id: string, agent: string): ImportedTurn {
     agent,
     model: null,
     nativeId: null,
-    policy: { name: "full", sandbox: "off", net: "on", allowWrite: [], addDirs: [] },
+    policy: unknownPolicy,
     enforced: null,
     startedAt: node.at,
     endedAt: node.at,

@@ -1,10 +1,11 @@
 // Parses Claude Code's transcripts: one line per content block, linked by `parentUuid`. A rewound conversation branches.
 // The results of parallel calls have different lines of one message as parents; here they become a sequence.
-import { isRecord, type Json } from "../../../kit/text/json.ts";
+import type { Json } from "../../../kit/text/json.ts";
 import { listAt, numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
 import type { Part } from "../../../protocol/tree/node.ts";
 import { zeroUsage, type Usage } from "../../../protocol/tree/usage.ts";
 import {
+  addDraft,
   callPart,
   contentParts,
   type DraftNode,
@@ -12,7 +13,6 @@ import {
   type ParsedTranscript,
   resultNode,
   thinkingParts,
-  timeOf,
   findToolName,
 } from "./draft-node.ts";
 
@@ -34,15 +34,16 @@ type State = {
   drafts: DraftNode[];
   /** The draft of each line, by uuid; null is before the first draft. */
   draftByLine: Map<string, number | null>;
-  /** The message id and the last result of each agent draft. */
-  messages: Map<number, { id: string; results: number | null }>;
-  /** The agent draft of each result draft. */
-  owners: Map<number, number>;
+  /** The message of each agent draft, and of the drafts of its results. */
+  messages: Map<number, Message>;
   last: number | null;
 };
 
+/** `results` is the draft of its last result. Everything that follows the message or one of its results comes after it. */
+type Message = { id: string; draft: number; results: number | null };
+
 function parse(entries: Json[]): ParsedTranscript {
-  const state: State = { drafts: [], draftByLine: new Map(), messages: new Map(), owners: new Map(), last: null };
+  const state: State = { drafts: [], draftByLine: new Map(), messages: new Map(), last: null };
   for (const entry of entries) {
     if (entry["isSidechain"] === true) continue;
     const draft = readEntry(state, entry, parentOf(state, entry));
@@ -69,26 +70,25 @@ function readEntry(state: State, entry: Json, parent: number | null): number | n
 function readAnswer(state: State, entry: Json, message: Json, parent: number | null): number {
   const parts = claudeParts(message);
   const id = textAt(message, "id");
-  const open = parent === null ? null : (state.owners.get(parent) ?? parent);
-  const current = open === null ? undefined : state.messages.get(open);
+  const current = messageOf(state, parent);
   const model = textAt(message, "model");
   const usage = objectAt(message, "usage");
-  if (open !== null && current !== undefined && id !== "" && current.id === id) {
-    const draft = state.drafts[open]!;
+  if (current !== undefined && id !== "" && current.id === id) {
+    const draft = state.drafts[current.draft]!;
     draft.node.parts.push(...parts);
     draft.key += ` ${textAt(entry, "uuid")}`;
     if (usage !== undefined) draft.node.usage = claudeUsage(usage);
-    return current.results ?? open;
+    return current.results ?? current.draft;
   }
   const isModel = model !== "" && !model.startsWith("<");
-  const index = add(state, entry, afterResults(state, parent), {
+  const draft = add(state, entry, parent, {
     author: "agent",
     parts,
     ...(isModel ? { model: `anthropic/${model}` } : {}),
     ...(isModel && usage !== undefined ? { usage: claudeUsage(usage), costUsd: null } : {}),
   });
-  state.messages.set(index, { id, results: null });
-  return index;
+  state.messages.set(draft, { id, draft, results: null });
+  return draft;
 }
 
 /** The parts of an answer of Claude Code, in its transcript and on its stdout. */
@@ -112,42 +112,42 @@ export function claudeParts(message: Json | undefined): Part[] {
 function readUser(state: State, entry: Json, message: Json, parent: number | null): number | null {
   const content = message["content"];
   let last = parent;
-  for (const [index, block] of (Array.isArray(content) ? content.filter(isRecord) : []).entries()) {
-    if (textAt(block, "type") === "tool_result") last = addResult(state, entry, { block, key: `${textAt(entry, "uuid")}#${index}` }, last);
-  }
+  for (const [index, block] of listAt(message, "content").entries())
+    if (block["type"] === "tool_result") last = addResult(state, entry, { block, key: `${textAt(entry, "uuid")}#${index}` }, last);
   const parts = contentParts(content);
   if (parts.length === 0) return last;
-  if (entry["isCompactSummary"] === true) {
-    return add(state, entry, afterResults(state, last), { author: "note", parts, note: { about: "compaction", keptFrom: null } });
-  }
-  return add(state, entry, afterResults(state, last), { author: "user", parts });
+  const isSummary = entry["isCompactSummary"] === true;
+  return add(
+    state,
+    entry,
+    last,
+    isSummary ? { author: "note", parts, note: { about: "compaction", keptFrom: null } } : { author: "user", parts },
+  );
 }
 
 function addResult(state: State, entry: Json, { block, key }: { block: Json; key: string }, parent: number | null): number {
-  const owner = parent === null ? null : (state.owners.get(parent) ?? parent);
+  const message = messageOf(state, parent);
   const call = textAt(block, "tool_use_id");
-  const name = findToolName(state.drafts, owner, call);
+  const name = findToolName(state.drafts, message?.draft ?? parent, call);
   const node = resultNode({ call, name, content: block["content"], isError: block["is_error"] === true });
-  const index = add(state, entry, afterResults(state, parent), node);
-  state.drafts[index]!.key = key;
-  const message = owner === null ? undefined : state.messages.get(owner);
-  if (owner !== null && message !== undefined) {
-    message.results = index;
-    state.owners.set(index, owner);
+  const draft = add(state, entry, parent, node);
+  state.drafts[draft]!.key = key;
+  if (message !== undefined) {
+    message.results = draft;
+    state.messages.set(draft, message);
   }
-  return index;
+  return draft;
 }
 
-/** The last result of a message is the parent of everything that follows the message or one of its results. */
-function afterResults(state: State, parent: number | null): number | null {
-  if (parent === null) return null;
-  return state.messages.get(state.owners.get(parent) ?? parent)?.results ?? parent;
+/** The message of an agent draft, or of the draft of one of its results. */
+function messageOf(state: State, draft: number | null): Message | undefined {
+  return draft === null ? undefined : state.messages.get(draft);
 }
 
+/** Adds a draft behind the results of the message that `parent` belongs to. */
 function add(state: State, entry: Json, parent: number | null, node: DraftNode["node"]): number {
-  const fallback = parent === null ? 0 : state.drafts[parent]!.at;
-  state.drafts.push({ key: textAt(entry, "uuid"), parent, at: timeOf(entry, fallback), node });
-  state.last = state.drafts.length - 1;
+  const after = messageOf(state, parent)?.results ?? parent;
+  state.last = addDraft(state.drafts, entry, { key: textAt(entry, "uuid"), parent: after, node });
   return state.last;
 }
 

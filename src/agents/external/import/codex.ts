@@ -5,6 +5,7 @@ import { listAt, numberAt, objectAt, textAt } from "../../../models/wire/json.ts
 import type { NewNode, Part } from "../../../protocol/tree/node.ts";
 import type { Usage } from "../../../protocol/tree/usage.ts";
 import {
+  addDraft,
   callPart,
   contentParts,
   type DraftNode,
@@ -12,7 +13,6 @@ import {
   type ParsedTranscript,
   resultNode,
   thinkingParts,
-  timeOf,
   findToolName,
 } from "./draft-node.ts";
 
@@ -173,9 +173,7 @@ function rollBack(state: State, turns: number): void {
 }
 
 function add(state: State, entry: Json, key: string, node: NewNode): number {
-  const fallback = state.tip === null ? 0 : state.drafts[state.tip]!.at;
-  state.drafts.push({ key, parent: state.tip, at: timeOf(entry, fallback), node });
   state.open = null;
-  state.tip = state.drafts.length - 1;
+  state.tip = addDraft(state.drafts, entry, { key, parent: state.tip, node });
   return state.tip;
 }

@@ -1,7 +1,7 @@
 // The draft nodes that every parser of a foreign transcript makes, in the order of the file and linked by index.
 // assign-ids.ts adds ids, turns and the session.
 import { isRecord, type Json } from "../../../kit/text/json.ts";
-import { textAt } from "../../../models/wire/json.ts";
+import { objectAt, textAt } from "../../../models/wire/json.ts";
 import type { ImageData, NewNode, Part } from "../../../protocol/tree/node.ts";
 
 export type DraftNode = {
@@ -28,27 +28,31 @@ export type TranscriptFormat = {
   parse: (entries: Json[]) => ParsedTranscript;
 };
 
-export function timeOf(entry: Json, fallback: number): number {
-  const at = Date.parse(textAt(entry, "timestamp"));
+export function timeOf(entry: Json, key: string, fallback: number): number {
+  const at = Date.parse(textAt(entry, key));
   return Number.isFinite(at) && at > 0 ? at : fallback;
+}
+
+/** Returns the index of the new draft. An entry without a valid time has that of its parent. */
+export function addDraft(drafts: DraftNode[], entry: Json, draft: Omit<DraftNode, "at">): number {
+  const parentAt = draft.parent === null ? 0 : drafts[draft.parent]!.at;
+  return drafts.push({ ...draft, at: timeOf(entry, "timestamp", parentAt) }) - 1;
 }
 
 /** Converts text blocks, and image blocks of every known format. */
 export function contentParts(content: unknown): Part[] {
   if (typeof content === "string") return content === "" ? [] : [{ kind: "text", text: content }];
   if (!Array.isArray(content)) return [];
-  return content.filter(isRecord).flatMap((block) => contentPart(block));
-}
-
-function contentPart(block: Json): Part[] {
-  const text = textAt(block, "text");
-  if (text !== "") return [{ kind: "text", text }];
-  const image = imageOf(block);
-  return image === null ? [] : [{ kind: "image", ...image }];
+  return content.filter(isRecord).flatMap((block): Part[] => {
+    const text = textAt(block, "text");
+    if (text !== "") return [{ kind: "text", text }];
+    const image = imageOf(block);
+    return image === null ? [] : [{ kind: "image", ...image }];
+  });
 }
 
 function imageOf(block: Json): ImageData | null {
-  const source = isRecord(block["source"]) ? block["source"] : isRecord(block["inlineData"]) ? block["inlineData"] : block;
+  const source = objectAt(block, "source") ?? objectAt(block, "inlineData") ?? block;
   const url = /^data:([^;,]+);base64,(.*)$/s.exec(textAt(block, "image_url"));
   const mime = url?.[1] ?? (textAt(source, "media_type") || textAt(source, "mimeType"));
   const base64 = url?.[2] ?? textAt(source, "data");

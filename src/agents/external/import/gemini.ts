@@ -2,15 +2,16 @@
 // `$rewindTo`. Older versions wrote one object. A message keeps its first form, which has more data than a later list.
 import { isRecord, type Json } from "../../../kit/text/json.ts";
 import { listAt, numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
-import type { NewNode, Part } from "../../../protocol/tree/node.ts";
+import { callsOf, type NewNode, type Part } from "../../../protocol/tree/node.ts";
 import {
+  addDraft,
   callPart,
   contentParts,
   type DraftNode,
   type TranscriptFormat,
   type ParsedTranscript,
   resultNode,
-  timeOf,
+  thinkingParts,
   findToolName,
 } from "./draft-node.ts";
 
@@ -29,9 +30,17 @@ type Chat = {
 function parse(entries: Json[]): ParsedTranscript {
   const chat: Chat = { messages: new Map(), last: null };
   for (const entry of entries) readEntry(chat, entry);
-  const { drafts, draftById } = createDrafts(chat);
-  const nativeId = textAt(entries.find(recognises), "sessionId");
-  return { nativeId, drafts, tip: chat.last === null ? null : (draftById.get(chat.last) ?? null) };
+  const drafts: DraftNode[] = [];
+  const draftById = new Map<string, number | null>();
+  const draftOf = (id: string | null): number | null => (id === null ? null : (draftById.get(id) ?? null));
+  const answered = new Set<string>();
+  for (const [id, { record, before }] of chat.messages) {
+    let parent = draftOf(before);
+    for (const [index, { entry, node }] of nodesOf(record, drafts, parent, answered).entries())
+      parent = addDraft(drafts, entry, { key: `${id}#${index}#${callsOf(node).length}`, parent, node });
+    draftById.set(id, parent);
+  }
+  return { nativeId: textAt(entries.find(recognises), "sessionId"), drafts, tip: draftOf(chat.last) };
 }
 
 function readEntry(chat: Chat, entry: Json): void {
@@ -53,35 +62,19 @@ function addMessage(chat: Chat, record: Json, how: "keep" | "replace"): void {
   chat.last = id;
 }
 
-function createDrafts(chat: Chat): { drafts: DraftNode[]; draftById: Map<string, number | null> } {
-  const drafts: DraftNode[] = [];
-  const draftById = new Map<string, number | null>();
-  const answered = new Set<string>();
-  for (const [id, { record, before }] of chat.messages) {
-    let parent = before === null ? null : (draftById.get(before) ?? null);
-    for (const [index, { node, at: answeredAt }] of nodesOf(record, drafts, parent, answered).entries()) {
-      const calls = node.parts.filter((part) => part.kind === "call").length;
-      drafts.push({ key: `${id}#${index}#${calls}`, parent, at: answeredAt ?? timeOf(record, 0), node });
-      parent = drafts.length - 1;
-    }
-    draftById.set(id, parent);
-  }
-  return { drafts, draftById };
-}
-
-/** `at` is the time of a result, if it differs from that of its record. */
-type TimedNode = { node: NewNode; at?: number };
+/** `entry` has the time of the node. */
+type TimedNode = { entry: Json; node: NewNode };
 
 function nodesOf(record: Json, drafts: DraftNode[], parent: number | null, answered: Set<string>): TimedNode[] {
   if (record["type"] === "gemini") return answerNodes(record, answered);
   if (record["type"] !== "user") return [];
-  const content = record["content"];
-  const results = (Array.isArray(content) ? content.filter(isRecord) : []).flatMap((part) => {
-    const response = objectAt(part, "functionResponse");
-    return response === undefined ? [] : responseNode(response, findToolName(drafts, parent, textAt(response, "id")), answered, false);
+  const results = listAt(record, "content").flatMap((part) => {
+    const response = objectAt(part, "functionResponse") ?? {};
+    return responseNodes(response, findToolName(drafts, parent, textAt(response, "id")), answered, false);
   });
-  const parts = contentParts(content).filter((part) => part.kind !== "text" || !part.text.startsWith("<session_context>"));
-  return parts.length === 0 ? results : [...results, { node: { author: "user", parts } }];
+  const parts = contentParts(record["content"]).filter((part) => part.kind !== "text" || !part.text.startsWith("<session_context>"));
+  const nodes: NewNode[] = parts.length === 0 ? results : [...results, { author: "user", parts }];
+  return nodes.map((node) => ({ entry: record, node }));
 }
 
 /** Gemini CLI stores the results with their calls. */
@@ -101,20 +94,19 @@ function answerNodes(record: Json, answered: Set<string>): TimedNode[] {
   };
   const results = toolCalls.flatMap((call) => {
     const isError = textAt(call, "status") !== "success";
-    const at = timeOf(call, timeOf(record, 0));
     const nodes = listAt(call, "result").flatMap((part) =>
-      responseNode(objectAt(part, "functionResponse") ?? {}, textAt(call, "name"), answered, isError),
+      responseNodes(objectAt(part, "functionResponse") ?? {}, textAt(call, "name"), answered, isError),
     );
-    return nodes.map((result) => ({ ...result, at }));
+    return nodes.map((result) => ({ entry: call, node: result }));
   });
-  return [{ node }, ...results];
+  return [{ entry: record, node }, ...results];
 }
 
 function thoughtsOf(record: Json): Part[] {
   const thoughts = listAt(record, "thoughts").map((thought) =>
     [textAt(thought, "subject"), textAt(thought, "description")].filter((text) => text !== "").join("\n"),
   );
-  return thoughts.length === 0 ? [] : [{ kind: "thinking", text: thoughts.join("\n\n") }];
+  return thinkingParts(thoughts.join("\n\n"));
 }
 
 /** A message that only appears in a list has its thoughts and calls in the vendor's format. */
@@ -124,18 +116,19 @@ function messageParts(record: Json): Part[] {
   return content.filter(isRecord).flatMap((piece): Part[] => {
     const call = objectAt(piece, "functionCall");
     if (call !== undefined) return [callPart(textAt(call, "id"), textAt(call, "name"), call["args"])];
-    if (piece["thought"] === true) return [{ kind: "thinking", text: textAt(piece, "text") }];
+    if (piece["thought"] === true) return thinkingParts(textAt(piece, "text"));
     return contentParts([piece]);
   });
 }
 
-function responseNode(response: Json, name: string, answered: Set<string>, isError: boolean): TimedNode[] {
+/** The node of a result; none if the call has been answered before. */
+function responseNodes(response: Json, name: string, answered: Set<string>, isError: boolean): NewNode[] {
   const call = textAt(response, "id");
   if (call === "" || answered.has(call)) return [];
   answered.add(call);
   const output = objectAt(response, "response") ?? {};
   const content = textAt(output, "output") || textAt(output, "error") || JSON.stringify(output);
-  return [{ node: resultNode({ call, name: textAt(response, "name") || name, content, isError: isError || "error" in output }) }];
+  return [resultNode({ call, name: textAt(response, "name") || name, content, isError: isError || "error" in output })];
 }
 
 function usageOf(tokens: Json) {

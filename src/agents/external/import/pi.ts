@@ -4,13 +4,13 @@ import { listAt, numberAt, objectAt, textAt } from "../../../models/wire/json.ts
 import type { NewNode, Part } from "../../../protocol/tree/node.ts";
 import type { Usage } from "../../../protocol/tree/usage.ts";
 import {
+  addDraft,
   callPart,
   contentParts,
   type DraftNode,
   type ParsedTranscript,
   resultNode,
   thinkingParts,
-  timeOf,
   type TranscriptFormat,
 } from "./draft-node.ts";
 
@@ -36,10 +36,8 @@ function parse(entries: Json[]): ParsedTranscript {
     // The first version had no links, and an unreadable line may be the parent. Both fall back to the last entry.
     const parent: number | null = parentId === null ? null : linked === undefined ? last : linked;
     const node = nodeOf(entry);
-    if (node !== null) drafts.push({ key: id, parent, at: timeOf(entry, 0), node, ...keptFrom(entry, draftById) });
-    const draft: number | null = node === null ? parent : drafts.length - 1;
-    draftById.set(id, draft);
-    last = draft;
+    last = node === null ? parent : addDraft(drafts, entry, { key: id, parent, node, keptFrom: keptFrom(entry, draftById) });
+    draftById.set(id, last);
   }
   return { nativeId, drafts, tip: last };
 }
@@ -87,12 +85,7 @@ function answerNode(message: Json): NewNode {
     author: "agent",
     parts: piParts(message),
     ...(textAt(message, "model") === "" ? {} : { model: `${textAt(message, "provider") || "unknown"}/${textAt(message, "model")}` }),
-    ...(usage === undefined
-      ? {}
-      : {
-          usage: piUsage(usage),
-          costUsd: cost > 0 ? cost : null,
-        }),
+    ...(usage === undefined ? {} : { usage: piUsage(usage), costUsd: cost > 0 ? cost : null }),
   };
 }
 
@@ -109,7 +102,6 @@ export function piParts(message: Json): Part[] {
   });
 }
 
-function keptFrom(entry: Json, draftById: Map<string, number | null>): { keptFrom?: number } {
-  const draft = entry["type"] === "compaction" ? draftById.get(textAt(entry, "firstKeptEntryId")) : undefined;
-  return draft === undefined || draft === null ? {} : { keptFrom: draft };
+function keptFrom(entry: Json, draftById: Map<string, number | null>): number | undefined {
+  return entry["type"] === "compaction" ? (draftById.get(textAt(entry, "firstKeptEntryId")) ?? undefined) : undefined;
 }

@@ -11,7 +11,7 @@ import type { TranscriptFormat } from "./draft-node.ts";
 import { gemini } from "./gemini.ts";
 import { pi } from "./pi.ts";
 import { assignIds } from "./assign-ids.ts";
-import { parseSkein, recogniseSkein } from "./skein.ts";
+import { skein } from "./skein.ts";
 
 export type TranscriptLimits = { lineBytes: number; fileBytes: number };
 
@@ -23,25 +23,18 @@ export async function readTranscript(
   limits: Partial<TranscriptLimits> = {},
 ): Promise<ImportedTree> {
   const name = "path" in source ? source.path : "standard input";
-  const read = await readEntries({ source, name, format, limits: { ...defaultLimits, ...limits } });
-  const { sha256, torn } = read;
+  const { entries, ...read } = await readEntries({ source, name, format, limits: { ...defaultLimits, ...limits } });
   if (read.format === null) throw unknownFormat(name, format);
-  if (read.format === "skein") {
-    const { malformed, ...tree } = parseSkein(read.entries);
-    return { ...refuseEmpty(name, tree), format: read.format, sha256, unreadable: read.unreadable + malformed, torn };
-  }
-  const { nativeId, sessions, turns, nodes } = assignIds(foreignFormats[read.format].parse(read.entries), read.format);
-  const main = sessions[0]!.id;
-  return {
-    ...refuseEmpty(name, { nativeId, tree: null, main, sessions, turns, nodes }),
-    format: read.format,
-    sha256,
-    unreadable: read.unreadable,
-    torn,
-  };
+  const { malformed, ...tree } =
+    read.format === "skein" ? skein.parse(entries) : assignIds(foreignFormats[read.format].parse(entries), read.format);
+  if (tree.nodes.length === 0) throw new Fault("file-unreadable", `there is no message in ${name}`, { hint: "nothing was imported" });
+  return { ...tree, ...read, format: read.format, unreadable: read.unreadable + malformed };
 }
 
 const foreignFormats: Record<Exclude<ImportFormat, "skein">, TranscriptFormat> = { claude, codex, gemini, pi };
+
+/** In the order of detection: Gemini comes before Claude, because both have a `sessionId`. */
+const formats: Record<ImportFormat, Pick<TranscriptFormat, "recognises" | "slim">> = { skein, codex, pi, gemini, claude };
 
 type Entries = { entries: Json[]; format: ImportFormat | null; sha256: string; unreadable: number; torn: boolean };
 
@@ -71,8 +64,9 @@ async function readEntries(request: ReadRequest): Promise<Entries> {
       continue;
     }
     result.format ??= detectFormat(entry, request.format);
-    const slim = result.format === null || result.format === "skein" ? entry : slimEntry(result.format, entry);
-    if (slim !== null) result.entries.push(slim);
+    const slim = result.format === null ? undefined : formats[result.format].slim;
+    const needed = slim === undefined ? entry : slim(entry);
+    if (needed !== null) result.entries.push(needed);
     if (result.format === null && result.entries.length > maxUnknownEntries) break;
   }
   if (result.format === null && result.unreadable > 0) return readSingleObject(request);
@@ -117,24 +111,12 @@ async function* chunksOf(source: ImportSource, name: string): AsyncGenerator<Uin
 /** Shorter than the messages of the system, which repeat the path. */
 const reasons: Record<string, string> = { ENOENT: "it does not exist", EISDIR: "it is a directory" };
 
-/** Tries Gemini before Claude, because both have a `sessionId`. */
 function detectFormat(entry: Json, expected: ImportFormat | "auto"): ImportFormat | null {
-  if (recogniseSkein(entry)) return expected === "auto" || expected === "skein" ? "skein" : null;
-  const names = ["codex", "pi", "gemini", "claude"] as const;
-  return names.find((name) => (expected === "auto" || expected === name) && foreignFormats[name].recognises(entry)) ?? null;
-}
-
-function slimEntry(format: Exclude<ImportFormat, "skein">, entry: Json): Json | null {
-  const slim = foreignFormats[format].slim;
-  return slim === undefined ? entry : slim(entry);
+  const names = Object.keys(formats) as ImportFormat[];
+  return names.find((name) => (expected === "auto" || expected === name) && formats[name].recognises(entry)) ?? null;
 }
 
 function unknownFormat(name: string, expected: ImportFormat | "auto"): Fault {
   const agents = expected === "auto" ? importFormats.join(", ") : expected;
   return new Fault("file-unreadable", `${name} is not a transcript of ${agents}`, { hint: "nothing was imported" });
-}
-
-function refuseEmpty<T extends { nodes: unknown[] }>(name: string, tree: T): T {
-  if (tree.nodes.length > 0) return tree;
-  throw new Fault("file-unreadable", `there is no message in ${name}`, { hint: "nothing was imported" });
 }

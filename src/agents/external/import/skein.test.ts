@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { Json } from "../../../kit/text/json.ts";
-import { parseSkein } from "./skein.ts";
+import { skein } from "./skein.ts";
 
 const [main = "", other = "", a = "", b = "", c = "", tree = ""] = Array.from({ length: 6 }, () => Bun.randomUUIDv7());
 const timestamp = "2026-11-16T01:02:03.456Z";
@@ -16,7 +16,7 @@ const line = (id: string, parent: string | null, more: Json = {}) => ({
 });
 
 test("a transcript becomes a session with a turn for each prompt", () => {
-  const read = parseSkein([
+  const read = skein.parse([
     header,
     line(a, null),
     line(b, a, { role: "thinking" }),
@@ -41,13 +41,13 @@ test("malformed nodes are counted and left out", () => {
     line(b, null, { data: { kind: "call", id: 1 } }),
     line(c, null, { timestamp: "never" }),
   ];
-  expect(parseSkein([header, ...bad])).toMatchObject({ nodes: [], malformed: 6 });
+  expect(skein.parse([header, ...bad])).toMatchObject({ nodes: [], malformed: 6 });
 });
 
 test("handles to outputs of sessions outside of the file are removed", () => {
   const handle = (identifier: string, metadata: Json = {}) => ({ source: "bash", source_version: "1", identifier, metadata });
   const result = { role: "tool_result", tool_id: "c", tool_name: "bash" };
-  const read = parseSkein([
+  const read = skein.parse([
     header,
     line(a, null, { ...result, handle: handle(`${main}/1`) }),
     line(b, a, { ...result, handle: handle(`${other}/1`) }),
@@ -57,6 +57,6 @@ test("handles to outputs of sessions outside of the file are removed", () => {
 });
 
 test("a tree without its own session is imported as a plain transcript", () => {
-  const read = parseSkein([{ ...header, tree: { id: tree, sessions: [{ id: other }], turns: [] } }, line(a, null)]);
+  const read = skein.parse([{ ...header, tree: { id: tree, sessions: [{ id: other }], turns: [] } }, line(a, null)]);
   expect(read).toMatchObject({ tree: null, sessions: [{ id: main }], nodes: [{ session: main }] });
 });

@@ -2,22 +2,23 @@
 // tree equals the exported one. The file is untrusted: malformed entries are left out.
 import { isRecord, type Json } from "../../../kit/text/json.ts";
 import { listAt, objectAt, textAt } from "../../../models/wire/json.ts";
-import type { ImportedNode, ImportedSession, ImportedTree, ImportedTurn } from "../../../protocol/tree/import.ts";
+import type { ImportedNode, ImportedSession, ImportedTurn } from "../../../protocol/tree/import.ts";
 import type { Handle } from "../../../protocol/tree/handle.ts";
 import { type Part, type ResultPart, textOf } from "../../../protocol/tree/node.ts";
 import { toolLevels, type Policy, type EnforcedPolicy } from "../../../protocol/api/policy.ts";
 import { turnStatuses, type TurnError } from "../../../protocol/api/error.ts";
 import { nodeOfLines, type TreeLine } from "../../../protocol/json/tree-lines.ts";
-import { assignTurns } from "./assign-ids.ts";
+import { assignTurns, type ParsedTree, unknownPolicy } from "./assign-ids.ts";
+import { timeOf } from "./draft-node.ts";
 
-type ParsedTree = Pick<ImportedTree, "nativeId" | "tree" | "main" | "sessions" | "turns" | "nodes"> & { malformed: number };
+export const skein = { recognises, parse };
 
-export function recogniseSkein(entry: Json): boolean {
+function recognises(entry: Json): boolean {
   return isId(entry["session_id"]) && "started_at" in entry && "tool_level" in entry;
 }
 
-export function parseSkein(entries: Json[]): ParsedTree {
-  const header = entries.find(recogniseSkein) ?? {};
+function parse(entries: Json[]): ParsedTree {
+  const header = entries.find(recognises) ?? {};
   const main = textAt(header, "session_id");
   const { nodes, malformed } = nodesOf(entries, main);
   const tree = objectAt(header, "tree");
@@ -35,22 +36,14 @@ export function parseSkein(entries: Json[]): ParsedTree {
     if (!sessionIds.has(node.session)) node.session = main;
     if (node.turn !== null && turnIds.get(node.turn) !== node.session) node.turn = null;
   }
-  return {
-    nativeId: main,
-    tree: textAt(tree, "id"),
-    main,
-    sessions: sessions.map(sessionOf),
-    turns: turns.map(turnOf),
-    nodes,
-    malformed,
-  };
+  return { nativeId: main, tree: textAt(tree, "id"), main, sessions: sessions.map(sessionOf), turns: turns.map(turnOf), nodes, malformed };
 }
 
 function nodesOf(entries: Json[], main: string): { nodes: ImportedNode[]; malformed: number } {
   const groups = new Map<string, Json[]>();
   let malformed = 0;
   for (const entry of entries) {
-    if (recogniseSkein(entry)) continue;
+    if (recognises(entry)) continue;
     if (!isLine(entry)) malformed += 1;
     else groups.set(textAt(entry, "id"), [...(groups.get(textAt(entry, "id")) ?? []), entry]);
   }
@@ -118,10 +111,9 @@ function outputsOf(lines: Json[], parts: Part[]): Pick<ImportedNode, "outputs"> 
 
 /** The session of an ordinary transcript, from its header and the end of the file. */
 function plainSession(header: Json, main: string, nodes: ImportedNode[]): ImportedSession {
-  const forked = objectAt(header, "forked_from");
   const first = nodes.find((node) => node.author === "user");
   return {
-    ...sessionOf({ ...header, id: main, created_at: header["started_at"], forked_from: forked }),
+    ...sessionOf({ ...header, id: main, created_at: header["started_at"] }),
     task: textAt(header, "task") || (first === undefined ? null : textOf(first)),
     tip: nodes.at(-1)?.id ?? null,
   };
@@ -142,13 +134,13 @@ function sessionOf(line: Json): ImportedSession {
       isId(forked?.["session_id"]) && isId(forked?.["node_id"])
         ? { session: textAt(forked, "session_id"), node: textAt(forked, "node_id") }
         : null,
-    createdAt: timeAt(line, "created_at") ?? 0,
+    createdAt: timeOf(line, "created_at", 0),
     ...(textAt(line, "plan") === "" ? {} : { plan: textAt(line, "plan") }),
   };
 }
 
 function turnOf(line: Json): ImportedTurn {
-  const startedAt = timeAt(line, "started_at") ?? 0;
+  const startedAt = timeOf(line, "started_at", 0);
   const policy = objectAt(line, "policy");
   return {
     id: textAt(line, "id"),
@@ -158,20 +150,13 @@ function turnOf(line: Json): ImportedTurn {
     model: textAt(line, "model") || null,
     ...(textAt(line, "role") === "" ? {} : { role: textAt(line, "role") }),
     nativeId: textAt(line, "native_id") || null,
-    policy: (policy === undefined
-      ? { name: "full", sandbox: "off", net: "on", allowWrite: [], addDirs: [] }
-      : { addDirs: [], ...policy }) as Policy,
+    policy: policy === undefined ? unknownPolicy : ({ addDirs: [], ...policy } as unknown as Policy),
     enforced: (objectAt(line, "enforced") ?? null) as EnforcedPolicy | null,
     startedAt,
-    endedAt: timeAt(line, "ended_at") ?? startedAt,
+    endedAt: timeOf(line, "ended_at", startedAt),
     status: turnStatuses.find((status) => status === line["status"]) ?? "killed",
     error: (objectAt(line, "error") ?? null) as TurnError | null,
   };
-}
-
-function timeAt(line: Json, key: string): number | null {
-  const time = Date.parse(textAt(line, key));
-  return Number.isFinite(time) ? time : null;
 }
 
 function isId(value: unknown): boolean {
