@@ -2,16 +2,19 @@
 // call comes in pieces, so a message is complete when one of its calls has ended or the next message begins.
 import { isRecord, type Json } from "../../../kit/text/json.ts";
 import { listAt, objectAt, textAt } from "../../../models/wire/json.ts";
-import type { CallPart, ImageData, Part } from "../../../protocol/tree/node.ts";
+import type { CallPart } from "../../../protocol/tree/node.ts";
 import type { CliEvent } from "../adapters/adapter.ts";
+import { AnswerBuilder } from "../adapters/readers/answer-builder.ts";
+import { resultContent } from "../import/draft-node.ts";
 
 type Call = { id: string; name: string; title: string; input: Json; content: Json[]; output: unknown };
 
 export class AcpUpdates {
+  /** Whether any message had text. */
   hasAnswered = false;
+  /** Id of the current message; empty if the agent sends no ids. */
   #message = "";
-  #text = "";
-  #thinking = "";
+  readonly #answer = new AnswerBuilder();
   /** Calls of the current message. */
   #calls: Call[] = [];
   /** Calls of earlier messages that have no result yet. */
@@ -42,17 +45,10 @@ export class AcpUpdates {
 
   /** Ends the current message and returns it as one answer. */
   flush(): CliEvent[] {
-    const parts: Part[] = [
-      ...(this.#thinking === "" ? [] : [{ kind: "thinking" as const, text: this.#thinking }]),
-      ...(this.#text === "" ? [] : [{ kind: "text" as const, text: this.#text }]),
-      ...this.#calls.map(callPart),
-    ];
+    this.#answer.add(...this.#calls.map(callPart));
     for (const call of this.#calls) this.#open.set(call.id, call);
-    if (this.#text.trim() !== "") this.hasAnswered = true;
-    this.#text = "";
-    this.#thinking = "";
     this.#calls = [];
-    return parts.length === 0 ? [] : [{ type: "answer", parts }];
+    return this.#answer.flush();
   }
 
   #chunk(update: Json, kind: "text" | "thinking"): CliEvent[] {
@@ -62,9 +58,8 @@ export class AcpUpdates {
     const isNext = this.#calls.length > 0 || (message !== "" && this.#message !== "" && message !== this.#message);
     const before = isNext ? this.flush() : [];
     this.#message = message;
-    if (kind === "text") this.#text += text;
-    else this.#thinking += text;
-    return [...before, { type: kind === "text" ? "text.delta" : "thinking.delta", text }];
+    if (kind === "text" && text.trim() !== "") this.hasAnswered = true;
+    return [...before, ...this.#answer.appendText(kind, text)];
   }
 
   #call(update: Json): CliEvent[] {
@@ -93,10 +88,7 @@ export class AcpUpdates {
   #plan(entries: Json[]): CliEvent[] {
     const marks: Record<string, string> = { completed: "x", in_progress: "-" };
     const lines = entries.map((entry) => `[${marks[textAt(entry, "status")] ?? " "}] ${textAt(entry, "content")}`);
-    if (lines.length === 0) return [];
-    const text = `Plan:\n${lines.join("\n")}\n`;
-    this.#thinking += text;
-    return [{ type: "thinking.delta", text }];
+    return lines.length === 0 ? [] : this.#answer.appendText("thinking", `Plan:\n${lines.join("\n")}\n`);
   }
 }
 
@@ -112,27 +104,13 @@ function callPart({ id, name, title, input }: Call): CallPart {
 }
 
 function resultOf({ id, name, content, output }: Call, isError: boolean): CliEvent {
-  const text =
-    content
-      .map(contentText)
-      .filter((line) => line !== "")
-      .join("\n") || outputText(output);
-  const images = content.flatMap(imageIn);
-  return { type: "result", call: id, name, text, isError, ...(images.length === 0 ? {} : { images }) };
-}
-
-function contentText(item: Json): string {
-  if (item["type"] === "diff") return `changed ${textAt(item, "path")}`;
-  return textAt(objectAt(item, "content"), "text");
+  const blocks = content.map((item) => (item["type"] === "diff" ? { text: `changed ${textAt(item, "path")}` } : item["content"]));
+  const { text, images } = resultContent(blocks);
+  return { type: "result", call: id, name, text: text || outputText(output), isError, images };
 }
 
 function outputText(output: unknown): string {
   if (typeof output === "string") return output;
   if (!isRecord(output)) return output === undefined || output === null ? "" : JSON.stringify(output);
   return textAt(output, "output") || textAt(output, "error") || JSON.stringify(output);
-}
-
-function imageIn(item: Json): ImageData[] {
-  const image = objectAt(item, "content");
-  return image?.["type"] === "image" ? [{ mime: textAt(image, "mimeType"), base64: textAt(image, "data") }] : [];
 }

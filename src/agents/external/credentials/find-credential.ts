@@ -1,12 +1,11 @@
 // Finds the credential that a turn of a CLI would use: an API key, which stays in skein, or the user's sign-in with that
 // CLI. Reads the CLI's credential file and never writes it. Only the code that starts the CLI may use the values.
-import { readFileSync, realpathSync } from "node:fs";
+import { realpathSync } from "node:fs";
 import { sep } from "node:path";
 import { vendorAuth, type Environment, parseModelName, findVendor, vendors, type VendorConfig } from "../../../models/vendors.ts";
-import type { Json } from "../../../kit/text/json.ts";
-import { parseJson } from "../../../models/wire/json.ts";
 import type { Adapter, StoredSignIn } from "../adapters/adapter.ts";
 import { vendorRoute } from "../adapters/multi-vendor.ts";
+import { readJsonFile } from "../process/program.ts";
 
 /** `note` is advice for "none", else a remark about the credential; it may be empty. */
 export type Credential = { kind: "key" | "sign-in" | "none"; source: string; note: string };
@@ -82,14 +81,6 @@ function adviceFor({ signIn }: Adapter, hint: string): string {
 /** True for a variable that only this CLI reads, and no vendor in models/vendors.ts. */
 function isCliKey({ signIn }: Adapter, name: string): boolean {
   return name !== signIn?.variable && !vendors.some((vendor) => vendor.keyVariables.some((variable) => variable.name === name));
-}
-
-function readJsonFile(path: string): Json | null {
-  try {
-    return parseJson(readFileSync(path, "utf8"));
-  } catch {
-    return null;
-  }
 }
 
 /** The vendor of a turn of the CLI with this model; null is the CLI's default model. */

@@ -10,8 +10,8 @@ import { stepLimitError } from "../../native/request/estimate.ts";
 import type { Adapter } from "../adapters/adapter.ts";
 import type { SignInUse } from "./find-credential.ts";
 import type { AccessRequest, VendorAccess, VendorAccessHooks } from "./vendor-access.ts";
+import type { SocketListener } from "../gateway/join-sockets.ts";
 import { upstreamProxy } from "./upstream-proxy.ts";
-import type { VendorProxy } from "./vendor-proxy.ts";
 
 const lockPollMs = 100;
 const waitNoticeMs = 60_000;
@@ -24,7 +24,8 @@ export async function openProxyAccess(request: AccessRequest, use: SignInUse): P
   const unlock = use.file?.isExclusive ? await lockSignInFile(use.file.path, adapter, hooks) : () => {};
   try {
     const route = isRestricted ? await openProxyRoute(request, hasOwnNetwork) : null;
-    const proxy: Record<string, string> = route === null ? {} : { HTTPS_PROXY: route.url, https_proxy: route.url };
+    const url = `http://127.0.0.1:${route?.port}`;
+    const proxy: Record<string, string> = route === null ? {} : { HTTPS_PROXY: url, https_proxy: url };
     return {
       endpoint: null,
       port: route?.port ?? null,
@@ -62,16 +63,16 @@ export function unsandboxedSignIn(adapter: Adapter): Fault {
   });
 }
 
-type ProxyRoute = { url: string; port: number; offer: VendorAccess["offer"]; close: () => void };
+type ProxyRoute = { port: number; offer: VendorAccess["offer"]; close: () => void };
 
 /** In the CLI's own network namespace the proxy listens on its loopback, else on the machine's. */
 async function openProxyRoute({ adapter, deps, innerPort }: AccessRequest, hasOwnNetwork: boolean): Promise<ProxyRoute> {
   const options = { hosts: adapter.signIn?.hosts ?? [], through: (host: string) => upstreamProxy(deps.env, host) };
-  const open: Pick<VendorProxy, "close">[] = [];
+  const open: SocketListener[] = [];
   const { startVendorProxy } = await import("./vendor-proxy.ts");
   if (!hasOwnNetwork) {
-    const proxy = await startVendorProxy({ listen: { port: 0 }, ...options });
-    return { url: proxy.url!, port: Number(new URL(proxy.url!).port), offer: null, close: proxy.close };
+    const { port, close } = await startVendorProxy({ listen: { port: 0 }, ...options });
+    return { port, offer: null, close };
   }
   const offer = offerPort();
   const stop = new AbortController();
@@ -89,7 +90,7 @@ async function openProxyRoute({ adapter, deps, innerPort }: AccessRequest, hasOw
     offer.close();
     for (const proxy of open) proxy.close();
   };
-  return { url: `http://127.0.0.1:${innerPort}`, port: innerPort, offer, close };
+  return { port: innerPort, offer, close };
 }
 
 /** Locks the sign-in file itself: every skein on this machine then waits, and a killed one leaves no lock behind. */

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { connect, createServer, type Server, type Socket } from "node:net";
-import { startVendorProxy, type VendorProxy } from "./vendor-proxy.ts";
+import type { SocketListener } from "../gateway/join-sockets.ts";
+import { startVendorProxy } from "./vendor-proxy.ts";
 
 const open: { close: () => unknown }[] = [];
 afterEach(() => {
@@ -14,15 +15,15 @@ async function vendor(onConnection: (socket: Socket) => void): Promise<number> {
   return (server.address() as { port: number }).port;
 }
 
-async function proxyFor(hosts: string[], refused: string[] = []): Promise<VendorProxy> {
-  const proxy = await startVendorProxy({ listen: { port: 0 }, hosts, onRefused: (target) => refused.push(target) });
+async function proxyFor(hosts: string[]): Promise<SocketListener> {
+  const proxy = await startVendorProxy({ listen: { port: 0 }, hosts });
   open.push(proxy);
   return proxy;
 }
 
 /** Sends a text, closes its side of the connection, and returns everything that it received. */
-async function send(proxy: VendorProxy, text: string): Promise<string> {
-  const socket = connect({ host: "127.0.0.1", port: Number(new URL(proxy.url!).port), allowHalfOpen: true });
+async function send({ port }: SocketListener, text: string): Promise<string> {
+  const socket = connect({ host: "127.0.0.1", port, allowHalfOpen: true });
   let received = "";
   socket.on("data", (chunk) => (received += chunk.toString("latin1")));
   const ended = new Promise<void>((resolve) => socket.once("close", () => resolve()));
@@ -35,13 +36,13 @@ async function send(proxy: VendorProxy, text: string): Promise<string> {
 describe("vendor proxy", () => {
   test("a tunnel to an allowed host forwards early bytes and half-closed connections", async () => {
     const port = await vendor((socket) => {
-      let heard = "";
-      socket.on("data", (chunk) => (heard += chunk.toString()));
-      socket.on("end", () => socket.end(`heard ${heard}`));
+      let received = "";
+      socket.on("data", (chunk) => (received += chunk.toString()));
+      socket.on("end", () => socket.end(`got ${received}`));
     });
     const proxy = await proxyFor([`localhost:${port}`]);
     const answer = await send(proxy, `CONNECT LOCALHOST:${port} HTTP/1.1\r\nHost: x\r\n\r\nhello`);
-    expect(answer).toBe("HTTP/1.1 200 Connection established\r\n\r\nheard hello");
+    expect(answer).toBe("HTTP/1.1 200 Connection established\r\n\r\ngot hello");
   });
 
   test("a tunnel forwards a megabyte each way without loss", async () => {
@@ -52,14 +53,13 @@ describe("vendor proxy", () => {
     expect(answer.length).toBe(payload.length + "HTTP/1.1 200 Connection established\r\n\r\n".length);
   });
 
-  test("any other host is refused and reported", async () => {
-    const refused: string[] = [];
-    const reached: string[] = [];
+  test("any other host is refused, and the answer names it", async () => {
+    let connections = 0;
     const port = await vendor((socket) => {
-      reached.push("x");
+      connections += 1;
       socket.end();
     });
-    const proxy = await proxyFor(["api.example.com", "*.example.org"], refused);
+    const proxy = await proxyFor(["api.example.com", "*.example.org"]);
     const targets = [
       `127.0.0.1:${port}`,
       "api.example.com:80",
@@ -68,12 +68,15 @@ describe("vendor proxy", () => {
       "api.example.com.evil.net:443",
       "[::1]:443",
     ];
-    for (const target of targets) expect(await send(proxy, `CONNECT ${target} HTTP/1.1\r\n\r\n`)).toStartWith("HTTP/1.1 403 ");
+    for (const target of targets) {
+      const answer = await send(proxy, `CONNECT ${target} HTTP/1.1\r\n\r\n`);
+      expect(answer).toStartWith("HTTP/1.1 403 ");
+      expect(answer).toContain(target);
+    }
     const plain = await send(proxy, `GET http://api.example.com/ HTTP/1.1\r\nHost: api.example.com\r\n\r\n`);
     expect(plain).toStartWith("HTTP/1.1 403 ");
     expect(await send(proxy, "x".repeat(10_000))).toStartWith("HTTP/1.1 431 ");
-    expect(reached).toEqual([]);
-    expect(refused).toEqual([...targets.slice(0, -1), "CONNECT [::1]:443 HTTP/1.1", "GET http://api.example.com/ HTTP/1.1"]);
+    expect(connections).toBe(0);
   });
 
   test("a tunnel goes through the user's own proxy with its password, and only to allowed hosts", async () => {
@@ -114,7 +117,7 @@ describe("vendor proxy", () => {
       socket.resume();
     });
     const proxy = await proxyFor([`127.0.0.1:${port}`]);
-    const socket = connect({ host: "127.0.0.1", port: Number(new URL(proxy.url!).port) });
+    const socket = connect({ host: "127.0.0.1", port: proxy.port });
     socket.on("error", () => {});
     socket.write(`CONNECT 127.0.0.1:${port} HTTP/1.1\r\n\r\n`);
     await new Promise<void>((resolve) => socket.once("data", () => resolve()));

@@ -1,7 +1,7 @@
 // An HTTP proxy for a CLI that uses its own sign-in. It opens tunnels to the vendor's hosts, by name, and to nothing
 // else. The tunnels are encrypted end to end; nothing is read or counted here.
 import { connect, type Socket } from "node:net";
-import { joinSockets, listenForSockets, type ListenTarget } from "../gateway/join-sockets.ts";
+import { joinSockets, listenForSockets, type ListenTarget, type SocketListener } from "../gateway/join-sockets.ts";
 
 export type VendorProxyOptions = {
   listen: ListenTarget;
@@ -9,23 +9,13 @@ export type VendorProxyOptions = {
   hosts: readonly string[];
   /** Returns the user's own proxy for a host; null for a direct connection. */
   through?: (host: string) => URL | null;
-  /** Called for every request to another host. */
-  onRefused?: (target: string) => void;
-};
-
-export type VendorProxy = {
-  /** Null if the proxy does not listen on this machine's loopback. */
-  url: string | null;
-  close: () => void;
 };
 
 const maxHeadBytes = 8 * 1024;
 const headTimeoutMs = 30_000;
 
-export async function startVendorProxy(options: VendorProxyOptions): Promise<VendorProxy> {
-  const listener = await listenForSockets(options.listen, (socket) => acceptConnection(socket, options));
-  const isOnLoopback = "port" in options.listen;
-  return { url: isOnLoopback ? `http://127.0.0.1:${listener.port}` : null, close: listener.close };
+export function startVendorProxy(options: VendorProxyOptions): Promise<SocketListener> {
+  return listenForSockets(options.listen, (socket) => acceptConnection(socket, options));
 }
 
 /** Reads the head of the request. Bytes after it already belong to the tunnel. */
@@ -47,12 +37,11 @@ function acceptConnection(socket: Socket, options: VendorProxyOptions): void {
   socket.on("data", read);
 }
 
-function openTunnel(socket: Socket, head: string, early: Buffer, { hosts, through, onRefused }: VendorProxyOptions): void {
+function openTunnel(socket: Socket, head: string, early: Buffer, { hosts, through }: VendorProxyOptions): void {
   const target = /^CONNECT ([\w.-]+):(\d{1,5}) HTTP\/1\.[01]\r?$/m.exec(head.split("\n", 1)[0]!);
   const [host, port] = [target?.[1]?.toLowerCase() ?? "", Number(target?.[2])];
   if (target === null || !hosts.some((pattern) => allows(pattern, host, port))) {
     const refused = target === null ? head.slice(0, 100).split("\r\n", 1)[0]! : `${host}:${port}`;
-    onRefused?.(refused);
     return refuse(socket, "403 Forbidden", `skein: with the network off only the agent's own vendor can be reached, not ${refused}`);
   }
   const proxy = through?.(host) ?? null;

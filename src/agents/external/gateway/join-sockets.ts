@@ -23,11 +23,11 @@ export function joinSockets(one: Socket, other: Socket): void {
 /** A free port on the machine's loopback, or a socket that already listens. */
 export type ListenTarget = { port: 0 } | { fd: number };
 
-/** Each side of a connection ends separately. `close` also destroys open connections. */
-export async function listenForSockets(
-  target: ListenTarget,
-  onConnection: (socket: Socket) => void,
-): Promise<{ port: number | null; close: () => void }> {
+/** `port` is 0 for a socket in another network namespace. `close` also destroys open connections. */
+export type SocketListener = { port: number; close: () => void };
+
+/** Each side of a connection ends separately. */
+export async function listenForSockets(target: ListenTarget, onConnection: (socket: Socket) => void): Promise<SocketListener> {
   const open = new Set<Socket>();
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
     open.add(socket);
@@ -40,7 +40,7 @@ export async function listenForSockets(
   await promise;
   const address = server.address();
   return {
-    port: typeof address === "object" && address !== null ? address.port : null,
+    port: typeof address === "object" && address !== null ? address.port : 0,
     close: () => {
       server.close();
       for (const socket of open) socket.destroy();

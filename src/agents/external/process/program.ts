@@ -1,6 +1,8 @@
 // Finds an installed program, its package and its version. `askVersion` starts the program; the rest only reads files.
-import { accessSync, constants, existsSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, delimiter, dirname, join } from "node:path";
+import { isRecord, type Json } from "../../../kit/text/json.ts";
+import { parseJson, textAt } from "../../../models/wire/json.ts";
 
 export type Program = {
   /** The path in PATH. */
@@ -11,10 +13,10 @@ export type Program = {
   version: string | null;
 };
 
+/** Looks only in absolute directories of PATH: the current directory may be a hostile project. */
 export function findProgram(program: string, path: string): string | null {
-  if (program.startsWith("/")) return isProgram(program) ? program : null;
   const directories = path.split(delimiter).filter((directory) => directory.startsWith("/"));
-  return directories.map((directory) => join(directory, program)).find(isProgram) ?? null;
+  return Bun.which(program, { PATH: directories.join(delimiter) });
 }
 
 export function readProgram(path: string): Program {
@@ -64,43 +66,30 @@ export async function askVersion(path: string, env: Record<string, string | unde
 /** Finds the package.json of the program's own package. A project that contains the program does not count. */
 function findManifest(path: string): { directory: string; version: string } | null {
   for (let directory = dirname(path); directory !== dirname(directory); directory = dirname(directory)) {
-    const manifest = readManifest(directory);
+    const manifest = readJsonFile(join(directory, "package.json"));
     if (manifest === null) continue;
-    const isPackage = /(^|\/)node_modules\/(@[^/]+\/)?[^/]+$/.test(directory) || namesProgram(manifest.bin, basename(path));
-    return isPackage && typeof manifest.version === "string" ? { directory, version: withoutPlatform(manifest.version) } : null;
+    const isPackage = /(^|\/)node_modules\/(@[^/]+\/)?[^/]+$/.test(directory) || namesProgram(manifest["bin"], basename(path));
+    const version = textAt(manifest, "version");
+    return isPackage && version !== "" ? { directory, version: withoutPlatform(version) } : null;
   }
   return null;
 }
 
-type Manifest = { version?: unknown; bin?: unknown };
-
-function readManifest(directory: string): Manifest | null {
-  const file = join(directory, "package.json");
-  if (!existsSync(file)) return null;
+/** Null if the file is missing or is no JSON object. */
+export function readJsonFile(path: string): Json | null {
   try {
-    return JSON.parse(readFileSync(file, "utf8")) as Manifest;
+    return parseJson(readFileSync(path, "utf8"));
   } catch {
     return null;
   }
 }
 
 function namesProgram(bin: unknown, file: string): boolean {
-  const paths = typeof bin === "string" ? [bin] : typeof bin === "object" && bin !== null ? Object.values(bin) : [];
+  const paths = isRecord(bin) ? Object.values(bin) : [bin];
   return paths.some((path) => typeof path === "string" && basename(path) === file);
 }
 
 /** The version of a package for one platform ends with the platform. */
 function withoutPlatform(version: string): string {
   return version.replace(/-(linux|darwin|win32)-.*$/, "");
-}
-
-function isProgram(path: string): boolean {
-  try {
-    // Most directories of PATH lack the program, and an exception for each would be slow.
-    if (!statSync(path, { throwIfNoEntry: false })?.isFile()) return false;
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -56,7 +56,6 @@ const remainderMs = 10_000;
 /** Rejects when the CLI can't be started, and when `onLine` rejects: a CLI whose output can't be stored must not continue. */
 export async function runCli(run: RunCliOptions): Promise<CliExit> {
   await run.gate?.whenOpen();
-  const startedAt = performance.now();
   const tag = callTag(newExecutorTag(), 1);
   const child = run.libc?.withRlimitTag(0, () => spawn(run, tag.env)).result ?? spawn(run, tag.env);
   const family: ProcessFamily = { root: child.pid, envTag: tag.entry };
@@ -68,7 +67,7 @@ export async function runCli(run: RunCliOptions): Promise<CliExit> {
     },
     resume: () => thaw(frozen.splice(0)),
   });
-  const lines = new StdoutLines(run, startedAt, stop);
+  const lines = createLineReader(run, stop);
   const stderr = new Excerpt(2 << 10, 14 << 10);
   const logs = { stdout: openLog(run.logs, "stdout"), stderr: openLog(run.logs, "stderr") };
   const handleChunk = (log: number | null, handle: (chunk: Uint8Array) => Promise<void> | void) => (chunk: Uint8Array) => {
@@ -96,14 +95,12 @@ export async function runCli(run: RunCliOptions): Promise<CliExit> {
   for (const output of outputs) output.stopListening();
   run.signal.removeEventListener("abort", stop);
   for (const log of Object.values(logs)) if (log !== null) closeSync(log);
-  await lines.end();
   return {
+    ...(await lines.end()),
     exitCode: child.signalCode === null ? child.exitCode : null,
     signal: child.signalCode === null ? null : String(child.signalCode),
     stderr: stderr.text().text,
-    lines: lines.count,
     bytes: outputs[0].bytes,
-    firstLineMs: lines.firstLineMs,
   };
 }
 
@@ -132,44 +129,35 @@ function createStdin(sink: Bun.FileSink): CliStdin {
 }
 
 /** Passes lines to `onLine` one after the other, until one is rejected. */
-class StdoutLines {
-  count = 0;
-  firstLineMs: number | null = null;
-  readonly #run: RunCliOptions;
-  readonly #startedAt: number;
-  readonly #stop: () => void;
-  readonly #splitter = new LineSplitter(maxLineBytes);
-  #failure: { error: unknown } | null = null;
+function createLineReader(run: RunCliOptions, stop: () => void) {
+  const startedAt = performance.now();
+  const splitter = new LineSplitter(maxLineBytes);
+  const seen = { lines: 0, firstLineMs: null as number | null };
+  let failure: { error: unknown } | null = null;
 
-  constructor(run: RunCliOptions, startedAt: number, stop: () => void) {
-    this.#run = run;
-    this.#startedAt = startedAt;
-    this.#stop = stop;
-  }
-
-  push = async (chunk: Uint8Array): Promise<void> => {
-    for (const line of this.#splitter.push(chunk)) await this.#handle(line);
-  };
-
-  async end(): Promise<void> {
-    const last = this.#splitter.end();
-    if (last !== null) await this.#handle(last);
-    if (this.#failure === null) return;
-    const { error } = this.#failure;
-    throw error instanceof Error ? error : new Error(messageOf(error));
-  }
-
-  async #handle(line: SplitLine): Promise<void> {
-    if (this.#failure !== null) return;
-    this.firstLineMs ??= performance.now() - this.#startedAt;
-    this.count += 1;
+  async function handle(line: SplitLine | null): Promise<void> {
+    if (line === null || failure !== null) return;
+    seen.firstLineMs ??= performance.now() - startedAt;
+    seen.lines += 1;
     try {
-      await this.#run.onLine(line.text, line.cutBytes > 0);
+      await run.onLine(line.text, line.cutBytes > 0);
     } catch (error) {
-      this.#failure = { error };
-      this.#stop();
+      failure = { error };
+      stop();
     }
   }
+
+  return {
+    push: async (chunk: Uint8Array): Promise<void> => {
+      for (const line of splitter.push(chunk)) await handle(line);
+    },
+    /** Rejects with the error of `onLine`. */
+    end: async (): Promise<Pick<CliExit, "lines" | "firstLineMs">> => {
+      await handle(splitter.end());
+      if (failure === null) return seen;
+      throw failure.error instanceof Error ? failure.error : new Error(messageOf(failure.error));
+    },
+  };
 }
 
 /** A full disk must not end the turn, which depends only on the events. */
