@@ -6,7 +6,7 @@ import { numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
 import type { Usage } from "../../../protocol/tree/usage.ts";
 import type { Adapter, CliEvent, CliLaunch, CliReader, SignIn } from "./adapter.ts";
 import { matchFailure, plainMessage } from "./failure-patterns.ts";
-import { callPart } from "../import/draft-node.ts";
+import { callPart } from "../import/parts.ts";
 import { repairGeminiTranscript } from "./gemini-transcript.ts";
 import { AnswerBuilder } from "./readers/answer-builder.ts";
 import { readEventLine } from "./readers/json-line.ts";

@@ -7,7 +7,7 @@ import { addUsage, zeroUsage, type Usage } from "../../../protocol/tree/usage.ts
 import type { Adapter, CliEvent, CliLaunch, CliReader, SignIn } from "./adapter.ts";
 import { instructionsFile, instructionsOf, multiVendorFields, readStoredKey, vendorRoute } from "./multi-vendor.ts";
 import { matchFailure } from "./failure-patterns.ts";
-import { callPart } from "../import/draft-node.ts";
+import { callPart } from "../import/parts.ts";
 import { AnswerBuilder } from "./readers/answer-builder.ts";
 import { readEventLine } from "./readers/json-line.ts";
 

@@ -8,7 +8,7 @@ import { addUsage, zeroUsage, type Usage } from "../../../protocol/tree/usage.ts
 import type { Adapter, CliEvent, CliLaunch, CliReader, SignIn } from "./adapter.ts";
 import { instructionsFile, instructionsOf, multiVendorFields, readStoredKey, vendorRoute } from "./multi-vendor.ts";
 import { matchFailure, plainMessage } from "./failure-patterns.ts";
-import { resultContent } from "../import/draft-node.ts";
+import { resultContent } from "../import/parts.ts";
 import { piParts, piUsage } from "../import/pi.ts";
 import { readEventLine } from "./readers/json-line.ts";
 import { isLongPrompt, promptOnStdin } from "./long-prompt.ts";

@@ -5,7 +5,7 @@ import { listAt, objectAt, textAt } from "../../../models/wire/json.ts";
 import type { CallPart } from "../../../protocol/tree/node.ts";
 import type { CliEvent } from "../adapters/adapter.ts";
 import { AnswerBuilder } from "../adapters/readers/answer-builder.ts";
-import { resultContent } from "../import/draft-node.ts";
+import { resultContent } from "../import/parts.ts";
 
 type Call = { id: string; name: string; title: string; input: Json; content: Json[]; output: unknown };
 

@@ -18,21 +18,29 @@ export function startVendorProxy(options: VendorProxyOptions): Promise<SocketLis
   return listenForSockets(options.listen, (socket) => acceptConnection(socket, options));
 }
 
-/** Reads the head of the request. Bytes after it already belong to the tunnel. */
+/** Bytes after the head of the request already belong to the tunnel. */
 function acceptConnection(socket: Socket, options: VendorProxyOptions): void {
-  let head = Buffer.alloc(0);
   socket.setTimeout(headTimeoutMs, () => socket.destroy());
   socket.on("error", () => socket.destroy());
   socket.on("end", () => socket.end());
-  const read = (chunk: Buffer) => {
-    head = Buffer.concat([head, chunk]);
-    const end = head.indexOf("\r\n\r\n");
-    if (end === -1) return head.length > maxHeadBytes ? refuse(socket, "431 Request Header Fields Too Large", "") : undefined;
-    socket.off("data", read);
+  readHead(socket, (head, early) => {
+    if (head === null) return refuse(socket, "431 Request Header Fields Too Large", "");
     socket.removeAllListeners("end");
     socket.setTimeout(0);
+    openTunnel(socket, head, early, options);
+  });
+}
+
+/** Reads an HTTP head and pauses the socket. `onHead` gets null for a head that is too long, and the bytes after the head. */
+function readHead(socket: Socket, onHead: (head: string | null, rest: Buffer) => void): void {
+  let received = Buffer.alloc(0);
+  const read = (chunk: Buffer) => {
+    received = Buffer.concat([received, chunk]);
+    const end = received.indexOf("\r\n\r\n");
+    if (end === -1 && received.length <= maxHeadBytes) return;
+    socket.off("data", read);
     socket.pause();
-    openTunnel(socket, head.subarray(0, end).toString("latin1"), head.subarray(end + 4), options);
+    onHead(end === -1 ? null : received.subarray(0, end).toString("latin1"), received.subarray(end + 4));
   };
   socket.on("data", read);
 }
@@ -68,21 +76,16 @@ function connectThrough(vendor: Socket, { proxy, target, onOpen, onFailed }: Ups
   const name = decodeURIComponent(proxy.username);
   const login = Buffer.from(`${name}:${decodeURIComponent(proxy.password)}`).toString("base64");
   vendor.write(`CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n${name === "" ? "" : `Proxy-Authorization: Basic ${login}\r\n`}\r\n`);
-  let head = Buffer.alloc(0);
-  const read = (chunk: Buffer) => {
-    head = Buffer.concat([head, chunk]);
-    const end = head.indexOf("\r\n\r\n");
-    if (end === -1 && head.length < maxHeadBytes) return;
-    vendor.off("data", read);
+  vendor.once("end", onFailed);
+  readHead(vendor, (head, rest) => {
     vendor.off("end", onFailed);
-    vendor.pause();
-    if (end !== -1 && head.length > end + 4) vendor.unshift(head.subarray(end + 4));
-    if (end !== -1 && /^HTTP\/1\.[01] 200\b/.test(head.toString("latin1"))) return onOpen();
+    if (head !== null && /^HTTP\/1\.[01] 200\b/.test(head)) {
+      vendor.unshift(rest);
+      return onOpen();
+    }
     vendor.destroy();
     onFailed();
-  };
-  vendor.on("data", read);
-  vendor.once("end", onFailed);
+  });
 }
 
 function allows(pattern: string, host: string, port: number): boolean {

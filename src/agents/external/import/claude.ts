@@ -1,20 +1,11 @@
 // Parses Claude Code's transcripts: one line per content block, linked by `parentUuid`. A rewound conversation branches.
 // The results of parallel calls have different lines of one message as parents; here they become a sequence.
 import type { Json } from "../../../kit/text/json.ts";
-import { listAt, numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
+import { listAt, objectAt, textAt } from "../../../models/wire/json.ts";
 import type { Part } from "../../../protocol/tree/node.ts";
 import { zeroUsage, type Usage } from "../../../protocol/tree/usage.ts";
-import {
-  addDraft,
-  callPart,
-  contentParts,
-  type DraftNode,
-  type TranscriptFormat,
-  type ParsedTranscript,
-  resultNode,
-  thinkingParts,
-  findToolName,
-} from "./draft-node.ts";
+import { addDraft, type DraftNode, findToolName, type ParsedTranscript, type TranscriptFormat } from "./draft-node.ts";
+import { callPart, compactionNode, contentParts, resultNode, thinkingParts, usageAt } from "./parts.ts";
 
 export const claude: TranscriptFormat = { recognises, slim, parse };
 
@@ -110,19 +101,12 @@ export function claudeParts(message: Json | undefined): Part[] {
 }
 
 function readUser(state: State, entry: Json, message: Json, parent: number | null): number | null {
-  const content = message["content"];
   let last = parent;
   for (const [index, block] of listAt(message, "content").entries())
     if (block["type"] === "tool_result") last = addResult(state, entry, { block, key: `${textAt(entry, "uuid")}#${index}` }, last);
-  const parts = contentParts(content);
+  const parts = contentParts(message["content"]);
   if (parts.length === 0) return last;
-  const isSummary = entry["isCompactSummary"] === true;
-  return add(
-    state,
-    entry,
-    last,
-    isSummary ? { author: "note", parts, note: { about: "compaction", keptFrom: null } } : { author: "user", parts },
-  );
+  return add(state, entry, last, entry["isCompactSummary"] === true ? compactionNode(parts) : { author: "user", parts });
 }
 
 function addResult(state: State, entry: Json, { block, key }: { block: Json; key: string }, parent: number | null): number {
@@ -153,10 +137,5 @@ function add(state: State, entry: Json, parent: number | null, node: DraftNode["
 
 /** A count that is missing keeps its value in `before`. */
 export function claudeUsage(usage: Json | undefined, before = zeroUsage): Usage {
-  return {
-    input: numberAt(usage, "input_tokens") ?? before.input,
-    output: numberAt(usage, "output_tokens") ?? before.output,
-    cacheRead: numberAt(usage, "cache_read_input_tokens") ?? before.cacheRead,
-    cacheWrite: numberAt(usage, "cache_creation_input_tokens") ?? before.cacheWrite,
-  };
+  return usageAt(usage, ["input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"], before);
 }

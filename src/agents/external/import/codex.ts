@@ -4,17 +4,8 @@ import { isRecord, type Json } from "../../../kit/text/json.ts";
 import { listAt, numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
 import type { NewNode, Part } from "../../../protocol/tree/node.ts";
 import type { Usage } from "../../../protocol/tree/usage.ts";
-import {
-  addDraft,
-  callPart,
-  contentParts,
-  type DraftNode,
-  type TranscriptFormat,
-  type ParsedTranscript,
-  resultNode,
-  thinkingParts,
-  findToolName,
-} from "./draft-node.ts";
+import { addDraft, type DraftNode, findToolName, type ParsedTranscript, type TranscriptFormat } from "./draft-node.ts";
+import { callPart, compactionNode, contentParts, resultNode, thinkingParts } from "./parts.ts";
 
 export const codex: TranscriptFormat = { recognises, slim, parse };
 
@@ -57,10 +48,7 @@ function readEntry(state: State, entry: Json, index: number): void {
     case "response_item":
       return readItem(state, entry, payload, textAt(payload, "id") || `${textAt(payload, "call_id")} line ${index}`);
     case "compacted":
-      if (textAt(payload, "message") !== "") {
-        const parts: Part[] = [{ kind: "text", text: textAt(payload, "message") }];
-        add(state, entry, `line ${index}`, { author: "note", parts, note: { about: "compaction", keptFrom: null } });
-      }
+      if (textAt(payload, "message") !== "") add(state, entry, `line ${index}`, compactionNode(contentParts(payload["message"])));
       return;
     case "token_usage_record":
       return addUsage(state, objectAt(payload, "usage"));

@@ -3,17 +3,8 @@
 import { isRecord, type Json } from "../../../kit/text/json.ts";
 import { listAt, numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
 import { callsOf, type NewNode, type Part } from "../../../protocol/tree/node.ts";
-import {
-  addDraft,
-  callPart,
-  contentParts,
-  type DraftNode,
-  type TranscriptFormat,
-  type ParsedTranscript,
-  resultNode,
-  thinkingParts,
-  findToolName,
-} from "./draft-node.ts";
+import { addDraft, type DraftNode, findToolName, type ParsedTranscript, type TranscriptFormat } from "./draft-node.ts";
+import { callPart, contentParts, resultNode, thinkingParts } from "./parts.ts";
 
 export const gemini: TranscriptFormat = { recognises, parse };
 

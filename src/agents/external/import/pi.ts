@@ -3,16 +3,8 @@ import type { Json } from "../../../kit/text/json.ts";
 import { listAt, numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
 import type { NewNode, Part } from "../../../protocol/tree/node.ts";
 import type { Usage } from "../../../protocol/tree/usage.ts";
-import {
-  addDraft,
-  callPart,
-  contentParts,
-  type DraftNode,
-  type ParsedTranscript,
-  resultNode,
-  thinkingParts,
-  type TranscriptFormat,
-} from "./draft-node.ts";
+import { addDraft, type DraftNode, type ParsedTranscript, type TranscriptFormat } from "./draft-node.ts";
+import { callPart, compactionNode, contentParts, resultNode, thinkingParts, usageAt } from "./parts.ts";
 
 export const pi: TranscriptFormat = { recognises, parse };
 
@@ -48,7 +40,7 @@ function nodeOf(entry: Json): NewNode | null {
     case "message":
       return messageNode(objectAt(entry, "message") ?? {});
     case "compaction":
-      return { author: "note", parts: [{ kind: "text", text: summary }], note: { about: "compaction", keptFrom: null } };
+      return compactionNode([{ kind: "text", text: summary }]);
     case "branch_summary":
       return { author: "note", parts: contentParts(`Summary of a branch that was left: ${summary}`) };
     case "custom_message":
@@ -90,8 +82,7 @@ function answerNode(message: Json): NewNode {
 }
 
 export function piUsage(usage: Json | undefined): Usage {
-  const count = (key: string): number => numberAt(usage, key) ?? 0;
-  return { input: count("input"), output: count("output"), cacheRead: count("cacheRead"), cacheWrite: count("cacheWrite") };
+  return usageAt(usage, ["input", "output", "cacheRead", "cacheWrite"]);
 }
 
 /** The parts of an answer of pi, in its transcript and on its stdout. */

@@ -36,6 +36,8 @@ const quietMs = 100;
 /** A stopped turn waits this long for a node to be stored. */
 const storeTimeoutMs = 5_000;
 
+type ParserEvidence = Pick<CliEvidence, "answer" | "done" | "failed" | "garbage">;
+
 export class OutputParser {
   answers = 0;
   version: string | null = null;
@@ -46,12 +48,9 @@ export class OutputParser {
   #quietTimer: Timer | undefined;
   #pendingDelta: Delta | null = null;
   #deltaTimer: Timer | undefined;
-  #answer = "";
+  readonly #evidence: ParserEvidence = { answer: "", done: null, failed: null, garbage: 0 };
   /** Text without an `answer` event yet. It is stored at the end if the CLI stops halfway. */
   #partial = { text: "", thinking: "" };
-  #done: CliEvidence["done"] = null;
-  #failed: CliEvidence["failed"] = null;
-  #garbage = 0;
   #model: string | null;
   /** Usage that is already stored on nodes. */
   #recorded: Spent = zeroSpent;
@@ -79,13 +78,13 @@ export class OutputParser {
     this.#flushDelta();
     const { text, thinking } = this.#partial;
     if (text + thinking === "") return;
-    if (text.trim() !== "") this.#answer = text;
+    if (text.trim() !== "") this.#evidence.answer = text;
     const thoughts: Part[] = thinking === "" ? [] : [{ kind: "thinking", text: thinking }];
     await this.#storeAnswer(text === "" ? thoughts : [...thoughts, { kind: "text", text }], this.#model);
   }
 
-  evidence(): Pick<CliEvidence, "answer" | "done" | "failed" | "garbage"> {
-    return { answer: this.#answer, done: this.#done, failed: this.#failed, garbage: this.#garbage };
+  evidence(): ParserEvidence {
+    return this.#evidence;
   }
 
   /** Usage of requests beside the conversation, such as titles. It is on no node. */
@@ -128,7 +127,7 @@ export class OutputParser {
   #showTransient(event: TransientCliEvent): void {
     if (event.type !== this.#pendingDelta?.type) this.#flushDelta();
     if (event.type === "garbage") {
-      this.#garbage += 1;
+      this.#evidence.garbage += 1;
       return;
     }
     this.#partial[event.type === "text.delta" ? "text" : "thinking"] += event.text;
@@ -163,19 +162,19 @@ export class OutputParser {
           event: { type: "model.retried", attempt: 1, waitMs: 0, error: { kind: "overloaded", message: event.message } },
         });
       case "failed":
-        this.#failed = event;
+        this.#evidence.failed = event;
         return;
       case "done":
-        this.#done = event;
+        this.#evidence.done = event;
     }
   }
 
   async #handleAnswer(event: Extract<CliEvent, { type: "answer" }>): Promise<void> {
     const { access } = this.#deps;
     this.answers += 1;
-    this.#failed = null;
+    this.#evidence.failed = null;
     const text = textOf(event);
-    if (text.trim() !== "") this.#answer = text;
+    if (text.trim() !== "") this.#evidence.answer = text;
     await access.report(event, this.#model);
     const model = event.model ?? this.#model;
     await this.#storeAnswer(event.parts, substitutedModel(model, access) ?? model);
@@ -208,17 +207,13 @@ export class OutputParser {
   }
 
   async #resultNode({ call, name, text, isError, images }: Extract<CliEvent, { type: "result" }>): Promise<NewNode> {
-    const bytes = Buffer.from(text);
-    const handle = bytes.length <= maxResultBytes ? null : await this.#saveOutput(call, bytes);
+    const part = { kind: "result" as const, call, name, isError, ...(images === undefined ? {} : { images }) };
     const cut = cutText(text, maxResultBytes, { keep: "both" });
-    const part = { kind: "result" as const, call, name, text: cut.text, isError };
-    return { author: "tool", parts: [{ ...part, ...(images === undefined ? {} : { images }), ...(handle === null ? {} : { handle }) }] };
-  }
-
-  #saveOutput(call: string, bytes: Uint8Array) {
+    if (cut.cutBytes === 0) return { author: "tool", parts: [{ ...part, text }] };
     const sink = this.#deps.context.keepOutput(call, "bash");
-    sink.write(bytes);
-    return sink.close({}, maxResultBytes);
+    sink.write(Buffer.from(text));
+    const handle = await sink.close({}, maxResultBytes);
+    return { author: "tool", parts: [{ ...part, text: cut.text, ...(handle === null ? {} : { handle }) }] };
   }
 
   /** Resolves when the node is stored, or 5 s after the turn was stopped. */

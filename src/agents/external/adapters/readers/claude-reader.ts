@@ -8,7 +8,7 @@ import { addUsage, zeroUsage, type Usage } from "../../../../protocol/tree/usage
 import type { CliEvent, CliReader } from "../adapter.ts";
 import { statusFailure } from "../failure-patterns.ts";
 import { claudeParts, claudeUsage } from "../../import/claude.ts";
-import { resultContent } from "../../import/draft-node.ts";
+import { resultContent, usageAt } from "../../import/parts.ts";
 import { garbageEvent, parseJsonLine } from "./json-line.ts";
 
 type Message = {
@@ -50,27 +50,27 @@ export function claudeReader(): CliReader {
   return {
     line: (text) => {
       const value = parseJsonLine(text);
-      if (Array.isArray(value)) return value.filter(isRecord).flatMap((entry) => readEntry(state, entry));
-      return isRecord(value) && textAt(value, "type") !== "" ? readEntry(state, value) : garbageEvent(text);
+      const entries = (Array.isArray(value) ? value : [value]).filter(isRecord);
+      if (!Array.isArray(value) && textAt(entries[0], "type") === "") return garbageEvent(text);
+      return entries.flatMap((entry) => [...sessionOf(state, entry), ...readEntry(state, entry)]);
     },
     end: () => [...closeAll(state), ...(state.error === null ? [] : [state.error])],
   };
 }
 
 function readEntry(state: State, entry: Json): CliEvent[] {
-  const session = sessionOf(state, entry);
   const parentCall = textAt(entry, "parent_tool_use_id");
   switch (entry["type"]) {
     case "stream_event":
-      return [...session, ...readStream(state, parentCall, objectAt(entry, "event"))];
+      return readStream(state, parentCall, objectAt(entry, "event"));
     case "assistant":
-      return [...session, ...readAssistant(state, parentCall, entry)];
+      return readAssistant(state, parentCall, entry);
     case "user":
-      return [...session, ...readUser(state, parentCall, objectAt(entry, "message"))];
+      return readUser(state, parentCall, objectAt(entry, "message"));
     case "result":
-      return [...session, ...readResult(state, entry)];
+      return readResult(state, entry);
     default:
-      return entry["subtype"] === "api_retry" ? [...session, { type: "retry", message: retryOf(entry) }] : session;
+      return entry["subtype"] === "api_retry" ? [{ type: "retry", message: retryOf(entry) }] : [];
   }
 }
 
@@ -213,19 +213,12 @@ function totalOf(entry: Json): CliEvent[] {
   const models = objectAt(entry, "model_usage_since_last_result") ?? objectAt(entry, "modelUsage") ?? {};
   const counts = Object.values(models).filter(isRecord);
   if (counts.length === 0) return [];
-  const usage = counts.map(modelUsage).reduce(addUsage, zeroUsage);
+  const usage = counts.map((count) => usageAt(count, modelUsageKeys)).reduce(addUsage, zeroUsage);
   const costUsd = counts.reduce((sum, count) => sum + (numberAt(count, "costUSD") ?? 0), 0);
   return [{ type: "usage", usage, costUsd }];
 }
 
-function modelUsage(count: Json): Usage {
-  return {
-    input: numberAt(count, "inputTokens") ?? 0,
-    output: numberAt(count, "outputTokens") ?? 0,
-    cacheRead: numberAt(count, "cacheReadInputTokens") ?? 0,
-    cacheWrite: numberAt(count, "cacheCreationInputTokens") ?? 0,
-  };
-}
+const modelUsageKeys = ["inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens"];
 
 /** Classifies an error by its other fields, because its subtype may be "success". Null if unknown. */
 function kindOf(entry: Json, message: string): TurnStatus | null {

@@ -47,19 +47,11 @@ export function jsonReader(session: string | null): CliReader {
   };
 }
 
-/** Parses all lines as one value, else the lines after leading notices, else the last line. */
+/** Parses the lines after leading notices as one value, else the last line. Undefined if neither is an object or a list. */
 function parseValue(lines: string[]): unknown {
-  const all = parseJsonLine(lines.join("\n"));
-  if (isValue(all)) return all;
   const start = lines.findIndex((line) => /^\s*[[{]/.test(line));
-  const tail = start === -1 ? undefined : parseJsonLine(lines.slice(start).join("\n"));
-  if (isValue(tail)) return tail;
-  const last = parseJsonLine(lines.findLast((line) => line.trim() !== "") ?? "");
-  return isValue(last) ? last : undefined;
-}
-
-function isValue(value: unknown): value is Json | unknown[] {
-  return isRecord(value) || Array.isArray(value);
+  const values = [lines.slice(start).join("\n"), lines.at(-1) ?? ""].map(parseJsonLine);
+  return values.find((value) => isRecord(value) || Array.isArray(value));
 }
 
 function readValue(value: unknown, session: string | null): CliEvent[] {
@@ -67,9 +59,8 @@ function readValue(value: unknown, session: string | null): CliEvent[] {
   const id = objects.map(sessionIn).findLast((text) => text !== "") || session;
   const text = objects.map(answerIn).findLast((answer) => answer !== "") ?? "";
   const failure = objects.map(failureIn).findLast((message) => message !== "");
-  if (failure !== undefined)
-    return [...sessionEvent(id), ...answerEvent(text), { type: "failed", message: failure === "true" ? text : failure }];
-  return [...sessionEvent(id), ...answerEvent(text)];
+  const events = [...sessionEvent(id), ...answerEvent(text)];
+  return failure === undefined ? events : [...events, { type: "failed", message: failure === "true" ? text : failure }];
 }
 
 function sessionEvent(id: string | null): CliEvent[] {
