@@ -98,23 +98,22 @@ export class AcpDialogue implements CliDialogue {
       mcpServers: [],
       ...(addDirs.length > 0 && isRecord(sessions?.["additionalDirectories"]) ? { additionalDirectories: addDirs } : {}),
     };
-    const method = isRecord(sessions?.["resume"]) ? "session/resume" : capabilities?.["loadSession"] === true ? "session/load" : null;
-    if (start.how !== "new" && method === null) return { failure: { message: `${lostMessage}: it stores none`, kind: "broken" } };
-    const reply =
-      start.how === "new" || method === null
-        ? await this.#requestSignedIn("session/new", params, hello)
-        : await this.#requestSignedIn(method, { ...params, sessionId: start.id }, hello);
+    const resume = isRecord(sessions?.["resume"]) ? "session/resume" : capabilities?.["loadSession"] === true ? "session/load" : null;
+    const isNew = start.how === "new";
+    const method = isNew ? "session/new" : resume;
+    if (method === null) return { failure: { message: `${lostMessage}: it stores none`, kind: "broken" } };
+    const reply = await this.#requestSignedIn(method, isNew ? params : { ...params, sessionId: start.id }, hello);
     if (!reply.ok) {
       const failure = failureOf(reply.error);
-      const isLost = start.how !== "new" && failure.kind !== "auth";
+      const isLost = !isNew && failure.kind !== "auth";
       return { failure: isLost ? { message: `${lostMessage}: ${failure.message}`, kind: "broken" } : failure };
     }
     const opened = isRecord(reply.result) ? reply.result : {};
-    this.#session = start.how === "new" ? textAt(opened, "sessionId") : start.id;
+    this.#session = isNew ? textAt(opened, "sessionId") : start.id;
     const version = textAt(objectAt(hello, "agentInfo"), "version");
     // A session that can't be resumed is not stored.
-    if (method !== null) this.#events.push({ type: "session", id: this.#session, version: version || undefined });
-    return { failure: null, session: opened, isRepeated: start.how !== "new" && method === "session/load" };
+    if (resume !== null) this.#events.push({ type: "session", id: this.#session, version: version || undefined });
+    return { failure: null, session: opened, isRepeated: method === "session/load" };
   }
 
   /** Waits until the agent is silent: Gemini CLI repeats a session after it has reported it as loaded. */

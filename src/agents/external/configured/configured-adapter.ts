@@ -137,12 +137,6 @@ function readerOf({ output, args, resumeArgs }: AgentConfig, start: CliLaunch["s
 
 /** Drops the model that the program reports, because its vendor is unknown. */
 function withoutModels(reader: CliReader): CliReader {
-  const strip = (events: CliEvent[]) => events.map(withoutModel);
+  const strip = (events: CliEvent[]) => events.map((event) => ("model" in event ? { ...event, model: undefined } : event));
   return { line: (text) => strip(reader.line(text)), end: () => strip(reader.end()) };
-}
-
-function withoutModel(event: CliEvent): CliEvent {
-  if (event.type !== "session" && event.type !== "answer") return event;
-  const { model: _model, ...rest } = event;
-  return rest;
 }

@@ -3,7 +3,7 @@
 import { realpathSync } from "node:fs";
 import { sep } from "node:path";
 import { vendorAuth, type Environment, parseModelName, findVendor, vendors, type VendorConfig } from "../../../models/vendors.ts";
-import type { Adapter, StoredSignIn } from "../adapters/adapter.ts";
+import type { Adapter } from "../adapters/adapter.ts";
 import { vendorRoute } from "../adapters/multi-vendor.ts";
 import { readJsonFile } from "../process/program.ts";
 
@@ -52,10 +52,6 @@ function findSignIn(adapter: Adapter, { env, home }: CredentialSources, vendor: 
   const stored = json === null ? null : signIn.read(json, vendor, Date.now());
   if (stored === null) return null;
   const source = path.startsWith(home + sep) ? `~${path.slice(home.length)}` : path;
-  return toCredential(stored, { path, source, vendor });
-}
-
-function toCredential(stored: StoredSignIn, { path, source, vendor }: Record<"path" | "source" | "vendor", string>): ResolvedCredential {
   switch (stored.how) {
     case "key":
       return { kind: "key", source, note: "", apiKey: stored.key };

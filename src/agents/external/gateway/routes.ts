@@ -20,12 +20,7 @@ const patterns: RoutePattern[] = [
   { method: "POST", path: /^\/(v1)(\/responses)$/, wire: "openai-responses", kind: "answer" },
   { method: "POST", path: /^\/(v1)(\/responses\/input_tokens)$/, wire: "openai-responses", kind: "count" },
   { method: "POST", path: /^\/(v1)(\/chat\/completions)$/, wire: "openai-chat", kind: "answer" },
-  {
-    method: "POST",
-    path: /^\/(v1(?:alpha|beta)?)(\/models\/([\w.-]+):(?:streamGenerateContent|generateContent))$/,
-    wire: "gemini",
-    kind: "answer",
-  },
+  { method: "POST", path: /^\/(v1(?:alpha|beta)?)(\/models\/([\w.-]+):(?:streamG|g)enerateContent)$/, wire: "gemini", kind: "answer" },
   { method: "POST", path: /^\/(v1(?:alpha|beta)?)(\/models\/([\w.-]+):countTokens)$/, wire: "gemini", kind: "count" },
   { method: "GET", path: /^\/(v1(?:alpha|beta))(\/models(?:\/[\w.-]+)?)$/, wire: "gemini", kind: "list" },
 ];

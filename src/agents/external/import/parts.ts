@@ -1,6 +1,7 @@
 // Converts the content of messages of other agents to parts, in their transcripts and on their stdout.
 import { isRecord, type Json } from "../../../kit/text/json.ts";
 import { numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
+import { parseCall } from "../../../models/wire/parts.ts";
 import type { ImageData, NewNode, Part } from "../../../protocol/tree/node.ts";
 import { zeroUsage, type Usage } from "../../../protocol/tree/usage.ts";
 
@@ -57,13 +58,6 @@ export function resultNode({ content, ...result }: { call: string; name: string;
 }
 
 export function callPart(id: string, name: string, input: unknown): Part {
-  if (isRecord(input)) return { kind: "call", id, name, input };
-  if (typeof input !== "string") return { kind: "call", id, name, input: {} };
-  try {
-    const parsed: unknown = JSON.parse(input);
-    if (isRecord(parsed)) return { kind: "call", id, name, input: parsed };
-  } catch {
-    // The invalid text is stored as `malformed`.
-  }
-  return { kind: "call", id, name, input: {}, malformed: input };
+  if (typeof input === "string") return parseCall(id, name, input);
+  return { kind: "call", id, name, input: isRecord(input) ? input : {} };
 }

@@ -56,6 +56,7 @@ const remainderMs = 10_000;
 /** Rejects when the CLI can't be started, and when `onLine` rejects: a CLI whose output can't be stored must not continue. */
 export async function runCli(run: RunCliOptions): Promise<CliExit> {
   await run.gate?.whenOpen();
+  const startedAt = performance.now();
   const tag = callTag(newExecutorTag(), 1);
   const child = run.libc?.withRlimitTag(0, () => spawn(run, tag.env)).result ?? spawn(run, tag.env);
   const family: ProcessFamily = { root: child.pid, envTag: tag.entry };
@@ -67,7 +68,7 @@ export async function runCli(run: RunCliOptions): Promise<CliExit> {
     },
     resume: () => thaw(frozen.splice(0)),
   });
-  const lines = createLineReader(run, stop);
+  const lines = createLineReader(run, startedAt, stop);
   const stderr = new Excerpt(2 << 10, 14 << 10);
   const logs = { stdout: openLog(run.logs, "stdout"), stderr: openLog(run.logs, "stderr") };
   const handleChunk = (log: number | null, handle: (chunk: Uint8Array) => Promise<void> | void) => (chunk: Uint8Array) => {
@@ -129,11 +130,10 @@ function createStdin(sink: Bun.FileSink): CliStdin {
 }
 
 /** Passes lines to `onLine` one after the other, until one is rejected. */
-function createLineReader(run: RunCliOptions, stop: () => void) {
-  const startedAt = performance.now();
+function createLineReader(run: RunCliOptions, startedAt: number, stop: () => void) {
   const splitter = new LineSplitter(maxLineBytes);
   const seen = { lines: 0, firstLineMs: null as number | null };
-  let failure: { error: unknown } | null = null;
+  let failure: Error | null = null;
 
   async function handle(line: SplitLine | null): Promise<void> {
     if (line === null || failure !== null) return;
@@ -142,7 +142,7 @@ function createLineReader(run: RunCliOptions, stop: () => void) {
     try {
       await run.onLine(line.text, line.cutBytes > 0);
     } catch (error) {
-      failure = { error };
+      failure = error instanceof Error ? error : new Error(messageOf(error));
       stop();
     }
   }
@@ -154,8 +154,8 @@ function createLineReader(run: RunCliOptions, stop: () => void) {
     /** Rejects with the error of `onLine`. */
     end: async (): Promise<Pick<CliExit, "lines" | "firstLineMs">> => {
       await handle(splitter.end());
-      if (failure === null) return seen;
-      throw failure.error instanceof Error ? failure.error : new Error(messageOf(failure.error));
+      if (failure !== null) throw failure;
+      return seen;
     },
   };
 }

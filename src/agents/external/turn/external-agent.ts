@@ -6,7 +6,6 @@ import { Fault, type TurnError } from "../../../protocol/api/error.ts";
 import type { EnforcedPolicy, Policy } from "../../../protocol/api/policy.ts";
 import type { Agent, TurnCheckInput, PreviewInput, Preview, TurnContext, TurnInput } from "../../../protocol/api/ports.ts";
 import type { CliRecord, NativeStart, TurnEnd } from "../../../protocol/tree/turn.ts";
-import { toTurnError } from "../../delegate-failure.ts";
 import { noPreview } from "../../no-preview.ts";
 import { type Emit, streamTurn } from "../../stream-turn.ts";
 import type { Adapter, CliLaunch } from "../adapters/adapter.ts";
@@ -60,7 +59,7 @@ export function externalAgent(deps: ExternalAgentDeps): Agent {
     takesTasks: true,
     check: async (turn) => checkTurn(deps, turn),
     preview,
-    takeTurn: (input, context) => streamTurn((emit) => runWithRetry({ deps, input, context, emit }), failedEnd),
+    takeTurn: (input, context) => streamTurn((emit) => runWithRetry({ deps, input, context, emit })),
     enforced: async (policy, model) =>
       enforcedWithAccess(deps.vendorAccess, adapter, { policy, model, enforced: await deps.enforced(policy) }),
   };
@@ -92,11 +91,6 @@ async function preview({ path, model }: PreviewInput): Promise<Preview> {
   const tokens = Math.ceil(text.length / 4);
   const empty = await noPreview({ path: [] });
   return { ...empty, model, messages: [{ role: "user", text, tokens }], tokens: { ...empty.tokens, messages: tokens } };
-}
-
-function failedEnd(failure: unknown): TurnEnd {
-  const error = toTurnError(failure);
-  return { status: error.kind, error };
 }
 
 type CliTurn = { deps: ExternalAgentDeps; input: TurnInput; context: TurnContext; emit: Emit };
