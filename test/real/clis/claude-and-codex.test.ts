@@ -114,5 +114,6 @@ function modelAndEffortOf({ body }: RecordedRequest): { model: string; effort: s
 
 function transcriptsOf(site: CliSite, adapter: Adapter, id: string): Promise<string[]> {
   const { configDir } = site.launch({});
-  return Array.fromAsync(new Bun.Glob(adapter.transcript(id)).scan({ cwd: configDir, dot: true }));
+  const glob = adapter.name === "claude" ? `projects/*/${id}.jsonl` : `sessions/*/*/*/rollout-*-${id}.jsonl`;
+  return Array.fromAsync(new Bun.Glob(glob).scan({ cwd: configDir, dot: true }));
 }

@@ -53,10 +53,8 @@ export type Adapter = {
   failures: readonly FailurePattern[];
   /** Matches the message that the CLI's own session is missing. skein then starts a new one with a brief. */
   sessionLost: RegExp;
-  /** A glob for the CLI's own transcript of a session, below its configuration directory. */
-  transcript: (sessionId: string) => string;
-  /** For a CLI that can't resume from the transcript that it wrote: returns the corrected text. */
-  repairTranscript?: (text: string) => string;
+  /** For a CLI that can't resume from its own transcript: the file's glob below the configuration directory, and the correction. */
+  transcriptRepair?: { glob: (sessionId: string) => string; repair: (text: string) => string };
 };
 
 /** Describes the files of a user's sign-in with a CLI, and how a turn may use them. */

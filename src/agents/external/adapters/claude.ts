@@ -67,7 +67,6 @@ export const claude: Adapter = {
     [/issue with the selected model|No conversation found with session ID|Session ID \S+ is already in use/i, "broken"],
   ],
   sessionLost: /No conversation found with session ID/i,
-  transcript: (sessionId) => `projects/*/${sessionId}.jsonl`,
 };
 
 function args(launch: CliLaunch): string[] {

@@ -51,7 +51,6 @@ export const codex: Adapter = {
     [/no rollout found for thread id/i, "broken"],
   ],
   sessionLost: /no rollout found for thread id|no (saved )?session found/i,
-  transcript: (sessionId) => `sessions/*/*/*/rollout-*-${sessionId}.jsonl`,
 };
 
 const tokenVariable = "SKEIN_GATEWAY_TOKEN";

@@ -55,8 +55,10 @@ export const gemini: Adapter = {
     ],
   ],
   sessionLost: /Error resuming session|Invalid session identifier|number of function response parts/,
-  transcript: (sessionId) => `.gemini/tmp/*/chats/session-*-${sessionId.slice(0, 8)}.jsonl`,
-  repairTranscript: repairGeminiTranscript,
+  transcriptRepair: {
+    glob: (sessionId) => `.gemini/tmp/*/chats/session-*-${sessionId.slice(0, 8)}.jsonl`,
+    repair: repairGeminiTranscript,
+  },
 };
 
 /** A denied tool is not declared to the model. */

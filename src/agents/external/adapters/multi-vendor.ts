@@ -5,21 +5,12 @@ import type { Json } from "../../../kit/text/json.ts";
 import { objectAt, textAt } from "../../../models/wire/json.ts";
 import type { Adapter, CliLaunch, StoredSignIn } from "./adapter.ts";
 
-export type VendorRoute = {
-  vendor: string;
-  /** The vendor's name in pi and opencode. */
-  provider: string;
-  /** Path of the vendor's API below the endpoint. */
-  path: string;
-  /** The variable from which both read the key. */
-  keyVariable: string;
-};
-
-const routes: readonly [VendorRoute, ...VendorRoute[]] = [
+/** `provider` is the vendor's name in pi and opencode. `path` is that of its API, below the endpoint. */
+const routes = [
   { vendor: "anthropic", provider: "anthropic", path: "/v1", keyVariable: "ANTHROPIC_API_KEY" },
   { vendor: "openai", provider: "openai", path: "/v1", keyVariable: "OPENAI_API_KEY" },
   { vendor: "gemini", provider: "google", path: "/v1beta", keyVariable: "GEMINI_API_KEY" },
-];
+] as const;
 
 /** The fields in which these adapters agree. */
 export const multiVendorFields = {
@@ -36,7 +27,7 @@ export function vendorsOf({ vendor, isMultiVendor }: Adapter): string[] {
   return isMultiVendor ? routes.map((route) => route.vendor) : [vendor];
 }
 
-export function vendorRoute(model: string | null): VendorRoute {
+export function vendorRoute(model: string | null): (typeof routes)[number] {
   const route = model === null ? undefined : routes.find(({ vendor }) => findVendor(vendor)?.ids?.test(model));
   return route ?? routes[0];
 }

@@ -38,7 +38,6 @@ export const opencode: Adapter = {
     [/ProviderAuthError/, "auth"],
   ],
   sessionLost: /Session not found/,
-  transcript: () => "data/opencode/opencode.db",
 };
 
 /** With this package beside its configuration, opencode does not try to install its plugin at each start. */

@@ -36,7 +36,6 @@ export const pi: Adapter = {
   reader,
   failures: [[/No session found matching|session .*not found/i, "broken"]],
   sessionLost: /No session found matching|Session found in different project/,
-  transcript: (sessionId) => `sessions/*_${sessionId}.jsonl`,
 };
 
 function files(launch: CliLaunch): Record<string, string> {

@@ -35,7 +35,6 @@ export function configuredAdapter(name: string, recipe: AgentConfig): Adapter {
     openDialogue: isAcp ? (launch, out) => new AcpDialogue(withoutArguments(recipe, withDirectories(launch)), out) : undefined,
     failures: [],
     sessionLost: isAcp ? acpSessionLost : sessionLost,
-    transcript: () => "home/**/*",
   };
 }
 
@@ -66,8 +65,6 @@ function check(name: string, { args, resumeArgs, output }: AgentConfig, { model 
     throw new Fault("usage", `${name} takes no effort: its args have no {effort}`, { hint: "name the model without it" });
 }
 
-type PlaceholderValues = Record<"prompt" | "model" | "vendor" | "effort" | "session" | "directory" | "config", string | null>;
-
 function argsOf({ args, resumeArgs, output }: AgentConfig, launch: CliLaunch): string[] {
   const template = launch.start.how !== "new" && resumeArgs !== null ? resumeArgs : args;
   const prompt = isLongPrompt(launch.prompt) ? null : promptArgument(launch.prompt);
@@ -81,7 +78,7 @@ function promptArgument(prompt: string): string {
   return prompt.startsWith("-") ? ` ${prompt}` : prompt;
 }
 
-function valuesOf(launch: CliLaunch, prompt: string | null): PlaceholderValues {
+function valuesOf(launch: CliLaunch, prompt: string | null): Record<string, string | null> {
   const { model, vendor = null, effort, directory } = launch;
   return { prompt, model, vendor, effort, session: launch.start.id, directory, config: launch.configDir };
 }
@@ -89,12 +86,12 @@ function valuesOf(launch: CliLaunch, prompt: string | null): PlaceholderValues {
 const placeholder = /\{(prompt|model|vendor|effort|session|directory|config)\}/g;
 
 /** Leaves out an argument whose value is missing, and the flag before it. */
-function fill(template: readonly string[], values: PlaceholderValues): string[] {
+function fill(template: readonly string[], values: Record<string, string | null>): string[] {
   const filled: string[] = [];
   for (const arg of template) {
-    const names = [...arg.matchAll(placeholder)].map((match) => match[1] as keyof PlaceholderValues);
+    const names = [...arg.matchAll(placeholder)].map((match) => match[1]!);
     const missing = names.filter((name) => values[name] === null);
-    if (missing.length === 0) filled.push(arg.replaceAll(placeholder, (_, name: keyof PlaceholderValues) => values[name] ?? ""));
+    if (missing.length === 0) filled.push(arg.replaceAll(placeholder, (_, name: string) => values[name] ?? ""));
     // A long prompt goes to stdin. Its flag stays: it may be what makes the program read stdin.
     else if (!missing.includes("prompt") && /^\{\w+\}$/.test(arg) && /^--?[a-z][^=]*$/i.test(filled.at(-1) ?? "")) filled.pop();
   }

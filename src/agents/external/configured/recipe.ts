@@ -7,28 +7,24 @@ import { type AgentEntry, externalAgentNames } from "../adapters/index.ts";
 
 /** Throws a fault that names the invalid key. */
 export function recipeEntry(name: string, recipe: AgentConfig): AgentEntry {
-  const problem = findProblem(name, recipe);
-  if (problem !== null) throw new Fault("config", `agents.${name}${problem.key}: ${problem.message}`, { hint: problem.hint });
-  return { name, canFork: false, vendor: null, resumes: recipe.output === "acp" || recipe.resumeArgs !== null };
+  const { command, args, resumeArgs, output } = recipe;
+  const refusal = (key: string, message: string, hint: string) => new Fault("config", `agents.${name}${key}: ${message}`, { hint });
+  const isReserved = ["native", "shell", "group", "team", ...externalAgentNames].includes(name);
+  if (isReserved) throw refusal("", `${name} is a built-in agent`, "give yours another name");
+  if (findVendor(name) !== undefined) throw refusal("", `${name} is a vendor of models`, "give yours another name");
+  if (command === null) throw refusal(".command", "it is missing", "name the program to start");
+  if (command.includes("/") && !command.startsWith("/"))
+    throw refusal(".command", `${command} is a relative path`, "name a program in PATH, or its absolute path");
+  if (resumeArgs !== null) {
+    const key = ".resume_args";
+    if (output === "acp") throw refusal(key, "an ACP agent does not use them", "leave them out: ACP resumes sessions itself");
+    if (!hasPlaceholder(resumeArgs, "session")) throw refusal(key, "they have no {session}", 'such as ["--resume", "{session}"]');
+    if (output === "text" && !hasPlaceholder(args, "session"))
+      throw refusal(key, "an agent that prints text can't report its session", "put {session} into its args too");
+  }
+  return { name, canFork: false, vendor: null, resumes: output === "acp" || resumeArgs !== null };
 }
 
 export function hasPlaceholder(args: readonly string[], placeholder: string): boolean {
   return args.some((arg) => arg.includes(`{${placeholder}}`));
-}
-
-type RecipeProblem = { key: string; message: string; hint: string };
-
-function findProblem(name: string, { command, args, resumeArgs, output }: AgentConfig): RecipeProblem | null {
-  const isReserved = ["native", "shell", "group", "team", ...externalAgentNames].includes(name);
-  if (isReserved) return { key: "", message: `${name} is a built-in agent`, hint: "give yours another name" };
-  if (findVendor(name) !== undefined) return { key: "", message: `${name} is a vendor of models`, hint: "give yours another name" };
-  if (command === null) return { key: ".command", message: "it is missing", hint: "name the program to start" };
-  if (command.includes("/") && !command.startsWith("/"))
-    return { key: ".command", message: `${command} is a relative path`, hint: "name a program in PATH, or its absolute path" };
-  if (resumeArgs === null) return null;
-  const key = ".resume_args";
-  if (output === "acp") return { key, message: "an ACP agent does not use them", hint: "leave them out: ACP resumes sessions itself" };
-  if (!hasPlaceholder(resumeArgs, "session")) return { key, message: "they have no {session}", hint: 'such as ["--resume", "{session}"]' };
-  if (output !== "text" || hasPlaceholder(args, "session")) return null;
-  return { key, message: "an agent that prints text can't report its session", hint: "put {session} into its args too" };
 }

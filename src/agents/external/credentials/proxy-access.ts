@@ -68,7 +68,6 @@ type ProxyRoute = { port: number; offer: VendorAccess["offer"]; close: () => voi
 /** In the CLI's own network namespace the proxy listens on its loopback, else on the machine's. */
 async function openProxyRoute({ adapter, deps, innerPort }: AccessRequest, hasOwnNetwork: boolean): Promise<ProxyRoute> {
   const options = { hosts: adapter.signIn?.hosts ?? [], through: (host: string) => upstreamProxy(deps.env, host) };
-  const open: SocketListener[] = [];
   const { startVendorProxy } = await import("./vendor-proxy.ts");
   if (!hasOwnNetwork) {
     const { port, close } = await startVendorProxy({ listen: { port: 0 }, ...options });
@@ -76,19 +75,19 @@ async function openProxyRoute({ adapter, deps, innerPort }: AccessRequest, hasOw
   }
   const offer = offerPort();
   const stop = new AbortController();
+  let proxy: SocketListener | null = null;
   const listen = async () => {
     const file = await offer.take(stop.signal);
     if (file === null) return;
-    const proxy = await startVendorProxy({ listen: { fd: file }, ...options });
+    proxy = await startVendorProxy({ listen: { fd: file }, ...options });
     if (stop.signal.aborted) proxy.close();
-    else open.push(proxy);
   };
   // After a failure nothing listens on the port, and the CLI reports that.
   void listen().catch(() => undefined);
   const close = () => {
     stop.abort();
     offer.close();
-    for (const proxy of open) proxy.close();
+    proxy?.close();
   };
   return { port: innerPort, offer, close };
 }

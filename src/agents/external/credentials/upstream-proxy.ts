@@ -9,11 +9,9 @@ export function upstreamProxy(env: Record<string, string | undefined>, host: str
 }
 
 function isExempt(list: string, host: string): boolean {
-  const names = list.split(",").map((name) =>
-    name
-      .trim()
-      .toLowerCase()
-      .replace(/^\*?\./, ""),
-  );
+  const names = list
+    .toLowerCase()
+    .split(",")
+    .map((entry) => entry.trim().replace(/^\*?\./, ""));
   return names.some((name) => name === "*" || (name !== "" && (host === name || host.endsWith(`.${name}`))));
 }

@@ -81,13 +81,9 @@ const dropped = new Set([
 ]);
 
 export function forwardedHeaders(headers: Headers): Record<string, string> {
-  const connectionHeaders = new Set(
-    headers
-      .get("connection")
-      ?.toLowerCase()
-      .split(/\s*,\s*/) ?? [],
-  );
-  return Object.fromEntries([...headers].filter(([name]) => !dropped.has(name) && !connectionHeaders.has(name)));
+  const connection = headers.get("connection") ?? "";
+  const connectionHeaders = connection.toLowerCase().split(/\s*,\s*/);
+  return Object.fromEntries([...headers].filter(([name]) => !dropped.has(name) && !connectionHeaders.includes(name)));
 }
 
 /** An error of skein in the vendor's format, so that every CLI can read it. Only a 502 may be retried. */

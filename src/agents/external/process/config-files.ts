@@ -18,14 +18,14 @@ import {
 import type { Adapter, CliLaunch } from "../adapters/adapter.ts";
 
 /** Creates the directory and the files that the CLI needs at its start. */
-export function prepareConfigDir(adapter: Pick<Adapter, "files" | "transcript" | "repairTranscript">, launch: CliLaunch): void {
+export function prepareConfigDir({ files, transcriptRepair }: Pick<Adapter, "files" | "transcriptRepair">, launch: CliLaunch): void {
   const { configDir, start } = launch;
   mkdirSync(configDir, { recursive: true, mode: 0o700 });
-  for (const [path, text] of Object.entries(adapter.files(launch))) writeConfigFile(configDir, path, text);
-  if (adapter.repairTranscript === undefined || start.how === "new") return;
-  for (const path of new Bun.Glob(adapter.transcript(start.id)).scanSync({ cwd: configDir, dot: true })) {
+  for (const [path, text] of Object.entries(files(launch))) writeConfigFile(configDir, path, text);
+  if (transcriptRepair === undefined || start.how === "new") return;
+  for (const path of new Bun.Glob(transcriptRepair.glob(start.id)).scanSync({ cwd: configDir, dot: true })) {
     const text = readConfigFile(configDir, path);
-    const repaired = text === null ? null : adapter.repairTranscript(text);
+    const repaired = text === null ? null : transcriptRepair.repair(text);
     if (repaired !== null && repaired !== text) writeConfigFile(configDir, path, repaired);
   }
 }

@@ -63,19 +63,7 @@ function problemOf(evidence: CliEvidence, answer: string): TurnError | null {
 }
 
 /** Signals that a shell or a CLI reports as 128 plus their number. Other codes above 128 have meanings of their own. */
-const reportedSignals = [
-  "SIGHUP",
-  "SIGINT",
-  "SIGQUIT",
-  "SIGILL",
-  "SIGABRT",
-  "SIGBUS",
-  "SIGFPE",
-  "SIGKILL",
-  "SIGSEGV",
-  "SIGPIPE",
-  "SIGTERM",
-] as const;
+const reportedSignals = "SIGHUP SIGINT SIGQUIT SIGILL SIGABRT SIGBUS SIGFPE SIGKILL SIGSEGV SIGPIPE SIGTERM".split(" ") as NodeJS.Signals[];
 
 function signalIn(exitCode: number | null): string | null {
   return reportedSignals.find((name) => exitCode === 128 + constants.signals[name]) ?? null;

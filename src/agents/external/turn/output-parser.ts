@@ -52,12 +52,17 @@ export class OutputParser {
   /** Text without an `answer` event yet. It is stored at the end if the CLI stops halfway. */
   #partial = { text: "", thinking: "" };
   #model: string | null;
+  /** Resolves some time after the turn was stopped. */
+  readonly #stopped: Promise<void>;
   /** Usage that is already stored on nodes. */
   #recorded: Spent = zeroSpent;
 
   constructor(deps: OutputParserDeps) {
     this.#deps = deps;
     this.#model = deps.model;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#stopped = promise;
+    deps.context.signal.addEventListener("abort", () => setTimeout(resolve, storeTimeoutMs), { once: true });
   }
 
   line(text: string, isCut: boolean): Promise<void> | void {
@@ -218,11 +223,8 @@ export class OutputParser {
 
   /** Resolves when the node is stored, or 5 s after the turn was stopped. */
   #store(node: NewNode): Promise<void> {
-    const { context, emit } = this.#deps;
-    const stopped = new Promise<void>((resolve) =>
-      context.signal.addEventListener("abort", () => setTimeout(resolve, storeTimeoutMs), { once: true }),
-    );
-    return Promise.race([new Promise<void>((recorded) => emit({ type: "node", node, recorded: () => recorded() })), stopped]);
+    const stored = new Promise<void>((resolve) => this.#deps.emit({ type: "node", node, recorded: () => resolve() }));
+    return Promise.race([stored, this.#stopped]);
   }
 }
 

@@ -113,14 +113,14 @@ function readStream(state: State, parentCall: string, event: Json | undefined): 
 /** Reads one block of a message, or an error message of Claude Code itself after a failed request. */
 function readAssistant(state: State, parentCall: string, entry: Json): CliEvent[] {
   const message = objectAt(entry, "message");
-  if (textAt(message, "model") === "<synthetic>" || entry["is_api_error_message"] === true) {
-    if (entry["is_api_error_message"] !== true) return [];
+  if (entry["is_api_error_message"] === true) {
     const { text } = resultContent(message?.["content"]);
     const error = { type: "failed" as const, message: text, kind: kindOf(entry, text) };
     if (parentCall !== "") return wrap(parentCall, [error]);
     state.error = error;
     return [];
   }
+  if (textAt(message, "model") === "<synthetic>") return [];
   const current = state.open.get(parentCall);
   const isSame = current !== undefined && current.id === textAt(message, "id");
   const closed = isSame ? [] : close(state, parentCall);
@@ -201,7 +201,8 @@ function readResult(state: State, entry: Json): CliEvent[] {
   events.push(...totalOf(entry));
   state.error = null;
   if (!isError && !isRefused) return [...events, { type: "done", answer: text }];
-  const message = text || listOf(entry["errors"]).join("\n") || (isRefused ? "the model refused" : textAt(entry, "subtype"));
+  const errors = [entry["errors"]].flat().filter((item) => typeof item === "string");
+  const message = text || errors.join("\n") || (isRefused ? "the model refused" : textAt(entry, "subtype"));
   return [...events, { type: "failed", message, kind: isRefused ? "refused" : kindOf(entry, message) }];
 }
 
@@ -235,8 +236,4 @@ function retryOf(entry: Json): string {
   const status = numberAt(entry, "error_status");
   const seconds = ((numberAt(entry, "retry_delay_ms") ?? 0) / 1000).toFixed(1);
   return `${textAt(entry, "error") || "unknown"}${status === undefined ? "" : ` (${status})`}: try ${attempt} of ${maxAttempts} in ${seconds} s`;
-}
-
-function listOf(value: unknown): string[] {
-  return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
 }
