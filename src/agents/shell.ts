@@ -5,7 +5,7 @@ import { Fault } from "../protocol/api/error.ts";
 import type { Handle } from "../protocol/tree/handle.ts";
 import { maxResultBytes, type NewNode } from "../protocol/tree/node.ts";
 import type { EnforcedPolicy, Policy } from "../protocol/api/policy.ts";
-import type { Agent, Executor, TurnContext, TurnInput } from "../protocol/api/ports.ts";
+import type { Agent, Executor, ToolCallOptions, ToolOutcome, TurnContext, TurnInput } from "../protocol/api/ports.ts";
 import type { TurnEnd } from "../protocol/tree/turn.ts";
 import { outputEvents } from "./native/tools/output-events.ts";
 import { noPreview } from "./no-preview.ts";
@@ -36,54 +36,40 @@ export function shellAgent(deps: ShellAgentDeps): Agent {
 
 type CommandTurn = { input: TurnInput; context: TurnContext; emit: Emit };
 
-async function runCommand(deps: ShellAgentDeps, turn: CommandTurn): Promise<TurnEnd> {
-  const { input, context, emit } = turn;
+async function runCommand(deps: ShellAgentDeps, { input, context, emit }: CommandTurn): Promise<TurnEnd> {
   const command = input.command ?? "";
   emit({ type: "transient", event: { type: "tool.started", call, name: "bash", input: { command } } });
-  emit({ type: "node", node: await execute(deps, command, turn), recorded: () => {} });
-  return { status: context.signal.aborted ? "cancelled" : "ok" };
-}
-
-async function execute(deps: ShellAgentDeps, command: string, { input, context, emit }: CommandTurn): Promise<NewNode> {
   const events = outputEvents((text) => emit({ type: "transient", event: { type: "tool.output", call, text } }));
   await context.keepFiles();
   const sink = context.keepOutput(call, "bash");
-  const outcome = await deps.executor(input).callTool(
-    "bash",
-    { command },
-    {
-      session: input.session,
-      cwd: input.directory,
-      env: { ...deps.toolEnv, ...input.env },
-      signal: context.signal,
-      pausable: context.registerPausable,
-      onOutput: (chunk) => {
-        sink.write(chunk);
-        events.push(chunk);
-      },
+  const options: ToolCallOptions = {
+    session: input.session,
+    cwd: input.directory,
+    env: { ...deps.toolEnv, ...input.env },
+    signal: context.signal,
+    pausable: context.registerPausable,
+    onOutput: (chunk) => {
+      sink.write(chunk);
+      events.push(chunk);
     },
-  );
+  };
+  const outcome = await deps.executor(input).callTool("bash", { command }, options);
   events.flush();
   for (const denial of outcome.denied ?? []) emit({ type: "transient", event: { type: "tool.denied", call, ...denial } });
   const metadata = { command, exitCode: outcome.exitCode ?? null, durationMs: outcome.durationMs ?? 0 };
   const handle = await sink.close(metadata, storeAlways);
-  const { copies } = input;
-  if (copies !== undefined && outcome.isError)
-    throw new Fault("file-unreadable", `${copies.source} ${copies.identifier}: ${lastLine(outcome.text)}`);
-  const title = copies === undefined ? `$ ${command}` : `[${copies.source} ${copies.identifier}]`;
+  emit({ type: "node", node: outputNode(input, outcome, handle), recorded: () => {} });
+  return { status: context.signal.aborted ? "cancelled" : "ok" };
+}
+
+function outputNode({ command, copies }: TurnInput, { text, isError }: ToolOutcome, handle: Handle | null): NewNode {
+  if (copies !== undefined && isError) throw new Fault("file-unreadable", `${copies.source} ${copies.identifier}: ${lastLine(text)}`);
+  const title = copies === undefined ? `$ ${command ?? ""}` : `[${copies.source} ${copies.identifier}]`;
   const sentBytes = copies?.sentBytes ?? maxResultBytes;
-  const excerpt = `${title}\n${cutText(outcome.text, sentBytes, { keep: "both" }).text}`;
+  const excerpt = `${title}\n${cutText(text, sentBytes, { keep: "both" }).text}`;
   if (handle === null) return { author: "user", parts: [{ kind: "text", text: excerpt }] };
-  return {
-    author: "user",
-    parts: [
-      {
-        kind: "handle",
-        handle: copies === undefined ? handle : copyOf(handle, copies),
-        excerpt: excerpt + fullOutputText(handle, sentBytes),
-      },
-    ],
-  };
+  const shownHandle = copies === undefined ? handle : copyOf(handle, copies);
+  return { author: "user", parts: [{ kind: "handle", handle: shownHandle, excerpt: excerpt + fullOutputText(handle, sentBytes) }] };
 }
 
 /** Points at the source file, but keeps the identifier of the stored copy, so that the copy can still be read. */

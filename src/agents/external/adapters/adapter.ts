@@ -21,7 +21,7 @@ export type Adapter = {
   /** The user's own sign-in with the CLI; absent if the CLI has none. */
   signIn?: SignIn;
   /** Set for a configured agent: the gateway reaches every vendor that has a key, and none is required. */
-  asksAny?: true;
+  usesAnyVendor?: true;
   /** Variables that may hold its key, in order of preference. */
   keys: readonly string[];
   /** Supported efforts; empty if the CLI has no option for them. */

@@ -227,9 +227,9 @@ describe("recorded output of Claude Code", () => {
   });
 
   test("only a missing session counts as lost", () => {
-    const said = (scenario: string): string => recordingOf("claude", scenario).stderr + recordingOf("claude", scenario).stdout;
-    expect(claude.sessionLost.test(said("unknown-resume"))).toBe(true);
-    for (const scenario of ["new", "status-401", "killed"]) expect(claude.sessionLost.test(said(scenario))).toBe(false);
+    const outputOf = (scenario: string): string => recordingOf("claude", scenario).stderr + recordingOf("claude", scenario).stdout;
+    expect(claude.sessionLost.test(outputOf("unknown-resume"))).toBe(true);
+    for (const scenario of ["new", "status-401", "killed"]) expect(claude.sessionLost.test(outputOf(scenario))).toBe(false);
   });
 });
 

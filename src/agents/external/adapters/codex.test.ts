@@ -99,17 +99,17 @@ describe("the launch of Codex", () => {
 /** A reader that adds the fixed suffix "m" to the ids of its run. */
 const marked: Adapter = { ...codex, reader: (start) => codexReader(start, "m") };
 const session = "session 00000000-0000-4000-8000-000000000001";
-const ran = (item: string, command: string): string =>
+const callLine = (item: string, command: string): string =>
   `answer ${item}-m=command_execution(${JSON.stringify({ command: `/bin/bash -lc '${command}'` })})`;
-const said = (item: string, text: string): string => `result ${item}-m command_execution${text}`;
+const resultLine = (item: string, text: string): string => `result ${item}-m command_execution${text}`;
 const three = (items: [string, string, string], usage: string): string[] => [
   session,
-  ran(items[0], "echo one-11"),
-  said(items[0], ": one-11"),
-  ran(items[1], "echo two-12"),
-  said(items[1], ": two-12"),
-  ran(items[2], "echo three-13; exit 3"),
-  said(items[2], " failed: three-13\nexit code 3"),
+  callLine(items[0], "echo one-11"),
+  resultLine(items[0], ": one-11"),
+  callLine(items[1], "echo two-12"),
+  resultLine(items[1], ": two-12"),
+  callLine(items[2], "echo three-13; exit 3"),
+  resultLine(items[2], " failed: three-13\nexit code 3"),
   "~ All three were said.",
   "answer All three were said.",
   usage,
@@ -134,8 +134,8 @@ const recordings: [string, string[], TurnStatus | null][] = [
       session,
       "~ <I weigh it first.>",
       "~ I look.",
-      `answer <I weigh it first.> I look. ${ran("item_3", "echo seen").slice("answer ".length)}`,
-      said("item_3", ": seen"),
+      `answer <I weigh it first.> I look. ${callLine("item_3", "echo seen").slice("answer ".length)}`,
+      resultLine("item_3", ": seen"),
       "~ It was seen.",
       "answer It was seen.",
       "usage 12556+14+0+0",
@@ -147,10 +147,10 @@ const recordings: [string, string[], TurnStatus | null][] = [
     "parallel",
     [
       session,
-      ran("item_1", "echo right"),
-      said("item_1", ": right"),
-      ran("item_2", "echo left"),
-      said("item_2", ": left"),
+      callLine("item_1", "echo right"),
+      resultLine("item_1", ": right"),
+      callLine("item_2", "echo left"),
+      resultLine("item_2", ": left"),
       "~ Both.",
       "answer Both.",
       "usage 12573+12+0+0",
@@ -171,7 +171,7 @@ const recordings: [string, string[], TurnStatus | null][] = [
     "network",
   ],
   ["unknown-resume", [], null],
-  ["killed", [session, ran("item_1", "echo begun; sleep 600")], null],
+  ["killed", [session, callLine("item_1", "echo begun; sleep 600")], null],
   ["empty", [session, "usage 6193+0+0+0", "done"], null],
 ];
 

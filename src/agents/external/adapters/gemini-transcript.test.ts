@@ -8,22 +8,26 @@ const called = (...ids: string[]) => ({
   content: "",
   toolCalls: ids.map((id) => ({ id, name: "x", result: [answer(id)] })),
 });
-const said = (text: string) => ({ type: "gemini", content: text });
+const answerText = (text: string) => ({ type: "gemini", content: text });
 const stored = (...entries: unknown[]) => entries.map((entry) => `${JSON.stringify(entry)}\n`).join("");
 const set = (messages: unknown[]) => ({ $set: { messages, lastUpdated: "now" } });
 
 describe("repairGeminiTranscript", () => {
   test("results that are also stored with their calls are removed", () => {
-    const before = stored({ sessionId: "s" }, user({ text: "go" }), called("a", "b"), user(answer("a"), answer("b")), said("done"));
-    expect(repairGeminiTranscript(before)).toBe(stored({ sessionId: "s" }, user({ text: "go" }), called("a", "b"), said("done")));
+    const before = stored({ sessionId: "s" }, user({ text: "go" }), called("a", "b"), user(answer("a"), answer("b")), answerText("done"));
+    expect(repairGeminiTranscript(before)).toBe(stored({ sessionId: "s" }, user({ text: "go" }), called("a", "b"), answerText("done")));
   });
 
   test("results that are stored only once are kept, also after a list was replaced", () => {
-    const asked = { type: "gemini", content: [{ functionCall: { id: "a" } }] };
-    const whole = stored(called("a"), set([user({ text: "go" }), asked, user(answer("a")), said("done")]), user({ text: "on" }));
-    expect(repairGeminiTranscript(whole)).toBe(whole);
-    const twice = stored(set([user({ text: "go" }), asked, user(answer("a")), user(answer("a"))]), called("b"), user(answer("b")));
-    expect(repairGeminiTranscript(twice)).toBe(stored(set([user({ text: "go" }), asked, user(answer("a"))]), called("b")));
+    const listedCall = { type: "gemini", content: [{ functionCall: { id: "a" } }] };
+    const transcript = stored(
+      called("a"),
+      set([user({ text: "go" }), listedCall, user(answer("a")), answerText("done")]),
+      user({ text: "on" }),
+    );
+    expect(repairGeminiTranscript(transcript)).toBe(transcript);
+    const twice = stored(set([user({ text: "go" }), listedCall, user(answer("a")), user(answer("a"))]), called("b"), user(answer("b")));
+    expect(repairGeminiTranscript(twice)).toBe(stored(set([user({ text: "go" }), listedCall, user(answer("a"))]), called("b")));
   });
 
   test("other text is not changed", () => {

@@ -15,13 +15,13 @@ test("the questions of a call are read with the labels of their options, and mal
 });
 
 test("every question is opened as an ask, and the turn's error names the first", async () => {
-  const asked: string[] = [];
-  const ask = async ({ question }: { question: string }) => ({ type: "later" as const, ask: `id-0000-${asked.push(question)}` });
+  const opened: string[] = [];
+  const ask = async ({ question }: { question: string }) => ({ type: "later" as const, ask: `id-0000-${opened.push(question)}` });
   const error = await openAsksForLater({ ask }, [
     { question: "Which?", options: [] },
     { question: "Why?", options: [] },
   ]);
-  expect(asked).toEqual(["Which?", "Why?"]);
+  expect(opened).toEqual(["Which?", "Why?"]);
   expect(error).toEqual({
     kind: "needs-input",
     message: "Which? (and 1 more)",

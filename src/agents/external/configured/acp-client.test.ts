@@ -20,11 +20,11 @@ const launch: CliLaunch = {
   extraArgs: [],
 };
 
-type Say = (message: Json) => void;
-type Answer = (params: Json, say: Say) => Json | Promise<Json>;
+type Send = (message: Json) => void;
+type Answer = (params: Json, send: Send) => Json | Promise<Json>;
 type Failing = { error: Json };
-type Asked = { method: string; params: Json };
-type Played = { events: CliEvent[]; asked: Asked[]; replies: Json[]; isEnded: boolean; dialogue: CliDialogue };
+type Request = { method: string; params: Json };
+type Recorded = { events: CliEvent[]; requests: Request[]; replies: Json[]; isEnded: boolean; dialogue: CliDialogue };
 
 const hello = { protocolVersion: 1, agentInfo: { name: "peer", version: "1.2.3" }, agentCapabilities: { loadSession: true } };
 const defaultAnswers: Record<string, Answer> = {
@@ -35,8 +35,8 @@ const defaultAnswers: Record<string, Answer> = {
   authenticate: () => ({}),
   "session/set_model": () => ({}),
   "session/set_config_option": () => ({}),
-  "session/prompt": (_, say) => {
-    say(update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text: "Done." } }));
+  "session/prompt": (_, send) => {
+    send(update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text: "Done." } }));
     return { stopReason: "end_turn" };
   },
 };
@@ -50,64 +50,64 @@ function failing(code: number, message: string, data?: unknown): Answer {
 }
 
 /** Runs a dialogue until it closes stdin, or until no more messages come. */
-async function play(answers: Record<string, Answer>, changes: Partial<CliLaunch> = {}): Promise<Played> {
-  const played: Omit<Played, "dialogue"> = { events: [], asked: [], replies: [], isEnded: false };
+async function runDialogue(answers: Record<string, Answer>, changes: Partial<CliLaunch> = {}): Promise<Recorded> {
+  const recorded: Omit<Recorded, "dialogue"> = { events: [], requests: [], replies: [], isEnded: false };
   const lines: string[] = [];
   const waiting: Promise<void>[] = [];
-  const say: Say = (message) => void lines.push(JSON.stringify({ jsonrpc: "2.0", ...message }));
+  const send: Send = (message) => void lines.push(JSON.stringify({ jsonrpc: "2.0", ...message }));
   const handleLine = (text: string): void => {
     const message = JSON.parse(text) as Json;
-    if (typeof message["method"] !== "string") return void played.replies.push(message);
+    if (typeof message["method"] !== "string") return void recorded.replies.push(message);
     const [method, params] = [message["method"], message["params"] as Json];
-    played.asked.push({ method, params });
+    recorded.requests.push({ method, params });
     const answer = { ...defaultAnswers, ...answers }[method];
     if (answer === undefined || message["id"] === undefined) return;
     waiting.push(
       (async () => {
-        const result = await answer(params, say);
-        say("error" in result ? { id: message["id"], ...result } : { id: message["id"], result });
+        const result = await answer(params, send);
+        send("error" in result ? { id: message["id"], ...result } : { id: message["id"], result });
       })(),
     );
   };
-  const dialogue = new AcpDialogue({ ...launch, ...changes }, { write: handleLine, end: () => (played.isEnded = true) });
-  for (let idle = 0; idle < 20 && !played.isEnded; idle += 1) {
+  const dialogue = new AcpDialogue({ ...launch, ...changes }, { write: handleLine, end: () => (recorded.isEnded = true) });
+  for (let idle = 0; idle < 20 && !recorded.isEnded; idle += 1) {
     await Promise.all(waiting.splice(0));
     for (const line of lines.splice(0)) {
-      played.events.push(...dialogue.line(line));
+      recorded.events.push(...dialogue.line(line));
       idle = 0;
     }
     await Bun.sleep(changes.start === undefined ? 0 : 30);
   }
-  played.events.push(...dialogue.end());
-  return { ...played, dialogue };
+  recorded.events.push(...dialogue.end());
+  return { ...recorded, dialogue };
 }
 
-const eventsWithoutDeltas = (played: Played) =>
-  played.events.filter((event) => event.type !== "text.delta" && event.type !== "thinking.delta");
+const eventsWithoutDeltas = (recorded: Recorded) =>
+  recorded.events.filter((event) => event.type !== "text.delta" && event.type !== "thinking.delta");
 
 describe("a turn over ACP", () => {
   test("a turn initializes, opens a session, sends the prompt and closes stdin", async () => {
-    const played = await play({});
-    expect(played.asked.map(({ method }) => method)).toEqual(["initialize", "session/new", "session/prompt"]);
-    expect(played.asked[0]?.params).toMatchObject({
+    const recorded = await runDialogue({});
+    expect(recorded.requests.map(({ method }) => method)).toEqual(["initialize", "session/new", "session/prompt"]);
+    expect(recorded.requests[0]?.params).toMatchObject({
       protocolVersion: 1,
       clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
     });
-    expect(played.asked[1]?.params).toEqual({ cwd: "/project", mcpServers: [] });
-    expect(played.asked[2]?.params).toEqual({ sessionId: "s-1", prompt: [{ type: "text", text: "do it" }] });
-    expect(eventsWithoutDeltas(played)).toEqual([
+    expect(recorded.requests[1]?.params).toEqual({ cwd: "/project", mcpServers: [] });
+    expect(recorded.requests[2]?.params).toEqual({ sessionId: "s-1", prompt: [{ type: "text", text: "do it" }] });
+    expect(eventsWithoutDeltas(recorded)).toEqual([
       { type: "session", id: "s-1", version: "1.2.3" },
       { type: "answer", parts: [{ kind: "text", text: "Done." }] },
       { type: "done" },
     ]);
-    expect(played.isEnded).toBe(true);
+    expect(recorded.isEnded).toBe(true);
   });
 
   test("text, thinking, calls, results and plans come in order, and calls with the data known by then", async () => {
-    const played = await play({
-      "session/prompt": (_, say) => {
-        say(update({ sessionUpdate: "agent_thought_chunk", content: { type: "text", text: "Hm." } }));
-        say(
+    const recorded = await runDialogue({
+      "session/prompt": (_, send) => {
+        send(update({ sessionUpdate: "agent_thought_chunk", content: { type: "text", text: "Hm." } }));
+        send(
           update({
             sessionUpdate: "plan",
             entries: [
@@ -116,21 +116,21 @@ describe("a turn over ACP", () => {
             ],
           }),
         );
-        say(update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text: "I look." } }));
-        say(update({ sessionUpdate: "tool_call", toolCallId: "c1", title: "bash", kind: "execute", status: "pending", rawInput: {} }));
-        say(
+        send(update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text: "I look." } }));
+        send(update({ sessionUpdate: "tool_call", toolCallId: "c1", title: "bash", kind: "execute", status: "pending", rawInput: {} }));
+        send(
           update({ sessionUpdate: "tool_call_update", toolCallId: "c1", status: "in_progress", title: "ls", rawInput: { command: "ls" } }),
         );
         const content = [{ type: "content", content: { type: "text", text: "a b" } }];
-        say(update({ sessionUpdate: "tool_call_update", toolCallId: "c1", status: "completed", content }));
-        say(update({ sessionUpdate: "tool_call", toolCallId: "c2", title: "Edit a file", kind: "edit", status: "pending" }));
-        say(update({ sessionUpdate: "tool_call_update", toolCallId: "c2", status: "failed", rawOutput: { error: "no such file" } }));
-        say(update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text: "Do" } }));
-        say(update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text: "ne." } }));
+        send(update({ sessionUpdate: "tool_call_update", toolCallId: "c1", status: "completed", content }));
+        send(update({ sessionUpdate: "tool_call", toolCallId: "c2", title: "Edit a file", kind: "edit", status: "pending" }));
+        send(update({ sessionUpdate: "tool_call_update", toolCallId: "c2", status: "failed", rawOutput: { error: "no such file" } }));
+        send(update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text: "Do" } }));
+        send(update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text: "ne." } }));
         return { stopReason: "end_turn" };
       },
     });
-    expect(eventsWithoutDeltas(played).slice(1)).toEqual([
+    expect(eventsWithoutDeltas(recorded).slice(1)).toEqual([
       {
         type: "answer",
         parts: [
@@ -145,16 +145,16 @@ describe("a turn over ACP", () => {
       { type: "answer", parts: [{ kind: "text", text: "Done." }] },
       { type: "done" },
     ]);
-    expect(played.events.flatMap((event) => (event.type === "text.delta" ? [event.text] : []))).toEqual(["I look.", "Do", "ne."]);
+    expect(recorded.events.flatMap((event) => (event.type === "text.delta" ? [event.text] : []))).toEqual(["I look.", "Do", "ne."]);
   });
 
   test("log lines and unknown updates are ignored", async () => {
-    const played = await play({});
-    expect(played.dialogue.line("npm warn something")).toEqual([{ type: "garbage" }]);
-    const other = await play({
-      "session/prompt": (_, say) => (say(update({ sessionUpdate: "usage_update", used: 1 })), { stopReason: "end_turn" }),
+    const recorded = await runDialogue({});
+    expect(recorded.dialogue.line("npm warn something")).toEqual([{ type: "garbage" }]);
+    const withoutAnswer = await runDialogue({
+      "session/prompt": (_, send) => (send(update({ sessionUpdate: "usage_update", used: 1 })), { stopReason: "end_turn" }),
     });
-    expect(eventsWithoutDeltas(other).at(-1)).toEqual({ type: "failed", message: "it ended without an answer" });
+    expect(eventsWithoutDeltas(withoutAnswer).at(-1)).toEqual({ type: "failed", message: "it ended without an answer" });
   });
 });
 
@@ -162,38 +162,38 @@ describe("sessions of an ACP agent", () => {
   const resume = { start: { how: "resume", id: "s-9" } } as const;
 
   test("a loaded session does not repeat its earlier messages", async () => {
-    const played = await play(
+    const recorded = await runDialogue(
       {
-        "session/load": (_, say) => {
-          say(update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text: "old words" } }));
+        "session/load": (_, send) => {
+          send(update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text: "old words" } }));
           void Bun.sleep(20).then(() =>
-            say(update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text: "old words" } })),
+            send(update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text: "old words" } })),
           );
           return {};
         },
       },
       resume,
     );
-    expect(played.asked.map(({ method }) => method)).toEqual(["initialize", "session/load", "session/prompt"]);
-    expect(JSON.stringify(played.events)).not.toContain("old words");
-    expect(eventsWithoutDeltas(played)[0]).toEqual({ type: "session", id: "s-9", version: "1.2.3" });
+    expect(recorded.requests.map(({ method }) => method)).toEqual(["initialize", "session/load", "session/prompt"]);
+    expect(JSON.stringify(recorded.events)).not.toContain("old words");
+    expect(eventsWithoutDeltas(recorded)[0]).toEqual({ type: "session", id: "s-9", version: "1.2.3" });
   });
 
   test("a session is resumed instead of loaded if the agent supports it", async () => {
     const can = { loadSession: true, sessionCapabilities: { resume: {} } };
-    const played = await play({ initialize: () => ({ ...hello, agentCapabilities: can }) }, resume);
-    expect(played.asked[1]).toMatchObject({ method: "session/resume", params: { sessionId: "s-9", cwd: "/project" } });
+    const recorded = await runDialogue({ initialize: () => ({ ...hello, agentCapabilities: can }) }, resume);
+    expect(recorded.requests[1]).toMatchObject({ method: "session/resume", params: { sessionId: "s-9", cwd: "/project" } });
   });
 
   test("a session that can't be resumed counts as lost, and is not stored if the agent stores none", async () => {
-    const lost = await play({ "session/load": failing(-32602, "Invalid params", { details: "no session s-9" }) }, resume);
+    const lost = await runDialogue({ "session/load": failing(-32602, "Invalid params", { details: "no session s-9" }) }, resume);
     const failed = lost.events.find((event) => event.type === "failed");
     expect(acpSessionLost.test(failed?.message ?? "")).toBe(true);
     expect(failed?.message).toContain("no session s-9");
-    expect(lost.asked.map(({ method }) => method)).not.toContain("session/prompt");
+    expect(lost.requests.map(({ method }) => method)).not.toContain("session/prompt");
     const none = { initialize: () => ({ protocolVersion: 1 }) };
-    expect(acpSessionLost.test(JSON.stringify((await play(none, resume)).events))).toBe(true);
-    expect((await play(none)).events.some((event) => event.type === "session")).toBe(false);
+    expect(acpSessionLost.test(JSON.stringify((await runDialogue(none, resume)).events))).toBe(true);
+    expect((await runDialogue(none)).events.some((event) => event.type === "session")).toBe(false);
   });
 });
 
@@ -208,34 +208,37 @@ describe("the model of an ACP agent", () => {
 
   test("a model is set as an option of the session, also under another name of its vendor", async () => {
     const open = { "session/new": () => ({ sessionId: "s-1", configOptions: [option] }) };
-    const played = await play(open, { model: "m-2", vendor: "gemini" });
-    expect(played.asked[2]).toEqual({
+    const recorded = await runDialogue(open, { model: "m-2", vendor: "gemini" });
+    expect(recorded.requests[2]).toEqual({
       method: "session/set_config_option",
       params: { sessionId: "s-1", configId: "model", value: "google/m-2" },
     });
-    const same = await play(open, { model: "a", vendor: "gemini" });
-    expect(same.asked.map(({ method }) => method)).toEqual(["initialize", "session/new", "session/prompt"]);
+    const same = await runDialogue(open, { model: "a", vendor: "gemini" });
+    expect(same.requests.map(({ method }) => method)).toEqual(["initialize", "session/new", "session/prompt"]);
   });
 
   test("a model is set by its id for an agent with a list, even if the list lacks it", async () => {
     const open = { "session/new": () => ({ sessionId: "s-1", models }) };
-    const [listed, other] = [await play(open, { model: "m-2", vendor: "x" }), await play(open, { model: "m-3", vendor: "x" })];
-    expect(listed.asked[2]).toEqual({ method: "session/set_model", params: { sessionId: "s-1", modelId: "m-2" } });
-    expect(other.asked[2]?.params).toMatchObject({ modelId: "m-3" });
+    const [listed, other] = [
+      await runDialogue(open, { model: "m-2", vendor: "x" }),
+      await runDialogue(open, { model: "m-3", vendor: "x" }),
+    ];
+    expect(listed.requests[2]).toEqual({ method: "session/set_model", params: { sessionId: "s-1", modelId: "m-2" } });
+    expect(other.requests[2]?.params).toMatchObject({ modelId: "m-3" });
   });
 
   test("a model that the agent does not accept ends the turn before the prompt", async () => {
-    const refused = await play(
+    const refused = await runDialogue(
       { "session/new": () => ({ sessionId: "s-1", models }), "session/set_model": failing(-32602, "unknown model") },
       { model: "m-3" },
     );
     expect(refused.events.at(-1)).toMatchObject({ type: "failed", message: "it does not accept the model m-3: unknown model" });
-    const withoutOption = await play({}, { model: "m-3" });
+    const withoutOption = await runDialogue({}, { model: "m-3" });
     expect(withoutOption.events.at(-1)).toMatchObject({ type: "failed", message: "it has no option for a model" });
-    const unknown = await play({ "session/new": () => ({ sessionId: "s-1", configOptions: [option] }) }, { model: "m-3" });
+    const unknown = await runDialogue({ "session/new": () => ({ sessionId: "s-1", configOptions: [option] }) }, { model: "m-3" });
     expect(unknown.events.at(-1)).toMatchObject({ type: "failed", message: "it has no model m-3" });
-    for (const played of [refused, withoutOption, unknown])
-      expect(played.asked.map(({ method }) => method)).not.toContain("session/prompt");
+    for (const recorded of [refused, withoutOption, unknown])
+      expect(recorded.requests.map(({ method }) => method)).not.toContain("session/prompt");
   });
 });
 
@@ -247,12 +250,12 @@ describe("permissions", () => {
   ];
   const requestPermission =
     (kind: string): Answer =>
-    async (_, say) => {
+    async (_, send) => {
       const toolCall = { toolCallId: "c1", title: "rm -rf build", kind, status: "pending" };
-      say({ id: 77, method: "session/request_permission", params: { sessionId: "s-1", toolCall, options } });
+      send({ id: 77, method: "session/request_permission", params: { sessionId: "s-1", toolCall, options } });
       await Bun.sleep(5);
-      say(update({ sessionUpdate: "tool_call_update", toolCallId: "c1", status: "completed" }));
-      say(update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text: "Done." } }));
+      send(update({ sessionUpdate: "tool_call_update", toolCallId: "c1", status: "completed" }));
+      send(update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text: "Done." } }));
       return { stopReason: "end_turn" };
     };
 
@@ -263,26 +266,26 @@ describe("permissions", () => {
   ])(
     "a permission request with sandbox %j and kind %s is answered with %s and recorded with its call",
     async (isSandboxed, kind, optionId, decision) => {
-      const played = await play({ "session/prompt": requestPermission(kind) }, { isSandboxed });
-      expect(played.replies).toEqual([{ jsonrpc: "2.0", id: 77, result: { outcome: { outcome: "selected", optionId } } }]);
-      expect(eventsWithoutDeltas(played).slice(1, 3)).toMatchObject([
+      const recorded = await runDialogue({ "session/prompt": requestPermission(kind) }, { isSandboxed });
+      expect(recorded.replies).toEqual([{ jsonrpc: "2.0", id: 77, result: { outcome: { outcome: "selected", optionId } } }]);
+      expect(eventsWithoutDeltas(recorded).slice(1, 3)).toMatchObject([
         { type: "answer", parts: [{ kind: "call", id: "c1", name: kind, input: { title: "rm -rf build" } }] },
         { type: "below", call: "c1", event: { type: "answer", parts: [{ text: expect.stringContaining(`rm -rf build; ${decision}`) }] } },
       ]);
-      expect(eventsWithoutDeltas(played)[3]).toMatchObject({ type: "result", call: "c1" });
+      expect(eventsWithoutDeltas(recorded)[3]).toMatchObject({ type: "result", call: "c1" });
     },
   );
 
   test("requests other than permissions, such as files and terminals, are refused", async () => {
-    const played = await play({
-      "session/prompt": async (_, say) => {
-        say({ id: 1, method: "fs/read_text_file", params: { path: "/etc/shadow" } });
-        say({ id: 2, method: "terminal/create", params: { command: "sh" } });
+    const recorded = await runDialogue({
+      "session/prompt": async (_, send) => {
+        send({ id: 1, method: "fs/read_text_file", params: { path: "/etc/shadow" } });
+        send({ id: 2, method: "terminal/create", params: { command: "sh" } });
         await Bun.sleep(5);
         return { stopReason: "end_turn" };
       },
     });
-    expect(played.replies).toMatchObject([
+    expect(recorded.replies).toMatchObject([
       { id: 1, error: { code: -32601 } },
       { id: 2, error: { code: -32601 } },
     ]);
@@ -296,7 +299,7 @@ describe("the end of a turn over ACP", () => {
     ["max_turn_requests", "budget"],
     ["cancelled", "cancelled"],
   ])("the stop reason %s ends the turn with the kind %s", async (stopReason, kind) => {
-    expect((await play({ "session/prompt": () => ({ stopReason }) })).events.at(-1)).toMatchObject({ type: "failed", kind });
+    expect((await runDialogue({ "session/prompt": () => ({ stopReason }) })).events.at(-1)).toMatchObject({ type: "failed", kind });
   });
 
   test.each<[Record<string, Answer>, TurnStatus | null, string]>([
@@ -308,24 +311,24 @@ describe("the end of a turn over ACP", () => {
     [{ initialize: () => ({ protocolVersion: 7 }) }, "broken", "version 7 of ACP"],
     [{ "session/new": failing(-32000, "Authentication required") }, "auth", "Authentication required"],
   ])("the failure %# is reported with its kind", async (answers, kind, message) => {
-    const played = await play(answers);
-    const last = played.events.at(-1);
+    const recorded = await runDialogue(answers);
+    const last = recorded.events.at(-1);
     expect(last).toMatchObject({ type: "failed", message: expect.stringContaining(message) });
     expect(last?.type === "failed" ? last.kind : undefined).toBe(kind);
-    expect(played.isEnded).toBe(true);
+    expect(recorded.isEnded).toBe(true);
   });
 });
 
 test("an agent that requires a sign-in is signed in with a key, never with a browser", async () => {
   const authMethods = [{ id: "oauth-personal" }, { id: "gemini-api-key" }];
   let isSigned = false;
-  const played = await play({
+  const recorded = await runDialogue({
     initialize: () => ({ ...hello, authMethods }),
     authenticate: () => ((isSigned = true), {}),
     "session/new": () => (isSigned ? { sessionId: "s-1" } : { error: { code: -32000, message: "Authentication required" } }),
   });
-  expect(played.asked[2]).toEqual({ method: "authenticate", params: { methodId: "gemini-api-key" } });
-  expect(eventsWithoutDeltas(played).at(-1)).toEqual({ type: "done" });
+  expect(recorded.requests[2]).toEqual({ method: "authenticate", params: { methodId: "gemini-api-key" } });
+  expect(eventsWithoutDeltas(recorded).at(-1)).toEqual({ type: "done" });
 });
 
 test("a stop sends session/cancel while the prompt runs, and closes stdin before it", async () => {

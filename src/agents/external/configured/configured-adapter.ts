@@ -19,7 +19,7 @@ export function configuredAdapter(name: string, recipe: AgentConfig): Adapter {
     program: recipe.command ?? "",
     install: recipe.hint ?? `check agents.${name}.command in the config`,
     vendor: "any",
-    asksAny: true,
+    usesAnyVendor: true,
     keys: [],
     efforts: [],
     takesRole: false,

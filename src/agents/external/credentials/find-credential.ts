@@ -33,7 +33,7 @@ export function describeCredential(adapter: Adapter, sources: CredentialSources,
 /** Prefers a key: with it the gateway counts every request, and the CLI holds no secret. */
 export function findCredential(adapter: Adapter, sources: CredentialSources, model: string | null = null): ResolvedCredential {
   const { env, config } = sources;
-  if (adapter.asksAny) return { kind: "key", source: "the vendors' own", note: "", apiKey: null };
+  if (adapter.usesAnyVendor) return { kind: "key", source: "the vendors' own", note: "", apiKey: null };
   const vendor = adapterVendor(adapter, model);
   const variable = adapter.keys.find((name) => isCliKey(adapter, name) && env[name]?.trim());
   if (variable !== undefined) return { kind: "key", source: variable, note: "", apiKey: env[variable]!.trim() };
@@ -80,9 +80,9 @@ function isCliKey({ signIn }: Adapter, name: string): boolean {
 }
 
 /** The vendor of a turn of the CLI with this model; null is the CLI's default model. */
-export function adapterVendor({ vendor, asksAny, isMultiVendor }: Adapter, model: string | null): string {
+export function adapterVendor({ vendor, usesAnyVendor, isMultiVendor }: Adapter, model: string | null): string {
   if (model === null) return vendor;
   const parsed = parseModelName(model);
-  if (asksAny) return parsed.vendor;
+  if (usesAnyVendor) return parsed.vendor;
   return isMultiVendor ? vendorRoute(parsed.model).vendor : vendor;
 }

@@ -97,7 +97,7 @@ export async function openVendorAccess(
   if (credential.kind === "none")
     throw new Fault("auth", `no key for ${vendor}, and no sign-in of ${adapter.name}`, { hint: credential.note });
   if (credential.kind === "key") {
-    const endpoints = adapter.asksAny ? allEndpoints(deps, input.model) : [deps.endpoint(vendor, credential.apiKey)];
+    const endpoints = adapter.usesAnyVendor ? allEndpoints(deps, input.model) : [deps.endpoint(vendor, credential.apiKey)];
     return openGatewayAccess(request, endpoints);
   }
   await hooks.ready;

@@ -23,7 +23,7 @@ describe("gateway", () => {
         const { gateway, server, metered } = startGatewayFixture();
         const through = await ask(gateway, wire, { stream });
         const text = await through.text();
-        expect({ status: through.status, said: text.includes("Hello") }).toEqual({ status: 200, said: true });
+        expect({ status: through.status, hasText: text.includes("Hello") }).toEqual({ status: 200, hasText: true });
         const { headers, text: sent, path } = server.requests[0]!;
         expect(clients[wire].realKey(headers)).toBe(key);
         expect(JSON.stringify([headers, sent, path])).not.toContain(gateway.token);
@@ -63,9 +63,9 @@ describe("gateway", () => {
     });
 
     test(`${wire}: an unreachable vendor is a 502 that names the vendor`, async () => {
-      const nobody = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-      nobody.stop(true);
-      const { gateway, metered } = gatewayTo(`http://127.0.0.1:${nobody.port}`);
+      const closedServer = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+      closedServer.stop(true);
+      const { gateway, metered } = gatewayTo(`http://127.0.0.1:${closedServer.port}`);
       const answer = await ask(gateway, wire);
       const [, message] = clients[wire].error((await answer.json()) as never);
       expect(answer.status).toBe(502);
@@ -126,10 +126,10 @@ describe("gateway", () => {
   test("a client that disconnects cancels the vendor's request, and the usage until then is counted", async () => {
     const { gateway, server, metered } = startGatewayFixture();
     server.setFault({ type: "stall", afterEvents: 3 });
-    const leaving = new AbortController();
-    const answer = await ask(gateway, "anthropic", { init: { signal: leaving.signal } });
+    const disconnect = new AbortController();
+    const answer = await ask(gateway, "anthropic", { init: { signal: disconnect.signal } });
     await answer.body!.getReader().read();
-    leaving.abort();
+    disconnect.abort();
     while (metered.length === 0) await Bun.sleep(5);
     expect(metered).toMatchObject([{ error: { kind: "cancelled" }, usage: { input: 100, output: 1, cacheRead: 30 } }]);
   });
@@ -137,17 +137,17 @@ describe("gateway", () => {
   for (const wire of wires) {
     test(`${wire}: a client that disconnects after the last event got a complete answer`, async () => {
       const { server } = startGatewayFixture();
-      const whole = await (
+      const body = await (
         await fetch(server.url + clients[wire].path(true), { method: "POST", body: JSON.stringify(clients[wire].body(true)) })
       ).text();
       const vendor = serveStream(async function* () {
-        yield whole;
+        yield body;
         await new Promise(() => {});
       });
       const { gateway, metered } = gatewayTo(vendor.url);
-      const leaving = new AbortController();
-      await (await ask(gateway, wire, { init: { signal: leaving.signal } })).body!.getReader().read();
-      leaving.abort();
+      const disconnect = new AbortController();
+      await (await ask(gateway, wire, { init: { signal: disconnect.signal } })).body!.getReader().read();
+      disconnect.abort();
       while (metered.length === 0) await Bun.sleep(5);
       expect(metered).toMatchObject([{ status: 200, error: null }]);
     });
@@ -183,18 +183,18 @@ describe("gateway", () => {
   });
 
   test("a reservation is settled once with the counted usage, also for an interrupted answer", async () => {
-    const seen: [number, number | null][] = [];
+    const estimates: [number, number | null][] = [];
     const settled: Spent[] = [];
     const { gateway, server } = startGatewayFixture({
       reserve: async (request, last) => {
-        seen.push([request.bytes > 0 ? 1 : 0, last?.usage.input ?? null]);
+        estimates.push([request.bytes > 0 ? 1 : 0, last?.usage.input ?? null]);
         return (spent) => settled.push(spent);
       },
     });
     await (await ask(gateway, "anthropic")).text();
     server.setFault({ type: "stall", afterEvents: 3 });
     await (await ask(gateway, "gemini")).body!.getReader().read();
-    expect([seen, settled]).toEqual([
+    expect([estimates, settled]).toEqual([
       [
         [1, null],
         [1, usage.input],

@@ -64,8 +64,8 @@ describe("gateway routes", () => {
       (await send("/v1/messages/count_tokens", { "x-api-key": token, "x-goog-api-key": "other" })).status,
     ];
     expect(statuses).toEqual([200, 200, 200]);
-    const seen = JSON.stringify(server.requests);
-    for (const word of [token, "a=b", "trailers", "other"]) expect(seen).not.toContain(word);
+    const forwarded = JSON.stringify(server.requests);
+    for (const word of [token, "a=b", "trailers", "other"]) expect(forwarded).not.toContain(word);
     expect(server.requests[0]?.headers["x-goog-api-key"]).toBe(key);
   });
 

@@ -29,8 +29,8 @@ async function sh(script: string, changes: Partial<RunCliOptions> = {}): Promise
 }
 
 test("lines come in order, also a last line without a line end", async () => {
-  const ran = await sh("echo one; echo two; printf thr; exit 3");
-  expect(ran).toMatchObject({ printedLines: ["one", "two", "thr"], exitCode: 3, signal: null, lines: 3, bytes: 11 });
+  const exit = await sh("echo one; echo two; printf thr; exit 3");
+  expect(exit).toMatchObject({ printedLines: ["one", "two", "thr"], exitCode: 3, signal: null, lines: 3, bytes: 11 });
 });
 
 test("a signal is reported as the exit signal", async () => {
@@ -43,7 +43,7 @@ test("stdin ends at once, or after its text", async () => {
 });
 
 test("a program that does not read its stdin can still exit", async () => {
-  expect(await sh("exec 0<&-; echo deaf", { stdin: "x".repeat(3_000_000) })).toMatchObject({ printedLines: ["deaf"], exitCode: 0 });
+  expect(await sh("exec 0<&-; echo unread", { stdin: "x".repeat(3_000_000) })).toMatchObject({ printedLines: ["unread"], exitCode: 0 });
 });
 
 test("a line over the limit is shortened, and the next one is complete", async () => {
@@ -58,16 +58,16 @@ test("a line over the limit is shortened, and the next one is complete", async (
 });
 
 test("ten megabytes on stderr block nothing, and only the beginning and end are kept", async () => {
-  const ran = await sh("echo first words >&2; head -c 10000000 /dev/zero | tr '\\0' w >&2; echo last words >&2; echo out");
-  expect(ran.printedLines).toEqual(["out"]);
-  expect(ran.stderr.length).toBeLessThan(20_000);
-  expect(ran.stderr.startsWith("first words")).toBe(true);
-  expect(ran.stderr.trimEnd().endsWith("last words")).toBe(true);
+  const exit = await sh("echo first words >&2; head -c 10000000 /dev/zero | tr '\\0' w >&2; echo last words >&2; echo out");
+  expect(exit.printedLines).toEqual(["out"]);
+  expect(exit.stderr.length).toBeLessThan(20_000);
+  expect(exit.stderr.startsWith("first words")).toBe(true);
+  expect(exit.stderr.trimEnd().endsWith("last words")).toBe(true);
 });
 
 test("all output before the exit is handled, even if each line takes long", async () => {
-  const ran = await sh("seq 300", { onLine: () => Bun.sleep(5) });
-  expect(ran.lines).toBe(300);
+  const exit = await sh("seq 300", { onLine: () => Bun.sleep(5) });
+  expect(exit.lines).toBe(300);
 });
 
 test("a line is handled before the next one is printed", async () => {
@@ -109,8 +109,8 @@ function stopAtFirst() {
 
 test("a stop ends a program that ignores SIGTERM, and its children", async () => {
   const { pids, changes } = stopAtFirst();
-  const ran = await sh("trap '' TERM INT HUP; sleep 300 & echo $$ $!; wait; wait; sleep 300", changes);
-  expect(ran.signal).toBe("SIGKILL");
+  const exit = await sh("trap '' TERM INT HUP; sleep 300 & echo $$ $!; wait; wait; sleep 300", changes);
+  expect(exit.signal).toBe("SIGKILL");
   expect(pids.map(processStartTime)).toEqual([null, null]);
 });
 
@@ -119,8 +119,8 @@ test("a stop before the start also ends the program", async () => {
 });
 
 test("a daemon that keeps the streams open does not delay the end, and is ended", async () => {
-  const ran = await sh("setsid -f bash -c 'echo $$ > daemon; sleep 300; :'; until [ -s daemon ]; do sleep 0.02; done; echo done");
-  expect(ran).toMatchObject({ printedLines: ["done"], exitCode: 0 });
+  const exit = await sh("setsid -f bash -c 'echo $$ > daemon; sleep 300; :'; until [ -s daemon ]; do sleep 0.02; done; echo done");
+  expect(exit).toMatchObject({ printedLines: ["done"], exitCode: 0 });
   expect(processStartTime(Number(readFileSync(join(root, "daemon"), "utf8")))).toBeNull();
 });
 
@@ -145,6 +145,6 @@ test("onOutput is called for stdout and stderr", async () => {
 test("a program that prints without a pause can still be stopped", async () => {
   const stop = new AbortController();
   setTimeout(() => stop.abort(), 100);
-  const ran = await sh("timeout 10 yes; exit 7", { signal: stop.signal, onLine: async () => {} });
-  expect(ran.signal ?? ran.exitCode).not.toBe(7);
+  const exit = await sh("timeout 10 yes; exit 7", { signal: stop.signal, onLine: async () => {} });
+  expect(exit.signal ?? exit.exitCode).not.toBe(7);
 });

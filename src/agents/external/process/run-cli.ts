@@ -132,13 +132,13 @@ function createStdin(sink: Bun.FileSink): CliStdin {
 /** Passes lines to `onLine` one after the other, until one is rejected. */
 function createLineReader(run: RunCliOptions, startedAt: number, stop: () => void) {
   const splitter = new LineSplitter(maxLineBytes);
-  const seen = { lines: 0, firstLineMs: null as number | null };
+  const counts = { lines: 0, firstLineMs: null as number | null };
   let failure: Error | null = null;
 
   async function handle(line: SplitLine | null): Promise<void> {
     if (line === null || failure !== null) return;
-    seen.firstLineMs ??= performance.now() - startedAt;
-    seen.lines += 1;
+    counts.firstLineMs ??= performance.now() - startedAt;
+    counts.lines += 1;
     try {
       await run.onLine(line.text, line.cutBytes > 0);
     } catch (error) {
@@ -155,7 +155,7 @@ function createLineReader(run: RunCliOptions, startedAt: number, stop: () => voi
     end: async (): Promise<Pick<CliExit, "lines" | "firstLineMs">> => {
       await handle(splitter.end());
       if (failure !== null) throw failure;
-      return seen;
+      return counts;
     },
   };
 }
