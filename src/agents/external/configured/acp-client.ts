@@ -75,13 +75,11 @@ export class AcpDialogue implements CliDialogue {
       clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
     });
     if (!initialized.ok) return failureOf(initialized.error);
-    const hello = isRecord(initialized.result) ? initialized.result : {};
-    if (hello["protocolVersion"] !== protocolVersion)
-      return {
-        message: `it uses version ${String(hello["protocolVersion"])} of ACP, skein uses version ${protocolVersion}`,
-        kind: "broken",
-      };
-    const opened = await this.#open(hello);
+    const agent = isRecord(initialized.result) ? initialized.result : {};
+    const version = agent["protocolVersion"];
+    if (version !== protocolVersion)
+      return { message: `it uses version ${String(version)} of ACP, skein uses version ${protocolVersion}`, kind: "broken" };
+    const opened = await this.#open(agent);
     if (opened.failure !== null) return opened.failure;
     const failure = await this.#setOptions(opened.session);
     if (failure !== null) return failure;
@@ -89,9 +87,10 @@ export class AcpDialogue implements CliDialogue {
     return this.#prompt();
   }
 
-  async #open(hello: Json): Promise<{ failure: Failure } | { failure: null; session: Json; isRepeated: boolean }> {
+  /** `agent` is the result of `initialize`. */
+  async #open(agent: Json): Promise<{ failure: Failure } | { failure: null; session: Json; isRepeated: boolean }> {
     const { start, addDirs, directory } = this.#launch;
-    const capabilities = objectAt(hello, "agentCapabilities");
+    const capabilities = objectAt(agent, "agentCapabilities");
     const sessions = objectAt(capabilities, "sessionCapabilities");
     const params = {
       cwd: directory,
@@ -102,7 +101,7 @@ export class AcpDialogue implements CliDialogue {
     const isNew = start.how === "new";
     const method = isNew ? "session/new" : resume;
     if (method === null) return { failure: { message: `${lostMessage}: it stores none`, kind: "broken" } };
-    const reply = await this.#requestSignedIn(method, isNew ? params : { ...params, sessionId: start.id }, hello);
+    const reply = await this.#requestSignedIn(method, isNew ? params : { ...params, sessionId: start.id }, agent);
     if (!reply.ok) {
       const failure = failureOf(reply.error);
       const isLost = !isNew && failure.kind !== "auth";
@@ -110,7 +109,7 @@ export class AcpDialogue implements CliDialogue {
     }
     const opened = isRecord(reply.result) ? reply.result : {};
     this.#session = isNew ? textAt(opened, "sessionId") : start.id;
-    const version = textAt(objectAt(hello, "agentInfo"), "version");
+    const version = textAt(objectAt(agent, "agentInfo"), "version");
     // A session that can't be resumed is not stored.
     if (resume !== null) this.#events.push({ type: "session", id: this.#session, version: version || undefined });
     return { failure: null, session: opened, isRepeated: method === "session/load" };
@@ -125,10 +124,10 @@ export class AcpDialogue implements CliDialogue {
   }
 
   /** Signs in if the agent requires it, but only with a key: no user is there for a browser. */
-  async #requestSignedIn(method: string, params: Json, hello: Json): Promise<RpcReply> {
+  async #requestSignedIn(method: string, params: Json, agent: Json): Promise<RpcReply> {
     const reply = await this.#rpc.request(method, params);
     if (reply.ok || reply.error.code !== authRequired) return reply;
-    const keyMethod = listAt(hello, "authMethods").find((auth) => /api[-_]?key|env/i.test(textAt(auth, "id")));
+    const keyMethod = listAt(agent, "authMethods").find((auth) => /api[-_]?key|env/i.test(textAt(auth, "id")));
     if (keyMethod === undefined) return reply;
     const signedIn = await this.#rpc.request("authenticate", { methodId: textAt(keyMethod, "id") });
     return signedIn.ok ? this.#rpc.request(method, params) : signedIn;
@@ -223,10 +222,7 @@ function failureOf(error: RpcError, prefix = ""): Failure {
 
 /** Finds the full name, else the model's id, else the id after another name of its vendor. */
 function findByName(values: string[], names: string[]): string | undefined {
-  return (
-    names.map((name) => values.find((value) => value === name)).find((value) => value !== undefined) ??
-    values.find((value) => value.endsWith(`/${names.at(-1)}`))
-  );
+  return names.find((name) => values.includes(name)) ?? values.find((value) => value.endsWith(`/${names.at(-1)}`));
 }
 
 /** The values of an option, which may be in groups. */

@@ -9,11 +9,13 @@ import { Gateway } from "../gateway/gateway.ts";
 import type { LedgerEntry, LastAnswer } from "../gateway/ledger.ts";
 import type { AccessRequest, VendorAccess } from "./vendor-access.ts";
 
+/** Our port in the CLI's own network namespace. */
+export const innerPort = 8787;
 /** The CLI may still print the result of its last call before it is stopped. */
 const lastOutputMs = 250;
 
 export function openGatewayAccess(access: AccessRequest, endpoints: Endpoint[]): VendorAccess {
-  const { deps, input, hooks, usage, innerPort } = access;
+  const { deps, input, hooks, usage } = access;
   const { isSandboxed, hasOwnNetwork } = deps.sandboxStatus(input);
   let requestCount = 0;
   const gateway = new Gateway({

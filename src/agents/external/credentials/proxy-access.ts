@@ -11,6 +11,7 @@ import type { Adapter } from "../adapters/adapter.ts";
 import type { SignInUse } from "./find-credential.ts";
 import type { AccessRequest, VendorAccess, VendorAccessHooks } from "./vendor-access.ts";
 import type { SocketListener } from "../gateway/join-sockets.ts";
+import { innerPort } from "./gateway-access.ts";
 import { upstreamProxy } from "./upstream-proxy.ts";
 
 const lockPollMs = 100;
@@ -66,7 +67,7 @@ export function unsandboxedSignIn(adapter: Adapter): Fault {
 type ProxyRoute = { port: number; offer: VendorAccess["offer"]; close: () => void };
 
 /** In the CLI's own network namespace the proxy listens on its loopback, else on the machine's. */
-async function openProxyRoute({ adapter, deps, innerPort }: AccessRequest, hasOwnNetwork: boolean): Promise<ProxyRoute> {
+async function openProxyRoute({ adapter, deps }: AccessRequest, hasOwnNetwork: boolean): Promise<ProxyRoute> {
   const options = { hosts: adapter.signIn?.hosts ?? [], through: (host: string) => upstreamProxy(deps.env, host) };
   const { startVendorProxy } = await import("./vendor-proxy.ts");
   if (!hasOwnNetwork) {

@@ -44,14 +44,10 @@ export class ReportedUsage {
   }
 
   #usageOfTurn(total: Usage): Usage {
-    const totals = this.#readTotals();
+    const totals = (parseJson(readConfigFile(this.#deps.configDir, totalsFile) ?? "") ?? {}) as Record<string, Usage>;
     const before = totals[this.#deps.vendorSession ?? ""] ?? zeroUsage;
     if (this.#session !== null) writeConfigFile(this.#deps.configDir, totalsFile, JSON.stringify({ ...totals, [this.#session]: total }));
     // A smaller total means that the CLI restarted its count.
     return total.input < before.input || total.output < before.output ? total : subtractUsage(total, before);
-  }
-
-  #readTotals(): Record<string, Usage> {
-    return (parseJson(readConfigFile(this.#deps.configDir, totalsFile) ?? "{}") ?? {}) as Record<string, Usage>;
   }
 }

@@ -74,11 +74,7 @@ export type AccessRequest = {
   input: TurnInput;
   hooks: VendorAccessHooks;
   usage: ReportedUsage;
-  /** The port to use in the CLI's own network namespace. */
-  innerPort: number;
 };
-
-const innerPort = 8787;
 
 export async function openVendorAccess(
   deps: VendorAccessDeps,
@@ -93,7 +89,7 @@ export async function openVendorAccess(
     configDir: hooks.configDir,
     vendorSession: hooks.vendorSession,
   });
-  const request = { deps, adapter, input, hooks, usage, innerPort };
+  const request = { deps, adapter, input, hooks, usage };
   if (credential.kind === "none")
     throw new Fault("auth", `no key for ${vendor}, and no sign-in of ${adapter.name}`, { hint: credential.note });
   if (credential.kind === "key") {

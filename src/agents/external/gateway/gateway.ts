@@ -106,7 +106,7 @@ export class Gateway {
     if (!authTokens(headers, url.searchParams).some((token) => isSameToken(token, this.token))) {
       return errorAnswer(guessedWire, 401, "the token does not belong to this turn");
     }
-    const route = matchRoute({ method, path, headers }, (wire) => this.#endpoint(wire) !== undefined);
+    const route = matchRoute(request, path, (wire) => this.#endpoint(wire) !== undefined);
     if (route === null) return errorAnswer(guessedWire, 404, `there is nothing at ${method} ${path.slice(0, 200)}`);
     const endpoint = this.#endpoint(route.wire);
     if (endpoint === undefined) return errorAnswer(route.wire, 404, "this turn has no vendor for such requests");

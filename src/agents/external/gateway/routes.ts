@@ -28,10 +28,8 @@ const patterns: RoutePattern[] = [
 /** The list of models, which has the same path at three vendors. */
 const modelList = /^\/(v1)(\/models(?:\/[\w.:-]+)?)$/;
 
-export type GatewayRequest = { method: string; path: string; headers: Headers };
-
 /** Returns null for a request that may not pass. */
-export function matchRoute({ method, path, headers }: GatewayRequest, hasWire: (wire: WireName) => boolean): GatewayRoute | null {
+export function matchRoute({ method, headers }: Request, path: string, hasWire: (wire: WireName) => boolean): GatewayRoute | null {
   for (const { wire, kind, ...pattern } of patterns) {
     const match = pattern.method === method ? pattern.path.exec(path) : null;
     if (match) return { wire, kind, model: match[3] ?? null, path: match[2]!, version: match[1]! };

@@ -72,16 +72,12 @@ export function assignTurns(nodes: ImportedNode[], agent: string): ImportedTurn[
     const turn = turns.get(id)!;
     turn.endedAt = Math.max(turn.endedAt ?? 0, node.at);
     turn.model = node.model ?? turn.model;
-    turn.status = isAnswer(node) ? "ok" : "cancelled";
+    // A turn that does not end with an answer was interrupted, or was still running.
+    turn.status = node.author === "agent" && callsOf(node).length === 0 ? "ok" : "cancelled";
     turnByNode.set(node.id, id);
     node.turn = id;
   }
   return [...turns.values()];
-}
-
-/** A turn that ends with any other node was interrupted, or was still running. */
-function isAnswer(node: ImportedNode): boolean {
-  return node.author === "agent" && callsOf(node).length === 0;
 }
 
 /** The other program may have allowed everything. */

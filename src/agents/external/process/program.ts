@@ -69,8 +69,9 @@ function findManifest(path: string): { directory: string; version: string } | nu
     const manifest = readJsonFile(join(directory, "package.json"));
     if (manifest === null) continue;
     const isPackage = /(^|\/)node_modules\/(@[^/]+\/)?[^/]+$/.test(directory) || namesProgram(manifest["bin"], basename(path));
-    const version = textAt(manifest, "version");
-    return isPackage && version !== "" ? { directory, version: withoutPlatform(version) } : null;
+    // The version of a package for one platform ends with the platform.
+    const version = textAt(manifest, "version").replace(/-(linux|darwin|win32)-.*$/, "");
+    return isPackage && version !== "" ? { directory, version } : null;
   }
   return null;
 }
@@ -87,9 +88,4 @@ export function readJsonFile(path: string): Json | null {
 function namesProgram(bin: unknown, file: string): boolean {
   const paths = isRecord(bin) ? Object.values(bin) : [bin];
   return paths.some((path) => typeof path === "string" && basename(path) === file);
-}
-
-/** The version of a package for one platform ends with the platform. */
-function withoutPlatform(version: string): string {
-  return version.replace(/-(linux|darwin|win32)-.*$/, "");
 }

@@ -71,20 +71,15 @@ export async function runCli(run: RunCliOptions): Promise<CliExit> {
   const lines = createLineReader(run, startedAt, stop);
   const stderr = new Excerpt(2 << 10, 14 << 10);
   const logs = { stdout: openLog(run.logs, "stdout"), stderr: openLog(run.logs, "stderr") };
-  const handleChunk = (log: number | null, handle: (chunk: Uint8Array) => Promise<void> | void) => (chunk: Uint8Array) => {
-    run.onOutput();
-    if (log !== null) writeLog(log, chunk);
-    return handle(chunk);
+  const listen = (stream: "stdout" | "stderr", handle: (chunk: Uint8Array) => Promise<void> | void) => {
+    const handleChunk = (chunk: Uint8Array) => {
+      run.onOutput();
+      writeLog(logs[stream], chunk);
+      return handle(chunk);
+    };
+    return new OutputReader(child[stream], handleChunk, () => {}, run.gate);
   };
-  const outputs = [
-    new OutputReader(child.stdout, handleChunk(logs.stdout, lines.push), () => {}, run.gate),
-    new OutputReader(
-      child.stderr,
-      handleChunk(logs.stderr, (chunk) => stderr.push(chunk)),
-      () => {},
-      run.gate,
-    ),
-  ] as const;
+  const outputs = [listen("stdout", lines.push), listen("stderr", (chunk) => stderr.push(chunk))] as const;
 
   run.signal.addEventListener("abort", stop, { once: true });
   if (run.signal.aborted) stop();
@@ -161,7 +156,8 @@ function createLineReader(run: RunCliOptions, startedAt: number, stop: () => voi
 }
 
 /** A full disk must not end the turn, which depends only on the events. */
-function writeLog(log: number, chunk: Uint8Array): void {
+function writeLog(log: number | null, chunk: Uint8Array): void {
+  if (log === null) return;
   try {
     writeSync(log, chunk);
   } catch {

@@ -37,9 +37,7 @@ export function encloseText(text: string, name: string): string {
 }
 
 export function renderBrief(path: Node[], maxBytes = maxBriefBytes): string {
-  const blocks = renderMessages(path)
-    .map(blockOf)
-    .filter((block) => block !== "");
+  const blocks = renderMessages(path).flatMap(blocksOf);
   const included: string[] = [];
   let remainingBytes = maxBytes;
   for (const block of blocks.toReversed()) {
@@ -55,9 +53,10 @@ export function renderBrief(path: Node[], maxBytes = maxBriefBytes): string {
 
 const titles: Record<Message["role"], string> = { user: "User", assistant: "Assistant", tool: "Tools" };
 
-function blockOf(message: Message): string {
+/** One block, or none for a message without any line. */
+function blocksOf(message: Message): string[] {
   const lines = message.parts.map(lineOf).filter((line) => line !== "");
-  return lines.length === 0 ? "" : `## ${titles[message.role]}\n${lines.join("\n")}`;
+  return lines.length === 0 ? [] : [`## ${titles[message.role]}\n${lines.join("\n")}`];
 }
 
 /** Leaves out thinking, which is of no use to another agent. */

@@ -9,6 +9,7 @@ import type { Emit } from "../../stream-turn.ts";
 import type { Adapter, CliEvent, CliReader } from "../adapters/adapter.ts";
 import { questionsIn, type CliQuestion } from "../adapters/questions.ts";
 import type { VendorAccess } from "../credentials/vendor-access.ts";
+import { contentParts, thinkingParts } from "../import/parts.ts";
 import type { CliEvidence } from "./ending.ts";
 
 export type OutputParserDeps = {
@@ -20,7 +21,7 @@ export type OutputParserDeps = {
   access: VendorAccess;
   /** Vendor of the CLI's models. */
   vendor: string;
-  /** The model that the CLI was told to use; null for its default. */
+  /** The model of the turn; null for the CLI's default. */
   model: string | null;
   /** Called when one answer is longer than any real one. The CLI must then be stopped. */
   onFlood: (error: TurnError) => void;
@@ -84,8 +85,7 @@ export class OutputParser {
     const { text, thinking } = this.#partial;
     if (text + thinking === "") return;
     if (text.trim() !== "") this.#evidence.answer = text;
-    const thoughts: Part[] = thinking === "" ? [] : [{ kind: "thinking", text: thinking }];
-    await this.#storeAnswer(text === "" ? thoughts : [...thoughts, { kind: "text", text }], this.#model);
+    await this.#storeAnswer([...thinkingParts(thinking), ...contentParts(text)], this.#model);
   }
 
   evidence(): ParserEvidence {
