@@ -40,15 +40,11 @@ function parse(entries: Json[]): ParsedTree {
 }
 
 function nodesOf(entries: Json[], main: string): { nodes: ImportedNode[]; malformed: number } {
-  const groups = new Map<string, Json[]>();
-  let malformed = 0;
-  for (const entry of entries) {
-    if (recognises(entry)) continue;
-    if (!isLine(entry)) malformed += 1;
-    else groups.set(textAt(entry, "id"), [...(groups.get(textAt(entry, "id")) ?? []), entry]);
-  }
+  const body = entries.filter((entry) => !recognises(entry));
+  const valid = body.filter(isLine);
+  let malformed = body.length - valid.length;
   const nodes: ImportedNode[] = [];
-  for (const lines of groups.values()) {
+  for (const lines of Map.groupBy(valid, (line) => textAt(line, "id")).values()) {
     const { tree: _tree, ...node } = nodeOfLines(lines as TreeLine[], "", main);
     if (node.parts.every(isPart) && Number.isFinite(node.at)) nodes.push({ ...node, ...outputsOf(lines, node.parts) });
     else malformed += 1;
