@@ -125,7 +125,7 @@ test("of two processes that resume one team, one continues and the other names i
   });
 }, 300_000);
 
-test("a member whose end was not recorded before a kill is not roles again, and its work counts", async () => {
+test("a member whose end was not recorded before a kill does not run again, and its work counts", async () => {
   const roles: string[] = [];
   const once: Player = ({ role }) => {
     roles.push(role);

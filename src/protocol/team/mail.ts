@@ -1,7 +1,7 @@
 // Messages among the members of a team: types, limits, and their form in files and prompts.
 import { toJsonCase } from "../json/json-case.ts";
 import type { MailMessage, MailMessageJson } from "../schema/team-views.ts";
-import type { RefusedMessage, Report, SentMessage } from "../schema/team.ts";
+import type { RefusedMessage, SentMessage } from "../schema/team.ts";
 
 export type { OutgoingMessage, RefusedMessage, SentMessage } from "../schema/team.ts";
 
@@ -70,14 +70,9 @@ export function mailMessage(sent: SentMessage, team: string): MailMessage {
   };
 }
 
-/** The file in an inbox, and a line of the log of all mail. */
+/** The file in an inbox. */
 export function messageRecord(sent: SentMessage, team: string): MailMessageJson {
   return toJsonCase(mailMessage(sent, team)) as MailMessageJson;
-}
-
-export function reportRecord(report: Report) {
-  if (report.type !== "dependency") return report;
-  return { type: report.type, waiting_for: report.waitingFor, reason: report.reason };
 }
 
 /** The message as its reader gets it. Its text can't imitate another message. */

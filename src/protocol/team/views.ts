@@ -66,7 +66,11 @@ export function lastStatusLine(member: Pick<MemberRecord, "plan" | "state" | "at
   }
   const last = reports.at(-1)?.report;
   if (state === "completed" && last?.type !== "complete") return ended?.answer ?? "";
-  if (last === undefined) return "";
-  if (last.type === "status") return `${last.progress === null ? "" : `${Math.round(last.progress * 100)} % `}${last.message}`;
-  return last.type === "dependency" ? `waits for ${last.waitingFor}: ${last.reason}` : `${last.result}: ${last.summary}`;
+  return last === undefined ? "" : reportText(last);
+}
+
+/** A report in one line. */
+export function reportText(report: MemberRecord["reports"][number]["report"]): string {
+  if (report.type === "status") return `${report.progress === null ? "" : `${Math.round(report.progress * 100)} % `}${report.message}`;
+  return report.type === "dependency" ? `waits for ${report.waitingFor}: ${report.reason}` : `${report.result}: ${report.summary}`;
 }

@@ -26,9 +26,10 @@ test("a member's calls become its mail, a refused one returns the reason, and ou
     directory,
     team: "t",
     members: [member("a"), member("b")],
+    recorded: [],
     hasEnded: () => false,
-    record: async (entry) => {
-      if (entry.event === "agent_reported") reports.push(entry.report);
+    record: async (event) => {
+      if (event.event === "agent_reported") reports.push(event.report);
     },
     deliver: async () => "waits",
     warn: () => {},

@@ -4,93 +4,113 @@ import { resolveContained } from "../../../kit/files/contained-path.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import type { ParsedMail } from "../../../protocol/team/read-mail.ts";
 import { routeMessage, type AddressableMember } from "../../../protocol/team/address.ts";
-import { refusedFilesText, skeinAddress, type RefusedMessage, type SentMessage } from "../../../protocol/team/mail.ts";
-import type { Report } from "../../../protocol/team/team.ts";
-import type { ClaimedFile } from "./mailboxes.ts";
+import { refusedFilesText, skeinAddress, type SentMessage } from "../../../protocol/team/mail.ts";
+import type { TeamEvent } from "../../../protocol/team/team.ts";
+import type { ClaimedFile } from "./mailbox.ts";
 
-export type MailEntry =
-  | { event: "message_sent"; sent: SentMessage; warnings: string[] }
-  | { event: "agent_reported"; id: string; from: string; at: number; report: Report; warnings: string[] }
-  | { event: "message_refused"; refused: RefusedMessage };
+/** The events of a team that come from its mail. */
+export type MailEvent = Extract<TeamEvent, { event: "message_sent" | "message_refused" | "agent_reported" | "artifact_created" }>;
 
 export type MailSender = { names: readonly string[]; id: string; workspace: string | null };
 
 export type MailTeam = { members: readonly AddressableMember[]; hasEnded: (id: string) => boolean; shared: string };
 
-/** Id, sender and time of an entry. */
-export function headOf(entry: MailEntry): { id: string; from: string; at: number } {
-  if (entry.event === "message_sent") return { id: entry.sent.id, from: entry.sent.from, at: entry.sent.sentAt };
-  return entry.event === "message_refused" ? entry.refused : entry;
+const mailEvents: readonly string[] = ["message_sent", "message_refused", "agent_reported", "artifact_created"];
+
+export function isMailEvent(event: TeamEvent): event is MailEvent {
+  return mailEvents.includes(event.event);
 }
 
-/** The message of an entry, and the notice to its sender if there is one. */
-export function messagesOf(entry: MailEntry): SentMessage[] {
-  const notice = deliveryNotice(entry);
-  return [...(entry.event === "message_sent" ? [entry.sent] : []), ...(notice === null ? [] : [notice])];
+export function mailIdOf(event: MailEvent): string {
+  if (event.event === "message_sent") return event.message.id;
+  return event.event === "message_refused" ? event.refused.id : event.id;
+}
+
+/** The message of an event, and the notice to its sender if there is one. */
+export function messagesOf(event: MailEvent): SentMessage[] {
+  const notice = deliveryNotice(event);
+  return [...(event.event === "message_sent" ? [event.message] : []), ...(notice === null ? [] : [notice])];
 }
 
 /** `file` is its name in the outbox. */
-export function classifyMail(mail: ParsedMail, source: ClaimedFile & { file: string }, sender: MailSender, team: MailTeam): MailEntry {
-  const { id, at, file } = source;
+export function classifyMail(
+  mail: ParsedMail,
+  { id, at, file }: ClaimedFile & { file: string },
+  sender: MailSender,
+  team: MailTeam,
+): { event: MailEvent; warnings: string[] } {
   const from = sender.id;
-  const refuse = (reason: string): MailEntry => ({ event: "message_refused", refused: { id, from, at, file, reason } });
+  const refuse = (reason: string) => ({
+    event: { event: "message_refused" as const, refused: { id, from, at, file, reason } },
+    warnings: [],
+  });
   if (mail.type === "refused") return refuse(mail.reason);
   if (mail.from !== null && !sender.names.includes(mail.from))
     return refuse(`it says that it is from "${mail.from}", but was in the outbox of ${from}`);
-  const directories = [sender.workspace, team.shared].filter((directory) => directory !== null);
+  const { paths, problem, warnings } = resolvePaths(mail, [sender.workspace, team.shared]);
+  if (problem !== null) return refuse(problem);
+  if (mail.type === "message") {
+    const message: SentMessage = { ...mail.message, attachments: paths, id, from, sentAt: at, ...routeMessage(mail.message, from, team) };
+    return { event: { event: "message_sent", message }, warnings };
+  }
+  const { report } = mail;
+  const common = { agent: from, id };
+  if (report.type === "artifact")
+    return { event: { event: "artifact_created", ...common, path: paths[0]!, description: report.description }, warnings };
+  const withPaths = report.type === "complete" ? { ...report, outputs: paths } : report;
+  return { event: { event: "agent_reported", ...common, report: withPaths }, warnings };
+}
+
+type ResolvedPaths = { paths: string[]; problem: string | null; warnings: string[] };
+
+/** Makes the paths in the mail absolute. A missing output of a `complete` report is only left out, with a warning. */
+function resolvePaths(mail: Exclude<ParsedMail, { type: "refused" }>, directories: (string | null)[]): ResolvedPaths {
+  const paths: string[] = [];
   const warnings = [...mail.warnings];
-  if (mail.type === "report") {
-    const report = withAbsolutePaths(mail.report, directories, warnings);
-    return typeof report === "string" ? refuse(report) : { event: "agent_reported", id, from, at, report, warnings };
+  const mayMiss = mail.type === "report" && mail.report.type === "complete";
+  for (const path of pathsIn(mail)) {
+    const resolved = resolveContained(
+      path,
+      directories.filter((directory) => directory !== null),
+    );
+    const quoted = `"${path.slice(0, 200)}"`;
+    if ("path" in resolved) paths.push(resolved.path);
+    else if (resolved.problem === "outside")
+      return { paths, problem: `${quoted} is outside of the shared context and the sender's workspace`, warnings };
+    else if (mayMiss) warnings.push(`there is no file ${quoted}`);
+    else return { paths, problem: `there is no file ${quoted}`, warnings };
   }
-  const attachments: string[] = [];
-  for (const path of mail.message.attachments) {
-    const resolved = resolvePath(path, directories);
-    if ("problem" in resolved) return refuse(resolved.problem);
-    attachments.push(resolved.path);
-  }
-  const sent: SentMessage = { ...mail.message, attachments, id, from, sentAt: at, ...routeMessage(mail.message, from, team) };
-  return { event: "message_sent", sent, warnings };
+  return { paths, problem: null, warnings };
 }
 
-/** Returns a string if the report is refused. A missing output is only left out, with a warning. */
-function withAbsolutePaths(report: Report, directories: string[], warnings: string[]): Report | string {
-  if (report.type === "artifact") {
-    const resolved = resolvePath(report.path, directories);
-    return "problem" in resolved ? resolved.problem : { ...report, path: resolved.path };
-  }
-  if (report.type !== "complete") return report;
-  const outputs: string[] = [];
-  for (const path of report.outputs) {
-    const resolved = resolvePath(path, directories);
-    if (!("problem" in resolved)) outputs.push(resolved.path);
-    else if (resolved.isOutside) return resolved.problem;
-    else warnings.push(resolved.problem);
-  }
-  return { ...report, outputs };
-}
-
-type ResolvedPath = { path: string } | { problem: string; isOutside: boolean };
-
-function resolvePath(path: string, directories: readonly string[]): ResolvedPath {
-  const resolved = resolveContained(path, directories);
-  if ("path" in resolved) return resolved;
-  const quoted = `"${path.slice(0, 200)}"`;
-  const isOutside = resolved.problem === "outside";
-  return {
-    problem: isOutside ? `${quoted} is outside of the shared context and the sender's workspace` : `there is no file ${quoted}`,
-    isOutside,
-  };
+function pathsIn(mail: Exclude<ParsedMail, { type: "refused" }>): string[] {
+  if (mail.type === "message") return mail.message.attachments;
+  if (mail.report.type === "artifact") return [mail.report.path];
+  return mail.report.type === "complete" ? mail.report.outputs : [];
 }
 
 /** A notice to the sender of mail that was refused or did not reach an addressee; null if there is no need. */
-function deliveryNotice(entry: MailEntry): SentMessage | null {
-  if (entry.event === "agent_reported") return null;
-  const { id, from: to, at } = headOf(entry);
-  const notice = (subject: string, body: string): SentMessage => ({
+function deliveryNotice(event: MailEvent): SentMessage | null {
+  if (event.event === "message_refused") {
+    const { refused } = event;
+    const body = `Your file ${refusedFilesText(refused)} was refused: ${refused.reason}.`;
+    return noticeTo({ ...refused, subject: "refused", body });
+  }
+  if (event.event !== "message_sent") return null;
+  const { id, from, to, sentAt, undelivered } = event.message;
+  // Members of a role or `all` that have ended are only recorded.
+  const missed = undelivered.filter((addressee) => to.includes(addressee.to));
+  const lines = missed.map((addressee) => `${addressee.to}: ${addressee.reason}`);
+  const body = `Your message ${id} did not reach ${lines.join("; ")}.`;
+  return missed.length === 0 ? null : noticeTo({ id, from, at: sentAt, subject: "not delivered", body });
+}
+
+/** `id`, `from` and `at` are those of the mail that the notice is about. */
+function noticeTo({ id, from, at, subject, body }: { id: string; from: string; at: number; subject: string; body: string }): SentMessage {
+  return {
     id: `n${id}`,
     from: skeinAddress,
-    to: [to],
+    to: [from],
     sentAt: at,
     kind: "alert",
     priority: "normal",
@@ -99,25 +119,16 @@ function deliveryNotice(entry: MailEntry): SentMessage | null {
     attachments: [],
     replyTo: id,
     requiresResponse: false,
-    delivered: [to],
+    delivered: [from],
     undelivered: [],
-  });
-  if (entry.event === "message_refused") {
-    return notice("refused", `Your file ${refusedFilesText(entry.refused)} was refused: ${entry.refused.reason}.`);
-  }
-  const { sent } = entry;
-  // Members of a role or `all` that have ended are only logged.
-  const missed = sent.undelivered.filter((addressee) => sent.to.includes(addressee.to));
-  if (missed.length === 0) return null;
-  const lines = missed.map((addressee) => `${addressee.to}: ${addressee.reason}`);
-  return notice("not delivered", `Your message ${sent.id} did not reach ${lines.join("; ")}.`);
+  };
 }
 
 /** The result for a sender that waits. Throws for refused mail. */
-export function deliveryText(entry: MailEntry): string {
-  if (entry.event === "message_refused") throw new Fault("usage", entry.refused.reason);
-  if (entry.event === "agent_reported") return "reported";
-  const { id, delivered, undelivered } = entry.sent;
+export function deliveryText(event: MailEvent): string {
+  if (event.event === "message_refused") throw new Fault("usage", event.refused.reason);
+  if (event.event !== "message_sent") return "reported";
+  const { id, delivered, undelivered } = event.message;
   const missed = undelivered.map(({ to, reason }) => `; not to ${to}: ${reason}`);
   return `message ${id} sent to ${delivered.join(", ")}${missed.join("")}`;
 }

@@ -5,12 +5,13 @@ import { join } from "node:path";
 import { dropFile, newDropId } from "../../../kit/files/drop-file.ts";
 import { mailLimits, type RefusedMessage, type SentMessage } from "../../../protocol/team/mail.ts";
 import type { Report } from "../../../protocol/team/team.ts";
-import { deliveryText, type MailEntry } from "./classify-mail.ts";
+import { deliveryText, type MailEvent } from "./classify-mail.ts";
 import { openMail, type Mail, type MailMember, type MailOptions } from "./mail.ts";
 
 let directory: string;
 let mail: Mail;
 const recordedMail = {
+  events: [] as MailEvent[],
   messages: [] as SentMessage[],
   reports: [] as [string, Report][],
   refused: [] as RefusedMessage[],
@@ -39,8 +40,9 @@ async function open(more: Partial<MailOptions> = {}): Promise<Mail> {
     directory,
     team: "the-team",
     members: members(),
+    recorded: [...recordedMail.events],
     hasEnded: (id) => ended.has(id),
-    record: async (entry) => collect(entry),
+    record: async (event) => collect(event),
     deliver: async (id, sent) => {
       if (runs) recordedMail.given.push(`${id} ${sent.body}`);
       return runs ? "given" : "waits";
@@ -53,10 +55,12 @@ async function open(more: Partial<MailOptions> = {}): Promise<Mail> {
   });
 }
 
-function collect(entry: MailEntry): void {
-  if (entry.event === "message_sent") recordedMail.messages.push(entry.sent);
-  else if (entry.event === "agent_reported") recordedMail.reports.push([entry.from, entry.report]);
-  else recordedMail.refused.push(entry.refused);
+function collect(event: MailEvent): void {
+  recordedMail.events.push(event);
+  if (event.event === "message_sent") recordedMail.messages.push(event.message);
+  else if (event.event === "message_refused") recordedMail.refused.push(event.refused);
+  else if (event.event === "agent_reported") recordedMail.reports.push([event.agent, event.report]);
+  else recordedMail.reports.push([event.agent, { type: "artifact", path: event.path, description: event.description }]);
 }
 
 /** A finished file, written in place as without `skein msg`. */
@@ -80,7 +84,7 @@ afterEach(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-test("a message is delivered once to all addressees, with all its fields, and is logged", async () => {
+test("a message is delivered once to all addressees, with all its fields", async () => {
   writeFileSync(join(directory, "shared/design.md"), "x");
   leave(design, "to-all.json", { to: "all", type: "handoff", subject: "design", body: { content: "read it", attachments: ["design.md"] } });
   await mail.sweep();
@@ -95,17 +99,16 @@ test("a message is delivered once to all addressees, with all its fields, and is
     metadata: { priority: "normal", requires_response: false, correlation_id: null },
   });
   expect(readdirSync(outbox(design))).toEqual([]);
-  expect(readFileSync(join(directory, "traffic.jsonl"), "utf8")).toContain('"event":"message_sent"');
   await mail.sweep();
   expect(recordedMail.messages).toHaveLength(1);
 });
 
 test("a new file is noticed without a sweep", async () => {
-  const recorded = Promise.withResolvers<MailEntry>();
+  const recorded = Promise.withResolvers<MailEvent>();
   await mail.close();
-  mail = await open({ record: async (entry) => recorded.resolve(entry) });
+  mail = await open({ record: async (event) => recorded.resolve(event) });
   dropFile(outbox(api), newDropId(), JSON.stringify({ to: "design", body: "done" }));
-  expect(await recorded.promise).toMatchObject({ sent: { from: api, delivered: [design], body: "done" } });
+  expect(await recorded.promise).toMatchObject({ message: { from: api, delivered: [design], body: "done" } });
 });
 
 test("reports have absolute paths, and invalid fields cause warnings", async () => {
@@ -133,11 +136,11 @@ describe("refused mail", () => {
     "another's name": [() => leave(api, "x", { from: design, to: "all", body: "obey" }), /says that it is from .* was in the outbox of/],
     "the person's name": [() => leave(api, "x", { from: "person", to: "all", body: "obey" }), /says that it is from "person"/],
     "a link": [(path) => symlinkSync("/etc/passwd", path), /symbolic link/],
-    "a link to a message of another": [(path) => symlinkSync(join(directory, "traffic.jsonl"), path), /symbolic link/],
+    "a link to a message of another": [(path) => symlinkSync(join(directory, "session.log"), path), /symbolic link/],
     "a pipe": [(path) => void Bun.spawnSync(["mkfifo", path]), /not a regular file/],
     "a directory": [(path) => mkdirSync(path), /not a regular file/],
     "an attachment outside": [() => leave(api, "x", { to: "all", body: "x", attachments: ["/etc/passwd"] }), /is outside/],
-    "an attachment above": [() => leave(api, "x", { to: "all", body: "x", attachments: ["../../traffic.jsonl"] }), /is outside/],
+    "an attachment above": [() => leave(api, "x", { to: "all", body: "x", attachments: ["../../session.log"] }), /is outside/],
     "an attachment of another": [() => leave(api, "x", { to: "all", body: "x", attachments: [join(directory, "work/ui")] }), /is outside/],
     "an attachment that is not there": [() => leave(api, "x", { to: "all", body: "x", attachments: ["none"] }), /there is no file "none"/],
     "an attachment by a link": [
@@ -203,9 +206,9 @@ test("a member that starts later gets all its mail once, in order", async () => 
   runs = false;
   for (const [n, from] of [api, design, api].entries()) await mail.post(from, { to: "ui", body: String(n) });
   expect(mail.pendingMessages(ui).map(({ body }) => body)).toEqual(["0", "1", "2"]);
-  mail.markGiven(ui, [mail.pendingMessages(ui)[0]!.id]);
   await mail.close();
   mail = await open();
+  mail.markGiven(ui, [mail.pendingMessages(ui)[0]!.id]);
   expect(mail.pendingMessages(ui).map(({ body }) => body)).toEqual(["1", "2"]);
   runs = true;
   await mail.sweep();
@@ -231,8 +234,8 @@ test("the sender of an undeliverable message gets an error, or a notice if it wr
 });
 
 test("the user can write and be answered, and is not included in `all`", async () => {
-  const entry = await mail.post("person", { to: "design", body: "faster" });
-  expect(entry).toMatchObject({ sent: { from: "person", delivered: [design] } });
+  const event = await mail.post("person", { to: "design", body: "faster" });
+  expect(event).toMatchObject({ message: { from: "person", delivered: [design] } });
   await mail.post(design, { to: "person", body: "yes" });
   await mail.post(design, { to: "all", body: "the person wants speed" });
   expect(inboxTexts("person")).toEqual([expect.stringContaining('"yes"')]);
@@ -255,9 +258,9 @@ test("a message that can't be recorded stays claimed and comes first later", asy
   await mail.close();
   let isFull = true;
   mail = await open({
-    record: async (entry) => {
+    record: async (event) => {
       if (isFull) throw new Error("disk full");
-      collect(entry);
+      collect(event);
     },
     onFault: () => {},
   });
@@ -273,20 +276,22 @@ test("a message that can't be recorded stays claimed and comes first later", asy
   expect(recordedMail.given).toEqual([`${design} 1`, `${design} 2`]);
 });
 
-test("a log with a torn end is repaired, and a foreign line is kept with a warning", async () => {
-  await mail.post(api, { to: "design", body: "1" });
+test("a message that was recorded just before a crash is delivered after it, and not recorded again", async () => {
   await mail.close();
-  const path = join(directory, "traffic.jsonl");
-  writeFileSync(path, `{"event":"other"}\n${readFileSync(path, "utf8")}{"event":"message_s`);
+  mail = await open({
+    record: async (event) => {
+      collect(event);
+      throw new Error("killed");
+    },
+    onFault: () => {},
+  });
+  leave(api, "1", { to: "design", body: "1" });
+  await mail.sweep().catch(() => {});
+  await mail.close();
+  expect([recordedMail.messages.length, inbox(design)]).toEqual([1, []]);
   mail = await open();
-  expect(recordedMail.warned).toEqual([expect.stringContaining("is not mail")]);
-  await mail.post(api, { to: "design", body: "2" });
-  const events = readFileSync(path, "utf8")
-    .trimEnd()
-    .split("\n")
-    .map((line) => (JSON.parse(line) as { event: string }).event);
-  expect(events).toEqual(["other", "message_sent", "message_sent"]);
-  expect(recordedMail.messages.map(({ body }) => body)).toEqual(["1", "2"]);
+  expect([recordedMail.messages.length, inbox(design).length, readdirSync(join(directory, "mail", api, "taken"))]).toEqual([1, 1, []]);
+  expect(recordedMail.given).toEqual([`${design} 1`]);
 });
 
 test("a member over its quota is stopped with a reason, others are not delayed, and the remaining files are counted at its end", async () => {

@@ -6,64 +6,58 @@ import { dropFile, newDropId } from "../../../kit/files/drop-file.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import { parseMailText, parseMailValue } from "../../../protocol/team/read-mail.ts";
 import type { AddressableMember } from "../../../protocol/team/address.ts";
-import { messageRecord, quotaExceededText, personAddress, type RefusedMessage, type SentMessage } from "../../../protocol/team/mail.ts";
-import { classifyMail, headOf, messagesOf, type MailEntry, type MailSender } from "./classify-mail.ts";
 import {
-  claimFile,
-  listClaims,
-  countOverQuota,
-  dropClaim,
-  listOutbox,
-  openMailbox,
-  writeToInbox,
-  readClaim,
-  reopenOutbox,
-  stableMailId,
-  moveToRefused,
-  refuseFiles,
-  closeOutbox,
-  unmovableClaim,
-  unmovableKey,
-  type Mailbox,
-  type ClaimedFile,
-  type OutboxFile,
-} from "./mailboxes.ts";
-import { openMailLog } from "./mail-log.ts";
-import { createMailQuota } from "./mail-quota.ts";
+  mailLimits,
+  messageRecord,
+  quotaExceededText,
+  personAddress,
+  type RefusedMessage,
+  type SentMessage,
+} from "../../../protocol/team/mail.ts";
+import { classifyMail, mailIdOf, messagesOf, type MailEvent } from "./classify-mail.ts";
+import { Mailbox, stableMailId, type ClaimedFile, type OutboxFile } from "./mailbox.ts";
 
 export type MailMember = AddressableMember & { workspace: string };
 
-/** All callbacks are awaited. After a crash they may be called again with the same id. */
+/** All callbacks are awaited. */
 export type MailOptions = {
   /** The team's directory. Members can write only `shared` and their own outbox and workspace. */
   directory: string;
   /** The id of the team's session. */
   team: string;
   members: readonly MailMember[];
+  /** The mail on the team's session, in order. */
+  recorded: readonly MailEvent[];
   hasEnded: (member: string) => boolean;
-  /** Records the entry on the team's session. Must ignore an id that is already recorded. */
-  record: (entry: MailEntry) => Promise<void>;
-  /** Sends a message to a running member. A message that `waits` is offered again until it is given here or by `markGiven`. */
+  /** Records mail on the team's session. Its content and addressees are final from then on. */
+  record: (event: MailEvent) => Promise<void>;
+  /**
+   * Sends a message to a running member. A message that `waits` is offered again until it is given here or by `markGiven`.
+   * After a restart every message is offered again, so the same id must have no effect.
+   */
   deliver: (member: string, sent: SentMessage) => Promise<"given" | "waits">;
   warn: (message: string) => void;
   /** Called when a callback failed. The mail tries again later. */
   onFault: (error: unknown) => void;
 };
 
-export type Mail = {
-  add: (member: MailMember) => void;
-  /** Starts a turn of the member: resets its quota. */
-  startTurn: (member: string) => void;
-  /** Reads all files that are in the outboxes now. */
-  sweep: () => Promise<void>;
-  /** Reads all files of a member that has ended, also unfinished ones. */
-  drain: (member: string) => Promise<void>;
-  /** Posts a message or report of a member (or `person`). Resolves when it is recorded; throws if it is refused. */
-  post: (from: string, value: Record<string, unknown>) => Promise<MailEntry>;
-  /** Messages that the member has not got yet, in order. Call `markGiven` once their delivery is recorded. */
-  pendingMessages: (member: string) => SentMessage[];
-  markGiven: (member: string, ids: readonly string[]) => void;
-  close: () => Promise<void>;
+/** A member, or the user, with its mailbox. */
+type Owner = {
+  box: Mailbox;
+  /** Null for the user. */
+  member: MailMember | null;
+  watcher: FSWatcher | null;
+  /** Messages in the inbox that its model has not got yet, in order. */
+  pending: SentMessage[];
+  /** Mail of this turn. */
+  files: number;
+  bytes: number;
+  /** The quota is used up. The outbox is closed until the next turn. */
+  isClosed: boolean;
+  /** The member has ended. Even its unfinished files are read. */
+  isDraining: boolean;
+  /** Names of files that can't be moved and are already refused. */
+  unmovable: Set<string>;
 };
 
 const sweepMs = 500;
@@ -71,7 +65,7 @@ const sweepMs = 500;
 const batchSize = 64;
 
 export async function openMail(options: MailOptions): Promise<Mail> {
-  const mail = new TeamMail(options);
+  const mail = new Mail(options);
   try {
     await mail.sweep();
   } catch (error) {
@@ -82,65 +76,57 @@ export async function openMail(options: MailOptions): Promise<Mail> {
   return mail;
 }
 
-class TeamMail implements Mail {
+export class Mail {
   readonly #options: MailOptions;
-  readonly #log: ReturnType<typeof openMailLog>;
-  readonly #members = new Map<string, MailMember>();
-  readonly #boxes = new Map<string, Mailbox>();
-  readonly #watchers = new Map<string, FSWatcher>();
-  readonly #quota = createMailQuota();
-  /** Members whose quota is used up. Their outbox is closed until their next turn. */
-  readonly #closed = new Set<string>();
-  /** Members that have ended. Even their unfinished files are read. */
-  readonly #ended = new Set<string>();
-  /** Files that can't be moved and are already refused. */
-  readonly #unmovable = new Set<string>();
+  readonly #owners = new Map<string, Owner>();
+  readonly #recorded = new Map<string, MailEvent>();
   /** The time of the latest claim. Each claim gets a later time, so that their order is fixed. */
-  #clock: number;
+  #clock = 0;
   #timer: Timer | null = null;
   #current: Promise<void> = Promise.resolve();
   #queued: Promise<void> | null = null;
 
   constructor(options: MailOptions) {
     this.#options = options;
-    this.#log = openMailLog(options.directory, options.team, options.warn);
-    this.#open(personAddress);
+    this.#open(personAddress, null);
     for (const member of options.members) this.add(member);
-    const unfinished = [...this.#boxes.values()].flatMap(listClaims);
-    this.#clock = Math.max(this.#log.latestAt(), ...unfinished.map(({ at }) => at));
+    for (const event of options.recorded) this.#addRecorded(event);
+    for (const { box } of this.#owners.values()) for (const { at } of box.claims()) this.#clock = Math.max(this.#clock, at);
   }
 
   add(member: MailMember): void {
-    this.#members.set(member.id, member);
-    if (!this.#boxes.has(member.id)) this.#open(member.id);
+    this.#open(member.id, member);
   }
 
-  #open(owner: string): void {
-    const box = openMailbox(this.#options.directory, owner);
-    reopenOutbox(box);
-    this.#boxes.set(owner, box);
-    if (this.#timer !== null) this.#watchBox(box);
+  #open(id: string, member: MailMember | null): void {
+    const box = new Mailbox(this.#options.directory, id);
+    const counts = { files: 0, bytes: 0, isClosed: false, isDraining: false };
+    const owner: Owner = { box, member, watcher: null, pending: [], ...counts, unmovable: new Set() };
+    this.#owners.set(id, owner);
+    this.#openOutbox(owner);
   }
 
+  #openOutbox(owner: Owner): void {
+    owner.box.reopen();
+    if (this.#timer !== null) this.#watchOutbox(owner);
+  }
+
+  /** Starts a turn of the member: resets its quota. */
   startTurn(member: string): void {
-    this.#quota.startTurn(member);
-    if (!this.#closed.delete(member)) return;
-    const box = this.#box(member);
-    reopenOutbox(box);
-    if (this.#timer !== null) this.#watchBox(box);
+    const owner = this.#owner(member);
+    const { isClosed } = owner;
+    Object.assign(owner, { files: 0, bytes: 0, isClosed: false });
+    if (isClosed) this.#openOutbox(owner);
   }
 
   watch(): void {
     this.#timer = setInterval(() => this.#sweepInBackground(), sweepMs);
-    for (const box of this.#boxes.values()) this.#watchBox(box);
+    for (const owner of this.#owners.values()) this.#watchOutbox(owner);
   }
 
-  #watchBox(box: Mailbox): void {
+  #watchOutbox(owner: Owner): void {
     try {
-      this.#watchers.set(
-        box.owner,
-        watch(box.outbox, () => this.#sweepInBackground()).on("error", () => {}),
-      );
+      owner.watcher = watch(owner.box.outbox, () => this.#sweepInBackground()).on("error", () => {});
     } catch {
       // The system's limit of watches is reached. The timer still reads the outbox.
     }
@@ -150,7 +136,7 @@ class TeamMail implements Mail {
     this.sweep().catch(this.#options.onFault);
   }
 
-  /** Runs a pass that starts after this call. Concurrent callers share it. */
+  /** Reads all files that are in the outboxes now, in a pass that starts after this call. Concurrent callers share it. */
   sweep(): Promise<void> {
     this.#queued ??= (async () => {
       await this.#current.catch(() => {});
@@ -162,173 +148,189 @@ class TeamMail implements Mail {
   }
 
   async #pass(): Promise<void> {
-    for (const box of this.#boxes.values()) for (const claim of listClaims(box)) await this.#process(box, claim, claim.id);
+    for (const owner of this.#owners.values()) for (const claim of owner.box.claims()) await this.#process(owner, claim, claim.id);
     let hasMore = false;
-    for (const box of this.#boxes.values()) {
-      const files = this.#filesIn(box);
-      for (const file of files.slice(0, batchSize)) if (!this.#closed.has(box.owner)) await this.#claim(box, file);
-      hasMore ||= files.length > batchSize && !this.#closed.has(box.owner);
+    for (const owner of this.#owners.values()) {
+      const files = this.#filesOf(owner);
+      for (const file of files.slice(0, batchSize)) if (!owner.isClosed) await this.#claim(owner, file);
+      hasMore ||= files.length > batchSize && !owner.isClosed;
     }
-    for (const member of this.#members.keys()) await this.#deliverTo(member);
+    for (const owner of this.#owners.values()) if (owner.member !== null) await this.#deliverTo(owner);
     if (hasMore && this.#timer !== null) this.#sweepInBackground();
   }
 
-  #filesIn(box: Mailbox): OutboxFile[] {
-    if (this.#closed.has(box.owner)) return [];
-    return listOutbox(box, { evenFresh: this.#ended.has(box.owner) }).filter((file) => !this.#unmovable.has(unmovableKey(box, file)));
+  #filesOf({ box, isClosed, isDraining, unmovable }: Owner): OutboxFile[] {
+    if (isClosed) return [];
+    return box.files({ evenFresh: isDraining }).filter(({ name }) => !unmovable.has(name.toString("latin1")));
   }
 
-  async #claim(box: Mailbox, file: OutboxFile): Promise<void> {
-    const id = file.id !== null && this.#log.find(file.id) === null ? file.id : newDropId();
+  async #claim(owner: Owner, file: OutboxFile): Promise<void> {
+    const id = file.id !== null && !this.#recorded.has(file.id) ? file.id : newDropId();
     this.#clock = Math.max(Date.now(), this.#clock + 1);
     const claim = { at: this.#clock, id };
-    const outcome = claimFile(box, file, claim);
+    const outcome = owner.box.claim(file, claim);
     if (outcome === "gone") return;
-    if (this.#quota.isUsedUp(box.owner)) this.#closeBox(box);
-    if (outcome === "claimed") await this.#process(box, claim, file.name.toString("utf8"));
-    else await this.#refuseInPlace(box, file, outcome.problem);
-  }
-
-  #closeBox(box: Mailbox): void {
-    this.#closed.add(box.owner);
-    closeOutbox(box);
-    this.#watchers.get(box.owner)?.close();
-    this.#watchers.delete(box.owner);
+    if (isQuotaUsedUp(owner)) closeOutbox(owner);
+    if (outcome === "claimed") await this.#process(owner, claim, file.name.toString("utf8"));
+    else await this.#refuseInPlace(owner, file, outcome.problem);
   }
 
   /** A file that can't be moved stays in the outbox and is refused once. */
-  async #refuseInPlace(box: Mailbox, file: OutboxFile, reason: string): Promise<void> {
-    this.#unmovable.add(unmovableKey(box, file));
-    this.#quota.count(box.owner, 0);
-    await this.#refuse({ ...unmovableClaim(box, file), from: box.owner, file: file.name.toString("utf8"), reason });
+  async #refuseInPlace(owner: Owner, file: OutboxFile, reason: string): Promise<void> {
+    owner.unmovable.add(file.name.toString("latin1"));
+    owner.files += 1;
+    await this.#refuse({ ...owner.box.unmovableClaim(file), from: owner.box.owner, file: file.name.toString("utf8"), reason });
   }
 
-  /** Refuses files without a claim. Logs last, because no claim would repeat the other steps after a crash. */
+  /** Refuses files without a claim. Records last, because no claim would repeat the other step after a crash. */
   async #refuse(refused: RefusedMessage): Promise<void> {
-    if (this.#log.find(refused.id) !== null) return;
-    const entry: MailEntry = { event: "message_refused", refused };
-    this.#writeToInboxes(entry);
-    await this.#record(entry);
-    this.#log.add(entry);
+    if (this.#recorded.has(refused.id)) return;
+    const event: MailEvent = { event: "message_refused", refused };
+    this.#writeToInboxes(event);
+    await this.#record(event);
   }
 
-  /** Classifies and delivers a claimed file. Once it is in the log, its content and its addressees are final. */
-  async #process(box: Mailbox, claim: ClaimedFile, file: string): Promise<void> {
-    let entry = this.#log.find(claim.id);
-    if (entry === null) {
-      const content = this.#closed.has(box.owner) ? { problem: quotaExceededText } : readClaim(box, claim);
-      const mail = "problem" in content ? ({ type: "refused", reason: content.problem } as const) : parseMailText(content.text);
-      this.#quota.count(box.owner, "problem" in content ? 0 : Buffer.byteLength(content.text));
-      entry = classifyMail(mail, { ...claim, file }, this.#sender(box.owner), this.#team());
-      this.#log.add(entry);
+  /** Records and delivers a claimed file. `file` is its name in the outbox. */
+  async #process(owner: Owner, claim: ClaimedFile, file: string): Promise<void> {
+    const { box } = owner;
+    const event = this.#recorded.get(claim.id) ?? (await this.#recordClaim(owner, claim, file));
+    this.#writeToInboxes(event);
+    if (event.event === "message_refused") box.moveToRefused(claim);
+    else box.dropClaim(claim);
+  }
+
+  async #recordClaim(owner: Owner, claim: ClaimedFile, file: string): Promise<MailEvent> {
+    const content = owner.isClosed ? { problem: quotaExceededText } : owner.box.readClaim(claim);
+    const mail = "problem" in content ? ({ type: "refused", reason: content.problem } as const) : parseMailText(content.text);
+    const { event, warnings } = classifyMail(mail, { ...claim, file }, senderOf(owner), this.#team());
+    for (const warning of warnings) this.#options.warn(`mail ${claim.id} from ${owner.box.owner}: ${warning}`);
+    await this.#record(event);
+    owner.files += 1;
+    owner.bytes += "problem" in content ? 0 : Buffer.byteLength(content.text);
+    return event;
+  }
+
+  async #record(event: MailEvent): Promise<void> {
+    await this.#options.record(event);
+    this.#addRecorded(event);
+  }
+
+  #addRecorded(event: MailEvent): void {
+    this.#recorded.set(mailIdOf(event), event);
+    for (const message of messagesOf(event)) {
+      this.#clock = Math.max(this.#clock, message.sentAt);
+      for (const to of message.delivered) this.#owners.get(to)?.pending.push(message);
     }
-    this.#writeToInboxes(entry);
-    await this.#record(entry);
-    if (entry.event === "message_refused") moveToRefused(box, claim);
-    else dropClaim(box, claim);
   }
 
-  #writeToInboxes(entry: MailEntry): void {
-    for (const sent of messagesOf(entry)) {
+  #writeToInboxes(event: MailEvent): void {
+    for (const sent of messagesOf(event)) {
       const text = `${JSON.stringify(messageRecord(sent, this.#options.team), null, 2)}\n`;
-      for (const to of sent.delivered) writeToInbox(this.#box(to), `${sent.sentAt}-${sent.from}-${sent.id}.json`, text);
+      for (const to of sent.delivered) this.#owner(to).box.writeToInbox(`${sent.sentAt}-${sent.from}-${sent.id}.json`, text);
     }
-  }
-
-  async #record(entry: MailEntry): Promise<void> {
-    const { id, from } = headOf(entry);
-    for (const warning of entry.event === "message_refused" ? [] : entry.warnings)
-      this.#options.warn(`mail ${id} from ${from}: ${warning}`);
-    await this.#options.record(entry);
   }
 
   /** Delivers in order: a message that waits holds up later ones. */
-  async #deliverTo(member: string): Promise<void> {
-    for (const sent of this.#log.pendingMessages(member)) {
-      if (this.#options.hasEnded(member) || (await this.#options.deliver(member, sent)) === "waits") return;
-      this.#log.markGiven(member, [sent.id]);
+  async #deliverTo({ box: { owner }, pending }: Owner): Promise<void> {
+    for (const sent of [...pending]) {
+      if (this.#options.hasEnded(owner) || (await this.#options.deliver(owner, sent)) === "waits") return;
+      this.markGiven(owner, [sent.id]);
     }
   }
 
+  /** Reads all files of a member that has ended, also unfinished ones. */
   async drain(member: string): Promise<void> {
-    this.#ended.add(member);
+    const owner = this.#owner(member);
+    owner.isDraining = true;
     try {
       do await this.sweep();
-      while (this.#filesIn(this.#box(member)).length > 0);
-      await this.#refuseOverQuota(this.#box(member));
+      while (this.#filesOf(owner).length > 0);
+      await this.#refuseOverQuota(owner);
     } finally {
-      this.#ended.delete(member);
+      owner.isDraining = false;
     }
   }
 
-  /** Refuses all files over the quota in one entry. Moves them before it counts them, so that a crash does not change the number. */
-  async #refuseOverQuota(box: Mailbox): Promise<void> {
-    const files = this.#closed.has(box.owner) ? listOutbox(box, { evenFresh: true }) : [];
-    refuseFiles(box, files, this.#clock);
-    const total = countOverQuota(box);
-    const count = total - this.#log.countOverQuota(box.owner);
+  /** Refuses all files over the quota in one event. Moves them before it counts them, so that a crash does not change the number. */
+  async #refuseOverQuota({ box, isClosed }: Owner): Promise<void> {
+    const files = isClosed ? box.files({ evenFresh: true }) : [];
+    box.refuseOverQuota(files, this.#clock);
+    const total = box.countOverQuota();
+    const count = total - this.#recordedOverQuota(box.owner);
     if (count === 0) return;
     const file = files[0]?.name.toString("utf8") ?? "earlier files";
-    await this.#refuse({
-      id: stableMailId(`${box.owner} ${total}`),
-      from: box.owner,
-      at: this.#clock,
-      file,
-      reason: quotaExceededText,
-      count,
-    });
+    const id = stableMailId(`${box.owner} ${total}`);
+    await this.#refuse({ id, from: box.owner, at: this.#clock, file, reason: quotaExceededText, count });
   }
 
-  async post(from: string, value: Record<string, unknown>): Promise<MailEntry> {
+  #recordedOverQuota(owner: string): number {
+    const refused = [...this.#recorded.values()].flatMap((event) => (event.event === "message_refused" ? [event.refused] : []));
+    return refused.filter(({ from }) => from === owner).reduce((sum, { count = 0 }) => sum + count, 0);
+  }
+
+  /** Posts a message or report of a member (or `person`). Resolves when it is recorded; throws if it is refused. */
+  async post(from: string, value: Record<string, unknown>): Promise<MailEvent> {
     const id = newDropId();
-    const entry = classifyMail(parseMailValue(value), { at: Date.now(), id, file: id }, this.#sender(from), this.#team());
-    if (entry.event === "message_refused") throw new Fault("usage", entry.refused.reason);
-    const [undelivered] = entry.event === "message_sent" && entry.sent.delivered.length === 0 ? entry.sent.undelivered : [];
-    if (undelivered !== undefined) throw new Fault("usage", `"${undelivered.to}": ${undelivered.reason}; the members are ${this.#names()}`);
-    if (this.#closed.has(from)) throw new Fault("usage", quotaExceededText);
-    dropFile(this.#box(from).outbox, id, JSON.stringify(value));
+    const owner = this.#owner(from);
+    const { event } = classifyMail(parseMailValue(value), { at: Date.now(), id, file: id }, senderOf(owner), this.#team());
+    if (event.event === "message_refused") throw new Fault("usage", event.refused.reason);
+    const [undelivered] = event.event === "message_sent" && event.message.delivered.length === 0 ? event.message.undelivered : [];
+    const names = this.#team().members.map(({ key }) => key);
+    if (undelivered !== undefined)
+      throw new Fault("usage", `"${undelivered.to}": ${undelivered.reason}; the members are ${names.join(", ")}`);
+    if (owner.isClosed) throw new Fault("usage", quotaExceededText);
+    dropFile(owner.box.outbox, id, JSON.stringify(value));
     for (;;) {
       await this.sweep();
-      const recorded = this.#log.find(id);
-      if (recorded !== null) return recorded;
+      const recorded = this.#recorded.get(id);
+      if (recorded !== undefined) return recorded;
       // The member can delete the file, or use up its quota with other files.
-      if (!this.#filesIn(this.#box(from)).some((file) => file.id === id)) throw new Fault("usage", "it was not taken up");
+      if (!this.#filesOf(owner).some((file) => file.id === id)) throw new Fault("usage", "it was not taken up");
     }
   }
 
-  pendingMessages(member: string): SentMessage[] {
-    return this.#log.pendingMessages(member);
+  /** Messages that the member has not got yet, in order. Call `markGiven` once their delivery is recorded. */
+  pendingMessages(member: string): readonly SentMessage[] {
+    return this.#owner(member).pending;
   }
 
   markGiven(member: string, ids: readonly string[]): void {
-    this.#log.markGiven(member, ids);
+    const owner = this.#owner(member);
+    owner.pending = owner.pending.filter(({ id }) => !ids.includes(id));
   }
 
   async close(): Promise<void> {
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#timer = null;
-    for (const watcher of this.#watchers.values()) watcher.close();
+    for (const { watcher } of this.#owners.values()) watcher?.close();
     await (this.#queued ?? this.#current).catch(() => {});
-    this.#log.close();
   }
 
-  #box(owner: string): Mailbox {
-    const box = this.#boxes.get(owner);
-    if (box === undefined) throw new Fault("internal", `"${owner}" has no mailbox`);
-    return box;
-  }
-
-  #sender(owner: string): MailSender {
-    const member = this.#members.get(owner);
-    return { id: owner, names: [owner, ...(member === undefined ? [] : [member.key])], workspace: member?.workspace ?? null };
+  #owner(id: string): Owner {
+    const owner = this.#owners.get(id);
+    if (owner === undefined) throw new Fault("internal", `"${id}" has no mailbox`);
+    return owner;
   }
 
   #team() {
     const { directory, hasEnded } = this.#options;
-    return { members: [...this.#members.values()], hasEnded, shared: join(directory, "shared") };
+    const members = [...this.#owners.values()].flatMap(({ member }) => member ?? []);
+    return { members, hasEnded, shared: join(directory, "shared") };
   }
+}
 
-  #names(): string {
-    return [...this.#members.values()].map(({ key }) => key).join(", ");
-  }
+function senderOf({ box: { owner }, member }: Owner) {
+  return { id: owner, names: member === null ? [owner] : [owner, member.key], workspace: member?.workspace ?? null };
+}
+
+/** Readers pay for every word, and one member must not block the others. The user has no limit. */
+function isQuotaUsedUp({ member, files, bytes }: Owner): boolean {
+  return member !== null && (files >= mailLimits.turnFiles || bytes >= mailLimits.turnBytes);
+}
+
+function closeOutbox(owner: Owner): void {
+  owner.isClosed = true;
+  owner.box.close();
+  owner.watcher?.close();
+  owner.watcher = null;
 }

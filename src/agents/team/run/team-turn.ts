@@ -74,7 +74,7 @@ async function runTeam(opened: TeamTurn & Pick<TeamRun, "record">): Promise<Turn
   let mail: Mail | null = null;
   try {
     mail = await openMail(createMailOptions(run));
-    // After a crash the path may have deliveries that given.jsonl has not.
+    // Messages of a first prompt must not be sent again.
     for (const { id, given } of membersOf(record)) mail.markGiven(id, given);
     return await runPhases(Object.assign(run, { mail }));
   } finally {

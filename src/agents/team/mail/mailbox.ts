@@ -1,0 +1,176 @@
+// The directories of one owner's mail. Only this file touches the files in them. A member can write only its outbox. skein first
+// moves a file to `taken`, where only skein writes, and never follows links.
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { dropIdOf, newDropId } from "../../../kit/files/drop-file.ts";
+import { Fault, messageOf } from "../../../protocol/api/error.ts";
+import { mailLimits, quotaExceededText, closedFileName } from "../../../protocol/team/mail.ts";
+
+/** A file of an outbox. The name is kept as bytes, because it may not be UTF-8. */
+export type OutboxFile = { name: Buffer; id: string | null };
+
+/** A file that was moved to `taken`. Its time `at` is unique and gives the order. */
+export type ClaimedFile = { at: number; id: string };
+
+/** A file that was written in place counts as complete after this time without a change. */
+const settleMs = 300;
+
+const overQuotaPrefix = "over-";
+
+export class Mailbox {
+  readonly owner: string;
+  readonly outbox: string;
+  readonly #inbox: string;
+  readonly #taken: string;
+  readonly #refused: string;
+  /** A file that exists while the outbox is closed. */
+  readonly #closedFile: string;
+
+  constructor(directory: string, owner: string) {
+    if (!/^\w[\w.-]*$/.test(owner)) throw new Fault("internal", `"${owner}" is not a name of a directory`);
+    const root = join(directory, "mail", owner);
+    this.owner = owner;
+    this.outbox = join(root, "outbox");
+    this.#inbox = join(root, "inbox", owner);
+    this.#taken = join(root, "taken");
+    this.#refused = join(root, "refused");
+    this.#closedFile = join(root, closedFileName);
+    for (const path of [this.outbox, this.#inbox, this.#taken, this.#refused]) {
+      mkdirSync(path, { recursive: true, mode: 0o700 });
+      if (!lstatSync(path).isDirectory()) throw new Fault("file-unwritable", `${path} is not a directory`);
+    }
+  }
+
+  /** Sorted by name. Without `evenFresh`, files that may still be written are left out. */
+  files({ evenFresh }: { evenFresh: boolean }): OutboxFile[] {
+    const names = (readdirSync(this.outbox, { encoding: "buffer" }) as Buffer[])
+      .filter((name) => name[0] !== 0x2e)
+      .toSorted((a, b) => a.compare(b));
+    const files = names.map((name) => ({ name, id: dropIdOf(name.toString("latin1")) }));
+    return files.filter((file) => evenFresh || file.id !== null || !this.#isFresh(file));
+  }
+
+  #isFresh(file: OutboxFile): boolean {
+    const stat = lstatSync(this.#pathOf(file), { throwIfNoEntry: false });
+    return stat !== undefined && Date.now() - stat.mtimeMs < settleMs;
+  }
+
+  #pathOf({ name }: OutboxFile): Buffer {
+    return Buffer.concat([Buffer.from(`${this.outbox}/`), name]);
+  }
+
+  /** One rename, so that after a crash the file is in exactly one of the two directories. */
+  claim(file: OutboxFile, claim: ClaimedFile): "claimed" | "gone" | { problem: string } {
+    try {
+      renameSync(this.#pathOf(file), this.#claimPath(claim));
+      return "claimed";
+    } catch (error) {
+      return (error as NodeJS.ErrnoException).code === "ENOENT" ? "gone" : { problem: `it can't be moved: ${messageOf(error)}` };
+    }
+  }
+
+  /** Names a file that can't be moved. The id is the same after a restart, unless the file has changed. */
+  unmovableClaim(file: OutboxFile): ClaimedFile {
+    const at = Math.floor(lstatSync(this.#pathOf(file), { throwIfNoEntry: false })?.ctimeMs ?? 0);
+    return { at, id: stableMailId(`${this.owner}/${file.name.toString("latin1")} ${at}`) };
+  }
+
+  /** Files that were claimed and not finished, in order. */
+  claims(): ClaimedFile[] {
+    const names = readdirSync(this.#taken).toSorted();
+    return names.flatMap((name) => {
+      const [, at, id] = /^(\d{13})-([0-9a-f]{12})$/.exec(name) ?? [];
+      return at === undefined || id === undefined ? [] : [{ at: Number(at), id }];
+    });
+  }
+
+  /** Reads the file once: the sender may still have it open for writing. */
+  readClaim(claim: ClaimedFile): { text: string } | { problem: string } {
+    const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+    let fd: number | null = null;
+    try {
+      fd = openSync(this.#claimPath(claim), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+      if (!fstatSync(fd).isFile()) return { problem: "it is not a regular file" };
+      const bytes = Buffer.alloc(mailLimits.fileBytes + 1);
+      let length = 0;
+      for (let read = 1; read > 0 && length < bytes.length; length += read) read = readSync(fd, bytes, length, bytes.length - length, null);
+      if (length > mailLimits.fileBytes) return { problem: `the file has more than ${mailLimits.fileBytes} bytes` };
+      return { text: new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(0, length)) };
+    } catch (error) {
+      const isLink = (error as NodeJS.ErrnoException).code === "ELOOP";
+      return { problem: isLink ? "it is a symbolic link" : `it can't be read: ${messageOf(error)}` };
+    } finally {
+      if (fd !== null) closeSync(fd);
+    }
+  }
+
+  dropClaim(claim: ClaimedFile): void {
+    rmSync(this.#claimPath(claim), { force: true });
+  }
+
+  /** Keeps the file for the user. */
+  moveToRefused(claim: ClaimedFile): void {
+    if (lstatSync(this.#claimPath(claim), { throwIfNoEntry: false }) === undefined) return;
+    renameSync(this.#claimPath(claim), join(this.#refused, claimName(claim)));
+  }
+
+  /** Tells `skein msg` and `skein report` to refuse at once. */
+  close(): void {
+    writeFileSync(this.#closedFile, quotaExceededText, { mode: 0o600 });
+  }
+
+  reopen(): void {
+    rmSync(this.#closedFile, { force: true });
+  }
+
+  /** Moves files over the quota to `refused`. */
+  refuseOverQuota(files: readonly OutboxFile[], at: number): void {
+    for (const file of files) {
+      try {
+        renameSync(this.#pathOf(file), join(this.#refused, `${overQuotaPrefix}${claimName({ at, id: newDropId() })}`));
+      } catch {
+        // A file that can't be moved stays in the outbox, which is closed.
+      }
+    }
+  }
+
+  /** Number of files over the quota so far. */
+  countOverQuota(): number {
+    return readdirSync(this.#refused).filter((name) => name.startsWith(overQuotaPrefix)).length;
+  }
+
+  /** Writes the file atomically, unless it exists. */
+  writeToInbox(name: string, text: string): void {
+    const path = join(this.#inbox, name);
+    if (existsSync(path)) return;
+    const temporary = join(this.#taken, ".writing");
+    writeFileSync(temporary, text, { mode: 0o600 });
+    renameSync(temporary, path);
+  }
+
+  #claimPath(claim: ClaimedFile): string {
+    return join(this.#taken, claimName(claim));
+  }
+}
+
+/** The same id for the same text. */
+export function stableMailId(text: string): string {
+  return Bun.hash(text).toString(16).padStart(16, "0").slice(-12);
+}
+
+function claimName({ at, id }: ClaimedFile): string {
+  return `${String(at).padStart(13, "0")}-${id}`;
+}
