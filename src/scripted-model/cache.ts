@@ -2,10 +2,10 @@
 // For Anthropic an entry ends at each breakpoint of the client. For other vendors any common prefix is cached.
 import type { PromptPiece, ServerWireName } from "./wires/wire.ts";
 
-export type CountPrompt = (protocol: ServerWireName, pieces: PromptPiece[]) => { input: number; cacheRead: number; cacheWrite: number };
+export type CountPrompt = (wire: ServerWireName, pieces: PromptPiece[]) => { input: number; cacheRead: number; cacheWrite: number };
 
-export const countUncached: CountPrompt = (_protocol, pieces) => ({
-  input: tokensForBytes(pieces.reduce((sum, piece) => sum + bytesOf(piece.text), 0)),
+export const countUncached: CountPrompt = (_wire, pieces) => ({
+  input: tokensOf(pieces.map(({ text }) => text).join("")),
   cacheRead: 0,
   cacheWrite: 0,
 });
@@ -13,11 +13,11 @@ export const countUncached: CountPrompt = (_protocol, pieces) => ({
 export function createPromptCache(): CountPrompt {
   const entries = new Set<string>();
   const prompts: string[] = [];
-  return (protocol, pieces) => (protocol === "anthropic" ? countMarked(pieces, entries) : countAutomatic(pieces, prompts));
+  return (wire, pieces) => (wire === "anthropic" ? countMarked(pieces, entries) : countAutomatic(pieces, prompts));
 }
 
-export function tokensForBytes(bytes: number): number {
-  return Math.ceil(bytes / 4);
+export function tokensOf(text: string): number {
+  return Math.ceil(Buffer.byteLength(text) / 4);
 }
 
 function countMarked(pieces: PromptPiece[], entries: Set<string>): ReturnType<CountPrompt> {
@@ -27,33 +27,25 @@ function countMarked(pieces: PromptPiece[], entries: Set<string>): ReturnType<Co
   for (const piece of pieces) {
     prefix += piece.text;
     if (entries.has(prefix)) hit = prefix;
-    if (piece.breakpoint) marked = prefix;
+    if (!piece.breakpoint) continue;
+    marked = prefix;
+    entries.add(prefix);
   }
   // Without a breakpoint the vendor neither reads nor writes the cache.
-  const read = marked === "" ? "" : hit;
-  let entry = "";
-  for (const piece of pieces) {
-    entry += piece.text;
-    if (piece.breakpoint) entries.add(entry);
-  }
-  const counts = [tokensForBytes(bytesOf(prefix)), tokensForBytes(bytesOf(marked)), tokensForBytes(bytesOf(read))] as const;
-  return { input: counts[0] - Math.max(counts[1], counts[2]), cacheRead: counts[2], cacheWrite: Math.max(0, counts[1] - counts[2]) };
+  const [total, cached, cacheRead] = [prefix, marked, marked === "" ? "" : hit].map(tokensOf) as [number, number, number];
+  return { input: total - Math.max(cached, cacheRead), cacheRead, cacheWrite: Math.max(0, cached - cacheRead) };
 }
 
 function countAutomatic(pieces: PromptPiece[], prompts: string[]): ReturnType<CountPrompt> {
   const prompt = pieces.map((piece) => piece.text).join("");
   const length = Math.max(0, ...prompts.map((other) => commonLength(prompt, other)));
   prompts.push(prompt);
-  const cacheRead = tokensForBytes(bytesOf(prompt.slice(0, length)));
-  return { input: tokensForBytes(bytesOf(prompt)) - cacheRead, cacheRead, cacheWrite: 0 };
+  const cacheRead = tokensOf(prompt.slice(0, length));
+  return { input: tokensOf(prompt) - cacheRead, cacheRead, cacheWrite: 0 };
 }
 
 function commonLength(a: string, b: string): number {
   let length = 0;
   while (length < a.length && length < b.length && a[length] === b[length]) length += 1;
   return length;
-}
-
-function bytesOf(text: string): number {
-  return Buffer.byteLength(text);
 }

@@ -3,15 +3,15 @@
 import { anthropic } from "./wires/anthropic.ts";
 import { countUncached, createPromptCache } from "./cache.ts";
 import { chat } from "./wires/chat.ts";
-import { composeAnswer, isSideRequest, stepAt } from "./compose-answer.ts";
+import { composeAnswer, isSideRequest } from "./compose-answer.ts";
 import { gemini } from "./wires/gemini.ts";
-import { field, type JsonValue } from "./json.ts";
+import { field, parseJson, type JsonValue } from "./json.ts";
 import { findPosition, type ScriptPosition } from "./position.ts";
 import type { ServerWire, ServerWireName } from "./wires/wire.ts";
-import { sendAnswer, sendFailure } from "./reply.ts";
+import { isInterrupting, sendAnswer, sendFailure } from "./reply.ts";
 import { responses } from "./wires/responses.ts";
 import type { ServerFault, Script, ScriptStep, TokenCounts } from "./script.ts";
-import { answerSideRequest, requestedModel, readBody } from "./side-requests.ts";
+import { answerSideRequest, requestedModel } from "./side-requests.ts";
 
 /** A function chooses the script for a request. */
 export type ScriptSource = Script | ((request: { position: ScriptPosition; body: JsonValue }) => Script);
@@ -108,65 +108,53 @@ async function answerRequest(state: State, request: Request): Promise<Response> 
   const routed = state.options.route?.(request, path) ?? null;
   if (routed !== null) return (await routed) ?? new Response("not found", { status: 404 });
   const text = await request.text();
-  const body = readBody(text) ?? null;
-  const record = recordRequest(state, { at, path, text, body, request });
-  const side = answerSideRequest(request.method, path, text);
+  const body = parseJson(text) ?? null;
+  const wire = wires.find(([pattern]) => pattern.test(path))?.[1] ?? null;
+  const { method } = request;
+  const headers = Object.fromEntries(request.headers);
+  const unplayed = { number: 0, isSide: true, step: -1, usage: null };
+  const record: RecordedRequest = { ...unplayed, at, method, path, protocol: wire?.name ?? null, headers, text, body };
+  state.requests.push(record);
+  const side = answerSideRequest(method, path, text);
   if (side !== null) return side;
-  const protocol = record.protocol === null ? undefined : protocols[record.protocol];
-  if (protocol === undefined || request.method !== "POST")
-    return Response.json({ error: { message: `no such path: ${path}` } }, { status: 404 });
-  if (body === null) return Response.json(protocol.failure(400, "the body is not JSON"), { status: 400 });
-  return answerModel(state, protocol, record, request.signal);
+  if (wire === null || method !== "POST") return Response.json({ error: { message: `no such path: ${path}` } }, { status: 404 });
+  if (body === null) return Response.json(wire.failure(400, "the body is not JSON"), { status: 400 });
+  return answerModel(state, wire, record, request.signal);
 }
 
-const protocols: Record<ServerWireName, ServerWire> = { anthropic, responses, chat, gemini };
-
-const paths: [RegExp, ServerWireName][] = [
-  [/\/messages$/, "anthropic"],
-  [/\/responses$/, "responses"],
-  [/\/chat\/completions$/, "chat"],
-  [/:(streamGenerateContent|generateContent)$/, "gemini"],
+const wires: [path: RegExp, wire: ServerWire][] = [
+  [/\/messages$/, anthropic],
+  [/\/responses$/, responses],
+  [/\/chat\/completions$/, chat],
+  [/:(streamGenerateContent|generateContent)$/, gemini],
 ];
 
-function recordRequest(
-  state: State,
-  received: { at: number; path: string; text: string; body: JsonValue; request: Request },
-): RecordedRequest {
-  const { request, ...rest } = received;
-  const protocol = paths.find(([pattern]) => pattern.test(received.path))?.[1] ?? null;
-  const headers = Object.fromEntries(request.headers);
-  const record: RecordedRequest = { number: 0, ...rest, method: request.method, protocol, isSide: true, step: -1, usage: null, headers };
-  state.requests.push(record);
-  return record;
-}
-
-async function answerModel(state: State, protocol: ServerWire, record: RecordedRequest, signal: AbortSignal): Promise<Response> {
+async function answerModel(state: State, wire: ServerWire, record: RecordedRequest, signal: AbortSignal): Promise<Response> {
   const { body, path } = record;
   const { options } = state;
-  const parsed = protocol.read(body);
+  const parsed = wire.read(body);
   const position = findPosition(parsed.items, options.marker);
   if (options.count === "requests") position.step = state.answered;
   const script = typeof state.script === "function" ? state.script({ position, body }) : state.script;
   record.isSide = isSideRequest(script, parsed.tools);
-  const stream = protocol.name === "gemini" ? path.endsWith(":streamGenerateContent") : field(body, "stream") === true;
+  const stream = wire.name === "gemini" ? path.endsWith(":streamGenerateContent") : field(body, "stream") === true;
   const model = requestedModel(path, body);
   if (record.isSide) {
     const step: ScriptStep = { text: options.sideText ?? "side" };
-    const prompt = countUncached(protocol.name, parsed.pieces);
+    const prompt = countUncached(wire.name, parsed.pieces);
     const answer = composeAnswer({ model, number: 0, parsed, position, step, fault: null, prompt });
-    return sendAnswer(protocol, answer, { stream, chunkDelayMs: 0, fault: null, signal });
+    return sendAnswer(wire, answer, { stream, chunkDelayMs: 0, fault: null, signal });
   }
   state.arrived += 1;
   record.number = state.arrived;
   record.step = position.step;
   const fault = state.faults.get(record.number) ?? state.always;
-  if (fault?.type === "status") return sendFailure(protocol, fault);
-  const step = stepAt(script, position.step);
+  if (fault?.type === "status") return sendFailure(wire, fault);
+  const step = script.steps[position.step] ?? { text: script.final };
   if (step.delayMs !== undefined) await Bun.sleep(step.delayMs);
-  const prompt = state.countPrompt(protocol.name, parsed.pieces);
+  const prompt = state.countPrompt(wire.name, parsed.pieces);
   const answer = composeAnswer({ model, number: record.number, parsed, position, step, fault, prompt });
   record.usage = answer.usage;
-  const isInterrupted = fault?.type === "drop" || fault?.type === "stall" || fault?.type === "error-event";
-  if (!isInterrupted) state.answered += 1;
-  return sendAnswer(protocol, answer, { stream, chunkDelayMs: options.chunkDelayMs ?? 0, fault, signal });
+  if (fault === null || !isInterrupting(fault)) state.answered += 1;
+  return sendAnswer(wire, answer, { stream, chunkDelayMs: options.chunkDelayMs ?? 0, fault, signal });
 }

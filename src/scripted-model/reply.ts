@@ -4,27 +4,24 @@ import type { ServerFault } from "./script.ts";
 
 export type Delivery = { stream: boolean; chunkDelayMs: number; fault: ServerFault | null; signal: AbortSignal };
 
-export function sendAnswer(protocol: ServerWire, answer: ScriptedAnswer, delivery: Delivery): Response {
-  if (!delivery.stream) return Response.json(protocol.whole(answer));
-  const events = protocol.events(answer).map(eventText);
+export function sendAnswer(wire: ServerWire, answer: ScriptedAnswer, delivery: Delivery): Response {
+  if (!delivery.stream) return Response.json(wire.whole(answer));
+  const events = wire.events(answer).map(eventText);
   const { fault } = delivery;
   const delayMs = fault?.type === "slow" ? fault.delayMs : delivery.chunkDelayMs;
   if (fault === null || !isInterrupting(fault)) return stream(delayMs === 0 ? [events.join("")] : events, delayMs, "end", delivery.signal);
   const sent = events.slice(0, fault.afterEvents ?? Math.ceil(events.length / 2));
-  if (fault.type === "drop") return stream(sent, delayMs, "drop", delivery.signal);
-  if (fault.type === "stall") return stream(sent, delayMs, "stall", delivery.signal);
-  const errors = protocol.errorEvents(fault.message ?? "scripted error").map(eventText);
+  if (fault.type !== "error-event") return stream(sent, delayMs, fault.type, delivery.signal);
+  const errors = wire.errorEvents(fault.message ?? "scripted error").map(eventText);
   return stream([...sent, ...errors], delayMs, "end", delivery.signal);
 }
 
-export function sendFailure(protocol: ServerWire, fault: Extract<ServerFault, { type: "status" }>): Response {
+export function sendFailure(wire: ServerWire, fault: Extract<ServerFault, { type: "status" }>): Response {
   const headers: Record<string, string> = fault.retryAfter === undefined ? {} : { "retry-after": fault.retryAfter };
-  return Response.json(protocol.failure(fault.status, fault.message ?? `scripted ${fault.status}`), { status: fault.status, headers });
+  return Response.json(wire.failure(fault.status, fault.message ?? `scripted ${fault.status}`), { status: fault.status, headers });
 }
 
-type InterruptingFault = Extract<ServerFault, { type: "drop" | "stall" | "error-event" }>;
-
-function isInterrupting(fault: ServerFault): fault is InterruptingFault {
+export function isInterrupting(fault: ServerFault): fault is Extract<ServerFault, { type: "drop" | "stall" | "error-event" }> {
   return fault.type === "drop" || fault.type === "stall" || fault.type === "error-event";
 }
 

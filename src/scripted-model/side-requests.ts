@@ -1,8 +1,8 @@
 // Answers requests other than for an answer: health checks, model lists, token counts. Never advances a script.
-import { field, parseJson, textOf, type JsonValue } from "./json.ts";
-import { tokensForBytes } from "./cache.ts";
+import { field, textOf, type JsonValue } from "./json.ts";
+import { tokensOf } from "./cache.ts";
 
-export const modelIds = ["claude-sonnet-4-5", "gpt-5.2", "gemini-3-pro-preview", "scripted"];
+const modelIds = ["claude-sonnet-4-5", "gpt-5.2", "gemini-3-pro-preview", "scripted"];
 
 /** Returns null for any other path. */
 export function answerSideRequest(method: string, path: string, body: string): Response | null {
@@ -12,7 +12,7 @@ export function answerSideRequest(method: string, path: string, body: string): R
   if (method === "GET" && path.endsWith("/models")) return Response.json({ ...openList(), models: [] });
   if (method === "GET" && path === "/api/version") return Response.json({ version: "0.12.0" });
   if (method === "GET" && path === "/api/tags") return Response.json({ models: modelIds.map(ollamaModel) });
-  const count = tokensForBytes(Buffer.byteLength(body));
+  const count = tokensOf(body);
   if (path.endsWith("/messages/count_tokens")) return Response.json({ input_tokens: count });
   if (path.endsWith("/responses/input_tokens")) return Response.json({ object: "response.input_tokens", input_tokens: count });
   if (path.endsWith(":countTokens")) return Response.json({ totalTokens: count });
@@ -22,10 +22,6 @@ export function answerSideRequest(method: string, path: string, body: string): R
 /** The model in the body of a request, or in Gemini's path. */
 export function requestedModel(path: string, body: JsonValue | undefined): string {
   return /\/models\/([^/:]+):/.exec(path)?.[1] ?? textOf(field(body, "model"));
-}
-
-export function readBody(text: string): JsonValue | undefined {
-  return text === "" ? undefined : parseJson(text);
 }
 
 /** A list in a format for both Anthropic's and OpenAI's clients. */

@@ -1,23 +1,23 @@
 // Reads requests and writes answers of Anthropic Messages.
 import { field, isObject, listOf, textOf, type JsonValue, type JsonObject } from "../json.ts";
-import {
-  deltasOf,
-  userItem,
-  type ScriptedAnswer,
-  type AnswerCall,
-  type DeclaredTool,
-  type RequestItem,
-  type PromptPiece,
-  type ServerWire,
-  type ParsedRequest,
-  type StreamEvent,
-} from "./wire.ts";
+import { deltasOf, userItems } from "./wire.ts";
+import type { PromptPiece, RequestItem, ScriptedAnswer, ServerWire, StreamEvent } from "./wire.ts";
 
 export const anthropic: ServerWire = {
   name: "anthropic",
-  read,
+  read: (body) => ({
+    tools: listOf(field(body, "tools")).map((tool) => ({ name: textOf(field(tool, "name")), form: "json" })),
+    items: listOf(field(body, "messages")).flatMap(itemsOf),
+    pieces: piecesOf(body),
+    wantsUsage: true,
+  }),
   events,
-  whole: (answer) => ({ ...messageHead(answer), content: blocks(answer), stop_reason: stopReason(answer), usage: usageOf(answer) }),
+  whole: (answer) => ({
+    ...messageHead(answer),
+    content: answerBlocks(answer).map(({ block }) => block),
+    stop_reason: stopReason(answer),
+    usage: { ...inputUsage(answer), output_tokens: answer.usage.output },
+  }),
   failure: (status, message) => ({
     type: "error",
     error: { type: errorTypes[status] ?? "api_error", message },
@@ -37,22 +37,14 @@ const errorTypes: Record<number, string> = {
   529: "overloaded_error",
 };
 
-function read(body: JsonValue): ParsedRequest {
-  return { tools: declaredTools(body), items: listOf(field(body, "messages")).flatMap(itemsOf), pieces: piecesOf(body), wantsUsage: true };
-}
-
-function declaredTools(body: JsonValue): DeclaredTool[] {
-  return listOf(field(body, "tools")).map((tool) => ({ name: textOf(field(tool, "name")), form: "json" }));
-}
-
 function itemsOf(message: JsonValue): RequestItem[] {
   const content = field(message, "content");
   const isUser = field(message, "role") === "user";
-  if (typeof content === "string") return isUser ? userItem(content) : [];
+  if (typeof content === "string") return isUser ? userItems(content) : [];
   return listOf(content).flatMap((block): RequestItem[] => {
     const type = field(block, "type");
-    if (type === "text" && isUser) return userItem(textOf(field(block, "text")));
-    if (type === "tool_use") return [{ type: "call", id: textOf(field(block, "id")) }];
+    if (type === "text" && isUser) return userItems(textOf(field(block, "text")));
+    if (type === "tool_use") return [{ type: "call" }];
     if (type === "tool_result") return [{ type: "result", id: textOf(field(block, "tool_use_id")) }];
     return [];
   });
@@ -81,17 +73,16 @@ function pieceOf(label: string, block: JsonValue): PromptPiece {
 function events(answer: ScriptedAnswer): StreamEvent[] {
   const list: StreamEvent[] = [];
   const send = (type: string, data: JsonObject): number => list.push({ event: type, data: { type, ...data } });
-  const { output, ...input } = answer.usage;
-  send("message_start", {
-    message: { ...messageHead(answer), content: [], stop_reason: null, usage: { ...inputUsage(input), output_tokens: 1 } },
-  });
+  const usage = { ...inputUsage(answer), output_tokens: 1 };
+  send("message_start", { message: { ...messageHead(answer), content: [], stop_reason: null, usage } });
   send("ping", {});
-  blocks(answer).forEach((block, index) => {
-    send("content_block_start", { index, content_block: withoutContent(block) });
-    for (const delta of deltasOfBlock(block, answer.calls)) send("content_block_delta", { index, delta });
+  answerBlocks(answer).forEach(({ empty, deltas }, index) => {
+    send("content_block_start", { index, content_block: empty });
+    for (const delta of deltas) send("content_block_delta", { index, delta });
     send("content_block_stop", { index });
   });
-  send("message_delta", { delta: { stop_reason: stopReason(answer), stop_sequence: null }, usage: { output_tokens: output } });
+  const delta = { stop_reason: stopReason(answer), stop_sequence: null };
+  send("message_delta", { delta, usage: { output_tokens: answer.usage.output } });
   send("message_stop", {});
   return list;
 }
@@ -100,38 +91,32 @@ function messageHead(answer: ScriptedAnswer): JsonObject {
   return { id: `msg_${answer.number}`, type: "message", role: "assistant", model: answer.model, stop_sequence: null };
 }
 
-function blocks(answer: ScriptedAnswer): JsonObject[] {
-  const list: JsonObject[] = [];
-  if (answer.thinking !== "") list.push({ type: "thinking", thinking: answer.thinking, signature: `signature-${answer.number}` });
-  if (answer.text !== "") list.push({ type: "text", text: answer.text });
-  for (const call of answer.calls) list.push({ type: "tool_use", id: call.id, name: call.name, input: call.input });
-  return list;
-}
+/** A block as a whole, and as a stream: empty at its start, then its deltas. */
+type AnswerBlock = { block: JsonObject; empty: JsonObject; deltas: JsonObject[] };
 
-function withoutContent(block: JsonObject): JsonObject {
-  if (block.type === "thinking") return { type: "thinking", thinking: "", signature: "" };
-  if (block.type === "text") return { type: "text", text: "" };
-  return { ...block, input: {} };
-}
-
-function deltasOfBlock(block: JsonObject, calls: AnswerCall[]): JsonObject[] {
-  if (block.type === "text") return deltasOf(textOf(block.text)).map((text) => ({ type: "text_delta", text }));
-  if (block.type === "thinking") {
-    const deltas: JsonObject[] = deltasOf(textOf(block.thinking)).map((thinking) => ({ type: "thinking_delta", thinking }));
-    return [...deltas, { type: "signature_delta", signature: textOf(block.signature) }];
-  }
-  const call = calls.find(({ id }) => id === block.id);
-  return ["", ...deltasOf(call?.inputText ?? "{}")].map((partial_json) => ({ type: "input_json_delta", partial_json }));
+function answerBlocks({ number, thinking, text, calls }: ScriptedAnswer): AnswerBlock[] {
+  const signature = `signature-${number}`;
+  const thinkingBlock: AnswerBlock = {
+    block: { type: "thinking", thinking, signature },
+    empty: { type: "thinking", thinking: "", signature: "" },
+    deltas: [...deltasOf(thinking).map((part) => ({ type: "thinking_delta", thinking: part })), { type: "signature_delta", signature }],
+  };
+  const textBlock: AnswerBlock = {
+    block: { type: "text", text },
+    empty: { type: "text", text: "" },
+    deltas: deltasOf(text).map((part) => ({ type: "text_delta", text: part })),
+  };
+  const callBlocks = calls.map(({ id, name, input, inputText }): AnswerBlock => {
+    const deltas = ["", ...deltasOf(inputText)].map((partial_json) => ({ type: "input_json_delta", partial_json }));
+    return { block: { type: "tool_use", id, name, input }, empty: { type: "tool_use", id, name, input: {} }, deltas };
+  });
+  return [...(thinking === "" ? [] : [thinkingBlock]), ...(text === "" ? [] : [textBlock]), ...callBlocks];
 }
 
 function stopReason(answer: ScriptedAnswer): string {
   return answer.calls.length > 0 ? "tool_use" : "end_turn";
 }
 
-function usageOf(answer: ScriptedAnswer): JsonObject {
-  return { ...inputUsage(answer.usage), output_tokens: answer.usage.output };
-}
-
-function inputUsage(counts: { input: number; cacheRead: number; cacheWrite: number }): JsonObject {
-  return { input_tokens: counts.input, cache_creation_input_tokens: counts.cacheWrite, cache_read_input_tokens: counts.cacheRead };
+function inputUsage({ usage }: ScriptedAnswer): JsonObject {
+  return { input_tokens: usage.input, cache_creation_input_tokens: usage.cacheWrite, cache_read_input_tokens: usage.cacheRead };
 }

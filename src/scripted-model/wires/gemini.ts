@@ -1,22 +1,25 @@
 // Reads requests and writes answers of Gemini's generateContent. The model's name is in the path, not in the body.
 import { field, isObject, listOf, textOf, type JsonValue, type JsonObject } from "../json.ts";
-import {
-  deltasOf,
-  userItem,
-  type ScriptedAnswer,
-  type DeclaredTool,
-  type RequestItem,
-  type PromptPiece,
-  type ServerWire,
-  type ParsedRequest,
-  type StreamEvent,
-} from "./wire.ts";
+import { deltasOf, promptTokens, unmarkedPieces, userItems } from "./wire.ts";
+import type { RequestItem, ScriptedAnswer, ServerWire, StreamEvent } from "./wire.ts";
 
 export const gemini: ServerWire = {
   name: "gemini",
-  read,
+  read: (body) => {
+    const contents = listOf(field(body, "contents"));
+    const stable = ["tools", "systemInstruction", "system_instruction"].map((key) => field(body, key) ?? null);
+    const declarations = listOf(field(body, "tools")).flatMap((tool) =>
+      listOf(field(tool, "functionDeclarations") ?? field(tool, "function_declarations")),
+    );
+    return {
+      tools: declarations.map((declaration) => ({ name: textOf(field(declaration, "name")), form: "json" })),
+      items: contents.flatMap(itemsOf),
+      pieces: unmarkedPieces([...stable, ...contents]),
+      wantsUsage: true,
+    };
+  },
   events,
-  whole: (answer) => chunk(answer, answer.malformed ? [] : partsOf(answer), finishReason(answer)),
+  whole: (answer) => chunk(answer, partsOf(answer), finishReason(answer)),
   failure: (status, message) => ({ error: { code: status, message, status: statusNames[status] ?? "INTERNAL" } }),
   errorEvents: (message) => [{ data: { error: { code: 503, message, status: "UNAVAILABLE" } } }],
 };
@@ -32,44 +35,23 @@ const statusNames: Record<number, string> = {
   529: "UNAVAILABLE",
 };
 
-function read(body: JsonValue): ParsedRequest {
-  const contents = listOf(field(body, "contents"));
-  const stable = ["tools", "systemInstruction", "system_instruction"].map((key) => field(body, key) ?? null);
-  return {
-    tools: listOf(field(body, "tools")).flatMap(declaredTools),
-    items: contents.flatMap(itemsOf),
-    pieces: [...stable, ...contents].map(pieceOf),
-    wantsUsage: true,
-  };
-}
-
-function declaredTools(tool: JsonValue): DeclaredTool[] {
-  const functions = field(tool, "functionDeclarations") ?? field(tool, "function_declarations");
-  return listOf(functions).map((declaration) => ({ name: textOf(field(declaration, "name")), form: "json" }));
-}
-
 function itemsOf(content: JsonValue): RequestItem[] {
   const isUser = field(content, "role") !== "model";
   return listOf(field(content, "parts")).flatMap((part): RequestItem[] => {
-    const call = field(part, "functionCall");
     const response = field(part, "functionResponse");
-    if (isObject(call)) return [{ type: "call", id: textOf(call.id) }];
+    if (isObject(field(part, "functionCall"))) return [{ type: "call" }];
     if (isObject(response)) return [{ type: "result", id: textOf(response.id) }];
-    return isUser ? userItem(textOf(field(part, "text"))) : [];
+    return isUser ? userItems(textOf(field(part, "text"))) : [];
   });
 }
 
-function pieceOf(value: JsonValue): PromptPiece {
-  return { text: `${JSON.stringify(value)}\n`, breakpoint: false };
-}
-
 function events(answer: ScriptedAnswer): StreamEvent[] {
-  const parts = answer.malformed ? [] : partsOf(answer);
-  const chunks: StreamEvent[] = parts.map((part) => ({ data: chunk(answer, [part], null) }));
+  const chunks = partsOf(answer).map((part) => ({ data: chunk(answer, [part], null) }));
   return [...chunks, { data: chunk(answer, [], finishReason(answer)) }];
 }
 
 function partsOf(answer: ScriptedAnswer): JsonObject[] {
+  if (answer.malformed) return [];
   const thoughts = deltasOf(answer.thinking).map((text) => ({ text, thought: true }));
   const texts = deltasOf(answer.text).map((text) => ({ text }));
   const calls = answer.calls.map((call, index): JsonObject => {
@@ -92,12 +74,11 @@ function finishReason(answer: ScriptedAnswer): string {
 }
 
 function usageOf({ usage }: ScriptedAnswer): JsonObject {
-  const prompt = usage.input + usage.cacheRead + usage.cacheWrite;
   return {
-    promptTokenCount: prompt,
+    promptTokenCount: promptTokens(usage),
     cachedContentTokenCount: usage.cacheRead,
     candidatesTokenCount: usage.output,
     thoughtsTokenCount: 0,
-    totalTokenCount: prompt + usage.output,
+    totalTokenCount: promptTokens(usage) + usage.output,
   };
 }

@@ -1,49 +1,27 @@
 // Reads requests and writes answers of OpenAI Responses.
 import { field, listOf, textOf, type JsonValue, type JsonObject } from "../json.ts";
-import {
-  deltasOf,
-  userItem,
-  type ScriptedAnswer,
-  type AnswerCall,
-  type DeclaredTool,
-  type RequestItem,
-  type PromptPiece,
-  type ServerWire,
-  type ParsedRequest,
-  type StreamEvent,
-} from "./wire.ts";
+import { deltasOf, openAiFailure, promptTokens, unmarkedPieces, userItems } from "./wire.ts";
+import type { AnswerCall, DeclaredTool, RequestItem, ScriptedAnswer, ServerWire, StreamEvent } from "./wire.ts";
 
 export const responses: ServerWire = {
   name: "responses",
-  read,
+  read: (body) => {
+    const input = field(body, "input");
+    const items = typeof input === "string" ? [{ type: "message", role: "user", content: input }] : listOf(input);
+    // Codex declares the tools of its newest models in an input item.
+    const added = items.filter((item) => field(item, "type") === "additional_tools").flatMap((item) => listOf(field(item, "tools")));
+    return {
+      tools: [...listOf(field(body, "tools")), ...added].flatMap((tool) => declaredTools(tool)),
+      items: items.flatMap(itemsOf),
+      pieces: unmarkedPieces([field(body, "tools") ?? null, field(body, "instructions") ?? null, ...items]),
+      wantsUsage: true,
+    };
+  },
   events,
   whole: (answer) => responseOf(answer, "completed"),
-  failure: (status, message) => ({
-    error: { message, type: status === 401 ? "invalid_request_error" : "server_error", param: null, code: codes[status] ?? null },
-  }),
+  failure: openAiFailure,
   errorEvents,
 };
-
-const codes: Record<number, string> = {
-  401: "invalid_api_key",
-  429: "rate_limit_exceeded",
-  500: "server_error",
-  529: "server_is_overloaded",
-};
-
-function read(body: JsonValue): ParsedRequest {
-  const input = field(body, "input");
-  const items = typeof input === "string" ? [{ type: "message", role: "user", content: input }] : listOf(input);
-  // Codex declares the tools of its newest models in an input item.
-  const added = items.filter((item) => field(item, "type") === "additional_tools").flatMap((item) => listOf(field(item, "tools")));
-  const stable = [field(body, "tools") ?? null, field(body, "instructions") ?? null];
-  return {
-    tools: [...listOf(field(body, "tools")), ...added].flatMap((tool) => declaredTools(tool)),
-    items: items.flatMap(itemsOf),
-    pieces: [...stable, ...items].map(pieceOf),
-    wantsUsage: true,
-  };
-}
 
 function declaredTools(tool: JsonValue, namespace?: string): DeclaredTool[] {
   const type = field(tool, "type");
@@ -55,15 +33,8 @@ function declaredTools(tool: JsonValue, namespace?: string): DeclaredTool[] {
 function itemsOf(item: JsonValue): RequestItem[] {
   const type = textOf(field(item, "type"));
   if (type.endsWith("_call_output")) return [{ type: "result", id: textOf(field(item, "call_id")) }];
-  if (type.endsWith("_call")) return [{ type: "call", id: textOf(field(item, "call_id")) }];
-  if (field(item, "role") !== "user") return [];
-  const content = field(item, "content");
-  if (typeof content === "string") return userItem(content);
-  return listOf(content).flatMap((part) => userItem(textOf(field(part, "text"))));
-}
-
-function pieceOf(value: JsonValue): PromptPiece {
-  return { text: `${JSON.stringify(value)}\n`, breakpoint: false };
+  if (type.endsWith("_call")) return [{ type: "call" }];
+  return field(item, "role") === "user" ? userItems(field(item, "content")) : [];
 }
 
 function events(answer: ScriptedAnswer): StreamEvent[] {
@@ -87,40 +58,44 @@ function itemEvents(item: JsonObject, output_index: number): JsonObject[] {
 }
 
 function innerEvents(item: JsonObject, position: JsonObject): JsonObject[] {
-  if (item.type === "message") {
-    const [part] = listOf(item.content);
-    const text = textOf(field(part, "text"));
-    const partPosition = { ...position, content_index: 0 };
-    return [
-      { type: "response.content_part.added", ...partPosition, part: { type: "output_text", text: "", annotations: [] } },
-      ...deltasOf(text).map((delta) => ({ type: "response.output_text.delta", ...partPosition, delta, logprobs: [] })),
-      { type: "response.output_text.done", ...partPosition, text, logprobs: [] },
-      { type: "response.content_part.done", ...partPosition, part: part ?? null },
-    ];
+  switch (item.type) {
+    case "message":
+      return partEvents(
+        "response.content_part",
+        "response.output_text",
+        { ...position, content_index: 0, logprobs: [] },
+        listOf(item.content),
+      );
+    case "reasoning":
+      return partEvents(
+        "response.reasoning_summary_part",
+        "response.reasoning_summary_text",
+        { ...position, summary_index: 0 },
+        listOf(item.summary),
+      );
+    case "custom_tool_call":
+      return textEvents("response.custom_tool_call_input", position, textOf(item.input), { input: textOf(item.input) });
+    default: {
+      const done = { name: textOf(item.name), arguments: textOf(item.arguments) };
+      return textEvents("response.function_call_arguments", position, done.arguments, done);
+    }
   }
-  if (item.type === "reasoning") {
-    const [part] = listOf(item.summary);
-    const text = textOf(field(part, "text"));
-    const partPosition = { ...position, summary_index: 0 };
-    return [
-      { type: "response.reasoning_summary_part.added", ...partPosition, part: { type: "summary_text", text: "" } },
-      ...deltasOf(text).map((delta) => ({ type: "response.reasoning_summary_text.delta", ...partPosition, delta })),
-      { type: "response.reasoning_summary_text.done", ...partPosition, text },
-      { type: "response.reasoning_summary_part.done", ...partPosition, part: part ?? null },
-    ];
-  }
-  if (item.type === "custom_tool_call") {
-    const input = textOf(item.input);
-    return [
-      ...deltasOf(input).map((delta) => ({ type: "response.custom_tool_call_input.delta", ...position, delta })),
-      { type: "response.custom_tool_call_input.done", ...position, input },
-    ];
-  }
-  const text = textOf(item.arguments);
+}
+
+/** The events of the only part of an item: its start, its text, its end. */
+function partEvents(partName: string, textName: string, position: JsonObject, [part]: JsonValue[]): JsonObject[] {
+  const whole = part as JsonObject;
   return [
-    ...deltasOf(text).map((delta) => ({ type: "response.function_call_arguments.delta", ...position, delta })),
-    { type: "response.function_call_arguments.done", ...position, name: textOf(item.name), arguments: text },
+    { type: `${partName}.added`, ...position, part: { ...whole, text: "" } },
+    ...textEvents(textName, position, textOf(whole.text), { text: textOf(whole.text) }),
+    { type: `${partName}.done`, ...position, part: whole },
   ];
+}
+
+/** A text as deltas, and the event after them. */
+function textEvents(name: string, position: JsonObject, text: string, done: JsonObject): JsonObject[] {
+  const deltas = deltasOf(text).map((delta) => ({ type: `${name}.delta`, ...position, delta }));
+  return [...deltas, { type: `${name}.done`, ...position, ...done }];
 }
 
 function withoutContent(item: JsonObject): JsonObject {
@@ -173,13 +148,12 @@ function responseOf(answer: ScriptedAnswer, status: "in_progress" | "completed")
 }
 
 function usageOf({ usage }: ScriptedAnswer): JsonObject {
-  const input = usage.input + usage.cacheRead + usage.cacheWrite;
   return {
-    input_tokens: input,
+    input_tokens: promptTokens(usage),
     input_tokens_details: { cached_tokens: usage.cacheRead },
     output_tokens: usage.output,
     output_tokens_details: { reasoning_tokens: 0 },
-    total_tokens: input + usage.output,
+    total_tokens: promptTokens(usage) + usage.output,
   };
 }
 

@@ -1,6 +1,6 @@
 // The interface of a wire: parse a request, write an answer. One file per wire implements it, without scripts, faults or
 // HTTP.
-import type { JsonValue } from "../json.ts";
+import { field, listOf, textOf, type JsonObject, type JsonValue } from "../json.ts";
 import type { TokenCounts } from "../script.ts";
 
 export type ServerWireName = "anthropic" | "responses" | "chat" | "gemini";
@@ -28,7 +28,7 @@ export type ParsedRequest = {
 /** A "free" tool takes text instead of JSON. Only OpenAI has namespaces. */
 export type DeclaredTool = { name: string; form: "json" | "free"; namespace?: string };
 
-export type RequestItem = { type: "user"; text: string } | { type: "call"; id: string } | { type: "result"; id: string };
+export type RequestItem = { type: "user"; text: string } | { type: "call" } | { type: "result"; id: string };
 
 /** With `breakpoint` the client asks for a cache entry that ends here. */
 export type PromptPiece = { text: string; breakpoint: boolean };
@@ -62,8 +62,30 @@ export function deltasOf(text: string, size = 24): string[] {
   return deltas;
 }
 
-/** Ignores text in tags, which clients add themselves. */
-export function userItem(text: string): RequestItem[] {
-  const trimmed = text.trim();
-  return trimmed === "" || trimmed.startsWith("<") ? [] : [{ type: "user", text }];
+/** The texts of a user's content, which is a text or a list of parts. Ignores text in tags, which clients add themselves. */
+export function userItems(content: JsonValue | undefined): RequestItem[] {
+  const texts = typeof content === "string" ? [content] : listOf(content).map((part) => textOf(field(part, "text")));
+  return texts.filter((text) => /^\s*[^\s<]/.test(text)).map((text) => ({ type: "user", text }));
 }
+
+/** A prompt without breakpoints: the vendor caches any common prefix. */
+export function unmarkedPieces(values: JsonValue[]): PromptPiece[] {
+  return values.map((value) => ({ text: `${JSON.stringify(value)}\n`, breakpoint: false }));
+}
+
+export function promptTokens({ input, cacheRead, cacheWrite }: TokenCounts): number {
+  return input + cacheRead + cacheWrite;
+}
+
+/** The body of a failed request, in both APIs of OpenAI. */
+export function openAiFailure(status: number, message: string): JsonObject {
+  const type = status === 401 ? "invalid_request_error" : "server_error";
+  return { error: { message, type, param: null, code: openAiCodes[status] ?? null } };
+}
+
+const openAiCodes: Record<number, string> = {
+  401: "invalid_api_key",
+  429: "rate_limit_exceeded",
+  500: "server_error",
+  529: "server_is_overloaded",
+};
