@@ -22,7 +22,7 @@ const prompts: Record<ServerWireName, (body: JsonValue) => Prompt> = {
 };
 
 export function promptTokens(request: RecordedRequest): PromptTokens {
-  const prompt = prompts[request.protocol ?? "chat"](request.body);
+  const prompt = prompts[request.wire ?? "chat"](request.body);
   const [system, tools, messages] = [count(prompt.system), count(prompt.tools), count(prompt.messages)];
   return { system, tools, messages, total: system + tools + messages };
 }

@@ -208,7 +208,7 @@ test("a server in another process plays, records and stops", async () => {
     expect(await (await ask(server, "anthropic")).text()).toContain("pwd");
     await server.setFault({ type: "status", status: 500 });
     expect((await ask(server, "chat")).status).toBe(500);
-    expect((await server.requests()).map((request) => [request.number, request.protocol])).toEqual([
+    expect((await server.requests()).map((request) => [request.number, request.wire])).toEqual([
       [1, "anthropic"],
       [2, "chat"],
     ]);

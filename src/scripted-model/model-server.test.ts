@@ -52,7 +52,7 @@ test("a conversation gets the steps of its script in order, and parallel calls o
     final: "end",
   });
   expect(await playChat(server)).toEqual({ commands: [["a", "b"], ["c"]], final: "end" });
-  expect(server.main().map(({ step, protocol }) => [step, protocol])).toEqual([0, 1, 2].map((step) => [step, "chat"]));
+  expect(server.main().map(({ step, wire }) => [step, wire])).toEqual([0, 1, 2].map((step) => [step, "chat"]));
 });
 
 test("a function of the request's position chooses the script", async () => {

@@ -39,7 +39,7 @@ export type RecordedRequest = {
   at: number;
   method: string;
   path: string;
-  protocol: ServerWireName | null;
+  wire: ServerWireName | null;
   isSide: boolean;
   step: number;
   /** Usage in the answer; null without an answer. */
@@ -113,7 +113,7 @@ async function answerRequest(state: State, request: Request): Promise<Response> 
   const { method } = request;
   const headers = Object.fromEntries(request.headers);
   const unplayed = { number: 0, isSide: true, step: -1, usage: null };
-  const record: RecordedRequest = { ...unplayed, at, method, path, protocol: wire?.name ?? null, headers, text, body };
+  const record: RecordedRequest = { ...unplayed, at, method, path, wire: wire?.name ?? null, headers, text, body };
   state.requests.push(record);
   const side = answerSideRequest(method, path, text);
   if (side !== null) return side;

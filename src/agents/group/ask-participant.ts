@@ -54,7 +54,6 @@ async function tryOnce({ agent, model, isModel }: Participant, question: Partici
       sandbox: isModel ? {} : { readonly: true },
       ...(isModel ? { toolLevel: "none" as const } : {}),
       signal: context.signal,
-      onEvent: () => {},
     });
     return { ...replyOf(result), sessionId: result.session, spent: result.spent };
   } catch (error) {

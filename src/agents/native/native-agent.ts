@@ -10,10 +10,9 @@ import { callsOf, textOf, type NewNode } from "../../protocol/tree/node.ts";
 import type { TurnEnd } from "../../protocol/tree/turn.ts";
 import { addSpent, zeroSpent, zeroUsage, type Usage } from "../../protocol/tree/usage.ts";
 import { compact, needsCompaction } from "./request/compact.ts";
-import { estimateRequest, stepLimitError } from "./request/estimate.ts";
 import { renderMessages } from "./request/messages.ts";
-import { preview } from "./request/preview.ts";
-import { systemPrompt } from "./request/system-prompt.ts";
+import { preview, buildSystemPrompt } from "./request/preview.ts";
+import { estimateRequest, stepLimitError } from "./request/request-size.ts";
 import { needsInputError } from "./tools/ask-user.ts";
 import { runCalls, withDistinctIds } from "./tools/call-tool.ts";
 import { offeredTools } from "./tools/offered-tools.ts";
@@ -87,9 +86,7 @@ function unrecordedUsage(state: LoopState | null): Pick<TurnEnd, "rest"> {
 async function prepare(deps: NativeAgentDeps, input: TurnInput, context: TurnContext): Promise<LoopState> {
   const tools = [...offeredTools({ ...input, canAsk: context.canAsk }), ...(context.team === undefined ? [] : teamTools)];
   const model = await deps.model(input.model);
-  const skills = tools.length > 0 ? deps.skills(input.directory, input.project) : { text: "", paths: [] };
-  const contextFiles = input.contextFiles ? deps.contextFiles(input.directory, input.project) : [];
-  const system = systemPrompt({ ...input, tools, contextFiles, skills: skills.text });
+  const { system, skillPaths } = buildSystemPrompt(deps, input, tools);
   await checkPrice(model, input.limits);
   return {
     input,
@@ -99,7 +96,7 @@ async function prepare(deps: NativeAgentDeps, input: TurnInput, context: TurnCon
     model,
     system,
     tools,
-    skillPaths: skills.paths,
+    skillPaths,
     path: [...input.path],
     steps: 0,
     unrecorded: zeroSpent,
@@ -124,7 +121,7 @@ async function* runSteps(state: LoopState): AsyncGenerator<AgentEvent> {
   for (;;) {
     state.path.push(...(await state.context.takeInput()));
     const settle = yield* reserveRequest(state, { isTooLong });
-    if (typeof settle !== "function") return yield end(settle.kind, settle, partialAnswer);
+    if (typeof settle !== "function") return yield end(settle, partialAnswer);
     const answer = yield* askModel(state, settle);
     if (answer.type === "failed" && answer.error.kind === "too-long" && !isTooLong) {
       isTooLong = true;
@@ -135,29 +132,28 @@ async function* runSteps(state: LoopState): AsyncGenerator<AgentEvent> {
       yield* addNode(state, correction("The connection was lost during your answer. Continue exactly where it stopped."));
       continue;
     }
-    if (answer.type === "failed") return yield end(answer.error.kind, answer.error);
+    if (answer.type === "failed") return yield end(answer.error);
     isTooLong = false;
 
     const calls = callsOf(answer.node);
     if (calls.length > 0) {
       partialAnswer = "";
       const { allFailed, openQuestions } = yield* runCalls(state, calls);
-      const [first, ...others] = openQuestions;
-      if (first !== undefined) return yield end("needs-input", needsInputError([first, ...others]));
+      if (openQuestions.length > 0) return yield end(needsInputError(openQuestions));
       failedRounds = allFailed ? failedRounds + 1 : 0;
-      if (failedRounds === maxFailedRounds) return yield end("broken", repeatedFailure(state.model.name));
+      if (failedRounds === maxFailedRounds) return yield end(repeatedFailure(state.model.name));
       continue;
     }
-    if (answer.stop === "refused") return yield end("refused", refusal(state.model.name));
+    if (answer.stop === "refused") return yield end(refusal(state.model.name));
     if (answer.stop === "length") {
       partialAnswer += textOf(answer.node);
-      if (continuations++ === maxContinuations) return yield end("too-long", cutAnswer(), partialAnswer);
+      if (continuations++ === maxContinuations) return yield end(cutAnswer(), partialAnswer);
       yield* addNode(state, correction("Your answer was cut at the output limit. Continue exactly where it stopped."));
       continue;
     }
     const text = partialAnswer + textOf(answer.node);
     if (text.trim() === "") {
-      if (wasRepeated) return yield end("broken", noAnswer(state.model.name));
+      if (wasRepeated) return yield end(noAnswer(state.model.name));
       wasRepeated = true;
       yield* addNode(state, correction("Your last message had no answer. Finish with one."));
       continue;
@@ -170,7 +166,7 @@ async function* runSteps(state: LoopState): AsyncGenerator<AgentEvent> {
       partialAnswer = "";
       continue;
     }
-    if (wasRepaired) return yield end("broken", schemaViolation(problem), text);
+    if (wasRepaired) return yield end(schemaViolation(problem), text);
     wasRepaired = true;
     partialAnswer = "";
     yield* addNode(
@@ -271,6 +267,6 @@ function correction(text: string): NewNode {
   return { author: "note", note: { about: "correction" }, parts: [{ kind: "text", text }] };
 }
 
-function end(status: TurnEnd["status"], error: TurnError, answer = ""): AgentEvent {
-  return { type: "end", end: { status, error, ...(answer === "" ? {} : { answer }) } };
+function end(error: TurnError, answer = ""): AgentEvent {
+  return { type: "end", end: { status: error.kind, error, ...(answer === "" ? {} : { answer }) } };
 }

@@ -12,10 +12,9 @@ import type { TeamRepository } from "../../protocol/api/ports.ts";
 import type { Role } from "../../protocol/api/role.ts";
 import { fromJsonCase, toJsonCase } from "../../protocol/json/json-case.ts";
 import {
-  applyTeamEvent,
-  newTeamRecord,
-  teamEventOf,
   membersOf,
+  replayTeam,
+  teamEventOf,
   type Member,
   type TeamEvent,
   type TeamRecord,
@@ -103,15 +102,10 @@ export function readLoggedTeam(paths: TeamPaths): TeamRecord | null {
   const lines = existsSync(logPath(paths)) ? readFileSync(logPath(paths), "utf8").split("\n").slice(0, -1) : [];
   const [first, ...rest] = lines.map((line) => JSON.parse(line) as ReturnType<typeof logLine>);
   if (first === undefined) return null;
-  const created = parseEvent(first);
-  if (created.event !== "session_created") throw new Error("the log does not start with session_created");
-  const team = newTeamRecord(first.session_id, created);
-  for (const line of rest) applyTeamEvent(team, parseEvent(line));
+  const events = [first, ...rest].map(({ event, data }) => ({ event, ...(fromJsonCase(data) as object) }) as TeamEvent);
+  const team = replayTeam(first.session_id, events);
+  if (team === null) throw new Error("the log does not start with session_created");
   return team;
-}
-
-function parseEvent({ event, data }: ReturnType<typeof logLine>): TeamEvent {
-  return { event, ...(fromJsonCase(data) as object) } as TeamEvent;
 }
 
 /** Names the process that runs the team, for processes that use another store and can't see the lease. Returns the undo. */

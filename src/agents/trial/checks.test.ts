@@ -39,7 +39,7 @@ function requestsWith(...texts: string[]): RecordedRequest[] {
     at: 0,
     method: "POST",
     path: "/v1/messages",
-    protocol: "anthropic",
+    wire: "anthropic",
     isSide: false,
     step,
     usage: null,

@@ -132,3 +132,12 @@ function checkPositionals(command: Command, positionals: string[]): void {
     });
   }
 }
+
+/** For a command with verbs: throws for a flag or an argument that the verb does not take. The verb counts as a positional. */
+export function checkVerb(command: Command, args: Args, verb: { positionals: number; flags: readonly string[] }): void {
+  const name = `${command.name} ${args.positionals[0]}`;
+  const misplaced = Object.keys(args.flags).find((flag) => !verb.flags.includes(flag));
+  if (misplaced !== undefined) throw new Fault("usage", `--${misplaced} does not go with ${name}`, { hint: usageLine(command) });
+  const extra = args.positionals[verb.positionals];
+  if (extra !== undefined) throw new Fault("usage", `${name}: "${extra}" is too much`, { hint: usageLine(command) });
+}

@@ -4,7 +4,7 @@ import { Fault } from "../../protocol/api/error.ts";
 import { shortId } from "../../protocol/tree/node.ts";
 import { parseMailValue } from "../../protocol/team/read-mail.ts";
 import { routeMessage } from "../../protocol/team/address.ts";
-import { findPlanProblems } from "../../protocol/team/plan.ts";
+import { findPlanProblems, planConstraints } from "../../protocol/team/plan.ts";
 import { markRunningAsWaiting, markFailedForRetry, membersOf, joinedCommit } from "../../protocol/team/team.ts";
 import {
   countMembers,
@@ -150,11 +150,7 @@ async function add(deps: EngineDeps, { session: idOrName, member }: TeamAddParam
   const { id, project } = info.session;
   requireDirectory(deps, { id, project });
   const { roles } = await deps.roles(project);
-  const problems = findPlanProblems([{ name: "added", goal: "", members: [member] }], {
-    roles: roles.map(({ name }) => name),
-    limits: team.wish.limits,
-    members: membersOf(team).map(({ plan: { key, role } }) => ({ key, role })),
-  });
+  const problems = findPlanProblems([{ name: "added", goal: "", members: [member] }], planConstraints(team, roles));
   if (problems.length > 0) throw new Fault("usage", `the member can't be added: ${problems.join("; ")}`);
   deps.teams.ask(project, id, member);
   return { key: member.key, when: isActive(info.state) ? "next" : "resumed" };

@@ -44,7 +44,7 @@ export function createDelegate(execution: TurnExecution): {
     const onEvent = (event: Event) => {
       if (event.type === "turn.ended") spent = addSpent(spent, event.turn);
       if (event.type === "node.added" && request.command !== undefined) exit = exitOf(event.node);
-      if ("n" in event) request.onEvent(event);
+      if ("n" in event) request.onEvent?.(event);
     };
     const resumeIdle = running.deadline.holdIdle();
     try {

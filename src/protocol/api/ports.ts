@@ -128,7 +128,8 @@ export type DelegateRequest = {
   /** A command instead of the task; no model is used. */
   command?: string;
   signal: AbortSignal;
-  onEvent: (event: TransientEventBody) => void;
+  /** Called for each transient event of the sub-session. */
+  onEvent?: (event: TransientEventBody) => void;
 };
 
 export type DelegateResult = {

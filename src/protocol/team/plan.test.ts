@@ -30,7 +30,7 @@ const member: MemberPlan = {
   dependsOn: [],
   workspace: null,
 };
-const roles = ["engineer", "data_scientist"];
+const roles = ["engineer", "data_scientist"].map((name) => ({ name }));
 const problems = (...phases: Partial<MemberPlan>[][]) =>
   findPlanProblems(
     phases.map((members, index) => ({ name: `p${index}`, goal: "", members: members.map((change) => ({ ...member, ...change })) })),

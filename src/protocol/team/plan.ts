@@ -1,6 +1,7 @@
 // Plans of a team: makes phases by a strategy, and finds the problems of a plan. Pure.
 // `schema/parse-plan.ts` parses plans from JSON.
-import type { RoleAssignment, MemberPlan, PhasePlan, Strategy, TeamLimits } from "./team.ts";
+import { membersOf } from "./team.ts";
+import type { RoleAssignment, MemberPlan, PhasePlan, Strategy, TeamLimits, TeamRecord } from "./team.ts";
 
 /** Groups members that work at the same time. `parallel`: all; `sequential`: one by one; `pipeline`: neighbours of one role. */
 export function groupByStrategy<Cast extends { role: string }>(strategy: Exclude<Strategy, "adaptive">, cast: readonly Cast[]): Cast[][] {
@@ -47,16 +48,20 @@ const rolePattern = /^[a-z][a-z0-9_-]{0,39}$/;
 const keyPattern = /^(?!(all|person|skein)$)[a-z0-9][\w.-]{0,79}$/i;
 const suffixPattern = /^[a-z0-9][a-z0-9_-]{0,39}$/;
 
+/** The known roles, the limits of the team, and the plans of the members that it has now. */
 export type PlanConstraints = {
-  /** Names of the known roles. */
-  roles: readonly string[];
+  roles: readonly { name: string }[];
   limits: TeamLimits;
-  /** Members that the team has now. */
-  members: readonly { key: string; role: string }[];
+  members: readonly Pick<MemberPlan, "key" | "role">[];
 };
+
+export function planConstraints(team: TeamRecord, roles: PlanConstraints["roles"]): PlanConstraints {
+  return { roles, limits: team.wish.limits, members: membersOf(team).map(({ plan }) => plan) };
+}
 
 /** Problems that prevent these phases, one line each. */
 export function findPlanProblems(phases: readonly PhasePlan[], { roles, limits, members }: PlanConstraints): string[] {
+  const roleNames = roles.map(({ name }) => name);
   const planned = phases.flatMap((phase) => phase.members);
   const all = [...members, ...planned];
   const problems: string[] = [];
@@ -69,8 +74,8 @@ export function findPlanProblems(phases: readonly PhasePlan[], { roles, limits, 
     if (!keyPattern.test(key))
       problems.push(`"${key.slice(0, 80)}" is not a valid key: use letters, digits, ".", "_" and "-", but not all, person or skein`);
     if (!rolePattern.test(role)) problems.push(`${key}: "${role}" is not a valid role name`);
-    else if (!roles.includes(role) && description === null)
-      problems.push(`${key}: role "${role}" is unknown and has no description (known roles: ${roles.join(", ")})`);
+    else if (!roleNames.includes(role) && description === null)
+      problems.push(`${key}: role "${role}" is unknown and has no description (known roles: ${roleNames.join(", ")})`);
     if (suffix !== null && !suffixPattern.test(suffix)) problems.push(`${key}: "${suffix}" is not a valid suffix`);
     if (all.filter((other) => other.key === key).length > 1) problems.push(`two members have the key "${key}"`);
   }

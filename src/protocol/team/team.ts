@@ -40,14 +40,15 @@ export function failureReason({ status, error, unmet }: MemberResult): string {
 
 export function readTeam(path: readonly Node[]): TeamRecord | null {
   const start = path.findLastIndex((node) => teamEventOf(node)?.event === "session_created");
-  const first = path[start];
-  const created = first === undefined ? null : teamEventOf(first);
-  if (first === undefined || created?.event !== "session_created") return null;
-  const team = newTeamRecord(first.session, created);
-  for (const node of path.slice(start + 1)) {
-    const event = teamEventOf(node);
-    if (event !== null) applyTeamEvent(team, event);
-  }
+  const events = path.slice(Math.max(0, start)).flatMap((node) => teamEventOf(node) ?? []);
+  return start < 0 ? null : replayTeam(path[start]!.session, events);
+}
+
+/** Null if the first event does not create the team. */
+export function replayTeam(id: string, [created, ...events]: readonly TeamEvent[]): TeamRecord | null {
+  if (created?.event !== "session_created") return null;
+  const team = newTeamRecord(id, created);
+  for (const event of events) applyTeamEvent(team, event);
   return team;
 }
 

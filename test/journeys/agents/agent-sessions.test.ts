@@ -106,7 +106,7 @@ test("consult_with multi-turn: the second request to an API model without tools 
   try {
     await run(skein, ["how many herons?", "-m", wireModels.gemini, "--tool-level", "none", "--session", "consult"]);
     expect(await run(skein, ["are you sure?", "--tool-level", "none", "--session", "consult"])).toBe("Twelve.");
-    const second = server.requests.findLast(({ protocol }) => protocol !== null)!;
+    const second = server.requests.findLast(({ wire }) => wire !== null)!;
     for (const words of ["how many herons?", "Twelve.", "are you sure?"]) expect(second.text).toContain(words);
     expect(second.text).not.toContain("functionDeclarations");
   } finally {

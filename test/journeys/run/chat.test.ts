@@ -172,7 +172,7 @@ describe("lines from a pipe", () => {
   test("/model changes the model of the next turn", async () => {
     await runChatJourney(async ({ chat, server }) => {
       await chat(["one", "/model openai/gpt-5.2", "two"]);
-      expect(server.main().map((request) => request.protocol)).toEqual(["anthropic", "responses"]);
+      expect(server.main().map((request) => request.wire)).toEqual(["anthropic", "responses"]);
       expect(server.main()[1]?.text).toContain("You said: one");
     });
   });

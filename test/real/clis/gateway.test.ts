@@ -51,7 +51,7 @@ describe.each(agents)("%s", (_, adapter, model) => {
     expect(JSON.stringify(site.server.requests)).not.toContain(gateway.token);
     const answers = gateway.requests().filter(({ kind }) => kind === "answer");
     expect(answers.map(({ error, status, model: name }) => [error, status, name])).toEqual(answers.map(() => [null, 200, model]));
-    expect(answers.length).toBe(site.server.requests.filter(({ protocol }) => protocol !== null).length);
+    expect(answers.length).toBe(site.server.requests.filter(({ wire }) => wire !== null).length);
     expect(answers.every(({ usage, costUsd }) => usage.input > 0 && usage.output > 0 && (costUsd ?? 0) > 0)).toBe(true);
     // Every agent prints its total, the count of a request, or both.
     const counts = [gateway.spent().usage.input, ...answers.map(({ usage }) => usage.input)];

@@ -3,7 +3,7 @@ import type { Endpoint } from "../../../models/model.ts";
 import type { UsageEstimate } from "../../../protocol/api/ports.ts";
 import { zeroUsage } from "../../../protocol/tree/usage.ts";
 import { offerPort } from "../../../sandbox/namespace-port.ts";
-import { stepLimitError } from "../../native/request/estimate.ts";
+import { stepLimitError } from "../../native/request/request-size.ts";
 import { bytesPerToken } from "../../../kit/text/bytes-per-token.ts";
 import { Gateway } from "../gateway/gateway.ts";
 import type { LedgerEntry, LastAnswer } from "../gateway/ledger.ts";

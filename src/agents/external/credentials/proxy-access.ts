@@ -6,7 +6,7 @@ import { Fault } from "../../../protocol/api/error.ts";
 import { callsOf } from "../../../protocol/tree/node.ts";
 import { offerPort } from "../../../sandbox/namespace-port.ts";
 import { subtractSpent } from "../../../protocol/tree/usage.ts";
-import { stepLimitError } from "../../native/request/estimate.ts";
+import { stepLimitError } from "../../native/request/request-size.ts";
 import type { Adapter } from "../adapters/adapter.ts";
 import type { SignInUse } from "./find-credential.ts";
 import type { AccessRequest, VendorAccess, VendorAccessHooks } from "./vendor-access.ts";

@@ -7,9 +7,8 @@ import { Fault, type TurnError } from "../../../protocol/api/error.ts";
 import type { NewNode, Node, Part } from "../../../protocol/tree/node.ts";
 import type { AgentEvent, SettleReservation } from "../../../protocol/api/ports.ts";
 import { addSpent, zeroUsage } from "../../../protocol/tree/usage.ts";
-import { estimateRequest } from "./estimate.ts";
-import { renderMessages, visibleNodes } from "./messages.ts";
-import { estimateRequestTokens, estimateNodeTokens } from "./request-size.ts";
+import { findCompaction, renderMessages, visibleNodes } from "./messages.ts";
+import { estimateNodeTokens, estimateRequest, estimateRequestTokens } from "./request-size.ts";
 import { addNode, agentNode, priceUsage, type LoopState } from "../turn-state.ts";
 
 /** Shorter paths are never compacted, whatever window the model claims. */
@@ -69,10 +68,7 @@ export function cutPoint(path: Node[], tokens: { keep: number; max: number }): s
 
 /** Nodes that the last compaction retained, and newer ones. Earlier nodes are in its summary and must not come back. */
 function sinceCompaction(path: Node[]): Node[] {
-  const index = path.findLastIndex((node) => node.note?.about === "compaction");
-  const note = path[index]?.note;
-  const from = note?.about === "compaction" && note.keptFrom !== null ? path.findIndex((node) => node.id === note.keptFrom) : index + 1;
-  return path.slice(from).filter((node) => node.note?.about !== "compaction");
+  return path.slice(findCompaction(path)?.keptIndex ?? 0).filter((node) => node.note?.about !== "compaction");
 }
 
 type Summary = { text: string; node: Partial<NewNode> };

@@ -1,7 +1,8 @@
 // Reads AGENTS.md (or CLAUDE.md) from the user's configuration and from the project root down to the directory.
 // Skips links that lead out of the project: their text would be sent to a vendor.
-import { lstatSync, readFileSync, realpathSync } from "node:fs";
-import { dirname, join, relative, sep } from "node:path";
+import { lstatSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { resolveContained } from "../../../kit/files/contained-path.ts";
 import { cutText } from "../../../kit/text/cut-text.ts";
 
 const names = ["AGENTS.md", "CLAUDE.md"];
@@ -29,9 +30,8 @@ function firstFile(folder: string, root: string): { path: string; text: string }
   for (const name of names) {
     const path = join(folder, name);
     const stat = lstatSync(path, { throwIfNoEntry: false });
-    if (stat === undefined) continue;
-    if (stat.isSymbolicLink() && !staysInside(path, root)) continue;
-    if (!stat.isFile() && !stat.isSymbolicLink()) continue;
+    const isLinkInside = stat?.isSymbolicLink() === true && "path" in resolveContained(path, [root]);
+    if (stat?.isFile() !== true && !isLinkInside) continue;
     try {
       const cut = cutText(readFileSync(path, "utf8"), maxBytes, { keep: "head" });
       const note = cut.cutBytes > 0 ? `\n[${cut.cutBytes} more bytes in ${path}]` : "";
@@ -41,12 +41,4 @@ function firstFile(folder: string, root: string): { path: string; text: string }
     }
   }
   return null;
-}
-
-function staysInside(path: string, root: string): boolean {
-  try {
-    return (realpathSync(path) + sep).startsWith(realpathSync(root) + sep);
-  } catch {
-    return false;
-  }
 }

@@ -19,14 +19,20 @@ export function renderMessages(path: Node[]): Message[] {
 
 /** The path as the model sees it after the last compaction: all user messages, the summary, the retained and newer nodes. */
 export function visibleNodes(path: Node[]): Node[] {
+  const compaction = findCompaction(path);
+  if (compaction === null) return path;
+  const { index, keptIndex } = compaction;
+  const older = path.slice(0, keptIndex).filter((node) => node.author === "user");
+  const retained = path.slice(keptIndex, index).filter((node) => node.note?.about !== "compaction");
+  return [...older, path[index]!, ...retained, ...path.slice(index + 1)];
+}
+
+/** The index of the last compaction, and of the first node that it retained (its own if it retained none). */
+export function findCompaction(path: Node[]): { index: number; keptIndex: number } | null {
   const index = path.findLastIndex((node) => node.note?.about === "compaction");
-  const compaction = path[index];
-  if (compaction?.note?.about !== "compaction") return path;
-  const keptFrom = compaction.note.keptFrom;
-  const cut = keptFrom === null ? index : path.findIndex((node) => node.id === keptFrom);
-  const older = path.slice(0, cut).filter((node) => node.author === "user");
-  const retained = path.slice(cut, index).filter((node) => node.note?.about !== "compaction");
-  return [...older, compaction, ...retained, ...path.slice(index + 1)];
+  const note = path[index]?.note;
+  if (note?.about !== "compaction") return null;
+  return { index, keptIndex: note.keptFrom === null ? index : path.findIndex((node) => node.id === note.keptFrom) };
 }
 
 function roleOf(node: Node): Message["role"] {

@@ -2,24 +2,23 @@
 import { bytesPerToken } from "../../../kit/text/bytes-per-token.ts";
 import { byteLength } from "../../../kit/text/cut-text.ts";
 import type { Part } from "../../../protocol/tree/node.ts";
-import type { Preview, PreviewInput } from "../../../protocol/api/ports.ts";
+import type { Preview, PreviewInput, ToolDefinition } from "../../../protocol/api/ports.ts";
 import { renderMessages } from "./messages.ts";
-import type { BoundModel, NativeAgentDeps } from "../native-agent.ts";
+import type { NativeAgentDeps } from "../native-agent.ts";
 import { systemPrompt } from "./system-prompt.ts";
 import { offeredTools } from "../tools/offered-tools.ts";
 
 export async function preview(deps: NativeAgentDeps, input: PreviewInput): Promise<Preview> {
   const tools = offeredTools(input);
-  const skills = tools.length > 0 ? deps.skills(input.directory, input.project).text : "";
-  const contextFiles = input.contextFiles ? deps.contextFiles(input.directory, input.project) : [];
-  const system = systemPrompt({ ...input, tools, contextFiles, skills });
+  const { system } = buildSystemPrompt(deps, input, tools);
   const messages = renderMessages(input.path);
   const previews = messages.map(({ role, parts }) => ({
     role,
     text: parts.map(partText).join("\n\n"),
     tokens: tokensOf(JSON.stringify(parts)),
   }));
-  const model = await boundModel(deps, input.model);
+  // Without a key the preview has no body, but is still useful.
+  const model = await deps.model(input.model).catch(() => null);
   return {
     model: model?.name ?? input.model,
     system,
@@ -34,9 +33,16 @@ export async function preview(deps: NativeAgentDeps, input: PreviewInput): Promi
   };
 }
 
-/** Null without a key: the preview then has no body, but is still useful. */
-async function boundModel(deps: NativeAgentDeps, name: string | null): Promise<BoundModel | null> {
-  return deps.model(name).catch(() => null);
+/** The system prompt of a turn and of its preview, and the files of the skills that it lists. */
+export function buildSystemPrompt(
+  deps: NativeAgentDeps,
+  input: Omit<PreviewInput, "canAsk">,
+  tools: ToolDefinition[],
+): { system: string; skillPaths: string[] } {
+  const { directory, project } = input;
+  const skills = tools.length > 0 ? deps.skills(directory, project) : { text: "", paths: [] };
+  const contextFiles = input.contextFiles ? deps.contextFiles(directory, project) : [];
+  return { system: systemPrompt({ ...input, tools, contextFiles, skills: skills.text }), skillPaths: skills.paths };
 }
 
 function tokensOf(text: string): number {

@@ -1,29 +1,49 @@
-// Estimates the tokens of a request: the vendor's last count plus an estimate of the nodes since then.
+// Estimates the size of the next request: the vendor's last count plus an estimate of the nodes since then. The engine decides
+// whether the budget covers it: other turns share that budget.
 import { bytesPerToken } from "../../../kit/text/bytes-per-token.ts";
 import { byteLength } from "../../../kit/text/cut-text.ts";
+import { budgetUsedUp, type TurnError } from "../../../protocol/api/error.ts";
+import type { UsageEstimate } from "../../../protocol/api/ports.ts";
+import type { Limits } from "../../../protocol/api/turn-options.ts";
 import type { Node, Part } from "../../../protocol/tree/node.ts";
-import type { Usage } from "../../../protocol/tree/usage.ts";
+import { zeroUsage, type Usage } from "../../../protocol/tree/usage.ts";
+import type { LoopState } from "../turn-state.ts";
 import { visibleNodes } from "./messages.ts";
 
 /** Vendors charge for a picture about as much as for this many bytes of text. */
 const imageBytes = 4500;
 /** Ids and field names of a call or a result in the request. */
 const callOverheadBytes = 60;
+/** Output tokens assumed when there is no earlier answer. */
+const defaultOutput = 500;
+
+export function stepLimitError(steps: number, { maxSteps }: Pick<Limits, "maxSteps">): TurnError | null {
+  return steps >= maxSteps ? budgetUsedUp("steps", `${maxSteps} steps`) : null;
+}
+
+/** Assumes that the request is cached like the last one, and that the next answer is about as long. */
+export async function estimateRequest(state: Pick<LoopState, "path" | "system" | "tools" | "model" | "input">): Promise<UsageEstimate> {
+  const { path, system, tools, model, input } = state;
+  const last = lastCount(path)?.usage ?? null;
+  const fixed = last === null ? Math.ceil((byteLength(system) + byteLength(JSON.stringify(tools))) / bytesPerToken.cautious) : 0;
+  const inputTokens = estimateRequestTokens(path) + fixed - (last?.cacheRead ?? 0) - (last?.cacheWrite ?? 0);
+  const output = last?.output ?? defaultOutput;
+  const costUsd = input.limits.maxBudgetUsd === null ? null : await model.price({ ...zeroUsage, input: inputTokens, output });
+  return { tokens: inputTokens + output, costUsd };
+}
 
 export function estimateRequestTokens(path: Node[]): number {
-  const usage = lastCountedUsage(path);
-  if (usage === null) return sumTokens(visibleNodes(path));
-  return usage.input + usage.cacheRead + usage.cacheWrite + usage.output + sumTokens(path.slice(lastCountedIndex(path) + 1));
+  const last = lastCount(path);
+  if (last === null) return sumTokens(visibleNodes(path));
+  const { input, cacheRead, cacheWrite, output } = last.usage;
+  return input + cacheRead + cacheWrite + output + sumTokens(path.slice(last.index + 1));
 }
 
 /** The vendor's last count; null if the path was compacted since then, because that count no longer applies. */
-export function lastCountedUsage(path: Node[]): Usage | null {
-  const index = lastCountedIndex(path);
-  return path.findLastIndex((node) => node.note?.about === "compaction") > index ? null : (path[index]?.usage ?? null);
-}
-
-function lastCountedIndex(path: Node[]): number {
-  return path.findLastIndex((node) => node.author === "agent" && node.usage !== undefined);
+function lastCount(path: Node[]): { index: number; usage: Usage } | null {
+  const index = path.findLastIndex((node) => node.author === "agent" && node.usage !== undefined);
+  const usage = path[index]?.usage;
+  return usage === undefined || path.findLastIndex((node) => node.note?.about === "compaction") > index ? null : { index, usage };
 }
 
 function sumTokens(nodes: Node[]): number {

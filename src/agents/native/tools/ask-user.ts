@@ -39,11 +39,8 @@ const unanswered =
   "Nobody answered in time. Continue with what needs no answer and say what you assumed, or stop and say what you need to know.";
 
 /** Ends a turn whose questions are answered later. */
-export function needsInputError([first, ...others]: [OpenQuestion, ...OpenQuestion[]]): TurnError {
-  const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
-  return {
-    kind: "needs-input",
-    message: `${first.question}${more}`,
-    hint: `skein answer ${shortId(first.ask)} "…"${others.length === 0 ? "" : "; `skein asks` lists them all"}`,
-  };
+export function needsInputError(questions: readonly OpenQuestion[]): TurnError {
+  const { ask, question } = questions[0]!;
+  const [more, list] = questions.length === 1 ? ["", ""] : [` (and ${questions.length - 1} more)`, "; `skein asks` lists them all"];
+  return { kind: "needs-input", message: `${question}${more}`, hint: `skein answer ${shortId(ask)} "…"${list}` };
 }

@@ -11,7 +11,7 @@ test("a denied command is reported in the result for the model, and before that 
   const events: TransientEventBody[] = [];
   const tools = {
     input: { session: "s", turn: "t", directory: "/" },
-    path: () => [],
+    path: [],
     tools: [{ name: "bash" } as ToolDefinition],
     executor,
     toolEnv: {},

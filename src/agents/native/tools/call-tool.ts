@@ -4,16 +4,8 @@ import { createFeed } from "../../../kit/flow/feed.ts";
 import { cutText } from "../../../kit/text/cut-text.ts";
 import { Fault, messageOf } from "../../../protocol/api/error.ts";
 import type { Handle } from "../../../protocol/tree/handle.ts";
-import {
-  maxResultBytes,
-  type CallPart,
-  type ImageData,
-  type NewNode,
-  type Node,
-  type Part,
-  type ResultPart,
-} from "../../../protocol/tree/node.ts";
-import type { AgentEvent, Executor, OutputSink, ToolDefinition, ToolOutcome, TurnContext, TurnInput } from "../../../protocol/api/ports.ts";
+import { maxResultBytes, type CallPart, type NewNode, type Part, type ResultPart } from "../../../protocol/tree/node.ts";
+import type { AgentEvent, Executor, OutputSink, ToolDefinition, ToolOutcome } from "../../../protocol/api/ports.ts";
 import type { TransientEventBody } from "../../../protocol/tree/event.ts";
 import { addNode, type LoopState } from "../turn-state.ts";
 import { runAskUser, askUserTool, type OpenQuestion } from "./ask-user.ts";
@@ -22,13 +14,9 @@ import { readOutputPath } from "./read-output.ts";
 import { runSpawnSession, spawnSessionTool } from "./spawn-session.ts";
 import { callTeamTool } from "./team-tools.ts";
 
-export type ToolCallContext = {
-  input: TurnInput;
-  path: () => Node[];
-  tools: ToolDefinition[];
+export type ToolCallContext = Pick<LoopState, "input" | "path" | "tools" | "context"> & {
   executor: Executor;
   toolEnv: Record<string, string>;
-  context: TurnContext;
   emit: (event: TransientEventBody) => void;
 };
 
@@ -38,15 +26,8 @@ type CallsResult = { allFailed: boolean; openQuestions: OpenQuestion[] };
 /** Runs the calls in parallel; each result is stored as soon as it is there. */
 export async function* runCalls(state: LoopState, calls: CallPart[]): AsyncGenerator<AgentEvent, CallsResult> {
   const feed = createFeed<{ node: NewNode } | { event: TransientEventBody }>();
-  const ctx: ToolCallContext = {
-    input: state.input,
-    path: () => state.path,
-    tools: state.tools,
-    executor: state.deps.executor(state.input),
-    toolEnv: state.deps.toolEnv,
-    context: state.context,
-    emit: (event) => feed.push({ event }),
-  };
+  const { executor, toolEnv } = state.deps;
+  const ctx: ToolCallContext = { ...state, executor: executor(state.input), toolEnv, emit: (event) => feed.push({ event }) };
   let failedCount = 0;
   const openQuestions: OpenQuestion[] = [];
   await state.context.keepFiles();
@@ -72,7 +53,7 @@ export async function callTool(call: CallPart, ctx: ToolCallContext): Promise<{ 
   ctx.emit({ type: "tool.started", call: call.id, name: call.name, input: call.input });
   try {
     const result = await runCall(call, ctx);
-    return "ask" in result ? result : { node: resultNode(call, result.outcome, result.handle), failed: false };
+    return "ask" in result ? result : { node: resultNode(call, result), failed: false };
   } catch (error) {
     return { node: resultNode(call, { text: messageOf(error), isError: true }), failed: false };
   }
@@ -98,17 +79,14 @@ function findProblem(call: CallPart, tools: ToolDefinition[]): string | null {
   return names.includes(call.name) ? null : `unknown tool: ${call.name}. The tools are: ${names.join(", ") || "none"}`;
 }
 
-type CallResult = { outcome: ToolOutcome; handle: Handle | null };
+/** The handle points at the whole output, if there is any. */
+type CallResult = ToolOutcome & { handle?: Handle };
 
 /** Some tools run in this process: a tool in the executor can't start turns, ask the user or send mail. */
 async function runCall(call: CallPart, ctx: ToolCallContext): Promise<CallResult | OpenQuestion> {
-  if (call.name === askUserTool.name) {
-    const answer = await runAskUser(call, ctx.context);
-    return "ask" in answer ? answer : { outcome: answer, handle: null };
-  }
-  if (call.name === spawnSessionTool.name) return { outcome: await runSpawnSession(call, ctx), handle: null };
-  const outcome = (await callTeamTool(call, ctx.context)) ?? (await readOutputPath(call, ctx.path(), ctx.context));
-  return outcome === null ? runInExecutor(call, ctx) : { outcome, handle: null };
+  if (call.name === askUserTool.name) return runAskUser(call, ctx.context);
+  if (call.name === spawnSessionTool.name) return runSpawnSession(call, ctx);
+  return (await callTeamTool(call, ctx.context)) ?? (await readOutputPath(call, ctx.path, ctx.context)) ?? runInExecutor(call, ctx);
 }
 
 async function runInExecutor(call: CallPart, { input, executor, toolEnv, context, emit }: ToolCallContext): Promise<CallResult> {
@@ -129,24 +107,23 @@ async function runInExecutor(call: CallPart, { input, executor, toolEnv, context
   events.flush();
   for (const denial of outcome.denied ?? []) emit({ type: "tool.denied", call: call.id, ...denial });
   const metadata = { command: call.input["command"] as string, exitCode: outcome.exitCode ?? null, durationMs: outcome.durationMs ?? 0 };
-  if (sink === null) return { outcome, handle: null };
+  if (sink === null) return outcome;
   try {
-    return { outcome, handle: await (sink as OutputSink).close(metadata, maxResultBytes) };
+    const handle = await (sink as OutputSink).close(metadata, maxResultBytes);
+    return handle === null ? outcome : { ...outcome, handle };
   } catch (error) {
     // The call has run, so its result must be reported even without its full output.
-    return { outcome: { ...outcome, text: `${outcome.text}\n[the whole output is not kept: ${messageOf(error)}]` }, handle: null };
+    return { ...outcome, text: `${outcome.text}\n[the whole output is not kept: ${messageOf(error)}]` };
   }
 }
 
-type ResultContent = { text: string; isError: boolean; images?: ImageData[]; display?: string };
-
-function resultNode(call: CallPart, content: ResultContent, handle: Handle | null = null): NewNode {
+function resultNode(call: CallPart, { text, isError, images, display, handle }: CallResult): NewNode {
   const pointer =
-    handle === null ? "" : `\n[whole output, ${handle.metadata.bytes} bytes: read path "${handle.source}:${handle.identifier}"]`;
-  const cut = cutText(content.text, maxResultBytes, { keep: "both" });
-  const part: ResultPart = { kind: "result", call: call.id, name: call.name, text: cut.text + pointer, isError: content.isError };
-  if (content.images !== undefined) part.images = content.images;
-  if (content.display !== undefined) part.display = content.display;
-  if (handle !== null) part.handle = handle;
+    handle === undefined ? "" : `\n[whole output, ${handle.metadata.bytes} bytes: read path "${handle.source}:${handle.identifier}"]`;
+  const excerpt = cutText(text, maxResultBytes, { keep: "both" }).text;
+  const part: ResultPart = { kind: "result", call: call.id, name: call.name, text: excerpt + pointer, isError };
+  if (images !== undefined) part.images = images;
+  if (display !== undefined) part.display = display;
+  if (handle !== undefined) part.handle = handle;
   return { author: "tool", parts: [part] };
 }

@@ -41,7 +41,7 @@ test("a member's calls become its mail, a refused one returns the reason, and ou
     const context = team
       ? { team: { post: async (value: Record<string, unknown>) => deliveryText(await mail.post("agent_a_1", value)) } }
       : {};
-    const to = { tools: team ? teamTools : [], context, path: () => [], emit: () => {} } as unknown as ToolCallContext;
+    const to = { tools: team ? teamTools : [], context, path: [], emit: () => {} } as unknown as ToolCallContext;
     const result = await callTool({ kind: "call", id: "c", name, input }, to);
     const [part] = "node" in result ? (result.node.parts as ResultPart[]) : [];
     return `${part?.isError ? "✗" : "✓"} ${part?.text}`;

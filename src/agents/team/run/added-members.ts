@@ -2,8 +2,8 @@
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { messageOf } from "../../../protocol/api/error.ts";
-import { findPlanProblems } from "../../../protocol/team/plan.ts";
-import { membersOf, type MemberPlan, type PhasePlan, type TeamRecord } from "../../../protocol/team/team.ts";
+import { findPlanProblems, planConstraints } from "../../../protocol/team/plan.ts";
+import type { MemberPlan, PhasePlan } from "../../../protocol/team/team.ts";
 import type { TeamRun } from "./team-run.ts";
 import { addedMembersDirectory, type TeamPaths } from "../team-paths.ts";
 
@@ -21,7 +21,7 @@ export async function takeAddedMembers(
   const members: MemberPlan[] = [];
   for (const file of files) {
     const member = await readMember(file);
-    const constraints = { roles: roles.map(({ name }) => name), limits: record.wish.limits, members: existingMembers(record) };
+    const constraints = planConstraints(record, roles);
     const problems = "problems" in member ? member.problems : findPlanProblems([phaseOf([...members, member])], constraints);
     // A crash after recording and before `drop` leaves the file of an existing member.
     if ("key" in member && constraints.members.some(({ key }) => key === member.key)) continue;
@@ -35,10 +35,6 @@ export async function takeAddedMembers(
 
 function phaseOf(members: MemberPlan[]): PhasePlan {
   return { name: `added: ${members.map(({ key }) => key).join(", ")}`, goal: "", members };
-}
-
-function existingMembers(record: TeamRecord): { key: string; role: string }[] {
-  return membersOf(record).map(({ plan: { key, role } }) => ({ key, role }));
 }
 
 async function readMember(file: string): Promise<MemberPlan | { problems: string[] }> {

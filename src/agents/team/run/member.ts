@@ -7,7 +7,7 @@ import type { Role } from "../../../protocol/api/role.ts";
 import { teamEventOf, failureReason, type MemberResult, type MemberRecord, type TeamEvent } from "../../../protocol/team/team.ts";
 import { zeroSpent } from "../../../protocol/tree/usage.ts";
 import { costText } from "../../../protocol/tree/usage-text.ts";
-import { cancelledEnd, recordTeamEvent, memberRole, phaseBase, type TeamRun } from "./team-run.ts";
+import { cancelledError, recordTeamEvent, memberRole, phaseBase, type TeamRun } from "./team-run.ts";
 import { permanentStatuses, toTurnError } from "../../delegate-failure.ts";
 import { deliveryText } from "../mail/classify-mail.ts";
 import { memberEnvironment, mailDirectory } from "../team-paths.ts";
@@ -99,7 +99,6 @@ async function tryOnce(run: TeamRun, member: MemberRecord): Promise<AttemptResul
       team: { post: async (value) => deliveryText(await run.mail.post(member.id, value)) },
       limits: { maxSteps, timeoutMs: role.timeoutMs, ...(role.idleMs === null ? {} : { idleMs: role.idleMs }) },
       signal: AbortSignal.any([run.signal, memoryAbort.signal]),
-      onEvent: () => {},
     });
     if (stopReason !== null) return { ...result, status: "killed", error: { kind: "killed", message: stopReason } };
     return { ...result, error: result.error ?? null };
@@ -184,7 +183,6 @@ async function runCheck(run: TeamRun, member: MemberRecord, command: string): Pr
     at: locationOf(run, member, role),
     limits: { timeoutMs: 10 * 60_000 },
     signal: run.signal,
-    onEvent: () => {},
   });
   const result = await checking.catch((error: unknown) => ({ status: toTurnError(error).message, exitCode: null }));
   if (result.status === "ok" && result.exitCode === 0) return null;
@@ -193,7 +191,7 @@ async function runCheck(run: TeamRun, member: MemberRecord, command: string): Pr
 
 /** A member may reach its own limit. Only a limit of the whole team stops the others. */
 function findHalt({ context }: TeamRun, { status, error }: AttemptResult): TeamRun["halt"] {
-  if (context.signal.aborted) return cancelledEnd;
+  if (context.signal.aborted) return cancelledError;
   const budgetError = status === "budget" ? context.count(zeroSpent) : null;
-  return budgetError === null ? null : { status: "budget", error: error ?? budgetError };
+  return budgetError === null ? null : (error ?? budgetError);
 }

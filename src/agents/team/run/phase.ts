@@ -15,7 +15,7 @@ import {
   type MemberRecord,
   type TeamRecord,
 } from "../../../protocol/team/team.ts";
-import { cancelledEnd, changesProject, recordTeamEvent, toMailMember, memberRole, phaseBase, type TeamRun } from "./team-run.ts";
+import { cancelledError, changesProject, recordTeamEvent, toMailMember, memberRole, phaseBase, type TeamRun } from "./team-run.ts";
 import { runMember } from "./member.ts";
 import { phaseSummary } from "./phase-summary.ts";
 
@@ -86,14 +86,14 @@ async function runAfter(run: TeamRun, member: MemberRecord, dependencies: readon
   // Rejects only when the team is stopped.
   const releaseMemory = await run.memory?.take(run.signal, memberRole(run, member.plan).maxMemoryMb).catch(() => null);
   try {
-    if (run.signal.aborted) run.halt ??= cancelledEnd;
+    if (run.signal.aborted) run.halt ??= cancelledError;
     if (run.halt !== null) return;
     const problem = await openWorkspace(run, member).then(() => null, messageOf);
     if (problem === null) await runMember(run, member);
     else await recordFailure(run, member, problem);
   } catch (error) {
     // Events can no longer be recorded, so the other members must stop too.
-    run.halt ??= { status: "broken", error: { kind: "broken", message: messageOf(error) } };
+    run.halt ??= { kind: "broken", message: messageOf(error) };
     run.stopAll();
   } finally {
     releaseMemory?.();

@@ -3,7 +3,7 @@
 import { cutText } from "../../../kit/text/cut-text.ts";
 import { messageOf, type TurnError } from "../../../protocol/api/error.ts";
 import { rolePrompt } from "../../../protocol/api/role.ts";
-import { findPlanProblems } from "../../../protocol/team/plan.ts";
+import { findPlanProblems, planConstraints } from "../../../protocol/team/plan.ts";
 import type { PlannedPhases } from "../../../protocol/schema/parse-plan.ts";
 import { membersOf } from "../../../protocol/team/team.ts";
 import { stripFence } from "../../native/answer-schema.ts";
@@ -18,23 +18,15 @@ export type PlannerAnswer = PlannedPhases | { error: TurnError };
 export async function planNext(run: TeamRun): Promise<PlannerAnswer> {
   const session = Bun.randomUUIDv7();
   const first = await askPlanner(run, session, planningTask(run));
-  if ("error" in first) return first;
-  const problems = problemsIn(run, first);
-  if (problems.length === 0) return first as PlannedPhases;
-  const second = await askPlanner(
-    run,
-    session,
-    `Your plan can't be used:\n${bulletList(problems)}\nAnswer with the whole plan again, corrected, as JSON only.`,
-  );
-  if ("error" in second) return second;
-  const remaining = problemsIn(run, second);
-  if (remaining.length === 0) return second as PlannedPhases;
-  return { error: { kind: "broken", message: `the planner's plan can't be used: ${remaining.join("; ")}` } };
+  if (!("problems" in first)) return first;
+  const problems = first.problems.map((problem) => `- ${problem}`).join("\n");
+  const correction = `Your plan can't be used:\n${problems}\nAnswer with the whole plan again, corrected, as JSON only.`;
+  const second = await askPlanner(run, session, correction);
+  if (!("problems" in second)) return second;
+  return { error: { kind: "broken", message: `the planner's plan can't be used: ${second.problems.join("; ")}` } };
 }
 
-type ParsedAnswer = PlannedPhases | { problems: string[] } | { error: TurnError };
-
-async function askPlanner(run: TeamRun, session: string, task: string): Promise<ParsedAnswer> {
+async function askPlanner(run: TeamRun, session: string, task: string): Promise<PlannerAnswer | { problems: string[] }> {
   const { context, record } = run;
   const role = memberRole(run, { role: "planner", description: null });
   const { agent, model } = record.wish.planner;
@@ -50,23 +42,18 @@ async function askPlanner(run: TeamRun, session: string, task: string): Promise<
     sandbox: { readonly: true },
     limits: { timeoutMs: role.timeoutMs },
     signal: run.signal,
-    onEvent: () => {},
   });
   const result = await asking.catch((error: unknown) => ({ error: toTurnError(error), status: null }));
   if (result.status === null) return { error: result.error };
   if (result.status !== "ok") return { error: result.error ?? { kind: result.status, message: `the planner ended as ${result.status}` } };
   const { parsePlannedPhases } = await import("../../../protocol/schema/parse-plan.ts");
   try {
-    return parsePlannedPhases(JSON.parse(stripFence(result.answer)));
+    const plan = parsePlannedPhases(JSON.parse(stripFence(result.answer)));
+    const problems = "problems" in plan ? [] : findPlanProblems(plan.phases, planConstraints(record, run.roles));
+    return problems.length === 0 ? plan : { problems };
   } catch (error) {
     return { problems: [`it is not JSON: ${messageOf(error)}`] };
   }
-}
-
-function problemsIn({ roles, record }: TeamRun, answer: Exclude<ParsedAnswer, { error: TurnError }>): string[] {
-  if ("problems" in answer) return answer.problems;
-  const members = membersOf(record).map(({ plan }) => ({ key: plan.key, role: plan.role }));
-  return findPlanProblems(answer.phases, { roles: roles.map(({ name }) => name), limits: record.wish.limits, members });
 }
 
 function planningTask({ record, roles }: TeamRun): string {
@@ -93,7 +80,3 @@ function planningTask({ record, roles }: TeamRun): string {
 const rules = `# Answer
 JSON only: {"done": false, "reason": "...", "phases": [{"name", "goal", "members": [{"key", "role", "task", "agent"?, "suffix"?, "must_read"?: [paths], "validation"?: [{"kind": "file", "path"} or {"kind": "command", "command"}], "depends_on"?: [keys], "workspace"?: "worktree"|"project"|"plain"}]}]}
 One phase, or two if the second does not depend on findings of the first. Members of a phase work at the same time unless depends_on says otherwise. A task names what to do, what to read (must_read: files in the shared context or the repository) and how to check that it is done (validation). Say {"done": true, "reason": "...", "phases": []} when the objective is met.`;
-
-function bulletList(lines: readonly string[]): string {
-  return lines.map((line) => `- ${line}`).join("\n");
-}

@@ -29,7 +29,7 @@ export function createMailOptions(run: Omit<TeamRun, "mail">): MailOptions {
     },
     warn: (message) => run.emit({ type: "warning.raised", message }),
     onFault: (error) => {
-      run.halt ??= { status: "broken", error: { kind: "broken", message: `the mail of the team failed: ${messageOf(error)}` } };
+      run.halt ??= { kind: "broken", message: `the mail of the team failed: ${messageOf(error)}` };
       run.stopAll();
     },
   };

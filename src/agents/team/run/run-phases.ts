@@ -1,11 +1,11 @@
 // Runs the phases of a team to the end. Each is planned only when the one before is over. All state is on the path, so that
 // it can continue after any interruption.
-import type { TurnStatus } from "../../../protocol/api/error.ts";
+import type { TurnError } from "../../../protocol/api/error.ts";
 import { shortId } from "../../../protocol/tree/node.ts";
 import { membersOf, failureReason, type Conflict, type MemberRecord, type PhasePlan } from "../../../protocol/team/team.ts";
 import type { TurnEnd } from "../../../protocol/tree/turn.ts";
 import { takeAddedMembers } from "./added-members.ts";
-import { cancelledEnd, recordTeamEvent, type TeamRun } from "./team-run.ts";
+import { cancelledError, recordTeamEvent, type TeamRun } from "./team-run.ts";
 import { enrollMembers, runPhase } from "./phase.ts";
 import { planNext } from "./planner.ts";
 
@@ -19,35 +19,35 @@ export async function runPhases(run: TeamRun): Promise<TurnEnd> {
     if (typeof index !== "number") return index;
     const lastFailure = record.end?.event === "session_failed" ? record.end.reason : null;
     const { failed, conflicts, close } = await runPhase(run, index);
-    if (run.halt !== null) return endHalted(run, run.halt);
+    if (run.halt !== null) return endFailed(run, run.halt, `${resumeCommand(run)} continues`);
     const waiting = failed.filter(({ ended }) => ended?.status === "needs-input");
-    if (waiting.length > 0)
-      return endFailed(run, failuresText(waiting), {
-        status: "needs-input",
-        hint: `skein asks lists the questions; after answering: skein team resume ${shortId(record.id)}`,
-      });
+    if (waiting.length > 0) {
+      const error = { kind: "needs-input", message: waiting.map(failureText).join("; ") } as const;
+      return endFailed(run, error, `skein asks lists the questions; after answering: ${resumeCommand(run)}`);
+    }
     // A planner sees the failure and plans around it. A fixed plan stops here, so that the user decides.
     if (record.wish.phases !== null) {
-      if (failed.length > 0) return endFailed(run, [failuresText(failed), ...conflicts.map(conflictText)].join("; "));
-      const reason = conflicts.map(conflictText).join("; ");
+      const message = [...failed.map(failureText), ...conflicts.map(conflictText)].join("; ");
+      if (failed.length > 0) return endFailed(run, { kind: "broken", message });
       // A user who resumes after the same conflicts continues without that work.
-      if (conflicts.length > 0 && reason !== lastFailure) return endFailed(run, reason, { hint: conflictHint(run, conflicts) });
+      if (conflicts.length > 0 && message !== lastFailure) return endFailed(run, { kind: "broken", message }, conflictHint(run, conflicts));
     }
     await close();
   }
 }
 
-function failuresText(failed: readonly MemberRecord[]): string {
-  return failed.map(({ id, ended }) => `${id} failed: ${ended === null ? "it did not start" : failureReason(ended)}`).join("; ");
+function failureText({ id, ended }: MemberRecord): string {
+  return `${id} failed: ${ended === null ? "it did not start" : failureReason(ended)}`;
 }
 
 function conflictText({ agent, paths }: Conflict): string {
   return `the work of ${agent} conflicts in ${paths.join(", ")}`;
 }
 
-function conflictHint({ record, repository }: TeamRun, conflicts: readonly Conflict[]): string {
-  const commits = membersOf(record).flatMap(({ id, ended }) => (conflicts.some(({ agent }) => agent === id) ? (ended?.commit ?? []) : []));
-  return `skein team resume ${shortId(record.id)} continues without it; it is kept as ${commits.join(", ")} in ${repository.repository}`;
+function conflictHint(run: TeamRun, conflicts: readonly Conflict[]): string {
+  const members = membersOf(run.record).filter(({ id }) => conflicts.some(({ agent }) => agent === id));
+  const commits = members.flatMap(({ ended }) => ended?.commit ?? []);
+  return `${resumeCommand(run)} continues without it; it is kept as ${commits.join(", ")} in ${run.repository.repository}`;
 }
 
 /** Plans and records the next phase. Returns its index, or the end of the team. */
@@ -67,10 +67,10 @@ async function planPhase(run: TeamRun): Promise<number | TurnEnd> {
     for (const plan of remaining) await recordPhase(run, { plan, ahead: [], reason: "as requested" });
     return index;
   }
-  if (index === maxPhases) return endFailed(run, `${maxPhases} phases have run and the planner plans more`);
+  if (index === maxPhases) return endFailed(run, { kind: "broken", message: `${maxPhases} phases have run and the planner plans more` });
   const next = await planNext(run);
-  if (run.context.signal.aborted) return endHalted(run, cancelledEnd);
-  if ("error" in next) return endFailed(run, next.error.message, { status: next.error.kind });
+  if (run.context.signal.aborted) return endFailed(run, cancelledError, `${resumeCommand(run)} continues`);
+  if ("error" in next) return endFailed(run, next.error);
   const [plan, ...ahead] = next.phases;
   if (next.isDone || plan === undefined) return finish(run, next.reason);
   return recordPhase(run, { plan, ahead, reason: next.reason });
@@ -98,19 +98,13 @@ async function finish(run: TeamRun, reason = ""): Promise<TurnEnd> {
   return { status: "ok" };
 }
 
-async function endFailed(
-  run: TeamRun,
-  reason: string,
-  { status = "broken", hint }: { status?: TurnStatus; hint?: string } = {},
-): Promise<TurnEnd> {
-  await recordTeamEvent(run, { event: "session_failed", reason }, `the team has stopped: ${reason}`);
-  const defaultHint = `skein team resume ${shortId(run.record.id)} retries the failed members`;
-  return { status, error: { kind: status, message: reason, hint: hint ?? defaultHint } };
+/** `hint` replaces the hint of the error, which is about a turn without a team. */
+async function endFailed(run: TeamRun, error: TurnError, hint = `${resumeCommand(run)} retries the failed members`): Promise<TurnEnd> {
+  const { kind, message } = error;
+  await recordTeamEvent(run, { event: "session_failed", reason: message }, `the team has stopped: ${message}`);
+  return { status: kind, answer: "", error: { ...error, hint } };
 }
 
-async function endHalted(run: TeamRun, end: TurnEnd): Promise<TurnEnd> {
-  const reason = end.error?.message ?? end.status;
-  await recordTeamEvent(run, { event: "session_failed", reason }, `the team has stopped: ${reason}`);
-  const error = end.error === undefined ? {} : { error: { ...end.error, hint: `skein team resume ${shortId(run.record.id)} continues` } };
-  return { ...end, answer: "", ...error };
+function resumeCommand({ record }: TeamRun): string {
+  return `skein team resume ${shortId(record.id)}`;
 }

@@ -1,13 +1,12 @@
 // The state of a running team, and the only function that records its events: first as a node, then in the record, then in the
 // files.
 import type { Slots } from "../../../kit/flow/slots.ts";
-import { messageOf } from "../../../protocol/api/error.ts";
+import { messageOf, type TurnError } from "../../../protocol/api/error.ts";
 import type { TransientEventBody } from "../../../protocol/tree/event.ts";
 import type { NewNode } from "../../../protocol/tree/node.ts";
 import type { TeamRepository, TurnContext, TurnInput, Worktrees } from "../../../protocol/api/ports.ts";
 import type { Role } from "../../../protocol/api/role.ts";
 import { applyTeamEvent, type Member, type MemberPlan, type TeamEvent, type TeamRecord } from "../../../protocol/team/team.ts";
-import type { TurnEnd } from "../../../protocol/tree/turn.ts";
 import { roleFromDescription } from "../../../roles/infer-role.ts";
 import type { MemoryWatch } from "./memory-watch.ts";
 import type { Mail, MailMember } from "../mail/mail.ts";
@@ -38,13 +37,13 @@ export type TeamRun = {
   memory: Slots | null;
   memoryWatch: MemoryWatch;
   /** Stops the whole team. Set once; checked before each new step. */
-  halt: TurnEnd | null;
+  halt: TurnError | null;
   /** Aborted with the turn, and when the team itself fails. */
   signal: AbortSignal;
   stopAll: () => void;
 };
 
-export const cancelledEnd: TurnEnd = { status: "cancelled", error: { kind: "cancelled", message: "the team was stopped" } };
+export const cancelledError: TurnError = { kind: "cancelled", message: "the team was stopped" };
 
 export async function recordTeamEvent(
   run: Pick<TeamRun, "add" | "emit" | "record" | "paths">,

@@ -19,9 +19,8 @@ import { mergeWork } from "./merge-work.ts";
 import { createMailOptions } from "./record-mail.ts";
 
 /** Throws for a request that can't work, before anything is created. */
-export function checkTeamRequest({ objective, phases, limits }: TeamRequest, projectRoles: readonly Role[]): void {
+export function checkTeamRequest({ objective, phases, limits }: TeamRequest, roles: readonly Role[]): void {
   if (objective.trim() === "") throw new Fault("usage", "the objective is empty");
-  const roles = projectRoles.map(({ name }) => name);
   const problems = findPlanProblems(phases ?? [], { roles, limits, members: [] });
   if (problems.length > 0)
     throw new Fault("usage", `the plan can't be used: ${problems.join("; ")}`, { hint: "skein roles lists the roles" });

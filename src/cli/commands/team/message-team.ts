@@ -16,15 +16,15 @@ export async function messageTeam(args: Args, ctx: CommandContext): Promise<numb
   const to = (args.flags["to"] ?? []) as string[];
   if (to.length === 0) throw new Fault("usage", "team message needs --to <who>", { hint: "a member's name or id, a role, or all" });
   if (text === undefined) throw new Fault("usage", "team message needs a text, or - to read it from stdin");
-  const kind = (args.flags["kind"] as string | undefined) ?? "announcement";
-  if (!messageKinds.includes(kind as MessageKind)) throw new Fault("usage", `--kind takes ${messageKinds.join(", ")}, not "${kind}"`);
+  const kind = (args.flags["kind"] as MessageKind | undefined) ?? "announcement";
+  if (!messageKinds.includes(kind)) throw new Fault("usage", `--kind takes ${messageKinds.join(", ")}, not "${kind}"`);
   const body = text === "-" ? await ctx.stdin.text({ wait: true }) : text;
   const api = await ctx.api();
   const session = await findTeam(api, ctx, query);
   const posted = await api.team.message({
     session: session.id,
     to,
-    kind: kind as MessageKind,
+    kind,
     priority: (args.flags["priority"] as Priority | undefined) ?? "normal",
     subject: (args.flags["subject"] as string | undefined) ?? "",
     body,

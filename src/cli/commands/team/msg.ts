@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { replaceFile } from "../../../kit/files/replace-file.ts";
 import { Fault, messageOf } from "../../../protocol/api/error.ts";
 import { messageRecord, messageKinds, messageText, priorities, type SentMessage } from "../../../protocol/team/mail.ts";
-import { jsonFlag, usageLine } from "../../parse/args.ts";
+import { checkVerb, jsonFlag, usageLine } from "../../parse/args.ts";
 import type { Args, Command, CommandContext } from "../../parse/command.ts";
 import { memberFiles, postMail, readInbox, sharedPath, readRoster, type MemberFiles } from "./member-files.ts";
 import { jsonText } from "../../print/json.ts";
@@ -46,18 +46,14 @@ type Verb = {
 };
 
 const verbs: Record<string, Verb> = {
-  send: { positionals: 2, flags: ["to", "kind", "priority", "subject", "reply-to", "attach", "expect-reply"], run: send },
-  read: { positionals: 1, flags: ["all"], run: read },
-  list: { positionals: 1, flags: [], run: list },
+  send: { positionals: 2, flags: ["to", "kind", "priority", "subject", "reply-to", "attach", "expect-reply", "json"], run: send },
+  read: { positionals: 1, flags: ["all", "json"], run: read },
+  list: { positionals: 1, flags: ["json"], run: list },
 };
 
 async function runMsg(args: Args, ctx: CommandContext): Promise<number> {
-  const name = args.positionals[0] as string;
-  const verb = verbs[name] as Verb;
-  const misplaced = Object.keys(args.flags).find((flag) => flag !== "json" && !verb.flags.includes(flag));
-  if (misplaced !== undefined) throw new Fault("usage", `--${misplaced} does not go with msg ${name}`, { hint: usageLine(msg) });
-  const extra = args.positionals[verb.positionals];
-  if (extra !== undefined) throw new Fault("usage", `msg ${name}: "${extra}" is too much`, { hint: usageLine(msg) });
+  const verb = verbs[args.positionals[0]!]!;
+  checkVerb(msg, args, verb);
   ctx.out.write(await verb.run(memberFiles(ctx, "msg"), args, ctx));
   return 0;
 }

@@ -1,6 +1,6 @@
 // skein report: reports the progress of a team member. Uses only files, like `skein msg`.
 import { Fault } from "../../../protocol/api/error.ts";
-import { jsonFlag, usageLine } from "../../parse/args.ts";
+import { checkVerb, jsonFlag, usageLine } from "../../parse/args.ts";
 import type { Args, Command, CommandContext } from "../../parse/command.ts";
 import { memberFiles, postMail, sharedPath, type MemberFiles } from "./member-files.ts";
 import { jsonText } from "../../print/json.ts";
@@ -26,34 +26,41 @@ Examples:
 };
 
 type Verb = {
-  /** The least and the highest number of positionals. */
-  positionals: readonly [number, number];
+  positionals: number;
+  /** The required positionals, with the verb. */
+  min: number;
   needs: string;
-  flag?: string;
+  flags: readonly string[];
   value: (args: Args, files: MemberFiles, ctx: CommandContext) => object;
 };
 
 const verbs: Record<string, Verb> = {
   status: {
-    positionals: [2, 2],
+    positionals: 2,
+    min: 2,
     needs: "a text",
-    flag: "progress",
+    flags: ["progress", "json"],
     value: ({ positionals: [, message], flags }) => ({ message, progress: parseProgress(flags["progress"]) }),
   },
   artifact: {
-    positionals: [2, 3],
+    positionals: 3,
+    min: 2,
     needs: "a path",
+    flags: ["json"],
     value: ({ positionals: [, path = "", description] }, files, ctx) => ({ path: sharedPath(path, files, ctx), description }),
   },
   dependency: {
-    positionals: [3, 3],
+    positionals: 3,
+    min: 3,
     needs: "the member to wait for, and the reason",
+    flags: ["json"],
     value: ({ positionals: [, waitingFor, reason] }) => ({ waiting_for: waitingFor, reason }),
   },
   complete: {
-    positionals: [3, 3],
+    positionals: 3,
+    min: 3,
     needs: "success or failure, and a summary",
-    flag: "output",
+    flags: ["output", "json"],
     value: ({ positionals: [, result = "", summary], flags }, files, ctx) => {
       if (result !== "success" && result !== "failure") throw new Fault("usage", `work completes with success or failure, not "${result}"`);
       const outputs = (flags["output"] ?? []) as string[];
@@ -64,13 +71,9 @@ const verbs: Record<string, Verb> = {
 
 async function runReport(args: Args, ctx: CommandContext): Promise<number> {
   const type = args.positionals[0] as string;
-  const verb = verbs[type] as Verb;
-  const [min, max] = verb.positionals;
-  const count = args.positionals.length;
-  if (count < min) throw new Fault("usage", `report ${type} needs ${verb.needs}`, { hint: usageLine(report) });
-  if (count > max) throw new Fault("usage", `report ${type}: "${args.positionals[max]}" is too much`, { hint: usageLine(report) });
-  const misplaced = ["progress", "output"].find((flag) => flag !== verb.flag && args.flags[flag] !== undefined);
-  if (misplaced !== undefined) throw new Fault("usage", `--${misplaced} does not go with report ${type}`, { hint: usageLine(report) });
+  const verb = verbs[type]!;
+  if (args.positionals.length < verb.min) throw new Fault("usage", `report ${type} needs ${verb.needs}`, { hint: usageLine(report) });
+  checkVerb(report, args, verb);
   const files = memberFiles(ctx, "report");
   const id = postMail(files, { type, ...verb.value(args, files, ctx) }, ctx);
   ctx.out.write(args.flags["json"] ? jsonText({ id }) : `${id}\n`);

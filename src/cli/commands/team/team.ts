@@ -1,7 +1,6 @@
 // skein team: the table of its verbs. Each verb is in its own file of src/cli/commands/team.
-import { Fault } from "../../../protocol/api/error.ts";
 import { priorities } from "../../../protocol/team/mail.ts";
-import { usageLine } from "../../parse/args.ts";
+import { checkVerb } from "../../parse/args.ts";
 import type { Args, Command, CommandContext } from "../../parse/command.ts";
 import { runFlags } from "../run/run-flags.ts";
 import { teamFlags } from "./team-flags.ts";
@@ -93,11 +92,7 @@ Examples:
 };
 
 async function runVerb(args: Args, ctx: CommandContext): Promise<number> {
-  const name = args.positionals[0] as string;
-  const verb = verbs[name] as Verb;
-  const misplaced = Object.keys(args.flags).find((flag) => !verb.flags.includes(flag));
-  if (misplaced !== undefined) throw new Fault("usage", `--${misplaced} does not go with team ${name}`, { hint: usageLine(team) });
-  const extra = args.positionals[verb.positionals];
-  if (extra !== undefined) throw new Fault("usage", `team ${name}: "${extra}" is too much`, { hint: usageLine(team) });
+  const verb = verbs[args.positionals[0]!]!;
+  checkVerb(team, args, verb);
   return (await verb.load())(args, ctx);
 }

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import type { Node } from "../../../protocol/tree/node.ts";
 import { zeroUsage, type Usage } from "../../../protocol/tree/usage.ts";
-import { estimateRequest, stepLimitError } from "./estimate.ts";
+import { estimateRequest, stepLimitError } from "./request-size.ts";
 import type { LoopState } from "../turn-state.ts";
 
 const node = (author: Node["author"], text: string, usage?: Usage): Node => ({
