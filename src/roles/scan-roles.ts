@@ -45,9 +45,9 @@ function scopesOf({ project, home, configDir }: ScanRolesOptions): RoleDirectory
 /** Adds the roles of one scope. A role of the same name replaces the weaker one; others follow in the order of their files. */
 function withFiles(weaker: readonly Role[], directories: RoleDirectory[], options: ScanRolesOptions, problems: Problem[]): Role[] {
   const roles = new Map<string, Role>();
-  for (const { origin, ...directory } of directories) {
-    for (const path of filesIn({ origin, ...directory }, options, problems)) {
-      const file = { path, origin, format: directory.format, trusted: origin === "user" || options.trusted() };
+  for (const directory of directories) {
+    for (const path of filesIn(directory, options, problems)) {
+      const file = { ...directory, path, trusted: directory.origin === "user" || options.trusted() };
       const { role, problems: messages } = readRole(file, (name) => weaker.find((candidate) => candidate.name === name));
       problems.push(...messages.map((message) => ({ path, message })));
       if (role === null) continue;

@@ -2,14 +2,14 @@
 // are its only state, so that it can continue after any interruption.
 import { Fault } from "../../protocol/api/error.ts";
 import { objectiveText, readGroup, groupOutcome, type GroupOutcome } from "../../protocol/team/group.ts";
-import { textOf, type NewNode, type Node } from "../../protocol/tree/node.ts";
+import { textOf, type NewNode } from "../../protocol/tree/node.ts";
 import type { EnforcedPolicy, Policy } from "../../protocol/api/policy.ts";
 import type { Agent, TurnCheckInput, TurnContext, TurnInput } from "../../protocol/api/ports.ts";
 import type { TurnEnd } from "../../protocol/tree/turn.ts";
 import { runGroup } from "./run-group.ts";
 import { resolveParticipants, chooseSynthesizer, type KnownNames } from "./participants.ts";
 import { noPreview } from "../no-preview.ts";
-import { streamTurn } from "../stream-turn.ts";
+import { addNode, streamTurn, type Emit } from "../stream-turn.ts";
 
 export type GroupAgentDeps = {
   knownNames: () => KnownNames;
@@ -28,20 +28,15 @@ export function groupAgent(deps: GroupAgentDeps): Agent {
       chooseSynthesizer(group, participants, deps.knownNames());
     },
     preview: noPreview,
-    takeTurn: (input, context) =>
-      streamTurn((emit) => {
-        const add: Add = (node) => new Promise((resolve) => emit({ type: "node", node, recorded: resolve }));
-        return takeTurn(deps, { input, context, add });
-      }),
+    takeTurn: (input, context) => streamTurn((emit) => takeTurn(deps, { input, context, emit })),
     enforced: deps.enforced,
   };
 }
 
-type Add = (node: NewNode) => Promise<Node>;
+type GroupTurn = { input: TurnInput; context: TurnContext; emit: Emit };
 
-type GroupTurn = { input: TurnInput; context: TurnContext; add: Add };
-
-async function takeTurn(deps: GroupAgentDeps, { input: { group, path }, context, add }: GroupTurn): Promise<TurnEnd> {
+async function takeTurn(deps: GroupAgentDeps, { input: { group, path }, context, emit }: GroupTurn): Promise<TurnEnd> {
+  const add = (node: NewNode) => addNode(emit, node);
   if (group === null) throw new Fault("internal", "a turn of the agent group has no objective");
   const record = readGroup(path, objectiveText(group));
   if (record.answer !== null) return { status: "ok", answer: textOf(record.answer) };

@@ -70,17 +70,16 @@ async function checkTurn(deps: NativeAgentDeps, turn: TurnCheckInput): Promise<v
 
 async function* takeTurn(deps: NativeAgentDeps, input: TurnInput, context: TurnContext): AsyncGenerator<AgentEvent> {
   let state: LoopState | null = null;
-  const withUnrecorded = (end: TurnEnd): AgentEvent => ({ type: "end", end: { ...end, ...unrecordedUsage(state) } });
+  const withUnrecorded = (end: TurnEnd): AgentEvent => {
+    const rest = state?.unrecorded ?? zeroSpent;
+    return { type: "end", end: rest === zeroSpent ? end : { ...end, rest } };
+  };
   try {
     state = await prepare(deps, input, context);
     for await (const event of runSteps(state)) yield event.type === "end" ? withUnrecorded(event.end) : event;
   } catch (error) {
     yield withUnrecorded(endOf(error, context.signal));
   }
-}
-
-function unrecordedUsage(state: LoopState | null): Pick<TurnEnd, "rest"> {
-  return state === null || state.unrecorded === zeroSpent ? {} : { rest: state.unrecorded };
 }
 
 async function prepare(deps: NativeAgentDeps, input: TurnInput, context: TurnContext): Promise<LoopState> {

@@ -75,7 +75,7 @@ test("the environment of a member has all variables with both prefixes, as plain
   const paths = teamPaths(project, team.id);
   const role = { ...roleFromDescription("data_scientist", "counts\tthings"), prompt: "Count.\nTwice." };
   const member = sampleMember(samplePlan({ role: "data_scientist" }), 0, "/w");
-  const env = memberEnvironment(member, role, { team: team.id, project, paths, wish: team.wish, path: "/usr/bin" });
+  const env = memberEnvironment(member, role, { team, project, paths, path: "/usr/bin" });
   const maosNames = Object.keys(env).filter((name) => name.startsWith("MAOS_") && name !== "MAOS_SESSION_ID");
   for (const name of maosNames) expect([name, env[name]]).toEqual([name, env[name.replace("MAOS_", "SKEIN_")]]);
   expect(env).toMatchObject({

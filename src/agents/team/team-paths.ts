@@ -10,16 +10,9 @@ import { Fault } from "../../protocol/api/error.ts";
 import { shortId, type Node } from "../../protocol/tree/node.ts";
 import type { TeamRepository } from "../../protocol/api/ports.ts";
 import type { Role } from "../../protocol/api/role.ts";
+import { toAddressable } from "../../protocol/team/address.ts";
 import { fromJsonCase, toJsonCase } from "../../protocol/json/json-case.ts";
-import {
-  membersOf,
-  replayTeam,
-  teamEventOf,
-  type Member,
-  type TeamEvent,
-  type TeamRecord,
-  type TeamRequest,
-} from "../../protocol/team/team.ts";
+import { membersOf, replayTeam, teamEventOf, type Member, type TeamEvent, type TeamRecord } from "../../protocol/team/team.ts";
 
 export type TeamPaths = { root: string; shared: string; mail: string; work: string; bin: string };
 
@@ -61,19 +54,10 @@ export function mailDirectory(paths: TeamPaths, member: string): string {
 
 /** Writes the list of members for the members themselves. Replaces the file, so that a reader never sees half of it. */
 export function writeRoster(paths: TeamPaths, team: TeamRecord): void {
-  const members = membersOf(team).map(({ id, plan, instance, agent, model, session, state, workspace, phase }) => ({
-    id,
-    key: plan.key,
-    role: plan.role,
-    suffix: plan.suffix,
-    instance,
-    phase: phase + 1,
-    agent,
-    model,
-    session_id: session,
-    state,
-    workspace: workspace.directory,
-  }));
+  const members = membersOf(team).map((member) => {
+    const { agent, model, session: session_id, state, workspace, phase } = member;
+    return { ...toAddressable(member), phase: phase + 1, agent, model, session_id, state, workspace: workspace.directory };
+  });
   const { objective, strategy } = team.wish;
   const text = `${JSON.stringify({ team_id: team.id, objective, strategy, members }, null, 2)}\n`;
   const file = join(paths.shared, "team.json");
@@ -134,13 +118,11 @@ function logLine(team: string, { event, ...data }: TeamEvent, at: number) {
   return { timestamp: new Date(at).toISOString(), event, session_id: team, data: toJsonCase(data) };
 }
 
-export type MemberEnvironmentInput = { team: string; project: string; paths: TeamPaths; wish: TeamRequest; path: string };
-
 /** Each variable exists as `MAOS_*` and `SKEIN_*`. Only the team's session is SKEIN_TEAM_ID, because SKEIN_SESSION_ID is the member's. */
 export function memberEnvironment(
-  member: Member,
+  member: Pick<Member, "id" | "instance" | "workspace">,
   role: Role,
-  { team, project, paths, wish, path }: MemberEnvironmentInput,
+  { team, project, paths, path }: { team: Pick<TeamRecord, "id" | "wish">; project: string; paths: TeamPaths; path: string },
 ): Record<string, string> {
   const isCustom = role.origin !== "built-in";
   const values: Record<string, string> = {
@@ -151,8 +133,8 @@ export function memberEnvironment(
     SHARED_CONTEXT: paths.shared,
     MESSAGE_DIR: mailDirectory(paths, member.id),
     PROJECT_ROOT: project,
-    SESSION_OBJECTIVE: plainLine(wish.objective),
-    SESSION_STRATEGY: wish.strategy,
+    SESSION_OBJECTIVE: plainLine(team.wish.objective),
+    SESSION_STRATEGY: team.wish.strategy,
     TIMEOUT_MINUTES: String(Math.ceil(role.timeoutMs / 60_000)),
     MAX_MEMORY_MB: String(role.maxMemoryMb),
     ...(isCustom ? { AGENT_ROLE_DESC: plainLine(role.description), AGENT_ROLE_RESPONSIBILITIES: plainLine(role.prompt) } : {}),
@@ -161,7 +143,7 @@ export function memberEnvironment(
     [`MAOS_${name}`, value],
     [`SKEIN_${name}`, value],
   ]);
-  return { ...Object.fromEntries(entries), MAOS_SESSION_ID: team, SKEIN_TEAM_ID: team, PATH: `${paths.bin}:${path}` };
+  return { ...Object.fromEntries(entries), MAOS_SESSION_ID: team.id, SKEIN_TEAM_ID: team.id, PATH: `${paths.bin}:${path}` };
 }
 
 const maxLineLength = 4_000;

@@ -41,20 +41,17 @@ export async function cleanTeams(deps: EngineDeps, params: TeamCleanParams): Pro
 
 async function teamsToClean(deps: EngineDeps, { session, project }: TeamCleanParams): Promise<TeamToClean[]> {
   const purged = project === null ? [] : await purgedTeams(deps, project);
-  if (session === null) return [...(await findTeams(deps, project, maxTeams)), ...purged].flatMap((team) => withDirectory(deps, team));
+  if (session === null) return [...(await findTeams(deps, project, maxTeams)).flatMap((team) => withDirectory(deps, team)), ...purged];
   const requested = purged.filter(({ id }) => id === session || shortId(id) === session);
-  if (requested.length > 0) return requested;
-  return withDirectory(deps, await findTeam(deps, session));
+  return requested.length > 0 ? requested : withDirectory(deps, await findTeam(deps, session));
 }
 
 /** Empty if the team's directory no longer exists. */
-function withDirectory(deps: EngineDeps, found: FoundTeam | TeamToClean): TeamToClean[] {
-  if (!("info" in found)) return [found];
-  const { session, turn, state } = found.info;
+function withDirectory(deps: EngineDeps, { info: { session, turn, state }, team }: FoundTeam): TeamToClean[] {
   const { id, name, project } = session;
   if (!deps.teams.isKept(project, id)) return [];
   const idleSince = turn.endedAt ?? Date.now();
-  return [{ id, name, project, idleSince, isAtWork: isActive(state), unmerged: unmergedWork(found.team), isPurged: false }];
+  return [{ id, name, project, idleSince, isAtWork: isActive(state), unmerged: unmergedWork(team), isPurged: false }];
 }
 
 /** Team directories without a session in this store. A process with another store may still lead one (`isLed`). */

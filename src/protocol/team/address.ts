@@ -1,17 +1,26 @@
 // Resolves the addresses of a message: names, roles and patterns, matched against the members. No code splits an
 // id, because a role or a suffix may contain any of its separators.
 import { personAddress, type OutgoingMessage, type SentMessage } from "./mail.ts";
+import { membersOf, type Member, type TeamRecord } from "./team.ts";
 
 export type AddressableMember = { id: string; key: string; role: string; suffix: string | null; instance: number };
 
-export type RoutingResult = Pick<SentMessage, "delivered" | "undelivered">;
+export function toAddressable({ id, plan: { key, role, suffix }, instance }: Member): AddressableMember {
+  return { id, key, role, suffix, instance };
+}
+
+/** A member that has ended gets no mail. */
+export function hasEnded(team: TeamRecord, id: string): boolean {
+  const state = membersOf(team).find((member) => member.id === id)?.state ?? "failed";
+  return state === "completed" || state === "failed";
+}
 
 /** Each member gets the message once, however many addresses match it. The sender never gets it. */
 export function routeMessage(
   message: Pick<OutgoingMessage, "to">,
   from: string,
   team: { members: readonly AddressableMember[]; hasEnded: (id: string) => boolean },
-): RoutingResult {
+): Pick<SentMessage, "delivered" | "undelivered"> {
   const delivered = new Set<string>();
   const undelivered = new Map<string, string>();
   for (const to of message.to) {

@@ -1,6 +1,7 @@
 // Parses messages and reports that members wrote as JSON. Input with one sensible meaning is accepted; other input is
 // refused with a reason. Reads no files.
 import { isRecord } from "../../kit/text/json.ts";
+import { messageOf } from "../api/error.ts";
 import type { Report } from "./team.ts";
 import { mailLimits, messageKinds, priorities, type MessageKind, type OutgoingMessage, type Priority, type SentMessage } from "./mail.ts";
 
@@ -10,26 +11,39 @@ export type ParsedMail =
   | { type: "report"; from: string | null; report: Report; warnings: string[] }
   | { type: "refused"; reason: string };
 
+/** The mail is refused. The message is the reason. */
+class Refusal extends Error {}
+
 export function parseMailText(text: string): ParsedMail {
-  if (isDeep(text)) return refuse(`it is nested deeper than ${mailLimits.depth} levels`);
+  let value: unknown;
   try {
-    return parseMailValue(JSON.parse(text));
+    value = JSON.parse(text);
   } catch (error) {
-    return refuse(`it is not JSON: ${error instanceof Error ? error.message : String(error)}`);
+    return { type: "refused", reason: `it is not JSON: ${messageOf(error)}` };
   }
+  if (isDeeperThan(mailLimits.depth, value)) return { type: "refused", reason: `it is nested deeper than ${mailLimits.depth} levels` };
+  return parseMailValue(value);
+}
+
+function isDeeperThan(levels: number, value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isDeeperThan(levels - 1, inner));
 }
 
 /** A message or a report, as `skein msg`, `skein report` and tool calls write them, or in similar forms. */
 export function parseMailValue(value: unknown): ParsedMail {
-  if (!isRecord(value)) return refuse("it is not a JSON object");
-  const reader = new FieldReader(value);
-  const from = reader.text("from");
+  if (!isRecord(value)) return { type: "refused", reason: "it is not a JSON object" };
+  const warnings: string[] = [];
+  const reader = new FieldReader(value, warnings);
   const isReport = value["to"] === undefined && reportTypes.has(String(value["type"]));
-  const content = isReport
-    ? { type: "report" as const, report: readReport(reader) }
-    : { type: "message" as const, message: readMessage(reader) };
-  if (reader.problem !== null) return refuse(reader.problem);
-  return { ...content, from: from === "" ? null : from, warnings: reader.warnings };
+  try {
+    const from = reader.text("from") || null;
+    if (isReport) return { type: "report", from, report: readReport(reader), warnings };
+    return { type: "message", from, message: readMessage(reader), warnings };
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return { type: "refused", reason: error.message };
+  }
 }
 
 /** Parses the output of `messageRecord`; null for anything else. */
@@ -44,28 +58,28 @@ export function parseSentMessage(value: unknown): SentMessage | null {
 }
 
 const reportTypes: ReadonlySet<string> = new Set<Report["type"]>(["status", "artifact", "dependency", "complete"]);
-const kindSynonyms = new Map<string, MessageKind>([
+
+/** The accepted words with their meaning. */
+const kindWords = new Map<string, MessageKind>([
+  ...messageKinds.map((kind) => [kind, kind] as const),
   ["notification", "announcement"],
   ["query", "question"],
   ["complete", "completed"],
 ]);
-const prioritySynonyms = new Map<string, Priority>([
+const priorityWords = new Map<string, Priority>([
+  ...priorities.map((priority) => [priority, priority] as const),
   ["medium", "normal"],
   ["critical", "urgent"],
 ]);
 
-/** The fields of one file. The first problem is the reason of the refusal. */
+/** Reads the fields of one object. Throws a `Refusal` for a value of the wrong type. */
 class FieldReader {
-  problem: string | null = null;
-  readonly warnings: string[] = [];
+  readonly warnings: string[];
   readonly #value: Record<string, unknown>;
 
-  constructor(value: Record<string, unknown>) {
+  constructor(value: Record<string, unknown>, warnings: string[]) {
     this.#value = value;
-  }
-
-  refuse(reason: string): void {
-    this.problem ??= reason;
+    this.warnings = warnings;
   }
 
   field(name: string): unknown {
@@ -73,35 +87,24 @@ class FieldReader {
   }
 
   nested(name: string): FieldReader {
-    const value = this.field(name);
-    if (value !== undefined && !isRecord(value)) this.refuse(`"${name}" must be an object`);
-    return new FieldReader(isRecord(value) ? value : {});
+    const value = this.field(name) ?? {};
+    if (!isRecord(value)) throw new Refusal(`"${name}" must be an object`);
+    return new FieldReader(value, this.warnings);
   }
 
+  /** The first of these fields that exists; "" if none does. */
   text(...names: string[]): string {
     const name = names.find((candidate) => this.field(candidate) !== undefined);
     const value = name === undefined ? "" : this.field(name);
-    if (typeof value === "string") return value;
-    this.refuse(`"${name}" must be text`);
-    return "";
+    if (typeof value !== "string") throw new Refusal(`"${name}" must be text`);
+    return value;
   }
 
   texts(name: string): string[] {
     const value = this.field(name) ?? [];
     const list = Array.isArray(value) ? value : [value];
-    if (list.every((item) => typeof item === "string" && item.trim() !== "")) return list as string[];
-    this.refuse(`"${name}" must be a list of texts`);
-    return [];
-  }
-
-  /** Maps any text to one of the allowed words. */
-  word<Word extends string>(text: string, allowed: { words: readonly Word[]; synonyms: ReadonlyMap<string, Word> }, fallback: Word): Word {
-    const { words, synonyms } = allowed;
-    const lower = text.trim().toLowerCase();
-    if (lower === "") return fallback;
-    const match = words.find((word) => word === lower) ?? synonyms.get(lower);
-    if (match === undefined) this.warnings.push(`"${text.slice(0, 40)}" is none of ${words.join(", ")}; taken as ${fallback}`);
-    return match ?? fallback;
+    if (!list.every((item) => typeof item === "string" && item.trim() !== "")) throw new Refusal(`"${name}" must be a list of texts`);
+    return list as string[];
   }
 
   flag(name: string): boolean {
@@ -109,42 +112,37 @@ class FieldReader {
     if (typeof value !== "boolean") this.warnings.push(`"${name}" is not true or false; taken as false`);
     return value === true;
   }
+
+  /** The meaning of a word. An unknown word is taken as `fallback`, with a warning. */
+  meaning<Word extends string>(text: string, words: ReadonlyMap<string, Word>, fallback: Word): Word {
+    const lower = text.trim().toLowerCase();
+    if (lower === "") return fallback;
+    const match = words.get(lower);
+    const known = [...new Set(words.values())].join(", ");
+    if (match === undefined) this.warnings.push(`"${text.slice(0, 40)}" is none of ${known}; taken as ${fallback}`);
+    return match ?? fallback;
+  }
 }
 
 function readMessage(reader: FieldReader): OutgoingMessage {
   const metadata = reader.nested("metadata");
-  const isObject = isRecord(reader.field("body"));
-  const inner = isObject ? reader.nested("body") : reader;
-  const body = isObject ? inner.text("content") : reader.text("body", "message");
+  const inner = isRecord(reader.field("body")) ? reader.nested("body") : null;
+  const body = inner?.text("content") ?? reader.text("body", "message");
   const to = reader.texts("to").flatMap(splitAddresses);
   const subject = reader.text("subject");
   const replyTo = readReplyTo(reader, reader.text("reply_to", "correlation_id") || metadata.text("correlation_id", "reply_to"));
-  const kind = reader.word(
-    reader.text("kind", "type"),
-    { words: messageKinds, synonyms: kindSynonyms },
-    replyTo === null ? "announcement" : "response",
-  );
-  const priority = reader.word(
-    reader.text("priority") || metadata.text("priority"),
-    { words: priorities, synonyms: prioritySynonyms },
-    "normal",
-  );
-  const attachments = [...reader.texts("attachments"), ...(isObject ? inner.texts("attachments") : [])];
+  const kind = reader.meaning(reader.text("kind", "type"), kindWords, replyTo === null ? "announcement" : "response");
+  const priority = reader.meaning(reader.text("priority") || metadata.text("priority"), priorityWords, "normal");
+  const attachments = [...reader.texts("attachments"), ...(inner?.texts("attachments") ?? [])];
   const requiresResponse = reader.flag("requires_response") || metadata.flag("requires_response");
-  for (const nested of [metadata, inner]) {
-    if (nested.problem !== null) reader.refuse(nested.problem);
-    if (nested !== reader) reader.warnings.push(...nested.warnings);
-  }
   if (reader.field("to") === undefined)
-    reader.refuse(`it has no addressee, and its type is not one of a report: ${[...reportTypes].join(", ")}`);
-  if (to.length === 0) reader.refuse("it has no addressee");
-  if (to.length > mailLimits.addressees) reader.refuse(`it has ${to.length} addressees; ${mailLimits.addressees} are allowed`);
-  if (attachments.length > mailLimits.addressees)
-    reader.refuse(`it has ${attachments.length} attachments; ${mailLimits.addressees} are allowed`);
-  if (subject.length > mailLimits.subjectChars)
-    reader.refuse(`its subject has ${subject.length} characters; ${mailLimits.subjectChars} are allowed`);
-  checkBodySize(reader, body);
-  if (body.trim() === "" && subject.trim() === "") reader.refuse("it has neither a subject nor a body");
+    throw new Refusal(`it has no addressee, and its type is not one of a report: ${[...reportTypes].join(", ")}`);
+  if (to.length === 0) throw new Refusal("it has no addressee");
+  checkLimit(`it has ${to.length} addressees`, to.length, mailLimits.addressees);
+  checkLimit(`it has ${attachments.length} attachments`, attachments.length, mailLimits.addressees);
+  checkLimit(`its subject has ${subject.length} characters`, subject.length, mailLimits.subjectChars);
+  checkTextLimit(body);
+  if (body.trim() === "" && subject.trim() === "") throw new Refusal("it has neither a subject nor a body");
   return { to, kind, priority, subject, body, attachments, replyTo, requiresResponse };
 }
 
@@ -155,7 +153,7 @@ function readReplyTo(reader: FieldReader, id: string): string | null {
 }
 
 /** `a, b` names two addressees. */
-export function splitAddresses(text: string): string[] {
+function splitAddresses(text: string): string[] {
   return text
     .split(",")
     .map((address) => address.trim())
@@ -165,8 +163,8 @@ export function splitAddresses(text: string): string[] {
 function readReport(reader: FieldReader): Report {
   const textOf = (name: string): string => reader.text(name, "text");
   const required = (name: string, text: string): string => {
-    if (text.trim() === "") reader.refuse(`"${name}" is missing`);
-    checkBodySize(reader, text);
+    if (text.trim() === "") throw new Refusal(`"${name}" is missing`);
+    checkTextLimit(text);
     return text;
   };
   switch (reader.field("type") as Report["type"]) {
@@ -178,9 +176,8 @@ function readReport(reader: FieldReader): Report {
       return { type: "dependency", waitingFor: required("waiting_for", reader.text("waiting_for")), reason: textOf("reason") };
     case "complete": {
       const result = reader.text("result").toLowerCase();
-      if (result !== "success" && result !== "failure") reader.refuse('"result" must be success or failure');
-      const summary = required("summary", textOf("summary"));
-      return { type: "complete", result: result === "success" ? "success" : "failure", summary, outputs: reader.texts("outputs") };
+      if (result !== "success" && result !== "failure") throw new Refusal('"result" must be success or failure');
+      return { type: "complete", result, summary: required("summary", textOf("summary")), outputs: reader.texts("outputs") };
     }
   }
 }
@@ -193,28 +190,11 @@ function readProgress(reader: FieldReader): number | null {
   return null;
 }
 
-function checkBodySize(reader: FieldReader, text: string): void {
+function checkTextLimit(text: string): void {
   const bytes = Buffer.byteLength(text);
-  if (bytes > mailLimits.bodyBytes) reader.refuse(`its text has ${bytes} bytes; ${mailLimits.bodyBytes} are allowed`);
+  checkLimit(`its text has ${bytes} bytes`, bytes, mailLimits.bodyBytes);
 }
 
-/** Counts brackets without parsing. */
-function isDeep(text: string): boolean {
-  let depth = 0;
-  let inString = false;
-  for (let index = 0; index < text.length; index++) {
-    const char = text[index];
-    if (inString) {
-      if (char === "\\") index++;
-      else if (char === '"') inString = false;
-    } else if (char === '"') inString = true;
-    else if (char === "{" || char === "[") {
-      if (++depth > mailLimits.depth) return true;
-    } else if (char === "}" || char === "]") depth--;
-  }
-  return false;
-}
-
-function refuse(reason: string): ParsedMail {
-  return { type: "refused", reason };
+function checkLimit(fact: string, count: number, limit: number): void {
+  if (count > limit) throw new Refusal(`${fact}; ${limit} are allowed`);
 }

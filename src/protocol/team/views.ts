@@ -59,10 +59,11 @@ export function countMembers(team: TeamRecord): TeamInfo["members"] {
 /** One line: its last report, or how it ended. */
 export function lastStatusLine(member: Pick<MemberRecord, "plan" | "state" | "attempts" | "ended" | "reports">): string {
   const { plan, state, attempts, ended, reports } = member;
-  if (state === "waiting" && attempts > 0 && ended === null) return "was interrupted";
-  if (state === "waiting" && ended === null) return plan.dependsOn.length === 0 ? "" : `waits for ${plan.dependsOn.join(", ")}`;
-  if (state === "failed" || (state === "waiting" && ended !== null)) {
-    return ended === null ? "" : failureReason(ended);
+  if (state === "failed" || state === "waiting") {
+    if (ended !== null) return failureReason(ended);
+    if (state === "failed") return "";
+    if (attempts > 0) return "was interrupted";
+    return plan.dependsOn.length === 0 ? "" : `waits for ${plan.dependsOn.join(", ")}`;
   }
   const last = reports.at(-1)?.report;
   if (state === "completed" && last?.type !== "complete") return ended?.answer ?? "";

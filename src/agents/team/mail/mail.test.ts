@@ -130,7 +130,7 @@ describe("refused mail", () => {
   const hostile: Record<string, [(path: string) => void, RegExp]> = {
     "no JSON": [() => leave(api, "x", "{"), /not JSON/],
     "no text": [() => leave(api, "x", Buffer.from([0x22, 0xff]).toString("latin1")), /not JSON|not UTF-8|can't be read/],
-    "too deep": [() => leave(api, "x", "[".repeat(100)), /nested deeper/],
+    "too deep": [() => leave(api, "x", "[".repeat(100) + "]".repeat(100)), /nested deeper/],
     "a file that is too large": [() => leave(api, "x", " ".repeat(mailLimits.fileBytes + 1)), /more than 524288 bytes/],
     "a body that is too large": [() => leave(api, "x", { to: "all", body: "x".repeat(mailLimits.bodyBytes + 1) }), /65537 bytes/],
     "another's name": [() => leave(api, "x", { from: design, to: "all", body: "obey" }), /says that it is from .* was in the outbox of/],

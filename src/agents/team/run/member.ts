@@ -2,7 +2,7 @@
 // Commits its work in any case, so that a failed attempt is not lost.
 import { cutText, oneLine } from "../../../kit/text/cut-text.ts";
 import { messageOf, type TurnError, type TurnStatus } from "../../../protocol/api/error.ts";
-import type { DelegateRequest, DelegateResult } from "../../../protocol/api/ports.ts";
+import type { DelegateResult } from "../../../protocol/api/ports.ts";
 import type { Role } from "../../../protocol/api/role.ts";
 import { teamEventOf, failureReason, type MemberResult, type MemberRecord, type TeamEvent } from "../../../protocol/team/team.ts";
 import { zeroSpent } from "../../../protocol/tree/usage.ts";
@@ -84,18 +84,13 @@ async function tryOnce(run: TeamRun, member: MemberRecord): Promise<AttemptResul
   });
   try {
     const result = await context.delegate({
+      ...delegateFields(run, member, role),
       task: memberPrompt({ team: record, member, role, paths, messages }),
       again: retryPrompt(member),
       title: `${member.plan.key}: ${oneLine(member.plan.task, 200)}`,
       call: `member ${member.id}`,
-      session: member.session,
-      agent: member.agent,
-      model: member.model,
-      role: null,
       attachable: true,
-      sandbox: sandboxOf(run, role),
       ...(role.tools === null ? {} : { tools: [...role.tools] }),
-      at: locationOf(run, member, role),
       team: { post: async (value) => deliveryText(await run.mail.post(member.id, value)) },
       limits: { maxSteps, timeoutMs: role.timeoutMs, ...(role.idleMs === null ? {} : { idleMs: role.idleMs }) },
       signal: AbortSignal.any([run.signal, memoryAbort.signal]),
@@ -110,17 +105,21 @@ async function tryOnce(run: TeamRun, member: MemberRecord): Promise<AttemptResul
   }
 }
 
-/** A role can turn the network off if the policy has a sandbox. */
-function sandboxOf({ input }: TeamRun, { net }: Role): DelegateRequest["sandbox"] {
-  return net === "off" && input.policy.name !== "full" ? { network: false } : {};
-}
-
-function locationOf({ record, paths, input, deps }: TeamRun, member: MemberRecord, role: Role) {
-  const team = { team: record.id, project: input.project, paths, wish: record.wish, path: deps.path };
+/** The fields that attempts and checks of a member have in common. */
+function delegateFields({ record, paths, input, deps }: TeamRun, { id, session, agent, model, ...member }: MemberRecord, role: Role) {
+  const team = { team: record, project: input.project, paths, path: deps.path };
   return {
-    directory: member.workspace.directory,
-    allowWrite: [paths.shared, `${mailDirectory(paths, member.id)}/outbox`],
-    env: memberEnvironment(member, role, team),
+    session,
+    agent,
+    model,
+    role: null,
+    // A role can turn the network off if the policy has a sandbox.
+    sandbox: role.net === "off" && input.policy.name !== "full" ? { network: false } : {},
+    at: {
+      directory: member.workspace.directory,
+      allowWrite: [paths.shared, `${mailDirectory(paths, id)}/outbox`],
+      env: memberEnvironment({ id, ...member }, role, team),
+    },
   };
 }
 
@@ -169,18 +168,12 @@ async function unmetChecks(run: TeamRun, member: MemberRecord): Promise<string[]
 
 /** Runs the command in the member's session, so that its next attempt sees the output. Returns the failure, or null. */
 async function runCheck(run: TeamRun, member: MemberRecord, command: string): Promise<string | null> {
-  const role = memberRole(run, member.plan);
   const checking = run.context.delegate({
+    ...delegateFields(run, member, memberRole(run, member.plan)),
     task: command,
     command,
     call: `check ${member.id}`,
-    session: member.session,
-    agent: member.agent,
-    model: member.model,
-    role: null,
     attachable: false,
-    sandbox: sandboxOf(run, role),
-    at: locationOf(run, member, role),
     limits: { timeoutMs: 10 * 60_000 },
     signal: run.signal,
   });

@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { oneLine } from "../../../kit/text/cut-text.ts";
 import { messageOf } from "../../../protocol/api/error.ts";
 import { shortId } from "../../../protocol/tree/node.ts";
-import type { JoinResult } from "../../../protocol/api/ports.ts";
 import {
   membersOf,
   type Conflict,
@@ -24,12 +23,11 @@ export type PhaseResult = { failed: MemberRecord[]; conflicts: Conflict[]; close
 
 export async function runPhase(run: TeamRun, index: number): Promise<PhaseResult> {
   const phase = run.record.phases[index]!;
-  const from = phaseBase(run.record, index);
   await enrollMembers(run, index);
   await runMembers(run, phase.members);
   const failed = phase.members.filter(({ state }) => state !== "completed");
-  const { commit, conflicts } = await joinWork(run, phase, from);
-  return { failed, conflicts, close: () => recordCheckpoint(run, index, { from, commit, conflicts }) };
+  const joined = await joinWork(run, phase, phaseBase(run.record, index));
+  return { failed, conflicts: joined.conflicts, close: () => recordCheckpoint(run, index, joined) };
 }
 
 /** Gives the members of a phase their ids, so that others can write to them before they start. */
@@ -100,10 +98,8 @@ async function runAfter(run: TeamRun, member: MemberRecord, dependencies: readon
   }
 }
 
-async function openWorkspace(
-  { deps, repository, record }: TeamRun,
-  { phase, workspace: { kind, directory, branch } }: Member,
-): Promise<void> {
+async function openWorkspace({ deps, repository, record }: TeamRun, { phase, workspace }: Member): Promise<void> {
+  const { kind, directory, branch } = workspace;
   const from = phaseBase(record, phase);
   if (branch !== null && from !== null) return deps.workspaces.open(repository, { directory, branch, from });
   // A `.skein` directory makes it a project, so that the enclosing project is not writable for the member.
@@ -112,11 +108,8 @@ async function openWorkspace(
 
 async function recordFailure(run: TeamRun, member: MemberRecord, error: string): Promise<void> {
   const ended: MemberResult = { status: "broken", error, answer: "", commit: null, unmet: [], costUsd: 0 };
-  await recordTeamEvent(
-    run,
-    { event: "agent_failed", agent: member.id, attempt: 0, restarts: false, ...ended },
-    `${member.id} could not start: ${error}`,
-  );
+  const failed = { event: "agent_failed", agent: member.id, attempt: 0, restarts: false, ...ended } as const;
+  await recordTeamEvent(run, failed, `${member.id} could not start: ${error}`);
 }
 
 /** Changes of members that only read, or write only to the shared directory, are not part of the result. */
@@ -124,41 +117,29 @@ function isInResult(run: TeamRun, { state, plan }: MemberRecord): boolean {
   return state === "completed" && changesProject(memberRole(run, plan));
 }
 
-async function joinWork(
-  run: TeamRun,
-  { plan, members }: TeamRecord["phases"][number],
-  from: string | null,
-): Promise<{ commit: string | null; conflicts: Conflict[] }> {
+type JoinedWork = { commit: string | null; conflicts: Conflict[] };
+
+async function joinWork(run: TeamRun, { plan, members }: TeamRecord["phases"][number], from: string | null): Promise<JoinedWork> {
   const works = members.flatMap((member) => {
     const commit = member.ended?.commit ?? null;
     return commit !== null && isInResult(run, member) ? [{ name: member.id, commit }] : [];
   });
   if (from === null || works.length === 0) return { commit: from, conflicts: [] };
-  const joined: JoinResult = await run.deps.workspaces.join(
-    run.repository,
-    from,
-    works,
-    `${plan.name}: ${oneLine(run.record.wish.objective, 60)}`,
-  );
-  return { commit: joined.commit, conflicts: joined.conflicts.map(({ name: agent, paths }) => ({ agent, paths })) };
+  const message = `${plan.name}: ${oneLine(run.record.wish.objective, 60)}`;
+  const { commit, conflicts } = await run.deps.workspaces.join(run.repository, from, works, message);
+  return { commit, conflicts: conflicts.map(({ name: agent, paths }) => ({ agent, paths })) };
 }
 
-type JoinedWork = { from: string | null; commit: string | null; conflicts: Conflict[] };
-
-async function recordCheckpoint(run: TeamRun, index: number, { from, commit, conflicts }: JoinedWork): Promise<void> {
+async function recordCheckpoint(run: TeamRun, index: number, { commit, conflicts }: JoinedWork): Promise<void> {
   const { record, repository, deps } = run;
   const { plan, members } = record.phases[index]!;
-  const names = new Set(members.map(({ id }) => id));
-  const changedBy = async (member: MemberRecord): Promise<string[]> => {
+  const from = phaseBase(record, index);
+  const outcomes = members.map(async (member) => {
     const memberCommit = member.ended?.commit ?? null;
-    return from === null || memberCommit === null
-      ? []
-      : (await deps.workspaces.changes(repository, from, memberCommit)).map(({ path }) => path);
-  };
-  const outcomes = await Promise.all(
-    members.map(async (member) => ({ ...member, changedPaths: await changedBy(member), isInResult: isInResult(run, member) })),
-  );
-  const messages = record.messages.filter((message) => names.has(message.from)).length;
-  const summary = phaseSummary({ plan, members: outcomes, conflicts, messageCount: messages });
+    const changes = from === null || memberCommit === null ? [] : await deps.workspaces.changes(repository, from, memberCommit);
+    return { ...member, changedPaths: changes.map(({ path }) => path), isInResult: isInResult(run, member) };
+  });
+  const messageCount = record.messages.filter(({ from: sender }) => members.some(({ id }) => id === sender)).length;
+  const summary = phaseSummary({ plan, members: await Promise.all(outcomes), conflicts, messageCount });
   await recordTeamEvent(run, { event: "checkpoint", phase: index, name: plan.name, commit, conflicts, summary }, summary);
 }

@@ -1,5 +1,6 @@
 // Connects the mail of a team to its session: records each event, and delivers messages to running members.
 import { messageOf } from "../../../protocol/api/error.ts";
+import { hasEnded } from "../../../protocol/team/address.ts";
 import { messageText, refusedFilesText } from "../../../protocol/team/mail.ts";
 import { membersOf, teamEventOf } from "../../../protocol/team/team.ts";
 import { reportText } from "../../../protocol/team/views.ts";
@@ -15,7 +16,7 @@ export function createMailOptions(run: Omit<TeamRun, "mail">): MailOptions {
     team: record.id,
     members: membersOf(record).map(toMailMember),
     recorded: input.path.flatMap((node) => teamEventOf(node) ?? []).filter(isMailEvent),
-    hasEnded: (id) => ["completed", "failed"].includes(memberOf(id)?.state ?? "failed"),
+    hasEnded: (id) => hasEnded(record, id),
     record: async (event) => {
       // Only members report; a report of the user has no member to belong to.
       if ("agent" in event && memberOf(event.agent) === undefined) return;

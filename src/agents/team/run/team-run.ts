@@ -6,6 +6,7 @@ import type { TransientEventBody } from "../../../protocol/tree/event.ts";
 import type { NewNode } from "../../../protocol/tree/node.ts";
 import type { TeamRepository, TurnContext, TurnInput, Worktrees } from "../../../protocol/api/ports.ts";
 import type { Role } from "../../../protocol/api/role.ts";
+import { toAddressable } from "../../../protocol/team/address.ts";
 import { applyTeamEvent, type Member, type MemberPlan, type TeamEvent, type TeamRecord } from "../../../protocol/team/team.ts";
 import { roleFromDescription } from "../../../roles/infer-role.ts";
 import type { MemoryWatch } from "./memory-watch.ts";
@@ -68,8 +69,8 @@ export function tryWriteRoster({ emit, paths, record }: Pick<TeamRun, "emit" | "
   }
 }
 
-export function toMailMember({ id, plan: { key, role, suffix }, instance, workspace }: Member): MailMember {
-  return { id, key, role, suffix, instance, workspace: workspace.directory };
+export function toMailMember(member: Member): MailMember {
+  return { ...toAddressable(member), workspace: member.workspace.directory };
 }
 
 /** An unknown role is made from the description in the plan. */

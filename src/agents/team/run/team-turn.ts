@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { createSlots } from "../../../kit/flow/slots.ts";
 import { Fault } from "../../../protocol/api/error.ts";
-import { shortId, type NewNode, type Node } from "../../../protocol/tree/node.ts";
+import { shortId } from "../../../protocol/tree/node.ts";
 import type { AgentEvent, TurnContext, TurnInput } from "../../../protocol/api/ports.ts";
 import type { Role } from "../../../protocol/api/role.ts";
 import { findPlanProblems } from "../../../protocol/team/plan.ts";
@@ -14,7 +14,7 @@ import { startMemoryWatch } from "./memory-watch.ts";
 import { runPhases } from "./run-phases.ts";
 import { openMail, type Mail } from "../mail/mail.ts";
 import { createTeamDirectory, markLeader, repairLog, teamPaths, teamRepository } from "../team-paths.ts";
-import { streamTurn } from "../../stream-turn.ts";
+import { addNode, streamTurn } from "../../stream-turn.ts";
 import { mergeWork } from "./merge-work.ts";
 import { createMailOptions } from "./record-mail.ts";
 
@@ -26,13 +26,11 @@ export function checkTeamRequest({ objective, phases, limits }: TeamRequest, rol
     throw new Fault("usage", `the plan can't be used: ${problems.join("; ")}`, { hint: "skein roles lists the roles" });
 }
 
-type Add = (node: NewNode) => Promise<Node>;
-
-type TeamTurn = Pick<TeamRun, "deps" | "input" | "context" | "paths" | "emit"> & { add: Add };
+type TeamTurn = Pick<TeamRun, "deps" | "input" | "context" | "paths" | "emit" | "add">;
 
 export function takeTeamTurn(deps: TeamDeps, input: TurnInput, context: TurnContext): AsyncGenerator<AgentEvent> {
   return streamTurn((emitEvent) => {
-    const add: Add = (node) => new Promise((resolve) => emitEvent({ type: "node", node, recorded: resolve }));
+    const add: TeamRun["add"] = (node) => addNode(emitEvent, node);
     const emit: TeamRun["emit"] = (event) => emitEvent({ type: "transient", event });
     return openTeam({ deps, input, context, paths: teamPaths(input.project, input.session), add, emit });
   });

@@ -3,7 +3,7 @@
 import { costText } from "../../../protocol/tree/usage-text.ts";
 import { formatElapsed } from "../../../kit/text/duration.ts";
 import { pluralize, oneLine, shortCount } from "../../../kit/text/cut-text.ts";
-import type { MemberRecord } from "../../../protocol/team/team.ts";
+import { membersOf, type MemberRecord } from "../../../protocol/team/team.ts";
 import { lastStatusLine, type MemberStats, type TeamView } from "../../../protocol/team/views.ts";
 import { countedTokens, zeroSpent, type Spent } from "../../../protocol/tree/usage.ts";
 import { stripControls, type Style } from "../../terminal/style.ts";
@@ -62,27 +62,21 @@ function phaseLine({ plan, isOver, conflicts, members }: Phase, index: number, {
   const done = members.filter(({ state }) => state === "completed").length;
   const progress = isOver ? "ended" : `${done} of ${plan.members.length} done`;
   const conflictText = conflicts.length === 0 ? "" : style.red(`, ${pluralize(conflicts.length, "conflict")}`);
-  // A plan made from --agents already has the number in the name.
-  const name = stripControls(plan.name).replace(/^\d+: /, "");
-  return `${style.bold(`${index + 1} ${oneLine(name, 60)}`)} ${style.dim(progress)}${conflictText}`;
+  return `${style.bold(`${index + 1} ${oneLine(phaseName(plan), 60)}`)} ${style.dim(progress)}${conflictText}`;
+}
+
+/** Without a number: a plan made from --agents already has it in the name. */
+export function phaseName({ name }: Phase["plan"]): string {
+  return stripControls(name).replace(/^\d+: /, "");
 }
 
 type Widths = { key: number; agent: number; figures: number };
 
 function widthsOf({ team, members }: TeamView): Widths {
-  const all = team.phases.flatMap((phase) => phase.members);
-  const widest = (texts: string[], limit: number) => Math.min(limit, Math.max(0, ...texts.map((text) => Bun.stringWidth(text))));
-  return {
-    key: widest(
-      all.map(({ plan }) => stripControls(plan.key)),
-      20,
-    ),
-    agent: widest(all.map(agentOf), 14),
-    figures: widest(
-      members.map(({ spent }) => shortFigures(spent)),
-      24,
-    ),
-  };
+  const widest = (limit: number, texts: string[]) => Math.min(limit, Math.max(0, ...texts.map((text) => Bun.stringWidth(text))));
+  const keys = membersOf(team).map(({ plan }) => stripControls(plan.key));
+  const figures = members.map(({ spent }) => shortFigures(spent));
+  return { key: widest(20, keys), agent: widest(14, membersOf(team).map(agentOf)), figures: widest(24, figures) };
 }
 
 function memberLine(member: MemberRecord, view: TeamView, widths: Widths, options: BoardOptions): string {
@@ -128,8 +122,8 @@ function messageLine({ from, to, subject, body }: TeamView["team"]["messages"][n
 }
 
 /** The key of a member in the plan, or the id if it is no member. */
-export function memberName({ phases }: TeamView["team"], id: string): string {
-  return stripControls(phases.flatMap(({ members }) => members).find((member) => member.id === id)?.plan.key ?? id);
+export function memberName(team: TeamView["team"], id: string): string {
+  return stripControls(membersOf(team).find((member) => member.id === id)?.plan.key ?? id);
 }
 
 export function spentText(spent: Spent): string {

@@ -22,13 +22,8 @@ export async function listTeams(args: Args, ctx: CommandContext): Promise<number
   else if (teams.length === 0) ctx.out.write('this project has no teams yet (skein team run "objective")\n');
   else {
     const style = styleOf(ctx.out);
-    const table = { columns, width: ctx.out.columns, paintTitle: style.dim };
-    ctx.out.write(
-      tableText(
-        teams.map((team) => cells(team, style)),
-        table,
-      ),
-    );
+    const rows = teams.map((team) => cells(team, style));
+    ctx.out.write(tableText(rows, { columns, width: ctx.out.columns, paintTitle: style.dim }));
   }
   return 0;
 }

@@ -1,7 +1,7 @@
 // skein team status: prints the state of a team, and the commands that show more of it.
 import { oneLine } from "../../../kit/text/cut-text.ts";
 import { shortId } from "../../../protocol/tree/node.ts";
-import { refusedFilesText, type SentMessage } from "../../../protocol/team/mail.ts";
+import { refusedFilesText } from "../../../protocol/team/mail.ts";
 import type { MemberRecord } from "../../../protocol/team/team.ts";
 import { teamStatusRecord } from "../../../protocol/json/team-records.ts";
 import { lastStatusLine, unmergedWork, type TeamView } from "../../../protocol/team/views.ts";
@@ -9,7 +9,7 @@ import { zeroSpent } from "../../../protocol/tree/usage.ts";
 import type { Args, CommandContext } from "../../parse/command.ts";
 import { jsonText } from "../../print/json.ts";
 import { stripControls, styleOf, type Style } from "../../terminal/style.ts";
-import { agentOf, memberName, spentText } from "./board.ts";
+import { agentOf, memberName, phaseName, spentText } from "./board.ts";
 import { paintState } from "./list-teams.ts";
 import { printableLabel } from "../../print/session-label.ts";
 import { findTeam } from "./find-team.ts";
@@ -20,13 +20,13 @@ export async function showTeam(args: Args, ctx: CommandContext): Promise<number>
   const api = await ctx.api();
   const session = await findTeam(api, ctx, args.positionals[1]);
   const view = await api.team.show({ session: session.id });
-  const all = args.flags["messages"] === true;
-  if (args.flags["json"]) ctx.out.write(jsonText(teamStatusRecord(view, all ? {} : { messages: shortListLength })));
-  else ctx.out.write(`${statusLines(view, { all, style: styleOf(ctx.out) }).join("\n")}\n`);
+  const messages = args.flags["messages"] ? Number.POSITIVE_INFINITY : shortListLength;
+  if (args.flags["json"]) ctx.out.write(jsonText(teamStatusRecord(view, { messages })));
+  else ctx.out.write(`${statusLines(view, messages, styleOf(ctx.out)).join("\n")}\n`);
   return 0;
 }
 
-export function statusLines(view: TeamView, { all, style }: { all: boolean; style: Style }): string[] {
+function statusLines(view: TeamView, maxMessages: number, style: Style): string[] {
   const { team, session, state, spent, run } = view;
   const name = printableLabel(session);
   const reason =
@@ -38,10 +38,10 @@ export function statusLines(view: TeamView, { all, style }: { all: boolean; styl
     style.dim(`  ${view.isKept ? stripControls(team.directory) : "its directory was cleaned"}`),
     ...team.phases.flatMap((phase, index) => phaseLines(view, phase, index, style)),
     ...(state === "planning" ? ["", style.cyan("the planner is planning the next phase")] : []),
-    ...messageLines(view, all ? Number.POSITIVE_INFINITY : shortListLength, style),
-    ...refusedLines(view, all ? Number.POSITIVE_INFINITY : shortListLength).map((line) => style.yellow(line)),
+    ...messageLines(view, maxMessages, style),
+    ...refusedLines(view, maxMessages).map(style.yellow),
     "",
-    ...nextLines(view, name).map((line) => style.dim(line)),
+    ...nextLines(view, name).map(style.dim),
   ];
 }
 
@@ -50,7 +50,7 @@ function phaseLines(view: TeamView, phase: TeamView["team"]["phases"][number], i
   const state = isOver ? `ended${commit === null ? "" : `, ${commit.slice(0, 8)}`}` : "open";
   return [
     "",
-    `${style.bold(`phase ${index + 1}: ${stripControls(plan.name).replace(/^\d+: /, "")}`)} ${style.dim(state)}`,
+    `${style.bold(`phase ${index + 1}: ${phaseName(plan)}`)} ${style.dim(state)}`,
     ...members.flatMap((member) => memberLines(view, member, style)),
     ...conflicts.map(({ agent, paths }) =>
       style.red(`  conflict: the work of ${memberName(view.team, agent)} in ${stripControls(paths.join(", "))}`),
@@ -80,32 +80,24 @@ function memberLines(view: TeamView, member: MemberRecord, style: Style): string
   ];
 }
 
-function messageLines(view: TeamView, limit: number, style: Style): string[] {
-  const { messages } = view.team;
-  if (messages.length === 0) return [];
-  const listed = messages.slice(Math.max(0, messages.length - limit));
-  const head = listed.length < messages.length ? `${listed.length} of ${messages.length} messages (--messages shows all)` : "messages";
-  return ["", style.bold(head), ...listed.map((sent) => messageLine(view, sent, style))];
+function messageLines({ team }: TeamView, limit: number, style: Style): string[] {
+  const total = team.messages.length;
+  if (total === 0) return [];
+  const namesOf = (ids: string[]) => ids.map((id) => memberName(team, id)).join(", ");
+  const listed = team.messages.slice(-limit);
+  const lines = listed.map(({ from, to, kind, subject, body, undelivered }) => {
+    const missed = undelivered.length === 0 ? "" : style.yellow(` (not to ${namesOf(undelivered.map((addressee) => addressee.to))})`);
+    const text = [subject, body].filter((part) => part !== "").join(": ");
+    return `  ${namesOf([from])} to ${namesOf(to)} ${style.dim(kind)} ${stripControls(oneLine(text, 300))}${missed}`;
+  });
+  return ["", style.bold(listed.length < total ? `${listed.length} of ${total} messages (--messages shows all)` : "messages"), ...lines];
 }
 
-function refusedLines(view: TeamView, limit: number): string[] {
-  const { refused } = view.team;
-  const listed = refused.slice(Math.max(0, refused.length - limit));
-  const more = refused.length - listed.length;
-  return [
-    ...(more === 0 ? [] : [`  ${more} more were refused (--messages shows all)`]),
-    ...listed.map(
-      (mail) =>
-        `  refused from ${memberName(view.team, mail.from)}: ${stripControls(refusedFilesText(mail))}: ${stripControls(mail.reason)}`,
-    ),
-  ];
-}
-
-function messageLine(view: TeamView, { from, to, kind, subject, body, undelivered }: SentMessage, style: Style): string {
-  const missed =
-    undelivered.length === 0 ? "" : style.yellow(` (not to ${undelivered.map((each) => memberName(view.team, each.to)).join(", ")})`);
-  const text = [subject, body].filter((part) => part !== "").join(": ");
-  return `  ${memberName(view.team, from)} to ${to.map((each) => memberName(view.team, each)).join(", ")} ${style.dim(kind)} ${stripControls(oneLine(text, 300))}${missed}`;
+function refusedLines({ team }: TeamView, limit: number): string[] {
+  const listed = team.refused.slice(-limit);
+  const more = team.refused.length - listed.length;
+  const lines = listed.map((mail) => `${memberName(team, mail.from)}: ${stripControls(`${refusedFilesText(mail)}: ${mail.reason}`)}`);
+  return [...(more === 0 ? [] : [`  ${more} more were refused (--messages shows all)`]), ...lines.map((line) => `  refused from ${line}`)];
 }
 
 function nextLines({ state, merge, isKept, session, team }: TeamView, name: string): string[] {
