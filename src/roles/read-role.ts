@@ -9,7 +9,7 @@ import { policyNames, type PolicyName } from "../protocol/api/policy.ts";
 import { isPolicyName, narrowerPolicy, type Role } from "../protocol/api/role.ts";
 import { headlessLimits } from "../protocol/api/turn-options.ts";
 import { inferLimits } from "./infer-role.ts";
-import { resolveToolNames } from "./role-tools.ts";
+import { resolveToolNames, type NamedTools } from "./role-tools.ts";
 
 export type RoleFile = { path: string; origin: "user" | "project"; trusted: boolean; format: "skein" | "claude" };
 
@@ -55,6 +55,7 @@ const claudeModels = /^(sonnet|opus|haiku|opusplan|default)(\[.*\])?$/;
 /** The file has no valid role. */
 class InvalidRole extends Error {}
 
+type Fields = Record<string, unknown>;
 type Remarks = { notes: string[]; ignored: string[] };
 
 export function readRole(file: RoleFile, findWeaker: (name: string) => Role | undefined): { role: Role | null; problems: string[] } {
@@ -68,7 +69,7 @@ export function readRole(file: RoleFile, findWeaker: (name: string) => Role | un
   }
 }
 
-function roleOf(file: RoleFile, fields: Record<string, unknown>, body: string, findWeaker: (name: string) => Role | undefined): Role {
+function roleOf(file: RoleFile, fields: Fields, body: string, findWeaker: (name: string) => Role | undefined): Role {
   const name = nameOf(fields, file.path);
   const base = findWeaker(name);
   const description = oneLine(text(fields, "description") ?? base?.description ?? "", 1024);
@@ -77,7 +78,7 @@ function roleOf(file: RoleFile, fields: Record<string, unknown>, body: string, f
   const remarks: Remarks = { notes: [], ignored: [] };
   noteUnusedFields(file, fields, remarks);
   const defaults = base ?? inferLimits(name, description);
-  const tools = toolsOf(file, fields, defaults.tools, remarks);
+  const tools = toolsOf(file, fields, remarks);
   const role: Role = {
     name,
     description,
@@ -87,8 +88,8 @@ function roleOf(file: RoleFile, fields: Record<string, unknown>, body: string, f
     writes: base?.writes ?? [],
     agent: ifTrusted(file, "agent", text(fields, "agent"), remarks) ?? base?.agent ?? null,
     model: ifTrusted(file, "model", modelOf(fields, remarks), remarks) ?? base?.model ?? null,
-    tools: tools.tools,
-    policy: narrowerPolicy(policyOf(file, fields, base?.policy ?? "workspace", remarks), tools.onlyLooks ? "readonly" : null),
+    tools: tools === null ? (file.format === "claude" ? null : defaults.tools) : tools.tools,
+    policy: narrowerPolicy(policyOf(file, fields, base?.policy ?? "workspace", remarks), tools?.onlyLooks === true ? "readonly" : null),
     net: netOf(file, fields, remarks) ?? base?.net ?? null,
     timeoutMs: duration(fields, "timeout") ?? defaults.timeoutMs,
     idleMs: duration(fields, "idle") ?? defaults.idleMs,
@@ -102,42 +103,35 @@ function roleOf(file: RoleFile, fields: Record<string, unknown>, body: string, f
   return file.trusted ? role : withinLimits(role, base);
 }
 
-function nameOf(fields: Record<string, unknown>, path: string): string {
+function nameOf(fields: Fields, path: string): string {
   const name = text(fields, "name") ?? basename(path, ".md");
   if (/^[a-z0-9][a-z0-9_-]{0,63}$/i.test(name)) return name;
   throw new InvalidRole(`its name ${JSON.stringify(name.slice(0, 80))} must be 1 to 64 letters, digits, "-" and "_"`);
 }
 
-/** A Claude Code file without `tools` means all tools. */
-function toolsOf(
-  file: RoleFile,
-  fields: Record<string, unknown>,
-  defaultTools: readonly string[] | null,
-  remarks: Remarks,
-): { tools: readonly string[] | null; onlyLooks: boolean } {
+/** A Claude Code file without `tools` means all tools. Null if no field of the file names tools. */
+function toolsOf({ format }: RoleFile, fields: Fields, remarks: Remarks): NamedTools | null {
   const without = list(fields, "disallowedTools") ?? [];
-  const names = list(fields, "tools") ?? (file.format === "claude" && without.length > 0 ? ["*"] : null);
-  if (names === null) return { tools: file.format === "claude" ? null : defaultTools, onlyLooks: false };
+  const names = list(fields, "tools") ?? (format === "claude" && without.length > 0 ? ["*"] : null);
+  if (names === null) return null;
   const resolved = resolveToolNames(names, without);
   remarks.notes.push(...resolved.notes);
   return resolved;
 }
 
-function policyOf(file: RoleFile, fields: Record<string, unknown>, fallback: PolicyName, remarks: Remarks): PolicyName {
+function policyOf(file: RoleFile, fields: Fields, fallback: PolicyName, remarks: Remarks): PolicyName {
   const name = text(fields, "policy") ?? (fields["permissionMode"] === "plan" ? "readonly" : null);
   if (name === null) return fallback;
   if (!isPolicyName(name)) {
-    const near = nearestWord(name, policyNames);
-    throw new InvalidRole(
-      `its policy ${JSON.stringify(oneLine(name, 40))} is none of ${policyNames.join(", ")}${near === null ? "" : `; ${near}?`}`,
-    );
+    const quoted = JSON.stringify(oneLine(name, 40));
+    throw new InvalidRole(`its policy ${quoted} is none of ${policyNames.join(", ")}${suggestion(name, policyNames)}`);
   }
   if (name !== "full" || file.trusted) return name;
   remarks.ignored.push("policy: full");
   return fallback;
 }
 
-function netOf(file: RoleFile, fields: Record<string, unknown>, remarks: Remarks): "on" | "off" | null {
+function netOf(file: RoleFile, fields: Fields, remarks: Remarks): "on" | "off" | null {
   const value = fields["net"];
   if (value === undefined) return null;
   if (value === "off" || value === false) return "off";
@@ -147,7 +141,7 @@ function netOf(file: RoleFile, fields: Record<string, unknown>, remarks: Remarks
   return null;
 }
 
-function modelOf(fields: Record<string, unknown>, remarks: Remarks): string | null {
+function modelOf(fields: Fields, remarks: Remarks): string | null {
   const model = text(fields, "model");
   if (model === null || model === "inherit") return null;
   if (!claudeModels.test(model)) return model;
@@ -162,17 +156,21 @@ function ifTrusted(file: RoleFile, key: string, value: string | null, remarks: R
   return null;
 }
 
-function noteUnusedFields(file: RoleFile, fields: Record<string, unknown>, remarks: Remarks): void {
+function noteUnusedFields(file: RoleFile, fields: Fields, remarks: Remarks): void {
   for (const key of Object.keys(fields)) {
     if (fieldNames.includes(key) || (file.format === "claude" && claudeOnlyFields.includes(key))) continue;
-    const near = nearestWord(key, fieldNames);
-    if (!wideningFields.includes(key)) remarks.notes.push(`unknown field ${oneLine(key, 40)}${near === null ? "" : `; ${near}?`}`);
+    if (!wideningFields.includes(key)) remarks.notes.push(`unknown field ${oneLine(key, 40)}${suggestion(key, fieldNames)}`);
     else if (file.trusted) remarks.notes.push(`${key} is left out: a role adds no rights to those of the turn`);
     else remarks.ignored.push(key);
   }
 }
 
-function noteInferred(role: Role, fields: Record<string, unknown>): void {
+function suggestion(word: string, known: readonly string[]): string {
+  const near = nearestWord(word, known);
+  return near === null ? "" : `; ${near}?`;
+}
+
+function noteInferred(role: Role, fields: Fields): void {
   const isSet = (key: string) => fields[key] !== undefined;
   const inferred = [
     ...(isSet("tools") || role.tools === null ? [] : [`tools ${role.tools.join(", ")}`]),
@@ -198,7 +196,7 @@ function withinLimits(role: Role, base: Role | undefined): Role {
 }
 
 /** The text of a field; null if it is missing. An empty field counts as missing unless it is a narrowing one. */
-function text(fields: Record<string, unknown>, key: string): string | null {
+function text(fields: Fields, key: string): string | null {
   const value = fields[key];
   if (value === undefined || (value === null && !narrowingFields.includes(key))) return null;
   if (typeof value === "string" && value.trim() !== "") return value.trim();
@@ -207,7 +205,7 @@ function text(fields: Record<string, unknown>, key: string): string | null {
 }
 
 /** `a, b` or a list. */
-function list(fields: Record<string, unknown>, key: string): string[] | null {
+function list(fields: Fields, key: string): string[] | null {
   const value = fields[key];
   if (value === undefined) return null;
   const items = typeof value === "string" ? value.split(",") : value;
@@ -215,7 +213,7 @@ function list(fields: Record<string, unknown>, key: string): string[] | null {
   return [...new Set(items.map((item) => item.trim()).filter((item) => item !== ""))];
 }
 
-function duration(fields: Record<string, unknown>, key: string): number | null {
+function duration(fields: Fields, key: string): number | null {
   const written = text(fields, key);
   if (written === null) return null;
   const ms = parseDuration(written);
@@ -223,7 +221,7 @@ function duration(fields: Record<string, unknown>, key: string): number | null {
   throw new InvalidRole(`its ${key} takes seconds or 90s, 10m, 2h, not ${JSON.stringify(oneLine(written, 40))}`);
 }
 
-function memory(fields: Record<string, unknown>): number | null {
+function memory(fields: Fields): number | null {
   const value = fields["max_memory_mb"];
   if (value === undefined) return null;
   const number = Number(value);

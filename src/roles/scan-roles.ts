@@ -31,15 +31,13 @@ export function scanRoles(options: ScanRolesOptions): RoleList {
 
 /** From the weakest to the strongest scope. Within a scope the first directory wins. */
 function scopesOf({ project, home, configDir }: ScanRolesOptions): RoleDirectory[][] {
-  const user: RoleDirectory[] = [
-    { path: join(configDir, "roles"), origin: "user", format: "skein" },
-    { path: join(home, ".claude", "agents"), origin: "user", format: "claude" },
+  const directories = (origin: RoleDirectory["origin"], own: string, root: string): RoleDirectory[] => [
+    { path: own, origin, format: "skein" },
+    { path: join(root, ".claude", "agents"), origin, format: "claude" },
   ];
-  const projectDirectories: RoleDirectory[] = [
-    { path: join(project, ".skein", "roles"), origin: "project", format: "skein" },
-    { path: join(project, ".claude", "agents"), origin: "project", format: "claude" },
-  ];
-  return [user, projectDirectories.filter(({ path }) => !user.some((directory) => directory.path === path))];
+  const user = directories("user", join(configDir, "roles"), home);
+  const ofProject = directories("project", join(project, ".skein", "roles"), project);
+  return [user, ofProject.filter(({ path }) => !user.some((directory) => directory.path === path))];
 }
 
 /** Adds the roles of one scope. A role of the same name replaces the weaker one; others follow in the order of their files. */

@@ -1,6 +1,7 @@
 // The errors that end a native turn, with hints for the user.
-import { Fault, messageOf, type TurnError } from "../../protocol/api/error.ts";
+import type { TurnError } from "../../protocol/api/error.ts";
 import type { TurnEnd } from "../../protocol/tree/turn.ts";
+import { toTurnError } from "../delegate-failure.ts";
 
 export function refusal(model: string): TurnError {
   return { kind: "refused", message: `${model} refused to answer`, hint: "rephrase the task, or use another model with -m" };
@@ -29,11 +30,6 @@ export function repeatedFailure(model: string): TurnError {
 /** The end of a turn that threw. An abort counts as cancelled, whatever was thrown. */
 export function endOf(error: unknown, signal: AbortSignal): TurnEnd {
   if (signal.aborted) return { status: "cancelled", error: { kind: "cancelled", message: "the turn was stopped" } };
-  const kind = error instanceof Fault && isStatus(error.code) ? error.code : "broken";
-  const hint = error instanceof Fault ? error.hint : undefined;
-  return { status: kind, error: { kind, message: messageOf(error), ...(hint === undefined ? {} : { hint }) } };
-}
-
-function isStatus(code: Fault["code"]): code is "auth" | "too-long" | "sandbox-unavailable" {
-  return code === "auth" || code === "too-long" || code === "sandbox-unavailable";
+  const turnError = toTurnError(error);
+  return { status: turnError.kind, error: turnError };
 }

@@ -22,8 +22,8 @@ export type TrialOptions = TrialAgent & {
 /** Returns one check for each name. If the first turn fails, the others are `untried`. */
 export async function runTrial(trial: TrialOptions): Promise<TrialCheck[]> {
   const markers = createMarkers();
-  const checks = await withSite(trial, markers, null, async (site) => {
-    const first = await runFirstTurn(trial, site, markers);
+  const checks = await withSession(trial, markers, null, async (site, session) => {
+    const first = await runFirstTurn(trial, site, markers, session);
     if (first.checks.some(({ outcome }) => outcome !== "ok")) return first.checks;
     const others = [
       tryResumeAndFork(trial, site, markers, first),
@@ -42,13 +42,12 @@ export async function runTrial(trial: TrialOptions): Promise<TrialCheck[]> {
 
 type FirstTurn = { checks: TrialCheck[]; session: string; node: string | null; nativeId: string | null };
 
-async function runFirstTurn(trial: TrialOptions, site: TrialSite, markers: TrialMarkers): Promise<FirstTurn> {
-  const session = await openTrialSession(site, trial);
-  const evidence = await runTurn(trial, site, { name: "tools", session: session.id, prompt: trialPrompts.first(markers) });
+async function runFirstTurn(trial: TrialOptions, site: TrialSite, markers: TrialMarkers, session: string): Promise<FirstTurn> {
+  const evidence = await runTurn(trial, site, { name: "tools", session, prompt: trialPrompts.first(markers) });
   const tools = outcomeOf("tools", checkTools(evidence, markers), evidence.durationMs);
   const model = tools.outcome === "ok" ? [outcomeOf("model", checkModel(evidence, trial.model), 0)] : [];
   const { nodes, nativeId } = evidence.turn;
-  return { checks: [tools, ...model], session: session.id, node: nodes.at(-1)?.id ?? null, nativeId };
+  return { checks: [tools, ...model], session, node: nodes.at(-1)?.id ?? null, nativeId };
 }
 
 /** Prompts the fork, the trunk, and the fork again: neither side may see the messages of the other. */
@@ -73,18 +72,16 @@ const failures = {
 function tryFailure(trial: TrialOptions, name: keyof typeof failures): Promise<TrialCheck[]> {
   const markers = createMarkers();
   const { fault, status } = failures[name];
-  return withSite(trial, markers, fault, async (site) => {
-    const session = await openTrialSession(site, trial);
-    const evidence = await runTurn(trial, site, { name, session: session.id, prompt: trialPrompts.first(markers) });
+  return withSession(trial, markers, fault, async (site, session) => {
+    const evidence = await runTurn(trial, site, { name, session, prompt: trialPrompts.first(markers) });
     return [outcomeOf(name, checkFailure(evidence, status), evidence.durationMs)];
   });
 }
 
 function tryStop(trial: TrialOptions): Promise<TrialCheck[]> {
   const markers = createMarkers();
-  return withSite(trial, markers, null, async (site) => {
-    const session = await openTrialSession(site, trial);
-    const { result, durationMs } = await inSlot(trial, "kill", () => stopDuringCall(site, session.id, markers, trial.limitMs));
+  return withSession(trial, markers, null, async (site, session) => {
+    const { result, durationMs } = await inSlot(trial, "kill", () => stopDuringCall(site, session, markers, trial.limitMs));
     return [outcomeOf("kill", checkKill(result), durationMs)];
   });
 }
@@ -99,15 +96,16 @@ async function runTurn(
   return { turn, requests: site.server.main(), project: site.project, durationMs };
 }
 
-async function withSite(
+/** Acts on a new session of a new site, and closes the site. */
+async function withSession(
   trial: TrialOptions,
   markers: TrialMarkers,
   fault: ServerFault | null,
-  act: (site: TrialSite) => Promise<TrialCheck[]>,
+  act: (site: TrialSite, session: string) => Promise<TrialCheck[]>,
 ): Promise<TrialCheck[]> {
   const site = await trial.openSite(trialScript(markers), { marker: markers.mark, fault });
   try {
-    return await act(site);
+    return await act(site, (await openTrialSession(site, trial)).id);
   } finally {
     await site.close();
   }

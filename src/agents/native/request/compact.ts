@@ -40,7 +40,7 @@ export async function* compact(state: LoopState): AsyncGenerator<AgentEvent, Tur
   const settle = await state.context.reserve(await estimateRequest(state));
   if (typeof settle !== "function") return settle;
   yield { type: "transient", event: { type: "warning.raised", message: "the window is nearly full: summarising older work" } };
-  const summary = await summarise(state, older, { window, settle });
+  const summary = await summarise(state, older, window, settle);
   const parts: Part[] = [
     { kind: "text", text: `[Earlier work, summarised]\n${summary.text}` },
     ...activatedSkills(older, state.skillPaths),
@@ -71,14 +71,8 @@ function sinceCompaction(path: Node[]): Node[] {
   return path.slice(findCompaction(path)?.keptIndex ?? 0).filter((node) => node.note?.about !== "compaction");
 }
 
-type Summary = { text: string; node: Partial<NewNode> };
-
-/** Asks the model for a summary. If that fails, a plain list of calls takes its place. */
-async function summarise(
-  state: LoopState,
-  older: Node[],
-  { window, settle }: { window: number; settle: SettleReservation },
-): Promise<Summary> {
+/** Asks the model for a summary. If that fails, a plain list of calls takes its place. `node` has the model and its usage. */
+async function summarise(state: LoopState, older: Node[], window: number, settle: SettleReservation) {
   const messages = renderMessages(withShortTexts(older, window));
   messages.push({ role: "user", parts: [{ kind: "text", text: instruction }] });
   const request = {

@@ -1,7 +1,7 @@
 // The tool spawn_session gives a task to a sub-session. It runs in this process: a tool in the executor can't start turns.
 // The answer is bounded; its footer names the session and the transcript.
 import { validateInput } from "../../../executor/validate.ts";
-import { cutText, oneLine } from "../../../kit/text/cut-text.ts";
+import { cutText, groupDigits, oneLine } from "../../../kit/text/cut-text.ts";
 import type { CallPart } from "../../../protocol/tree/node.ts";
 import type { DelegateRequest, DelegateResult, ToolDefinition, ToolOutcome } from "../../../protocol/api/ports.ts";
 import { countedTokens } from "../../../protocol/tree/usage.ts";
@@ -75,12 +75,10 @@ function shortInput(input: Record<string, unknown>): string {
 
 /** The line after the answer: session, status, usage, remaining budget and transcript. */
 function resultFooter({ session, status, transcript, spent, left }: DelegateResult): string {
-  const remaining = [
-    left.tokens === null ? [] : [`${left.tokens.toLocaleString("en")} tokens`],
-    left.costUsd === null ? [] : [costText(left.costUsd)],
-  ].flat();
+  const tokens = left.tokens === null ? [] : [`${groupDigits(left.tokens)} tokens`];
+  const remaining = [...tokens, ...(left.costUsd === null ? [] : [costText(left.costUsd)])];
   const budget = remaining.length === 0 ? "" : `; left ${remaining.join(", ")}`;
-  const usage = `spent ${costText(spent.costUsd)}, ${countedTokens(spent.usage).toLocaleString("en")} tokens${budget}`;
+  const usage = `spent ${costText(spent.costUsd)}, ${groupDigits(countedTokens(spent.usage))} tokens${budget}`;
   return `[session ${session}, ${status}, ${usage}, transcript ${transcript ?? "not kept"}]`;
 }
 

@@ -28,24 +28,25 @@ export function memberPrompt(input: MemberPromptInput): string {
     `# You\n${id} of team ${shortId(team.id)}, instance ${instance}${role.origin === "built-in" ? "" : `; ${role.description}`}\nThe objective: ${cut(team.wish.objective, maxObjectiveBytes)}`,
     `# Paths\n$SKEIN_WORKSPACE ${workspaceText(workspace.kind, role)} You are in it.\n$SKEIN_SHARED_CONTEXT belongs to all: results that others need go there. team.json in it lists the members.\n$SKEIN_PROJECT_ROOT is the project as it is, $SKEIN_MESSAGE_DIR your mail. Nothing else can be written.`,
     `# Your task\n${plan.task}${checksText(member)}`,
-    ...(role.prompt === "" ? [] : [`# Your role\n${rolePrompt(role, "in-team")}`]),
+    section("Your role", role.prompt === "" ? "" : rolePrompt(role, "in-team")),
     ...contextSections(team, member),
-    ...mustReadSection(input),
-    ...messagesSection(messages),
+    section("Read before you begin", requiredTexts(input)),
+    section("Messages for you", messages.map(messageText).join("\n\n")),
     protocol,
     "# Keep in mind\nStay in your role. Say what you could not do. End with a short account of what you did and where it is.",
   ];
-  return sections.join("\n\n");
+  return sections.filter((text) => text !== "").join("\n\n");
+}
+
+/** Empty without a text. */
+function section(title: string, text: string): string {
+  return text === "" ? "" : `# ${title}\n${text}`;
 }
 
 /** The prompt of a later attempt. The member's session has the first prompt. */
 export function retryPrompt({ ended }: MemberRecord): string {
   const reason = ended === null ? "You were interrupted." : `Your last attempt does not count (${failureReason(ended)}).`;
   return `${reason} Look at what is there, continue from it and finish your task.`;
-}
-
-function messagesSection(messages: readonly SentMessage[]): string[] {
-  return messages.length === 0 ? [] : [`# Messages for you\n${messages.map(messageText).join("\n\n")}`];
 }
 
 function workspaceText(kind: WorkspaceKind, role: Role): string {
@@ -74,24 +75,22 @@ function checksText({ plan }: MemberRecord): string {
 }
 
 function contextSections(team: TeamRecord, member: MemberRecord): string[] {
-  const earlier = team.phases.slice(0, member.phase).flatMap(({ summary }) => (summary === null ? [] : [summary]));
+  const earlier = team.phases.slice(0, member.phase).flatMap(({ summary }) => summary ?? []);
   const peers = membersOf(team).filter(({ phase, id }) => phase === member.phase && id !== member.id);
   const others = peers.map(({ id, plan }) => `- ${id} (${plan.key}): ${plan.task.split("\n")[0]?.slice(0, 160) ?? ""}`);
-  return [
-    ...(earlier.length === 0 ? [] : [`# What was done before\n${quoteBlock("account", cut(earlier.join("\n\n"), maxEarlierBytes))}`]),
-    ...(others.length === 0 ? [] : [`# Who works beside you\n${others.join("\n")}`]),
-  ];
+  const account = earlier.length === 0 ? "" : quoteBlock("account", cut(earlier.join("\n\n"), maxEarlierBytes));
+  return [section("What was done before", account), section("Who works beside you", others.join("\n"))];
 }
 
-/** The text of required files, not only their names. */
-function mustReadSection({ member, paths }: MemberPromptInput): string[] {
+/** The texts of required files, not only their names. */
+function requiredTexts({ member, paths }: MemberPromptInput): string {
   let remainingBytes = totalFileBytes;
   const texts = member.plan.mustRead.map((path) => {
     const text = cut(fileText(path, [paths.shared, member.workspace.directory]), Math.min(maxExcerptBytes, remainingBytes));
     remainingBytes = Math.max(500, remainingBytes - text.length);
     return quoteBlock("file", text, ` path=${JSON.stringify(path)}`);
   });
-  return texts.length === 0 ? [] : [`# Read before you begin\n${texts.join("\n")}`];
+  return texts.join("\n");
 }
 
 function fileText(path: string, directories: readonly string[]): string {

@@ -58,7 +58,7 @@ async function askPlanner(run: TeamRun, session: string, task: string): Promise<
 
 function planningTask({ record, roles }: TeamRun): string {
   const { cast, limits, objective } = record.wish;
-  const done = record.phases.flatMap(({ summary }) => (summary === null ? [] : [summary]));
+  const done = record.phases.flatMap(({ summary }) => summary ?? []);
   const memberCount = membersOf(record).length;
   return [
     `Plan the next work of a team on this objective:\n\n${objective}`,

@@ -89,7 +89,7 @@ async function recordPhase(run: TeamRun, planned: PlannedPhase): Promise<number>
 
 async function finish(run: TeamRun, reason = ""): Promise<TurnEnd> {
   const { record } = run;
-  const phaseSummaries = record.phases.flatMap(({ summary }) => (summary === null ? [] : [summary])).join("\n\n");
+  const phaseSummaries = record.phases.flatMap(({ summary }) => summary ?? []).join("\n\n");
   const summary = [phaseSummaries, reason].filter((text) => text !== "").join("\n\n");
   await recordTeamEvent(run, { event: "session_completed", summary }, "the team has finished");
   const hasWork = record.phases.some(({ commit }) => commit !== null && commit !== record.base);

@@ -12,17 +12,10 @@ import { quotaExceededText, closedFileName, type SentMessage, type RosterFile } 
 import type { CommandContext } from "../../parse/command.ts";
 import { warningText } from "../../print/print-fault.ts";
 
-export type MemberFiles = {
-  agent: string;
-  team: string;
-  outbox: string;
-  inbox: string;
-  messages: string;
-  shared: string;
-  workspace: string | null;
-};
+export type MemberFiles = ReturnType<typeof memberFiles>;
 
-export function memberFiles({ env }: CommandContext, command: string): MemberFiles {
+/** The paths and ids that a member's processes have in their environment. */
+export function memberFiles({ env }: CommandContext, command: string) {
   const value = (name: string): string | null => env[`SKEIN_${name}`] || env[`MAOS_${name}`] || null;
   const [agent, messages, shared] = [value("AGENT_ID"), value("MESSAGE_DIR"), value("SHARED_CONTEXT")];
   if (agent === null || messages === null || shared === null || !/^\w[\w.-]*$/.test(agent))
