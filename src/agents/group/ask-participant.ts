@@ -30,7 +30,8 @@ export async function askParticipant(
     const { status, text, sessionId } = attempt;
     const halt = status === "ok" ? null : findHalt(attempt, context);
     if (halt !== null) return { halt };
-    if (status === "ok" || tries === maxTries || isPermanent(status)) return { status, text, tries, sessionId, spent };
+    const isFinal = status === "ok" || tries === maxTries || permanentStatuses.some((permanent) => permanent === status);
+    if (isFinal) return { status, text, tries, sessionId, spent };
     await sleep(retryAfterMs, context.signal);
   }
 }
@@ -66,8 +67,4 @@ async function tryOnce({ agent, model, isModel }: Participant, question: Partici
 function replyOf({ status, answer, error }: DelegateResult): Pick<Attempt, "status" | "text"> {
   if (status !== "ok") return { status, text: error?.message ?? status };
   return answer.trim() === "" ? { status: "empty", text: "its answer is empty" } : { status, text: answer };
-}
-
-function isPermanent(status: ParticipantStatus): boolean {
-  return permanentStatuses.some((permanent) => permanent === status);
 }

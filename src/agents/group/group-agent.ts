@@ -4,7 +4,7 @@ import { Fault } from "../../protocol/api/error.ts";
 import { objectiveText, readGroup, groupOutcome, type GroupOutcome } from "../../protocol/team/group.ts";
 import { textOf, type NewNode } from "../../protocol/tree/node.ts";
 import type { EnforcedPolicy, Policy } from "../../protocol/api/policy.ts";
-import type { Agent, TurnCheckInput, TurnContext, TurnInput } from "../../protocol/api/ports.ts";
+import type { Agent, TurnContext, TurnInput } from "../../protocol/api/ports.ts";
 import type { TurnEnd } from "../../protocol/tree/turn.ts";
 import { runGroup } from "./run-group.ts";
 import { resolveParticipants, chooseSynthesizer, type KnownNames } from "./participants.ts";
@@ -22,20 +22,18 @@ export function groupAgent(deps: GroupAgentDeps): Agent {
   return {
     name: "group",
     takesTasks: false,
-    check: async ({ group }: TurnCheckInput) => {
+    check: async ({ group }) => {
       if (group === null) throw new Fault("usage", "the agent group takes no task", { hint: "it takes an objective and participants" });
       const participants = resolveParticipants(group.participants, deps.knownNames());
       chooseSynthesizer(group, participants, deps.knownNames());
     },
     preview: noPreview,
-    takeTurn: (input, context) => streamTurn((emit) => takeTurn(deps, { input, context, emit })),
+    takeTurn: (input, context) => streamTurn((emit) => takeTurn(deps, input, context, emit)),
     enforced: deps.enforced,
   };
 }
 
-type GroupTurn = { input: TurnInput; context: TurnContext; emit: Emit };
-
-async function takeTurn(deps: GroupAgentDeps, { input: { group, path }, context, emit }: GroupTurn): Promise<TurnEnd> {
+async function takeTurn(deps: GroupAgentDeps, { group, path }: TurnInput, context: TurnContext, emit: Emit): Promise<TurnEnd> {
   const add = (node: NewNode) => addNode(emit, node);
   if (group === null) throw new Fault("internal", "a turn of the agent group has no objective");
   const record = readGroup(path, objectiveText(group));
@@ -52,6 +50,8 @@ async function takeTurn(deps: GroupAgentDeps, { input: { group, path }, context,
     statements: record.statements,
     context,
     retryAfterMs: deps.retryAfterMs,
+    failed: new Set(),
+    halt: null,
     record: async (statement, text) => {
       await add({ author: "note", note: { about: "group", said: statement }, parts: [{ kind: "text", text }] });
     },

@@ -1,14 +1,8 @@
 // Runs a group: discussion, synthesis, validation. The earlier statements are its only state, so that it can continue after
 // any interruption. A participant that fails is left out from then on.
 import { oneLine } from "../../kit/text/cut-text.ts";
-import {
-  groupOutcome,
-  parseVerdict,
-  type GroupPhase,
-  type GroupTask,
-  type StatementInfo,
-  type Statement,
-} from "../../protocol/team/group.ts";
+import { groupOutcome, parseVerdict } from "../../protocol/team/group.ts";
+import type { GroupPhase, GroupTask, StatementInfo, Statement } from "../../protocol/team/group.ts";
 import type { TurnContext } from "../../protocol/api/ports.ts";
 import type { TurnEnd } from "../../protocol/tree/turn.ts";
 import { discussionPrompt, refinementPrompt, synthesisPrompt, validationPrompt, type PromptContext } from "./prompts.ts";
@@ -25,74 +19,74 @@ export type GroupRun = {
   statements: Statement[];
   context: TurnContext;
   retryAfterMs: number;
+  /** Participants that failed in this turn. */
+  failed: Set<string>;
+  /** Stops the turn. */
+  halt: TurnEnd | null;
   /** Resolves when the statement is stored. */
   record: (statement: StatementInfo, text: string) => Promise<void>;
 };
 
 const maxTitleLength = 120;
 
-/** `failed` has the participants that failed in this turn. `halt` stops the turn. */
-type Progress = GroupRun & { failed: Set<string>; halt: TurnEnd | null };
-
 type Round = { phase: GroupPhase; round: number };
 
 /** Null if there is a validated deliverable, else the end of the failed turn. */
 export async function runGroup(run: GroupRun): Promise<TurnEnd | null> {
-  const progress: Progress = { ...run, failed: new Set(), halt: null };
   for (const phase of [discuss, synthesize, validate]) {
-    await phase(progress);
-    if (progress.halt !== null) return progress.halt;
+    await phase(run);
+    if (run.halt !== null) return run.halt;
   }
   return null;
 }
 
-async function discuss(progress: Progress): Promise<void> {
-  const { group, participants, statements } = progress;
+async function discuss(run: GroupRun): Promise<void> {
+  const { group, participants, statements } = run;
   if (statements.some(({ phase }) => phase !== "discussion")) return;
-  for (let round = lastRound(statements, "discussion"); round <= group.discussionRounds && progress.halt === null; round += 1)
-    await askEveryone(progress, { phase: "discussion", round }, (ctx) => discussionPrompt(ctx, round));
-  if (progress.halt !== null || statements.some(({ status }) => status === "ok")) return;
+  for (let round = lastRound(statements, "discussion"); round <= group.discussionRounds && run.halt === null; round += 1)
+    await askEveryone(run, { phase: "discussion", round }, (ctx) => discussionPrompt(ctx, round));
+  if (run.halt !== null || statements.some(({ status }) => status === "ok")) return;
   const failures = participants.map(({ name }) => statements.findLast(({ who }) => who === name)).filter((last) => last !== undefined);
   const kind = failures[0]?.status;
   const message = `no participant answered: ${failures.map(({ who, status, text }) => `${who} (${status}): ${text}`).join("; ")}`;
   const status = kind === undefined || kind === "empty" || kind === "ok" ? "broken" : kind;
-  progress.halt = { status, error: { kind: status, message } };
+  run.halt = { status, error: { kind: status, message } };
 }
 
 /** If the synthesizer fails, another participating model writes the deliverable. */
-async function synthesize(progress: Progress): Promise<void> {
-  const { statements, participants, synthesizer, failed } = progress;
+async function synthesize(run: GroupRun): Promise<void> {
+  const { statements, participants, synthesizer, failed } = run;
   const others = participants.filter(({ name, isModel }) => isModel && name !== synthesizer.name);
   const candidates = [synthesizer, ...others].filter(({ name }) => !failed.has(name));
   for (const writer of candidates.length === 0 ? [synthesizer] : candidates) {
-    if (progress.halt !== null || groupOutcome(statements).deliverable !== null) return;
-    await askOne(progress, writer, { phase: "synthesis", round: 1, task: synthesisPrompt(promptContext(progress, writer)) });
+    if (run.halt !== null || groupOutcome(statements).deliverable !== null) return;
+    await askOne(run, writer, { phase: "synthesis", round: 1, task: synthesisPrompt(promptContext(run, writer)) });
   }
   const last = statements.findLast(({ phase }) => phase === "synthesis");
-  if (progress.halt !== null || last === undefined || last.status === "ok") return;
+  if (run.halt !== null || last === undefined || last.status === "ok") return;
   const status = last.status === "empty" ? "broken" : last.status;
-  progress.halt = { status, error: { kind: status, message: `no participant could write the deliverable: ${last.who}: ${last.text}` } };
+  run.halt = { status, error: { kind: status, message: `no participant could write the deliverable: ${last.who}: ${last.text}` } };
 }
 
-async function validate(progress: Progress): Promise<void> {
-  const { group, statements } = progress;
-  for (let round = lastRound(statements, "validation"); round <= group.validationRounds && progress.halt === null; round += 1) {
+async function validate(run: GroupRun): Promise<void> {
+  const { group, statements } = run;
+  for (let round = lastRound(statements, "validation"); round <= group.validationRounds && run.halt === null; round += 1) {
     if (!statements.some((statement) => statement.phase === "refinement" && statement.round === round)) {
       const deliverable = groupOutcome(statements).deliverable ?? "";
-      await askEveryone(progress, { phase: "validation", round }, (ctx) => validationPrompt(ctx, deliverable));
-      if (progress.halt !== null || allAgree(statements, round)) return;
-      await refine(progress, round, deliverable);
+      await askEveryone(run, { phase: "validation", round }, (ctx) => validationPrompt(ctx, deliverable));
+      if (run.halt !== null || allAgree(statements, round)) return;
+      await refine(run, round, deliverable);
     }
   }
 }
 
 /** The writer of the deliverable improves it. If that fails, the deliverable stays as it was. */
-async function refine(progress: Progress, round: number, deliverable: string): Promise<void> {
-  const { statements, participants, synthesizer } = progress;
+async function refine(run: GroupRun, round: number, deliverable: string): Promise<void> {
+  const { statements, participants, synthesizer } = run;
   const writerName = statements.findLast(({ phase, status }) => phase === "synthesis" && status === "ok")?.who;
   const writer = participants.find(({ name }) => name === writerName) ?? synthesizer;
-  const task = refinementPrompt(promptContext(progress, writer), deliverable, commentsOf(statements, round));
-  await askOne(progress, writer, { phase: "refinement", round, task });
+  const task = refinementPrompt(promptContext(run, writer), deliverable, commentsOf(statements, round));
+  await askOne(run, writer, { phase: "refinement", round, task });
 }
 
 function commentsOf(statements: Statement[], round: number): Statement[] {
@@ -104,31 +98,31 @@ function allAgree(statements: Statement[], round: number): boolean {
 }
 
 /** Asks participants without a statement in this round, `parallelLimit` at a time. Each sees all statements made until then. */
-async function askEveryone(progress: Progress, { phase, round }: Round, taskFor: (ctx: PromptContext) => string): Promise<void> {
-  const { group, participants, statements, failed } = progress;
+async function askEveryone(run: GroupRun, { phase, round }: Round, taskFor: (ctx: PromptContext) => string): Promise<void> {
+  const { group, participants, statements, failed } = run;
   const hasAnswered = (name: string) =>
     statements.some(
       (statement) => statement.phase === phase && statement.round === round && statement.who === name && statement.status === "ok",
     );
   const waiting = participants.filter(({ name }) => !failed.has(name) && !hasAnswered(name));
   const worker = async (): Promise<void> => {
-    for (let next = waiting.shift(); next !== undefined && progress.halt === null; next = waiting.shift())
-      await askOne(progress, next, { phase, round, task: taskFor(promptContext(progress, next)) });
+    for (let next = waiting.shift(); next !== undefined && run.halt === null; next = waiting.shift())
+      await askOne(run, next, { phase, round, task: taskFor(promptContext(run, next)) });
   };
   await Promise.all(Array.from({ length: group.parallelLimit }, worker));
 }
 
-async function askOne(progress: Progress, participant: Participant, { phase, round, task }: Round & { task: string }): Promise<void> {
+async function askOne(run: GroupRun, participant: Participant, { phase, round, task }: Round & { task: string }): Promise<void> {
   const call = `${phase} ${round}: ${participant.name}`;
-  const question = { task, call, title: `${call}: ${oneLine(progress.group.objective, maxTitleLength)}` };
-  const reply = await askParticipant(participant, question, progress.context, progress.retryAfterMs);
+  const question = { task, call, title: `${call}: ${oneLine(run.group.objective, maxTitleLength)}` };
+  const reply = await askParticipant(participant, question, run.context, run.retryAfterMs);
   if ("halt" in reply) {
-    progress.halt ??= { status: reply.halt.kind, error: reply.halt };
+    run.halt ??= { status: reply.halt.kind, error: reply.halt };
     return;
   }
   const { status, text, tries, sessionId, spent } = reply;
   const statement: StatementInfo = {
-    asked: progress.promptNode,
+    asked: run.promptNode,
     phase,
     round,
     who: participant.name,
@@ -137,12 +131,12 @@ async function askOne(progress: Progress, participant: Participant, { phase, rou
     sessionId,
     costUsd: spent.costUsd,
   };
-  if (status !== "ok" && phase !== "refinement") progress.failed.add(participant.name);
-  progress.statements.push({ ...statement, text });
-  await progress.record(statement, text);
+  if (status !== "ok" && phase !== "refinement") run.failed.add(participant.name);
+  run.statements.push({ ...statement, text });
+  await run.record(statement, text);
 }
 
-function promptContext({ group, participants, conversation, statements }: Progress, participant: Participant): PromptContext {
+function promptContext({ group, participants, conversation, statements }: GroupRun, participant: Participant): PromptContext {
   return { group, participants, conversation, statements: [...statements], participant };
 }
 

@@ -119,7 +119,7 @@ async function* runSteps(state: LoopState): AsyncGenerator<AgentEvent> {
   let partialAnswer = "";
   for (;;) {
     state.path.push(...(await state.context.takeInput()));
-    const settle = yield* reserveRequest(state, { isTooLong });
+    const settle = yield* reserveRequest(state, isTooLong);
     if (typeof settle !== "function") return yield end(settle, partialAnswer);
     const answer = yield* askModel(state, settle);
     if (answer.type === "failed" && answer.error.kind === "too-long" && !isTooLong) {
@@ -176,10 +176,7 @@ async function* runSteps(state: LoopState): AsyncGenerator<AgentEvent> {
 }
 
 /** Compacts the path if necessary and reserves budget for the next request. Returns the error if a limit is reached. */
-async function* reserveRequest(
-  state: LoopState,
-  { isTooLong }: { isTooLong: boolean },
-): AsyncGenerator<AgentEvent, TurnError | SettleReservation> {
+async function* reserveRequest(state: LoopState, isTooLong: boolean): AsyncGenerator<AgentEvent, TurnError | SettleReservation> {
   const limitError = stepLimitError(state.steps, state.input.limits);
   if (limitError !== null) return limitError;
   const error = isTooLong || (await needsCompaction(state)) ? yield* compact(state) : null;

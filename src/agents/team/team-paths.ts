@@ -21,13 +21,11 @@ export function teamPaths(project: string, team: string): TeamPaths {
   return { root, shared: join(root, "shared"), mail: join(root, "mail"), work: join(root, "work"), bin: join(root, "bin") };
 }
 
-const mode = { recursive: true, mode: 0o700 } as const;
-
 /** Creates or repairs the directory. `selfCommand` starts skein. */
 export function createTeamDirectory(paths: TeamPaths, selfCommand: readonly string[]): void {
   const teams = dirname(paths.root);
   for (const directory of [dirname(teams), teams, ...Object.values(paths)]) {
-    mkdirSync(directory, mode);
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
     // A cloned repository may contain a link that leads elsewhere.
     if (!lstatSync(directory).isDirectory()) throw new Fault("file-unwritable", `${directory} is not a directory inside the project`);
   }

@@ -1,6 +1,7 @@
 // Stops a turn while its command runs, and counts the processes that survive.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { pollUntil } from "../../kit/flow/sleep.ts";
 import { familyMembers } from "../../kit/process/processes.ts";
 import { type TrialTurn, type TrialSite, runTrialTurn } from "./trial-site.ts";
 import { trialPrompts, type TrialMarkers } from "./markers.ts";
@@ -17,12 +18,11 @@ export async function stopDuringCall(site: TrialSite, session: string, markers: 
   while (!hasEnded && !existsSync(startFile)) await Bun.sleep(50);
   await site.api.turn.cancel({ session });
   const turn = await running;
-  const deadline = performance.now() + settleMs;
-  let survivors = countProcesses(session, markers);
-  while (survivors > 0 && performance.now() < deadline) {
-    await Bun.sleep(50);
+  let survivors = 0;
+  await pollUntil(settleMs, async () => {
     survivors = countProcesses(session, markers);
-  }
+    return survivors === 0;
+  });
   return { turn, hasStarted: existsSync(startFile), survivors };
 }
 

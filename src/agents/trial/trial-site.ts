@@ -1,6 +1,6 @@
 // Runs turns for the trial of an agent, in a separate app with temporary directories and the scripted model as its
 // vendor. The app itself is created in src/app/agents/try-agents.ts.
-import type { Api, TurnStartParams } from "../../protocol/api/api.ts";
+import type { Api } from "../../protocol/api/api.ts";
 import { messageOf, type TurnStatus } from "../../protocol/api/error.ts";
 import type { Node } from "../../protocol/tree/node.ts";
 import { defaultPolicy } from "../../protocol/api/policy.ts";
@@ -45,8 +45,10 @@ export function openTrialSession({ api, project }: TrialSite, { agent, model }: 
 export async function runTrialTurn({ api }: TrialSite, session: string, prompt: string, limitMs: number): Promise<TrialTurn> {
   const nodes: Node[] = [];
   let turn: TrialTurn = { status: "broken", message: "it ended without output", answer: "", nodes, nativeId: null, started: null };
+  const params = bareTurn(session, defaultPolicy);
+  const limits = { ...params.limits, maxSteps: 20 };
   try {
-    for await (const event of api.turn.start({ ...trialParams(session), prompt, timeoutMs: limitMs })) {
+    for await (const event of api.turn.start({ ...params, limits, prompt, timeoutMs: limitMs })) {
       if (event.type === "node.added") nodes.push(event.node);
       if (event.type !== "turn.ended") continue;
       const { status, error, nativeId, cli } = event.turn;
@@ -57,9 +59,4 @@ export async function runTrialTurn({ api }: TrialSite, session: string, prompt: 
     turn = { ...turn, message: messageOf(error) };
   }
   return turn;
-}
-
-function trialParams(session: string): TurnStartParams {
-  const params = bareTurn(session, defaultPolicy);
-  return { ...params, limits: { ...params.limits, maxSteps: 20 } };
 }

@@ -6,20 +6,8 @@ import { parseMailValue } from "../../protocol/team/read-mail.ts";
 import { hasEnded, routeMessage, toAddressable } from "../../protocol/team/address.ts";
 import { findPlanProblems, planConstraints } from "../../protocol/team/plan.ts";
 import { markRunningAsWaiting, markFailedForRetry, membersOf, joinedCommit } from "../../protocol/team/team.ts";
-import {
-  countMembers,
-  isActive,
-  mergeState,
-  teamState,
-  type TeamAddParams,
-  type TeamAddResult,
-  type TeamApi,
-  type TeamDiff,
-  type TeamMessageParams,
-  type TeamMessageResult,
-  type TeamInfo,
-  type TeamView,
-} from "../../protocol/team/views.ts";
+import { countMembers, isActive, mergeState, teamState } from "../../protocol/team/views.ts";
+import type { TeamAddParams, TeamApi, TeamInfo, TeamMessageParams, TeamView } from "../../protocol/team/views.ts";
 import { addSpent, zeroSpent } from "../../protocol/tree/usage.ts";
 import type { SubSession } from "../../store/store.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
@@ -95,7 +83,7 @@ function withSubSessions(session: string, all: readonly SubSession[]): SubSessio
   return [...first, ...all.filter(({ parent }) => parent === session).flatMap((child) => withSubSessions(child.session, all))];
 }
 
-async function diffOf(deps: EngineDeps, { info: { session }, team }: FoundTeam): Promise<TeamDiff> {
+async function diffOf(deps: EngineDeps, { info: { session }, team }: FoundTeam) {
   const work = joinedCommit(team);
   if (mergeState(team) === "nothing" || work === null || team.base === null)
     throw new Fault("usage", "the team has no work to merge", {
@@ -112,7 +100,7 @@ function requireDirectory(deps: EngineDeps, { id, project }: Session): void {
   });
 }
 
-async function postMessage(deps: EngineDeps, { session: idOrName, ...message }: TeamMessageParams): Promise<TeamMessageResult> {
+async function postMessage(deps: EngineDeps, { session: idOrName, ...message }: TeamMessageParams) {
   const { info, team } = await findTeam(deps, idOrName);
   const { id, project } = info.session;
   if (team.end?.event === "session_completed") throw new Fault("usage", "the team has finished, so no member reads messages");
@@ -129,10 +117,10 @@ async function postMessage(deps: EngineDeps, { session: idOrName, ...message }: 
       hint: `the members are ${members.map(({ key }) => key).join(", ")}`,
     });
   const posted = deps.teams.post(project, id, mail);
-  return { id: posted, reaches: delivered, misses: undelivered, when: isActive(info.state) ? "now" : "resumed" };
+  return { id: posted, reaches: delivered, misses: undelivered, when: isActive(info.state) ? ("now" as const) : ("resumed" as const) };
 }
 
-async function addMember(deps: EngineDeps, { session: idOrName, member }: TeamAddParams): Promise<TeamAddResult> {
+async function addMember(deps: EngineDeps, { session: idOrName, member }: TeamAddParams) {
   const { info, team } = await findTeam(deps, idOrName);
   const { id, project } = info.session;
   requireDirectory(deps, info.session);
@@ -140,5 +128,5 @@ async function addMember(deps: EngineDeps, { session: idOrName, member }: TeamAd
   const problems = findPlanProblems([{ name: "added", goal: "", members: [member] }], planConstraints(team, roles));
   if (problems.length > 0) throw new Fault("usage", `the member can't be added: ${problems.join("; ")}`);
   deps.teams.ask(project, id, member);
-  return { key: member.key, when: isActive(info.state) ? "next" : "resumed" };
+  return { key: member.key, when: isActive(info.state) ? ("next" as const) : ("resumed" as const) };
 }

@@ -63,9 +63,8 @@ export function readGroup(path: Node[], objective: string): GroupRecord {
 
 /** The statements of the latest group work of a session. */
 export function lastStatements(path: Node[]): Statement[] {
-  const last = path.findLast((node) => statementInfoOf(node) !== null);
-  const promptNode = last === undefined ? undefined : statementInfoOf(last)?.asked;
-  return promptNode === undefined ? [] : path.filter((node) => statementInfoOf(node)?.asked === promptNode).flatMap(statementsOf);
+  const statements = path.flatMap(statementsOf);
+  return statements.filter(({ asked }) => asked === statements.at(-1)?.asked);
 }
 
 export function groupOutcome(statements: Statement[]): GroupOutcome {
@@ -90,22 +89,18 @@ export function speakerLabel({ who, phase, round, status }: StatementInfo): stri
   return `${who}, ${phase} ${round}${status === "ok" ? "" : `, ${status}`}`;
 }
 
-export type Verdict = { agrees: boolean | null; reason: string };
-
 /** A comment starts with AGREE or DISAGREE; any other start counts as neither. */
-export function parseVerdict(comment: string): Verdict {
+export function parseVerdict(comment: string): { agrees: boolean | null; reason: string } {
   const match = /^[\s*_#>`"-]*(?:verdict\W*|i )?(agree|disagree)\b[\s*_`".:,-]*/i.exec(comment);
   if (match === null) return { agrees: null, reason: comment.trim() };
   return { agrees: match[1]?.toLowerCase() === "agree", reason: comment.slice(match[0].length).trim() };
 }
 
 function dissentOf(statements: Statement[], name: string): Dissent[] {
-  const last = statements.findLast(({ who, phase, status, text }) => {
-    return who === name && phase === "validation" && status === "ok" && parseVerdict(text).agrees !== null;
-  });
-  if (last === undefined) return [];
-  const { agrees, reason } = parseVerdict(last.text);
-  return agrees === false ? [{ name, round: last.round, reason }] : [];
+  const comments = statements.filter(({ who, phase, status }) => who === name && phase === "validation" && status === "ok");
+  const verdicts = comments.map(({ round, text }) => ({ round, ...parseVerdict(text) }));
+  const last = verdicts.findLast(({ agrees }) => agrees !== null);
+  return last?.agrees === false ? [{ name, round: last.round, reason: last.reason }] : [];
 }
 
 function statementInfoOf(node: Node): StatementInfo | null {

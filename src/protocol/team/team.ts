@@ -3,21 +3,7 @@
 import type { MemberRecord, MemberResult, TeamEvent, TeamRecord } from "../schema/team.ts";
 import type { Node } from "../tree/node.ts";
 
-export type {
-  Conflict,
-  Member,
-  MemberPlan,
-  MemberRecord,
-  MemberResult,
-  PhasePlan,
-  Report,
-  RoleAssignment,
-  TeamEvent,
-  TeamLimits,
-  TeamRecord,
-  TeamRequest,
-  TeamTask,
-} from "../schema/team.ts";
+export type * from "../schema/team.ts";
 
 export const strategies = ["parallel", "sequential", "pipeline", "adaptive"] as const;
 export type Strategy = (typeof strategies)[number];

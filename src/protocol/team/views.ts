@@ -4,16 +4,7 @@ import type { TurnInfo, TurnState } from "../api/control.ts";
 import type { MergeState, TeamInfo, TeamState } from "../schema/team-views.ts";
 import { failureReason, joinedCommit, membersOf, type MemberRecord, type TeamRecord } from "./team.ts";
 
-export type {
-  MemberStats,
-  MergeState,
-  TeamAddResult,
-  TeamCleanResult,
-  TeamDiff,
-  TeamInfo,
-  TeamMessageResult,
-  TeamView,
-} from "../schema/team-views.ts";
+export type * from "../schema/team-views.ts";
 
 export type TeamApi = Api["team"];
 export type TeamMessageParams = MethodParams<"team.message">;

@@ -9,12 +9,8 @@ const names = ["AGENTS.md", "CLAUDE.md"];
 const maxBytes = 32 * 1024;
 
 export function readContextFiles(directory: string, project: string, configDir: string): { path: string; text: string }[] {
-  const files = [];
-  for (const folder of [configDir, ...foldersBetween(project, directory)]) {
-    const file = firstFile(folder, folder === configDir ? configDir : project);
-    if (file !== null) files.push(file);
-  }
-  return files;
+  const folders = [configDir, ...foldersBetween(project, directory)];
+  return folders.flatMap((folder) => firstFile(folder, folder === configDir ? configDir : project) ?? []);
 }
 
 /** From the project down to the directory; only the directory if it is outside of the project. */

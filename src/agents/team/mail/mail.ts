@@ -6,14 +6,8 @@ import { dropFile, newDropId } from "../../../kit/files/drop-file.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import { parseMailText, parseMailValue } from "../../../protocol/team/read-mail.ts";
 import type { AddressableMember } from "../../../protocol/team/address.ts";
-import {
-  mailLimits,
-  messageRecord,
-  quotaExceededText,
-  personAddress,
-  type RefusedMessage,
-  type SentMessage,
-} from "../../../protocol/team/mail.ts";
+import { mailLimits, messageRecord, quotaExceededText, personAddress } from "../../../protocol/team/mail.ts";
+import type { RefusedMessage, SentMessage } from "../../../protocol/team/mail.ts";
 import { classifyMail, mailIdOf, messagesOf, type MailEvent } from "./classify-mail.ts";
 import { Mailbox, stableMailId, type ClaimedFile, type OutboxFile } from "./mailbox.ts";
 
@@ -171,15 +165,12 @@ export class Mail {
     const outcome = owner.box.claim(file, claim);
     if (outcome === "gone") return;
     if (isQuotaUsedUp(owner)) closeOutbox(owner);
-    if (outcome === "claimed") await this.#process(owner, claim, file.name.toString("utf8"));
-    else await this.#refuseInPlace(owner, file, outcome.problem);
-  }
-
-  /** A file that can't be moved stays in the outbox and is refused once. */
-  async #refuseInPlace(owner: Owner, file: OutboxFile, reason: string): Promise<void> {
+    const name = file.name.toString("utf8");
+    if (outcome === "claimed") return this.#process(owner, claim, name);
+    // A file that can't be moved stays in the outbox and is refused once.
     owner.unmovable.add(file.name.toString("latin1"));
     owner.files += 1;
-    await this.#refuse({ ...owner.box.unmovableClaim(file), from: owner.box.owner, file: file.name.toString("utf8"), reason });
+    await this.#refuse({ ...owner.box.unmovableClaim(file), from: owner.box.owner, file: name, reason: outcome.problem });
   }
 
   /** Refuses files without a claim. Records last, because no claim would repeat the other step after a crash. */
@@ -232,7 +223,7 @@ export class Mail {
 
   /** Delivers in order: a message that waits holds up later ones. */
   async #deliverTo({ box: { owner }, pending }: Owner): Promise<void> {
-    for (const sent of [...pending]) {
+    for (const sent of pending) {
       if (this.#options.hasEnded(owner) || (await this.#options.deliver(owner, sent)) === "waits") return;
       this.markGiven(owner, [sent.id]);
     }

@@ -38,8 +38,8 @@ export function memberPrompt(input: MemberPromptInput): string {
   return sections.filter((text) => text !== "").join("\n\n");
 }
 
-/** Empty without a text. */
-function section(title: string, text: string): string {
+/** A section of a prompt; empty without a text. */
+export function section(title: string, text: string): string {
   return text === "" ? "" : `# ${title}\n${text}`;
 }
 

@@ -7,9 +7,7 @@ export type WatchedMember = { id: string; maxMemoryMb: number; stop: (reason: st
 
 export type MemoryWatch = { watch: (member: WatchedMember) => () => void; close: () => void };
 
-export const memoryCheckMs = 5_000;
-
-export function startMemoryWatch(intervalMs: number = memoryCheckMs): MemoryWatch {
+export function startMemoryWatch(intervalMs = 5_000): MemoryWatch {
   const watched = new Map<string, WatchedMember>();
   const timer = setInterval(() => checkMemory(watched), intervalMs);
   timer.unref();

@@ -5,15 +5,8 @@ import { join } from "node:path";
 import { oneLine } from "../../../kit/text/cut-text.ts";
 import { messageOf } from "../../../protocol/api/error.ts";
 import { shortId } from "../../../protocol/tree/node.ts";
-import {
-  membersOf,
-  type Conflict,
-  type MemberResult,
-  type Member,
-  type MemberPlan,
-  type MemberRecord,
-  type TeamRecord,
-} from "../../../protocol/team/team.ts";
+import { membersOf } from "../../../protocol/team/team.ts";
+import type { Conflict, MemberResult, Member, MemberPlan, MemberRecord, TeamRecord } from "../../../protocol/team/team.ts";
 import { cancelledError, changesProject, recordTeamEvent, toMailMember, memberRole, phaseBase, type TeamRun } from "./team-run.ts";
 import { runMember } from "./member.ts";
 import { phaseSummary } from "./phase-summary.ts";

@@ -9,7 +9,7 @@ import { membersOf } from "../../../protocol/team/team.ts";
 import { stripFence } from "../../native/answer-schema.ts";
 import { toTurnError } from "../../delegate-failure.ts";
 import { memberRole, type TeamRun } from "./team-run.ts";
-import { quoteBlock } from "./member-prompt.ts";
+import { quoteBlock, section } from "./member-prompt.ts";
 
 const maxDoneBytes = 12_000;
 
@@ -60,21 +60,19 @@ function planningTask({ record, roles }: TeamRun): string {
   const { cast, limits, objective } = record.wish;
   const done = record.phases.flatMap(({ summary }) => summary ?? []);
   const memberCount = membersOf(record).length;
-  return [
+  const assignments = cast.map(({ role, agent }) => (agent === null ? role : `${role} by agent ${agent}`));
+  const paragraphs = [
     `Plan the next work of a team on this objective:\n\n${objective}`,
     done.length === 0
       ? "Nothing is done yet. Look at the project first."
       : `# Work so far\n${quoteBlock("account", cutText(done.join("\n\n"), maxDoneBytes, { keep: "both" }).text)}`,
-    ...(record.ahead.length === 0
-      ? []
-      : [`# Your earlier plan for the next phases\n${record.ahead.map(({ name, goal }) => `- ${name}: ${goal}`).join("\n")}`]),
+    section("Your earlier plan for the next phases", record.ahead.map(({ name, goal }) => `- ${name}: ${goal}`).join("\n")),
     `# Roles\n${roles.map(({ name, description }) => `- ${name}: ${description}`).join("\n")}`,
-    ...(cast.length === 0
-      ? []
-      : [`Use only: ${cast.map(({ role, agent }) => (agent === null ? role : `${role} by agent ${agent}`)).join(", ")}.`]),
+    cast.length === 0 ? "" : `Use only: ${assignments.join(", ")}.`,
     `At most ${limits.maxAgents - memberCount} more members, ${limits.maxPerRole} of one role.`,
     rules,
-  ].join("\n\n");
+  ];
+  return paragraphs.filter((text) => text !== "").join("\n\n");
 }
 
 const rules = `# Answer

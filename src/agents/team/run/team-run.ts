@@ -46,11 +46,9 @@ export type TeamRun = {
 
 export const cancelledError: TurnError = { kind: "cancelled", message: "the team was stopped" };
 
-export async function recordTeamEvent(
-  run: Pick<TeamRun, "add" | "emit" | "record" | "paths">,
-  event: TeamEvent,
-  text: string,
-): Promise<void> {
+type Recording = Pick<TeamRun, "add" | "emit" | "record" | "paths">;
+
+export async function recordTeamEvent(run: Recording, event: TeamEvent, text: string): Promise<void> {
   await run.add({ author: "note", note: { about: "team", happened: event }, parts: [{ kind: "text", text }] });
   applyTeamEvent(run.record, event);
   logEvent(run.paths, run.record.id, event);
@@ -74,10 +72,7 @@ export function toMailMember(member: Member): MailMember {
 }
 
 /** An unknown role is made from the description in the plan. */
-export function memberRole(
-  { roles }: Pick<TeamRun, "roles">,
-  plan: Pick<MemberPlan, "role" | "description" | "timeoutMs" | "maxMemoryMb">,
-): Role {
+export function memberRole({ roles }: TeamRun, plan: Pick<MemberPlan, "role" | "description" | "timeoutMs" | "maxMemoryMb">): Role {
   const role = roles.find(({ name }) => name === plan.role) ?? roleFromDescription(plan.role, plan.description ?? "");
   return { ...role, timeoutMs: plan.timeoutMs ?? role.timeoutMs, maxMemoryMb: plan.maxMemoryMb ?? role.maxMemoryMb };
 }

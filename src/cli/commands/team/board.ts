@@ -70,16 +70,14 @@ export function phaseName({ name }: Phase["plan"]): string {
   return stripControls(name).replace(/^\d+: /, "");
 }
 
-type Widths = { key: number; agent: number; figures: number };
-
-function widthsOf({ team, members }: TeamView): Widths {
+function widthsOf({ team, members }: TeamView) {
   const widest = (limit: number, texts: string[]) => Math.min(limit, Math.max(0, ...texts.map((text) => Bun.stringWidth(text))));
   const keys = membersOf(team).map(({ plan }) => stripControls(plan.key));
   const figures = members.map(({ spent }) => shortFigures(spent));
   return { key: widest(20, keys), agent: widest(14, membersOf(team).map(agentOf)), figures: widest(24, figures) };
 }
 
-function memberLine(member: MemberRecord, view: TeamView, widths: Widths, options: BoardOptions): string {
+function memberLine(member: MemberRecord, view: TeamView, widths: ReturnType<typeof widthsOf>, options: BoardOptions): string {
   const { style, now } = options;
   const stats: Partial<MemberStats> = view.members.find(({ id }) => id === member.id) ?? {};
   const startedAt = stats.startedAt ?? null;

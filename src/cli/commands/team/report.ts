@@ -30,7 +30,7 @@ type Verb = {
   /** The required positionals, with the verb. */
   min: number;
   needs: string;
-  flags: readonly string[];
+  flags?: readonly string[];
   value: (args: Args, files: MemberFiles, ctx: CommandContext) => object;
 };
 
@@ -39,28 +39,26 @@ const verbs: Record<string, Verb> = {
     positionals: 2,
     min: 2,
     needs: "a text",
-    flags: ["progress", "json"],
+    flags: ["progress"],
     value: ({ positionals: [, message], flags }) => ({ message, progress: parseProgress(flags["progress"]) }),
   },
   artifact: {
     positionals: 3,
     min: 2,
     needs: "a path",
-    flags: ["json"],
     value: ({ positionals: [, path = "", description] }, files, ctx) => ({ path: sharedPath(path, files, ctx), description }),
   },
   dependency: {
     positionals: 3,
     min: 3,
     needs: "the member to wait for, and the reason",
-    flags: ["json"],
     value: ({ positionals: [, waitingFor, reason] }) => ({ waiting_for: waitingFor, reason }),
   },
   complete: {
     positionals: 3,
     min: 3,
     needs: "success or failure, and a summary",
-    flags: ["output", "json"],
+    flags: ["output"],
     value: ({ positionals: [, result = "", summary], flags }, files, ctx) => {
       if (result !== "success" && result !== "failure") throw new Fault("usage", `work completes with success or failure, not "${result}"`);
       const outputs = (flags["output"] ?? []) as string[];
@@ -73,7 +71,7 @@ async function runReport(args: Args, ctx: CommandContext): Promise<number> {
   const type = args.positionals[0] as string;
   const verb = verbs[type]!;
   if (args.positionals.length < verb.min) throw new Fault("usage", `report ${type} needs ${verb.needs}`, { hint: usageLine(report) });
-  checkVerb(report, args, verb);
+  checkVerb(report, args, { positionals: verb.positionals, flags: [...(verb.flags ?? []), "json"] });
   const files = memberFiles(ctx, "report");
   const id = postMail(files, { type, ...verb.value(args, files, ctx) }, ctx);
   ctx.out.write(args.flags["json"] ? jsonText({ id }) : `${id}\n`);

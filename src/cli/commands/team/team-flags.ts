@@ -3,14 +3,8 @@ import { readFileSync } from "node:fs";
 import { absolutePath } from "../../../kit/files/absolute-path.ts";
 import { Fault, messageOf } from "../../../protocol/api/error.ts";
 import { planPhases } from "../../../protocol/team/plan.ts";
-import {
-  strategies,
-  defaultTeamLimits,
-  workspaceKinds,
-  type RoleAssignment,
-  type PhasePlan,
-  type TeamRequest,
-} from "../../../protocol/team/team.ts";
+import { strategies, defaultTeamLimits, workspaceKinds } from "../../../protocol/team/team.ts";
+import type { RoleAssignment, PhasePlan, TeamRequest } from "../../../protocol/team/team.ts";
 import { countFlag } from "../../parse/args.ts";
 import type { Args, CommandContext, Flag } from "../../parse/command.ts";
 
