@@ -5,7 +5,9 @@ import { defaultIdleMs, defaultMemoryMb, emptyRole } from "./infer-role.ts";
 type BuiltInRole = Pick<Role, "name" | "description" | "prompt"> &
   Partial<Pick<Role, "capabilities" | "reads" | "writes" | "tools" | "policy" | "idleMs" | "maxMemoryMb">> & { minutes?: number };
 
+/** Paths in the context that all members share. */
 const shared = (...paths: string[]) => paths.map((path) => `$SKEIN_SHARED_CONTEXT/${path}`);
+/** Paths in the member's own workspace. */
 const own = (...paths: string[]) => paths.map((path) => `$SKEIN_WORKSPACE/${path}`);
 
 /** Idle limit of roles that build or run programs. */

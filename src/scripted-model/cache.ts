@@ -22,17 +22,17 @@ export function tokensOf(text: string): number {
 
 function countMarked(pieces: PromptPiece[], entries: Set<string>): ReturnType<CountPrompt> {
   let prefix = "";
-  let hit = "";
+  let cachedPrefix = "";
   let marked = "";
   for (const piece of pieces) {
     prefix += piece.text;
-    if (entries.has(prefix)) hit = prefix;
+    if (entries.has(prefix)) cachedPrefix = prefix;
     if (!piece.breakpoint) continue;
     marked = prefix;
     entries.add(prefix);
   }
   // Without a breakpoint the vendor neither reads nor writes the cache.
-  const [total, cached, cacheRead] = [prefix, marked, marked === "" ? "" : hit].map(tokensOf) as [number, number, number];
+  const [total, cached, cacheRead] = [prefix, marked, marked === "" ? "" : cachedPrefix].map(tokensOf) as [number, number, number];
   return { input: total - Math.max(cached, cacheRead), cacheRead, cacheWrite: Math.max(0, cached - cacheRead) };
 }
 

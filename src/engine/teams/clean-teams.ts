@@ -56,9 +56,9 @@ function withDirectory(deps: EngineDeps, { info: { session, turn, state }, team 
 
 /** Team directories without a session in this store. A process with another store may still lead one (`isLed`). */
 async function purgedTeams(deps: EngineDeps, project: string): Promise<TeamToClean[]> {
-  const all = deps.teams.all(project);
-  const isPurged = await Promise.all(all.map(async ({ id }) => !(await hasSession(deps, id))));
-  return all.filter((_, index) => isPurged[index]).map((directory) => purgedTeam(directory, project));
+  const directories = deps.teams.all(project);
+  const isPurged = await Promise.all(directories.map(async ({ id }) => !(await hasSession(deps, id))));
+  return directories.filter((_, index) => isPurged[index]).map((directory) => purgedTeam(directory, project));
 }
 
 function purgedTeam({ id, touchedAt, isLed, team }: TeamDirectory, project: string): TeamToClean {

@@ -13,8 +13,8 @@ export async function findTeams(deps: EngineDeps, project: string | null, limit:
   if (!deps.hasStore()) return [];
   const store = await deps.store();
   const turns = await store.latestTurnsBy("team", { project, limit });
-  const all = await Promise.all(turns.map(async (info) => ({ info, team: await teamIn(store, info) })));
-  return all.flatMap(({ info, team }) => (team === null ? [] : [{ info, team }]));
+  const found = await Promise.all(turns.map(async (info) => ({ info, team: await teamIn(store, info) })));
+  return found.flatMap(({ info, team }) => (team === null ? [] : [{ info, team }]));
 }
 
 async function teamIn(store: Store, { session }: TurnInfo): Promise<TeamRecord | null> {

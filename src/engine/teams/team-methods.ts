@@ -27,8 +27,8 @@ export function createTeamMethods(deps: EngineDeps): TeamApi {
 }
 
 async function listTeams(deps: EngineDeps, { project, limit }: { project: string | null; limit: number }): Promise<TeamInfo[]> {
-  const all = (await findTeams(deps, project, limit)).filter(({ info }) => info.session.archivedAt === null);
-  return Promise.all(all.map((team) => infoOf(deps, team)));
+  const teams = (await findTeams(deps, project, limit)).filter(({ info }) => info.session.archivedAt === null);
+  return Promise.all(teams.map((team) => infoOf(deps, team)));
 }
 
 async function infoOf(deps: EngineDeps, found: FoundTeam): Promise<TeamInfo> {

@@ -77,9 +77,9 @@ export function messageRecord(sent: SentMessage, team: string): MailMessageJson 
 
 /** The message as its reader gets it. Its text can't imitate another message. */
 export function messageText(sent: SentMessage): string {
-  const of = [`from="${sent.from}"`, `id="${sent.id}"`, `kind="${sent.kind}"`, `priority="${sent.priority}"`];
-  if (sent.replyTo !== null) of.push(`reply-to="${sent.replyTo}"`);
+  const attributes = [`from="${sent.from}"`, `id="${sent.id}"`, `kind="${sent.kind}"`, `priority="${sent.priority}"`];
+  if (sent.replyTo !== null) attributes.push(`reply-to="${sent.replyTo}"`);
   const lines = [sent.subject, sent.body, ...sent.attachments.map((path) => `attached: ${path}`)].filter((line) => line !== "");
-  const asks = sent.requiresResponse ? "\n(an answer is expected)" : "";
-  return `<message ${of.join(" ")}>\n${lines.join("\n").replaceAll(/<(\/?)(?=message)/gi, "<$1 ")}${asks}\n</message>`;
+  const request = sent.requiresResponse ? "\n(an answer is expected)" : "";
+  return `<message ${attributes.join(" ")}>\n${lines.join("\n").replaceAll(/<(\/?)(?=message)/gi, "<$1 ")}${request}\n</message>`;
 }

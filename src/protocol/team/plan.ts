@@ -63,11 +63,11 @@ export function planConstraints(team: TeamRecord, roles: PlanConstraints["roles"
 export function findPlanProblems(phases: readonly PhasePlan[], { roles, limits, members }: PlanConstraints): string[] {
   const roleNames = roles.map(({ name }) => name);
   const planned = phases.flatMap((phase) => phase.members);
-  const all = [...members, ...planned];
+  const everyone = [...members, ...planned];
   const problems: string[] = [];
-  if (all.length > limits.maxAgents) problems.push(`${all.length} agents; the limit is ${limits.maxAgents}`);
+  if (everyone.length > limits.maxAgents) problems.push(`${everyone.length} agents; the limit is ${limits.maxAgents}`);
   for (const role of new Set(planned.map((member) => member.role))) {
-    const count = all.filter((member) => member.role === role).length;
+    const count = everyone.filter((member) => member.role === role).length;
     if (count > limits.maxPerRole) problems.push(`${count} of role ${role}; the limit per role is ${limits.maxPerRole}`);
   }
   for (const { key, role, description, suffix } of planned) {
@@ -77,7 +77,7 @@ export function findPlanProblems(phases: readonly PhasePlan[], { roles, limits, 
     else if (!roleNames.includes(role) && description === null)
       problems.push(`${key}: role "${role}" is unknown and has no description (known roles: ${roleNames.join(", ")})`);
     if (suffix !== null && !suffixPattern.test(suffix)) problems.push(`${key}: "${suffix}" is not a valid suffix`);
-    if (all.filter((other) => other.key === key).length > 1) problems.push(`two members have the key "${key}"`);
+    if (everyone.filter((other) => other.key === key).length > 1) problems.push(`two members have the key "${key}"`);
   }
   return [...new Set([...problems, ...dependencyProblems(phases, members)])];
 }

@@ -12,11 +12,11 @@ export type TeamAddParams = MethodParams<"team.add">;
 export type TeamCleanParams = MethodParams<"team.clean">;
 
 /** The state of a team, from its record and its latest turn. */
-export function teamState(team: TeamRecord, row: Pick<TurnInfo, "state">): TeamState {
+export function teamState(team: TeamRecord, turn: Pick<TurnInfo, "state">): TeamState {
   if (team.end?.event === "session_completed") return "completed";
-  if (row.state === "paused") return "paused";
-  if (row.state === "ended") return team.end === null ? "interrupted" : "failed";
-  if (row.state === "interrupted") return "interrupted";
+  if (turn.state === "paused") return "paused";
+  if (turn.state === "ended") return team.end === null ? "interrupted" : "failed";
+  if (turn.state === "interrupted") return "interrupted";
   return team.phases.some(({ isOver }) => !isOver) ? "running" : "planning";
 }
 
@@ -42,9 +42,9 @@ export function unmergedWork(team: TeamRecord): string | null {
 }
 
 export function countMembers(team: TeamRecord): TeamInfo["members"] {
-  const all = membersOf(team);
-  const count = (state: MemberRecord["state"]) => all.filter((member) => member.state === state).length;
-  return { total: all.length, running: count("running"), completed: count("completed"), failed: count("failed") };
+  const members = membersOf(team);
+  const count = (state: MemberRecord["state"]) => members.filter((member) => member.state === state).length;
+  return { total: members.length, running: count("running"), completed: count("completed"), failed: count("failed") };
 }
 
 /** One line: its last report, or how it ended. */

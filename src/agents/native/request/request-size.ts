@@ -25,8 +25,8 @@ export function stepLimitError(steps: number, { maxSteps }: Pick<Limits, "maxSte
 export async function estimateRequest(state: Pick<LoopState, "path" | "system" | "tools" | "model" | "input">): Promise<UsageEstimate> {
   const { path, system, tools, model, input } = state;
   const last = lastCount(path)?.usage ?? null;
-  const fixed = last === null ? Math.ceil((byteLength(system) + byteLength(JSON.stringify(tools))) / bytesPerToken.cautious) : 0;
-  const inputTokens = estimateRequestTokens(path) + fixed - (last?.cacheRead ?? 0) - (last?.cacheWrite ?? 0);
+  const fixedTokens = last === null ? Math.ceil((byteLength(system) + byteLength(JSON.stringify(tools))) / bytesPerToken.cautious) : 0;
+  const inputTokens = estimateRequestTokens(path) + fixedTokens - (last?.cacheRead ?? 0) - (last?.cacheWrite ?? 0);
   const output = last?.output ?? defaultOutput;
   const costUsd = input.limits.maxBudgetUsd === null ? null : await model.price({ ...zeroUsage, input: inputTokens, output });
   return { tokens: inputTokens + output, costUsd };

@@ -7,11 +7,11 @@ import { askUserTool } from "./ask-user.ts";
 import { spawnSessionTool } from "./spawn-session.ts";
 
 export function offeredTools(selection: ToolSelection): ToolDefinition[] {
-  const all = [...toolDefinitions, spawnSessionTool, askUserTool];
+  const tools = [...toolDefinitions, spawnSessionTool, askUserTool];
   const names = toolNames(selection);
-  const unknown = names.find((name) => !all.some((tool) => tool.name === name));
+  const unknown = names.find((name) => !tools.some((tool) => tool.name === name));
   if (unknown !== undefined) {
-    throw new Fault("usage", `unknown tool: ${unknown}`, { hint: `the tools are ${all.map((tool) => tool.name).join(", ")}` });
+    throw new Fault("usage", `unknown tool: ${unknown}`, { hint: `the tools are ${tools.map((tool) => tool.name).join(", ")}` });
   }
-  return all.filter((tool) => names.includes(tool.name));
+  return tools.filter((tool) => names.includes(tool.name));
 }

@@ -95,7 +95,7 @@ export class Mail {
   #open(id: string, member: MailMember | null): void {
     const box = new Mailbox(this.#options.directory, id);
     const counts = { files: 0, bytes: 0, isClosed: false, isDraining: false };
-    const owner: Owner = { box, member, watcher: null, pending: [], ...counts, unmovable: new Set() };
+    const owner: Owner = { box, member, ...counts, watcher: null, pending: [], unmovable: new Set() };
     this.#owners.set(id, owner);
     this.#openOutbox(owner);
   }

@@ -28,9 +28,8 @@ export async function takeAddedMembers(
     if (problems.length > 0) emit({ type: "warning.raised", message: `a requested member can't be added: ${problems.join("; ")}` });
     else members.push(member as MemberPlan);
   }
-  if (members.length > 0) return { plan: phaseOf(members), drop };
-  drop();
-  return null;
+  if (members.length === 0) drop();
+  return members.length === 0 ? null : { plan: phaseOf(members), drop };
 }
 
 function phaseOf(members: MemberPlan[]): PhasePlan {

@@ -36,11 +36,8 @@ export async function runMember(run: TeamRun, member: MemberRecord): Promise<voi
     }
     run.halt ??= findHalt(run, result);
     const restarts = run.halt === null && attempt < maxAttempts && !permanent.includes(ended.status);
-    await recordTeamEvent(
-      run,
-      { event: "agent_failed", restarts, ...eventData },
-      `${member.id} failed: ${oneLine(failureReason(ended), 500)}`,
-    );
+    const text = `${member.id} failed: ${oneLine(failureReason(ended), 500)}`;
+    await recordTeamEvent(run, { event: "agent_failed", restarts, ...eventData }, text);
     if (!restarts) return;
   }
 }

@@ -11,18 +11,15 @@ export async function mergeWork(
   if (commit === null || record.base === null || commit === record.base) return refused("the team has no work to merge");
   await context.keepFiles();
   const plan = await deps.workspaces.planMerge(repository, record.base, commit);
-  if (plan.conflicts.length > 0)
-    return refused(
-      `the work conflicts with later changes in the project: ${plan.conflicts.join(", ")}`,
-      `its commit is ${commit} in ${repository.repository}`,
-    );
+  if (plan.conflicts.length > 0) {
+    const message = `the work conflicts with later changes in the project: ${plan.conflicts.join(", ")}`;
+    return refused(message, `its commit is ${commit} in ${repository.repository}`);
+  }
   await deps.workspaces.merge(repository, plan);
   const { changes } = plan;
   await recordTeamEvent(run, { event: "work_merged", commit, changes }, `its work is in the project: ${changes.length} files`);
-  const text =
-    changes.length === 0
-      ? "The project already has all of it."
-      : changes.map(({ path, kind, added, removed }) => `${kind} ${path} +${added} -${removed}`).join("\n");
+  const lines = changes.map(({ path, kind, added, removed }) => `${kind} ${path} +${added} -${removed}`);
+  const text = lines.length === 0 ? "The project already has all of it." : lines.join("\n");
   await run.add({ author: "agent", parts: [{ kind: "text", text }] });
   return { status: "ok" };
 }

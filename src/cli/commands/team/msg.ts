@@ -81,9 +81,9 @@ async function send(files: MemberFiles, args: Args, ctx: CommandContext): Promis
 }
 
 async function read(files: MemberFiles, args: Args, ctx: CommandContext): Promise<string> {
-  const all = readInbox(files);
-  const messages = args.flags["all"] ? all : all.filter(({ name }) => name > lastRead(files));
-  const last = all.at(-1);
+  const inbox = readInbox(files);
+  const messages = args.flags["all"] ? inbox : inbox.filter(({ name }) => name > lastRead(files));
+  const last = inbox.at(-1);
   if (last !== undefined) saveLastRead(files, last.name, ctx);
   if (args.flags["json"]) return jsonText(messages.map(({ sent }) => messageRecord(sent, files.team)));
   if (messages.length === 0) return `no ${args.flags["all"] ? "" : "new "}messages\n`;
