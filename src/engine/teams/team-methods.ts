@@ -7,7 +7,7 @@ import { hasEnded, routeMessage, toAddressable } from "../../protocol/team/addre
 import { findPlanProblems, planConstraints } from "../../protocol/team/plan.ts";
 import { markRunningAsWaiting, markFailedForRetry, membersOf, joinedCommit } from "../../protocol/team/team.ts";
 import { countMembers, isActive, mergeState, teamState } from "../../protocol/team/views.ts";
-import type { TeamAddParams, TeamApi, TeamInfo, TeamMessageParams, TeamView } from "../../protocol/team/views.ts";
+import type { TeamAddParams, TeamAddResult, TeamApi, TeamInfo, TeamMessageParams, TeamMessageResult } from "../../protocol/team/views.ts";
 import { addSpent, zeroSpent } from "../../protocol/tree/usage.ts";
 import type { SubSession } from "../../store/store.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
@@ -58,7 +58,7 @@ async function readCommon(deps: EngineDeps, { info, team }: FoundTeam) {
   return { common, subSessions };
 }
 
-async function viewOf(deps: EngineDeps, found: FoundTeam): Promise<TeamView> {
+async function viewOf(deps: EngineDeps, found: FoundTeam) {
   const { common, subSessions } = await readCommon(deps, found);
   const { info, team } = found;
   const asks = await (await deps.store()).asks(null);
@@ -100,7 +100,7 @@ function requireDirectory(deps: EngineDeps, { id, project }: Session): void {
   });
 }
 
-async function postMessage(deps: EngineDeps, { session: idOrName, ...message }: TeamMessageParams) {
+async function postMessage(deps: EngineDeps, { session: idOrName, ...message }: TeamMessageParams): Promise<TeamMessageResult> {
   const { info, team } = await findTeam(deps, idOrName);
   const { id, project } = info.session;
   if (team.end?.event === "session_completed") throw new Fault("usage", "the team has finished, so no member reads messages");
@@ -117,10 +117,10 @@ async function postMessage(deps: EngineDeps, { session: idOrName, ...message }: 
       hint: `the members are ${members.map(({ key }) => key).join(", ")}`,
     });
   const posted = deps.teams.post(project, id, mail);
-  return { id: posted, reaches: delivered, misses: undelivered, when: isActive(info.state) ? ("now" as const) : ("resumed" as const) };
+  return { id: posted, reaches: delivered, misses: undelivered, when: isActive(info.state) ? "now" : "resumed" };
 }
 
-async function addMember(deps: EngineDeps, { session: idOrName, member }: TeamAddParams) {
+async function addMember(deps: EngineDeps, { session: idOrName, member }: TeamAddParams): Promise<TeamAddResult> {
   const { info, team } = await findTeam(deps, idOrName);
   const { id, project } = info.session;
   requireDirectory(deps, info.session);
@@ -128,5 +128,5 @@ async function addMember(deps: EngineDeps, { session: idOrName, member }: TeamAd
   const problems = findPlanProblems([{ name: "added", goal: "", members: [member] }], planConstraints(team, roles));
   if (problems.length > 0) throw new Fault("usage", `the member can't be added: ${problems.join("; ")}`);
   deps.teams.ask(project, id, member);
-  return { key: member.key, when: isActive(info.state) ? ("next" as const) : ("resumed" as const) };
+  return { key: member.key, when: isActive(info.state) ? "next" : "resumed" };
 }
