@@ -4,49 +4,37 @@ import { formatElapsed } from "../../../kit/text/duration.ts";
 import { oneLine, shortCount } from "../../../kit/text/cut-text.ts";
 import type { TurnInfo } from "../../../protocol/api/control.ts";
 import { shortId } from "../../../protocol/tree/node.ts";
-import { turnInfoRecord } from "../../../protocol/json/records.ts";
 import { indentUnderParents } from "../../../protocol/tree/turn-list.ts";
 import { countedTokens } from "../../../protocol/tree/usage.ts";
-import { jsonFlag } from "../../parse/args.ts";
-import type { Args, Command, CommandContext } from "../../parse/command.ts";
-import { stripControls, styleOf, type Style } from "../../terminal/style.ts";
+import type { CommandContext } from "../../parse/command.ts";
+import { stripControls, type Style } from "../../terminal/style.ts";
 import { tableText } from "../../terminal/table.ts";
-import { jsonText } from "../../print/json.ts";
-
-export const ps: Command = {
-  name: "ps",
-  summary: "list what is running on this machine, in all projects",
-  usage: "[--all] [--json]",
-  positionals: { min: 0, max: 0 },
-  flags: [{ name: "all", summary: "also list turns that ended in the last 24 hours, and how" }, jsonFlag],
-  notes: `A turn is running, paused, asking (it waits for an answer: \`skein asks\`) or
-interrupted (its process is gone: continue with \`skein run --resume <session>\`).
-TOKENS counts the same tokens as --max-tokens. A narrow terminal shows fewer columns.`,
-  run: runPs,
-};
+import { reportCommand } from "../report-command.ts";
 
 const dayMs = 86_400_000;
 
-async function runPs(args: Args, ctx: CommandContext): Promise<number> {
-  const all = args.flags["all"] === true;
-  const api = await ctx.api();
-  const turns = await api.turn.list({ endedSince: all ? Date.now() - dayMs : null });
-  if (args.flags["json"]) {
-    ctx.out.write(jsonText(turns.map(turnInfoRecord)));
-    return 0;
-  }
-  if (turns.length === 0) {
-    ctx.out.write(all ? "nothing is running, and nothing ran in the last 24 hours\n" : "nothing is running (--all lists ended turns)\n");
-    return 0;
-  }
-  const style = styleOf(ctx.out);
-  const table = indentUnderParents(turns).map(({ row, depth }) =>
-    columns.map((column) => column.cell(row, { depth, style, home: ctx.home })),
-  );
-  const visible = visibleColumns(table, ctx.out.columns);
+export const ps = reportCommand({
+  name: "ps",
+  summary: "list what is running on this machine, in all projects",
+  usage: "[--all] [--json]",
+  flags: [{ name: "all", summary: "also list turns that ended in the last 24 hours, and how" }],
+  notes: `A turn is running, paused, asking (it waits for an answer: \`skein asks\`) or
+interrupted (its process is gone: continue with \`skein run --resume <session>\`).
+TOKENS counts the same tokens as --max-tokens. A narrow terminal shows fewer columns.`,
+  async report(args, ctx) {
+    const all = args.flags["all"] === true;
+    const api = await ctx.api();
+    const turns = await api.turn.list({ endedSince: all ? Date.now() - dayMs : null });
+    const empty = all ? "nothing is running, and nothing ran in the last 24 hours\n" : "nothing is running (--all lists ended turns)\n";
+    return { json: turns, text: (style) => (turns.length === 0 ? empty : turnTable(turns, style, ctx)) };
+  },
+});
+
+function turnTable(turns: readonly TurnInfo[], style: Style, { out, home }: CommandContext): string {
+  const table = indentUnderParents(turns).map(({ row, depth }) => columns.map((column) => column.cell(row, { depth, style, home })));
+  const visible = visibleColumns(table, out.columns);
   const cells = table.map((line) => visible.map((index) => line[index] as string));
-  ctx.out.write(tableText(cells, { columns: visible.map((index) => columns[index]!), width: ctx.out.columns, paintTitle: style.dim }));
-  return 0;
+  return tableText(cells, { columns: visible.map((index) => columns[index]!), width: out.columns, paintTitle: style.dim });
 }
 
 type CellContext = { depth: number; style: Style; home: string };

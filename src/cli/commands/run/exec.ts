@@ -1,10 +1,9 @@
 // skein exec: runs a command in a session's directory. Its output becomes a node that the agent gets.
-import { parseDuration } from "../../../kit/text/duration.ts";
-import { exitCodes, Fault } from "../../../protocol/api/error.ts";
+import { exitCodes } from "../../../protocol/api/error.ts";
+import { bareTurn } from "../../../protocol/api/turn-options.ts";
 import type { Node } from "../../../protocol/tree/node.ts";
 import { nodeRecord } from "../../../protocol/json/records.ts";
-import { jsonFlag } from "../../parse/args.ts";
-import { commandTurn } from "./command-turn.ts";
+import { durationFlag, jsonFlag } from "../../parse/args.ts";
 import type { Args, Command, CommandContext } from "../../parse/command.ts";
 import { findSession } from "../../parse/find-session.ts";
 import { jsonText } from "../../print/json.ts";
@@ -23,15 +22,12 @@ export const exec: Command = {
 };
 
 async function runExec(args: Args, ctx: CommandContext): Promise<number> {
-  const timeout = args.flags["timeout"];
-  const timeoutMs = typeof timeout === "string" ? parseDuration(timeout) : null;
-  if (timeout !== undefined && timeoutMs === null)
-    throw new Fault("usage", `--timeout takes seconds or 90s, 10m, 2h, not "${String(timeout)}"`);
+  const timeoutMs = durationFlag(args, "timeout");
   const policyValues = readPolicyFlags(args, ctx);
   const api = await ctx.api();
   const session = await findSession(api, ctx, args.positionals[0]);
   const policy = resolvePolicy(policyValues, await api.config.values(), "minimal");
-  const start = { ...commandTurn(session.id, args.positionals[1] as string, policy), timeoutMs };
+  const start = { ...bareTurn(session.id, policy), command: args.positionals[1] as string, timeoutMs };
   ctx.onStop(() => void api.turn.cancel({ session: session.id }));
   let added: Node | null = null;
   let status: keyof typeof exitCodes = "broken";

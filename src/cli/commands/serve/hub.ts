@@ -1,16 +1,15 @@
 // skein hub: starts, stops and shows the process that serves skein to other programs and runs detached turns.
-import { sessionLabel } from "../../../protocol/tree/turn.ts";
-import { formatDuration, parseDuration } from "../../../kit/text/duration.ts";
 import { findRunningHub, startHub, stopHub, connectToHubFile, type StopHubResult } from "../../../hub/find-hub.ts";
 import { readHubFile, type HubFile } from "../../../hub/hub-file.ts";
+import { formatDuration } from "../../../kit/text/duration.ts";
 import type { TurnInfo } from "../../../protocol/api/control.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import { refuseNesting } from "../../../protocol/api/nesting.ts";
-import { turnInfoRecord } from "../../../protocol/json/records.ts";
-import { jsonFlag, parsePort, usageLine } from "../../parse/args.ts";
+import { countFlag, durationFlag, jsonFlag, usageLine } from "../../parse/args.ts";
 import type { Args, Command, CommandContext } from "../../parse/command.ts";
-import { jsonText } from "../../print/json.ts";
-import { stripControls, styleOf } from "../../terminal/style.ts";
+import { printableLabel } from "../../print/session-label.ts";
+import { stripControls, type Style } from "../../terminal/style.ts";
+import { printReport, type Report } from "../report-command.ts";
 
 export const hub: Command = {
   name: "hub",
@@ -45,15 +44,14 @@ const verbOfFlag = { port: "start", foreground: "start", wait: "stop" } as const
 
 async function start(args: Args, ctx: CommandContext): Promise<number> {
   refuseNesting(ctx.enclosingSession());
-  const port = parsePort(args.flags["port"]);
+  const port = countFlag(args, "port", null, 65_535);
   const running = args.flags["foreground"] ? await findRunningHub(ctx) : null;
   if (args.flags["foreground"] && running === null) return runInForeground(args, ctx, port);
   const { file, isNew } = running === null ? await startHub(ctx, { port, credentials: "kept" }) : { file: running, isNew: false };
   if (port !== null && new URL(file.url).port !== String(port)) {
     throw new Fault("usage", `the hub is already running at ${file.url}`, { hint: "skein hub stop, then start it with --port" });
   }
-  printStarted(args, ctx, file, isNew ? "started" : "running");
-  return 0;
+  return printReport(args, ctx, startReport(file, isNew));
 }
 
 async function runInForeground(args: Args, ctx: CommandContext, port: number | null): Promise<number> {
@@ -67,22 +65,23 @@ async function runInForeground(args: Args, ctx: CommandContext, port: number | n
       ctx.api({ cwd: directory ?? ctx.cwd, ...(env === null ? {} : { env }), ...(trust === null ? {} : { trust }) }),
     isOtherHubRunning: async () => (await findRunningHub(ctx)) !== null,
     onStop: ctx.onStop,
-    onReady: (file) => printStarted(args, ctx, file, "started"),
+    onReady: (file) => void printReport(args, ctx, startReport(file, true)),
     log: (line) => ctx.err.write(`${new Date().toISOString()} ${line}\n`),
   });
   if (!hasStarted) ctx.err.write("another hub is already running\n");
   return 0;
 }
 
-function printStarted(args: Args, ctx: CommandContext, file: HubFile, outcome: "started" | "running"): void {
-  if (args.flags["json"]) ctx.out.write(jsonText({ outcome, ...recordOf(file) }));
-  else ctx.out.write(`${outcome === "started" ? "the hub is running" : "the hub is already running"}: ${file.url}, process ${file.pid}\n`);
+function startReport(file: HubFile, isNew: boolean): Report {
+  return {
+    json: { outcome: isNew ? "started" : "running", ...withoutStartTime(file) },
+    text: () => `the hub is ${isNew ? "" : "already "}running: ${file.url}, process ${file.pid}\n`,
+  };
 }
 
 async function stop(args: Args, ctx: CommandContext): Promise<number> {
-  const result = await stopHub(ctx, parseWait(args.flags["wait"]));
-  ctx.out.write(args.flags["json"] ? jsonText(result) : `${stopText(result)}\n`);
-  return 0;
+  const result = await stopHub(ctx, durationFlag(args, "wait") ?? 10_000);
+  return printReport(args, ctx, { json: result, text: () => `${stopText(result)}\n` });
 }
 
 function stopText({ outcome, pid }: StopHubResult): string {
@@ -95,8 +94,8 @@ function stopText({ outcome, pid }: StopHubResult): string {
 async function status(args: Args, ctx: CommandContext): Promise<number> {
   const file = readHubFile(ctx.state);
   if (file === null) {
-    ctx.out.write(args.flags["json"] ? jsonText({ status: "not-running" }) : "no hub is running; start one with: skein hub start\n");
-    return 1;
+    const text = () => "no hub is running; start one with: skein hub start\n";
+    return printReport(args, ctx, { json: { status: "not-running" }, text, exitCode: 1 });
   }
   const { api } = await connectToHubFile(ctx, file).catch((error: unknown) => {
     if (!(error instanceof Fault && error.code === "connection-lost")) throw error;
@@ -107,30 +106,23 @@ async function status(args: Args, ctx: CommandContext): Promise<number> {
   const turns = (await api.turn.list({ endedSince: null })).filter(({ pid }) => pid === file.pid);
   await api.close();
   const uptimeMs = Date.now() - Date.parse(file.started_at);
-  if (args.flags["json"]) {
-    ctx.out.write(jsonText({ status: "running", ...recordOf(file), uptimeMs, turns: turns.map(turnInfoRecord) }));
-    return 0;
-  }
-  const style = styleOf(ctx.out);
-  ctx.out.write(
-    `${style.green("running")} for ${formatDuration(uptimeMs)}: ${file.url}, process ${file.pid}, skein ${stripControls(file.version)}\n`,
-  );
-  for (const turn of turns) ctx.out.write(`  ${turnText(turn)}\n`);
-  if (turns.length === 0) ctx.out.write(`  ${style.dim("no turn is running in it")}\n`);
-  return 0;
+  return printReport(args, ctx, {
+    json: { status: "running", ...withoutStartTime(file), uptimeMs, turns },
+    text: (style) => runningText(file, { uptimeMs, turns }, style),
+  });
 }
 
-function turnText({ session, turn, state }: TurnInfo): string {
-  const texts = [sessionLabel(session), `${state} for ${formatDuration(Date.now() - turn.startedAt)}`, session.task ?? ""];
-  return texts.map(stripControls).join("  ");
+function runningText(file: HubFile, { uptimeMs, turns }: { uptimeMs: number; turns: TurnInfo[] }, style: Style): string {
+  const address = `${file.url}, process ${file.pid}, skein ${stripControls(file.version)}`;
+  const lines = turns.map(({ session, turn, state }) => {
+    const duration = formatDuration(Date.now() - turn.startedAt);
+    return `  ${printableLabel(session)}  ${state} for ${duration}  ${stripControls(session.task ?? "")}\n`;
+  });
+  if (turns.length === 0) lines.push(`  ${style.dim("no turn is running in it")}\n`);
+  return `${style.green("running")} for ${formatDuration(uptimeMs)}: ${address}\n${lines.join("")}`;
 }
 
-function recordOf({ process_start: _, ...file }: HubFile): Omit<HubFile, "process_start"> {
+/** The start time in the kernel's units only identifies the process. */
+function withoutStartTime({ process_start: _, ...file }: HubFile): Omit<HubFile, "process_start"> {
   return file;
-}
-
-function parseWait(text: Args["flags"][string]): number {
-  const ms = text === undefined ? 10_000 : parseDuration(String(text));
-  if (ms === null) throw new Fault("usage", `--wait can't be "${String(text)}"`, { hint: "a time like 30s, 5m or 0" });
-  return ms;
 }

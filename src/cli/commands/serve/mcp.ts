@@ -1,13 +1,12 @@
 // skein mcp: serves agents, models and sessions as MCP tools to another program, over stdio or HTTP.
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { parseDuration } from "../../../kit/text/duration.ts";
 import { absolutePath } from "../../../kit/files/absolute-path.ts";
 import { cacheConnections } from "../../../mcp/server/connections.ts";
 import type { McpServerDeps } from "../../../mcp/server/mcp-server.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import { refuseNesting } from "../../../protocol/api/nesting.ts";
-import { jsonFlag, parsePort, usageLine } from "../../parse/args.ts";
+import { countFlag, durationFlag, jsonFlag, usageLine } from "../../parse/args.ts";
 import type { Args, Command, CommandContext } from "../../parse/command.ts";
 import { connectHubFor } from "../run/detach.ts";
 
@@ -53,7 +52,7 @@ async function runMcp(args: Args, ctx: CommandContext): Promise<number> {
 }
 
 async function serveHttp(args: Args, ctx: CommandContext, deps: McpServerDeps): Promise<number> {
-  const port = parsePort(args.flags["port"]);
+  const port = countFlag(args, "port", null, 65_535);
   const tokenFile = join(ctx.state, "mcp.token");
   const { serveOverHttp } = await import("../../../mcp/server/http.ts");
   const server = serveOverHttp({ ...deps, port, tokenFile });
@@ -89,15 +88,15 @@ async function createServerDeps(args: Args, ctx: CommandContext): Promise<McpSer
     workingDirectory: isProject(ctx.project) ? ctx.cwd : null,
     projectOf: ctx.projectOf,
     connect: cacheConnections((directory) => connectHubFor(ctx, { cwd: directory })),
-    handBackAfterMs: parseHandBackAfter(args.flags["hand-back-after"]),
+    handBackAfterMs: durationFlag(args, "hand-back-after", { min: 1 }),
     log: (line) => ctx.err.write(`skein mcp: ${line}\n`),
   };
 }
 
-function parseProject(args: Args, { cwd, home }: CommandContext): string | null {
+function parseProject(args: Args, ctx: CommandContext): string | null {
   const path = args.flags["project"];
   if (typeof path !== "string") return null;
-  const directory = absolutePath(path, { cwd, home });
+  const directory = absolutePath(path, ctx);
   if (!statSync(directory, { throwIfNoEntry: false })?.isDirectory()) throw new Fault("usage", `--project: no directory ${directory}`);
   if (directory === "/") throw new Fault("usage", "--project can't be /");
   return directory;
@@ -105,11 +104,4 @@ function parseProject(args: Args, { cwd, home }: CommandContext): string | null 
 
 function isProject(directory: string): boolean {
   return [".skein", ".git"].some((name) => existsSync(join(directory, name)));
-}
-
-function parseHandBackAfter(text: Args["flags"][string]): number | null {
-  if (text === undefined) return null;
-  const ms = parseDuration(String(text));
-  if (ms === null || ms === 0) throw new Fault("usage", `--hand-back-after can't be "${String(text)}"`, { hint: "a time like 45s or 5m" });
-  return ms;
 }

@@ -1,45 +1,32 @@
 // skein agents: lists the agents, their credentials, and what each is missing to take a turn.
 import type { AgentCredential, AgentInfo } from "../../../protocol/api/agents.ts";
-import { jsonFlag } from "../../parse/args.ts";
-import type { Args, Command, CommandContext } from "../../parse/command.ts";
-import { jsonText } from "../../print/json.ts";
 import { whileWaiting } from "../../terminal/progress.ts";
-import { stripControls, showsUnicode, type Style, styleOf } from "../../terminal/style.ts";
+import { stripControls, showsUnicode, type Style } from "../../terminal/style.ts";
 import { tableText } from "../../terminal/table.ts";
+import { reportCommand } from "../report-command.ts";
 
-export const agents: Command = {
+export const agents = reportCommand({
   name: "agents",
   summary: "list the agents that can take a turn, and what is missing",
   usage: "[--json]",
-  positionals: { min: 0, max: 0 },
-  flags: [jsonFlag],
   notes: `CREDENTIAL is the name of the key that a turn would use, else of the agent's own
 sign-in. Its value is never shown. CAN lists the agent's abilities: resume or fork
 its own session, take an effort (-m model:high) and a role. \`skein doctor --agents\`
 tries the agents offline; its results are shown here and used.`,
-  run: runAgents,
-};
+  async report(_args, ctx) {
+    const api = await ctx.api();
+    const agentList = await whileWaiting(ctx, "checking the agents", () => api.agents.list());
+    const marks = showsUnicode(ctx.env) ? { ready: "✓", notReady: "✗", absent: "○" } : { ready: "+", notReady: "x", absent: "-" };
+    return { json: agentList, text: (style) => agentsText(agentList, marks, style) };
+  },
+});
 
-async function runAgents(args: Args, ctx: CommandContext): Promise<number> {
-  const api = await ctx.api();
-  const agentList = await whileWaiting(ctx, "checking the agents", () => api.agents.list());
-  if (args.flags["json"]) {
-    ctx.out.write(jsonText(agentList));
-    return 0;
-  }
-  const style = styleOf(ctx.out);
-  const marks = showsUnicode(ctx.env) ? { ready: "✓", notReady: "✗", absent: "○" } : { ready: "+", notReady: "x", absent: "-" };
-  const mark = (agent: AgentInfo) =>
-    agent.missing === null ? style.green(marks.ready) : agent.installed ? style.yellow(marks.notReady) : style.dim(marks.absent);
-  ctx.out.write(
-    tableText(
-      agentList.map((agent) => [mark(agent), ...cells(agent, style)]),
-      { columns, paintTitle: style.dim },
-    ),
-  );
+function agentsText(agentList: readonly AgentInfo[], marks: { ready: string; notReady: string; absent: string }, style: Style): string {
+  const mark = ({ missing, installed }: AgentInfo) =>
+    missing === null ? style.green(marks.ready) : installed ? style.yellow(marks.notReady) : style.dim(marks.absent);
+  const rows = agentList.map((agent) => [mark(agent), ...cells(agent, style)]);
   const remarks = agentList.flatMap((agent) => (agent.missing === null ? noteTexts(agent, style) : [missingText(agent, style)]));
-  if (remarks.length > 0) ctx.out.write(`\n${remarks.join("")}`);
-  return 0;
+  return `${tableText(rows, { columns, paintTitle: style.dim })}${remarks.length > 0 ? "\n" : ""}${remarks.join("")}`;
 }
 
 const columns = [{}, { title: "AGENT" }, { title: "VERSION" }, { title: "CREDENTIAL" }, { title: "CAN" }, { title: "TRIED" }];

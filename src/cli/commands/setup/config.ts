@@ -1,20 +1,20 @@
 // skein config: lists settings with their origin, and changes them.
-import { Fault } from "../../../protocol/api/error.ts";
-import type { Api, ConfigEntry } from "../../../protocol/api/api.ts";
 import { nearestWord } from "../../../kit/text/nearest-word.ts";
-import { jsonFlag, usageLine } from "../../parse/args.ts";
-import type { Args, Command, CommandContext } from "../../parse/command.ts";
-import { jsonText } from "../../print/json.ts";
-import { stripControls, styleOf } from "../../terminal/style.ts";
+import type { Api, ConfigEntry } from "../../../protocol/api/api.ts";
+import { Fault } from "../../../protocol/api/error.ts";
+import { usageLine } from "../../parse/args.ts";
+import type { Args, Command } from "../../parse/command.ts";
+import { stripControls } from "../../terminal/style.ts";
 import { tableText } from "../../terminal/table.ts";
+import { reportCommand, type Report } from "../report-command.ts";
 
-export const config: Command = {
+export const config: Command = reportCommand({
   name: "config",
   summary: "show or change settings, each with its origin",
   usage: "[get <key> | set <key> <value> [--project] | path | schema] [--json]",
   positionals: { min: 0, max: 3 },
   verbs: ["get", "set", "path", "schema"],
-  flags: [{ name: "project", summary: "change the project's file instead of your own" }, jsonFlag],
+  flags: [{ name: "project", summary: "change the project's file instead of your own" }],
   notes: `Without a verb, config lists every key with its value and origin.
 The value null removes a key from the file.
 
@@ -22,69 +22,63 @@ Examples:
   skein config set model anthropic/claude-sonnet-4-5
   skein config set max_steps 50 --project
   skein config get model`,
-  run: runConfig,
-};
+  async report(args, ctx) {
+    const name = args.positionals[0] ?? "list";
+    const verb = verbs[name] as Verb;
+    const hint = usageLine(config);
+    if (args.positionals.length < verb.positionals)
+      throw new Fault("usage", `config ${name} needs ${name === "set" ? "a key and a value" : "a key"}`, { hint });
+    const extra = args.positionals[verb.positionals];
+    if (extra !== undefined) throw new Fault("usage", `config ${name}: "${extra}" is too much`, { hint });
+    if (args.flags["project"] && name !== "set") throw new Fault("usage", "--project goes with config set", { hint });
+    return verb.report(await ctx.api({ lenient: verb.isLenient ?? false }), args);
+  },
+});
 
-type Verb = { positionals: number; text: (api: Api, args: Args, ctx: CommandContext) => Promise<string>; isLenient?: boolean };
+type Verb = { positionals: number; report: (api: Api, args: Args) => Promise<Report>; isLenient?: boolean };
 
 const verbs: Record<string, Verb> = {
-  list: { positionals: 0, text: list },
-  get: { positionals: 2, text: get },
-  set: { positionals: 3, text: set, isLenient: true },
-  path: { positionals: 1, text: path, isLenient: true },
-  schema: { positionals: 1, text: schema, isLenient: true },
+  list: { positionals: 0, report: list },
+  get: { positionals: 2, report: get },
+  set: { positionals: 3, report: set, isLenient: true },
+  path: { positionals: 1, report: path, isLenient: true },
+  schema: { positionals: 1, report: schema, isLenient: true },
 };
 
-async function runConfig(args: Args, ctx: CommandContext): Promise<number> {
-  const name = args.positionals[0] ?? "list";
-  const verb = verbs[name] as Verb;
-  if (args.positionals.length < verb.positionals)
-    throw new Fault("usage", `config ${name} needs ${name === "set" ? "a key and a value" : "a key"}`, { hint: usageLine(config) });
-  const extra = args.positionals[verb.positionals];
-  if (extra !== undefined) throw new Fault("usage", `config ${name}: "${extra}" is too much`, { hint: usageLine(config) });
-  if (args.flags["project"] && name !== "set") throw new Fault("usage", "--project goes with config set", { hint: usageLine(config) });
-  ctx.out.write(await verb.text(await ctx.api({ lenient: verb.isLenient ?? false }), args, ctx));
-  return 0;
-}
-
-async function list(api: Api, args: Args, ctx: CommandContext): Promise<string> {
+async function list(api: Api): Promise<Report> {
   const entries = await api.config.show();
-  if (args.flags["json"]) return jsonText(entries);
-  const style = styleOf(ctx.out);
-  const cells = entries.map((entry) => [entry.key, valueText(entry) || style.dim("-"), style.dim(stripControls(entry.origin))]);
-  return tableText(cells, { columns: [{ title: "KEY" }, { title: "VALUE" }, { title: "ORIGIN" }], paintTitle: style.dim });
+  return {
+    json: entries,
+    text(style) {
+      const rows = entries.map((entry) => [entry.key, valueText(entry) || style.dim("-"), style.dim(stripControls(entry.origin))]);
+      return tableText(rows, { columns: [{ title: "KEY" }, { title: "VALUE" }, { title: "ORIGIN" }], paintTitle: style.dim });
+    },
+  };
 }
 
 /** Prints one key, or all keys below a prefix: `config get providers.acme`. */
-async function get(api: Api, args: Args): Promise<string> {
+async function get(api: Api, args: Args): Promise<Report> {
   const key = args.positionals[1] as string;
   const entries = await api.config.show();
-  const matches = entries.filter((entry) => entry.key === key || entry.key.startsWith(`${key}.`));
-  const [first] = matches;
-  if (first === undefined) {
-    const near = nearestWord(
-      key,
-      entries.map((entry) => entry.key),
-    );
-    throw new Fault("usage", `nothing is set for "${key}"`, {
-      hint: near === null ? "`skein config` lists every key" : `did you mean "${near}"?`,
-    });
-  }
-  if (args.flags["json"]) return jsonText(first.key === key ? first : matches);
-  return first.key === key ? `${valueText(first)}\n` : matches.map((entry) => `${entry.key} ${valueText(entry)}\n`).join("");
+  const entry = entries.find((candidate) => candidate.key === key);
+  if (entry !== undefined) return { json: entry, text: () => `${valueText(entry)}\n` };
+  const below = entries.filter((candidate) => candidate.key.startsWith(`${key}.`));
+  if (below.length > 0) return { json: below, text: () => below.map((each) => `${each.key} ${valueText(each)}\n`).join("") };
+  const keys = entries.map((candidate) => candidate.key);
+  const near = nearestWord(key, keys);
+  throw new Fault("usage", `nothing is set for "${key}"`, {
+    hint: near === null ? "`skein config` lists every key" : `did you mean "${near}"?`,
+  });
 }
 
-async function set(api: Api, args: Args): Promise<string> {
+async function set(api: Api, args: Args): Promise<Report> {
   const [, key, value] = args.positionals as [string, string, string];
-  const scope = args.flags["project"] ? ("project" as const) : ("user" as const);
-  const { path: file } = await api.config.set({ key, value, scope });
-  if (args.flags["json"]) return jsonText({ key, path: file });
-  return value === "null" ? `${key} is no longer set in ${file}\n` : `${key} is set in ${file}\n`;
+  const { path: file } = await api.config.set({ key, value, scope: args.flags["project"] ? "project" : "user" });
+  return { json: { key, path: file }, text: () => `${key} is ${value === "null" ? "no longer " : ""}set in ${file}\n` };
 }
 
-async function path(api: Api, args: Args): Promise<string> {
+async function path(api: Api): Promise<Report> {
   const paths = await api.config.paths();
-  if (args.flags["json"]) return jsonText(paths);
   const rows = [
     ["user config", paths.user],
     ["project config", paths.project],
@@ -93,11 +87,12 @@ async function path(api: Api, args: Args): Promise<string> {
     ["state", paths.state],
     ["cache", paths.cache],
   ];
-  return tableText(rows, { columns: [{}, {}] });
+  return { json: paths, text: () => tableText(rows, { columns: [{}, {}] }) };
 }
 
-async function schema(api: Api): Promise<string> {
-  return `${JSON.stringify(await api.config.schema(), null, 2)}\n`;
+async function schema(api: Api): Promise<Report> {
+  const json = await api.config.schema();
+  return { json, text: () => `${JSON.stringify(json, null, 2)}\n` };
 }
 
 function valueText(entry: ConfigEntry): string {

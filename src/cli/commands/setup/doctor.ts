@@ -1,13 +1,13 @@
 // skein doctor: checks this machine, and prints what to do about each problem.
-import type { DoctorCheck } from "../../../protocol/api/api.ts";
 import type { TrialProgress } from "../../../protocol/api/agents.ts";
+import type { DoctorCheck, DoctorReport } from "../../../protocol/api/api.ts";
 import { exitCodes } from "../../../protocol/api/error.ts";
-import { agentsReportText } from "../../print/trial-report.ts";
 import { jsonFlag } from "../../parse/args.ts";
 import type { Args, Command, CommandContext } from "../../parse/command.ts";
-import { jsonText } from "../../print/json.ts";
+import { agentsReportText } from "../../print/trial-report.ts";
 import { progressLine } from "../../terminal/progress.ts";
-import { stripControls, showsUnicode, styleOf, type Style } from "../../terminal/style.ts";
+import { stripControls, showsUnicode, type Style } from "../../terminal/style.ts";
+import { printReport } from "../report-command.ts";
 
 export const doctor: Command = {
   name: "doctor",
@@ -30,18 +30,18 @@ async function runDoctor(args: Args, ctx: CommandContext): Promise<number> {
   if (args.flags["agents"]) return runTrials(args, ctx);
   const api = await ctx.api({ lenient: true });
   const report = await api.doctor.check();
-  if (args.flags["json"]) {
-    ctx.out.write(jsonText(report));
-    return report.ok ? 0 : 1;
-  }
-  const style = styleOf(ctx.out);
   const marks = showsUnicode(ctx.env) ? { good: "✓", bad: "✗", minor: "○" } : { good: "+", bad: "x", minor: "-" };
-  const width = Math.max(0, ...report.checks.map((check) => check.name.length));
-  for (const check of report.checks) ctx.out.write(checkText(check, { width, style, marks }));
-  const firstHint = report.checks.find((check) => !check.ok && !check.optional)?.hint?.split("\n")[0];
-  if (report.ok) ctx.out.write(`\n${style.green("ready")}: try skein run "explain what this project does", or skein demo\n`);
-  else ctx.out.write(`\n${style.red("not ready")}${firstHint === undefined ? "" : `: ${stripControls(firstHint)}`}\n`);
-  return report.ok ? 0 : 1;
+  return printReport(args, ctx, { json: report, text: (style) => reportText(report, marks, style), exitCode: report.ok ? 0 : 1 });
+}
+
+type Marks = { good: string; bad: string; minor: string };
+
+function reportText({ checks, ok }: DoctorReport, marks: Marks, style: Style): string {
+  const width = Math.max(0, ...checks.map((check) => check.name.length));
+  const texts = checks.map((check) => checkText(check, { width, style, marks })).join("");
+  if (ok) return `${texts}\n${style.green("ready")}: try skein run "explain what this project does", or skein demo\n`;
+  const firstHint = checks.find((check) => !check.ok && !check.optional)?.hint?.split("\n")[0];
+  return `${texts}\n${style.red("not ready")}${firstHint === undefined ? "" : `: ${stripControls(firstHint)}`}\n`;
 }
 
 async function runTrials(args: Args, ctx: CommandContext): Promise<number> {
@@ -67,8 +67,8 @@ async function runTrials(args: Args, ctx: CommandContext): Promise<number> {
       },
     });
     line.clear();
-    ctx.out.write(args.flags["json"] ? jsonText(report) : agentsReportText(report, styleOf(ctx.out), showsUnicode(ctx.env)));
-    return report.ok ? 0 : 1;
+    const text = (style: Style) => agentsReportText(report, style, showsUnicode(ctx.env));
+    return await printReport(args, ctx, { json: report, text, exitCode: report.ok ? 0 : 1 });
   } catch (error) {
     if (abortController.signal.aborted) return exitCode;
     throw error;
@@ -82,9 +82,7 @@ function progressText({ agent, check, done, of }: TrialProgress, ms: number): st
   return `${done} of ${of} tried, ${Math.round(ms / 1000)} s ... ${agent}: ${check ?? "done"}`;
 }
 
-type CheckLayout = { width: number; style: Style; marks: { good: string; bad: string; minor: string } };
-
-function checkText(check: DoctorCheck, { width, style, marks }: CheckLayout): string {
+function checkText(check: DoctorCheck, { width, style, marks }: { width: number; style: Style; marks: Marks }): string {
   const mark = check.ok ? style.green(marks.good) : check.optional ? style.yellow(marks.minor) : style.red(marks.bad);
   const hints = check.ok || check.hint === undefined ? [] : check.hint.split("\n");
   const hintLines = hints.map((line) => `${" ".repeat(width + 4)}${style.dim(stripControls(line))}\n`).join("");

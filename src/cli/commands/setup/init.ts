@@ -2,49 +2,35 @@
 import { lstatSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Fault, messageOf } from "../../../protocol/api/error.ts";
-import { jsonFlag } from "../../parse/args.ts";
-import type { Args, Command, CommandContext } from "../../parse/command.ts";
-import { jsonText } from "../../print/json.ts";
-import { styleOf } from "../../terminal/style.ts";
+import { reportCommand } from "../report-command.ts";
 
-export const init: Command = {
+export const init = reportCommand({
   name: "init",
   summary: "prepare this project: .skein/ and a starter AGENTS.md",
   usage: "[--json]",
-  positionals: { min: 0, max: 0 },
-  flags: [jsonFlag],
   notes: `Creates .skein/config.jsonc with its schema, .skein/.gitignore, and AGENTS.md if
 there is neither AGENTS.md nor CLAUDE.md. Existing files are not changed.`,
-  run: runInit,
-};
-
-type FileResult = { path: string; made: boolean };
-
-async function runInit(args: Args, ctx: CommandContext): Promise<number> {
-  const api = await ctx.api();
-  const schema = `${JSON.stringify(await api.config.schema(), null, 2)}\n`;
-  const directory = join(ctx.project, ".skein");
-  createDirectory(directory);
-  const results: FileResult[] = [
-    createFile(join(directory, "config.jsonc"), configStarter),
-    createFile(join(directory, "config.schema.json"), schema),
-    createFile(join(directory, ".gitignore"), ignored),
-  ];
-  const hasContext = ["AGENTS.md", "CLAUDE.md"].some((name) => exists(join(ctx.project, name)));
-  if (!hasContext) results.push(createFile(join(ctx.project, "AGENTS.md"), agentsStarter));
-  printResults(results, args, ctx);
-  return 0;
-}
-
-function printResults(results: FileResult[], args: Args, ctx: CommandContext): void {
-  if (args.flags["json"]) {
-    ctx.out.write(jsonText({ project: ctx.project, files: results }));
-    return;
-  }
-  const style = styleOf(ctx.out);
-  for (const { path, made } of results) ctx.out.write(made ? `${style.green("created")} ${path}\n` : `${style.dim("exists")}  ${path}\n`);
-  if (!results.some(({ made }) => made)) ctx.out.write("nothing to do: all files exist\n");
-}
+  async report(_args, ctx) {
+    const api = await ctx.api();
+    const schema = `${JSON.stringify(await api.config.schema(), null, 2)}\n`;
+    const directory = join(ctx.project, ".skein");
+    createDirectory(directory);
+    const files = [
+      createFile(join(directory, "config.jsonc"), configStarter),
+      createFile(join(directory, "config.schema.json"), schema),
+      createFile(join(directory, ".gitignore"), ignored),
+    ];
+    const hasContext = ["AGENTS.md", "CLAUDE.md"].some((name) => exists(join(ctx.project, name)));
+    if (!hasContext) files.push(createFile(join(ctx.project, "AGENTS.md"), agentsStarter));
+    return {
+      json: { project: ctx.project, files },
+      text(style) {
+        const lines = files.map(({ path, made }) => (made ? `${style.green("created")} ${path}\n` : `${style.dim("exists")}  ${path}\n`));
+        return `${lines.join("")}${files.some(({ made }) => made) ? "" : "nothing to do: all files exist\n"}`;
+      },
+    };
+  },
+});
 
 /** Refuses a symbolic link, because it could lead out of the project. */
 function createDirectory(path: string): void {
@@ -59,7 +45,7 @@ function createDirectory(path: string): void {
   }
 }
 
-function createFile(path: string, text: string): FileResult {
+function createFile(path: string, text: string): { path: string; made: boolean } {
   try {
     writeFileSync(path, text, { flag: "wx" });
     return { path, made: true };

@@ -1,43 +1,37 @@
 // skein models: lists models with their context windows and prices.
 import { priceText, windowText } from "../../../kit/text/price-text.ts";
 import type { ModelInfo } from "../../../protocol/api/api.ts";
-import { jsonFlag } from "../../parse/args.ts";
-import type { Args, Command, CommandContext } from "../../parse/command.ts";
-import { jsonText } from "../../print/json.ts";
-import { stripControls, styleOf } from "../../terminal/style.ts";
+import { stripControls } from "../../terminal/style.ts";
 import { tableText } from "../../terminal/table.ts";
+import { reportCommand } from "../report-command.ts";
 
-export const models: Command = {
+export const models = reportCommand({
   name: "models",
   summary: "list models, ready ones first",
   usage: "[--all] [--json]",
-  positionals: { min: 0, max: 0 },
-  flags: [{ name: "all", summary: "also list models without a key or a server" }, jsonFlag],
+  flags: [{ name: "all", summary: "also list models without a key or a server" }],
   notes: "Prices are in dollars per million tokens. A * marks the default model.",
-  run: runModels,
-};
-
-async function runModels(args: Args, ctx: CommandContext): Promise<number> {
-  const api = await ctx.api();
-  const list = (await api.models.list()).toSorted((a, b) => Number(b.isDefault) - Number(a.isDefault) || Number(b.ready) - Number(a.ready));
-  if (args.flags["json"]) {
-    ctx.out.write(jsonText(list));
-    return 0;
-  }
-  const style = styleOf(ctx.out);
-  const anyReady = list.some((model) => model.ready);
-  const visible = args.flags["all"] || !anyReady ? list : list.filter((model) => model.ready || model.isDefault);
-  ctx.out.write(
-    tableText(
-      visible.map((model) => cells(model, model.ready ? (text) => text : style.dim)),
-      { columns, paintTitle: style.dim },
-    ),
-  );
-  const hidden = list.length - visible.length;
-  if (hidden > 0) ctx.err.write(style.dim(`${hidden} more without a key: skein models --all\n`));
-  if (!anyReady) ctx.err.write("no model is ready: `skein auth status` shows which key to set\n");
-  return 0;
-}
+  async report(args, ctx) {
+    const api = await ctx.api();
+    const list = (await api.models.list()).toSorted(
+      (a, b) => Number(b.isDefault) - Number(a.isDefault) || Number(b.ready) - Number(a.ready),
+    );
+    const anyReady = list.some((model) => model.ready);
+    const visible = args.flags["all"] || !anyReady ? list : list.filter((model) => model.ready || model.isDefault);
+    const hidden = list.length - visible.length;
+    return {
+      json: list,
+      text(style) {
+        const rows = visible.map((model) => cells(model, model.ready ? (text) => text : style.dim));
+        return tableText(rows, { columns, paintTitle: style.dim });
+      },
+      remarks(style) {
+        if (!anyReady) return "no model is ready: `skein auth status` shows which key to set\n";
+        return hidden > 0 ? style.dim(`${hidden} more without a key: skein models --all\n`) : "";
+      },
+    };
+  },
+});
 
 const columns = [
   {},

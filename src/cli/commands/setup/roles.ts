@@ -1,18 +1,17 @@
 // skein roles: lists the roles, their origin, and problems in role files.
 import { Fault } from "../../../protocol/api/error.ts";
+import { promptTokens, type Role } from "../../../protocol/api/role.ts";
 import { roleRecord } from "../../../protocol/json/records.ts";
-import { promptTokens, type Role, type RoleList } from "../../../protocol/api/role.ts";
-import { jsonFlag } from "../../parse/args.ts";
-import type { Args, Command, CommandContext } from "../../parse/command.ts";
-import { stripControls, styleOf, type Style } from "../../terminal/style.ts";
+import { stripControls, type Style } from "../../terminal/style.ts";
 import { tableText } from "../../terminal/table.ts";
+import { problemText, reportCommand } from "../report-command.ts";
 
-export const roles: Command = {
+export const roles = reportCommand({
   name: "roles",
   summary: "list the roles that an agent can have here, or show one",
   usage: "[show <name>] [--names] [--json]",
   positionals: { min: 0, max: 2 },
-  flags: [{ name: "names", summary: "print only names, one per line (for shell completion)" }, jsonFlag],
+  flags: [{ name: "names", summary: "print only names, one per line (for shell completion)" }],
   notes: `A role is a prompt with limits on tools, policy, time and memory; it adds no rights.
 PROMPT is the estimated number of tokens it adds to every request. docs/ROLES.md
 explains how to write one. Problems are listed on stderr.
@@ -20,33 +19,32 @@ explains how to write one. Problems are listed on stderr.
 Examples:
   skein run --role codereviewer "look at the last commit"
   skein roles show engineer`,
-  run: runRoles,
-};
-
-async function runRoles({ positionals: [verb, name], flags }: Args, ctx: CommandContext): Promise<number> {
-  if (verb !== undefined && verb !== "show")
-    throw new Fault("usage", `\`skein roles\` knows show, not "${verb}"`, { hint: `skein roles show ${verb}` });
-  if (verb === "show" && name === undefined) throw new Fault("usage", "`skein roles show` needs the name of a role");
-  if (verb === "show" && flags["names"]) throw new Fault("usage", "--names works only with the list of roles");
-  const api = await ctx.api();
-  if (name !== undefined) return printRole(await api.roles.find({ name, directory: ctx.cwd }), flags["json"] === true, ctx);
-  const list = await api.roles.list({ directory: ctx.cwd });
-  if (flags["names"]) for (const role of list.roles) ctx.out.write(`${stripControls(role.name)}\n`);
-  else if (flags["json"]) ctx.out.write(json({ ...list, roles: list.roles.map(roleRecord) }));
-  else printRoles(list, ctx);
-  return 0;
-}
-
-function printRoles({ roles: list, problems }: RoleList, ctx: CommandContext): void {
-  const style = styleOf(ctx.out);
-  const width = ctx.out.isTty ? { width: ctx.out.columns } : {};
-  ctx.out.write(tableText(list.map(cells), { columns, paintTitle: style.dim, ...width }));
-  const errStyle = styleOf(ctx.err);
-  for (const { path, message } of problems)
-    ctx.err.write(`${errStyle.yellow("problem:")} ${stripControls(path)}: ${stripControls(message)}\n`);
-  for (const role of list.filter(({ ignored }) => ignored.length > 0))
-    ctx.err.write(`${errStyle.yellow("ignored:")} ${stripControls(ignoredText(role))}\n`);
-}
+  async report({ positionals: [verb, name], flags }, ctx) {
+    if (verb !== undefined && verb !== "show")
+      throw new Fault("usage", `\`skein roles\` knows show, not "${verb}"`, { hint: `skein roles show ${verb}` });
+    if (verb === "show" && name === undefined) throw new Fault("usage", "`skein roles show` needs the name of a role");
+    if (verb === "show" && flags["names"]) throw new Fault("usage", "--names works only with the list of roles");
+    const api = await ctx.api();
+    if (name !== undefined) {
+      const role = await api.roles.find({ name, directory: ctx.cwd });
+      return { json: roleRecord(role), text: (style) => roleText(role, style) };
+    }
+    const list = await api.roles.list({ directory: ctx.cwd });
+    const json = { ...list, roles: list.roles.map(roleRecord) };
+    if (flags["names"]) return { json, text: () => list.roles.map((role) => `${stripControls(role.name)}\n`).join("") };
+    const width = ctx.out.isTty ? { width: ctx.out.columns } : {};
+    const restricted = list.roles.filter(({ ignored }) => ignored.length > 0);
+    return {
+      json,
+      text: (style) => tableText(list.roles.map(cells), { columns, paintTitle: style.dim, ...width }),
+      remarks: (style) =>
+        [
+          ...list.problems.map((problem) => problemText(problem, style)),
+          ...restricted.map((role) => `${style.yellow("ignored:")} ${stripControls(ignoredText(role))}\n`),
+        ].join(""),
+    };
+  },
+});
 
 const columns = [
   { title: "ROLE" },
@@ -71,11 +69,6 @@ function cells(role: Role): string[] {
     role.description,
   ];
   return texts.map(stripControls);
-}
-
-function printRole(role: Role, asJson: boolean, ctx: CommandContext): number {
-  ctx.out.write(asJson ? json(roleRecord(role)) : roleText(role, styleOf(ctx.out)));
-  return 0;
 }
 
 function roleText(role: Role, style: Style): string {
@@ -115,8 +108,4 @@ function timeText(ms: number): string {
 
 function ignoredText({ name, ignored }: Role): string {
   return `${name}: ${ignored.join(", ")}; \`skein trust\` allows them`;
-}
-
-function json(record: unknown): string {
-  return `${JSON.stringify(record, null, 2)}\n`;
 }

@@ -1,59 +1,43 @@
 // skein usage: sums tokens and cost by day, agent, model or project.
-import { costText } from "../../../protocol/tree/usage-text.ts";
-import type { UsageKey, UsageEntry } from "../../../protocol/api/api.ts";
 import { groupDigits } from "../../../kit/text/cut-text.ts";
+import type { UsageKey, UsageEntry } from "../../../protocol/api/api.ts";
 import { addUsage, zeroUsage } from "../../../protocol/tree/usage.ts";
-import { jsonFlag } from "../../parse/args.ts";
-import type { Args, Command, CommandContext } from "../../parse/command.ts";
-import { jsonText } from "../../print/json.ts";
-import { stripControls, styleOf } from "../../terminal/style.ts";
+import { costText } from "../../../protocol/tree/usage-text.ts";
+import { stripControls } from "../../terminal/style.ts";
 import { tableText } from "../../terminal/table.ts";
+import { reportCommand } from "../report-command.ts";
 
 const keys = ["day", "agent", "model", "project"] as const satisfies readonly UsageKey[];
 
-export const usage: Command = {
+export const usage = reportCommand({
   name: "usage",
   summary: "show tokens and money spent",
   usage: "[--by day|agent|model|project] [--all-projects] [--json]",
-  positionals: { min: 0, max: 0 },
   flags: [
     { name: "by", value: "what", choices: keys, summary: "the unit of one line (default day)" },
     { name: "all-projects", summary: "include all projects, not only this one" },
-    jsonFlag,
   ],
   notes: "A + after an amount means that the price of some turns is unknown.",
-  run: runUsage,
-};
-
-async function runUsage(args: Args, ctx: CommandContext): Promise<number> {
-  const by = (args.flags["by"] ?? "day") as UsageKey;
-  const everywhere = args.flags["all-projects"] === true || by === "project";
-  const api = await ctx.api();
-  const entries = await api.usage.report({ by, project: everywhere ? null : ctx.project });
-  if (args.flags["json"]) {
-    ctx.out.write(jsonText(entries));
-    return 0;
-  }
-  if (entries.length === 0) {
-    ctx.out.write(everywhere ? "nothing was spent yet\n" : "nothing was spent in this project yet (--all-projects shows all)\n");
-    return 0;
-  }
-  const style = styleOf(ctx.out);
-  const lines = entries.map(cells);
-  if (entries.length > 1) lines.push(cells(sumEntries(entries)).map(style.bold));
-  const right = (title: string) => ({ title, align: "right" as const });
-  const columns = [
-    { title: by.toUpperCase() },
-    right("TURNS"),
-    right("INPUT"),
-    right("OUTPUT"),
-    right("CACHE READ"),
-    right("CACHE WRITE"),
-    right("COST"),
-  ];
-  ctx.out.write(tableText(lines, { columns, paintTitle: style.dim }));
-  return 0;
-}
+  async report(args, ctx) {
+    const by = (args.flags["by"] ?? "day") as UsageKey;
+    const everywhere = args.flags["all-projects"] === true || by === "project";
+    const api = await ctx.api();
+    const entries = await api.usage.report({ by, project: everywhere ? null : ctx.project });
+    return {
+      json: entries,
+      text(style) {
+        if (entries.length === 0) return `nothing was spent ${everywhere ? "yet" : "in this project yet (--all-projects shows all)"}\n`;
+        const rows = entries.map(cells);
+        if (entries.length > 1) rows.push(cells(sumEntries(entries)).map(style.bold));
+        const counts = ["TURNS", "INPUT", "OUTPUT", "CACHE READ", "CACHE WRITE", "COST"].map((title) => ({
+          title,
+          align: "right" as const,
+        }));
+        return tableText(rows, { columns: [{ title: by.toUpperCase() }, ...counts], paintTitle: style.dim });
+      },
+    };
+  },
+});
 
 function sumEntries(entries: readonly UsageEntry[]): UsageEntry {
   return entries.reduce(

@@ -1,18 +1,16 @@
 // skein add: adds a message without starting a turn, or a copy of a file, a page, a query result or a conclusion.
 // The executor reads paths, URLs and queries under the session's policy; skein itself never does.
-import { shellQuote } from "../../../kit/text/shell-quote.ts";
-import { printableLabel } from "../../print/session-label.ts";
 import { absolutePath } from "../../../kit/files/absolute-path.ts";
-import type { Api, TurnStartParams } from "../../../protocol/api/api.ts";
+import { shellQuote } from "../../../kit/text/shell-quote.ts";
+import type { Api } from "../../../protocol/api/api.ts";
 import { Fault } from "../../../protocol/api/error.ts";
+import { bareTurn } from "../../../protocol/api/turn-options.ts";
 import { shortId, type Node } from "../../../protocol/tree/node.ts";
-import { nodeRecord } from "../../../protocol/json/records.ts";
 import type { Session } from "../../../protocol/tree/turn.ts";
-import { jsonFlag } from "../../parse/args.ts";
-import { commandTurn } from "../run/command-turn.ts";
-import type { Args, Command, CommandContext } from "../../parse/command.ts";
+import type { Args, CommandContext } from "../../parse/command.ts";
 import { findSession } from "../../parse/find-session.ts";
-import { jsonText } from "../../print/json.ts";
+import { printableLabel } from "../../print/session-label.ts";
+import { reportCommand } from "../report-command.ts";
 import { policyFlags, resolvePolicy, readPolicyFlags, type PolicyFlagValues } from "../run/policy-flags.ts";
 
 type Source = { name: string; value: string; summary: string; needsNetwork: boolean; command: (identifier: string) => string };
@@ -35,7 +33,7 @@ const sources: readonly Source[] = [
   },
 ];
 
-export const add: Command = {
+export const add = reportCommand({
   name: "add",
   summary: "add a message, or a copy of a file, page or query, for the next turn",
   usage: '<session> ["message"] [flags]',
@@ -44,28 +42,24 @@ export const add: Command = {
     ...sources.map(({ name, value, summary }) => ({ name, value, summary })),
     { name: "from", value: "session", summary: "add the conclusion of another session" },
     ...policyFlags,
-    jsonFlag,
   ],
-  notes: `The next turn of the session gets it. The whole copy is stored, so that a replay shows the same data.--http and --postgres need the network: add --net on.
+  notes: `The next turn of the session gets it. The whole copy is stored, so that a replay shows the same data. --http and --postgres need the network: add --net on.
 --postgres uses psql; name the PG* variables it needs in the config key tool_env.`,
-  run: runAdd,
-};
-
-async function runAdd(args: Args, ctx: CommandContext): Promise<number> {
-  const [query, message] = args.positionals;
-  const sourceFlags = [...sources.map((source) => source.name), "from"].filter((name) => args.flags[name] !== undefined);
-  if (sourceFlags.length + (message === undefined ? 0 : 1) !== 1)
-    throw new Fault("usage", "add takes exactly one of a message, --file, --http, --postgres or --from");
-  const policyValues = readPolicyFlags(args, ctx);
-  const api = await ctx.api();
-  const session = await findSession(api, ctx, query);
-  const node =
-    message === undefined
-      ? await addFrom({ api, ctx, session }, args, policyValues)
-      : await api.node.add({ session: session.id, text: message });
-  ctx.out.write(args.flags["json"] ? jsonText(nodeRecord(node)) : `added ${shortId(node.id)} to ${printableLabel(session)}\n`);
-  return 0;
-}
+  async report(args, ctx) {
+    const [query, message] = args.positionals;
+    const sourceFlags = [...sources.map((source) => source.name), "from"].filter((name) => args.flags[name] !== undefined);
+    if (sourceFlags.length + (message === undefined ? 0 : 1) !== 1)
+      throw new Fault("usage", "add takes exactly one of a message, --file, --http, --postgres or --from");
+    const policyValues = readPolicyFlags(args, ctx);
+    const api = await ctx.api();
+    const session = await findSession(api, ctx, query);
+    const node =
+      message === undefined
+        ? await addFrom({ api, ctx, session }, args, policyValues)
+        : await api.node.add({ session: session.id, text: message });
+    return { json: node, text: () => `added ${shortId(node.id)} to ${printableLabel(session)}\n` };
+  },
+});
 
 type AddTarget = { api: Api; ctx: CommandContext; session: Session };
 
@@ -74,17 +68,13 @@ async function addFrom({ api, ctx, session }: AddTarget, args: Args, policyValue
   if (typeof from === "string") return api.node.addSession({ session: session.id, from: (await findSession(api, ctx, from)).id });
   const source = sources.find((candidate) => args.flags[candidate.name] !== undefined) as Source;
   const value = args.flags[source.name] as string;
-  const identifier = source.name === "file" ? absolutePath(value, { cwd: ctx.cwd, home: ctx.home }) : value;
+  const identifier = source.name === "file" ? absolutePath(value, ctx) : value;
   const policy = resolvePolicy(policyValues, await api.config.values(), "minimal");
   if (policy.net === "off" && source.needsNetwork)
     throw new Fault("usage", `the network is off, and --${source.name} needs it`, { hint: "add --net on" });
   const copies = { source: source.name, identifier };
-  return runCopy(api, { ...commandTurn(session.id, source.command(identifier), policy), copies });
-}
-
-async function runCopy(api: Api, params: TurnStartParams): Promise<Node> {
   let node: Node | null = null;
-  for await (const event of api.turn.start(params)) {
+  for await (const event of api.turn.start({ ...bareTurn(session.id, policy), command: source.command(identifier), copies })) {
     if (event.type === "node.added") node = event.node;
     if (event.type === "turn.ended" && event.turn.error !== null) throw new Fault("file-unreadable", event.turn.error.message);
   }
