@@ -1,15 +1,16 @@
 // Converts nodes to blocks for readable formats. A tool's call and result are one block, and handles are resolved.
-import { mainArgument } from "../../protocol/tree/node.ts";
 import type { Handle } from "../../protocol/tree/handle.ts";
-import type { CallPart, ImageData, Node, ResultPart } from "../../protocol/tree/node.ts";
+import { mainArgument, type CallPart, type ImageData, type Node, type ResultPart } from "../../protocol/tree/node.ts";
 
 export type ExportBlock =
   | { kind: "text" | "thinking"; text: string }
-  | { kind: "tool"; name: string; argument: string; input: string | null; result: ToolResult | null }
+  | ToolBlock
   | { kind: "image"; image: ImageData }
   | { kind: "data"; title: string; text: string };
 
-export type ToolResult = { text: string; isError: boolean; images: ImageData[]; display: string | null };
+export type ToolBlock = { kind: "tool"; name: string; argument: string; input: string | null; result: ToolResult | null };
+
+type ToolResult = { text: string; isError: boolean; images: ImageData[]; display: string | null };
 
 /** Resolves with the text of a handle, or null if it can't be read. */
 export type ResolveHandle = (handle: Handle) => Promise<string | null>;
@@ -45,7 +46,7 @@ export async function* blocksOf(nodes: Node[], resolve: ResolveHandle): AsyncGen
   }
 }
 
-function toolBlock(name: string, call: CallPart | null, result: ToolResult | null): ExportBlock {
+function toolBlock(name: string, call: CallPart | null, result: ToolResult | null): ToolBlock {
   if (call === null) return { kind: "tool", name, argument: "", input: null, result };
   if (call.malformed !== undefined) return { kind: "tool", name, argument: call.malformed, input: null, result };
   const argument = Object.keys(call.input).length === 0 ? "" : mainArgument(call.input);
@@ -62,4 +63,19 @@ function handleTitle(handle: Handle): string {
   const { command, exitCode } = handle.metadata;
   const subject = typeof command === "string" ? command : handle.identifier;
   return `${handle.source}: ${subject}${typeof exitCode === "number" ? ` (exit ${exitCode})` : ""}`;
+}
+
+/** The input if it is not in the argument, the text for display and the result, as far as there are any. */
+export function toolTexts({ input, result }: ToolBlock): string[] {
+  return [input ?? "", result?.display ?? "", result?.text ?? ""].filter((text) => text.trim() !== "");
+}
+
+export function toolSign({ result }: ToolBlock): "→" | "✗" | "✓" {
+  if (result === null) return "→";
+  return result.isError ? "✗" : "✓";
+}
+
+/** Null for data that is not an image. */
+export function imageUrl({ mime, base64 }: ImageData): string | null {
+  return /^image\/[\w.+-]{1,40}$/.test(mime) && /^[A-Za-z0-9+/=]*$/.test(base64) ? `data:${mime};base64,${base64}` : null;
 }

@@ -2,11 +2,11 @@
 import { costText } from "../../protocol/tree/usage-text.ts";
 import type { TreeView } from "../../protocol/api/api.ts";
 import { speakerLabel } from "../../protocol/team/group.ts";
-import type { Author, Node } from "../../protocol/tree/node.ts";
+import type { Node } from "../../protocol/tree/node.ts";
 import { addSpent, zeroSpent } from "../../protocol/tree/usage.ts";
-import type { ResolveHandle } from "./blocks.ts";
+import { blocksOf, type ExportBlock, type ResolveHandle } from "./blocks.ts";
 import { sessionLabel, type Session } from "../../protocol/tree/turn.ts";
-import type { Segment } from "./segments.ts";
+import { segmentsOf, type Segment } from "./segments.ts";
 
 export type Document = { session: Session; view: TreeView; resolve: ResolveHandle };
 
@@ -37,16 +37,35 @@ export function branchTitle(segment: Segment): string {
   return `branch ${segment.branch} of ${segment.branches}`;
 }
 
-const names: Record<Author, string> = { user: "user", agent: "agent", tool: "tool", note: "note" };
+/** A node with its blocks. The head of a tool's node is left out, unless a session has its tip there. */
+export type ExportNode = { node: Node; author: string; labels: string[]; hasHead: boolean; blocks: ExportBlock[] };
+
+/** Yields the segments of the tree in reading order, each with its nodes. Skips nodes without content and labels. */
+export function* sectionsOf(document: Document): Generator<{ segment: Segment; nodes: AsyncGenerator<ExportNode> }> {
+  const tips = Map.groupBy(document.view.sessions, (session) => session.tip);
+  const authorOf = authorsOf(document);
+  async function* nodesOf(segment: Segment): AsyncGenerator<ExportNode> {
+    for await (const { node, blocks } of blocksOf(segment.nodes, document.resolve)) {
+      const labels = (tips.get(node.id) ?? []).map(tipLabel);
+      const hasHead = node.author !== "tool" || labels.length > 0;
+      if (blocks.length > 0 || labels.length > 0) yield { node, author: authorOf(node), labels, hasHead, blocks };
+    }
+  }
+  for (const segment of segmentsOf(document.view)) yield { segment, nodes: nodesOf(segment) };
+}
+
+export function tipLabel(session: Session): string {
+  return `${sessionLabel(session)}${session.archivedAt === null ? "" : " (archived)"}`;
+}
 
 /** Returns a function for the label of a node's author. Agents are named only if several took turns. */
-export function authorsOf({ view }: Document): (node: Node) => string {
+function authorsOf({ view }: Document): (node: Node) => string {
   const agents = new Map(view.turns.map((turn) => [turn.id, turn.agent]));
-  const isShared = new Set(agents.values()).size > 1;
+  const hasSeveralAgents = new Set(agents.values()).size > 1;
   return (node) => {
     if (node.note?.about === "group") return speakerLabel(node.note.said);
     if (node.author === "note" && node.note !== undefined) return node.note.about;
-    const agent = node.author === "agent" && isShared ? agents.get(node.turn ?? "") : undefined;
-    return agent === undefined ? names[node.author] : `${names.agent} ${agent}`;
+    const agent = node.author === "agent" && hasSeveralAgents ? agents.get(node.turn ?? "") : undefined;
+    return agent === undefined ? node.author : `agent ${agent}`;
   };
 }

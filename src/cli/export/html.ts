@@ -2,23 +2,16 @@
 // The content security policy in the head blocks everything that would still load or run.
 import { ansiRuns, type TextStyle, stripAnsi } from "../../kit/text/ansi.ts";
 import { type ImageData, type Node, shortId } from "../../protocol/tree/node.ts";
-import type { Session } from "../../protocol/tree/turn.ts";
-import { type ExportBlock, blocksOf } from "./blocks.ts";
-import { authorsOf, branchTitle, type Document, treeFacts, timeText, titleOf } from "./document.ts";
+import { type ExportBlock, imageUrl, type ToolBlock, toolSign, toolTexts } from "./blocks.ts";
+import { branchTitle, type Document, type ExportNode, sectionsOf, tipLabel, treeFacts, timeText, titleOf } from "./document.ts";
 import { pageStyle } from "./html-style.ts";
-import { labelsOf, type Segment, segmentsOf, tipLabel } from "./segments.ts";
+import type { Segment } from "./segments.ts";
 
 export async function* htmlDocument(document: Document): AsyncGenerator<string> {
-  const { view } = document;
-  const labels = labelsOf(view);
-  const authorOf = authorsOf(document);
   yield head(document);
-  for (const segment of segmentsOf(view)) {
+  for (const { segment, nodes } of sectionsOf(document)) {
     yield sectionStart(segment);
-    for await (const { node, blocks } of blocksOf(segment.nodes, document.resolve)) {
-      const sessions = labels.get(node.id) ?? [];
-      if (blocks.length > 0 || sessions.length > 0) yield* article(node, authorOf(node), blocks, sessions);
-    }
+    for await (const node of nodes) yield* article(node);
     yield `${branchLinks(segment)}</section>\n`;
   }
   yield "</main>\n</body>\n</html>\n";
@@ -61,10 +54,9 @@ function branchLinks(segment: Segment): string {
   return `<p class="branches">continues in ${links.join("")}</p>`;
 }
 
-function* article(node: Node, author: string, blocks: ExportBlock[], sessions: Session[]): Generator<string> {
-  const labels = sessions.map((session) => `<span class="label">${escaped(tipLabel(session))}</span>`).join("");
-  const head = `<b>${escaped(author)}</b><span>${shortId(node.id)}</span><time>${timeText(node.at)}</time>${labels}`;
-  const hasHead = node.author !== "tool" || sessions.length > 0;
+function* article({ node, author, labels, hasHead, blocks }: ExportNode): Generator<string> {
+  const marks = labels.map((label) => `<span class="label">${escaped(label)}</span>`).join("");
+  const head = `<b>${escaped(author)}</b><span>${shortId(node.id)}</span><time>${timeText(node.at)}</time>${marks}`;
   yield `<article class="${node.author}" id="n-${escaped(node.id)}">${hasHead ? `<div class="who">${head}</div>` : ""}`;
   for (const block of blocks) yield blockHtml(block, node);
   yield "</article>\n";
@@ -87,19 +79,21 @@ function blockHtml(block: ExportBlock, node: Node): string {
   }
 }
 
-function toolHtml({ name, argument, input, result }: Extract<ExportBlock, { kind: "tool" }>): string {
-  const sign = result === null ? "→" : result.isError ? '<span class="bad">✗</span>' : '<span class="ok">✓</span>';
-  const short = argument.length > 200 ? `${argument.slice(0, 200)}…` : argument;
-  const summary = `${sign} <b>${escaped(name)}</b> <code>${escaped(short.replaceAll(/\s+/g, " "))}</code>`;
-  const texts = [input, result?.display ?? null, result?.text ?? null].filter((text): text is string => text !== null && text !== "");
-  const body = texts.map((text) => `<pre>${colored(text)}</pre>`).join("") + (result?.images ?? []).map(picture).join("");
-  return `<details><summary>${summary}</summary>${body}</details>`;
+const signClasses = { "→": "", "✗": ' class="bad"', "✓": ' class="ok"' };
+
+function toolHtml(block: ToolBlock): string {
+  const sign = toolSign(block);
+  const argument = block.argument.length > 200 ? `${block.argument.slice(0, 200)}…` : block.argument;
+  const summary = `<span${signClasses[sign]}>${sign}</span> <b>${escaped(block.name)}</b> <code>${escaped(argument.replaceAll(/\s+/g, " "))}</code>`;
+  const texts = toolTexts(block).map((text) => `<pre>${colored(text)}</pre>`);
+  const pictures = (block.result?.images ?? []).map(picture);
+  return `<details><summary>${summary}</summary>${[...texts, ...pictures].join("")}</details>`;
 }
 
 /** Embeds a picture. Other data is shown as its type only. */
-function picture({ mime, base64 }: ImageData): string {
-  if (!/^image\/[\w.+-]{1,40}$/.test(mime) || !/^[A-Za-z0-9+/=]*$/.test(base64)) return `<p>[image ${escaped(mime)}]</p>`;
-  return `<img alt="image" src="data:${mime};base64,${base64}">`;
+function picture(image: ImageData): string {
+  const url = imageUrl(image);
+  return url === null ? `<p>[image ${escaped(image.mime)}]</p>` : `<img alt="image" src="${url}">`;
 }
 
 /** Shows HTML in the text as text, keeps only web links, and replaces external pictures by their description. */
@@ -117,25 +111,22 @@ function markdown(text: string): string {
 function colored(text: string): string {
   return ansiRuns(text)
     .map((run) => {
-      const { names, styles } = cssOf(run.style);
-      if (names.length + styles.length === 0) return escaped(run.text);
-      const attributes = [
-        ...(names.length === 0 ? [] : [`class="${names.join(" ")}"`]),
-        ...(styles.length === 0 ? [] : [`style="${styles.join(";")}"`]),
-      ];
-      return `<span ${attributes.join(" ")}>${escaped(run.text)}</span>`;
+      const attributes = attributesOf(run.style);
+      return attributes === "" ? escaped(run.text) : `<span${attributes}>${escaped(run.text)}</span>`;
     })
     .join("");
 }
 
-function cssOf(style: TextStyle): { names: string[]; styles: string[] } {
+/** The style sheet has a class for each of the 16 colours; any other colour is a style of the element. */
+function attributesOf({ color, background, ...style }: TextStyle): string {
   const names: string[] = (["bold", "dim", "italic", "underline", "inverse"] as const).filter((name) => style[name] === true);
   const styles: string[] = [];
-  if (typeof style.color === "number") names.push(`c${style.color}`);
-  else if (style.color !== undefined) styles.push(`color:${style.color}`);
-  if (typeof style.background === "number") names.push(`b${style.background}`);
-  else if (style.background !== undefined) styles.push(`background:${style.background}`);
-  return { names, styles };
+  if (typeof color === "number") names.push(`c${color}`);
+  else if (color !== undefined) styles.push(`color:${color}`);
+  if (typeof background === "number") names.push(`b${background}`);
+  else if (background !== undefined) styles.push(`background:${background}`);
+  const classAttribute = names.length === 0 ? "" : ` class="${names.join(" ")}"`;
+  return styles.length === 0 ? classAttribute : `${classAttribute} style="${styles.join(";")}"`;
 }
 
 function escaped(text: string): string {

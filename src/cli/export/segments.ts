@@ -1,7 +1,6 @@
 // Cuts a tree into segments without branches, in reading order. A segment ends at a fork; each branch is a segment.
 import type { TreeView } from "../../protocol/api/api.ts";
 import type { Node } from "../../protocol/tree/node.ts";
-import { sessionLabel, type Session } from "../../protocol/tree/turn.ts";
 
 export type Segment = {
   /** Counts from 1, in reading order. */
@@ -20,10 +19,11 @@ export type Segment = {
 
 export function segmentsOf(view: Pick<TreeView, "nodes">): Segment[] {
   const children = Map.groupBy(view.nodes, (node) => node.parent);
-  const roots = children.get(null) ?? [];
   const segments: Segment[] = [];
-  type Start = { first: Node; from: Segment | null; branch: number; branches: number };
-  const open: Start[] = roots.map((first, index) => ({ first, from: null, branch: index + 1, branches: roots.length })).reverse();
+  // The last one is next, so the branches of a node are pushed in reverse.
+  const startsOf = (nodes: readonly Node[], from: Segment | null) =>
+    nodes.map((first, index) => ({ first, from, branch: index + 1, branches: nodes.length })).reverse();
+  const open = startsOf(children.get(null) ?? [], null);
   for (let start = open.pop(); start !== undefined; start = open.pop()) {
     const { from, branch, branches } = start;
     const nodes = [start.first];
@@ -43,22 +43,7 @@ export function segmentsOf(view: Pick<TreeView, "nodes">): Segment[] {
     };
     segments.push(segment);
     from?.next.push(segment.number);
-    const branchStarts = childNodes.map((first, index) => ({
-      first,
-      from: segment,
-      branch: index + 1,
-      branches: childNodes.length,
-    }));
-    open.push(...branchStarts.reverse());
+    open.push(...startsOf(childNodes, segment));
   }
   return segments;
-}
-
-/** Sessions by the node that is their tip. */
-export function labelsOf(view: Pick<TreeView, "sessions">): Map<string | null, Session[]> {
-  return Map.groupBy(view.sessions, (session) => session.tip);
-}
-
-export function tipLabel(session: Session): string {
-  return `${sessionLabel(session)}${session.archivedAt === null ? "" : " (archived)"}`;
 }

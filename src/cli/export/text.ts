@@ -1,9 +1,9 @@
 // Exports a tree as plain text and as Markdown, without colours and control characters.
 import { stripAnsi } from "../../kit/text/ansi.ts";
-import { type Node, shortId } from "../../protocol/tree/node.ts";
-import { type ExportBlock, blocksOf } from "./blocks.ts";
-import { authorsOf, branchTitle, type Document, treeFacts, timeText, titleOf } from "./document.ts";
-import { labelsOf, type Segment, segmentsOf, tipLabel } from "./segments.ts";
+import { type ImageData, type Node, shortId } from "../../protocol/tree/node.ts";
+import { type ExportBlock, imageUrl, toolSign, toolTexts } from "./blocks.ts";
+import { branchTitle, type Document, sectionsOf, treeFacts, timeText, titleOf } from "./document.ts";
+import type { Segment } from "./segments.ts";
 
 type TextFormat = {
   title: (text: string) => string;
@@ -22,17 +22,11 @@ export function markdownDocument(document: Document): AsyncGenerator<string> {
 }
 
 async function* formatDocument(document: Document, format: TextFormat): AsyncGenerator<string> {
-  const { view } = document;
-  const labels = labelsOf(view);
-  const authorOf = authorsOf(document);
   yield `${format.title(line(titleOf(document)))}\n\n${format.facts(treeFacts(document))}\n`;
-  for (const segment of segmentsOf(view)) {
+  for (const { segment, nodes } of sectionsOf(document)) {
     if (segment.branches > 1) yield `\n${format.branch(segment, segment.from === null ? "the start" : shortId(segment.from.id))}\n`;
-    for await (const { node, blocks } of blocksOf(segment.nodes, document.resolve)) {
-      const names = (labels.get(node.id) ?? []).map((session) => line(tipLabel(session)));
-      const hasHead = node.author !== "tool" || names.length > 0;
-      if (blocks.length === 0 && names.length === 0) continue;
-      if (hasHead) yield `\n${format.node(node, line(authorOf(node)), names)}\n`;
+    for await (const { node, author, labels, hasHead, blocks } of nodes) {
+      if (hasHead) yield `\n${format.node(node, line(author), labels.map(line))}\n`;
       for (const block of blocks) yield `\n${format.block(block)}\n`;
     }
   }
@@ -69,7 +63,7 @@ const textFormat: TextFormat = {
       case "data":
         return `  ${line(block.title)}\n${indentText(block.text)}`;
       case "tool": {
-        const head = `  ${signOf(block)} ${line(block.name)} ${line(block.argument)}`.trimEnd();
+        const head = `  ${toolSign(block)} ${line(block.name)} ${line(block.argument)}`.trimEnd();
         const pictures = (block.result?.images ?? []).map((image) => `    [image ${line(image.mime)}]`);
         return [head, ...toolTexts(block).map((text) => indentText(text)), ...pictures].join("\n");
       }
@@ -97,7 +91,7 @@ const markdownFormat: TextFormat = {
         return `**${escaped(line(block.title))}**\n\n${fenced(block.text)}`;
       case "tool": {
         const argument = line(block.argument);
-        const head = `${signOf(block)} **${escaped(line(block.name))}**${argument === "" ? "" : ` ${inlineCode(argument)}`}`;
+        const head = `${toolSign(block)} **${escaped(line(block.name))}**${argument === "" ? "" : ` ${inlineCode(argument)}`}`;
         const pictures = (block.result?.images ?? []).map(picture);
         return [head, ...toolTexts(block).map(fenced), ...pictures].join("\n\n");
       }
@@ -105,18 +99,9 @@ const markdownFormat: TextFormat = {
   },
 };
 
-function picture({ mime, base64 }: { mime: string; base64: string }): string {
-  if (!/^image\/[\w.+-]{1,40}$/.test(mime) || !/^[A-Za-z0-9+/=]*$/.test(base64)) return `[image ${escaped(line(mime))}]`;
-  return `![image](data:${mime};base64,${base64})`;
-}
-
-function signOf(block: Extract<ExportBlock, { kind: "tool" }>): string {
-  if (block.result === null) return "→";
-  return block.result.isError ? "✗" : "✓";
-}
-
-function toolTexts({ input, result }: Extract<ExportBlock, { kind: "tool" }>): string[] {
-  return [input, result?.display ?? null, result?.text ?? null].filter((text): text is string => text !== null && text.trim() !== "");
+function picture(image: ImageData): string {
+  const url = imageUrl(image);
+  return url === null ? `[image ${escaped(line(image.mime))}]` : `![image](${url})`;
 }
 
 function escaped(text: string): string {

@@ -6,8 +6,7 @@ import { installClients, type InstallClient, type ServerCommand } from "../../..
 import { applyInstall, planInstall, planRemoval, type InstallOutcome } from "../../../mcp/install/install.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import type { Args, CommandContext } from "../../parse/command.ts";
-import { jsonText } from "../../print/json.ts";
-import { styleOf } from "../../terminal/style.ts";
+import { printReport } from "../report-command.ts";
 
 /** `project` selects the configuration file of a project; null selects the user's. `serverArgs` are added to `skein mcp`. */
 export type InstallOptions = { project: string | null; serverArgs: string[] };
@@ -21,17 +20,16 @@ export async function installServer(args: Args, ctx: CommandContext, { project, 
   const plan = isRemoval ? await planRemoval(client, file) : await planInstall(client, file, await createServerCommand(ctx, mcpArgs));
   const isDryRun = args.flags["print"] === true;
   const { backup } = isDryRun ? { backup: null } : applyInstall(plan);
-  if (args.flags["json"]) {
-    const { outcome, snippet } = plan;
-    ctx.out.write(
-      jsonText({ client: client.name, file, outcome, written: !isDryRun && plan.after !== (plan.before ?? ""), backup, snippet }),
-    );
-    return 0;
-  }
-  if (isDryRun) ctx.out.write(`${wouldText(plan.outcome)} ${file}\n\n${plan.snippet}`);
-  else ctx.out.write(`${doneText(plan.outcome, client)} ${file}\n${backup === null ? "" : `backup: ${backup}\n`}`);
-  if (client.note !== undefined && !isRemoval) ctx.err.write(styleOf(ctx.err).dim(`${client.note}\n`));
-  return 0;
+  const { outcome, snippet } = plan;
+  const written = !isDryRun && plan.after !== (plan.before ?? "");
+  return printReport(args, ctx, {
+    json: { client: client.name, file, outcome, written, backup, snippet },
+    text: () => {
+      if (isDryRun) return `${wouldText(outcome)} ${file}\n\n${snippet}`;
+      return `${doneText(outcome, client)} ${file}\n${backup === null ? "" : `backup: ${backup}\n`}`;
+    },
+    remarks: (style) => (client.note === undefined || isRemoval ? "" : style.dim(`${client.note}\n`)),
+  });
 }
 
 function findClient(name: string | undefined): InstallClient {

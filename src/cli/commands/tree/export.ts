@@ -6,10 +6,11 @@ import { cutText, decodeUtf8 } from "../../../kit/text/cut-text.ts";
 import type { Api, TreeView } from "../../../protocol/api/api.ts";
 import { Fault, messageOf } from "../../../protocol/api/error.ts";
 import { type Handle, storedIdentifier } from "../../../protocol/tree/handle.ts";
-import type { Node } from "../../../protocol/tree/node.ts";
+import type { ImageData, Node } from "../../../protocol/tree/node.ts";
 import type { Session } from "../../../protocol/tree/turn.ts";
 import { jsonFlag } from "../../parse/args.ts";
 import type { Args, Command, CommandContext } from "../../parse/command.ts";
+import { imageUrl } from "../../export/blocks.ts";
 import type { Document } from "../../export/document.ts";
 import { htmlDocument } from "../../export/html.ts";
 import { jsonDocument, jsonlDocument, type ReadOutput } from "../../export/records.ts";
@@ -56,7 +57,7 @@ async function runExport(args: Args, ctx: CommandContext): Promise<number> {
     jsonl: (tree: Document) => jsonlDocument(tree, outputReader(api, redact)),
   }[format](document);
   const output = args.flags["output"];
-  if (typeof output === "string") await writeFile(absolutePath(output, { cwd: ctx.cwd, home: ctx.home }), pieces);
+  if (typeof output === "string") await writeFile(absolutePath(output, ctx), pieces);
   else for await (const piece of pieces) ctx.out.write(piece);
   return 0;
 }
@@ -73,11 +74,11 @@ function redactTree(tree: { session: Session; view: TreeView }, redact: Redact):
       .map((part) => ("opaque" in part ? { ...part, opaque: undefined } : part))
       .map((part) => JSON.parse(JSON.stringify(part))),
   }));
-  return redactDeep({ session: tree.session, view: { ...tree.view, nodes } }, redact, isPicture);
-}
-
-function isPicture(value: object): boolean {
-  return "mime" in value && "base64" in value && String(value.mime).startsWith("image/") && /^[A-Za-z0-9+/=]*$/.test(String(value.base64));
+  return redactDeep(
+    { session: tree.session, view: { ...tree.view, nodes } },
+    redact,
+    (value) => "mime" in value && "base64" in value && imageUrl(value as ImageData) !== null,
+  );
 }
 
 type ResolveOptions = { maxBytes: number | null; redact: Redact | null };

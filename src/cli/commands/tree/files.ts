@@ -7,6 +7,7 @@ import type { Args, Command, CommandContext } from "../../parse/command.ts";
 import { jsonText } from "../../print/json.ts";
 import { confirm, patchText, statText } from "../../print/changes.ts";
 import { stripControls, styleOf } from "../../terminal/style.ts";
+import { printReport } from "../report-command.ts";
 
 export const files: Command = {
   name: "files",
@@ -45,12 +46,10 @@ async function runFiles(args: Args, ctx: CommandContext): Promise<number> {
 async function runFilesDiff(args: Args, ctx: CommandContext, { from, to }: { from: string; to: string | null }): Promise<number> {
   if (args.flags["yes"] || args.flags["dry-run"])
     throw new Fault("usage", "--yes and --dry-run belong to restore", { hint: usageLine(files) });
-  const report = await (await ctx.api()).files.diff({ from, to, directory: ctx.cwd });
-  const { patch, ...withoutPatch } = report;
-  if (args.flags["json"]) ctx.out.write(jsonText(args.flags["stat"] ? withoutPatch : report));
-  else if (args.flags["stat"]) ctx.out.write(statText(report.changes, styleOf(ctx.out)));
-  else ctx.out.write(patch === "" ? "nothing changed\n" : patchText(patch, ctx));
-  return 0;
+  const api = await ctx.api();
+  const { patch, ...stat } = await api.files.diff({ from, to, directory: ctx.cwd });
+  if (args.flags["stat"]) return printReport(args, ctx, { json: stat, text: (style) => statText(stat.changes, style) });
+  return printReport(args, ctx, { json: { ...stat, patch }, text: () => (patch === "" ? "nothing changed\n" : patchText(patch, ctx)) });
 }
 
 async function runFilesRestore(args: Args, ctx: CommandContext, { to, extra }: { to: string; extra: string | undefined }): Promise<number> {
