@@ -24,23 +24,31 @@ export function usageLine(command: Command): string {
   return `skein ${command.name} ${command.usage}`.trimEnd();
 }
 
-/** The value of a flag that takes a whole number from 1 to `max`; `defaultCount` without the flag. */
-export function countFlag<Default>(args: Args, name: string, defaultCount: Default, max = Number.MAX_SAFE_INTEGER): number | Default {
+/** The whole number of a flag; `defaultCount` without the flag. */
+export function countFlag<Default>(args: Args, name: string, defaultCount: Default, max?: number): number | Default {
   const value = args.flags[name];
-  if (value === undefined) return defaultCount;
-  const count = Number(value);
-  if (Number.isInteger(count) && count > 0 && count <= max) return count;
-  const range = max === Number.MAX_SAFE_INTEGER ? "above 0" : `from 1 to ${max}`;
-  throw new Fault("usage", `--${name} takes a whole number ${range}, not "${String(value)}"`);
+  return value === undefined ? defaultCount : parseCount(name, String(value), max);
 }
 
-/** The value of a flag that takes a time, in milliseconds; null without the flag. */
-export function durationFlag(args: Args, name: string, { min = 0 } = {}): number | null {
+/** The time of a flag in milliseconds; null without the flag. */
+export function durationFlag(args: Args, name: string): number | null {
   const value = args.flags[name];
-  if (value === undefined) return null;
-  const ms = parseDuration(String(value));
+  return value === undefined ? null : parseTime(name, String(value));
+}
+
+/** A whole number from 1 to `max`. */
+export function parseCount(flag: string, text: string, max = Number.MAX_SAFE_INTEGER): number {
+  const count = /^\d+$/.test(text) ? Number(text) : 0;
+  if (count > 0 && count <= max) return count;
+  const range = max === Number.MAX_SAFE_INTEGER ? "above 0" : `from 1 to ${max}`;
+  throw new Fault("usage", `--${flag} takes a whole number ${range}, not "${text}"`);
+}
+
+/** A time in milliseconds, at least `min`. */
+export function parseTime(flag: string, text: string, min = 0): number {
+  const ms = parseDuration(text);
   if (ms !== null && ms >= min) return ms;
-  throw new Fault("usage", `--${name} takes seconds or 90s, 10m, 2h, 30d, not "${String(value)}"`);
+  throw new Fault("usage", `--${flag} takes seconds or 90s, 10m, 2h, 30d, not "${text}"`);
 }
 
 function parseLongFlag(command: Command, args: Args, word: string, rest: string[]): void {

@@ -1,25 +1,40 @@
-// Reads and checks the value of one flag. Every problem is a usage fault that names the flag.
-import { accessSync, constants, existsSync, readFileSync, statSync, type Stats } from "node:fs";
+// Reads and checks the values of flags. Every problem is a usage fault that names the flag.
+import { accessSync, constants, existsSync, readFileSync, realpathSync, statSync, type Stats } from "node:fs";
 import { dirname } from "node:path";
-import { parseDuration } from "../../../kit/text/duration.ts";
 import { absolutePath } from "../../../kit/files/absolute-path.ts";
+import { isRecord } from "../../../kit/text/json.ts";
 import { Fault, messageOf } from "../../../protocol/api/error.ts";
-import type { CommandContext } from "../../parse/command.ts";
+import { parseCount, parseTime } from "../../parse/args.ts";
+import type { Args, CommandContext } from "../../parse/command.ts";
 
 /** The directories that relative paths and `~` on the command line refer to. */
 export type FlagDirectories = Pick<CommandContext, "cwd" | "home">;
 
+/** Access to the flags of a command line by name. Null for a flag that is not set. */
+export type FlagReader = ReturnType<typeof flagReader>;
+
+export function flagReader({ flags }: Args, directories: FlagDirectories) {
+  return {
+    on: (name: string): boolean => flags[name] === true,
+    text: (name: string): string | null => (typeof flags[name] === "string" ? flags[name] : null),
+    read<T>(name: string, convert: (value: FlagValue) => T): T | null {
+      const value = flags[name];
+      return value === undefined ? null : convert(new FlagValue(name, value, directories));
+    },
+  };
+}
+
 /** A flag of the command line. A switch has an empty text and no list. */
 export class FlagValue {
-  readonly name: string;
   readonly text: string;
   readonly list: readonly string[];
+  readonly #name: string;
   readonly #directories: FlagDirectories;
 
   constructor(name: string, value: string | true | string[], directories: FlagDirectories) {
-    this.name = name;
     this.text = typeof value === "string" ? value : "";
     this.list = Array.isArray(value) ? value : [];
+    this.#name = name;
     this.#directories = directories;
   }
 
@@ -32,47 +47,47 @@ export class FlagValue {
   }
 
   count(): number {
-    return this.#positive("a whole number", Number.isSafeInteger);
+    return parseCount(this.#name, this.text);
   }
 
   amount(): number {
-    return this.#positive("a number", Number.isFinite);
+    const amount = /^\d+(\.\d+)?$/.test(this.text) ? Number(this.text) : 0;
+    if (amount > 0 && Number.isFinite(amount)) return amount;
+    throw this.#fault(` takes a number above 0, not "${this.text}"`);
   }
 
   duration(): number {
-    const ms = parseDuration(this.text);
-    if (ms !== null && ms > 0) return ms;
-    throw this.#fault(`takes seconds or 90s, 10m, 2h, not "${this.text}"`);
+    return parseTime(this.#name, this.text, 1);
   }
 
   uuid(): string {
     if (/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/.test(this.text)) return this.text;
-    throw this.#fault(`takes a lower-case UUID, not "${this.text}"`);
+    throw this.#fault(` takes a lower-case UUID, not "${this.text}"`);
   }
 
   /** Names with commas between them. */
   names(emptyHint: string): string[] {
     const names = this.text.split(",").flatMap((name) => name.trim() || []);
     if (names.length > 0) return names;
-    throw new Fault("usage", `--${this.name} takes names with commas between them, not "${this.text}"`, { hint: emptyHint });
+    throw this.#fault(` takes names with commas between them, not "${this.text}"`, { hint: emptyHint });
   }
 
   jsonObject(): Record<string, unknown> {
     const path = this.path();
-    if (!existsSync(path)) throw this.#problem(`no file ${path}`);
+    if (!existsSync(path)) throw this.#fault(`: no file ${path}`);
     try {
       const value: unknown = JSON.parse(readFileSync(path, "utf8"));
-      if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+      if (isRecord(value)) return value;
     } catch (error) {
-      throw this.#problem(`${path} is not JSON: ${messageOf(error)}`);
+      throw this.#fault(`: ${path} is not JSON: ${messageOf(error)}`);
     }
-    throw this.#problem(`${path} does not hold a JSON object`);
+    throw this.#fault(`: ${path} does not hold a JSON object`);
   }
 
   /** A file that can be created or overwritten. */
   writableFile(): string {
     const file = this.path();
-    if (statOrNull(file)?.isDirectory()) throw this.#problem(`${file} is a directory`);
+    if (statOrNull(file)?.isDirectory()) throw this.#fault(`: ${file} is a directory`);
     this.writableDirectory(dirname(file));
     return file;
   }
@@ -81,37 +96,46 @@ export class FlagValue {
   writableDirectory(directory = this.path()): string {
     let nearest = directory;
     while (!existsSync(nearest) && nearest !== dirname(nearest)) nearest = dirname(nearest);
-    if (!statOrNull(nearest)?.isDirectory()) throw this.#problem(`${nearest} is not a directory`);
+    if (!statOrNull(nearest)?.isDirectory()) throw this.#fault(`: ${nearest} is not a directory`);
     try {
       accessSync(nearest, constants.W_OK);
-    } catch (error) {
-      throw new Fault("usage", `--${this.name}: can't write to ${nearest}`, { cause: error });
+    } catch (cause) {
+      throw this.#fault(`: can't write to ${nearest}`, { cause });
     }
     return directory;
   }
 
   existingDirectory(): string {
     const directory = this.path();
-    if (!statOrNull(directory)?.isDirectory()) throw this.#problem(`no directory ${directory}`);
+    if (!statOrNull(directory)?.isDirectory()) throw this.#fault(`: no directory ${directory}`);
     return directory;
   }
 
-  #positive(expected: string, isAllowed: (number: number) => boolean): number {
-    const number = /^\d+(\.\d+)?$/.test(this.text) ? Number(this.text) : Number.NaN;
-    if (number > 0 && isAllowed(number)) return number;
-    throw this.#fault(`takes ${expected} above 0, not "${this.text}"`);
+  /** The real paths of the list. */
+  existingPaths(): string[] {
+    return this.paths().map((path) => {
+      try {
+        return realpathSync(path);
+      } catch (cause) {
+        throw this.#fault(`: ${path} does not exist`, { hint: "create it before the run", cause });
+      }
+    });
   }
 
-  #problem(why: string): Fault {
-    return new Fault("usage", `--${this.name}: ${why}`);
+  existingDirectories(): string[] {
+    const paths = this.existingPaths();
+    const file = paths.find((path) => !statSync(path).isDirectory());
+    if (file !== undefined) throw this.#fault(`: ${file} is not a directory`);
+    return paths;
   }
 
-  #fault(rule: string): Fault {
-    return new Fault("usage", `--${this.name} ${rule}`);
+  #fault(problem: string, details: { hint?: string; cause?: unknown } = {}): Fault {
+    return new Fault("usage", `--${this.#name}${problem}`, details);
   }
 }
 
-function statOrNull(path: string): Stats | null {
+/** Null if nothing is at the path, or if it can't be read. */
+export function statOrNull(path: string): Stats | null {
   try {
     return statSync(path);
   } catch {

@@ -1,14 +1,15 @@
 // Reads the file of `run --plan`, before anything is written.
-import { readFileSync, statSync, type Stats } from "node:fs";
+import { readFileSync } from "node:fs";
 import { Fault, messageOf } from "../../../protocol/api/error.ts";
 import { maxPlanBytes, type Plan } from "../../../protocol/tree/turn.ts";
+import { statOrNull } from "./flag-value.ts";
 
 /** The prompt if the user gives no task besides the plan. */
 export const planTask = "Carry out the plan.";
 
 export function readPlan(file: string): Plan {
   const problem = (why: string, hint?: string) => new Fault("usage", `--plan: ${why}`, hint === undefined ? {} : { hint });
-  const stat = statOf(file);
+  const stat = statOrNull(file);
   if (stat === null) throw problem(`no file ${file}`, 'write one: skein run --policy plan "what to plan"');
   if (stat.isDirectory()) throw problem(`${file} is a directory`);
   if (!stat.isFile()) throw problem(`${file} is no regular file`);
@@ -20,12 +21,4 @@ export function readPlan(file: string): Plan {
     throw problem(error instanceof TypeError ? `${file} is not UTF-8 text` : messageOf(error));
   }
   throw problem(`${file} is empty`, 'write the plan: skein run --policy plan "what to plan"');
-}
-
-function statOf(file: string): Stats | null {
-  try {
-    return statSync(file);
-  } catch {
-    return null;
-  }
 }

@@ -1,11 +1,10 @@
 // The policy flags of every command that starts a turn, and the policy that follows from flags and settings.
-import { realpathSync, statSync } from "node:fs";
-import { absolutePath } from "../../../kit/files/absolute-path.ts";
 import type { Settings } from "../../../protocol/api/api.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import { policyNames, sandboxModes, type Policy, type PolicyName, type SandboxMode, type ToolLevel } from "../../../protocol/api/policy.ts";
 import { configuredPolicy } from "../../../protocol/api/turn-options.ts";
-import type { Args, CommandContext, Flag } from "../../parse/command.ts";
+import type { Args, Flag } from "../../parse/command.ts";
+import { flagReader, type FlagDirectories } from "./flag-value.ts";
 
 export const policyFlags: readonly Flag[] = [
   { name: "policy", value: "name", choices: policyNames, summary: "what tools may do (default workspace)" },
@@ -25,15 +24,14 @@ export type PolicyFlagValues = {
 };
 
 /** Checks every value. Paths are absolute and exist. */
-export function readPolicyFlags(args: Args, ctx: Pick<CommandContext, "cwd" | "home">): PolicyFlagValues {
-  const text = (name: string) => (typeof args.flags[name] === "string" ? args.flags[name] : null);
-  const list = (name: string) => (Array.isArray(args.flags[name]) ? args.flags[name] : []);
+export function readPolicyFlags(args: Args, directories: FlagDirectories): PolicyFlagValues {
+  const { text, read } = flagReader(args, directories);
   return {
     name: text("policy") as PolicyName | null,
     sandbox: text("sandbox") as SandboxMode | null,
     net: text("net") as Policy["net"] | null,
-    allowWrite: list("allow-write").map((path) => existingPath("allow-write", path, ctx)),
-    addDirs: list("add-dir").map((path) => existingDirectory("add-dir", path, ctx)),
+    allowWrite: read("allow-write", (flag) => flag.existingPaths()) ?? [],
+    addDirs: read("add-dir", (flag) => flag.existingDirectories()) ?? [],
   };
 }
 
@@ -59,19 +57,4 @@ export function resolvePolicy(flags: PolicyFlagValues, settings: Settings, toolL
     allowWrite: [...configured.allowWrite, ...flags.allowWrite],
     addDirs: flags.addDirs,
   };
-}
-
-function existingPath(flag: string, path: string, { cwd, home }: Pick<CommandContext, "cwd" | "home">): string {
-  const absolute = absolutePath(path, { cwd, home });
-  try {
-    return realpathSync(absolute);
-  } catch (error) {
-    throw new Fault("usage", `--${flag}: ${absolute} does not exist`, { hint: "create it before the run", cause: error });
-  }
-}
-
-function existingDirectory(flag: string, path: string, ctx: Pick<CommandContext, "cwd" | "home">): string {
-  const absolute = existingPath(flag, path, ctx);
-  if (!statSync(absolute).isDirectory()) throw new Fault("usage", `--${flag}: ${absolute} is not a directory`);
-  return absolute;
 }

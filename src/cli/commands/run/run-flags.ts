@@ -3,7 +3,7 @@ import { toolLevels, type ToolLevel } from "../../../protocol/api/policy.ts";
 import type { TurnChange } from "../../../protocol/api/turn-options.ts";
 import type { Args, Flag } from "../../parse/command.ts";
 import { outputFormats } from "../../print/printer.ts";
-import { FlagValue, type FlagDirectories } from "./flag-value.ts";
+import { flagReader, type FlagDirectories, type FlagValue } from "./flag-value.ts";
 import { policyFlags } from "./policy-flags.ts";
 import { readImage } from "./read-image.ts";
 
@@ -114,10 +114,10 @@ export const runFlags: readonly RunFlag[] = [
 
 /** Everything that the flags change in a turn. Throws a usage fault for a wrong value. */
 export function turnChangeOf(args: Args, directories: FlagDirectories): TurnChange {
+  const { read } = flagReader(args, directories);
   return runFlags.reduce<TurnChange>((change, { name, turn }) => {
-    const value = args.flags[name];
-    if (turn === undefined || value === undefined) return change;
-    const next = turn(new FlagValue(name, value, directories));
+    const next = turn === undefined ? null : read(name, turn);
+    if (next === null) return change;
     return { ...change, ...next, limits: { ...change.limits, ...next.limits } };
   }, {});
 }

@@ -9,7 +9,7 @@ import type { Args, Command, CommandContext } from "../../parse/command.ts";
 import { followTurn } from "../../print/follow-turn.ts";
 import { printerFor, type OutputFormat } from "../../print/printer.ts";
 import { connectHubFor, detachTurn } from "./detach.ts";
-import { FlagValue } from "./flag-value.ts";
+import { flagReader, type FlagReader } from "./flag-value.ts";
 import { planTask, readPlan } from "./plan-flag.ts";
 import { resolvePolicy, readPolicyFlags } from "./policy-flags.ts";
 import { runFlags, turnChangeOf } from "./run-flags.ts";
@@ -88,12 +88,7 @@ type Flags = ReturnType<typeof readFlags>;
 
 /** Checks every value. Nothing is created or opened yet. */
 export function readFlags(args: Args, ctx: CommandContext) {
-  const text = (name: string) => (typeof args.flags[name] === "string" ? args.flags[name] : null);
-  const on = (name: string) => args.flags[name] === true;
-  const read = <T>(name: string, convert: (value: FlagValue) => T): T | null => {
-    const value = text(name);
-    return value === null ? null : convert(new FlagValue(name, value, ctx));
-  };
+  const { text, on, read } = flagReader(args, ctx);
   const directory = read("cd", (flag) => flag.existingDirectory()) ?? ctx.cwd;
   checkCombinations(args, { text, on });
   return {
@@ -110,7 +105,7 @@ export function readFlags(args: Args, ctx: CommandContext) {
   };
 }
 
-function checkCombinations(args: Args, { text, on }: { text: (name: string) => string | null; on: (name: string) => boolean }): void {
+function checkCombinations(args: Args, { text, on }: Pick<FlagReader, "text" | "on">): void {
   if (on("ephemeral") && text("output-file") !== null)
     throw new Fault("usage", "--ephemeral keeps no transcript for --output-file to copy");
   if (on("trust") && on("no-trust")) throw new Fault("usage", "--trust and --no-trust exclude each other");

@@ -1,14 +1,14 @@
 // skein mcp: serves agents, models and sessions as MCP tools to another program, over stdio or HTTP.
-import { existsSync, statSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { absolutePath } from "../../../kit/files/absolute-path.ts";
 import { cacheConnections } from "../../../mcp/server/connections.ts";
 import type { McpServerDeps } from "../../../mcp/server/mcp-server.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import { refuseNesting } from "../../../protocol/api/nesting.ts";
-import { countFlag, durationFlag, jsonFlag, usageLine } from "../../parse/args.ts";
+import { countFlag, jsonFlag, usageLine } from "../../parse/args.ts";
 import type { Args, Command, CommandContext } from "../../parse/command.ts";
 import { connectHubFor } from "../run/detach.ts";
+import { flagReader } from "../run/flag-value.ts";
 
 export const mcp: Command = {
   name: "mcp",
@@ -88,16 +88,13 @@ async function createServerDeps(args: Args, ctx: CommandContext): Promise<McpSer
     workingDirectory: isProject(ctx.project) ? ctx.cwd : null,
     projectOf: ctx.projectOf,
     connect: cacheConnections((directory) => connectHubFor(ctx, { cwd: directory })),
-    handBackAfterMs: durationFlag(args, "hand-back-after", { min: 1 }),
+    handBackAfterMs: flagReader(args, ctx).read("hand-back-after", (flag) => flag.duration()),
     log: (line) => ctx.err.write(`skein mcp: ${line}\n`),
   };
 }
 
 function parseProject(args: Args, ctx: CommandContext): string | null {
-  const path = args.flags["project"];
-  if (typeof path !== "string") return null;
-  const directory = absolutePath(path, ctx);
-  if (!statSync(directory, { throwIfNoEntry: false })?.isDirectory()) throw new Fault("usage", `--project: no directory ${directory}`);
+  const directory = flagReader(args, ctx).read("project", (flag) => flag.existingDirectory());
   if (directory === "/") throw new Fault("usage", "--project can't be /");
   return directory;
 }

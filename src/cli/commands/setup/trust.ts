@@ -1,11 +1,11 @@
 // skein trust: lets a project's own files extend skein's permissions, until one of them changes.
-import { statSync } from "node:fs";
 import { absolutePath } from "../../../kit/files/absolute-path.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import { usageLine } from "../../parse/args.ts";
 import type { Command } from "../../parse/command.ts";
 import { stripControls } from "../../terminal/style.ts";
 import { reportCommand } from "../report-command.ts";
+import { statOrNull } from "../run/flag-value.ts";
 
 export const trust: Command = reportCommand({
   name: "trust",
@@ -22,7 +22,7 @@ revokes the trust.`,
   async report({ positionals: [path], flags }, ctx) {
     if (flags["show"] && flags["revoke"]) throw new Fault("usage", "--show and --revoke exclude each other", { hint: usageLine(trust) });
     const directory = path === undefined ? ctx.project : absolutePath(path, ctx);
-    if (path !== undefined && !isDirectory(directory)) throw new Fault("usage", `there is no directory ${directory}`);
+    if (path !== undefined && !statOrNull(directory)?.isDirectory()) throw new Fault("usage", `there is no directory ${directory}`);
     const api = await ctx.api();
     const method = flags["show"] ? api.trust.show : flags["revoke"] ? api.trust.revoke : api.trust.grant;
     const state = await method({ directory });
@@ -38,11 +38,3 @@ revokes the trust.`,
     };
   },
 });
-
-function isDirectory(path: string): boolean {
-  try {
-    return statSync(path).isDirectory();
-  } catch {
-    return false;
-  }
-}
