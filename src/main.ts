@@ -43,7 +43,7 @@ async function main(argv: string[]): Promise<number> {
   let enclosing: EnclosingSession | null | undefined;
   const enclosingSession = () => (enclosing === undefined ? (enclosing = findEnclosingSession(process.env)) : enclosing);
 
-  const openApi = async (overrides: AppOverrides): Promise<Api> => {
+  const openApi = async (overrides: AppOverrides = {}): Promise<Api> => {
     const [{ createApp }, { createProcessContext }] = await Promise.all([
       import("./app/create-app.ts"),
       import("./app/process-context.ts"),

@@ -33,21 +33,13 @@ export class TypedLines {
   constructor(out: TextOutput, options: TypedLinesOptions) {
     this.#out = out;
     this.#options = options;
-    this.#painter = new PromptPainter(out, () => this.#terminal?.rows() ?? 24);
+    this.#painter = new PromptPainter(out);
   }
 
   /** All output must be written through it, so that it does not overwrite the prompt. */
   get screen(): TextOutput {
-    const { isTty, color } = this.#out;
-    const columns = () => this.#out.columns;
-    return {
-      isTty,
-      color,
-      get columns() {
-        return columns();
-      },
-      write: (text) => this.#write(text),
-    };
+    // The size of the terminal changes, so its properties are inherited and not copied.
+    return Object.assign(Object.create(this.#out) as TextOutput, { write: (text: string) => this.#write(text) });
   }
 
   close(): void {

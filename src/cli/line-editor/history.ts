@@ -1,11 +1,13 @@
 // The entries typed in a project, oldest first: one JSON string per line, readable by its owner only.
 // Must not throw: a history that can't be read or written does not stop a conversation.
-import { appendFileSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { replaceFile } from "../../kit/files/replace-file.ts";
 
 export type History = { entries: string[]; add: (text: string) => void };
 
 const maxEntries = 1000;
+const modes = { file: 0o600, directory: 0o700 };
 
 export function openHistory(file: string | null): History {
   const entries = file === null ? [] : readEntries(file);
@@ -14,7 +16,7 @@ export function openHistory(file: string | null): History {
     add(text) {
       if (text.trim() === "" || entries.at(-1) === text) return;
       entries.push(text);
-      if (file !== null) append(file, text);
+      if (file !== null) attempt(() => append(file, text));
     },
   };
 }
@@ -30,42 +32,29 @@ export function fileNameOf(project: string): string {
 }
 
 function readEntries(file: string): string[] {
-  let text: string;
-  try {
-    text = readFileSync(file, "utf8");
-  } catch {
-    return [];
-  }
-  const entries = text.split("\n").flatMap(parseEntry);
-  if (entries.length > maxEntries * 2) rewrite(file, entries.slice(-maxEntries));
-  return entries.slice(-maxEntries);
-}
-
-/** Returns [] for a line that is incomplete or not a JSON string. */
-function parseEntry(row: string): string[] {
-  try {
-    const value: unknown = JSON.parse(row);
-    return typeof value === "string" ? [value] : [];
-  } catch {
-    return [];
-  }
+  const text = attempt(() => readFileSync(file, "utf8")) ?? "";
+  const entries = text.split("\n").flatMap((line) => {
+    const entry: unknown = attempt(() => JSON.parse(line));
+    return typeof entry === "string" ? [entry] : [];
+  });
+  const kept = entries.slice(-maxEntries);
+  if (entries.length > maxEntries * 2) attempt(() => replaceFile(file, kept.map(lineOf).join(""), modes));
+  return kept;
 }
 
 function append(file: string, text: string): void {
-  try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    appendFileSync(file, `${JSON.stringify(text)}\n`, { mode: 0o600 });
-  } catch {
-    // The entry stays in the memory of this process.
-  }
+  mkdirSync(dirname(file), { recursive: true, mode: modes.directory });
+  appendFileSync(file, lineOf(text), { mode: modes.file });
 }
 
-function rewrite(file: string, entries: string[]): void {
+function lineOf(entry: string): string {
+  return `${JSON.stringify(entry)}\n`;
+}
+
+function attempt<T>(act: () => T): T | undefined {
   try {
-    const temporary = `${file}.${process.pid}`;
-    writeFileSync(temporary, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(""), { mode: 0o600 });
-    renameSync(temporary, file);
+    return act();
   } catch {
-    // The file stays longer than necessary; the next start tries again.
+    return undefined;
   }
 }

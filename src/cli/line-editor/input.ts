@@ -19,20 +19,9 @@ export type AnswerInput = {
   withdraw: () => void;
 };
 
-/** Reads lines that the terminal itself lets the user edit, with a prompt before each. */
-export function lineInput(ctx: CommandContext): Input {
-  const piped = pipedInput(ctx);
-  return {
-    ...piped,
-    next(prompt) {
-      ctx.out.write(prompt);
-      return piped.next(prompt);
-    },
-  };
-}
-
-export function pipedInput(ctx: CommandContext): Input {
-  const lines = ctx.stdin.lines()[Symbol.asyncIterator]();
+/** Reads the lines of a pipe. With `echoPrompts`, of a terminal that lets the user edit them itself. */
+export function lineInput({ stdin, out }: CommandContext, { echoPrompts }: { echoPrompts: boolean }): Input {
+  const lines = stdin.lines()[Symbol.asyncIterator]();
   const closed = Promise.withResolvers<null>();
   async function readEntry(): Promise<string | null> {
     let text: string | null = null;
@@ -46,7 +35,10 @@ export function pipedInput(ctx: CommandContext): Input {
     }
   }
   return {
-    next: () => Promise.race([readEntry(), closed.promise]),
+    next(prompt) {
+      if (echoPrompts) out.write(prompt);
+      return Promise.race([readEntry(), closed.promise]);
+    },
     answers: null,
     onStop: () => {},
     close: () => closed.resolve(null),

@@ -1,30 +1,12 @@
 // Decodes input of a terminal in raw mode into keys: escape sequences of common terminals, and bracketed paste.
 // It buffers a sequence that arrives in pieces. It does not decide what a key does.
+import type { editActions } from "../../kit/text/line-edit.ts";
 
 export type TerminalKey = { name: KeyName } | { name: "text" | "paste"; text: string };
 
-export type KeyName =
-  | "enter"
-  | "newline"
-  | "tab"
-  | "backspace"
-  | "delete"
-  | "left"
-  | "right"
-  | "up"
-  | "down"
-  | "home"
-  | "end"
-  | "word-left"
-  | "word-right"
-  | "kill-word"
-  | "kill-start"
-  | "kill-end"
-  | "clear"
-  | "stop"
-  | "leave"
-  | "suspend"
-  | "other";
+/** Keys that edit have the names of their actions. */
+export type KeyName = keyof typeof editActions | PromptKey | "other";
+type PromptKey = "enter" | "newline" | "up" | "down" | "complete" | "clear" | "stop" | "leave" | "suspend";
 
 /** Returns a decoder. Each call returns the complete keys and buffers an incomplete sequence. */
 export function keyDecoder(): (input: string) => TerminalKey[] {
@@ -52,7 +34,7 @@ const pasteEnd = "\x1b[201~";
 const controlKeys: Record<string, KeyName> = {
   "\r": "enter",
   "\n": "newline", // Ctrl-J, and Shift-Enter of some terminals
-  "\t": "tab",
+  "\t": "complete",
   "\x7f": "backspace",
   "\b": "backspace",
   "\x01": "home",
@@ -101,30 +83,28 @@ const altKeys: Record<string, KeyName> = {
   "\x7f": "kill-word",
 };
 
-function decodeKey(text: string): { key: TerminalKey; length: number } | null {
-  const first = text[0] ?? "";
-  if (first === "\x1b") return decodeEscape(text);
-  const control = controlKeys[first];
-  if (control !== undefined) return { key: { name: control }, length: 1 };
-  if (first < " ") return { key: { name: "other" }, length: 1 };
+type Decoded = { key: TerminalKey; length: number };
+
+/** Null if the sequence is incomplete. */
+function decodeKey(text: string): Decoded | null {
+  if (text.startsWith("\x1b")) return decodeEscape(text);
   // oxlint-disable-next-line no-control-regex
-  const run = /^[^\x00-\x1f\x7f]+/.exec(text)?.[0] ?? first;
-  return { key: { name: "text", text: run }, length: run.length };
+  const run = /^[^\x00-\x1f\x7f]+/.exec(text)?.[0];
+  if (run !== undefined) return { key: { name: "text", text: run }, length: run.length };
+  return { key: { name: controlKeys[text[0]!] ?? "other" }, length: 1 };
 }
 
-function decodeEscape(text: string): { key: TerminalKey; length: number } | null {
+function decodeEscape(text: string): Decoded | null {
   if (text.startsWith(pasteStart)) {
     const end = text.indexOf(pasteEnd);
     if (end < 0) return null;
     const pasted = text.slice(pasteStart.length, end).replace(/\r\n?/g, "\n");
     return { key: { name: "paste", text: pasted }, length: end + pasteEnd.length };
   }
-  if (text.length === 1) return null;
-  if (text[1] === "[" || text[1] === "O") {
-    // oxlint-disable-next-line no-control-regex
-    const sequence = /^\x1b[[O]([0-9;?<]*[@-~])/.exec(text);
-    if (sequence === null) return /^.[[O][0-9;?<]*$/s.test(text) ? null : { key: { name: "other" }, length: 2 };
-    return { key: { name: sequenceKeys[sequence[1] ?? ""] ?? "other" }, length: sequence[0].length };
-  }
-  return { key: { name: altKeys[text[1] ?? ""] ?? "other" }, length: 2 };
+  // oxlint-disable-next-line no-control-regex
+  if (/^\x1b([[O][0-9;?<]*)?$/.test(text)) return null;
+  // oxlint-disable-next-line no-control-regex
+  const sequence = /^\x1b[[O]([0-9;?<]*[@-~])/.exec(text);
+  if (sequence !== null) return { key: { name: sequenceKeys[sequence[1]!] ?? "other" }, length: sequence[0].length };
+  return { key: { name: altKeys[text[1]!] ?? "other" }, length: 2 };
 }

@@ -15,7 +15,7 @@ describe("keys", () => {
       "up",
       "word-left",
       "newline",
-      "tab",
+      "complete",
       "backspace",
       "delete",
       "home",

@@ -7,12 +7,10 @@ const emptyLayout: TextLayout = { rows: [""], cursor: { row: 0, column: 0 } };
 
 export class PromptPainter {
   readonly #out: TextOutput;
-  readonly #terminalRows: () => number;
   #painted: TextLayout | null = null;
 
-  constructor(out: TextOutput, terminalRows: () => number) {
+  constructor(out: TextOutput) {
     this.#out = out;
-    this.#terminalRows = terminalRows;
   }
 
   get isPainted(): boolean {
@@ -20,7 +18,7 @@ export class PromptPainter {
   }
 
   paint(label: string, line: EditLine): void {
-    const next = visiblePart(layOutText(label, line, this.#out.columns), this.#terminalRows());
+    const next = visiblePart(layOutText(label, line, this.#out.columns), this.#out.rows ?? 24);
     this.#out.write(repaint(this.#painted, next));
     this.#painted = next;
   }

@@ -1,15 +1,7 @@
 // Edits one entry at the prompt, key by key: the line and the history. Actions that need the terminal or the REPL
 // (complete, stop, leave, clear, suspend) are returned to the caller. Pure.
-import {
-  editActions,
-  emptyEditLine,
-  insertText,
-  moveRow,
-  recallEntry,
-  type Edit,
-  type EditLine,
-  type RecallableLine,
-} from "../../kit/text/line-edit.ts";
+import { editActions, emptyEditLine, insertText, moveRow, recallEntry } from "../../kit/text/line-edit.ts";
+import type { EditLine, RecallableLine } from "../../kit/text/line-edit.ts";
 import type { TerminalKey } from "./keys.ts";
 
 export type Prompt = RecallableLine & {
@@ -26,30 +18,33 @@ export function freshPrompt(history: readonly string[]): Prompt {
 
 export function press(prompt: Prompt, key: TerminalKey): KeyResult {
   const { line } = prompt;
-  if ("text" in key) return withLine(prompt, insertText(line, key.name === "paste" ? key.text.replace(/\n+$/, "") : key.text));
+  const withLine = (next: EditLine): KeyResult => ({ prompt: { ...prompt, line: next } });
+  if ("text" in key) return withLine(insertText(line, key.name === "paste" ? key.text.replace(/\n+$/, "") : key.text));
   switch (key.name) {
     case "enter": {
       const continued = continuationOf(line.text);
-      return continued === null ? { prompt, entered: line.text } : withLine(prompt, { text: continued, cursor: continued.length });
+      return continued === null ? { prompt, entered: line.text } : withLine({ text: continued, cursor: continued.length });
     }
     case "newline":
-      return withLine(prompt, insertText(line, "\n"));
+      return withLine(insertText(line, "\n"));
     case "up":
-    case "down":
-      return moveUpOrDown(prompt, key.name === "up" ? -1 : 1);
-    case "tab":
-      return { prompt, action: "complete" };
+    case "down": {
+      const delta = key.name === "up" ? -1 : 1;
+      const moved = moveRow(line, delta);
+      return moved === null ? { prompt: { ...prompt, ...recallEntry(prompt.history, prompt, delta) } } : withLine(moved);
+    }
+    case "complete":
     case "clear":
     case "suspend":
       return { prompt, action: key.name };
     case "stop":
-      return line.text === "" ? { prompt, action: "stop" } : { prompt: freshPrompt(prompt.history), action: "stop" };
+      return { prompt: line.text === "" ? prompt : freshPrompt(prompt.history), action: "stop" };
     case "leave":
-      return line.text === "" ? { prompt, action: "leave" } : withLine(prompt, editActions.delete(line));
-    default: {
-      const edit: Edit | undefined = (editActions as Record<string, Edit>)[key.name];
-      return edit === undefined ? { prompt } : withLine(prompt, edit(line));
-    }
+      return line.text === "" ? { prompt, action: "leave" } : withLine(editActions.delete(line));
+    case "other":
+      return { prompt };
+    default:
+      return withLine(editActions[key.name](line));
   }
 }
 
@@ -59,15 +54,4 @@ export function continuationOf(text: string): string | null {
   if (slashes % 2 === 1) return `${text.slice(0, -1)}\n`;
   const fences = text.split("\n").filter((row) => row.trimStart().startsWith("```")).length;
   return fences % 2 === 1 ? `${text}\n` : null;
-}
-
-function withLine(prompt: Prompt, line: EditLine): KeyResult {
-  return { prompt: { ...prompt, line } };
-}
-
-function moveUpOrDown(prompt: Prompt, delta: -1 | 1): KeyResult {
-  const moved = moveRow(prompt.line, delta);
-  if (moved !== null) return withLine(prompt, moved);
-  const recalled = recallEntry(prompt.history, prompt, delta);
-  return { prompt: recalled === null ? prompt : { ...prompt, ...recalled } };
 }

@@ -49,21 +49,21 @@ export class TerminalInput implements Input {
   private constructor(out: CommandContext["out"], options: TerminalInputOptions) {
     this.#out = out;
     this.#options = options;
-    this.#painter = new PromptPainter(out, () => this.#terminal?.rows() ?? 24);
+    this.#painter = new PromptPainter(out);
   }
 
   next(label: string): Promise<string | null> {
-    return this.#read(label, { isAnswer: false });
+    return this.#read(label, false);
   }
 
   readonly answers: AnswerInput = {
-    next: (label) => this.#read(label, { isAnswer: true }),
+    next: (label) => this.#read(label, true),
     withdraw: () => {
       if (this.#open?.isAnswer === true) this.#finish(this.#open, null);
     },
   };
 
-  #read(label: string, { isAnswer }: Pick<OpenPrompt, "isAnswer">): Promise<string | null> {
+  #read(label: string, isAnswer: boolean): Promise<string | null> {
     if (this.#isClosed) return Promise.resolve(null);
     const { promise, resolve } = Promise.withResolvers<string | null>();
     const prompt = freshPrompt(isAnswer ? [] : this.#options.history.entries);
@@ -105,7 +105,7 @@ export class TerminalInput implements Input {
     } finally {
       this.#isHandling = false;
     }
-    if (this.#open !== null) this.#paint(this.#open);
+    this.#paint();
   }
 
   async #handleKey(open: OpenPrompt, key: TerminalKey): Promise<void> {
@@ -144,18 +144,18 @@ export class TerminalInput implements Input {
     open.resolve(entry);
   }
 
-  #paint({ label, prompt }: OpenPrompt): void {
+  #paintAndMoveBelow({ label, prompt }: OpenPrompt): void {
     this.#painter.paint(label, prompt.line);
-  }
-
-  #paintAndMoveBelow(open: OpenPrompt): void {
-    this.#paint(open);
     this.#painter.moveBelow();
   }
 
+  #paint(): void {
+    if (this.#open !== null) this.#painter.paint(this.#open.label, this.#open.prompt.line);
+  }
+
   #onResize(): void {
-    if (this.#open === null || this.#isHandling) return;
+    if (this.#isHandling) return;
     this.#painter.rewrap();
-    this.#paint(this.#open);
+    this.#paint();
   }
 }

@@ -9,6 +9,7 @@ import { callsOf, textOf, type Node, type Part } from "../../protocol/tree/node.
 import { resultRecord } from "../../protocol/json/records.ts";
 import type { TextOutput } from "../parse/command.ts";
 import { stripControls, styleOf } from "../terminal/style.ts";
+import { createAnswerWriter } from "./answer-writer.ts";
 import {
   askLines,
   callLine,
@@ -31,8 +32,7 @@ export type SessionPrinterOptions = {
 export function sessionPrinter(screen: TextOutput, { stream, answers }: SessionPrinterOptions): (event: Event) => void {
   const style = styleOf(screen);
   const lineStyle = () => ({ style, columns: screen.columns });
-  const writer = createAnswerWriter(screen);
-  const printLines = (...lines: string[]) => writer.printLines(...lines);
+  const { printLines, append, setAnswer, endAnswer } = createAnswerWriter(screen);
   const calls = new Set<string>();
   let queue: QueuedInput[] = [];
 
@@ -42,15 +42,15 @@ export function sessionPrinter(screen: TextOutput, { stream, answers }: SessionP
   }
   function printNode(node: Node): void {
     if (node.author === "agent") {
-      writer.setAnswer(textOf(node));
-      writer.endAnswer();
+      setAnswer(textOf(node));
+      endAnswer();
       for (const { id, name, input } of callsOf(node)) printCall(id, name, input);
     }
     printLines(...messageLines(node, lineStyle()), ...node.parts.flatMap((part) => partLines(part, lineStyle())));
   }
   function printEnd(event: Extract<Event, { type: "turn.ended" }>): void {
     const result = resultRecord(event.turn, event.session, { ...event, answer: "" });
-    writer.endAnswer();
+    endAnswer();
     calls.clear();
     printLines(...errorLines(result, style), style.dim(summaryLine(result)));
   }
@@ -66,9 +66,9 @@ export function sessionPrinter(screen: TextOutput, { stream, answers }: SessionP
       case "node.added":
         return printNode(event.node);
       case "text.delta":
-        return stream ? writer.append(event.text) : undefined;
+        return stream ? append(event.text) : undefined;
       case "draft.shown":
-        return stream && event.key === "text" ? writer.setAnswer(event.text) : undefined;
+        return stream && event.key === "text" ? setAnswer(event.text) : undefined;
       case "tool.started":
         return printCall(event.call, event.name, event.input);
       case "ask.opened":
@@ -80,41 +80,6 @@ export function sessionPrinter(screen: TextOutput, { stream, answers }: SessionP
       default:
         return printLines(...noticeLines(event, lineStyle()));
     }
-  };
-}
-
-/** Writes an answer piece by piece, and other lines between the pieces, each on its own line. */
-function createAnswerWriter(screen: TextOutput) {
-  let streamed = "";
-  let isMidLine = false;
-  function endLine(): void {
-    if (isMidLine) screen.write("\n");
-    isMidLine = false;
-  }
-  function append(text: string): void {
-    if (text === "") return;
-    streamed += text;
-    screen.write(screen.isTty ? text.replace(controlCharacters, "") : text);
-    isMidLine = !text.endsWith("\n");
-  }
-  return {
-    printLines(...lines: string[]): void {
-      if (lines.length === 0) return;
-      endLine();
-      screen.write(`${lines.join("\n")}\n`);
-    },
-    append,
-    /** Sets the answer so far. Text that is already on the screen is not written again. */
-    setAnswer(text: string): void {
-      if (text.startsWith(streamed)) return append(text.slice(streamed.length));
-      endLine();
-      streamed = "";
-      append(text);
-    },
-    endAnswer(): void {
-      endLine();
-      streamed = "";
-    },
   };
 }
 

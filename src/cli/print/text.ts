@@ -6,18 +6,8 @@ import type { Node, ResultPart } from "../../protocol/tree/node.ts";
 import type { ResultRecord } from "../../protocol/json/records.ts";
 import type { CommandContext } from "../parse/command.ts";
 import { styleOf } from "../terminal/style.ts";
-import {
-  askLines,
-  callLine,
-  controlCharacters,
-  errorLines,
-  noticeLines,
-  queueLines,
-  resultLines,
-  startLine,
-  summaryLine,
-  teamLines,
-} from "./event-lines.ts";
+import { createAnswerWriter } from "./answer-writer.ts";
+import { askLines, callLine, errorLines, noticeLines, queueLines, resultLines, startLine, summaryLine, teamLines } from "./event-lines.ts";
 import type { Printer, PrintOptions } from "./printer.ts";
 
 /** Line width if stderr is not a terminal. */
@@ -27,29 +17,17 @@ export function textPrinter(ctx: CommandContext, options: PrintOptions): Printer
   const style = styleOf(ctx.err);
   const lineStyle = () => ({ style, columns: ctx.err.columns });
   const isLive = ctx.out.isTty && options.stream;
-  let isMidLine = false;
-  let hasAnswer = false;
+  const { printLines, append, isEmpty, endAnswer } = createAnswerWriter(ctx.out, ctx.err);
   let turn: string | null = null;
   let queue: QueuedInput[] = [];
   /** Questions of this turn and its sub-sessions, with the tool call of each. */
   const asks = new Map<string, string | null>();
 
-  /** Starts a new line first if the answer is streaming. */
-  function printLines(...lines: string[]): void {
-    if (isMidLine && lines.length > 0) ctx.out.write("\n");
-    if (lines.length > 0) isMidLine = false;
-    for (const line of lines) ctx.err.write(`${line}\n`);
-  }
-  function printAnswer(text: string): void {
-    ctx.out.write(ctx.out.isTty ? text.replace(controlCharacters, "") : text);
-    isMidLine = !text.endsWith("\n");
-    hasAnswer = true;
-  }
   function startTurn(event: Extract<Event, { type: "turn.started" }>): void {
     // A late message starts another turn; the agent was already printed with the first one.
     if (turn === null && options.conversation !== "next") printLines(style.dim(startLine(event)));
     turn = event.turnId;
-    hasAnswer = false;
+    endAnswer();
   }
   function printQueue(now: QueuedInput[]): void {
     printLines(...queueLines(queue, now, lineStyle()));
@@ -74,7 +52,7 @@ export function textPrinter(ctx: CommandContext, options: PrintOptions): Printer
     if (event.turnId !== turn) return;
     switch (event.type) {
       case "text.delta":
-        return isLive ? printAnswer(event.text) : undefined;
+        return isLive ? append(event.text) : undefined;
       case "tool.started":
         // A question is printed when it is opened.
         return event.name === "ask_user" ? undefined : printLines(callLine(event.name, event.input, lineStyle()));
@@ -89,9 +67,8 @@ export function textPrinter(ctx: CommandContext, options: PrintOptions): Printer
   }
 
   function finish(result: ResultRecord): void {
-    if (!(isLive && hasAnswer) && result.result !== "") printAnswer(result.result);
-    if (isMidLine) ctx.out.write("\n");
-    isMidLine = false;
+    if (!isLive || isEmpty()) append(result.result);
+    endAnswer();
     const isExpected = options.conversation !== undefined && result.status === "cancelled";
     if (!isExpected) printLines(...errorLines(result, style));
     printLines(style.dim(summaryLine(result)));

@@ -1,48 +1,27 @@
 // Creates the command context of the real process: streams, terminal and signals. The entry provides the Api.
 import { fstatSync, statSync, writeSync } from "node:fs";
-import type { Api } from "../../protocol/api/api.ts";
 import { Fault, messageOf } from "../../protocol/api/error.ts";
-import type { EnclosingSession } from "../../protocol/api/policy.ts";
-import type { CommandContext, AppOverrides, TextOutput } from "../parse/command.ts";
+import type { CommandContext, TextOutput } from "../parse/command.ts";
 
-export type CommandContextDeps = {
-  version: string;
-  cwd: string;
-  home: string;
-  project: string;
-  projectOf: (directory: string) => string;
-  state: string;
-  selfCommand: readonly string[];
-  api: (overrides: AppOverrides) => Promise<Api>;
-  enclosingSession: () => EnclosingSession | null;
-  externalAgentNames: () => Promise<readonly string[]>;
-  /** Exits at once; called for the second Ctrl-C. */
+/** The parts of the context that do not depend on the terminal. `exit` ends the process at once, at the second Ctrl-C. */
+type CommandContextDeps = Omit<CommandContext, "env" | "stdin" | "lendTerminal" | "suspend" | "out" | "err" | "onStop"> & {
   exit: (code: number) => never;
 };
 
-export function createCommandContext(deps: CommandContextDeps): CommandContext {
+export function createCommandContext({ exit, ...deps }: CommandContextDeps): CommandContext {
   const { env } = process;
   let onStop: ((signal: "SIGINT" | "SIGTERM") => void) | null = null;
   let stopCount = 0;
   let lendCount = 0;
   const handleSignal = (signal: "SIGINT" | "SIGTERM") => {
-    if (onStop === null || stopCount++ > 0) deps.exit(signal === "SIGINT" ? 130 : 143);
+    if (onStop === null || stopCount++ > 0) return exit(signal === "SIGINT" ? 130 : 143);
     onStop(signal);
   };
   process.on("SIGINT", () => (lendCount > 0 ? undefined : handleSignal("SIGINT")));
   process.on("SIGTERM", () => handleSignal("SIGTERM"));
   return {
-    api: (overrides = {}) => deps.api(overrides),
-    cwd: deps.cwd,
-    home: deps.home,
-    project: deps.project,
-    projectOf: deps.projectOf,
-    state: deps.state,
-    selfCommand: deps.selfCommand,
+    ...deps,
     env,
-    version: deps.version,
-    enclosingSession: deps.enclosingSession,
-    externalAgentNames: deps.externalAgentNames,
     stdin: {
       isTty: isTerminal(0),
       text: readStdin,
@@ -87,14 +66,16 @@ export function currentDirectory(): string {
 /** Writes synchronously and completely, so that a record is written before anything else happens. */
 function createOutput(fd: number, env: NodeJS.ProcessEnv, onError: (error: NodeJS.ErrnoException) => void): TextOutput {
   const isTty = isTerminal(fd);
+  // The streams of the process are opened on first use, and only for a terminal.
+  const terminal = () => (fd === 1 ? process.stdout : process.stderr);
   let hasFailed = false;
   return {
     isTty,
     get columns() {
-      return (isTty && (fd === 1 ? process.stdout : process.stderr).columns) || 80;
+      return (isTty && terminal().columns) || 80;
     },
     get rows() {
-      return (isTty && (fd === 1 ? process.stdout : process.stderr).rows) || 24;
+      return (isTty && terminal().rows) || 24;
     },
     color: usesColor(env, isTty),
     write(text) {
@@ -149,21 +130,16 @@ async function readStdin({ wait }: { wait: boolean }): Promise<string> {
   }
   if (stat.isCharacterDevice() && !wait) return "";
   const reader = Bun.stdin.stream().getReader();
-  const first = reader.read();
-  const timer = Promise.withResolvers<null>();
-  const timeout = wait ? undefined : setTimeout(() => timer.resolve(null), firstByteTimeoutMs);
-  const firstChunk = await Promise.race([first, timer.promise]);
-  clearTimeout(timeout);
+  const timeout = Promise.withResolvers<null>();
+  const timer = wait ? undefined : setTimeout(() => timeout.resolve(null), firstByteTimeoutMs);
+  const firstChunk = await Promise.race([reader.read(), timeout.promise]);
+  clearTimeout(timer);
   if (firstChunk === null) {
     writeAll(2, "skein: stdin is open but has no data; continuing without it (close it with </dev/null)\n");
     return "";
   }
   const decoder = new TextDecoder();
-  let text = firstChunk.done ? "" : decoder.decode(firstChunk.value, { stream: true });
-  for (let done = firstChunk.done; !done;) {
-    const next = await reader.read();
-    done = next.done;
-    if (!next.done) text += decoder.decode(next.value, { stream: true });
-  }
+  let text = "";
+  for (let chunk = firstChunk; !chunk.done; chunk = await reader.read()) text += decoder.decode(chunk.value, { stream: true });
   return text + decoder.decode();
 }

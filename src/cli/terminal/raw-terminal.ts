@@ -2,7 +2,7 @@
 import { readLines } from "../../kit/text/line-splitter.ts";
 
 export type RawWatch = { onInput: (text: string) => void; onResize: () => void; onEnd: () => void };
-export type RawTerminal = { rows: () => number; suspend: () => void; close: () => void };
+export type RawTerminal = { suspend: () => void; close: () => void };
 
 const pasteOn = "\x1b[?2004h";
 const pasteOff = "\x1b[?2004l";
@@ -40,7 +40,7 @@ export function rawTerminal(watch: RawWatch): RawTerminal {
     });
     process.kill(process.pid, "SIGTSTP");
   }
-  return { rows: () => stdout.rows || 24, suspend, close };
+  return { suspend, close };
 }
 
 const maxLineBytes = 100_000_000;

@@ -11,7 +11,7 @@ import { stripControls, styleOf } from "../../terminal/style.ts";
 import { completeEntry } from "../../repl/complete.ts";
 import { slashCommands } from "../../repl/commands.ts";
 import { historyFile, openHistory } from "../../line-editor/history.ts";
-import { lineInput, pipedInput, type Input } from "../../line-editor/input.ts";
+import { lineInput, type Input } from "../../line-editor/input.ts";
 import { printableLabel } from "../../print/session-label.ts";
 import { askAtTip, runRepl, printAsk, type Repl } from "../../repl/repl.ts";
 import { TerminalInput } from "../../line-editor/terminal-input.ts";
@@ -91,9 +91,7 @@ export async function openChat(flags: ReturnType<typeof readFlags>, ctx: Command
   const history = openHistory(ephemeral || !isWatched ? null : historyFile((await api.config.paths()).state, ctx.project));
   const input: Input = isWatched
     ? await TerminalInput.open(ctx, { history, complete: (line) => completeEntry(repl, line) })
-    : isSpoken
-      ? lineInput(ctx)
-      : pipedInput(ctx);
+    : lineInput(ctx, { echoPrompts: isSpoken });
   try {
     return await runRepl(repl, input, history.add);
   } finally {

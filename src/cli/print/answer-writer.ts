@@ -1,0 +1,39 @@
+// Writes an answer piece by piece, and other lines between the pieces, each on its own line.
+import type { TextOutput } from "../parse/command.ts";
+import { controlCharacters } from "./event-lines.ts";
+
+/** `lineScreen` may be another stream of the same terminal. */
+export function createAnswerWriter(screen: TextOutput, lineScreen = screen) {
+  let streamed = "";
+  let isMidLine = false;
+  function endLine(): void {
+    if (isMidLine) screen.write("\n");
+    isMidLine = false;
+  }
+  function append(text: string): void {
+    if (text === "") return;
+    streamed += text;
+    screen.write(screen.isTty ? text.replace(controlCharacters, "") : text);
+    isMidLine = !text.endsWith("\n");
+  }
+  return {
+    printLines(...lines: string[]): void {
+      if (lines.length === 0) return;
+      endLine();
+      lineScreen.write(`${lines.join("\n")}\n`);
+    },
+    append,
+    isEmpty: () => streamed === "",
+    /** Sets the answer so far. Text that is already on the screen is not written again. */
+    setAnswer(text: string): void {
+      if (text.startsWith(streamed)) return append(text.slice(streamed.length));
+      endLine();
+      streamed = "";
+      append(text);
+    },
+    endAnswer(): void {
+      endLine();
+      streamed = "";
+    },
+  };
+}
