@@ -1,7 +1,7 @@
 // Prints changed files: one line each, or as a patch.
 import type { FileChange } from "../../protocol/tree/file-changes.ts";
 import type { CommandContext } from "../parse/command.ts";
-import { stripControls, printable, styleOf, type Style } from "../terminal/style.ts";
+import { stripControls, printableText, styleOf, type Style } from "../terminal/style.ts";
 
 const marks: Record<FileChange["kind"], (style: Style) => string> = {
   added: (style) => style.green("A"),
@@ -23,10 +23,8 @@ function countsText(change: FileChange, style: Style): string {
 export function patchText(patch: string, ctx: Pick<CommandContext, "out">): string {
   if (!ctx.out.isTty) return patch;
   const style = styleOf(ctx.out);
-  return patch
-    .split("\n")
-    .map((line) => paintLine(line.split("\t").map(printable).join("\t"), style))
-    .join("\n");
+  const lines = printableText(patch).split("\n");
+  return lines.map((line) => paintLine(line, style)).join("\n");
 }
 
 function paintLine(line: string, style: Style): string {

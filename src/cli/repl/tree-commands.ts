@@ -1,15 +1,17 @@
 // The slash commands that show the tree, move in it, or add to it. None of them changes files.
-import type { Api } from "../../protocol/api/api.ts";
 import { extname } from "node:path";
+import { absolutePath } from "../../kit/files/absolute-path.ts";
 import { oneLine, pluralize } from "../../kit/text/cut-text.ts";
-import type { ContextView, TreeView } from "../../protocol/api/api.ts";
+import type { TreeView } from "../../protocol/api/api.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import { shortId } from "../../protocol/tree/node.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
-import type { CommandContext, TextOutput } from "../parse/command.ts";
+import { messageText, tokenCounts } from "../commands/tree/context.ts";
+import type { ExportFormat } from "../commands/tree/export.ts";
+import type { TextOutput } from "../parse/command.ts";
 import { printableLabel } from "../print/session-label.ts";
 import { treeText } from "../print/tree.ts";
-import { printable, styleOf } from "../terminal/style.ts";
+import { printableText, styleOf } from "../terminal/style.ts";
 import { tableText } from "../terminal/table.ts";
 import { findBranches, listLeaves, findMessageBack, pathTo, type TreePosition } from "./navigate.ts";
 import type { Repl } from "./repl.ts";
@@ -71,7 +73,9 @@ export async function switchTo(repl: Repl, argument: string): Promise<void> {
 export async function context(repl: Repl): Promise<void> {
   const { session } = await readTree(repl);
   const rendered = await repl.api.context.render({ session: session.id, node: null });
-  repl.ctx.out.write(contextText(rendered, repl.ctx.out));
+  const style = styleOf(repl.ctx.out);
+  const messages = rendered.messages.map(({ text, ...message }) => messageText({ ...message, text: printableText(text.trimEnd()) }, style));
+  repl.ctx.out.write(`${tokenCounts(rendered)}\n\n${messages.join("\n")}`);
 }
 
 export async function graft(repl: Repl, argument: string): Promise<void> {
@@ -88,35 +92,19 @@ export async function graft(repl: Repl, argument: string): Promise<void> {
   repl.ctx.out.write(`Grafted ${printableLabel(from)} here as ${shortId(grafted.id)}; the next turn gets it, /back removes it.\n`);
 }
 
-const exportFormats: Record<string, string> = { ".md": "md", ".html": "html", ".json": "json", ".jsonl": "jsonl" };
+const exportFormats: Record<string, ExportFormat> = { ".md": "md", ".html": "html", ".json": "json", ".jsonl": "jsonl" };
 
-/** The same Api with another `session.tree`. The Api of another process has no fields to copy, so it is the prototype. */
-function withTree(api: Api, tree: Api["session"]["tree"]): Api {
-  const session = Object.assign(Object.create(api.session) as Api["session"], { tree });
-  return Object.assign(Object.create(api) as Api, { session });
-}
-
-/** Runs `skein export` on an Api that shows it only the current branch. */
+/** Exports the nodes from the first message to here. */
 export async function exportBranch(repl: Repl, file: string): Promise<void> {
-  const { api, ctx, session } = repl;
-  if (session === null) throw noMessages();
-  const { exportCommand } = await import("../commands/tree/export.ts");
-  const branchContext: CommandContext = {
-    ...ctx,
-    cwd: repl.directory,
-    api: async () => withTree(api, () => readBranch(repl, session.id)),
-  };
-  const format = exportFormats[extname(file).toLowerCase()] ?? "text";
-  await exportCommand.run({ positionals: [session.id], flags: { format, ...(file === "" ? {} : { output: file }) } }, branchContext);
-  if (file !== "") ctx.out.write(`Wrote ${file}\n`);
-}
-
-async function readBranch({ api }: Repl, id: string): Promise<TreeView> {
-  const view = await api.session.tree({ session: id });
-  const sessions = view.sessions.filter((session) => session.id === id);
-  const nodes = pathTo(view, sessions[0]?.tip ?? null);
+  const { api, ctx, directory } = repl;
+  const { view, session } = await readTree(repl);
+  const nodes = pathTo(view, session.tip);
   const turns = new Set(nodes.map((node) => node.turn));
-  return { nodes, sessions, turns: view.turns.filter((turn) => turns.has(turn.id)) };
+  const branch = { nodes, sessions: [session], turns: view.turns.filter((turn) => turns.has(turn.id)) };
+  const { writeTree } = await import("../commands/tree/export.ts");
+  const path = file === "" ? null : absolutePath(file, { cwd: directory, home: ctx.home });
+  await writeTree({ session, view: branch }, { api, format: exportFormats[extname(file).toLowerCase()] ?? "text", file: path }, ctx);
+  if (file !== "") ctx.out.write(`Wrote ${file}\n`);
 }
 
 /** Reads the tree anew: another process may have added to it. */
@@ -140,16 +128,4 @@ function positionsText(positions: readonly TreePosition[], screen: TextOutput, a
       : `${arrow}"${oneLine(excerpt, 200)}"`,
   ]);
   return tableText(rows, { columns: [{ align: "right" }, {}, {}, {}, {}], width: screen.columns });
-}
-
-function contextText(view: ContextView, screen: TextOutput): string {
-  const style = styleOf(screen);
-  const { system, tools, messages } = view.tokens;
-  const total = system + tools + messages;
-  const head = `${view.model ?? "no model"}: about ${total} tokens (system ${system}, tools ${tools}, messages ${messages})`;
-  const blocks = view.messages.map(({ role, text, tokens }) => {
-    const body = text.trimEnd().split("\n").map(printable).join("\n");
-    return `\n${style.bold(role)} ${style.dim(`~${tokens}`)}\n${body}\n`;
-  });
-  return `${head}\n${blocks.join("")}`;
 }

@@ -19,6 +19,11 @@ export function printable(line: string): string {
   return Bun.stripANSI(line).replace(/[\p{Cc}\u202A-\u202E\u2066-\u2069]/gu, "");
 }
 
+/** Like `printable`, for several lines; keeps their tabs. */
+export function printableText(text: string): string {
+  return Bun.stripANSI(text).replace(/(?![\n\t])[\p{Cc}\u202A-\u202E\u2066-\u2069]/gu, "");
+}
+
 /** Whether the terminal's locale shows more than ASCII. */
 export function showsUnicode(env: Record<string, string | undefined>): boolean {
   return /utf-?8/i.test(env["LC_ALL"] || env["LC_CTYPE"] || env["LANG"] || "");

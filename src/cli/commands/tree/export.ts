@@ -9,7 +9,7 @@ import { type Handle, storedIdentifier } from "../../../protocol/tree/handle.ts"
 import type { ImageData, Node } from "../../../protocol/tree/node.ts";
 import type { Session } from "../../../protocol/tree/turn.ts";
 import { jsonFlag } from "../../parse/args.ts";
-import type { Args, Command, CommandContext } from "../../parse/command.ts";
+import type { Command, CommandContext } from "../../parse/command.ts";
 import { imageUrl } from "../../export/blocks.ts";
 import type { Document } from "../../export/document.ts";
 import { htmlDocument } from "../../export/html.ts";
@@ -18,7 +18,7 @@ import { markdownDocument, textDocument } from "../../export/text.ts";
 import { findSession } from "../../parse/find-session.ts";
 
 const formats = ["text", "md", "html", "json", "jsonl"] as const;
-type Format = (typeof formats)[number];
+export type ExportFormat = (typeof formats)[number];
 
 export const exportCommand: Command = {
   name: "export",
@@ -37,29 +37,41 @@ export const exportCommand: Command = {
 Examples:
   skein export --format html -o session.html
   skein export fix-tests --format jsonl --redact > shared.jsonl`,
-  run: runExport,
+  async run({ positionals: [query], flags }, ctx) {
+    const api = await ctx.api();
+    const session = await findSession(api, ctx, query);
+    const view = await api.session.tree({ session: session.id, archived: true });
+    const format = (flags["json"] === true ? "json" : (flags["format"] ?? "text")) as ExportFormat;
+    const file = typeof flags["output"] === "string" ? absolutePath(flags["output"], ctx) : null;
+    await writeTree({ session, view }, { api, format, file, isRedacted: flags["redact"] === true, isWhole: flags["whole"] === true }, ctx);
+    return 0;
+  },
 };
 
-async function runExport(args: Args, ctx: CommandContext): Promise<number> {
-  const format = (args.flags["json"] === true ? "json" : (args.flags["format"] ?? "text")) as Format;
-  const api = await ctx.api();
-  const stored = await findSession(api, ctx, args.positionals[0]);
-  const tree = { session: stored, view: await api.session.tree({ session: stored.id, archived: true }) };
-  const redact = args.flags["redact"] === true ? redactor({ home: ctx.home, secrets: envSecrets(ctx.env) }) : null;
-  const { session, view } = redact === null ? tree : redactTree(tree, redact);
-  const maxBytes = args.flags["whole"] === true ? null : excerptBytes;
-  const document: Document = { session, view, resolve: (handle) => resolveText(api, handle, { maxBytes, redact }) };
+type Tree = { session: Session; view: TreeView };
+/** A null file is stdout. */
+type ExportOptions = { api: Api; format: ExportFormat; file: string | null; isRedacted?: boolean; isWhole?: boolean };
+
+export async function writeTree(
+  tree: Tree,
+  { api, format, file, isRedacted = false, isWhole = false }: ExportOptions,
+  { home, env, out }: CommandContext,
+): Promise<void> {
+  const redact = isRedacted ? redactor({ home, secrets: envSecrets(env) }) : null;
+  const maxBytes = isWhole ? null : excerptBytes;
+  const document: Document = {
+    ...(redact === null ? tree : redactTree(tree, redact)),
+    resolve: (handle) => resolveText(api, handle, { maxBytes, redact }),
+  };
   const pieces = {
     text: textDocument,
     md: markdownDocument,
     html: htmlDocument,
     json: jsonDocument,
-    jsonl: (tree: Document) => jsonlDocument(tree, outputReader(api, redact)),
+    jsonl: (input: Document) => jsonlDocument(input, outputReader(api, redact)),
   }[format](document);
-  const output = args.flags["output"];
-  if (typeof output === "string") await writeFile(absolutePath(output, ctx), pieces);
-  else for await (const piece of pieces) ctx.out.write(piece);
-  return 0;
+  if (file !== null) await writeFile(file, pieces);
+  else for await (const piece of pieces) out.write(piece);
 }
 
 const excerptBytes = 64 * 1024;
@@ -67,7 +79,7 @@ const excerptBytes = 64 * 1024;
 type Redact = (text: string) => string;
 
 /** Keeps pictures. Removes opaque vendor data, because its content can't be checked. */
-function redactTree(tree: { session: Session; view: TreeView }, redact: Redact): typeof tree {
+function redactTree(tree: Tree, redact: Redact): Tree {
   const nodes = tree.view.nodes.map((node): Node => ({
     ...node,
     parts: node.parts
