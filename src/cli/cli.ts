@@ -2,7 +2,7 @@
 import { nearestWord } from "../kit/text/nearest-word.ts";
 import { Fault } from "../protocol/api/error.ts";
 import { parseArgs } from "./parse/args.ts";
-import type { CommandContext } from "./parse/command.ts";
+import { isInteractive, type CommandContext } from "./parse/command.ts";
 import { allCommands, commandNames, findCommand } from "./commands/index.ts";
 import { printFault } from "./print/print-fault.ts";
 
@@ -15,7 +15,7 @@ export async function runCli(argv: string[], ctx: CommandContext): Promise<numbe
 }
 
 async function dispatch(argv: string[], ctx: CommandContext): Promise<number> {
-  const [first, ...rest] = argv.length === 0 && canShowScreen(ctx) ? ["tui"] : argv;
+  const [first, ...rest] = argv.length === 0 && isInteractive(ctx) ? ["tui"] : argv;
   if (first === undefined || first === "help" || first === "--help" || first === "-h") return printHelp(rest[0], ctx, first === undefined);
   if (first === "--version" || first === "-V") {
     ctx.out.write(`skein ${ctx.version}\n`);
@@ -28,11 +28,6 @@ async function dispatch(argv: string[], ctx: CommandContext): Promise<number> {
   const args = first.startsWith("-") ? argv : rest;
   if (asksForHelp(args)) return printHelp(name, ctx, false);
   return command.run(parseArgs(command, args), ctx);
-}
-
-/** True if input and output are a terminal that can move the cursor. */
-function canShowScreen({ stdin, out, env }: CommandContext): boolean {
-  return stdin.isTty && out.isTty && env["TERM"] !== "dumb";
 }
 
 function asksForHelp(argv: string[]): boolean {

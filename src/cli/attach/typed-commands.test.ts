@@ -16,7 +16,7 @@ function attachTo(ask: string | null) {
     resume: record("resume", { state: "running" }),
   };
   const api = { turn, ask: { answer: record("answer", {}) } } as unknown as Pick<Api, "turn" | "ask">;
-  const attached: AttachedSession = { api, session: "s", ask, leave: () => requests.push("left") };
+  const attached: AttachedSession = { api, session: "s", ask: () => ask, leave: () => requests.push("left") };
   return { requests, attached };
 }
 
@@ -24,7 +24,7 @@ test("a typed line is a message, or the answer to an open question; a path is no
   const { requests, attached } = attachTo(null);
   expect(await handleTypedLine(attached, " be quick ")).toBeNull();
   await handleTypedLine(attached, "/etc/hosts is wrong");
-  await handleTypedLine({ ...attached, ask: "q" }, "2");
+  await handleTypedLine({ ...attached, ask: () => "q" }, "2");
   expect(requests).toEqual([
     ["steer", { session: "s", text: "be quick" }],
     ["steer", { session: "s", text: "/etc/hosts is wrong" }],

@@ -6,35 +6,48 @@ import { Fault } from "../../protocol/api/error.ts";
 export type AttachedSession = {
   api: Pick<Api, "turn" | "ask">;
   session: string;
-  /** The id of the open question; null if there is none. */
-  ask: string | null;
+  /** Returns the id of the oldest open question; null if there is none. */
+  ask: () => string | null;
   leave: () => void;
 };
 
-type AttachCommand = { name: string; summary: string; act: (attached: AttachedSession) => Promise<string | null> | string | null };
+type AttachCommand = {
+  name: string;
+  summary: string;
+  /** Resolves with a text to print, or null if an event will show the effect. */
+  act: (attached: AttachedSession) => Promise<string | null>;
+};
 
 export const attachCommands: readonly AttachCommand[] = [
-  { name: "cancel", summary: "stop the turn and every process it started", act: cancel },
+  {
+    name: "cancel",
+    summary: "stop the turn and every process it started",
+    act: async ({ api, session }) => {
+      await api.turn.cancel({ session });
+      return "stopping the turn…";
+    },
+  },
   {
     name: "pause",
     summary: "pause the turn",
     act: async ({ api, session }) => stateText(await api.turn.pause({ session, force: false })),
   },
   { name: "resume", summary: "resume the turn", act: async ({ api, session }) => stateText(await api.turn.resume({ session })) },
-  { name: "quit", summary: "leave, like Ctrl-C; the turn continues", act: quit },
+  { name: "quit", summary: "leave, like Ctrl-C; the turn continues", act: async ({ leave }) => (leave(), null) },
   {
     name: "help",
     summary: "show this list",
-    act: () => attachCommands.map(({ name, summary }) => `/${name} ${summary}`).join("\n  "),
+    act: async () => attachCommands.map(({ name, summary }) => `/${name} ${summary}`).join("\n  "),
   },
 ];
 
-/** Resolves with a text to print, or null if an event will show the effect. */
+/** Resolves like `act` of a command. */
 export async function handleTypedLine(attached: AttachedSession, typed: string): Promise<string | null> {
   const text = typed.trim();
   if (/^\/[a-z?]+$/.test(text)) return findAttachCommand(text.slice(1)).act(attached);
-  if (attached.ask === null) await attached.api.turn.steer({ session: attached.session, text });
-  else await attached.api.ask.answer({ ask: attached.ask, text });
+  const ask = attached.ask();
+  if (ask === null) await attached.api.turn.steer({ session: attached.session, text });
+  else await attached.api.ask.answer({ ask, text });
   return null;
 }
 
@@ -46,16 +59,6 @@ function findAttachCommand(name: string): AttachCommand {
   throw new Fault("usage", `no command /${name}`, {
     hint: near === null ? names.map((candidate) => `/${candidate}`).join(" ") : `did you mean /${near}?`,
   });
-}
-
-async function cancel({ api, session }: AttachedSession): Promise<string> {
-  await api.turn.cancel({ session });
-  return "stopping the turn…";
-}
-
-function quit({ leave }: AttachedSession): null {
-  leave();
-  return null;
 }
 
 /** The event of a paused or resumed turn is printed anyway, so only "not running" needs a text. */

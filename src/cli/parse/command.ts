@@ -97,3 +97,8 @@ export type TextOutput = {
   rows?: number;
   color: boolean;
 };
+
+/** True if a user can type and see a line: input and output are a terminal that can move the cursor. */
+export function isInteractive({ stdin, out, env }: Pick<CommandContext, "stdin" | "out" | "env">): boolean {
+  return stdin.isTty && out.isTty && env["TERM"] !== "dumb";
+}

@@ -66,13 +66,7 @@ function paragraphs(text: string): string {
 }
 
 function wrap(text: string, columns: number): string[] {
-  const lines = [""];
-  for (const word of text.split(" ")) {
-    const line = lines.at(-1) as string;
-    if (line !== "" && line.length + 1 + word.length > columns) lines.push(word);
-    else lines[lines.length - 1] = line === "" ? word : `${line} ${word}`;
-  }
-  return lines;
+  return Bun.wrapAnsi(text, columns).split("\n");
 }
 
 function sentence(text: string): string {

@@ -1,6 +1,6 @@
 // The interface of printers, one per output format. A printer gets every event and, at the end, the result.
 import type { Event } from "../../protocol/tree/event.ts";
-import type { ResultRecord } from "../../protocol/json/records.ts";
+import { eventRecord, type ResultRecord } from "../../protocol/json/records.ts";
 import type { CommandContext } from "../parse/command.ts";
 import { stripControls } from "../terminal/style.ts";
 
@@ -25,10 +25,8 @@ export async function printerFor(format: OutputFormat, ctx: CommandContext, opti
       return (await import("./text.ts")).textPrinter(ctx, options);
     case "json":
       return { event: (event) => printWarning(ctx, event), finish: (result) => printRecord(ctx, result) };
-    case "events": {
-      const { eventRecord } = await import("../../protocol/json/records.ts");
-      return { event: (event) => printRecord(ctx, eventRecord(event)), finish: (result) => printRecord(ctx, result) };
-    }
+    case "events":
+      return { event: recordPrinter(ctx), finish: (result) => printRecord(ctx, result) };
     case "stream-json":
       return (await import("./stream-json.ts")).streamJsonPrinter(ctx, options);
   }
@@ -37,6 +35,10 @@ export async function printerFor(format: OutputFormat, ctx: CommandContext, opti
 /** Prints warnings to stderr for formats whose stdout has no record for them. */
 export function printWarning(ctx: CommandContext, event: Event): void {
   if (event.type === "warning.raised") ctx.err.write(`skein: ${stripControls(event.message)}\n`);
+}
+
+export function recordPrinter(ctx: CommandContext): (event: Event) => void {
+  return (event) => printRecord(ctx, eventRecord(event));
 }
 
 export function printRecord(ctx: CommandContext, value: unknown): void {

@@ -2,7 +2,7 @@
 import type { Event } from "../../protocol/tree/event.ts";
 import type { Node, Part, ResultPart } from "../../protocol/tree/node.ts";
 import type { ResultRecord } from "../../protocol/json/records.ts";
-import type { Usage } from "../../protocol/tree/usage.ts";
+import { zeroUsage, type Usage } from "../../protocol/tree/usage.ts";
 import type { CommandContext } from "../parse/command.ts";
 import { printRecord, printWarning, type Printer, type PrintOptions } from "./printer.ts";
 
@@ -68,6 +68,7 @@ function contentBlock(part: Part): Record<string, unknown>[] {
 }
 
 function resultLine(result: ResultRecord) {
+  const { usage } = result;
   const isError = result.status !== "ok";
   return {
     type: "result",
@@ -77,12 +78,7 @@ function resultLine(result: ResultRecord) {
     num_turns: result.steps,
     duration_ms: result.duration_ms,
     total_cost_usd: result.cost_usd ?? 0,
-    usage: {
-      input_tokens: result.usage.input,
-      output_tokens: result.usage.output,
-      cache_read_input_tokens: result.usage.cache_read,
-      cache_creation_input_tokens: result.usage.cache_write,
-    },
+    usage: usageFields({ ...usage, cacheRead: usage.cache_read, cacheWrite: usage.cache_write }),
     session_id: result.session_id,
     skein: result,
   };
@@ -95,11 +91,11 @@ function subtypeOf(result: ResultRecord): string {
   return "error_during_execution";
 }
 
-function usageFields(usage: Usage | undefined) {
+function usageFields({ input, output, cacheRead, cacheWrite }: Usage = zeroUsage) {
   return {
-    input_tokens: usage?.input ?? 0,
-    output_tokens: usage?.output ?? 0,
-    cache_read_input_tokens: usage?.cacheRead ?? 0,
-    cache_creation_input_tokens: usage?.cacheWrite ?? 0,
+    input_tokens: input,
+    output_tokens: output,
+    cache_read_input_tokens: cacheRead,
+    cache_creation_input_tokens: cacheWrite,
   };
 }

@@ -1,18 +1,17 @@
 // skein attach: shows a session's events live and sends typed lines to its agent. Leaving does not stop the turn.
-import type { Api } from "../../../protocol/api/api.ts";
 import { exitCodes, Fault, type TurnStatus } from "../../../protocol/api/error.ts";
 import type { Event } from "../../../protocol/tree/event.ts";
-import { eventRecord } from "../../../protocol/json/records.ts";
-import { sessionLabel, type Session } from "../../../protocol/tree/turn.ts";
+import type { Session } from "../../../protocol/tree/turn.ts";
 import { readHistory } from "../../attach/history.ts";
+import { attachCommands, handleTypedLine, type AttachedSession } from "../../attach/typed-commands.ts";
 import { TypedLines } from "../../attach/typed-lines.ts";
-import { handleTypedLine, attachCommands } from "../../attach/typed-commands.ts";
-import type { Args, Command, CommandContext } from "../../parse/command.ts";
+import { isInteractive, type Args, type Command, type CommandContext } from "../../parse/command.ts";
 import { findSession } from "../../parse/find-session.ts";
-import { printRecord } from "../../print/printer.ts";
-import { sessionPrinter } from "../../print/session.ts";
-import { stripControls, styleOf } from "../../terminal/style.ts";
 import { printFault } from "../../print/print-fault.ts";
+import { recordPrinter } from "../../print/printer.ts";
+import { printableLabel } from "../../print/session-label.ts";
+import { sessionPrinter } from "../../print/session.ts";
+import { styleOf } from "../../terminal/style.ts";
 
 export const attach: Command = {
   name: "attach",
@@ -48,12 +47,12 @@ async function runAttach(args: Args, ctx: CommandContext): Promise<number> {
   const leaving = Promise.withResolvers<"SIGINT" | "SIGTERM">();
   ctx.onStop(leaving.resolve);
   const state: WatchState = { asks: [], openTurn: null, status: null };
-  const isTyped = !isJson && ctx.stdin.isTty && ctx.out.isTty && ctx.env["TERM"] !== "dumb";
-  const typed = isTyped ? await openTypedLines({ api, session, state, leave: () => leaving.resolve("SIGINT") }, ctx) : null;
+  const attached = { api, session: session.id, ask: () => state.asks[0] ?? null, leave: () => leaving.resolve("SIGINT") };
+  const typed = !isJson && isInteractive(ctx) ? await openTypedLines(attached, ctx) : null;
   const screen = typed?.screen ?? ctx.out;
   const print = isJson
-    ? (event: Event) => printRecord(ctx, eventRecord(event))
-    : sessionPrinter(screen, { stream: screen.isTty, answers: isTyped ? "typed" : "elsewhere" });
+    ? recordPrinter(ctx)
+    : sessionPrinter(screen, { stream: screen.isTty, answers: typed === null ? "elsewhere" : "typed" });
   const handleEvent = (event: Event): void => {
     applyEvent(state, event);
     print(event);
@@ -62,20 +61,22 @@ async function runAttach(args: Args, ctx: CommandContext): Promise<number> {
     if (history.omitted > 0) screen.write(`${styleOf(screen).dim(`${history.omitted} earlier events: skein logs --limit shows them`)}\n`);
     for (const event of history.events) handleEvent(event);
     state.status = null;
-    const end = await followUntil(
-      api.turn.watch({ session: session.id, afterSeq: history.seq, until: "idle" }),
-      handleEvent,
-      leaving.promise,
-    );
-    typed?.close();
-    return end === "ended" ? reportEnd(state, session, ctx) : reportLeft(end, session, ctx);
+    const feed = api.turn.watch({ session: session.id, afterSeq: history.seq, until: "idle" })[Symbol.asyncIterator]();
+    for (;;) {
+      const next = await Promise.race([feed.next(), leaving.promise]);
+      if (typeof next === "string" || next.done === true) {
+        typed?.close();
+        return typeof next === "string" ? reportLeft(next, session, ctx) : reportEnd(state, session, ctx);
+      }
+      handleEvent(next.value);
+    }
   } finally {
     typed?.close();
   }
 }
 
 /** State of the session that follows from its events. */
-export type WatchState = { asks: string[]; openTurn: string | null; status: TurnStatus | null };
+type WatchState = { asks: string[]; openTurn: string | null; status: TurnStatus | null };
 
 function applyEvent(state: WatchState, event: Event): void {
   if (event.type === "ask.opened") state.asks.push(event.ask.id);
@@ -86,15 +87,13 @@ function applyEvent(state: WatchState, event: Event): void {
   state.status = event.turn.status;
 }
 
-type TypedTarget = { api: Api; session: Session; state: WatchState; leave: () => void };
-
-function openTypedLines({ api, session, state, leave }: TypedTarget, ctx: CommandContext): Promise<TypedLines> {
+function openTypedLines(attached: AttachedSession, ctx: CommandContext): Promise<TypedLines> {
   const opened: Promise<TypedLines> = TypedLines.open(ctx, {
     label: styleOf(ctx.out).bold("> "),
-    onLeave: leave,
+    onLeave: attached.leave,
     onLine: (text) => {
       const write = (line: string): void => void opened.then((typed) => typed.screen.write(line));
-      handleTypedLine({ api, session: session.id, ask: state.asks[0] ?? null, leave }, text).then(
+      handleTypedLine(attached, text).then(
         (reply) => reply !== null && write(`${styleOf(ctx.out).dim(`  ${reply}`)}\n`),
         (error: unknown) => printFault(error, { env: ctx.env, write }),
       );
@@ -103,28 +102,14 @@ function openTypedLines({ api, session, state, leave }: TypedTarget, ctx: Comman
   return opened;
 }
 
-async function followUntil(
-  events: AsyncIterable<Event>,
-  handleEvent: (event: Event) => void,
-  leaving: Promise<"SIGINT" | "SIGTERM">,
-): Promise<"ended" | "SIGINT" | "SIGTERM"> {
-  const feed = events[Symbol.asyncIterator]();
-  for (;;) {
-    const next = await Promise.race([feed.next(), leaving]);
-    if (typeof next === "string") return next;
-    if (next.done === true) return "ended";
-    handleEvent(next.value);
-  }
-}
-
 function reportLeft(signal: "SIGINT" | "SIGTERM", session: Session, ctx: CommandContext): number {
-  const name = stripControls(sessionLabel(session));
+  const name = printableLabel(session);
   ctx.err.write(`left ${name}; its turn continues\n  skein attach ${name}   joins it again\n  skein kill ${name}     stops it\n`);
   return signal === "SIGINT" ? 0 : 143;
 }
 
 function reportEnd({ openTurn, status }: WatchState, session: Session, ctx: CommandContext): number {
-  const name = stripControls(sessionLabel(session));
+  const name = printableLabel(session);
   if (openTurn !== null) {
     ctx.err.write(`the process that ran ${name} has ended; continue with: skein run --resume ${name}\n`);
     return exitCodes.killed;

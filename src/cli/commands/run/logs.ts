@@ -1,11 +1,9 @@
 // skein logs: prints a session's events, and with -f its new ones until nothing runs in it.
-import { eventRecord } from "../../../protocol/json/records.ts";
-import type { Event } from "../../../protocol/tree/event.ts";
 import { countFlag } from "../../parse/args.ts";
 import { readHistory } from "../../attach/history.ts";
 import type { Args, Command, CommandContext } from "../../parse/command.ts";
 import { findSession } from "../../parse/find-session.ts";
-import { printRecord } from "../../print/printer.ts";
+import { recordPrinter } from "../../print/printer.ts";
 import { sessionPrinter } from "../../print/session.ts";
 import { styleOf } from "../../terminal/style.ts";
 
@@ -29,10 +27,7 @@ async function runLogs(args: Args, ctx: CommandContext): Promise<number> {
   const api = await ctx.api();
   const session = await findSession(api, ctx, args.positionals[0]);
   const history = await readHistory(api, session.id, limit);
-  const isJson = args.flags["json"] === true;
-  const print: (event: Event) => void = isJson
-    ? (event) => printRecord(ctx, eventRecord(event))
-    : sessionPrinter(ctx.out, { stream: ctx.out.isTty, answers: "elsewhere" });
+  const print = args.flags["json"] ? recordPrinter(ctx) : sessionPrinter(ctx.out, { stream: ctx.out.isTty, answers: "elsewhere" });
   if (history.omitted > 0) ctx.err.write(`${styleOf(ctx.err).dim(`${history.omitted} earlier events: --limit shows more`)}\n`);
   for (const event of history.events) print(event);
   if (args.flags["follow"] !== true) return 0;

@@ -137,7 +137,7 @@ describe("verify", () => {
       out: "ok: 1 session, 3 turns, 1,200 nodes, 0 handles, 1 transcript\n",
       err: "",
     });
-    expect((await run(verify, [], { api, tty: true })).err).toBe("\r1,000 checked\r\x1b[K");
+    expect((await run(verify, [], { api, tty: true })).err).toBe("\r1,000 checked\x1b[K\r\x1b[K");
   });
 
   test("verify lists problems and exits with 1", async () => {

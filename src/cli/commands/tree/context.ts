@@ -1,7 +1,8 @@
 // skein context: prints the next request of the agent, with token counts.
 import type { ContextView } from "../../../protocol/api/api.ts";
 import { findNode, findSession } from "../../parse/find-session.ts";
-import type { Style } from "../../terminal/style.ts";
+import type { TextOutput } from "../../parse/command.ts";
+import { printableText, styleOf, type Style } from "../../terminal/style.ts";
 import { reportCommand } from "../report-command.ts";
 
 export const context = reportCommand({
@@ -19,16 +20,19 @@ export const context = reportCommand({
     const { model, system, messages, tokens } = view;
     return {
       json: { sessionId: view.session.id, nodeId: view.node, model, system, tools: view.tools.map(({ name }) => name), messages, tokens },
-      text: (style) =>
-        flags["body"] ? `${view.body ?? "there is no request, because no model is available"}\n` : requestText(view, style),
+      text: () => (flags["body"] ? `${view.body ?? "there is no request, because no model is available"}\n` : requestText(view, ctx.out)),
     };
   },
 });
 
-function requestText(view: ContextView, style: Style): string {
+/** Unchanged for a pipe. On a terminal, without control characters. */
+function requestText(view: ContextView, screen: TextOutput): string {
+  const style = styleOf(screen);
   const names = view.tools.map((tool) => tool.name).join(", ") || "none";
   const system = { role: "system", text: view.system, tokens: view.tokens.system };
-  const messages = [system, ...view.messages].map((message) => messageText(message, style));
+  const messages = [system, ...view.messages].map(({ text, ...message }) =>
+    messageText({ ...message, text: screen.isTty ? printableText(text) : text }, style),
+  );
   return `${tokenCounts(view)}\n${style.dim(`tools: ${names}`)}\n\n${messages.join("\n")}`;
 }
 

@@ -1,5 +1,6 @@
 // skein verify: checks the integrity of the store.
-import { pluralize } from "../../../kit/text/cut-text.ts";
+import { groupDigits, pluralize } from "../../../kit/text/cut-text.ts";
+import { progressLine } from "../../terminal/progress.ts";
 import { stripControls } from "../../terminal/style.ts";
 import { reportCommand } from "../report-command.ts";
 
@@ -11,12 +12,11 @@ export const verify = reportCommand({
   notes: `The exit code is 0 without problems, else 1. --repair completes transcripts from
 the store, releases sessions held by processes that have exited, rebuilds a damaged
 full-text index and deletes files that belong to nothing.`,
-  async report(args, { api: createApi, err }) {
-    const api = await createApi();
-    const progress = err.isTty ? { onProgress: (checked: number) => err.write(`\r${checked.toLocaleString("en-US")} checked`) } : {};
-    const report = await api.store
-      .verify({ repair: args.flags["repair"] === true, ...progress })
-      .finally(() => err.isTty && err.write("\r\x1b[K"));
+  async report(args, ctx) {
+    const api = await ctx.api();
+    const progress = progressLine(ctx);
+    const onProgress = (checked: number) => progress.show(`${groupDigits(checked)} checked`);
+    const report = await api.store.verify({ repair: args.flags["repair"] === true, onProgress }).finally(progress.clear);
     const { problems, repaired = [] } = report;
     const ok = problems.length === 0;
     const nouns = ["session", "turn", "node", "handle", "transcript"] as const;
