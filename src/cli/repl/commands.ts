@@ -26,13 +26,7 @@ export const slashCommands: readonly SlashCommand[] = [
   { name: "export", usage: "[file]", summary: "export this branch (format by the file ending)", run: exportBranch },
   { name: "model", usage: "[vendor/id]", summary: "show the model, or use another one from now on", offers: "models", run: model },
   { name: "agent", usage: "[name]", summary: "show the agent, or use another one from now on", offers: "agents", run: agent },
-  {
-    name: "graft",
-    usage: "<session|number>",
-    summary: "add the conclusion of another branch here",
-    offers: "positions",
-    run: graft,
-  },
+  { name: "graft", usage: "<session|number>", summary: "add the conclusion of another branch here", offers: "positions", run: graft },
   { name: "help", usage: "", summary: "show this list", run: help },
   { name: "quit", usage: "", summary: "leave; the session is kept", run: async () => "leave" },
 ];
@@ -42,13 +36,10 @@ export async function runSlash(repl: Repl, entry: string): Promise<"leave" | 0> 
   const name = word === "" || word === "?" ? "help" : word === "exit" ? "quit" : word;
   const command = slashCommands.find((candidate) => candidate.name === name);
   if (command === undefined) {
-    const near = nearestWord(
-      name,
-      slashCommands.map((candidate) => candidate.name),
-    );
-    throw new Fault("usage", `no command /${name}`, {
-      hint: `${near === null ? "/help lists the commands" : `did you mean /${near}?`} (type a space before it to send it as a message)`,
-    });
+    const names = slashCommands.map((candidate) => candidate.name);
+    const near = nearestWord(name, names);
+    const hint = near === null ? "/help lists the commands" : `did you mean /${near}?`;
+    throw new Fault("usage", `no command /${name}`, { hint: `${hint} (type a space before it to send it as a message)` });
   }
   if (command.usage === "" && args.length > 0) throw new Fault("usage", `/${name} takes no argument`);
   return (await command.run(repl, args.join(" "))) ?? 0;

@@ -5,21 +5,18 @@ import type { EditLine } from "../../kit/text/line-edit.ts";
 import type { Completion } from "../line-editor/terminal-input.ts";
 import type { Repl } from "./repl.ts";
 
+const maxChoices = 100;
+
 const noCompletion: Completion = { insertion: "", choices: [] };
 
 export async function completeEntry(repl: Repl, { text, cursor }: EditLine): Promise<Completion> {
   const head = text.slice(0, cursor);
-  if (/^\/[a-z]*$/.test(head)) {
-    return completeWord(
-      head,
-      slashCommands.map((command) => `/${command.name}`),
-    );
-  }
-  const match = /^\/([a-z]+)\s+(\S*)$/.exec(head);
-  if (match === null) return noCompletion;
-  const command = slashCommands.find((candidate) => candidate.name === match[1]);
+  const names = slashCommands.map((command) => `/${command.name}`);
+  if (/^\/[a-z]*$/.test(head)) return completeWord(head, names);
+  const [, name, argument = ""] = /^\/([a-z]+)\s+(\S*)$/.exec(head) ?? [];
+  const command = slashCommands.find((candidate) => candidate.name === name);
   if (command?.offers === undefined) return noCompletion;
-  return completeWord(match[2] ?? "", await listArguments(repl, command.offers).catch(() => []));
+  return completeWord(argument, await listArguments(repl, command.offers).catch(() => []));
 }
 
 /** Inserts the only match, or the common prefix of several. If there is none to insert, lists the matches. */
@@ -31,15 +28,9 @@ export function completeWord(typed: string, candidates: readonly string[]): Comp
   const last = matches.at(-1) ?? first;
   let common = typed.length;
   while (common < first.length && first[common] === last[common]) common += 1;
-  return common > typed.length
-    ? { insertion: first.slice(typed.length, common), choices: [] }
-    : { insertion: "", choices: limitChoices(matches) };
-}
-
-const maxChoices = 100;
-
-function limitChoices(words: string[]): string[] {
-  return words.length <= maxChoices ? words : [...words.slice(0, maxChoices), `… (${words.length - maxChoices} more)`];
+  if (common > typed.length) return { insertion: first.slice(typed.length, common), choices: [] };
+  const more = matches.length > maxChoices ? [`… (${matches.length - maxChoices} more)`] : [];
+  return { insertion: "", choices: [...matches.slice(0, maxChoices), ...more] };
 }
 
 async function listArguments(repl: Repl, kind: "positions" | "models" | "agents"): Promise<string[]> {

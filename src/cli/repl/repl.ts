@@ -95,13 +95,13 @@ async function sendMessage(repl: Repl, input: Input, text: string): Promise<numb
       return exitCodes["needs-input"];
     }
   }
+  const stop = (): void => void api.turn.cancel({ session: session.id });
   let isStopping = false;
   input.onStop(() => {
     if (!isStopping) ctx.err.write(`${styleOf(ctx.err).dim("stopping the turn…")}\n`);
     isStopping = true;
-    void api.turn.cancel({ session: session.id });
+    stop();
   });
-  const stop = (): void => void api.turn.cancel({ session: session.id });
   const conversation = repl.announced ? "next" : "first";
   const plainPrinter = repl.isSpoken
     ? screenReaderPrinter(ctx, { conversation })
@@ -132,12 +132,7 @@ export async function askAtTip({ api, session }: Repl): Promise<Ask | null> {
   return open.find((ask) => ask.turn === turn) ?? null;
 }
 
-export function printAsk({ ctx, isSpoken }: Repl, ask: Ask): void {
-  if (isSpoken)
-    return ctx.out.write(
-      questionLines(ask)
-        .map((line) => `${line}\n`)
-        .join(""),
-    );
-  for (const line of askLines(ask, { style: styleOf(ctx.err), columns: ctx.err.columns }, "typed")) ctx.err.write(`${line}\n`);
+export function printAsk({ ctx: { out, err }, isSpoken }: Repl, ask: Ask): void {
+  const lines = isSpoken ? questionLines(ask) : askLines(ask, { style: styleOf(err), columns: err.columns }, "typed");
+  (isSpoken ? out : err).write(`${lines.join("\n")}\n`);
 }

@@ -2,8 +2,8 @@
 import type { SessionOpenParams, Settings, TurnStartParams } from "../../../protocol/api/api.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import { shortId, textOf } from "../../../protocol/tree/node.ts";
-import type { Args, Command, CommandContext, Flag } from "../../parse/command.ts";
-import { oneLine } from "../../../kit/text/cut-text.ts";
+import { isInteractive, type Args, type Command, type CommandContext, type Flag } from "../../parse/command.ts";
+import { oneLine, pluralize } from "../../../kit/text/cut-text.ts";
 import { shellQuote } from "../../../kit/text/shell-quote.ts";
 import { nodeLines } from "../../print/spoken.ts";
 import { runFlags } from "./run-flags.ts";
@@ -16,7 +16,7 @@ import { printableLabel } from "../../print/session-label.ts";
 import { askAtTip, runRepl, printAsk, type Repl } from "../../repl/repl.ts";
 import { TerminalInput } from "../../line-editor/terminal-input.ts";
 import { isMessage } from "../../repl/navigate.ts";
-import { readFlags, loadRole, buildSessionOpen, buildTurn } from "./run.ts";
+import { readFlags, loadRole, buildSessionOpen, buildTurn, type Flags } from "./run.ts";
 
 const chatFlagNames = new Set(
   "model agent provider role continue system append-system no-context-files tool-level tools no-spawn allow-nesting policy sandbox net allow-write add-dir max-steps max-tokens max-budget-usd timeout transcript-dir ephemeral cd trust no-trust".split(
@@ -30,7 +30,7 @@ export const screenReaderFlag: Flag = {
 };
 
 /** Whether to print for a screen reader: by flag, configuration or the variable ACCESSIBLE. */
-export function usesScreenReader(flags: ReturnType<typeof readFlags>, settings: Settings, { env, stdin }: CommandContext): boolean {
+export function usesScreenReader(flags: Flags, settings: Settings, { env, stdin }: CommandContext): boolean {
   return flags.on("screen-reader") || (stdin.isTty && (settings.screenReader || !["", "0", undefined].includes(env["ACCESSIBLE"])));
 }
 
@@ -60,33 +60,24 @@ async function runChat(args: Args, ctx: CommandContext): Promise<number> {
   return openChat(flags, ctx, sessionName);
 }
 
-export async function openChat(flags: ReturnType<typeof readFlags>, ctx: CommandContext, sessionName: string | undefined): Promise<number> {
+export async function openChat(flags: Flags, ctx: CommandContext, sessionName: string | undefined): Promise<number> {
+  const { directory, trust } = flags;
   const ephemeral = flags.on("ephemeral");
-  const api = await ctx.api({ ephemeral, ...(flags.trust === null ? {} : { trust: flags.trust }), cwd: flags.directory });
-  const isSpoken = usesScreenReader(flags, await api.config.values(), ctx);
-  const isWatched = !isSpoken && ctx.stdin.isTty && ctx.out.isTty && ctx.env["TERM"] !== "dumb";
+  const api = await ctx.api({ ephemeral, ...(trust === null ? {} : { trust }), cwd: directory });
+  const settings = await api.config.values();
+  const isSpoken = usesScreenReader(flags, settings, ctx);
+  const isWatched = !isSpoken && isInteractive(ctx);
   const asks: TurnStartParams["asks"] = isWatched ? { how: "wait", limitMs: null } : { how: "later" };
-  const turn = { ...buildTurn(flags, await api.config.values(), ctx), asks };
+  const turn = { ...buildTurn(flags, settings, ctx), asks };
   const role = await loadRole(api, flags);
-  const open = openingOf(buildSessionOpen(flags, await api.config.values(), null, { toolLevel: turn.toolLevel, role }), sessionName);
+  const open = openingOf(buildSessionOpen(flags, settings, null, { toolLevel: turn.toolLevel, role }), sessionName);
   const isNew = open.find.by === "new";
   // For an existing session the agent is not known yet, so --agent-arg is checked when the turn starts.
   const agentArgs = isNew || turn.agent !== null ? turn.agentArgs : [];
-  await api.turn.check({ ...turn, agentArgs, agent: open.agent, isNew, directory: flags.directory });
-  const session = open.find.by === "new" ? null : await api.session.open(open);
-  if (session !== null) await api.session.use({ session: session.id, directory: flags.directory });
-  const repl: Repl = {
-    api,
-    ctx,
-    directory: flags.directory,
-    turn,
-    session,
-    open,
-    listing: [],
-    announced: false,
-    isWatched,
-    isSpoken,
-  };
+  await api.turn.check({ ...turn, agentArgs, agent: open.agent, isNew, directory });
+  const session = isNew ? null : await api.session.open(open);
+  if (session !== null) await api.session.use({ session: session.id, directory });
+  const repl: Repl = { api, ctx, directory, turn, session, open, listing: [], announced: false, isWatched, isSpoken };
   await greet(repl);
   const history = openHistory(ephemeral || !isWatched ? null : historyFile((await api.config.paths()).state, ctx.project));
   const input: Input = isWatched
@@ -116,7 +107,7 @@ async function greet(repl: Repl): Promise<void> {
     return;
   }
   const messages = (await api.node.path({ node: session.tip })).filter(isMessage);
-  print(`Session ${printableLabel(session)}, ${messages.length} ${messages.length === 1 ? "message" : "messages"} ${help}`);
+  print(`Session ${printableLabel(session)}, ${pluralize(messages.length, "message")} ${help}`);
   if (repl.isSpoken) print(messages.slice(-2).flatMap(nodeLines).join("\n"));
   else
     for (const node of messages.slice(-2))
@@ -127,7 +118,6 @@ async function greet(repl: Repl): Promise<void> {
 
 function farewell({ ctx, session }: Repl, ephemeral: boolean): void {
   if (session === null || ephemeral) return;
-  ctx.err.write(
-    `Session saved. Resume with: skein chat ${session.name === null ? shortId(session.id) : shellQuote(stripControls(session.name))}\n`,
-  );
+  const name = session.name === null ? shortId(session.id) : shellQuote(stripControls(session.name));
+  ctx.err.write(`Session saved. Resume with: skein chat ${name}\n`);
 }

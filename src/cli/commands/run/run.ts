@@ -84,7 +84,7 @@ function isForking(flags: Flags): boolean {
   return flags.on("fork") || flags.text("at") !== null;
 }
 
-type Flags = ReturnType<typeof readFlags>;
+export type Flags = ReturnType<typeof readFlags>;
 
 /** Checks every value. Nothing is created or opened yet. */
 export function readFlags(args: Args, ctx: CommandContext) {

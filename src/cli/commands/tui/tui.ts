@@ -21,7 +21,7 @@ import { runFlags } from "../run/run-flags.ts";
 import { stripControls } from "../../terminal/style.ts";
 import { openUnsentStore } from "./unsent-drafts.ts";
 import { usesScreenReader, screenReaderFlag, openChat } from "../run/chat.ts";
-import { readFlags, loadRole, buildSessionOpen, buildTurn } from "../run/run.ts";
+import { readFlags, loadRole, buildSessionOpen, buildTurn, type Flags } from "../run/run.ts";
 
 const tuiRunFlags = new Set(["model", "agent", "role", "policy", "sandbox", "net", "max-budget-usd", "cd", "trust", "no-trust"]);
 
@@ -66,7 +66,7 @@ export function showInTui(ctx: CommandContext, query: string | undefined): Promi
   return openTui(readFlags({ positionals: [], flags: {} }, ctx), ctx, query);
 }
 
-async function openTui(flags: ReturnType<typeof readFlags>, ctx: CommandContext, query: string | undefined): Promise<number> {
+async function openTui(flags: Flags, ctx: CommandContext, query: string | undefined): Promise<number> {
   if (!ctx.stdin.isTty || !ctx.out.isTty || (ctx.env["TERM"] === "dumb" && !flags.on("screen-reader")))
     throw new Fault("usage", "the screen needs a terminal", { hint: "`skein run` and `skein chat` work without one" });
   refuseNesting(ctx.enclosingSession());
@@ -91,35 +91,38 @@ async function openTui(flags: ReturnType<typeof readFlags>, ctx: CommandContext,
   const running = new Map<string, Session>();
   let last: Session | null = session;
   let signal: keyof typeof exitCodes | null = null;
+  const onStop = (stop: () => void) =>
+    ctx.onStop((received) => {
+      signal = received;
+      stop();
+    });
+  const editor = {
+    command: () => editorFrom(ctx.env),
+    edit: (command: string, file: string) => ctx.lendTerminal(() => runEditor(command, file, { env: ctx.env, cwd: directory })),
+  };
   try {
-    const onStop = (stop: () => void) =>
-      ctx.onStop((received) => {
-        signal = received;
-        stop();
-      });
-    const onSession = (current: Session) => void (last = current);
-    const { color } = ctx.out;
-    const deps = {
-      ...createTerminalPorts(ctx, directory),
+    const exitSignal = await openScreen({
       api,
       directory,
       project,
-      home: ctx.home,
       turn,
       policies,
       open,
       session,
-      color,
       settings,
       local,
       running,
-      connectHub: hub?.connect ?? null,
-      env: ctx.env,
-      isInline: flags.on("inline"),
-      onSession,
+      editor,
       onStop,
-    };
-    signal = (await openScreen(deps)) ?? signal;
+      home: ctx.home,
+      env: ctx.env,
+      color: ctx.out.color,
+      suspend: ctx.suspend,
+      connectHub: hub?.connect ?? null,
+      isInline: flags.on("inline"),
+      onSession: (current) => (last = current),
+    });
+    signal = exitSignal ?? signal;
   } catch (error) {
     throw error instanceof Fault ? error : saveCrashReport(error, ctx);
   } finally {
@@ -179,14 +182,6 @@ function createPolicies(flags: PolicyFlagValues, settings: Settings, { policy, t
     act: policy.name === "plan" ? policyNamed(toolLevel === "readonly" ? "readonly" : "workspace") : policy,
     plan: policyNamed("plan"),
   };
-}
-
-function createTerminalPorts(ctx: CommandContext, directory: string) {
-  const editor = {
-    command: () => editorFrom(ctx.env),
-    edit: (command: string, file: string) => ctx.lendTerminal(() => runEditor(command, file, { env: ctx.env, cwd: directory })),
-  };
-  return { editor, suspend: ctx.suspend };
 }
 
 async function loadScreen() {

@@ -19,7 +19,8 @@ export function openUnsentStore(directory: string): UnsentStore & { isKept: () =
         for (const [index, file] of files.entries()) {
           const unsent = readUnsent(file);
           if ("problem" in unsent) problem = unsent.problem;
-          else if (claimFile(file, ownFile)) {
+          // Another screen may have claimed the file first.
+          else if (nullIfMissing(() => (renameSync(file, ownFile), true)) !== null) {
             isKept = true;
             return { unsent, more: files.length - index - 1 };
           }
@@ -51,7 +52,7 @@ function fileNameOf(pid: number, started: string): string {
 
 /** Files of processes that have exited, the latest first. Deletes their incomplete temporary files. */
 function orphanedFiles(directory: string): string[] {
-  const names = listNames(directory).filter((name) => {
+  const names = (nullIfMissing(() => readdirSync(directory)) ?? []).filter((name) => {
     const [, fileName, pid] = /^((\d+)-\w*\.json)/.exec(name) ?? [];
     const started = pid === undefined ? null : processStartTime(Number(pid));
     return pid !== undefined && (started === null || fileName !== fileNameOf(Number(pid), started));
@@ -61,15 +62,6 @@ function orphanedFiles(directory: string): string[] {
   const files = names.filter((name) => !isTemporary(name)).map((name) => join(directory, name));
   const modifiedAt = new Map(files.map((file) => [file, statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0]));
   return files.toSorted((a, b) => modifiedAt.get(b)! - modifiedAt.get(a)!);
-}
-
-function listNames(directory: string): string[] {
-  return nullIfMissing(() => readdirSync(directory)) ?? [];
-}
-
-/** False if another screen has claimed the file first. */
-function claimFile(from: string, to: string): boolean {
-  return nullIfMissing(() => (renameSync(from, to), true)) ?? false;
 }
 
 function readUnsent(file: string): UnsentDraft | { problem: string } {
