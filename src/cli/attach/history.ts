@@ -12,23 +12,17 @@ export type StoredHistory = {
 
 /** Returns the last events, with at most `limit` node parts in total. A null limit returns all events. */
 export async function readHistory(api: Api, session: string, limit: number | null): Promise<StoredHistory> {
-  const events: Event[] = [];
-  for await (const event of api.turn.watch({ session, afterSeq: 0, until: "now" })) events.push(event);
-  const first = limit === null ? 0 : firstShown(events, limit);
-  return { events: events.slice(first), omitted: first, seq: events.at(-1)?.seq ?? 0 };
-}
-
-/** Index of the first event to show. The latest event is always shown, however many parts it has. */
-export function firstShown(events: readonly Event[], limit: number): number {
-  let parts = 0;
-  let index = events.length;
-  for (; index > 0; index--) {
-    parts += partCount(events[index - 1] as Event);
-    if (parts > limit && index < events.length) break;
+  const events = await Array.fromAsync(api.turn.watch({ session, afterSeq: 0, until: "now" }));
+  // The latest event is always shown, however many parts it has.
+  let omitted = Math.max(0, events.length - 1);
+  let parts = partCount(events.at(-1));
+  while (omitted > 0 && (limit === null || parts + partCount(events[omitted - 1]) <= limit)) {
+    omitted -= 1;
+    parts += partCount(events[omitted]);
   }
-  return index;
+  return { events: events.slice(omitted), omitted, seq: events.at(-1)?.seq ?? 0 };
 }
 
-function partCount(event: Event): number {
-  return event.type === "node.added" ? Math.max(1, event.node.parts.length) : 1;
+function partCount(event: Event | undefined): number {
+  return event?.type === "node.added" ? Math.max(1, event.node.parts.length) : 1;
 }

@@ -18,6 +18,18 @@ export function tableText(rows: readonly (readonly string[])[], options: TableOp
   return lines.map((cells) => `${lineText(cells, widths, options)}\n`).join("");
 }
 
+export type ItemColumn<Item> = Column & { cell: (item: Item) => string };
+
+/** Renders one line for each item. */
+export function itemTable<Item>(
+  items: readonly Item[],
+  columns: readonly ItemColumn<Item>[],
+  options: Omit<TableOptions, "columns">,
+): string {
+  const rows = items.map((item) => columns.map(({ cell }) => cell(item)));
+  return tableText(rows, { columns, ...options });
+}
+
 /** Cuts `text` to at most `width` columns of a terminal, with an ellipsis at the cut. */
 export function cutToWidth(text: string, width: number): string {
   if (Bun.stringWidth(text) <= width) return text;
@@ -33,12 +45,11 @@ function lineText(cells: readonly string[], widths: number[], { columns, width }
   const last = columns.length - 1;
   const widthBefore = widths.slice(0, last).reduce((sum, columnWidth) => sum + columnWidth + 2, 0);
   const lastWidth = width === undefined ? Number.POSITIVE_INFINITY : Math.max(minLastWidth, width - widthBefore);
-  return columns
-    .map((column, index) =>
-      pad(index === last ? cutToWidth(cells[index] ?? "", lastWidth) : (cells[index] ?? ""), widths[index] ?? 0, column.align),
-    )
-    .join("  ")
-    .trimEnd();
+  const padded = columns.map(({ align }, index) => {
+    const cell = cells[index] ?? "";
+    return pad(index === last ? cutToWidth(cell, lastWidth) : cell, widths[index] ?? 0, align);
+  });
+  return padded.join("  ").trimEnd();
 }
 
 function pad(text: string, width: number, align: Column["align"] = "left"): string {

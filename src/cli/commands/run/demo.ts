@@ -7,11 +7,47 @@ import { exitCodes, Fault } from "../../../protocol/api/error.ts";
 import { defaultPolicy } from "../../../protocol/api/policy.ts";
 import { bareTurn } from "../../../protocol/api/turn-options.ts";
 import type { Args, Command, CommandContext } from "../../parse/command.ts";
-import { demoScript, demoTask } from "./demo-script.ts";
 import { followTurn } from "../../print/follow-turn.ts";
 import { printerFor } from "../../print/printer.ts";
 import { treeText } from "../../print/tree.ts";
 import { styleOf } from "../../terminal/style.ts";
+
+const demoTask = "Write slug.sh, which turns a title into a URL slug, with a test. Make the test pass.";
+
+/** The model writes a small program with a bug, sees its test fail, and repairs it. */
+const program = `# Prints the URL slug of a title.
+slug() {
+  printf '%s' "$1" | tr '[:upper:]' '[:lower:]' | tr -s ' ' '-'
+}
+`;
+
+const test = `. ./slug.sh
+check() {
+  got=$(slug "$1")
+  if [ "$got" = "$2" ]; then echo "ok    $1 -> $got"; else echo "FAIL  $1 -> $got, wanted $2"; exit 1; fi
+}
+check "Hello World" "hello-world"
+check "What's new?" "whats-new"
+`;
+
+const demoScript = {
+  steps: [
+    {
+      text: "I'll write the program and its test, then run it.",
+      calls: [
+        { name: "write", input: { path: "slug.sh", content: program } },
+        { name: "write", input: { path: "test.sh", content: test } },
+      ],
+    },
+    { calls: [{ name: "bash", input: { command: "bash test.sh" } }] },
+    {
+      text: "Punctuation stays in the slug. It has to go before the spaces become dashes.",
+      calls: [{ name: "edit", input: { path: "slug.sh", old_text: "| tr -s ' ' '-'", new_text: "| tr -cd 'a-z0-9 -' | tr -s ' ' '-'" } }],
+    },
+    { calls: [{ name: "bash", input: { command: "bash test.sh" } }] },
+    { text: "slug.sh:3 now drops punctuation; both checks of test.sh pass." },
+  ],
+};
 
 export const demo: Command = {
   name: "demo",

@@ -25,8 +25,9 @@ export async function installServer(args: Args, ctx: CommandContext, { project, 
   return printReport(args, ctx, {
     json: { client: client.name, file, outcome, written, backup, snippet },
     text: () => {
-      if (isDryRun) return `${wouldText(outcome)} ${file}\n\n${snippet}`;
-      return `${doneText(outcome, client)} ${file}\n${backup === null ? "" : `backup: ${backup}\n`}`;
+      const { done, planned } = outcomeTexts[outcome];
+      if (isDryRun) return `${planned} ${file}\n\n${snippet}`;
+      return `${done(client.title)} ${file}\n${backup === null ? "" : `backup: ${backup}\n`}`;
     },
     remarks: (style) => (client.note === undefined || isRemoval ? "" : style.dim(`${client.note}\n`)),
   });
@@ -38,11 +39,8 @@ function findClient(name: string | undefined): InstallClient {
   const client = installClients.find((candidate) => candidate.name === name);
   if (client !== undefined) return client;
   const near = nearestWord(name, names);
-  throw new Fault(
-    "usage",
-    `mcp install knows ${names.join(", ")}, not "${name}"`,
-    near === null ? {} : { hint: `did you mean "${near}"?` },
-  );
+  const hint = near === null ? {} : { hint: `did you mean "${near}"?` };
+  throw new Fault("usage", `mcp install knows ${names.join(", ")}, not "${name}"`, hint);
 }
 
 async function createServerCommand(ctx: CommandContext, serverArgs: string[]): Promise<ServerCommand> {
@@ -66,15 +64,11 @@ async function listVariables(ctx: CommandContext): Promise<string[]> {
     .toSorted();
 }
 
-function doneText(outcome: InstallOutcome, { title }: InstallClient): string {
-  if (outcome === "unchanged") return `nothing to change: ${title} already has skein in`;
-  if (outcome === "absent") return `nothing to remove: ${title} does not have skein in`;
-  if (outcome === "removed") return `skein was removed from ${title}; changed`;
-  return `${title} uses skein from its next start; changed`;
-}
-
-function wouldText(outcome: InstallOutcome): string {
-  if (outcome === "unchanged") return "is already in";
-  if (outcome === "absent") return "nothing to remove from";
-  return outcome === "removed" ? "would be removed from" : "would be written to";
-}
+/** What install did with the file, and with --print what it would do. */
+const outcomeTexts: Record<InstallOutcome, { done: (title: string) => string; planned: string }> = {
+  added: { done: (title) => `${title} uses skein from its next start; changed`, planned: "would be written to" },
+  changed: { done: (title) => `${title} uses skein from its next start; changed`, planned: "would be written to" },
+  unchanged: { done: (title) => `nothing to change: ${title} already has skein in`, planned: "is already in" },
+  removed: { done: (title) => `skein was removed from ${title}; changed`, planned: "would be removed from" },
+  absent: { done: (title) => `nothing to remove: ${title} does not have skein in`, planned: "nothing to remove from" },
+};

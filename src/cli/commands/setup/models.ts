@@ -1,8 +1,8 @@
 // skein models: lists models with their context windows and prices.
 import { priceText, windowText } from "../../../kit/text/price-text.ts";
 import type { ModelInfo } from "../../../protocol/api/api.ts";
-import { stripControls } from "../../terminal/style.ts";
-import { tableText } from "../../terminal/table.ts";
+import { stripControls, type Style } from "../../terminal/style.ts";
+import { itemTable, type ItemColumn } from "../../terminal/table.ts";
 import { reportCommand } from "../report-command.ts";
 
 export const models = reportCommand({
@@ -21,10 +21,7 @@ export const models = reportCommand({
     const hidden = list.length - visible.length;
     return {
       json: list,
-      text(style) {
-        const rows = visible.map((model) => cells(model, model.ready ? (text) => text : style.dim));
-        return tableText(rows, { columns, paintTitle: style.dim });
-      },
+      text: (style) => modelTable(visible, style),
       remarks(style) {
         if (!anyReady) return "no model is ready: `skein auth status` shows which key to set\n";
         return hidden > 0 ? style.dim(`${hidden} more without a key: skein models --all\n`) : "";
@@ -33,23 +30,19 @@ export const models = reportCommand({
   },
 });
 
-const columns = [
-  {},
-  { title: "MODEL" },
-  { title: "READY" },
-  { title: "WINDOW", align: "right" as const },
-  { title: "IN", align: "right" as const },
-  { title: "OUT", align: "right" as const },
+const columns: readonly ItemColumn<ModelInfo>[] = [
+  { cell: ({ isDefault }) => (isDefault ? "*" : " ") },
+  { title: "MODEL", cell: ({ name }) => stripControls(name) },
+  { title: "READY", cell: ({ ready }) => (ready ? "yes" : "no") },
+  { title: "WINDOW", align: "right", cell: ({ contextWindow }) => windowText(contextWindow) },
+  { title: "IN", align: "right", cell: ({ inputPrice }) => priceText(inputPrice) },
+  { title: "OUT", align: "right", cell: ({ outputPrice }) => priceText(outputPrice) },
 ];
 
-function cells(model: ModelInfo, paint: (text: string) => string): string[] {
-  const texts = [
-    model.isDefault ? "*" : " ",
-    stripControls(model.name),
-    model.ready ? "yes" : "no",
-    windowText(model.contextWindow),
-    priceText(model.inputPrice),
-    priceText(model.outputPrice),
-  ];
-  return texts.map(paint);
+function modelTable(models: readonly ModelInfo[], style: Style): string {
+  const dimmed = columns.map((column) => ({
+    ...column,
+    cell: (model: ModelInfo) => (model.ready ? column.cell(model) : style.dim(column.cell(model))),
+  }));
+  return itemTable(models, dimmed, { paintTitle: style.dim });
 }

@@ -3,7 +3,7 @@ import { Fault } from "../../../protocol/api/error.ts";
 import { promptTokens, type Role } from "../../../protocol/api/role.ts";
 import { roleRecord } from "../../../protocol/json/records.ts";
 import { stripControls, type Style } from "../../terminal/style.ts";
-import { tableText } from "../../terminal/table.ts";
+import { itemTable, type ItemColumn } from "../../terminal/table.ts";
 import { problemText, reportCommand } from "../report-command.ts";
 
 export const roles = reportCommand({
@@ -36,7 +36,7 @@ Examples:
     const restricted = list.roles.filter(({ ignored }) => ignored.length > 0);
     return {
       json,
-      text: (style) => tableText(list.roles.map(cells), { columns, paintTitle: style.dim, ...width }),
+      text: (style) => itemTable(list.roles, columns, { paintTitle: style.dim, ...width }),
       remarks: (style) =>
         [
           ...list.problems.map((problem) => problemText(problem, style)),
@@ -46,30 +46,16 @@ Examples:
   },
 });
 
-const columns = [
-  { title: "ROLE" },
-  { title: "TOOLS" },
-  { title: "POLICY" },
-  { title: "TIME", align: "right" as const },
-  { title: "MB", align: "right" as const },
-  { title: "PROMPT", align: "right" as const },
-  { title: "FROM" },
-  { title: "WHAT IT DOES" },
+const columns: readonly ItemColumn<Role>[] = [
+  { title: "ROLE", cell: ({ name }) => stripControls(name) },
+  { title: "TOOLS", cell: (role) => stripControls(toolsText(role, ",")) },
+  { title: "POLICY", cell: policyText },
+  { title: "TIME", align: "right", cell: ({ timeoutMs }) => timeText(timeoutMs) },
+  { title: "MB", align: "right", cell: ({ maxMemoryMb }) => String(maxMemoryMb) },
+  { title: "PROMPT", align: "right", cell: (role) => String(promptTokens(role)) },
+  { title: "FROM", cell: originText },
+  { title: "WHAT IT DOES", cell: ({ description }) => stripControls(description) },
 ];
-
-function cells(role: Role): string[] {
-  const texts = [
-    role.name,
-    toolsText(role, ","),
-    policyText(role),
-    timeText(role.timeoutMs),
-    String(role.maxMemoryMb),
-    String(promptTokens(role)),
-    role.specialises === null ? role.origin : `${role.origin} over ${role.specialises === "built-in" ? "built-in" : "user"}`,
-    role.description,
-  ];
-  return texts.map(stripControls);
-}
 
 function roleText(role: Role, style: Style): string {
   const facts: [string, string][] = [
@@ -99,6 +85,11 @@ function toolsText({ tools }: Role, separator: string): string {
 
 function policyText({ policy, net }: Role): string {
   return `${policy ?? "as the turn"}${net === null ? "" : `, net ${net}`}`;
+}
+
+function originText({ origin, specialises }: Role): string {
+  if (specialises === null) return origin;
+  return `${origin} over ${specialises === "built-in" ? "built-in" : "user"}`;
 }
 
 /** In the notation of a role file. */

@@ -5,7 +5,7 @@ import type { Session } from "../../../protocol/tree/turn.ts";
 import { countFlag } from "../../parse/args.ts";
 import { printableLabel } from "../../print/session-label.ts";
 import { stripControls, type Style } from "../../terminal/style.ts";
-import { tableText } from "../../terminal/table.ts";
+import { itemTable, type ItemColumn } from "../../terminal/table.ts";
 import { reportCommand } from "../report-command.ts";
 
 export const list = reportCommand({
@@ -47,7 +47,7 @@ type TableContext = { current: string | undefined; all: boolean; width: number; 
 /** The columns of agents and projects are left out if all sessions have the same. */
 function sessionTable(sessions: readonly Session[], { current, all, width, style }: TableContext): string {
   const hasAgents = sessions.some((session) => session.agent !== "native");
-  const columns: { title?: string; cell: (session: Session) => string }[] = [
+  const columns: ItemColumn<Session>[] = [
     { cell: ({ id }) => (id === current ? style.green("*") : " ") },
     { title: "SESSION", cell: ({ id, name }) => (name === null ? shortId(id) : `${stripControls(name)} ${style.dim(shortId(id))}`) },
     { title: "USED", cell: ({ updatedAt }) => ago(Date.now() - updatedAt) },
@@ -56,6 +56,5 @@ function sessionTable(sessions: readonly Session[], { current, all, width, style
     ...(all ? [{ title: "PROJECT", cell: ({ project }: Session) => stripControls(project) }] : []),
     { title: "TASK", cell: ({ task }) => stripControls(task ?? "") },
   ];
-  const rows = sessions.map((session) => columns.map(({ cell }) => cell(session)));
-  return tableText(rows, { columns, width, paintTitle: style.dim });
+  return itemTable(sessions, columns, { width, paintTitle: style.dim });
 }
