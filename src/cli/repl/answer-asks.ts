@@ -24,26 +24,24 @@ export type AnswerContext = {
 /** A printer that asks the turn's questions at the prompt. Call `close` when the turn has ended. */
 export function createAnsweringPrinter(printer: Printer, answering: AnswerContext): Printer & { close: () => void } {
   const queue: AskOpened[] = [];
-  let pending: Event[] = [];
   let current: AskOpened | null = null;
+  /** Events that are printed after the answer to `current`. */
+  const pending: Event[] = [];
+  /** True if the question was answered here or elsewhere, or if the agent no longer waits for it. */
   let isWithdrawn = false;
   let isClosed = false;
 
-  function print(event: Event): void {
-    if (current === null) printer.event(event);
-    else pending.push(event);
-  }
   function onEvent(event: Event): void {
     if (event.type === "ask.opened") queue.push(event);
-    else if (event.type === "ask.closed") removeAsk(event.ask.id);
+    else if (current === null) printer.event(event);
+    else pending.push(event);
+    if (event.type === "ask.closed") removeAsk(event.ask.id);
     if (event.type === "session.spawned") {
       const watch = { session: event.session, onEvent, isClosed: () => isClosed };
       watchSubSession(answering, watch).catch((error) => printError(answering, error));
     }
-    if (event.type !== "ask.opened") print(event);
     void askNext();
   }
-  /** The question was answered here or elsewhere, or the agent no longer waits for it. */
   function removeAsk(id: string): void {
     const index = queue.findIndex((opened) => opened.ask.id === id);
     if (index >= 0) queue.splice(index, 1);
@@ -65,9 +63,7 @@ export function createAnsweringPrinter(printer: Printer, answering: AnswerContex
       answering.stop();
     }
     current = null;
-    const events = pending;
-    pending = [];
-    for (const event of events) printer.event(event);
+    for (const event of pending.splice(0)) printer.event(event);
     void askNext();
   }
 

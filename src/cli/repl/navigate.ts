@@ -39,10 +39,8 @@ export function findMessageBack(view: TreeView, tip: string | null, count: numbe
   return { node: messages[distance] ?? null, distance };
 }
 
-export type Branches = { fork: Node | null; positions: TreePosition[] };
-
 /** Finds the nearest fork at or above the current tip. A session whose tip is the fork counts as a branch. Null if there is no fork. */
-export function findBranches(view: TreeView, current: Session): Branches | null {
+export function findBranches(view: TreeView, current: Session): { fork: Node | null; positions: TreePosition[] } | null {
   const children = Map.groupBy(view.nodes, (node) => node.parent);
   const path = pathTo(view, current.tip);
   const onPath = new Set(path.map((node) => node.id));
@@ -51,17 +49,11 @@ export function findBranches(view: TreeView, current: Session): Branches | null 
     const sessionsHere = view.sessions.filter((session) => session.tip === forkId);
     const childNodes = children.get(forkId) ?? [];
     if (sessionsHere.length + childNodes.length < 2) continue;
-    const endingBranches = sessionsHere.map((session): TreePosition => ({
-      node: forkId,
-      session,
-      isCurrent: session.id === current.id,
-      excerpt: null,
-    }));
-    const continuingBranches = childNodes.map((child): TreePosition => {
-      const end = findEnd(view, children, child);
-      return { ...end, isCurrent: onPath.has(child.id), excerpt: nodeExcerpt(child) };
-    });
-    return { fork, positions: [...continuingBranches, ...endingBranches].sort((a, b) => Number(b.isCurrent) - Number(a.isCurrent)) };
+    const positions: TreePosition[] = [
+      ...childNodes.map((child) => ({ ...findEnd(view, children, child), isCurrent: onPath.has(child.id), excerpt: nodeExcerpt(child) })),
+      ...sessionsHere.map((session) => ({ node: forkId, session, isCurrent: session.id === current.id, excerpt: null })),
+    ];
+    return { fork, positions: positions.sort((a, b) => Number(b.isCurrent) - Number(a.isCurrent)) };
   }
   return null;
 }

@@ -15,7 +15,7 @@ export async function findPosition(repl: Repl, query: string): Promise<TreePosit
   if (/^\d{1,3}$/.test(query)) return listedPosition(repl, Number(query));
   const { api, directory, session: current } = repl;
   const view = current === null ? null : await api.session.tree({ session: current.id });
-  const node = isIdTail(query) ? findNode(view?.nodes ?? [], query) : undefined;
+  const node = /^[0-9a-f-]{4,36}$/.test(query) ? findNodeByTail(view?.nodes ?? [], query) : undefined;
   if (node !== undefined) return nodePosition(view?.sessions ?? [], node, current);
   try {
     const session = await api.session.find({ wanted: query, directory });
@@ -38,14 +38,10 @@ export async function goToPosition(repl: Repl, position: TreePosition): Promise<
     repl.session = next;
     repl.announced = false;
     const path = next.tip === null ? [] : await api.node.path({ node: next.tip });
-    printPosition(repl, `Now in session ${printableLabel(next)}`, path.at(-1) ?? null);
-    return;
+    return printPosition(repl, `Now in session ${printableLabel(next)}`, path.at(-1) ?? null);
   }
   if (session === null) throw noMessages();
-  if (session.tip === position.node) {
-    ctx.out.write("You are already here.\n");
-    return;
-  }
+  if (session.tip === position.node) return ctx.out.write("You are already here.\n");
   const node = position.node === null ? null : ((await api.node.path({ node: position.node })).at(-1) ?? null);
   if (node !== null && node.tree !== session.tree)
     throw new Fault("node-unknown", `node ${shortId(node.id)} is in another tree`, {
@@ -60,15 +56,12 @@ export async function moveSession(repl: Repl, session: Session, move: { node: No
   printPosition(repl, move.text, move.node);
 }
 
-function printPosition(repl: Repl, text: string, node: Node | null): void {
-  const { out } = repl.ctx;
-  const style = styleOf(out);
-  const where = node === null ? "the beginning, before the first message" : `${shortId(node.id)} (${authorLabels[node.author]})`;
+function printPosition({ ctx: { out } }: Repl, text: string, node: Node | null): void {
+  const where =
+    node === null ? "the beginning, before the first message" : `${shortId(node.id)} (${node.author === "user" ? "you" : node.author})`;
   const excerpt = node === null ? "" : `: ${oneLine(nodeExcerpt(node), Math.max(20, out.columns - text.length - where.length - 10))}`;
-  out.write(`${text}, at ${where}${excerpt}\n${style.dim("Files stay as they are; only the conversation moved.")}\n`);
+  out.write(`${text}, at ${where}${excerpt}\n${styleOf(out).dim("Files stay as they are; only the conversation moved.")}\n`);
 }
-
-const authorLabels: Record<Node["author"], string> = { user: "you", agent: "agent", tool: "tool", note: "note" };
 
 function listedPosition({ listing }: Repl, number: number): TreePosition {
   const position = listing[number - 1];
@@ -77,19 +70,11 @@ function listedPosition({ listing }: Repl, number: number): TreePosition {
   throw new Fault("usage", message, { hint: "/leaves and /branches print one" });
 }
 
-function isIdTail(query: string): boolean {
-  return /^[0-9a-f-]{4,36}$/.test(query);
-}
-
-function findNode(nodes: readonly Node[], tail: string): Node | undefined {
+function findNodeByTail(nodes: readonly Node[], tail: string): Node | undefined {
   const matches = nodes.filter((node) => node.id.endsWith(tail));
   if (matches.length < 2) return matches[0];
-  throw new Fault("session-ambiguous", `"${tail}" ends the ids of ${matches.length} nodes`, {
-    hint: matches
-      .slice(0, 4)
-      .map((node) => node.id)
-      .join(", "),
-  });
+  const ids = matches.slice(0, 4).map((node) => node.id);
+  throw new Fault("session-ambiguous", `"${tail}" ends the ids of ${matches.length} nodes`, { hint: ids.join(", ") });
 }
 
 export function noMessages(): Fault {

@@ -1,4 +1,4 @@
-// The small commands on one session: use, rename, delete, restore. Each prints one line.
+// The small commands on sessions: new, use, rename, delete, restore, graft. Each prints one line.
 import type { Api } from "../../../protocol/api/api.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import { shortId } from "../../../protocol/tree/node.ts";
@@ -15,6 +15,30 @@ type SessionCommand = {
   /** Returns the line to print, and the session as it is now. */
   act: (api: Api, session: Session, args: Args, ctx: CommandContext) => Promise<[text: string, session: Session]>;
 };
+
+export const create = reportCommand({
+  name: "new",
+  summary: "start an empty session and use it",
+  usage: "[name] [-m vendor/id] [--json]",
+  positionals: { min: 0, max: 1 },
+  flags: [{ name: "model", short: "m", value: "vendor/id[:effort]", summary: "the model of the session" }],
+  async report({ positionals: [name], flags }, ctx) {
+    const api = await ctx.api();
+    const { agent, toolLevel } = await api.config.values();
+    const session = await api.session.open({
+      find: { by: "new" },
+      ...(name === undefined ? {} : { name }),
+      directory: ctx.cwd,
+      task: null,
+      agent,
+      model: (flags["model"] as string | undefined) ?? null,
+      toolLevel,
+      parentSession: null,
+      transcriptDir: null,
+    });
+    return { json: session, text: () => `${printableLabel(session)}: a new session on ${session.model ?? "no model"}\n` };
+  },
+});
 
 export const use = sessionCommand({
   name: "use",
@@ -54,6 +78,22 @@ export const restore = sessionCommand({
     if (session.archivedAt === null) throw new Fault("usage", `${printableLabel(session)} is not archived`);
     const restored = await api.session.restore({ session: session.id });
     return [`restored ${printableLabel(restored)}`, restored];
+  },
+});
+
+export const graft = reportCommand({
+  name: "graft",
+  summary: "add a branch's conclusion to another session, as one node",
+  usage: "<session> [--into session] [--json]",
+  positionals: { min: 1, max: 1 },
+  flags: [{ name: "into", value: "session", summary: "the session to add it to (default: the project's current one)" }],
+  notes: "The next turn there gets it. Moving back in the tree removes it.",
+  async report(args, ctx) {
+    const api = await ctx.api();
+    const from = await findSession(api, ctx, args.positionals[0]);
+    const into = await findSession(api, ctx, args.flags["into"] as string | undefined);
+    const node = await api.graft.make({ from: from.id, into: into.id });
+    return { json: node, text: () => `grafted into ${printableLabel(into)} as ${shortId(node.id)}\n` };
   },
 });
 

@@ -7,13 +7,12 @@ import { Fault, messageOf } from "../../../protocol/api/error.ts";
 import { shortId } from "../../../protocol/tree/node.ts";
 import { refuseNesting } from "../../../protocol/api/nesting.ts";
 import type { Api, Settings, TurnStartParams } from "../../../protocol/api/api.ts";
-import type { Policy, PolicyName } from "../../../protocol/api/policy.ts";
+import type { Policy, PolicyName, SandboxMode } from "../../../protocol/api/policy.ts";
 import type { Session } from "../../../protocol/tree/turn.ts";
-import { configuredPolicy } from "../../../protocol/api/turn-options.ts";
 import type { Args, Command, CommandContext } from "../../parse/command.ts";
 import { saveCrashReport } from "../../print/crash-report.ts";
 import { editorFrom, runEditor } from "../../terminal/editor.ts";
-import type { PolicyFlagValues } from "../run/policy-flags.ts";
+import { resolvePolicy, type PolicyFlagValues } from "../run/policy-flags.ts";
 import type { HubTarget } from "./connect-hub.ts";
 import { readImage } from "../run/read-image.ts";
 import { fileNameOf, historyFile, openHistory } from "../../line-editor/history.ts";
@@ -168,16 +167,14 @@ function createHubConnector(ctx: CommandContext, target: HubTarget) {
 
 /** The policies of acting and of planning turns. A key switches between them, whatever policy the screen was opened with. */
 function createPolicies(flags: PolicyFlagValues, settings: Settings, { policy, toolLevel }: Pick<TurnStartParams, "policy" | "toolLevel">) {
-  const sandboxSettings = { ...settings, sandbox: settings.sandbox === "off" ? null : settings.sandbox };
-  const policyNamed = (name: PolicyName): Policy => {
-    const { sandbox, net, ...rest } = configuredPolicy(sandboxSettings, name);
-    return {
-      ...rest,
-      sandbox: flags.sandbox === "off" ? sandbox : (flags.sandbox ?? sandbox),
-      net: flags.net ?? net,
-      addDirs: flags.addDirs,
-    };
-  };
+  // A sandbox can be off only under policy full, and neither of these is.
+  const withSandbox = (mode: SandboxMode | null) => (mode === "off" ? null : mode);
+  const policyNamed = (name: PolicyName): Policy =>
+    resolvePolicy(
+      { ...flags, name, sandbox: withSandbox(flags.sandbox) },
+      { ...settings, sandbox: withSandbox(settings.sandbox) },
+      toolLevel,
+    );
   return {
     act: policy.name === "plan" ? policyNamed(toolLevel === "readonly" ? "readonly" : "workspace") : policy,
     plan: policyNamed("plan"),
