@@ -5,7 +5,7 @@ import type { Session } from "../../../protocol/tree/turn.ts";
 import { readHistory } from "../../attach/history.ts";
 import { attachCommands, handleTypedLine, type AttachedSession } from "../../attach/typed-commands.ts";
 import { TypedLines } from "../../attach/typed-lines.ts";
-import { isInteractive, type Args, type Command, type CommandContext } from "../../parse/command.ts";
+import { isInteractive, type Command, type CommandContext } from "../../parse/command.ts";
 import { findSession } from "../../parse/find-session.ts";
 import { printFault } from "../../print/print-fault.ts";
 import { recordPrinter } from "../../print/printer.ts";
@@ -30,50 +30,48 @@ ${attachCommands.map(({ name, summary }) => `  /${name.padEnd(10)}${summary}`).j
 
 Ctrl-C leaves, the turn continues, and the exit code is 0. When the turn ends, the exit code
 is the turn's. Without a terminal attach only watches. Any number can be attached.`,
-  run: runAttach,
+  async run(args, ctx) {
+    const isJson = args.flags["json"] === true;
+    if (args.flags["tui"] === true) {
+      if (isJson) throw new Fault("usage", "--tui and --json exclude each other");
+      return (await import("../tui/tui.ts")).showInTui(ctx, args.positionals[0]);
+    }
+    const api = await ctx.api();
+    const session = await findSession(api, ctx, args.positionals[0]);
+    const history = await readHistory(api, session.id, isJson ? null : historyParts);
+    const leaving = Promise.withResolvers<"SIGINT" | "SIGTERM">();
+    ctx.onStop(leaving.resolve);
+    const state: WatchState = { asks: [], openTurn: null, status: null };
+    const attached = { api, session: session.id, ask: () => state.asks[0] ?? null, leave: () => leaving.resolve("SIGINT") };
+    const typed = !isJson && isInteractive(ctx) ? await openTypedLines(attached, ctx) : null;
+    const screen = typed?.screen ?? ctx.out;
+    const print = isJson
+      ? recordPrinter(ctx)
+      : sessionPrinter(screen, { stream: screen.isTty, answers: typed === null ? "elsewhere" : "typed" });
+    const handleEvent = (event: Event): void => {
+      applyEvent(state, event);
+      print(event);
+    };
+    try {
+      if (history.omitted > 0) screen.write(`${styleOf(screen).dim(`${history.omitted} earlier events: skein logs --limit shows them`)}\n`);
+      for (const event of history.events) handleEvent(event);
+      state.status = null;
+      const feed = api.turn.watch({ session: session.id, afterSeq: history.seq, until: "idle" })[Symbol.asyncIterator]();
+      for (;;) {
+        const next = await Promise.race([feed.next(), leaving.promise]);
+        if (typeof next === "string" || next.done === true) {
+          typed?.close();
+          return typeof next === "string" ? reportLeft(next, session, ctx) : reportEnd(state, session, ctx);
+        }
+        handleEvent(next.value);
+      }
+    } finally {
+      typed?.close();
+    }
+  },
 };
 
 const historyParts = 100;
-
-async function runAttach(args: Args, ctx: CommandContext): Promise<number> {
-  const isJson = args.flags["json"] === true;
-  if (args.flags["tui"] === true) {
-    if (isJson) throw new Fault("usage", "--tui and --json exclude each other");
-    return (await import("../tui/tui.ts")).showInTui(ctx, args.positionals[0]);
-  }
-  const api = await ctx.api();
-  const session = await findSession(api, ctx, args.positionals[0]);
-  const history = await readHistory(api, session.id, isJson ? null : historyParts);
-  const leaving = Promise.withResolvers<"SIGINT" | "SIGTERM">();
-  ctx.onStop(leaving.resolve);
-  const state: WatchState = { asks: [], openTurn: null, status: null };
-  const attached = { api, session: session.id, ask: () => state.asks[0] ?? null, leave: () => leaving.resolve("SIGINT") };
-  const typed = !isJson && isInteractive(ctx) ? await openTypedLines(attached, ctx) : null;
-  const screen = typed?.screen ?? ctx.out;
-  const print = isJson
-    ? recordPrinter(ctx)
-    : sessionPrinter(screen, { stream: screen.isTty, answers: typed === null ? "elsewhere" : "typed" });
-  const handleEvent = (event: Event): void => {
-    applyEvent(state, event);
-    print(event);
-  };
-  try {
-    if (history.omitted > 0) screen.write(`${styleOf(screen).dim(`${history.omitted} earlier events: skein logs --limit shows them`)}\n`);
-    for (const event of history.events) handleEvent(event);
-    state.status = null;
-    const feed = api.turn.watch({ session: session.id, afterSeq: history.seq, until: "idle" })[Symbol.asyncIterator]();
-    for (;;) {
-      const next = await Promise.race([feed.next(), leaving.promise]);
-      if (typeof next === "string" || next.done === true) {
-        typed?.close();
-        return typeof next === "string" ? reportLeft(next, session, ctx) : reportEnd(state, session, ctx);
-      }
-      handleEvent(next.value);
-    }
-  } finally {
-    typed?.close();
-  }
-}
 
 /** State of the session that follows from its events. */
 type WatchState = { asks: string[]; openTurn: string | null; status: TurnStatus | null };

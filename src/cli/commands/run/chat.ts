@@ -2,7 +2,7 @@
 import type { SessionOpenParams, Settings, TurnStartParams } from "../../../protocol/api/api.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import { shortId, textOf } from "../../../protocol/tree/node.ts";
-import { isInteractive, type Args, type Command, type CommandContext, type Flag } from "../../parse/command.ts";
+import { isInteractive, type Command, type CommandContext, type Flag } from "../../parse/command.ts";
 import { oneLine, pluralize } from "../../../kit/text/cut-text.ts";
 import { shellQuote } from "../../../kit/text/shell-quote.ts";
 import { nodeLines } from "../../print/spoken.ts";
@@ -49,16 +49,14 @@ ${slashCommands.map(({ name, usage, summary }) => `  ${`/${name} ${usage}`.padEn
 
 Without a terminal each line of stdin is a message or a slash command, and the exit code is that of the first that failed:
   printf '%s\\n' 'list the files' /tree | skein chat`,
-  run: runChat,
+  async run(args, ctx) {
+    const flags = readFlags(args, ctx);
+    const [sessionName] = args.positionals;
+    if (sessionName !== undefined && flags.on("continue")) throw new Fault("usage", "a session and --continue exclude each other");
+    if (sessionName !== undefined && flags.on("ephemeral")) throw new Fault("usage", "a session and --ephemeral exclude each other");
+    return openChat(flags, ctx, sessionName);
+  },
 };
-
-async function runChat(args: Args, ctx: CommandContext): Promise<number> {
-  const flags = readFlags(args, ctx);
-  const [sessionName] = args.positionals;
-  if (sessionName !== undefined && flags.on("continue")) throw new Fault("usage", "a session and --continue exclude each other");
-  if (sessionName !== undefined && flags.on("ephemeral")) throw new Fault("usage", "a session and --ephemeral exclude each other");
-  return openChat(flags, ctx, sessionName);
-}
 
 export async function openChat(flags: Flags, ctx: CommandContext, sessionName: string | undefined): Promise<number> {
   const { directory, trust } = flags;

@@ -6,7 +6,7 @@ import type { TreeView, TurnStartParams } from "../../../protocol/api/api.ts";
 import { exitCodes, Fault } from "../../../protocol/api/error.ts";
 import { defaultPolicy } from "../../../protocol/api/policy.ts";
 import { bareTurn } from "../../../protocol/api/turn-options.ts";
-import type { Args, Command, CommandContext } from "../../parse/command.ts";
+import type { Command } from "../../parse/command.ts";
 import { followTurn } from "../../print/follow-turn.ts";
 import { printerFor } from "../../print/printer.ts";
 import { treeText } from "../../print/tree.ts";
@@ -59,53 +59,51 @@ export const demo: Command = {
     { name: "json", summary: "print only the result object" },
   ],
   notes: "A scripted model drives the real loop, tools, store and transcript in a temporary project.",
-  run: runDemo,
+  async run(args, ctx) {
+    const root = mkdtempSync(join(tmpdir(), "skein-demo-"));
+    const project = join(root, "project");
+    mkdirSync(join(project, ".skein"), { recursive: true });
+    const script = join(root, "script.json");
+    writeFileSync(script, JSON.stringify(demoScript));
+    const api = await ctx.api({ cwd: project, env: { ...ctx.env, SKEIN_HOME: join(root, "home") } });
+    try {
+      const isJson = args.flags["json"] === true;
+      const print = (text: string) => (isJson ? undefined : ctx.err.write(text));
+      const style = styleOf(ctx.err);
+      print(`${style.bold("skein demo")}: the model is a script; the loop, the tools, the files and the tree are real.\n\n`);
+      print(`${style.bold("$ skein run")} "${demoTask}"\n`);
+      const model = `replay/${script}`;
+      const session = await api.session.open({
+        find: { by: "new" },
+        name: "demo",
+        directory: project,
+        task: demoTask,
+        agent: "native",
+        model,
+        toolLevel: "minimal",
+        parentSession: null,
+        transcriptDir: null,
+      });
+      const printer = await printerFor(isJson ? "json" : "text", ctx, { stream: true, tools: [] });
+      ctx.onStop(() => void api.turn.cancel({ session: session.id }));
+      const result = await followTurn(api.turn.start({ ...demoTurn(session.id), prompt: demoTask, model }), printer);
+      if (result.status === "cancelled") return exitCodes.cancelled;
+      const view = await api.session.tree({ session: session.id });
+      const done = result.status === "ok" && followedScript(view);
+      if (!done) throw new Fault("internal", "the demo failed", { hint: "`skein doctor` may say why" });
+      if (isJson) return 0;
+      print(`\n${style.bold("The file it wrote")}, slug.sh:\n${indented(readFileSync(join(project, "slug.sh"), "utf8"))}\n`);
+      print(
+        `${style.bold("The tree it stored")} (every node is stored; a run can be forked at any of them):\n${indented(treeText(view, { ...ctx.err, columns: ctx.err.columns - 2 }))}\n\n`,
+      );
+      print(nextSteps(style, args.flags["keep"] === true ? root : null));
+      return 0;
+    } finally {
+      await api.close();
+      if (args.flags["keep"] !== true) rmSync(root, { recursive: true, force: true });
+    }
+  },
 };
-
-async function runDemo(args: Args, ctx: CommandContext): Promise<number> {
-  const root = mkdtempSync(join(tmpdir(), "skein-demo-"));
-  const project = join(root, "project");
-  mkdirSync(join(project, ".skein"), { recursive: true });
-  const script = join(root, "script.json");
-  writeFileSync(script, JSON.stringify(demoScript));
-  const api = await ctx.api({ cwd: project, env: { ...ctx.env, SKEIN_HOME: join(root, "home") } });
-  try {
-    const isJson = args.flags["json"] === true;
-    const print = (text: string) => (isJson ? undefined : ctx.err.write(text));
-    const style = styleOf(ctx.err);
-    print(`${style.bold("skein demo")}: the model is a script; the loop, the tools, the files and the tree are real.\n\n`);
-    print(`${style.bold("$ skein run")} "${demoTask}"\n`);
-    const model = `replay/${script}`;
-    const session = await api.session.open({
-      find: { by: "new" },
-      name: "demo",
-      directory: project,
-      task: demoTask,
-      agent: "native",
-      model,
-      toolLevel: "minimal",
-      parentSession: null,
-      transcriptDir: null,
-    });
-    const printer = await printerFor(isJson ? "json" : "text", ctx, { stream: true, tools: [] });
-    ctx.onStop(() => void api.turn.cancel({ session: session.id }));
-    const result = await followTurn(api.turn.start({ ...demoTurn(session.id), prompt: demoTask, model }), printer);
-    if (result.status === "cancelled") return exitCodes.cancelled;
-    const view = await api.session.tree({ session: session.id });
-    const done = result.status === "ok" && followedScript(view);
-    if (!done) throw new Fault("internal", "the demo failed", { hint: "`skein doctor` may say why" });
-    if (isJson) return 0;
-    print(`\n${style.bold("The file it wrote")}, slug.sh:\n${indented(readFileSync(join(project, "slug.sh"), "utf8"))}\n`);
-    print(
-      `${style.bold("The tree it stored")} (every node is stored; a run can be forked at any of them):\n${indented(treeText(view, { ...ctx.err, columns: ctx.err.columns - 2 }))}\n\n`,
-    );
-    print(nextSteps(style, args.flags["keep"] === true ? root : null));
-    return 0;
-  } finally {
-    await api.close();
-    if (args.flags["keep"] !== true) rmSync(root, { recursive: true, force: true });
-  }
-}
 
 /** The script says that the test failed and then passed. Checks that it really did. */
 function followedScript(view: TreeView): boolean {

@@ -4,7 +4,7 @@ import { bareTurn } from "../../../protocol/api/turn-options.ts";
 import type { Node } from "../../../protocol/tree/node.ts";
 import { nodeRecord } from "../../../protocol/json/records.ts";
 import { durationFlag, jsonFlag } from "../../parse/args.ts";
-import type { Args, Command, CommandContext } from "../../parse/command.ts";
+import type { Command } from "../../parse/command.ts";
 import { findSession } from "../../parse/find-session.ts";
 import { jsonText } from "../../print/json.ts";
 import { policyFlags, resolvePolicy, readPolicyFlags } from "./policy-flags.ts";
@@ -18,30 +18,28 @@ export const exec: Command = {
   positionals: { min: 2, max: 2 },
   flags: [{ name: "timeout", value: "duration", summary: "stop it after 90, 90s, 10m, 2h" }, ...policyFlags, jsonFlag],
   notes: "The exit code is the command's. It runs in a new shell in the session's directory, under the configured policy or these flags.",
-  run: runExec,
+  async run(args, ctx) {
+    const timeoutMs = durationFlag(args, "timeout");
+    const policyValues = readPolicyFlags(args, ctx);
+    const api = await ctx.api();
+    const session = await findSession(api, ctx, args.positionals[0]);
+    const policy = resolvePolicy(policyValues, await api.config.values(), "minimal");
+    const start = { ...bareTurn(session.id, policy), command: args.positionals[1] as string, timeoutMs };
+    ctx.onStop(() => void api.turn.cancel({ session: session.id }));
+    let added: Node | null = null;
+    let status: keyof typeof exitCodes = "broken";
+    for await (const event of api.turn.start(start)) {
+      if (event.type === "tool.output" && !args.flags["json"]) ctx.out.write(event.text);
+      if (event.type === "tool.denied") ctx.err.write(`${styleOf(ctx.err).dim(`skein: ${stripControls(event.text)}`)}\n`);
+      if (event.type === "node.added") added = event.node;
+      printWarning(ctx, event);
+      if (event.type === "turn.ended") status = event.turn.status ?? "broken";
+      if (event.type === "turn.ended" && event.turn.error !== null) ctx.err.write(`skein: ${event.turn.error.message}\n`);
+    }
+    if (args.flags["json"] && added !== null) ctx.out.write(jsonText(nodeRecord(added)));
+    return status === "ok" ? exitCodeOf(added) : exitCodes[status];
+  },
 };
-
-async function runExec(args: Args, ctx: CommandContext): Promise<number> {
-  const timeoutMs = durationFlag(args, "timeout");
-  const policyValues = readPolicyFlags(args, ctx);
-  const api = await ctx.api();
-  const session = await findSession(api, ctx, args.positionals[0]);
-  const policy = resolvePolicy(policyValues, await api.config.values(), "minimal");
-  const start = { ...bareTurn(session.id, policy), command: args.positionals[1] as string, timeoutMs };
-  ctx.onStop(() => void api.turn.cancel({ session: session.id }));
-  let added: Node | null = null;
-  let status: keyof typeof exitCodes = "broken";
-  for await (const event of api.turn.start(start)) {
-    if (event.type === "tool.output" && !args.flags["json"]) ctx.out.write(event.text);
-    if (event.type === "tool.denied") ctx.err.write(`${styleOf(ctx.err).dim(`skein: ${stripControls(event.text)}`)}\n`);
-    if (event.type === "node.added") added = event.node;
-    printWarning(ctx, event);
-    if (event.type === "turn.ended") status = event.turn.status ?? "broken";
-    if (event.type === "turn.ended" && event.turn.error !== null) ctx.err.write(`skein: ${event.turn.error.message}\n`);
-  }
-  if (args.flags["json"] && added !== null) ctx.out.write(jsonText(nodeRecord(added)));
-  return status === "ok" ? exitCodeOf(added) : exitCodes[status];
-}
 
 function exitCodeOf(node: Node | null): number {
   const [part] = node?.parts ?? [];

@@ -1,7 +1,7 @@
 // skein logs: prints a session's events, and with -f its new ones until nothing runs in it.
 import { countFlag } from "../../parse/args.ts";
 import { readHistory } from "../../attach/history.ts";
-import type { Args, Command, CommandContext } from "../../parse/command.ts";
+import type { Command } from "../../parse/command.ts";
 import { findSession } from "../../parse/find-session.ts";
 import { recordPrinter } from "../../print/printer.ts";
 import { sessionPrinter } from "../../print/session.ts";
@@ -19,18 +19,16 @@ export const logs: Command = {
   ],
   notes: `It only watches; \`skein attach\` can also send messages. -f ends when the session
 is idle. Ctrl-C ends the watching, not the turn.`,
-  run: runLogs,
+  async run(args, ctx) {
+    const limit = countFlag(args, "limit", 100);
+    const api = await ctx.api();
+    const session = await findSession(api, ctx, args.positionals[0]);
+    const history = await readHistory(api, session.id, limit);
+    const print = args.flags["json"] ? recordPrinter(ctx) : sessionPrinter(ctx.out, { stream: ctx.out.isTty, answers: "elsewhere" });
+    if (history.omitted > 0) ctx.err.write(`${styleOf(ctx.err).dim(`${history.omitted} earlier events: --limit shows more`)}\n`);
+    for (const event of history.events) print(event);
+    if (args.flags["follow"] !== true) return 0;
+    for await (const event of api.turn.watch({ session: session.id, afterSeq: history.seq, until: "idle" })) print(event);
+    return 0;
+  },
 };
-
-async function runLogs(args: Args, ctx: CommandContext): Promise<number> {
-  const limit = countFlag(args, "limit", 100);
-  const api = await ctx.api();
-  const session = await findSession(api, ctx, args.positionals[0]);
-  const history = await readHistory(api, session.id, limit);
-  const print = args.flags["json"] ? recordPrinter(ctx) : sessionPrinter(ctx.out, { stream: ctx.out.isTty, answers: "elsewhere" });
-  if (history.omitted > 0) ctx.err.write(`${styleOf(ctx.err).dim(`${history.omitted} earlier events: --limit shows more`)}\n`);
-  for (const event of history.events) print(event);
-  if (args.flags["follow"] !== true) return 0;
-  for await (const event of api.turn.watch({ session: session.id, afterSeq: history.seq, until: "idle" })) print(event);
-  return 0;
-}

@@ -30,15 +30,13 @@ environment it was started with, with its keys, for programs that send none; one
 started by \`run --detach\` keeps no keys. \`stop\` lets running turns finish, then
 stops them; continue them with \`skein run --resume\`. \`status\` exits with 1 if no
 hub is running.`,
-  run: runHubCommand,
+  async run(args, ctx) {
+    const verb = args.positionals[0] as "start" | "stop" | "status";
+    const misplaced = Object.entries(verbOfFlag).find(([flag, flagVerb]) => args.flags[flag] !== undefined && flagVerb !== verb);
+    if (misplaced) throw new Fault("usage", `--${misplaced[0]} goes with hub ${misplaced[1]}`, { hint: usageLine(hub) });
+    return { start, stop, status }[verb](args, ctx);
+  },
 };
-
-async function runHubCommand(args: Args, ctx: CommandContext): Promise<number> {
-  const verb = args.positionals[0] as "start" | "stop" | "status";
-  const misplaced = Object.entries(verbOfFlag).find(([flag, flagVerb]) => args.flags[flag] !== undefined && flagVerb !== verb);
-  if (misplaced) throw new Fault("usage", `--${misplaced[0]} goes with hub ${misplaced[1]}`, { hint: usageLine(hub) });
-  return { start, stop, status }[verb](args, ctx);
-}
 
 const verbOfFlag = { port: "start", foreground: "start", wait: "stop" } as const;
 

@@ -35,21 +35,19 @@ for a call, and assumes 45s for others; --hand-back-after sets the time for all.
 install adds skein to the configuration of a program: claude, claude-desktop, codex,
 gemini, opencode, cursor or zed. With --project it changes that project's file
 instead of your own. --toolset and --hand-back-after become arguments of the server.`,
-  run: runMcp,
+  async run(args, ctx) {
+    if (args.positionals[0] === "install") return install(args, ctx);
+    const misplaced = ["print", "remove", "json"].find((flag) => args.flags[flag] !== undefined);
+    if (misplaced !== undefined) throw new Fault("usage", `--${misplaced} goes with mcp install`, { hint: usageLine(mcp) });
+    refuseNesting(ctx.enclosingSession());
+    const deps = await createServerDeps(args, ctx);
+    if (args.flags["http"]) return serveHttp(args, ctx, deps);
+    if (args.flags["port"] !== undefined) throw new Fault("usage", "--port goes with --http");
+    const { serveOverStdio } = await import("../../../mcp/server/mcp-server.ts");
+    await serveOverStdio(deps, ctx.onStop);
+    return 0;
+  },
 };
-
-async function runMcp(args: Args, ctx: CommandContext): Promise<number> {
-  if (args.positionals[0] === "install") return install(args, ctx);
-  const misplaced = ["print", "remove", "json"].find((flag) => args.flags[flag] !== undefined);
-  if (misplaced !== undefined) throw new Fault("usage", `--${misplaced} goes with mcp install`, { hint: usageLine(mcp) });
-  refuseNesting(ctx.enclosingSession());
-  const deps = await createServerDeps(args, ctx);
-  if (args.flags["http"]) return serveHttp(args, ctx, deps);
-  if (args.flags["port"] !== undefined) throw new Fault("usage", "--port goes with --http");
-  const { serveOverStdio } = await import("../../../mcp/server/mcp-server.ts");
-  await serveOverStdio(deps, ctx.onStop);
-  return 0;
-}
 
 async function serveHttp(args: Args, ctx: CommandContext, deps: McpServerDeps): Promise<number> {
   const port = countFlag(args, "port", null, 65_535);

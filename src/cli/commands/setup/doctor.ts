@@ -23,16 +23,14 @@ file, the choice of the model, resume and fork of the agent's own sessions, a ba
 key, a rate limit, and a stop during a call that must leave no process behind. The
 result is stored for that version, and later turns resume and fork only if that
 worked. \`skein agents\` shows it. The exit code is 1 if an installed agent is broken.`,
-  run: runDoctor,
+  async run(args, ctx) {
+    if (args.flags["agents"]) return runTrials(args, ctx);
+    const api = await ctx.api({ lenient: true });
+    const report = await api.doctor.check();
+    const marks = showsUnicode(ctx.env) ? { good: "✓", bad: "✗", minor: "○" } : { good: "+", bad: "x", minor: "-" };
+    return printReport(args, ctx, { json: report, text: (style) => reportText(report, marks, style), exitCode: report.ok ? 0 : 1 });
+  },
 };
-
-async function runDoctor(args: Args, ctx: CommandContext): Promise<number> {
-  if (args.flags["agents"]) return runTrials(args, ctx);
-  const api = await ctx.api({ lenient: true });
-  const report = await api.doctor.check();
-  const marks = showsUnicode(ctx.env) ? { good: "✓", bad: "✗", minor: "○" } : { good: "+", bad: "x", minor: "-" };
-  return printReport(args, ctx, { json: report, text: (style) => reportText(report, marks, style), exitCode: report.ok ? 0 : 1 });
-}
 
 type Marks = { good: string; bad: string; minor: string };
 

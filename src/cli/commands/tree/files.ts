@@ -33,15 +33,13 @@ how to undo it.
 
   skein files diff 1a2b3c4d
   skein files restore 1a2b3c4d --dry-run`,
-  run: runFiles,
+  async run(args, ctx) {
+    const [verb, first, second] = args.positionals as [string, string, string | undefined];
+    return verb === "diff"
+      ? runFilesDiff(args, ctx, { from: first, to: second ?? null })
+      : runFilesRestore(args, ctx, { to: first, extra: second });
+  },
 };
-
-async function runFiles(args: Args, ctx: CommandContext): Promise<number> {
-  const [verb, first, second] = args.positionals as [string, string, string | undefined];
-  return verb === "diff"
-    ? runFilesDiff(args, ctx, { from: first, to: second ?? null })
-    : runFilesRestore(args, ctx, { to: first, extra: second });
-}
 
 async function runFilesDiff(args: Args, ctx: CommandContext, { from, to }: { from: string; to: string | null }): Promise<number> {
   if (args.flags["yes"] || args.flags["dry-run"])

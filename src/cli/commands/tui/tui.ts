@@ -9,7 +9,7 @@ import { refuseNesting } from "../../../protocol/api/nesting.ts";
 import type { Api, Settings, TurnStartParams } from "../../../protocol/api/api.ts";
 import type { Policy, PolicyName, SandboxMode } from "../../../protocol/api/policy.ts";
 import type { Session } from "../../../protocol/tree/turn.ts";
-import type { Args, Command, CommandContext } from "../../parse/command.ts";
+import type { Command, CommandContext } from "../../parse/command.ts";
 import { saveCrashReport } from "../../print/crash-report.ts";
 import { editorFrom, runEditor } from "../../terminal/editor.ts";
 import { resolvePolicy, type PolicyFlagValues } from "../run/policy-flags.ts";
@@ -45,20 +45,18 @@ export const tui: Command = {
   notes: `\`skein\` without arguments in a terminal does the same. It shows the project's current
 session, or starts one with the first message. docs/KEYS.md lists the keys; press ?
 to show them.`,
-  run: runTui,
+  async run(args, ctx) {
+    const flags = readFlags(args, ctx);
+    const [query] = args.positionals;
+    for (const other of ["inline", "hub"])
+      if (flags.on("screen-reader") && args.flags[other] !== undefined)
+        throw new Fault("usage", `--${other} and --screen-reader exclude each other`);
+    if (query !== undefined && flags.on("new")) throw new Fault("usage", "a session and --new exclude each other");
+    const hub = flags.text("hub");
+    if (hub !== null) (await import("./connect-hub.ts")).checkHubTarget(hub);
+    return openTui(flags, ctx, query);
+  },
 };
-
-async function runTui(args: Args, ctx: CommandContext): Promise<number> {
-  const flags = readFlags(args, ctx);
-  const [query] = args.positionals;
-  for (const other of ["inline", "hub"])
-    if (flags.on("screen-reader") && args.flags[other] !== undefined)
-      throw new Fault("usage", `--${other} and --screen-reader exclude each other`);
-  if (query !== undefined && flags.on("new")) throw new Fault("usage", "a session and --new exclude each other");
-  const hub = flags.text("hub");
-  if (hub !== null) (await import("./connect-hub.ts")).checkHubTarget(hub);
-  return openTui(flags, ctx, query);
-}
 
 /** Opens a session in the screen with default flags. */
 export function showInTui(ctx: CommandContext, query: string | undefined): Promise<number> {
