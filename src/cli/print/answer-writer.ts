@@ -16,24 +16,19 @@ export function createAnswerWriter(screen: TextOutput, lineScreen = screen) {
     screen.write(screen.isTty ? text.replace(controlCharacters, "") : text);
     isMidLine = !text.endsWith("\n");
   }
-  return {
-    printLines(...lines: string[]): void {
-      if (lines.length === 0) return;
-      endLine();
-      lineScreen.write(`${lines.join("\n")}\n`);
-    },
-    append,
-    isEmpty: () => streamed === "",
-    /** Sets the answer so far. Text that is already on the screen is not written again. */
-    setAnswer(text: string): void {
-      if (text.startsWith(streamed)) return append(text.slice(streamed.length));
-      endLine();
-      streamed = "";
-      append(text);
-    },
-    endAnswer(): void {
-      endLine();
-      streamed = "";
-    },
-  };
+  function printLines(...lines: string[]): void {
+    if (lines.length === 0) return;
+    endLine();
+    lineScreen.write(`${lines.join("\n")}\n`);
+  }
+  function endAnswer(): void {
+    endLine();
+    streamed = "";
+  }
+  /** Sets the answer so far. Text that is already on the screen is not written again. */
+  function setAnswer(text: string): void {
+    if (!text.startsWith(streamed)) endAnswer();
+    append(text.slice(streamed.length));
+  }
+  return { printLines, append, setAnswer, endAnswer, isEmpty: () => streamed === "" };
 }

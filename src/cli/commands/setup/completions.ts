@@ -16,6 +16,6 @@ export const completions = reportCommand({
     const shell = args.positionals[0] as Shell;
     const { allCommands } = await import("../index.ts");
     const script = completionScript(shell, await allCommands());
-    return { json: { shell, script }, text: () => script };
+    return { json: { shell, script }, text: script };
   },
 });

@@ -57,7 +57,7 @@ export const add = reportCommand({
       message === undefined
         ? await addFrom({ api, ctx, session }, args, policyValues)
         : await api.node.add({ session: session.id, text: message });
-    return { json: node, text: () => `added ${shortId(node.id)} to ${printableLabel(session)}\n` };
+    return { json: node, text: `added ${shortId(node.id)} to ${printableLabel(session)}\n` };
   },
 });
 

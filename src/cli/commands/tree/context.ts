@@ -1,26 +1,26 @@
 // skein context: prints the next request of the agent, with token counts.
 import type { ContextView } from "../../../protocol/api/api.ts";
-import { findNode, findSession } from "../../parse/find-session.ts";
+import { findNode } from "../../parse/find-session.ts";
 import type { TextOutput } from "../../parse/command.ts";
 import { printableText, styleOf, type Style } from "../../terminal/style.ts";
-import { reportCommand } from "../report-command.ts";
+import { sessionReport } from "../report-command.ts";
 
-export const context = reportCommand({
+export const context = sessionReport({
   name: "context",
   summary: "show exactly what the agent gets with its next request",
   usage: "[session] [node] [--body] [--json]",
   positionals: { min: 0, max: 2 },
   flags: [{ name: "body", summary: "print the body of the request as the vendor gets it" }],
   notes: "Token counts are estimates. The vendor's own counts are in the usage of each turn.",
-  async report({ positionals: [sessionQuery, nodeQuery], flags }, ctx) {
-    const api = await ctx.api();
-    const session = await findSession(api, ctx, sessionQuery);
-    const node = nodeQuery === undefined ? null : (await findNode(api, session, nodeQuery)).id;
+  async report({ api, session, args, ctx }) {
+    const [, query] = args.positionals;
+    const node = query === undefined ? null : (await findNode(api, session, query)).id;
     const view = await api.context.render({ session: session.id, node });
     const { model, system, messages, tokens } = view;
     return {
       json: { sessionId: view.session.id, nodeId: view.node, model, system, tools: view.tools.map(({ name }) => name), messages, tokens },
-      text: () => (flags["body"] ? `${view.body ?? "there is no request, because no model is available"}\n` : requestText(view, ctx.out)),
+      text: () =>
+        args.flags["body"] ? `${view.body ?? "there is no request, because no model is available"}\n` : requestText(view, ctx.out),
     };
   },
 });

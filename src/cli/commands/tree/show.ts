@@ -1,16 +1,13 @@
 // skein show: prints the tree of a session, with sessions as labels on their tips.
-import { findSession } from "../../parse/find-session.ts";
 import { treeText } from "../../print/tree.ts";
-import { reportCommand } from "../report-command.ts";
+import { sessionReport } from "../report-command.ts";
 
-export const show = reportCommand({
+export const show = sessionReport({
   name: "show",
   summary: "show the tree of a session, with every branch",
   usage: "[session] [--json]",
   positionals: { min: 0, max: 1 },
-  async report(args, ctx) {
-    const api = await ctx.api();
-    const session = await findSession(api, ctx, args.positionals[0]);
+  async report({ api, session, ctx }) {
     const view = await api.session.tree({ session: session.id });
     const { sessions, nodes, turns } = view;
     return {
