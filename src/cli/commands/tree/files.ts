@@ -4,7 +4,6 @@ import type { Api, FilesRestorePlan } from "../../../protocol/api/api.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import { jsonFlag, usageLine } from "../../parse/args.ts";
 import type { Args, Command, CommandContext } from "../../parse/command.ts";
-import { jsonText } from "../../print/json.ts";
 import { confirm, patchText, statText } from "../../print/changes.ts";
 import { stripControls, styleOf } from "../../terminal/style.ts";
 import { printReport } from "../report-command.ts";
@@ -35,13 +34,13 @@ how to undo it.
   skein files restore 1a2b3c4d --dry-run`,
   async run(args, ctx) {
     const [verb, first, second] = args.positionals as [string, string, string | undefined];
-    return verb === "diff"
-      ? runFilesDiff(args, ctx, { from: first, to: second ?? null })
-      : runFilesRestore(args, ctx, { to: first, extra: second });
+    if (verb === "diff") return runDiff(args, ctx, { from: first, to: second ?? null });
+    if (second !== undefined) throw new Fault("usage", `restore takes one node: "${second}" is too much`, { hint: usageLine(files) });
+    return runRestore(args, ctx, first);
   },
 };
 
-async function runFilesDiff(args: Args, ctx: CommandContext, { from, to }: { from: string; to: string | null }): Promise<number> {
+async function runDiff(args: Args, ctx: CommandContext, { from, to }: { from: string; to: string | null }): Promise<number> {
   if (args.flags["yes"] || args.flags["dry-run"])
     throw new Fault("usage", "--yes and --dry-run belong to restore", { hint: usageLine(files) });
   const api = await ctx.api();
@@ -50,8 +49,7 @@ async function runFilesDiff(args: Args, ctx: CommandContext, { from, to }: { fro
   return printReport(args, ctx, { json: { ...stat, patch }, text: () => (patch === "" ? "nothing changed\n" : patchText(patch, ctx)) });
 }
 
-async function runFilesRestore(args: Args, ctx: CommandContext, { to, extra }: { to: string; extra: string | undefined }): Promise<number> {
-  if (extra !== undefined) throw new Fault("usage", `restore takes one node: "${extra}" is too much`, { hint: usageLine(files) });
+async function runRestore(args: Args, ctx: CommandContext, to: string): Promise<number> {
   const needsConfirmation = !args.flags["yes"] && !args.flags["dry-run"];
   if (needsConfirmation && (args.flags["json"] || !ctx.stdin.isTty || !ctx.out.isTty))
     throw new Fault("usage", "restore changes files, and can't ask for confirmation without a terminal", {
@@ -59,22 +57,23 @@ async function runFilesRestore(args: Args, ctx: CommandContext, { to, extra }: {
     });
   const api = await ctx.api();
   const plan = await api.files.planRestore({ to, directory: ctx.cwd });
-  if (!args.flags["json"]) printPlan(plan, args, ctx);
+  if (!args.flags["json"]) ctx.out.write(planText(plan, args, ctx));
   const hasChanges = plan.changes.length > 0 && !args.flags["dry-run"];
-  const restored = hasChanges && (!needsConfirmation || (await confirm(ctx, "Change these files?"))) && (await applyPlan(api, plan));
-  if (args.flags["json"]) {
-    const { patch, ...withoutPatch } = plan;
-    ctx.out.write(jsonText({ ...withoutPatch, ...(args.flags["stat"] ? {} : { patch }), restored }));
-  } else if (restored) {
-    ctx.out.write(`${pluralize(plan.changes.length, "file")} restored; undo with: skein files restore ${plan.undo}\n`);
-  } else if (hasChanges) ctx.out.write("nothing was changed\n");
-  return 0;
+  const restored = hasChanges && (!needsConfirmation || (await confirm(ctx, "Change these files?")));
+  if (restored) await applyPlan(api, plan);
+  const { patch, ...stat } = plan;
+  return printReport(args, ctx, {
+    json: { ...stat, ...(args.flags["stat"] ? {} : { patch }), restored },
+    text: () => {
+      if (restored) return `${pluralize(plan.changes.length, "file")} restored; undo with: skein files restore ${plan.undo}\n`;
+      return hasChanges ? "nothing was changed\n" : "";
+    },
+  });
 }
 
-async function applyPlan(api: Api, plan: FilesRestorePlan): Promise<true> {
+async function applyPlan(api: Api, plan: FilesRestorePlan): Promise<void> {
   try {
     await api.files.restore(plan);
-    return true;
   } catch (error) {
     if (!(error instanceof Fault) || error.code !== "file-unwritable") throw error;
     throw new Fault(error.code, error.message, {
@@ -84,9 +83,9 @@ async function applyPlan(api: Api, plan: FilesRestorePlan): Promise<true> {
   }
 }
 
-function printPlan(plan: FilesRestorePlan, args: Args, ctx: CommandContext): void {
+function planText({ changes, patch, kept }: FilesRestorePlan, args: Args, ctx: CommandContext): string {
   const style = styleOf(ctx.out);
-  if (plan.changes.length === 0) ctx.out.write("the files are already in that state\n");
-  else ctx.out.write(args.flags["stat"] ? statText(plan.changes, style) : patchText(plan.patch, ctx));
-  for (const path of plan.kept) ctx.out.write(`${style.yellow("not changed")} ${stripControls(path)}\n`);
+  const keptLines = kept.map((path) => `${style.yellow("not changed")} ${stripControls(path)}\n`).join("");
+  if (changes.length === 0) return `the files are already in that state\n${keptLines}`;
+  return `${args.flags["stat"] ? statText(changes, style) : patchText(patch, ctx)}${keptLines}`;
 }
