@@ -23,12 +23,11 @@ export function screenReaderPrinter(ctx: Pick<CommandContext, "out">, options: P
   }
   function event(event: Event): void {
     if (event.type === "ask.opened") return printLines(...questionLines(event.ask));
-    if (event.type === "turn.started" && (turn !== null || options.conversation === "next")) turn = event.turnId;
-    else if (event.type === "turn.started") {
+    if (event.type === "turn.started") {
+      const { agent, model } = event.turn;
+      const isFirst = turn === null && options.conversation !== "next";
       turn = event.turnId;
-      return printLines(
-        `Turn started: ${stripControls(event.turn.agent)}${event.turn.model === null ? "" : `, ${stripControls(event.turn.model)}`}.`,
-      );
+      if (isFirst) printLines(`Turn started: ${stripControls(agent)}${model === null ? "" : `, ${stripControls(model)}`}.`);
     }
     if (event.turnId !== turn) return;
     if (event.type === "queue.changed") return printQueue(event.queue);

@@ -4,11 +4,11 @@ import { formatElapsed } from "../../../kit/text/duration.ts";
 import { oneLine, shortCount } from "../../../kit/text/cut-text.ts";
 import type { TurnInfo } from "../../../protocol/api/control.ts";
 import { shortId } from "../../../protocol/tree/node.ts";
-import { indentUnderParents } from "../../../protocol/tree/turn-list.ts";
+import { indentUnderParents, type IndentedTurn } from "../../../protocol/tree/turn-list.ts";
 import { countedTokens } from "../../../protocol/tree/usage.ts";
 import type { CommandContext } from "../../parse/command.ts";
 import { stripControls, type Style } from "../../terminal/style.ts";
-import { tableText } from "../../terminal/table.ts";
+import { itemTable, type ItemColumn } from "../../terminal/table.ts";
 import { reportCommand } from "../report-command.ts";
 
 const dayMs = 86_400_000;
@@ -30,49 +30,42 @@ TOKENS counts the same tokens as --max-tokens. A narrow terminal shows fewer col
   },
 });
 
-function turnTable(turns: readonly TurnInfo[], style: Style, { out, home }: CommandContext): string {
-  const table = indentUnderParents(turns).map(({ row, depth }) => columns.map((column) => column.cell(row, { depth, style, home })));
-  const visible = visibleColumns(table, out.columns);
-  const cells = table.map((line) => visible.map((index) => line[index] as string));
-  return tableText(cells, { columns: visible.map((index) => columns[index]!), width: out.columns, paintTitle: style.dim });
-}
-
-type CellContext = { depth: number; style: Style; home: string };
-type PsColumn = {
+type PsColumn = ItemColumn<IndentedTurn> & {
   title: string;
-  align?: "right";
   /** A narrow terminal drops the columns with the highest number first; 0 always stays. */
   spare: number;
-  cell: (info: TurnInfo, cell: CellContext) => string;
 };
 
-const columns: readonly PsColumn[] = [
-  { title: "SESSION", spare: 0, cell: ({ session }, { depth }) => `${"  ".repeat(depth)}${shortId(session.id)}` },
-  { title: "NAME", spare: 1, cell: ({ session }) => oneLine(stripControls(session.name ?? ""), 24) },
-  { title: "STATE", spare: 0, cell: (info, { style }) => stateText(info, style) },
-  { title: "AGE", align: "right", spare: 0, cell: ({ turn }) => formatElapsed(Date.now() - turn.startedAt) },
-  { title: "AGENT", spare: 4, cell: ({ turn }) => stripControls(turn.agent) },
-  { title: "ROLE", spare: 2, cell: ({ turn }) => stripControls(turn.role ?? "") },
-  { title: "MODEL", spare: 5, cell: ({ turn }) => oneLine(stripControls(turn.model ?? "-"), 32) },
-  { title: "STEPS", align: "right", spare: 6, cell: ({ turn }) => String(turn.steps) },
-  { title: "TOKENS", align: "right", spare: 3, cell: ({ turn }) => shortCount(countedTokens(turn.usage)) },
-  { title: "COST", align: "right", spare: 3, cell: ({ turn }) => costText(turn.costUsd, { isTight: true }) },
-  { title: "PROJECT", spare: 7, cell: ({ session }, { home }) => shortPath(stripControls(session.project), home) },
-  { title: "TASK", spare: 0, cell: ({ session }) => stripControls(session.task ?? "") },
-];
+function turnTable(turns: readonly TurnInfo[], style: Style, { out, home }: CommandContext): string {
+  const columns: PsColumn[] = [
+    { title: "SESSION", spare: 0, cell: ({ row, depth }) => `${"  ".repeat(depth)}${shortId(row.session.id)}` },
+    { title: "NAME", spare: 1, cell: ({ row }) => oneLine(stripControls(row.session.name ?? ""), 24) },
+    { title: "STATE", spare: 0, cell: ({ row }) => stateText(row, style) },
+    { title: "AGE", align: "right", spare: 0, cell: ({ row }) => formatElapsed(Date.now() - row.turn.startedAt) },
+    { title: "AGENT", spare: 4, cell: ({ row }) => stripControls(row.turn.agent) },
+    { title: "ROLE", spare: 2, cell: ({ row }) => stripControls(row.turn.role ?? "") },
+    { title: "MODEL", spare: 5, cell: ({ row }) => oneLine(stripControls(row.turn.model ?? "-"), 32) },
+    { title: "STEPS", align: "right", spare: 6, cell: ({ row }) => String(row.turn.steps) },
+    { title: "TOKENS", align: "right", spare: 3, cell: ({ row }) => shortCount(countedTokens(row.turn.usage)) },
+    { title: "COST", align: "right", spare: 3, cell: ({ row }) => costText(row.turn.costUsd, { isTight: true }) },
+    { title: "PROJECT", spare: 7, cell: ({ row }) => shortPath(stripControls(row.session.project), home) },
+    { title: "TASK", spare: 0, cell: ({ row }) => stripControls(row.session.task ?? "") },
+  ];
+  const rows = indentUnderParents(turns);
+  return itemTable(rows, visibleColumns(columns, rows, out.columns), { width: out.columns, paintTitle: style.dim });
+}
 
 const minTaskWidth = 24;
 
-/** Indices of the columns that are not empty, and as many of them as leave `minTaskWidth` for the task. */
-function visibleColumns(lines: readonly string[][], width: number): number[] {
-  const last = columns.length - 1;
-  const widths = columns.map(({ title }, index) => Math.max(title.length, ...lines.map((line) => Bun.stringWidth(line[index] ?? ""))));
-  let visible = columns.map((_, index) => index).filter((index) => index === last || lines.some((line) => line[index] !== ""));
-  const widthBeforeTask = () => visible.filter((index) => index !== last).reduce((sum, index) => sum + (widths[index] ?? 0) + 2, 0);
-  while (widthBeforeTask() + minTaskWidth > width) {
-    const maxSpare = Math.max(...visible.map((index) => columns[index]?.spare ?? 0));
+/** The columns that are not empty, and as many of them as leave `minTaskWidth` for the task, which is the last one. */
+function visibleColumns(columns: readonly PsColumn[], rows: readonly IndentedTurn[], width: number): PsColumn[] {
+  const task = columns.at(-1);
+  const widthOf = ({ title, cell }: PsColumn) => Math.max(title.length, ...rows.map((row) => Bun.stringWidth(cell(row))));
+  let visible = columns.filter((column) => column === task || rows.some((row) => column.cell(row) !== ""));
+  while (visible.reduce((sum, column) => sum + (column === task ? minTaskWidth : widthOf(column) + 2), 0) > width) {
+    const maxSpare = Math.max(...visible.map(({ spare }) => spare));
     if (maxSpare === 0) break;
-    visible = visible.filter((index) => columns[index]?.spare !== maxSpare);
+    visible = visible.filter(({ spare }) => spare !== maxSpare);
   }
   return visible;
 }

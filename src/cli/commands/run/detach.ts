@@ -10,13 +10,10 @@ import { printWarning, type OutputFormat } from "../../print/printer.ts";
 import { stripControls, styleOf } from "../../terminal/style.ts";
 
 /** Connects to an app in the hub with this command's environment. Starts the hub if it does not run. */
-export async function connectHubFor(
-  { state, home, selfCommand, version, env }: CommandContext,
-  { cwd, trust }: { cwd: string; trust?: boolean },
-): Promise<Api> {
+export async function connectHubFor(ctx: CommandContext, { cwd, trust }: { cwd: string; trust?: boolean }): Promise<Api> {
   const { connectHub } = await import("../../../hub/find-hub.ts");
   const caller = { directory: cwd, ...(trust === undefined ? {} : { trust }) };
-  return (await connectHub({ state, home, selfCommand, version, env }, caller, { start: true })).api;
+  return (await connectHub(ctx, caller, { start: true })).api;
 }
 
 /** Returns when the turn is recorded. An error before that is thrown here. */

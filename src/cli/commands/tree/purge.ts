@@ -37,10 +37,8 @@ session needs stay, with their outputs. A session in use is not deleted.`,
 
 const dayMs = 86_400_000;
 
-function reportText(
-  { dryRun, sessions, skipped, nodes, turns, outputs, transcripts, bytes, keptNodes }: PurgeReport,
-  style: Style,
-): string {
+function reportText(report: PurgeReport, style: Style): string {
+  const { dryRun, sessions, skipped, nodes, outputs, bytes, keptNodes } = report;
   const purged = sessions.map(({ id, name, project, archivedAt }) => {
     const label = name === null ? shortId(id) : `${stripControls(name)} ${style.dim(shortId(id))}`;
     const archived = `archived ${new Date(archivedAt).toISOString().slice(0, 10)}`;
@@ -49,13 +47,8 @@ function reportText(
   const kept = skipped.map((session) => `${style.yellow("kept")} ${printableLabel(session)}: ${session.reason}\n`);
   const listed = [...purged, ...kept].join("");
   if (sessions.length + nodes + outputs === 0) return `${listed}nothing to purge\n`;
-  const counts = [
-    pluralize(sessions.length, "session"),
-    pluralize(nodes, "node"),
-    pluralize(turns, "turn"),
-    pluralize(outputs, "output"),
-    pluralize(transcripts, "transcript"),
-  ].join(", ");
+  const nouns = ["node", "turn", "output", "transcript"] as const;
+  const counts = [pluralize(sessions.length, "session"), ...nouns.map((noun) => pluralize(report[`${noun}s`], noun))].join(", ");
   const needed = keptNodes > 0 ? style.dim(`${pluralize(keptNodes, "node")} stay because other sessions need them\n`) : "";
   return `${listed}${dryRun ? "would free" : "freed"} ${sizeText(bytes)}: ${counts}\n${needed}`;
 }
