@@ -13,13 +13,8 @@ type TextFormat = {
   block: (block: ExportBlock) => string;
 };
 
-export function textDocument(document: Document): AsyncGenerator<string> {
-  return formatDocument(document, textFormat);
-}
-
-export function markdownDocument(document: Document): AsyncGenerator<string> {
-  return formatDocument(document, markdownFormat);
-}
+export const textDocument = (document: Document) => formatDocument(document, textFormat);
+export const markdownDocument = (document: Document) => formatDocument(document, markdownFormat);
 
 async function* formatDocument(document: Document, format: TextFormat): AsyncGenerator<string> {
   yield `${format.title(line(titleOf(document)))}\n\n${format.facts(treeFacts(document))}\n`;

@@ -181,24 +181,15 @@ function agentAndModel(flags: Flags): { agent: string | null; model: string | nu
   return { agent, model: model === null ? provider : model.startsWith(`${provider}/`) ? model : `${provider}/${model}` };
 }
 
-type NarrowedByRole = { toolLevel: ToolLevel; role: Role | null };
-
 export function buildSessionOpen(
   flags: Flags,
   settings: Settings,
   task: string | null,
-  { toolLevel, role }: NarrowedByRole,
+  { toolLevel, role }: { toolLevel: ToolLevel; role: Role | null },
 ): SessionOpenParams {
-  const wanted = flags.text("resume") ?? flags.text("session");
-  const find: SessionOpenParams["find"] =
-    wanted !== null
-      ? { by: "name", wanted, orCreate: flags.text("resume") === null && !isForking(flags) }
-      : flags.on("continue")
-        ? { by: "latest" }
-        : { by: "new" };
   const { agent, model } = agentAndModel(flags);
   return {
-    find,
+    find: sessionSearch(flags),
     ...(flags.sessionId === null ? {} : { id: flags.sessionId }),
     directory: flags.directory,
     task,
@@ -209,6 +200,12 @@ export function buildSessionOpen(
     transcriptDir: flags.transcriptDir,
     ...(flags.plan === null ? {} : { plan: flags.plan }),
   };
+}
+
+function sessionSearch(flags: Flags): SessionOpenParams["find"] {
+  const wanted = flags.text("resume") ?? flags.text("session");
+  if (wanted !== null) return { by: "name", wanted, orCreate: flags.text("resume") === null && !isForking(flags) };
+  return { by: flags.on("continue") ? "latest" : "new" };
 }
 
 function onlyOne(args: Args, names: string[]): void {

@@ -1,6 +1,6 @@
 // skein context: prints the next request of the agent, with token counts.
 import type { ContextView } from "../../../protocol/api/api.ts";
-import { findNode } from "../../parse/find-session.ts";
+import { Fault } from "../../../protocol/api/error.ts";
 import type { TextOutput } from "../../parse/command.ts";
 import { printableText, styleOf, type Style } from "../../terminal/style.ts";
 import { sessionReport } from "../report-command.ts";
@@ -14,8 +14,9 @@ export const context = sessionReport({
   notes: "Token counts are estimates. The vendor's own counts are in the usage of each turn.",
   async report({ api, session, args, ctx }) {
     const [, query] = args.positionals;
-    const node = query === undefined ? null : (await findNode(api, session, query)).id;
-    const view = await api.context.render({ session: session.id, node });
+    const node = query === undefined ? null : await api.node.find({ wanted: query });
+    if (node !== null && node.tree !== session.tree) throw new Fault("node-unknown", `node ${query} is not in the tree of this session`);
+    const view = await api.context.render({ session: session.id, node: node?.id ?? null });
     const { model, system, messages, tokens } = view;
     return {
       json: { sessionId: view.session.id, nodeId: view.node, model, system, tools: view.tools.map(({ name }) => name), messages, tokens },
