@@ -17,7 +17,7 @@ export function flagReader({ flags }: Args, directories: FlagDirectories) {
   return {
     on: (name: string): boolean => flags[name] === true,
     text: (name: string): string | null => (typeof flags[name] === "string" ? flags[name] : null),
-    read<T>(name: string, convert: (value: FlagValue) => T): T | null {
+    read: <T>(name: string, convert: (value: FlagValue) => T): T | null => {
       const value = flags[name];
       return value === undefined ? null : convert(new FlagValue(name, value, directories));
     },
