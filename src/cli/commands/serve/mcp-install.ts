@@ -64,7 +64,7 @@ async function listVariables(ctx: CommandContext): Promise<string[]> {
     .toSorted();
 }
 
-/** What install did with the file, and with --print what it would do. */
+/** The outcome for the file of a client: `done` after a change, `planned` with --print. */
 const outcomeTexts: Record<InstallOutcome, { done: (title: string) => string; planned: string }> = {
   added: { done: (title) => `${title} uses skein from its next start; changed`, planned: "would be written to" },
   changed: { done: (title) => `${title} uses skein from its next start; changed`, planned: "would be written to" },
