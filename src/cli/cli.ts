@@ -15,8 +15,9 @@ export async function runCli(argv: string[], ctx: CommandContext): Promise<numbe
 }
 
 async function dispatch(argv: string[], ctx: CommandContext): Promise<number> {
-  const [first, ...rest] = argv.length === 0 && isInteractive(ctx) ? ["tui"] : argv;
-  if (first === undefined || first === "help" || first === "--help" || first === "-h") return printHelp(rest[0], ctx, first === undefined);
+  const [first, ...otherArgs] = argv.length === 0 && isInteractive(ctx) ? ["tui"] : argv;
+  if (first === undefined || first === "help" || first === "--help" || first === "-h")
+    return printHelp(otherArgs[0], ctx, first === undefined);
   if (first === "--version" || first === "-V") {
     ctx.out.write(`skein ${ctx.version}\n`);
     return 0;
@@ -25,7 +26,7 @@ async function dispatch(argv: string[], ctx: CommandContext): Promise<number> {
   const name = first.startsWith("-") ? "run" : first;
   const command = await findCommand(name);
   if (command === null) throw unknownCommand(name);
-  const args = first.startsWith("-") ? argv : rest;
+  const args = first.startsWith("-") ? argv : otherArgs;
   if (asksForHelp(args)) return printHelp(name, ctx, false);
   return command.run(parseArgs(command, args), ctx);
 }
@@ -46,7 +47,7 @@ async function printHelp(name: string | undefined, ctx: CommandContext, asUsage:
 }
 
 function unknownCommand(name: string): Fault {
-  const near = nearestWord(name, commandNames);
-  const hint = near === null ? "`skein --help` lists the commands" : `did you mean "skein ${near}"?`;
+  const nearest = nearestWord(name, commandNames);
+  const hint = nearest === null ? "`skein --help` lists the commands" : `did you mean "skein ${nearest}"?`;
   return new Fault("usage", `no command "${name}"`, { hint });
 }

@@ -95,8 +95,8 @@ test("a turn of another process is shown live, can be steered, and is not stoppe
 });
 
 test("sub-sessions are followed with their parent, also after a late start, and their questions are shown", async () => {
-  const child = { ...session("s-below"), parentSession: "s-1", task: "count the files" };
-  const runningTurn = { session: child, turn: { id: "t-2", startedAt: 0 } as Turn, state: "running", pid: 4242 };
+  const subSession = { ...session("s-below"), parentSession: "s-1", task: "count the files" };
+  const runningTurn = { session: subSession, turn: { id: "t-2", startedAt: 0 } as Turn, state: "running", pid: 4242 };
   const scripted = scriptedApi({ "turn.list": async () => [runningTurn] });
   scripted.setView("s-1", { open: { turn: "t-1", state: "running", pid: 4242, drafts: [] } });
   await onScreen(scripted, "s-1", async ({ mockInput, frameWhere }) => {

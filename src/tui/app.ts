@@ -1,5 +1,5 @@
 // Runs the screen: sends keys and events to `update`, the state to the surface, and effects to the Api.
-// It owns the terminal while it runs and restores it however it ends. Only `skein tui` and `attach --tui` load it.
+// The screen owns the terminal and restores it however it ends. Only `skein tui` and `attach --tui` load this file.
 import { decodePasteBytes, type CliRenderer } from "@opentui/core";
 import type { Settings } from "../protocol/api/api.ts";
 import { createSuspender } from "./terminal/suspend.ts";
@@ -33,7 +33,7 @@ export type OpenScreenOptions = Omit<ScreenOptions, "bindings" | "surface" | "no
 export type ExitSignal = "SIGHUP" | "SIGQUIT";
 
 /** Runs until the user quits or a signal arrives. Returns the signal if it is an ExitSignal, else null. */
-export async function openScreen({ settings, env, isInline, ...rest }: OpenScreenOptions): Promise<ExitSignal | null> {
+export async function openScreen({ settings, env, isInline, ...options }: OpenScreenOptions): Promise<ExitSignal | null> {
   const bindings = checkBindings(settings.keys);
   const terminal = await openTerminal({ notify: settings.notify, env, isInline });
   let signal: ExitSignal | null = null;
@@ -42,7 +42,7 @@ export async function openScreen({ settings, env, isInline, ...rest }: OpenScree
     signal = cause;
     stop();
   };
-  const onStop = (end: () => void) => rest.onStop((stop = end));
+  const onStop = (end: () => void) => options.onStop((stop = end));
   const onHangUp = () => stopBy("SIGHUP");
   const onQuit = () => stopBy("SIGQUIT");
   // Never removed: a closing shell sends SIGHUP more than once, and the end of the turn must still be recorded.
@@ -50,7 +50,7 @@ export async function openScreen({ settings, env, isInline, ...rest }: OpenScree
   process.stdin.on("end", onHangUp).on("error", onHangUp);
   process.stdout.on("error", onHangUp);
   try {
-    await runScreen({ ...rest, ...terminal, bindings, onStop }, terminal.renderer);
+    await runScreen({ ...options, ...terminal, bindings, onStop }, terminal.renderer);
   } finally {
     await terminal.restore({ isGone: signal === "SIGHUP" });
   }

@@ -55,9 +55,9 @@ function findAttachCommand(name: string): AttachCommand {
   const command = attachCommands.find((candidate) => candidate.name === name);
   if (command !== undefined) return command;
   const names = attachCommands.map((candidate) => candidate.name);
-  const near = nearestWord(name, names);
+  const nearest = nearestWord(name, names);
   throw new Fault("usage", `no command /${name}`, {
-    hint: near === null ? names.map((candidate) => `/${candidate}`).join(" ") : `did you mean /${near}?`,
+    hint: nearest === null ? names.map((candidate) => `/${candidate}`).join(" ") : `did you mean /${nearest}?`,
   });
 }
 

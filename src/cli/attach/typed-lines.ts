@@ -36,7 +36,7 @@ export class TypedLines {
     this.#painter = new PromptPainter(out);
   }
 
-  /** All output must be written through it, so that it does not overwrite the prompt. */
+  /** All output must be written to this screen, so that it does not overwrite the prompt. */
   get screen(): TextOutput {
     // The size of the terminal changes, so its properties are inherited and not copied.
     return Object.assign(Object.create(this.#out) as TextOutput, { write: (text: string) => this.#write(text) });

@@ -65,7 +65,7 @@ function handleTitle(handle: Handle): string {
   return `${handle.source}: ${subject}${typeof exitCode === "number" ? ` (exit ${exitCode})` : ""}`;
 }
 
-/** The input if it is not in the argument, the text for display and the result, as far as there are any. */
+/** The texts below the head that are not empty: the input if the argument does not show it, the display text, the result. */
 export function toolTexts({ input, result }: ToolBlock): string[] {
   return [input ?? "", result?.display ?? "", result?.text ?? ""].filter((text) => text.trim() !== "");
 }

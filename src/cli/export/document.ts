@@ -37,7 +37,7 @@ export function branchTitle(segment: Segment): string {
   return `branch ${segment.branch} of ${segment.branches}`;
 }
 
-/** A node with its blocks. The head of a tool's node is left out, unless a session has its tip there. */
+/** A node with its blocks. A tool's node has a head only if it is the tip of a session. */
 export type ExportNode = { node: Node; author: string; labels: string[]; hasHead: boolean; blocks: ExportBlock[] };
 
 /** Yields the segments of the tree in reading order, each with its nodes. Skips nodes without content and labels. */

@@ -43,17 +43,17 @@ const documentOf = (nodes: Node[], change: Partial<Session> = {}, resolve: Docum
   const view: TreeView = { nodes, sessions: [changed], turns: [] };
   return { session: changed, view, resolve };
 };
-const joined = async (pieces: AsyncIterable<string>) => (await Array.fromAsync(pieces)).join("");
+const joinPieces = async (pieces: AsyncIterable<string>) => (await Array.fromAsync(pieces)).join("");
 
 describe("segments", () => {
   test("a segment ends at a fork, and its branches follow in order", () => {
     const nodes = [node("a", null), node("b", "a"), node("c", "b"), node("d", "b"), node("e", "c"), node("f", "d"), node("g", "d")];
     expect(
-      segmentsOf({ nodes }).map(({ number, depth, from, nodes: run, next }) => [
+      segmentsOf({ nodes }).map(({ number, depth, from, nodes: segmentNodes, next }) => [
         number,
         depth,
         from?.id,
-        run.map(({ id }) => id).join(""),
+        segmentNodes.map(({ id }) => id).join(""),
         next,
       ]),
     ).toEqual([
@@ -70,7 +70,7 @@ describe("segments", () => {
     for (let index = 1; index <= 5_000; index += 1)
       nodes.push(node(`x${index}`, String(index - 1)), node(String(index), String(index - 1), [text("hi")]));
     expect(segmentsOf({ nodes })).toHaveLength(10_001);
-    expect((await joined(htmlDocument(documentOf(nodes)))).endsWith("</html>\n")).toBe(true);
+    expect((await joinPieces(htmlDocument(documentOf(nodes)))).endsWith("</html>\n")).toBe(true);
   });
 });
 
@@ -96,7 +96,7 @@ describe("a page", () => {
   ];
   for (const author of ["user", "agent", "tool", "note"] as const) {
     test(`a page shows text of the author "${author}" and executes none of it`, async () => {
-      const html = await joined(
+      const html = await joinPieces(
         htmlDocument(documentOf([node("n", null, parts, author)], { name: evil, tip: "n", project: evil, model: evil })),
       );
       const tags = [...html.matchAll(/<[a-z][^>]*>/g)].map(([tag]) => tag);
@@ -110,7 +110,7 @@ describe("a page", () => {
   test("a page keeps web links and colours of every kind", async () => {
     const linkText = text("see [c](https://example.org/x)");
     const output: Part = { kind: "result", call: "c", name: "bash", text: "\x1b[38;5;196ma\x1b[0;42mb", isError: true };
-    const html = await joined(htmlDocument(documentOf([node("n", null, [linkText], "agent"), node("m", "n", [output], "tool")])));
+    const html = await joinPieces(htmlDocument(documentOf([node("n", null, [linkText], "agent"), node("m", "n", [output], "tool")])));
     expect(html).toContain('<a rel="noreferrer" href="https://example.org/x">c</a>');
     expect(html).toContain('<span style="color:#ff0000">a</span><span class="b2">b</span>');
   });
@@ -137,13 +137,13 @@ describe("text", () => {
   ];
 
   test("a call and its result are one block, with the excerpt of a handle that can't be resolved", async () => {
-    const out = await joined(textDocument(documentOf(calls)));
+    const out = await joinPieces(textDocument(documentOf(calls)));
     expect(out).toContain("  ✓ bash echo hi\n    short\n");
-    expect(await joined(textDocument(documentOf(calls, {}, async () => "all of it")))).toContain("    all of it\n");
+    expect(await joinPieces(textDocument(documentOf(calls, {}, async () => "all of it")))).toContain("    all of it\n");
   });
 
   test("no output can close its code fence in Markdown", async () => {
-    const out = await joined(markdownDocument(documentOf(calls, {}, async () => "```\n````\n# not a title")));
+    const out = await joinPieces(markdownDocument(documentOf(calls, {}, async () => "```\n````\n# not a title")));
     expect(out).toContain("`````\n```\n````\n# not a title\n`````");
   });
 });

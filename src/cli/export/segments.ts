@@ -20,17 +20,17 @@ export type Segment = {
 export function segmentsOf(view: Pick<TreeView, "nodes">): Segment[] {
   const children = Map.groupBy(view.nodes, (node) => node.parent);
   const segments: Segment[] = [];
-  // The last one is next, so the branches of a node are pushed in reverse.
+  // The last pending start is next, so the branches of a node are pushed in reverse.
   const startsOf = (nodes: readonly Node[], from: Segment | null) =>
     nodes.map((first, index) => ({ first, from, branch: index + 1, branches: nodes.length })).reverse();
-  const open = startsOf(children.get(null) ?? [], null);
-  for (let start = open.pop(); start !== undefined; start = open.pop()) {
+  const pendingStarts = startsOf(children.get(null) ?? [], null);
+  for (let start = pendingStarts.pop(); start !== undefined; start = pendingStarts.pop()) {
     const { from, branch, branches } = start;
     const nodes = [start.first];
     let childNodes = children.get(start.first.id) ?? [];
-    for (let only = childNodes[0]; childNodes.length === 1 && only !== undefined; only = childNodes[0]) {
-      nodes.push(only);
-      childNodes = children.get(only.id) ?? [];
+    for (let onlyChild = childNodes[0]; childNodes.length === 1 && onlyChild !== undefined; onlyChild = childNodes[0]) {
+      nodes.push(onlyChild);
+      childNodes = children.get(onlyChild.id) ?? [];
     }
     const segment: Segment = {
       number: segments.length + 1,
@@ -43,7 +43,7 @@ export function segmentsOf(view: Pick<TreeView, "nodes">): Segment[] {
     };
     segments.push(segment);
     from?.next.push(segment.number);
-    open.push(...startsOf(childNodes, segment));
+    pendingStarts.push(...startsOf(childNodes, segment));
   }
   return segments;
 }

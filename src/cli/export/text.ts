@@ -17,17 +17,17 @@ export const textDocument = (document: Document) => formatDocument(document, tex
 export const markdownDocument = (document: Document) => formatDocument(document, markdownFormat);
 
 async function* formatDocument(document: Document, format: TextFormat): AsyncGenerator<string> {
-  yield `${format.title(line(titleOf(document)))}\n\n${format.facts(treeFacts(document))}\n`;
+  yield `${format.title(toOneLine(titleOf(document)))}\n\n${format.facts(treeFacts(document))}\n`;
   for (const { segment, nodes } of sectionsOf(document)) {
     if (segment.branches > 1) yield `\n${format.branch(segment, segment.from === null ? "the start" : shortId(segment.from.id))}\n`;
     for await (const { node, author, labels, hasHead, blocks } of nodes) {
-      if (hasHead) yield `\n${format.node(node, line(author), labels.map(line))}\n`;
+      if (hasHead) yield `\n${format.node(node, toOneLine(author), labels.map(toOneLine))}\n`;
       for (const block of blocks) yield `\n${format.block(block)}\n`;
     }
   }
 }
 
-function line(text: string): string {
+function toOneLine(text: string): string {
   return stripAnsi(text).replaceAll(/\s+/g, " ").trim();
 }
 
@@ -41,7 +41,7 @@ function indentText(text: string, indent = "    "): string {
 
 const textFormat: TextFormat = {
   title: (text) => `${text}\n${"=".repeat(Math.min(100, Bun.stringWidth(text)))}`,
-  facts: (facts) => facts.map(([name, value]) => `${name.padEnd(8)} ${line(value)}`).join("\n"),
+  facts: (facts) => facts.map(([name, value]) => `${name.padEnd(8)} ${toOneLine(value)}`).join("\n"),
   branch: (segment, from) => `${"-".repeat(72)}\n${branchTitle(segment)}, from ${from}`,
   node: (node, author, labels) => {
     const marks = labels.map((label) => `  [${label}]`).join("");
@@ -54,12 +54,12 @@ const textFormat: TextFormat = {
       case "thinking":
         return `  (thinking)\n${indentText(block.text)}`;
       case "image":
-        return `  [image ${line(block.image.mime)}]`;
+        return `  [image ${toOneLine(block.image.mime)}]`;
       case "data":
-        return `  ${line(block.title)}\n${indentText(block.text)}`;
+        return `  ${toOneLine(block.title)}\n${indentText(block.text)}`;
       case "tool": {
-        const head = `  ${toolSign(block)} ${line(block.name)} ${line(block.argument)}`.trimEnd();
-        const pictures = (block.result?.images ?? []).map((image) => `    [image ${line(image.mime)}]`);
+        const head = `  ${toolSign(block)} ${toOneLine(block.name)} ${toOneLine(block.argument)}`.trimEnd();
+        const pictures = (block.result?.images ?? []).map((image) => `    [image ${toOneLine(image.mime)}]`);
         return [head, ...toolTexts(block).map((text) => indentText(text)), ...pictures].join("\n");
       }
     }
@@ -68,7 +68,7 @@ const textFormat: TextFormat = {
 
 const markdownFormat: TextFormat = {
   title: (text) => `# ${escaped(text)}`,
-  facts: (facts) => facts.map(([name, value]) => `- ${name}: ${escaped(line(value))}`).join("\n"),
+  facts: (facts) => facts.map(([name, value]) => `- ${name}: ${escaped(toOneLine(value))}`).join("\n"),
   branch: (segment, from) => `---\n\n## ${branchTitle(segment)}, from \`${from}\``,
   node: (node, author, labels) => {
     const marks = labels.map((label) => ` **[${escaped(label)}]**`).join("");
@@ -83,10 +83,10 @@ const markdownFormat: TextFormat = {
       case "image":
         return picture(block.image);
       case "data":
-        return `**${escaped(line(block.title))}**\n\n${fenced(block.text)}`;
+        return `**${escaped(toOneLine(block.title))}**\n\n${fenced(block.text)}`;
       case "tool": {
-        const argument = line(block.argument);
-        const head = `${toolSign(block)} **${escaped(line(block.name))}**${argument === "" ? "" : ` ${inlineCode(argument)}`}`;
+        const argument = toOneLine(block.argument);
+        const head = `${toolSign(block)} **${escaped(toOneLine(block.name))}**${argument === "" ? "" : ` ${inlineCode(argument)}`}`;
         const pictures = (block.result?.images ?? []).map(picture);
         return [head, ...toolTexts(block).map(fenced), ...pictures].join("\n\n");
       }
@@ -96,7 +96,7 @@ const markdownFormat: TextFormat = {
 
 function picture(image: ImageData): string {
   const url = imageUrl(image);
-  return url === null ? `[image ${escaped(line(image.mime))}]` : `![image](${url})`;
+  return url === null ? `[image ${escaped(toOneLine(image.mime))}]` : `![image](${url})`;
 }
 
 function escaped(text: string): string {

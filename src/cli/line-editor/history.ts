@@ -25,7 +25,7 @@ export function historyFile(state: string, project: string): string {
   return join(state, "history", `${fileNameOf(project)}.jsonl`);
 }
 
-/** A hash of the path keeps projects with the same directory name apart. */
+/** The hash of the path distinguishes projects with the same directory name. */
 export function fileNameOf(project: string): string {
   const name = basename(project).replace(/[^\w.-]/g, "_") || "root";
   return `${name}-${Bun.hash(project).toString(16).slice(0, 8)}`;
@@ -37,9 +37,9 @@ function readEntries(file: string): string[] {
     const entry: unknown = attempt(() => JSON.parse(line));
     return typeof entry === "string" ? [entry] : [];
   });
-  const kept = entries.slice(-maxEntries);
-  if (entries.length > maxEntries * 2) attempt(() => replaceFile(file, kept.map(lineOf).join(""), modes));
-  return kept;
+  const latest = entries.slice(-maxEntries);
+  if (entries.length > maxEntries * 2) attempt(() => replaceFile(file, latest.map(lineOf).join(""), modes));
+  return latest;
 }
 
 function append(file: string, text: string): void {

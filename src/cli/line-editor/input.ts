@@ -19,7 +19,7 @@ export type AnswerInput = {
   withdraw: () => void;
 };
 
-/** Reads the lines of a pipe. With `echoPrompts`, of a terminal that lets the user edit them itself. */
+/** Reads the lines of a pipe. With `echoPrompts`, reads a terminal in line mode, which edits the line itself. */
 export function lineInput({ stdin, out }: CommandContext, { echoPrompts }: { echoPrompts: boolean }): Input {
   const lines = stdin.lines()[Symbol.asyncIterator]();
   const closed = Promise.withResolvers<null>();

@@ -13,16 +13,16 @@ export function keyDecoder(): (input: string) => TerminalKey[] {
   let pending = "";
   return (input) => {
     const keys: TerminalKey[] = [];
-    let rest = pending + input;
+    let undecoded = pending + input;
     pending = "";
-    while (rest !== "") {
-      const next = decodeKey(rest);
+    while (undecoded !== "") {
+      const next = decodeKey(undecoded);
       if (next === null) {
-        pending = rest;
+        pending = undecoded;
         break;
       }
       keys.push(next.key);
-      rest = rest.slice(next.length);
+      undecoded = undecoded.slice(next.length);
     }
     return keys;
   };
@@ -89,8 +89,8 @@ type Decoded = { key: TerminalKey; length: number };
 function decodeKey(text: string): Decoded | null {
   if (text.startsWith("\x1b")) return decodeEscape(text);
   // oxlint-disable-next-line no-control-regex
-  const run = /^[^\x00-\x1f\x7f]+/.exec(text)?.[0];
-  if (run !== undefined) return { key: { name: "text", text: run }, length: run.length };
+  const plainText = /^[^\x00-\x1f\x7f]+/.exec(text)?.[0];
+  if (plainText !== undefined) return { key: { name: "text", text: plainText }, length: plainText.length };
   return { key: { name: controlKeys[text[0]!] ?? "other" }, length: 1 };
 }
 

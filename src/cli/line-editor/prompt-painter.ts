@@ -1,4 +1,4 @@
-// Paints a prompt and its text over what the terminal shows of them, row by row.
+// Paints a prompt and its text over their previous state on the terminal.
 import { layOutText, visiblePart, type TextLayout } from "../../kit/text/text-layout.ts";
 import type { EditLine } from "../../kit/text/line-edit.ts";
 import type { TextOutput } from "../parse/command.ts";
@@ -51,7 +51,7 @@ export class PromptPainter {
   }
 }
 
-/** The bytes that replace the painted layout by the next one. Null: the cursor is on a new row. */
+/** The bytes that replace the painted layout by the next one. `painted` is null if the cursor is on a new row. */
 export function repaint(painted: TextLayout | null, next: TextLayout): string {
   const up = painted === null || painted.cursor.row === 0 ? "" : `\x1b[${painted.cursor.row}A`;
   const back = next.rows.length - 1 - next.cursor.row;

@@ -1,4 +1,4 @@
-// Reads entries from a terminal in raw mode, with a line editor. It stays open from the first prompt to the last.
+// Reads entries from a terminal with a line editor. The terminal stays in raw mode from the first prompt to the last.
 // Keys typed while a turn runs wait for the next prompt; only Ctrl-C acts at once. It does not interpret an entry.
 import type { CommandContext } from "../parse/command.ts";
 import type { RawTerminal } from "../terminal/raw-terminal.ts";

@@ -21,9 +21,9 @@ const command: Command = {
 
 const parse = (...argv: string[]): Args => parseArgs(command, argv);
 
-function fault(of: Command, ...argv: string[]): { message: string; hint: string | undefined } {
+function fault(table: Command, ...argv: string[]): { message: string; hint: string | undefined } {
   try {
-    parseArgs(of, argv);
+    parseArgs(table, argv);
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     expect(error.code).toBe("usage");
@@ -88,21 +88,27 @@ describe("wrong use", () => {
     [["t", "--level", "nome"], '--level can\'t be "nome": none, minimal', 'did you mean "none"?'],
     [["t", "-lall"], '--level can\'t be "all": none, minimal', undefined],
     [["--continue"], "try needs an argument", 'skein try "task" [flags]'],
-    [["a", "b", "c"], 'try takes at most 2: "c" is too much', 'skein try "task" [flags]'],
-    [["a", "b", "--", "-c"], 'try takes at most 2: "-c" is too much', 'skein try "task" [flags]'],
+    [["a", "b", "c"], 'unexpected argument "c": try takes at most 2', 'skein try "task" [flags]'],
+    [["a", "b", "--", "-c"], 'unexpected argument "-c": try takes at most 2', 'skein try "task" [flags]'],
   ] as [string[], string, string | undefined][])("the arguments %j are refused in one line", (argv, message, hint) => {
     expect(fault(command, ...argv)).toEqual({ message, hint });
   });
 
   test("a superfluous argument is named in the error", () => {
-    expect(fault({ ...command, positionals: { min: 0, max: 0 } }, "x").message).toBe('try takes no arguments: "x" is too much');
+    expect(fault({ ...command, positionals: { min: 0, max: 0 } }, "x").message).toBe('unexpected argument "x": try takes none');
     expect(fault({ ...command, positionals: { min: 2, max: 2 } }, "x").message).toBe("try needs 2 arguments");
   });
 
   test("an unknown verb is refused with the nearest known one", () => {
-    const verbal = { ...command, verbs: ["get", "set", "path"] };
-    expect(parseArgs(verbal, ["get", "x"]).positionals).toEqual(["get", "x"]);
-    expect(fault(verbal, "pth")).toEqual({ message: 'try knows get, set, path, not "pth"', hint: 'did you mean "skein try path"?' });
-    expect(fault(verbal, "entirely")).toEqual({ message: 'try knows get, set, path, not "entirely"', hint: 'skein try "task" [flags]' });
+    const commandWithVerbs = { ...command, verbs: ["get", "set", "path"] };
+    expect(parseArgs(commandWithVerbs, ["get", "x"]).positionals).toEqual(["get", "x"]);
+    expect(fault(commandWithVerbs, "pth")).toEqual({
+      message: 'try takes get, set, path, not "pth"',
+      hint: 'did you mean "skein try path"?',
+    });
+    expect(fault(commandWithVerbs, "entirely")).toEqual({
+      message: 'try takes get, set, path, not "entirely"',
+      hint: 'skein try "task" [flags]',
+    });
   });
 });

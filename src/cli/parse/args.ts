@@ -4,7 +4,7 @@ import { nearestWord } from "../../kit/text/nearest-word.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import type { Args, Command, Flag } from "./command.ts";
 
-/** Most commands take it. */
+/** The flag --json of most commands. */
 export const jsonFlag: Flag = { name: "json", summary: "print one JSON document" };
 
 export function parseArgs(command: Command, argv: readonly string[]): Args {
@@ -51,7 +51,7 @@ export function parseTime(flag: string, text: string, min = 0): number {
   throw new Fault("usage", `--${flag} takes seconds or 90s, 10m, 2h, 30d, not "${text}"`);
 }
 
-function parseLongFlag(command: Command, args: Args, word: string, rest: string[]): void {
+function parseLongFlag(command: Command, args: Args, word: string, nextWords: string[]): void {
   const equals = word.indexOf("=");
   const name = word.slice(2, equals < 0 ? undefined : equals);
   const flag = command.flags.find((candidate) => candidate.name === name);
@@ -60,12 +60,12 @@ function parseLongFlag(command: Command, args: Args, word: string, rest: string[
     if (equals >= 0) throw new Fault("usage", `--${name} takes no value`, { hint: usageLine(command) });
     setFlag(args, flag, true);
   } else {
-    setFlag(args, flag, equals < 0 ? nextValue(command, flag, rest) : word.slice(equals + 1));
+    setFlag(args, flag, equals < 0 ? nextValue(command, flag, nextWords) : word.slice(equals + 1));
   }
 }
 
 /** `-abc` is `-a -b -c`. The first flag with a value takes the rest of the word, or else the next word. */
-function parseShortFlags(command: Command, args: Args, word: string, rest: string[]): void {
+function parseShortFlags(command: Command, args: Args, word: string, nextWords: string[]): void {
   if (command.flags.some((flag) => flag.name.length > 1 && flag.name === word.slice(1))) throw unknownFlag(command, word);
   const letters = Array.from(word).slice(1);
   for (const [index, letter] of letters.entries()) {
@@ -80,18 +80,18 @@ function parseShortFlags(command: Command, args: Args, word: string, rest: strin
       .slice(index + 1)
       .join("")
       .replace(/^=/, "");
-    setFlag(args, flag, letters.length > index + 1 ? attached : nextValue(command, flag, rest));
+    setFlag(args, flag, letters.length > index + 1 ? attached : nextValue(command, flag, nextWords));
     return;
   }
 }
 
-function nextValue(command: Command, flag: Flag, rest: string[]): string {
-  const next = rest[0];
+function nextValue(command: Command, flag: Flag, nextWords: string[]): string {
+  const next = nextWords[0];
   if (next === undefined || next === "--" || looksLikeFlag(command, next)) {
     const hint = next === undefined ? usageLine(command) : `if "${next}" is the value, write --${flag.name}=${next}`;
     throw new Fault("usage", `--${flag.name} needs a value: --${flag.name} <${flag.value}>`, { hint });
   }
-  return rest.shift() as string;
+  return nextWords.shift() as string;
 }
 
 /** A negative number, a single dash, or a sentence that starts with a dash may be a value. */
@@ -113,18 +113,18 @@ function setFlag(args: Args, flag: Flag, value: string | true): void {
 function checkValue(flag: Flag, value: string): void {
   if (value === "") throw new Fault("usage", `--${flag.name} needs a value that is not empty`);
   if (!flag.choices || flag.choices.includes(value)) return;
-  const near = nearestWord(value, flag.choices);
+  const nearest = nearestWord(value, flag.choices);
   throw new Fault(
     "usage",
     `--${flag.name} can't be "${value}": ${flag.choices.join(", ")}`,
-    near === null ? {} : { hint: `did you mean "${near}"?` },
+    nearest === null ? {} : { hint: `did you mean "${nearest}"?` },
   );
 }
 
 function unknownFlag(command: Command, typed: string): Fault {
   const names = [...command.flags.map((flag) => `--${flag.name}`), "--help"];
-  const near = typed.startsWith("--") ? nearestWord(typed, names) : nearestWord(`-${typed}`, names);
-  const hint = near === null ? `\`skein ${command.name} --help\` lists its flags` : `did you mean "${near}"?`;
+  const nearest = typed.startsWith("--") ? nearestWord(typed, names) : nearestWord(`-${typed}`, names);
+  const hint = nearest === null ? `\`skein ${command.name} --help\` lists its flags` : `did you mean "${nearest}"?`;
   return new Fault("usage", `${command.name} has no flag "${typed}"`, { hint });
 }
 
@@ -132,15 +132,15 @@ function checkPositionals(command: Command, positionals: string[]): void {
   const { min, max } = command.positionals;
   const [first] = positionals;
   if (command.verbs && first !== undefined && !command.verbs.includes(first)) {
-    const near = nearestWord(first, command.verbs);
-    const hint = near === null ? usageLine(command) : `did you mean "skein ${command.name} ${near}"?`;
-    throw new Fault("usage", `${command.name} knows ${command.verbs.join(", ")}, not "${first}"`, { hint });
+    const nearest = nearestWord(first, command.verbs);
+    const hint = nearest === null ? usageLine(command) : `did you mean "skein ${command.name} ${nearest}"?`;
+    throw new Fault("usage", `${command.name} takes ${command.verbs.join(", ")}, not "${first}"`, { hint });
   }
   if (positionals.length < min)
     throw new Fault("usage", `${command.name} needs ${min === 1 ? "an argument" : `${min} arguments`}`, { hint: usageLine(command) });
   if (positionals.length > max) {
     const extra = positionals[max] as string;
-    throw new Fault("usage", `${command.name} takes ${max === 0 ? "no arguments" : `at most ${max}`}: "${extra}" is too much`, {
+    throw new Fault("usage", `unexpected argument "${extra}": ${command.name} takes ${max === 0 ? "none" : `at most ${max}`}`, {
       hint: usageLine(command),
     });
   }
@@ -152,5 +152,5 @@ export function checkVerb(command: Command, args: Args, verb: { positionals: num
   const misplaced = Object.keys(args.flags).find((flag) => !verb.flags.includes(flag));
   if (misplaced !== undefined) throw new Fault("usage", `--${misplaced} does not go with ${name}`, { hint: usageLine(command) });
   const extra = args.positionals[verb.positionals];
-  if (extra !== undefined) throw new Fault("usage", `${name}: "${extra}" is too much`, { hint: usageLine(command) });
+  if (extra !== undefined) throw new Fault("usage", `${name}: unexpected argument "${extra}"`, { hint: usageLine(command) });
 }

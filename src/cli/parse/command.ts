@@ -50,7 +50,7 @@ export type CommandContext = {
   project: string;
   /** The project that a directory belongs to. */
   projectOf: (directory: string) => string;
-  /** The directory with the files of the hub. */
+  /** The directory with the files of the hub, unsent messages and crash reports. */
   state: string;
   /** The command line that starts this program again. */
   selfCommand: readonly string[];
@@ -75,7 +75,7 @@ export type CommandContext = {
   suspend: () => Promise<void>;
   out: TextOutput;
   err: TextOutput;
-  /** Called with the first Ctrl-C or SIGTERM; the second one leaves at once. */
+  /** Sets the callback for the first Ctrl-C or SIGTERM. The second one ends the process at once. */
   onStop: (stop: (signal: "SIGINT" | "SIGTERM") => void) => void;
 };
 

@@ -41,7 +41,7 @@ function spellings(flag: Flag): string[] {
 function bash(commands: readonly Command[]): string {
   const commandNames = commands.map((command) => command.name).join(" ");
   const cases = commands.map((command) => `    ${command.name})\n${bashCommand(command)}\n      ;;`).join("\n");
-  const first = flagsOf(commands.find((command) => command.name === "run")).map((flag) => `--${flag.name}`);
+  const runFlagNames = flagsOf(commands.find((command) => command.name === "run")).map((flag) => `--${flag.name}`);
   return `# bash completion for skein: source <(skein completions bash)
 _skein() {
   local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} command=\${COMP_WORDS[1]}
@@ -52,7 +52,7 @@ _skein() {
     return
   fi
   if [[ $COMP_CWORD -eq 1 ]]; then
-    COMPREPLY=($(compgen -W "${first.join(" ")} --version" -- "$cur"))
+    COMPREPLY=($(compgen -W "${runFlagNames.join(" ")} --version" -- "$cur"))
     return
   fi
   # The word break at "=" leaves --flag = value; look at the flag.
@@ -174,14 +174,14 @@ function zshOffer(value: string): string {
 
 function fish(commands: readonly Command[]): string {
   const lines = commands.flatMap((command) => {
-    const here = `-n ${shellQuote(`__fish_seen_subcommand_from ${command.name}`)}`;
-    const verbs = command.verbs ? [`complete -c skein ${here} -f -a ${shellQuote(command.verbs.join(" "))}`] : [];
+    const condition = `-n ${shellQuote(`__fish_seen_subcommand_from ${command.name}`)}`;
+    const verbs = command.verbs ? [`complete -c skein ${condition} -f -a ${shellQuote(command.verbs.join(" "))}`] : [];
     return [
       `complete -c skein -n __fish_use_subcommand -f -a ${command.name} -d ${shellQuote(command.summary)}`,
       ...verbs,
-      ...(takesSession(command) ? [`complete -c skein ${here} -f -a ${shellQuote(`(${lists.session})`)}`] : []),
+      ...(takesSession(command) ? [`complete -c skein ${condition} -f -a ${shellQuote(`(${lists.session})`)}`] : []),
       ...(command.teamVerbs ? [fishTeams(command.name, command.teamVerbs)] : []),
-      ...flagsOf(command).map((flag) => `complete -c skein ${here} ${fishFlag(flag)}`),
+      ...flagsOf(command).map((flag) => `complete -c skein ${condition} ${fishFlag(flag)}`),
     ];
   });
   return `# fish completion for skein: skein completions fish | source\n${lines.join("\n")}\n`;

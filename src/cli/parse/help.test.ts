@@ -78,8 +78,8 @@ Examples:
 
   test("help of every real command fits 80 columns", async () => {
     const { allCommands } = await import("../commands/index.ts");
-    const all = await allCommands();
-    for (const text of [mainHelp(all, "0.0.0"), ...all.map(commandHelp)]) {
+    const realCommands = await allCommands();
+    for (const text of [mainHelp(realCommands, "0.0.0"), ...realCommands.map(commandHelp)]) {
       for (const line of text.split("\n")) expect(line.length <= 80 ? "" : line).toBe("");
     }
   });

@@ -19,7 +19,7 @@ function countsText(change: FileChange, style: Style): string {
   return `${style.green(`+${change.added}`)} ${style.red(`-${change.removed}`)}`;
 }
 
-/** Unchanged for a pipe, so that it can be applied. On a terminal, coloured and without control characters. */
+/** Returns the patch unchanged for a pipe, so that it can be applied. For a terminal, adds colours and removes control characters. */
 export function patchText(patch: string, ctx: Pick<CommandContext, "out">): string {
   if (!ctx.out.isTty) return patch;
   const style = styleOf(ctx.out);

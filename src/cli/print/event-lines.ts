@@ -107,12 +107,12 @@ function closedAskText({ outcome, answer }: Ask): string {
 }
 
 /** One line per message that left the queue, and per message that is new in it. */
-export function queueLines(before: readonly QueuedInput[], now: readonly QueuedInput[], { style, columns }: LineStyle): string[] {
+export function queueLines(oldQueue: readonly QueuedInput[], newQueue: readonly QueuedInput[], { style, columns }: LineStyle): string[] {
   const missingIn = (others: readonly QueuedInput[]) => (input: QueuedInput) => others.every(({ id }) => id !== input.id);
   const line = (state: string) => (input: QueuedInput) =>
     style.dim(`  ${state}: ${oneLine(input.text, Math.max(20, columns - state.length - 4))}`);
-  const delivered = before.filter(missingIn(now)).map(line("given to the agent"));
-  return [...delivered, ...now.filter(missingIn(before)).map(line("waits for the agent's next step"))];
+  const delivered = oldQueue.filter(missingIn(newQueue)).map(line("given to the agent"));
+  return [...delivered, ...newQueue.filter(missingIn(oldQueue)).map(line("waits for the agent's next step"))];
 }
 
 export function errorLines(result: Pick<ResultRecord, "status" | "error">, style: Style): string[] {

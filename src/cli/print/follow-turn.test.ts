@@ -26,7 +26,7 @@ function recordingPrinter() {
 
 test("only the result of the last turn is printed, once", async () => {
   const { finished, count, printer } = recordingPrinter();
-  const result = await followTurn(feed([ended("dead"), started("a"), ended("a"), started("b"), ended("b")]), printer);
+  const result = await followTurn(feed([ended("interrupted"), started("a"), ended("a"), started("b"), ended("b")]), printer);
   expect(result.result).toBe("answer of b");
   expect(finished).toEqual([result]);
   expect(count()).toBe(5);
@@ -36,11 +36,11 @@ test("a failure after a turn does not suppress its answer", async () => {
   const { finished, printer } = recordingPrinter();
   const failure = new Error("the copy could not be written");
   await expect(followTurn(feed([started("a"), ended("a")], failure), printer)).rejects.toBe(failure);
-  expect(finished.map((each) => each.result)).toEqual(["answer of a"]);
+  expect(finished.map((record) => record.result)).toEqual(["answer of a"]);
 });
 
 test("a feed without an ended turn is an internal fault, and no result is printed", async () => {
   const { finished, printer } = recordingPrinter();
-  await expect(followTurn(feed([ended("dead"), started("a")]), printer)).rejects.toMatchObject({ code: "internal" });
+  await expect(followTurn(feed([ended("interrupted"), started("a")]), printer)).rejects.toMatchObject({ code: "internal" });
   expect(finished).toEqual([]);
 });

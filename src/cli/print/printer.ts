@@ -2,7 +2,7 @@
 import type { Event } from "../../protocol/tree/event.ts";
 import { eventRecord, type ResultRecord } from "../../protocol/json/records.ts";
 import type { CommandContext } from "../parse/command.ts";
-import { stripControls } from "../terminal/style.ts";
+import { warningText } from "./print-fault.ts";
 
 export const outputFormats = ["text", "json", "stream-json", "events"] as const;
 export type OutputFormat = (typeof outputFormats)[number];
@@ -34,7 +34,7 @@ export async function printerFor(format: OutputFormat, ctx: CommandContext, opti
 
 /** Prints warnings to stderr for formats whose stdout has no record for them. */
 export function printWarning(ctx: CommandContext, event: Event): void {
-  if (event.type === "warning.raised") ctx.err.write(`skein: ${stripControls(event.message)}\n`);
+  if (event.type === "warning.raised") ctx.err.write(warningText(event.message));
 }
 
 export function recordPrinter(ctx: CommandContext): (event: Event) => void {

@@ -54,9 +54,9 @@ export function sessionPrinter(screen: TextOutput, { stream, answers }: SessionP
     calls.clear();
     printLines(...errorLines(result, style), style.dim(summaryLine(result)));
   }
-  function printQueue(now: QueuedInput[]): void {
-    printLines(...queueLines(queue, now, lineStyle()));
-    queue = now;
+  function printQueue(newQueue: QueuedInput[]): void {
+    printLines(...queueLines(queue, newQueue, lineStyle()));
+    queue = newQueue;
   }
 
   return (event) => {
@@ -91,7 +91,7 @@ const excerptBytes = 200;
 function messageLines(node: Node, { style }: LineStyle): string[] {
   const text = textOf(node).trimEnd();
   if (text === "" || node.author === "agent" || node.author === "tool") return [];
-  if (node.author === "note") return [style.dim(`  ${stripControls(noteTitle(node))}: ${stripControls(head(text, noteBytes))}`)];
+  if (node.author === "note") return [style.dim(`  ${stripControls(noteTitle(node))}: ${stripControls(headOf(text, noteBytes))}`)];
   const lines = cutText(text, promptBytes, { keep: "both" }).text.split("\n");
   return lines.map((line, index) => style.bold(`${index === 0 ? ">" : " "} ${line.replace(controlCharacters, "")}`));
 }
@@ -106,7 +106,7 @@ function partLines(part: Part, lineStyle: LineStyle): string[] {
   if (part.kind !== "handle") return [];
   return [
     callLine(part.handle.source, { command: handleTitle(part.handle) }, lineStyle),
-    lineStyle.style.dim(`  ${stripControls(head(part.excerpt, excerptBytes))}`),
+    lineStyle.style.dim(`  ${stripControls(headOf(part.excerpt, excerptBytes))}`),
   ];
 }
 
@@ -114,6 +114,6 @@ function handleTitle({ identifier, metadata }: Handle): string {
   return typeof metadata.command === "string" ? metadata.command : identifier;
 }
 
-function head(text: string, bytes: number): string {
+function headOf(text: string, bytes: number): string {
   return cutText(text, bytes, { keep: "head" }).text;
 }

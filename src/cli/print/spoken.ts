@@ -16,9 +16,9 @@ export function screenReaderPrinter(ctx: Pick<CommandContext, "out">, options: P
   const printLines = (...lines: string[]) => lines.forEach((line) => ctx.out.write(`${line}\n`));
   let turn: string | null = null;
   let queue: readonly QueuedInput[] = [];
-  function printQueue(now: readonly QueuedInput[]): void {
-    const added = now.filter(({ id }) => queue.every((other) => other.id !== id));
-    queue = now;
+  function printQueue(newQueue: readonly QueuedInput[]): void {
+    const added = newQueue.filter(({ id }) => queue.every((other) => other.id !== id));
+    queue = newQueue;
     printLines(...added.map(({ text }) => `Queued: ${stripControls(text)}`));
   }
   function event(event: Event): void {

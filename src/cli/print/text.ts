@@ -29,9 +29,9 @@ export function textPrinter(ctx: CommandContext, options: PrintOptions): Printer
     turn = event.turnId;
     endAnswer();
   }
-  function printQueue(now: QueuedInput[]): void {
-    printLines(...queueLines(queue, now, lineStyle()));
-    queue = now;
+  function printQueue(newQueue: QueuedInput[]): void {
+    printLines(...queueLines(queue, newQueue, lineStyle()));
+    queue = newQueue;
   }
 
   function printAsk({ ask, turnId }: Extract<Event, { type: "ask.opened" }>): void {

@@ -11,24 +11,24 @@ const call: Part = { kind: "call", id: "c", name: "bash", input: { command: "ls 
 const result: Part = { kind: "result", call: "c", name: "bash", text: "src/main.py", isError: false };
 
 function node(id: string, parent: string | null, author: Node["author"], ...parts: Part[]): Node {
-  const full = (short: string) => `${"0".repeat(6)}${short}`;
-  return { id: full(id), parent: parent === null ? null : full(parent), author, parts, tree: "t", session: "s", turn: null, at: 1 };
+  const fullId = (short: string) => `${"0".repeat(6)}${short}`;
+  return { id: fullId(id), parent: parent === null ? null : fullId(parent), author, parts, tree: "t", session: "s", turn: null, at: 1 };
 }
 const session = (name: string, tip: string) => ({ id: name, name, tip: `${"0".repeat(6)}${tip}` }) as Session;
 
-const line = [node("u1", null, "user", text("list")), node("c1", "u1", "agent", call), node("t1", "c1", "tool", result)];
+const path = [node("u1", null, "user", text("list")), node("c1", "u1", "agent", call), node("t1", "c1", "tool", result)];
 const answer = node("a1", "t1", "agent", text("I found one."));
 const view = (nodes: Node[], ...sessions: Session[]): TreeView => ({ nodes, sessions, turns: [] });
 
 test("a tree without branches is not indented, and a call is in one line with its result", () => {
-  expect(treeText(view([...line, answer], session("main", "a1")), screen)).toBe(
+  expect(treeText(view([...path, answer], session("main", "a1")), screen)).toBe(
     "000000u1 ○ list\n000000t1 ▸ [bash: ls src/*.py]\n000000a1 ● I found one. [main]",
   );
 });
 
 test("branches are indented below their fork, and the current position is marked", () => {
   const nodes = [
-    ...line,
+    ...path,
     answer,
     node("u2", "a1", "user", text("two")),
     node("u3", "a1", "user", text("three")),
@@ -47,15 +47,15 @@ test("two first messages are branches of the root", () => {
 });
 
 test("a call is drawn if it has no result, failed, or is the tip of a session", () => {
-  expect(treeText(view(line.slice(0, 2)), screen)).toContain("000000c1 ● → bash ls src/*.py");
-  expect(treeText(view(line, session("main", "c1")), screen)).toContain("[main]");
+  expect(treeText(view(path.slice(0, 2)), screen)).toContain("000000c1 ● → bash ls src/*.py");
+  expect(treeText(view(path, session("main", "c1")), screen)).toContain("[main]");
   const failed = node("t1", "c1", "tool", { ...result, isError: true, text: "no such file" });
-  expect(treeText(view([...line.slice(0, 2), failed]), screen)).toContain("[bash: ls src/*.py] ✗ no such file");
+  expect(treeText(view([...path.slice(0, 2), failed]), screen)).toContain("[bash: ls src/*.py] ✗ no such file");
 });
 
 test("no line of a tree is wider than the screen or has control characters", () => {
-  const long = node("u1", null, "user", text(`\x1b[2J${"日本語 ".repeat(60)}`));
-  const drawn = treeText(view([long], session("main", "u1")), { ...screen, columns: 60 });
+  const longNode = node("u1", null, "user", text(`\x1b[2J${"日本語 ".repeat(60)}`));
+  const drawn = treeText(view([longNode], session("main", "u1")), { ...screen, columns: 60 });
   expect(Bun.stringWidth(drawn)).toBeLessThanOrEqual(60);
   expect(drawn).not.toContain("\x1b");
 });

@@ -9,8 +9,8 @@ import type { TextOutput } from "../parse/command.ts";
 import { stripControls, styleOf } from "../terminal/style.ts";
 import { cutToWidth } from "../terminal/table.ts";
 
-/** `here` is the id of the session whose tip is marked as the current position. */
-export function treeText(view: TreeView, screen: TextOutput, here: string | null = null): string {
+/** The tip of the session with the id `currentSession` is marked as the current position. */
+export function treeText(view: TreeView, screen: TextOutput, currentSession: string | null = null): string {
   const style = styleOf(screen);
   const children = Map.groupBy(view.nodes, (node) => node.parent);
   const labels = Map.groupBy(view.sessions, (session) => session.tip);
@@ -19,7 +19,7 @@ export function treeText(view: TreeView, screen: TextOutput, here: string | null
   function writeNode(stored: Node, lead: string, calls: readonly CallPart[]): void {
     const isAnswered = !isOnlyCalls(stored) && (children.get(stored.id) ?? []).some((child) => child.author === "tool");
     const node = isAnswered ? { ...stored, parts: stored.parts.filter((part) => part.kind !== "call") } : stored;
-    const label = (labels.get(node.id) ?? []).map((session) => labelOf(session, here)).join(" ");
+    const label = (labels.get(node.id) ?? []).map((session) => labelOf(session, currentSession)).join(" ");
     const width = screen.columns - 9 - lead.length - 2 - (label === "" ? 0 : Bun.stringWidth(label) + 1);
     const text = cutToWidth(oneLine(stripControls(foldedText(node, calls)), 400), Math.max(16, width));
     const painted = node.author === "user" ? style.bold(text) : node.author === "tool" ? style.dim(text) : text;
@@ -55,9 +55,9 @@ export function treeText(view: TreeView, screen: TextOutput, here: string | null
   return lines.join("\n");
 }
 
-function labelOf(session: Session, here: string | null): string {
+function labelOf(session: Session, currentSession: string | null): string {
   const name = `[${printableLabel(session)}]`;
-  return session.id === here ? `${name} ← here` : name;
+  return session.id === currentSession ? `${name} ← here` : name;
 }
 
 function isOnlyCalls(node: Node): boolean {

@@ -41,8 +41,8 @@ export function agentsReportText(report: AgentsReport, style: Style, unicode: bo
 function problemLines(trial: AgentTrial, style: Style): string[] {
   const failed = trial.checks.filter(({ outcome }) => outcome === "failed");
   return failed.map(({ name, detail }) => {
-    const instead = name === "resume" || name === "fork" ? "; it gets the conversation so far instead" : "";
-    return `${style.red(`${stripControls(trial.agent)}, ${titles[name].toLowerCase()}:`)} ${stripControls(detail ?? "")}${instead}`;
+    const consequence = name === "resume" || name === "fork" ? "; skein sends it the conversation so far instead" : "";
+    return `${style.red(`${stripControls(trial.agent)}, ${titles[name].toLowerCase()}:`)} ${stripControls(detail ?? "")}${consequence}`;
   });
 }
 

@@ -84,7 +84,7 @@ async function readAnswer(answering: AnswerContext, ask: string): Promise<boolea
   for (;;) {
     const entry = await input.next(label);
     if (entry === null) return false;
-    if (isCommand(entry)) ctx.err.write("Ctrl-C stops the turn; a space before it makes it an answer\n");
+    if (isCommand(entry)) ctx.err.write("a command is no answer: a leading space sends it, Ctrl-C stops the turn\n");
     else if (entry.trim() !== "" && (await sendAnswer(answering, ask, entry.trim()))) return true;
   }
 }

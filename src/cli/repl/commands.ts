@@ -18,7 +18,7 @@ export type SlashCommand = {
 export const slashCommands: readonly SlashCommand[] = [
   { name: "tree", usage: "", summary: "show the tree with every branch", run: tree },
   { name: "fork", usage: "[name]", summary: "start a new session from here", run: fork },
-  { name: "back", usage: "[n]", summary: "go back n messages (1)", run: back },
+  { name: "back", usage: "[n]", summary: "go back n messages (default 1)", run: back },
   { name: "branches", usage: "", summary: "list the branches of the nearest fork", run: branches },
   { name: "switch", usage: "<node|number|session>", summary: "go to another position in the tree", offers: "positions", run: switchTo },
   { name: "context", usage: "", summary: "show the path to here as the agent gets it", run: context },
@@ -37,8 +37,8 @@ export async function runSlash(repl: Repl, entry: string): Promise<"leave" | 0> 
   const command = slashCommands.find((candidate) => candidate.name === name);
   if (command === undefined) {
     const names = slashCommands.map((candidate) => candidate.name);
-    const near = nearestWord(name, names);
-    const hint = near === null ? "/help lists the commands" : `did you mean /${near}?`;
+    const nearest = nearestWord(name, names);
+    const hint = nearest === null ? "/help lists the commands" : `did you mean /${nearest}?`;
     throw new Fault("usage", `no command /${name}`, { hint: `${hint} (type a space before it to send it as a message)` });
   }
   if (command.usage === "" && args.length > 0) throw new Fault("usage", `/${name} takes no argument`);
@@ -52,7 +52,7 @@ async function model(repl: Repl, name: string): Promise<void> {
     await api.turn.check({ ...turn, model: name, agent: agentName, isNew: false, directory: repl.directory });
     turn.model = name;
     if (repl.session === null) repl.open.model = name;
-    repl.announced = false;
+    repl.isAnnounced = false;
   }
   const sessionModel = repl.session === null ? repl.open.model : repl.session.agent === agentName ? repl.session.model : null;
   const current = turn.model ?? sessionModel;
@@ -68,7 +68,7 @@ async function agent(repl: Repl, name: string): Promise<void> {
     turn.agent = name;
     turn.model = null;
     if (repl.session === null) Object.assign(open, { agent: name, model: null });
-    repl.announced = false;
+    repl.isAnnounced = false;
   }
   ctx.out.write(`${name === "" ? "" : "From now on "}${stripControls(nextAgent(repl))} takes the turns.\n`);
 }

@@ -19,7 +19,7 @@ export async function completeEntry(repl: Repl, { text, cursor }: EditLine): Pro
   return completeWord(argument, await listArguments(repl, command.offers).catch(() => []));
 }
 
-/** Inserts the only match, or the common prefix of several. If there is none to insert, lists the matches. */
+/** Inserts the only match, or the common prefix of several. If they have no longer prefix in common, lists the matches. */
 export function completeWord(typed: string, candidates: readonly string[]): Completion {
   const matches = [...new Set(candidates)].filter((word) => word.startsWith(typed)).sort();
   const [first] = matches;
@@ -39,6 +39,6 @@ async function listArguments(repl: Repl, kind: "positions" | "models" | "agents"
   if (kind === "models") return (await api.models.list()).filter((model) => model.ready).map((model) => model.name);
   const view = session === null ? null : await api.session.tree({ session: session.id });
   const sessions = await api.session.list({ project: session?.project ?? repl.ctx.project });
-  const names = [...(view?.sessions ?? []), ...sessions].flatMap((each) => (each.name === null ? [] : [each.name]));
+  const names = [...(view?.sessions ?? []), ...sessions].flatMap(({ name }) => (name === null ? [] : [name]));
   return [...names, ...(view?.nodes ?? []).map((node) => shortId(node.id))];
 }

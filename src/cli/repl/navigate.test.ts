@@ -20,7 +20,7 @@ const session = (id: string, tip: string | null): Session => ({ id, tip, name: i
 const call: Part = { kind: "call", id: "c", name: "bash", input: { command: "ls" } };
 const result: Part = { kind: "result", call: "c", name: "bash", text: "a", isError: false };
 
-const line = [
+const path = [
   node("u1", null, "user", "first"),
   node("a1", "u1", "agent", "one"),
   node("u2", "a1", "user", "second"),
@@ -32,7 +32,7 @@ const view = (nodes: Node[], ...sessions: Session[]): TreeView => ({ nodes, sess
 
 describe("going back", () => {
   const back = (tip: string | null, count: number) => {
-    const { node, distance } = findMessageBack(view(line), tip, count);
+    const { node, distance } = findMessageBack(view(path), tip, count);
     return [node?.id ?? null, distance];
   };
   test("going back counts messages, not tool calls", () => {
@@ -52,12 +52,12 @@ describe("going back", () => {
 describe("branches", () => {
   test("a tree without forks has no branches", () => {
     const main = session("main", "a2");
-    expect(findBranches(view(line, main), main)).toBeNull();
+    expect(findBranches(view(path, main), main)).toBeNull();
   });
   test("a fork has the new message and the session at the fork as branches", () => {
     const main = session("main", "a2");
     const fork = session("fork", "u3");
-    const nearest = findBranches(view([...line, node("u3", "a2", "user", "instead")], main, fork), fork);
+    const nearest = findBranches(view([...path, node("u3", "a2", "user", "instead")], main, fork), fork);
     expect(nearest?.fork?.id).toBe("a2");
     expect(nearest?.positions).toEqual([
       { node: "u3", session: fork, isCurrent: true, excerpt: "instead" },
@@ -66,14 +66,14 @@ describe("branches", () => {
   });
   test("after going back, the branches are the current position and the end of the earlier messages", () => {
     const main = session("main", "a1");
-    expect(findBranches(view(line, main), main)?.positions).toEqual([
+    expect(findBranches(view(path, main), main)?.positions).toEqual([
       { node: "a1", session: main, isCurrent: true, excerpt: null },
       { node: "a2", session: null, isCurrent: false, excerpt: "second" },
     ]);
   });
-  test("branches can part before the first message", () => {
+  test("branches can diverge before the first message", () => {
     const main = session("main", "x1");
-    const nearest = findBranches(view([...line, node("x1", null, "user", "anew")], main), main);
+    const nearest = findBranches(view([...path, node("x1", null, "user", "anew")], main), main);
     expect(nearest?.fork).toBeNull();
     expect(nearest?.positions.map(({ excerpt }) => excerpt)).toEqual(["anew", "first"]);
   });
@@ -82,7 +82,7 @@ describe("branches", () => {
 test("leaves are listed newest first, with the session at each leaf", () => {
   const main = session("main", "a2");
   const fork = session("fork", "u3");
-  const leaves = listLeaves(view([...line, node("u3", "a1", "user", "instead")], main, fork), main);
+  const leaves = listLeaves(view([...path, node("u3", "a1", "user", "instead")], main, fork), main);
   expect(leaves.map(({ node, session, isCurrent }) => [node, session?.name, isCurrent])).toEqual([
     ["u3", "fork", false],
     ["a2", "main", true],

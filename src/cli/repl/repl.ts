@@ -29,9 +29,9 @@ export type Repl = {
   /** The last printed listing, for the numbers of /switch. */
   listing: TreePosition[];
   /** True once the current agent and model were printed. */
-  announced: boolean;
+  isAnnounced: boolean;
   /** The user types in a terminal with the line editor. */
-  isWatched: boolean;
+  usesLineEditor: boolean;
   /** The output is for a screen reader, line by line. */
   isSpoken: boolean;
 };
@@ -66,7 +66,7 @@ export async function runRepl(repl: Repl, input: Input, onEntry: (text: string) 
   }
   if (stopSignal !== null) return stopSignal === "SIGINT" ? 130 : 143;
   if (exitCode === 0 && needsInput) exitCode = exitCodes["needs-input"];
-  return repl.isWatched || repl.isSpoken ? 0 : exitCode;
+  return repl.usesLineEditor || repl.isSpoken ? 0 : exitCode;
 }
 
 /** A slash and a word at the start of a single line. A path like /etc/hosts, or a line with a leading blank, is a message. */
@@ -102,14 +102,14 @@ async function sendMessage(repl: Repl, input: Input, text: string): Promise<numb
     isStopping = true;
     stop();
   });
-  const conversation = repl.announced ? "next" : "first";
+  const conversation = repl.isAnnounced ? "next" : "first";
   const plainPrinter = repl.isSpoken
     ? screenReaderPrinter(ctx, { conversation })
     : textPrinter(ctx, { stream: true, tools: [], conversation });
   const answeringPrinter =
     input.answers === null ? null : createAnsweringPrinter(plainPrinter, { api, ctx, input: input.answers, isCommand: isSlash, stop });
   try {
-    repl.announced = true;
+    repl.isAnnounced = true;
     const prompt = ask === null ? message : null;
     const result = await followTurn(api.turn.start({ ...repl.turn, session: session.id, prompt }), answeringPrinter ?? plainPrinter);
     Object.assign(repl.turn, { agent: null, model: null });

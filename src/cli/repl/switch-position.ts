@@ -36,7 +36,7 @@ export async function goToPosition(repl: Repl, position: TreePosition): Promise<
     const next = await api.session.find({ wanted: position.session.id, directory: repl.directory });
     await api.session.use({ session: next.id, directory: repl.directory });
     repl.session = next;
-    repl.announced = false;
+    repl.isAnnounced = false;
     const path = next.tip === null ? [] : await api.node.path({ node: next.tip });
     return printPosition(repl, `Now in session ${printableLabel(next)}`, path.at(-1) ?? null);
   }
@@ -57,10 +57,10 @@ export async function moveSession(repl: Repl, session: Session, move: { node: No
 }
 
 function printPosition({ ctx: { out } }: Repl, text: string, node: Node | null): void {
-  const where =
+  const place =
     node === null ? "the beginning, before the first message" : `${shortId(node.id)} (${node.author === "user" ? "you" : node.author})`;
-  const excerpt = node === null ? "" : `: ${oneLine(nodeExcerpt(node), Math.max(20, out.columns - text.length - where.length - 10))}`;
-  out.write(`${text}, at ${where}${excerpt}\n${styleOf(out).dim("Files stay as they are; only the conversation moved.")}\n`);
+  const excerpt = node === null ? "" : `: ${oneLine(nodeExcerpt(node), Math.max(20, out.columns - text.length - place.length - 10))}`;
+  out.write(`${text}, at ${place}${excerpt}\n${styleOf(out).dim("Files stay as they are; only the conversation moved.")}\n`);
 }
 
 function listedPosition({ listing }: Repl, number: number): TreePosition {

@@ -47,7 +47,7 @@ export async function branches(repl: Repl): Promise<void> {
   const { out } = repl.ctx;
   if (nearest === null) {
     repl.listing = [];
-    out.write("No branches: from the first message to here it is one line. /fork or /back and a new message make one.\n");
+    out.write("There are no branches yet. /fork starts one, and so does a new message after /back.\n");
     return;
   }
   const { fork: forkNode, positions } = nearest;

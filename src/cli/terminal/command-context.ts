@@ -120,7 +120,7 @@ function isTerminal(fd: number): boolean {
 
 const firstByteTimeoutMs = 3000;
 
-/** Reads all of stdin. Returns "" if it is closed, or if no data arrives in time and `wait` is false: a parent may have forgotten to close it. */
+/** Reads all of stdin. Returns "" if it is closed. Without `wait`, also if no data arrives in time: a parent may have forgotten to close it. */
 async function readStdin({ wait }: { wait: boolean }): Promise<string> {
   let stat;
   try {

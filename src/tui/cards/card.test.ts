@@ -179,7 +179,7 @@ describe("hard text", () => {
   ];
   const kinds = ["user", "text", "thinking", "note"] as const;
   test("text never exceeds its columns and contains no control characters", () => {
-    const wrong: unknown[] = [];
+    const badRows: unknown[] = [];
     for (const [index, text] of texts.entries())
       for (const columns of [4, 7, 20, 78, 198])
         for (const open of ["open", "folded"] as const) {
@@ -187,19 +187,19 @@ describe("hard text", () => {
           for (const block of [...blocks, ...otherBlocks(index, text)])
             for (const row of textRows(block, columns, open))
               if (Bun.stringWidth(row) > columns || /[^\P{Cc}]|[\u200b\u00ad\u202a-\u202e\u2066-\u2069\ud800-\udfff]/u.test(row))
-                wrong.push([block.kind, columns, open, row]);
+                badRows.push([block.kind, columns, open, row]);
         }
-    expect(wrong).toEqual([]);
+    expect(badRows).toEqual([]);
   });
   test("streamed text looks the same as complete text", () => {
     for (const [index, text] of texts.entries()) {
-      const long = `${text}\n\n${texts.join("\n")}`;
+      const longText = `${text}\n\n${texts.join("\n")}`;
       let grown: Row[] = [];
-      for (let end = 1; end <= long.length; end += 1 + ((end * 7) % 97))
-        grown = rowsOf({ id: `g${index}`, kind: "text", text: long.slice(0, end) }, 60);
-      grown = rowsOf({ id: `g${index}`, kind: "text", text: long }, 60);
+      for (let end = 1; end <= longText.length; end += 1 + ((end * 7) % 97))
+        grown = rowsOf({ id: `g${index}`, kind: "text", text: longText.slice(0, end) }, 60);
+      grown = rowsOf({ id: `g${index}`, kind: "text", text: longText }, 60);
       rowsOf({ id: "another", kind: "text", text: "something else\n" }, 61);
-      expect(grown).toEqual(rowsOf({ id: `whole${index}`, kind: "text", text: long }, 60));
+      expect(grown).toEqual(rowsOf({ id: `complete${index}`, kind: "text", text: longText }, 60));
     }
   });
 });

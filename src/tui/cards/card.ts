@@ -106,8 +106,8 @@ function sessionStrips(block: Extract<Block, { kind: "session" }>, columns: numb
 function imageText({ image }: Extract<Block, { kind: "image" }>): string {
   const size = imageSize(image);
   const bytes = Buffer.byteLength(image.base64, "base64");
-  const kilobytes = bytes < 1024 ? `${bytes} bytes` : `${(bytes / 1024).toFixed(1)} KB`;
-  return [`image (${image.mime})`, ...(size === null ? [] : [`${size.width} × ${size.height}`]), kilobytes].join(" · ");
+  const fileSize = bytes < 1024 ? `${bytes} bytes` : `${(bytes / 1024).toFixed(1)} KB`;
+  return [`image (${image.mime})`, ...(size === null ? [] : [`${size.width} × ${size.height}`]), fileSize].join(" · ");
 }
 
 function row(columns: number, ...runs: TextRun[]): Strip[] {

@@ -29,7 +29,7 @@ export const unifiedDiff: BlockReader<State> = {
       const isFirstWithoutContext = state.oldLine === 0 && context.trim() === "";
       return { strips: isFirstWithoutContext ? [] : [strip(() => wrapRuns(head, columns))], state: next };
     }
-    // A line of the next file's head.
+    // These lines belong to the head of the next file.
     if (/^(diff|index|new file|deleted file|old mode|new mode|similarity|rename) /.test(line))
       return { strips: [], state: { ...state, oldLine: 0, newLine: 0 } };
     if (state.oldLine > 0) return changedLine(line, state, columns);

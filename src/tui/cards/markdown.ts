@@ -83,9 +83,9 @@ function textRows(line: string, columns: number, style: TextStyle): Row[] {
   }
   const item = /^(\s*)([-*+]|\d{1,9}[.)])\s+(?:\[([ xX])\]\s+)?(.*)$/.exec(line);
   if (item === null) return wrapRuns(inlineRuns(line, style), columns);
-  const [, indent = "", sign = "", tick, rest = ""] = item;
+  const [, indent = "", sign = "", tick, content = ""] = item;
   const box = tick === undefined ? "" : tick === " " ? "[ ] " : "[x] ";
   const head = styled(`${indent}${/\d/.test(sign) ? sign : "•"} ${box}`, marker);
-  const text = inlineRuns(rest, tick === "x" || tick === "X" ? { ...style, ...faint } : style);
+  const text = inlineRuns(content, tick === "x" || tick === "X" ? { ...style, ...faint } : style);
   return wrapRuns([head, ...text], columns, blanks(cellsOf(head.text)));
 }

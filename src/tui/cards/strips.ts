@@ -33,8 +33,8 @@ export function stripsOf<State>(reader: BlockReader<State>, text: string, column
     offset = text[end] === "\n" ? end + 1 : end;
   }
   latest.set(reader, { ...progress, read: text.slice(0, offset) });
-  const last = reader.line(plainLine(text.slice(offset)), progress.state as State, columns);
-  return [...progress.strips, ...last.strips, ...(reader.end?.(last.state, columns) ?? [])];
+  const lastLine = reader.line(plainLine(text.slice(offset)), progress.state as State, columns);
+  return [...progress.strips, ...lastLine.strips, ...(reader.end?.(lastLine.state, columns) ?? [])];
 }
 
 const maxLineChars = 2000;

@@ -14,7 +14,7 @@ type ReadTable = { shape: Shape; head: TextRun[][] | null; body: TextRun[][][] }
 /** Rows that are laid out together. Later rows keep their column widths. */
 export const maxTableRows = 50;
 
-const between = " │ ";
+const separator = " │ ";
 
 export function isTableLine(line: string): boolean {
   return /^\s*\|.*\S/.test(line);
@@ -23,22 +23,22 @@ export function isTableLine(line: string): boolean {
 /** Null if the lines are no table, or the screen is too narrow for it. */
 export function readTable({ lines, shape }: Table, columns: number): ReadTable | null {
   if (shape !== null) return { shape, head: null, body: lines.map((line) => cellsIn(line, shape.widths.length)) };
-  const [first = "", rule = "", ...rest] = lines;
+  const [first = "", rule = "", ...bodyLines] = lines;
   if (!/^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/.test(rule)) return null;
   const aligns = splitCells(rule).map(alignOf);
   const head = cellsIn(first, aligns.length);
-  const body = rest.map((line) => cellsIn(line, aligns.length));
-  const natural = aligns.map((_, index) => Math.max(1, ...[head, ...body].map((cells) => widthOf(cells[index] ?? []))));
-  const availableWidth = columns - between.length * (aligns.length - 1);
+  const body = bodyLines.map((line) => cellsIn(line, aligns.length));
+  const naturalWidths = aligns.map((_, index) => Math.max(1, ...[head, ...body].map((cells) => widthOf(cells[index] ?? []))));
+  const availableWidth = columns - separator.length * (aligns.length - 1);
   if (availableWidth < aligns.length * 3) return null;
-  return { shape: { aligns, widths: narrowWidths(natural, availableWidth) }, head, body };
+  return { shape: { aligns, widths: narrowWidths(naturalWidths, availableWidth) }, head, body };
 }
 
 export function tableStrip({ shape, head, body }: ReadTable): Strip {
   return strip(() => {
     const rule: Row = [styled(shape.widths.map((width) => "─".repeat(width)).join("─┼─"), faint)];
-    const bold = (head ?? []).map((cell) => cell.map((run) => ({ ...run, style: { ...run.style, bold: true } })));
-    return [...(head === null ? [] : [...tableRow(bold, shape), rule]), ...body.flatMap((cells) => tableRow(cells, shape))];
+    const boldHead = (head ?? []).map((cell) => cell.map((run) => ({ ...run, style: { ...run.style, bold: true } })));
+    return [...(head === null ? [] : [...tableRow(boldHead, shape), rule]), ...body.flatMap((cells) => tableRow(cells, shape))];
   });
 }
 
@@ -49,9 +49,9 @@ function tableRow(cells: readonly TextRun[][], { widths, aligns }: Shape): Row[]
     widths.flatMap((width, index): TextRun[] => {
       const text = wrapped[index]?.[row] ?? [];
       const free = Math.max(0, width - widthOf(text));
-      const before = aligns[index] === "right" ? free : aligns[index] === "center" ? Math.floor(free / 2) : 0;
-      const padded = [blanks(before), ...text, blanks(free - before)];
-      return index === 0 ? padded : [styled(between, faint), ...padded];
+      const blanksBefore = aligns[index] === "right" ? free : aligns[index] === "center" ? Math.floor(free / 2) : 0;
+      const padded = [blanks(blanksBefore), ...text, blanks(free - blanksBefore)];
+      return index === 0 ? padded : [styled(separator, faint), ...padded];
     }),
   );
 }

@@ -45,13 +45,13 @@ function tailStrip(output: string, columns: number): Strip {
   );
 }
 
-/** The result on one line. Of an error its last line comes first, because it has the reason. */
+/** The result on one line. For an error, the last line comes first, because it has the reason. */
 function endingOf({ text, isError }: { text: string; isError: boolean }): string {
   const beginning = shortText(text) || "(no output)";
   const trimmed = text.trim();
-  const last = shortText(trimmed, "last line");
-  if (!isError || !trimmed.includes("\n") || last.length > 100) return beginning;
-  return `${last}: ${shortText(trimmed.slice(0, trimmed.lastIndexOf("\n")))}`;
+  const lastLine = shortText(trimmed, "last line");
+  if (!isError || !trimmed.includes("\n") || lastLine.length > 100) return beginning;
+  return `${lastLine}: ${shortText(trimmed.slice(0, trimmed.lastIndexOf("\n")))}`;
 }
 
 function argumentText(input: ToolBlock["input"]): string {

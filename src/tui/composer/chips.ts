@@ -49,7 +49,7 @@ export function withoutChip({ text, cursor }: EditLine, chips: readonly Chip[], 
   return null;
 }
 
-/** The path of an image, if the paste is nothing else: plain, quoted, escaped for a shell, or a file URL. Else null. */
+/** The path of an image, if the paste has no other text: plain, quoted, escaped for a shell, or a file URL. Else null. */
 export function imagePathIn(pasted: string): string | null {
   const text = pasted.trim();
   if (text.includes("\n") || !/\.(png|jpe?g|gif|webp)['"]?$/i.test(text)) return null;

@@ -25,10 +25,10 @@ describe("history", () => {
     ]);
   });
   test("Up and Down move by visible rows in a long line", () => {
-    const long = apply(sent, { type: "paste", text: "w".repeat(200) });
-    const up = press(long, "up");
-    expect([up.state.draft.text, up.state.draft.cursor]).toEqual([long.draft.text, 120]);
-    expect(press(up.state, "up", "up").state.draft.text).toBe("three");
+    const withLongLine = apply(sent, { type: "paste", text: "w".repeat(200) });
+    const movedUp = press(withLongLine, "up");
+    expect([movedUp.state.draft.text, movedUp.state.draft.cursor]).toEqual([withLongLine.draft.text, 120]);
+    expect(press(movedUp.state, "up", "up").state.draft.text).toBe("three");
   });
   test("sent messages are added to the history, and Ctrl+R finds them", () => {
     const { state, effects } = press(sent, "n", "e", "w", "enter");
@@ -133,8 +133,8 @@ describe("the first character of a message", () => {
     expect(press(fresh, ..."/net on".split(""), "enter").state.net).toBe("on");
     const path = "/etc/hosts is a file";
     expect(press(fresh, ...path.split(""), "enter").effects[0]).toMatchObject({ type: "start", prompt: path });
-    const near = press(fresh, ..."/modle x".split(""), "enter");
-    expect([near.effects, near.state.notice?.text, near.state.draft.text]).toEqual([
+    const misspelled = press(fresh, ..."/modle x".split(""), "enter");
+    expect([misspelled.effects, misspelled.state.notice?.text, misspelled.state.draft.text]).toEqual([
       [],
       "no command /modle; did you mean /model? A space before it sends it as text",
       "/modle x",
@@ -170,8 +170,8 @@ describe("a queued message", () => {
   const running = { ...fresh, session, activity: "writing", queue };
   test("Up in an empty prompt withdraws a queued message, and text typed since stays after it", () => {
     expect(press(running, "up").effects).toEqual([{ type: "take back", session: "s-1", input: "q1" }]);
-    const back = apply(press(running, "x").state, { type: "taken back", input: "q1", text: "later" });
-    expect([back.draft.text, back.queue]).toEqual(["later\nx", []]);
+    const restored = apply(press(running, "x").state, { type: "taken back", input: "q1", text: "later" });
+    expect([restored.draft.text, restored.queue]).toEqual(["later\nx", []]);
   });
   test("a queued message that the agent already has is not withdrawn", () => {
     const late = apply(running, { type: "taken back", input: "q1", text: null });
@@ -192,10 +192,10 @@ function apply(state: State, message: UpdateMessage): State {
 
 function press(state: State, ...keys: string[]): { state: State; effects: Effect[] } {
   return keys.reduce<{ state: State; effects: Effect[] }>(
-    (before, name) => {
+    (result, name) => {
       const text = name === "space" || name === " " ? " " : name.length === 1 ? name : "";
-      const next = update(before.state, { type: "key", key: { name: name === " " ? "space" : name, text }, now: 0 });
-      return { state: next.state, effects: [...before.effects, ...next.effects] };
+      const next = update(result.state, { type: "key", key: { name: name === " " ? "space" : name, text }, now: 0 });
+      return { state: next.state, effects: [...result.effects, ...next.effects] };
     },
     { state, effects: [] },
   );

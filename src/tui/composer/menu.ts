@@ -15,19 +15,19 @@ export function menuFor(state: State): UpdateResult {
   const withMenu = (menu: Menu | null) => ({ ...state, composer: { ...composer, menu } });
   if (word === null) return step(withMenu(null));
   const previous = composer.menu;
-  const isSame = previous !== null && previous.kind === word.kind && previous.start === word.start;
-  if (isSame && previous.query === word.query) return step(state);
-  const isClosed = isSame && previous.isClosed;
+  const isSameWord = previous !== null && previous.kind === word.kind && previous.start === word.start;
+  if (isSameWord && previous.query === word.query) return step(state);
+  const isClosed = isSameWord && previous.isClosed;
   if (word.kind === "command") return step(withMenu({ ...word, choices: commandsLike(word.query), problem: null, index: 0, isClosed }));
-  const menu: Menu = { ...word, choices: isSame ? previous.choices : null, problem: null, index: 0, isClosed };
+  const menu: Menu = { ...word, choices: isSameWord ? previous.choices : null, problem: null, index: 0, isClosed };
   return isClosed ? step(withMenu(menu)) : step(withMenu(menu), { type: "find files", query: word.query });
 }
 
 function wordAt({ text, cursor }: EditLine): Pick<Menu, "kind" | "start" | "query"> | null {
-  const before = text.slice(0, cursor);
-  const command = /^\/([a-z-]*)$/.exec(before);
+  const textBefore = text.slice(0, cursor);
+  const command = /^\/([a-z-]*)$/.exec(textBefore);
   if (command !== null) return { kind: "command", start: 0, query: command[1] ?? "" };
-  const file = /(?:^|\s)@([^\s@]*)$/.exec(before);
+  const file = /(?:^|\s)@([^\s@]*)$/.exec(textBefore);
   return file === null ? null : { kind: "file", start: cursor - (file[1] ?? "").length - 1, query: file[1] ?? "" };
 }
 
@@ -74,16 +74,16 @@ export function handleMenuKey(state: State, key: Key): UpdateResult | { complete
 /** Runs a command that needs no argument. Completes any other command. */
 function runOrComplete(state: State, menu: Menu, choice: Choice): UpdateResult | { complete: EditLine } {
   const command = screenCommands.find(({ name }) => `/${name}` === choice.label);
-  const rest = state.draft.text.slice(state.draft.cursor);
-  if (command === undefined || rest.trim() !== "" || command.typed?.startsWith("<") === true)
+  const textAfter = state.draft.text.slice(state.draft.cursor);
+  if (command === undefined || textAfter.trim() !== "" || command.typed?.startsWith("<") === true)
     return { complete: completeWord(state.draft, menu, choice) };
   return command.run({ ...state, draft: { text: "", cursor: 0 }, composer: { ...state.composer, undo: [], menu: null } }, "");
 }
 
 function completeWord({ text, cursor }: EditLine, { start }: Menu, choice: Choice): EditLine {
-  const rest = text.slice(cursor);
-  const gap = /^\s/.test(rest) ? "" : " ";
-  return { text: text.slice(0, start) + choice.label + gap + rest, cursor: start + choice.label.length + 1 };
+  const textAfter = text.slice(cursor);
+  const gap = /^\s/.test(textAfter) ? "" : " ";
+  return { text: text.slice(0, start) + choice.label + gap + textAfter, cursor: start + choice.label.length + 1 };
 }
 
 export function menuView({ composer: { menu }, mode, size }: State, height: number): OverlayView | null {

@@ -40,7 +40,7 @@ function clearPrompt(state: State, text: string): State {
   return { ...state, draft: emptyEditLine, top: "end", composer: { ...emptyComposer, history, sent } };
 }
 
-/** Runs `/model x` like `:model x`. Null for text: a path, or a slash after a space. A near miss gets a notice. */
+/** Runs `/model x` like `:model x`. Null for text: a path, or a slash after a space. A misspelled command gets a notice. */
 function runSlashCommand(state: State): UpdateResult | null {
   const [, word, argument = ""] = /^\/([a-z][a-z-]*)(?:\s+([^]*))?$/.exec(state.draft.text.trimEnd()) ?? [];
   if (word === undefined) return null;
@@ -49,7 +49,7 @@ function runSlashCommand(state: State): UpdateResult | null {
     const next = { ...state, draft: emptyEditLine, composer: { ...state.composer, undo: [], menu: null } };
     return command.run(next, argument.trim());
   }
-  const near = "run" in command ? command.name : command.near;
-  if (near === null) return null;
-  return step(withNotice(state, `no command /${word}; did you mean /${near}? A space before it sends it as text`, "error"));
+  const nearest = "run" in command ? command.name : command.nearest;
+  if (nearest === null) return null;
+  return step(withNotice(state, `no command /${word}; did you mean /${nearest}? A space before it sends it as text`, "error"));
 }

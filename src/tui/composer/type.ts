@@ -66,9 +66,9 @@ function moveOrRecall(state: State, delta: -1 | 1): UpdateResult {
   const { draft, composer } = state;
   const moved = moveByRow({ prompt: composerPrompt, line: draft, columns: state.size.columns, delta });
   if (moved !== null) return step({ ...state, draft: moved });
-  const waiting = state.queue.at(-1);
-  if (delta < 0 && draft.text === "" && waiting !== undefined && state.session !== null)
-    return step(state, { type: "take back", session: state.session.id, input: waiting.id });
+  const lastQueued = state.queue.at(-1);
+  if (delta < 0 && draft.text === "" && lastQueued !== undefined && state.session !== null)
+    return step(state, { type: "take back", session: state.session.id, input: lastQueued.id });
   const next = recallEntry(composer.history, { line: draft, recalled: composer.recalled }, delta);
   if (next === null) return step(state);
   const { line, recalled } = next;

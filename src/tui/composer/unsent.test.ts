@@ -5,26 +5,26 @@ import { firstState } from "../model/state.ts";
 import { createDraftSaver, unsentDraft, type UnsentDraft } from "./unsent.ts";
 
 const fresh = firstState({ size: { columns: 80, rows: 24 }, net: "off", sandbox: "on" });
-const long = Array.from({ length: 12 }, (_, index) => `row ${index}`).join("\n");
+const longPaste = Array.from({ length: 12 }, (_, index) => `row ${index}`).join("\n");
 
 test("an unsent message is restored with its pastes and images, with a notice", () => {
   const typed = apply(
     press(fresh, "s", "e", "e").state,
-    { type: "paste", text: long },
+    { type: "paste", text: longPaste },
     { type: "attached", path: "/a.png", text: "/a.png", problem: null },
   );
   const unsent = unsentDraft(typed)!;
   expect(unsent.text).toBe("see[pasted 12 lines][image a.png]");
-  const back = apply(fresh, { type: "unsent", unsent: JSON.parse(JSON.stringify(unsent)), more: 0 });
-  expect(textOf(back)).toMatch(/── restored an unsent message ─[^]*> see\[pasted 12 lines\]\[image a\.png\]/);
-  expect(press(back, "!", "enter").effects[0]).toEqual({ type: "start", prompt: `see${long}[image a.png]!`, images: ["/a.png"] });
-  const more = apply(fresh, { type: "unsent", unsent, more: 2 });
-  expect(textOf(more)).toContain("restored an unsent message; 2 more wait for the next start");
+  const restored = apply(fresh, { type: "unsent", unsent: JSON.parse(JSON.stringify(unsent)), more: 0 });
+  expect(textOf(restored)).toMatch(/── restored an unsent message ─[^]*> see\[pasted 12 lines\]\[image a\.png\]/);
+  expect(press(restored, "!", "enter").effects[0]).toEqual({ type: "start", prompt: `see${longPaste}[image a.png]!`, images: ["/a.png"] });
+  const withOthers = apply(fresh, { type: "unsent", unsent, more: 2 });
+  expect(textOf(withOthers)).toContain("restored an unsent message; 2 more wait for the next start");
 });
 
 test("an interrupted turn says what Enter does with a restored message", () => {
-  const back = press({ ...fresh, session: sampleSession("s"), isInterrupted: true }, "h", "i").state;
-  expect(textOf(back)).toContain("interrupted: Enter sends the message, :continue continues the turn");
+  const restored = press({ ...fresh, session: sampleSession("s"), isInterrupted: true }, "h", "i").state;
+  expect(textOf(restored)).toContain("interrupted: Enter sends the message, :continue continues the turn");
 });
 
 test("a message is unsent until its turn starts, and a recalled history entry is not", () => {

@@ -26,9 +26,9 @@ export function unsentDraft({ draft, composer, activity }: State): UnsentDraft |
 
 export function restoreDraft(state: State, { unsent, more }: { unsent: UnsentDraft; more: number }): UpdateResult {
   const { text, chips } = unsent;
-  const others = more === 0 ? "" : `; ${more} more ${more === 1 ? "waits" : "wait"} for the next start`;
+  const othersText = more === 0 ? "" : `; ${more} more ${more === 1 ? "waits" : "wait"} for the next start`;
   const restored = { ...state, draft: { text, cursor: text.length }, composer: { ...state.composer, chips } };
-  return step(withNotice(restored, `restored an unsent message${others}`));
+  return step(withNotice(restored, `restored an unsent message${othersText}`));
 }
 
 const saveEveryMs = 1000;

@@ -1,7 +1,8 @@
 // Lists the costs of a session: per turn, of its sub-sessions and in total, with the share of cached input.
 import { formatDuration } from "../../kit/text/duration.ts";
 import { oneLine, shortCount } from "../../kit/text/cut-text.ts";
-import { sessionLabel, type Session, type Turn } from "../../protocol/tree/turn.ts";
+import { shortId } from "../../protocol/tree/node.ts";
+import type { Session, Turn } from "../../protocol/tree/turn.ts";
 import { addSpent, zeroSpent, type Spent } from "../../protocol/tree/usage.ts";
 import { costText, totalInput } from "../../protocol/tree/usage-text.ts";
 import type { EffectHandlers, EffectContext } from "./effect-context.ts";
@@ -27,7 +28,7 @@ async function costLines(ctx: EffectContext): Promise<string[]> {
   const { turns, below } = await api.session.show({ session: session.id });
   const modelTurns = turns.filter(({ agent }) => agent !== "shell");
   const omitted = modelTurns.length > maxTurns ? [`  … ${modelTurns.length - maxTurns} earlier turns`] : [];
-  const rows = modelTurns.map((each, index) => turnRow(each, index + 1)).slice(-maxTurns);
+  const rows = modelTurns.map((modelTurn, index) => turnRow(modelTurn, index + 1)).slice(-maxTurns);
   return [
     row(["turn", "model", "input", "cached", "output", "cost", "took"]),
     ...omitted,
@@ -37,7 +38,7 @@ async function costLines(ctx: EffectContext): Promise<string[]> {
     ...(await subSessionRows(ctx, session, below)),
     "",
     limitText(limit),
-    ...modelTurns.flatMap((each) => (each.endedAt === null && limit !== null ? [runningText(each, limit)] : [])),
+    ...modelTurns.flatMap((modelTurn) => (modelTurn.endedAt === null && limit !== null ? [runningText(modelTurn, limit)] : [])),
   ];
 }
 
@@ -52,18 +53,18 @@ async function subSessionRows({ api, project }: EffectContext, session: Session,
   const all = await api.session.list({ project, subSessions: true });
   const subSessions = all.filter(({ parentSession }) => parentSession === session.id).toReversed();
   if (subSessions.length === 0) return [];
-  const views = await Promise.all(subSessions.slice(-maxSubSessions).map((each) => api.session.show({ session: each.id })));
+  const views = await Promise.all(subSessions.slice(-maxSubSessions).map(({ id }) => api.session.show({ session: id })));
   const spents = views.map(({ turns, below: nested }) => addSpents(turns, nested));
-  const rows = views.map(({ session: each, turns }, index) =>
-    row(["◆", `${each.agent}: ${each.name ?? each.task ?? sessionLabel(each)}`, ...spentCells(spents[index]!), tookText(turns)]),
+  const rows = views.map(({ session: { agent, name, task, id }, turns }, index) =>
+    row(["◆", `${agent}: ${name ?? task ?? shortId(id)}`, ...spentCells(spents[index]!), tookText(turns)]),
   );
   const omitted = subSessions.length - views.length;
   const total = omitted > 0 ? below : addSpents(spents);
-  return [...(omitted > 0 ? [`  … ${omitted} earlier ones`] : []), ...rows, row(["", "sub-sessions", ...spentCells(total), ""])];
+  return [...(omitted > 0 ? [`  … ${omitted} earlier sub-sessions`] : []), ...rows, row(["", "sub-sessions", ...spentCells(total), ""])];
 }
 
 function addSpents(items: readonly Spent[], start = zeroSpent): Spent {
-  return items.reduce<Spent>((sum, each) => addSpent(sum, each), start);
+  return items.reduce<Spent>((sum, item) => addSpent(sum, item), start);
 }
 
 /** Input, its cached share, output and cost. */

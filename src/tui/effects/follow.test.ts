@@ -23,17 +23,17 @@ const enforced: EnforcedPolicy = {
   missing: ["processes"],
 };
 
-function turn(rest: Partial<Turn> = {}): Turn {
+function turn(fields: Partial<Turn> = {}): Turn {
   const ids = { id: "t-1", session: "s-1", parent: null, tip: null, nativeId: null, agent: "native", model: null, policy: defaultPolicy };
-  return { ...ids, enforced: null, usage: used, costUsd: 1, steps: 1, startedAt: 0, endedAt: 1, status: "ok", error: null, ...rest };
+  return { ...ids, enforced: null, usage: used, costUsd: 1, steps: 1, startedAt: 0, endedAt: 1, status: "ok", error: null, ...fields };
 }
 
-function opened(rest: Partial<SessionOpened> = {}): UpdateMessage {
-  return { type: "opened", session: session("s-1"), blocks: [], turns: [], ...rest };
+function opened(fields: Partial<SessionOpened> = {}): UpdateMessage {
+  return { type: "opened", session: session("s-1"), blocks: [], turns: [], ...fields };
 }
 
 function after(state: State, ...messages: UpdateMessage[]): State {
-  return messages.reduce((now, message) => update(now, message).state, state);
+  return messages.reduce((current, message) => update(current, message).state, state);
 }
 
 function event(body: object, sessionId = "s-1"): UpdateMessage {

@@ -1,5 +1,5 @@
 // Follows the events of the visible session and of its sub-sessions, in whichever process their turns run.
-// It starts at the sequence number of the view, so that no event is missed or repeated. After stopFollowing nothing is sent.
+// Following starts at the sequence number of the view, so that no event is missed or repeated. After stopFollowing nothing is sent.
 import { runInSlices } from "../../kit/flow/time-slice.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import type { Event } from "../../protocol/tree/event.ts";
@@ -47,7 +47,7 @@ export function followSession(
     session: session.id,
     isStopped: false,
     feeds: new Set(),
-    subSessions: new Map(spawned.map((each) => [each.id, { seq: each.seq, pendingTurns: 0, isFollowed: false }])),
+    subSessions: new Map(spawned.map((subSession) => [subSession.id, { seq: subSession.seq, pendingTurns: 0, isFollowed: false }])),
     openTurn: open?.turn ?? null,
   };
   ctx.following = following;
@@ -127,7 +127,7 @@ async function watchOwner(ctx: EffectContext, following: SessionFollow): Promise
     while (!following.isStopped && turn !== null && following.openTurn === turn) {
       await Bun.sleep(retryMs);
       const turns = await ctx.api.turn.list({ endedSince: null });
-      if (following.isStopped || !turns.some((each) => each.turn.id === turn && each.state === "interrupted")) continue;
+      if (following.isStopped || !turns.some((info) => info.turn.id === turn && info.state === "interrupted")) continue;
       return void (await showSession(ctx, following.session));
     }
   } catch (error) {
@@ -150,7 +150,7 @@ async function findRunningSubSessions(ctx: EffectContext, following: SessionFoll
   }
 }
 
-/** Follows a sub-session from its last event. It may not have started yet; it ends at the latest with the parent's turn. */
+/** Follows a sub-session from its last event, also if it has not started yet. Ends at the latest with the parent's turn. */
 async function followSubSession(ctx: EffectContext, following: SessionFollow, session: string): Promise<void> {
   const subSession = following.subSessions.get(session) ?? { seq: 0, pendingTurns: 0, isFollowed: false };
   following.subSessions.set(session, subSession);

@@ -63,8 +63,8 @@ describe("executing a plan", () => {
     const read = apply(done, { type: "plan shown", text: "- [ ] count\n- [ ] name\n" });
     expect(textOf(apply(read, { type: "steps", session: "s-2", steps, plan: "- [x] count\n" }))).toContain("│ - [x] count ");
     expect(press(press(read, "j").state, "escape").state.overlay).toBeNull();
-    const long = apply(done, { type: "plan shown", text: `- [ ] ${"word ".repeat(20)}` });
-    expect(textOf(long)).toMatch(/│ - \[ \] word word [^]*│ {7}word /);
+    const withLongStep = apply(done, { type: "plan shown", text: `- [ ] ${"word ".repeat(20)}` });
+    expect(textOf(withLongStep)).toMatch(/│ - \[ \] word word [^]*│ {7}word /);
     expect(apply(done, { type: "steps", session: "s-1", steps: [] }).steps).toEqual(steps);
   });
 });
@@ -221,7 +221,8 @@ function apply(state: State, message: UpdateMessage): State {
 
 function press(state: State, ...names: string[]): { state: State; effects: Effect[] } {
   return names.reduce<{ state: State; effects: Effect[] }>(
-    (now, name) => update(now.state, { type: "key", key: { name, text: name === "space" ? " " : name.length === 1 ? name : "" }, now: 0 }),
+    (result, name) =>
+      update(result.state, { type: "key", key: { name, text: name === "space" ? " " : name.length === 1 ? name : "" }, now: 0 }),
     { state, effects: [] },
   );
 }

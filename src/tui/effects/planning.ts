@@ -12,8 +12,8 @@ export function setPlanning({ turn, policies, send }: EffectContext, isOn: boole
 
 /** Restores the mode of the session's last turn. Without turns, the mode of the screen stays. */
 export async function restoreMode(ctx: EffectContext, session: Session | null, turns: readonly Turn[]): Promise<void> {
-  const last = turns.findLast((turn) => turn.endedAt !== null);
-  if (last !== undefined) setPlanning(ctx, last.policy.name === "plan");
+  const lastTurn = turns.findLast((turn) => turn.endedAt !== null);
+  if (lastTurn !== undefined) setPlanning(ctx, lastTurn.policy.name === "plan");
   await readPlan(ctx, session);
 }
 

@@ -61,7 +61,7 @@ async function modelItems(ctx: EffectContext): Promise<PickerItem[]> {
   const [models, auth, agents] = await Promise.all([api.models.list(), api.auth.status(), agentName === "native" ? [] : api.agents.list()]);
   const agent = agents.find(({ name }) => name === agentName);
   const hasCredential = ({ vendor }: ModelInfo) =>
-    agent?.credentials.some((each) => each.vendor === vendor && each.kind !== "none") === true;
+    agent?.credentials.some((credential) => credential.vendor === vendor && credential.kind !== "none") === true;
   const offered = models.flatMap((model) => {
     if (agent === undefined) return [model];
     return agent.vendors.includes(model.vendor) ? [{ ...model, isDefault: false, ready: hasCredential(model) }] : [];

@@ -91,7 +91,7 @@ async function runTurn(
       if (isStarted || event.type !== "turn.started") continue;
       isStarted = true;
       markRunning(ctx, event.session);
-      // The session has them now. A later choice is for the next turn.
+      // The session now stores its agent and model. A later choice is for the next turn.
       if (event.turn.agent !== "shell") Object.assign(turn, { agent: null, model: null });
     }
   } catch (error) {

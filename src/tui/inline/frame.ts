@@ -21,12 +21,12 @@ export function needsFullScreen(state: State): boolean {
 }
 
 /** Rows to print now. For another session: its name and its last screenful. */
-export function rowsToPrint(state: State, before: PrintedBlocks): { rows: Row[]; printed: PrintedBlocks } {
+export function rowsToPrint(state: State, previous: PrintedBlocks): { rows: Row[]; printed: PrintedBlocks } {
   const { transcript, session } = state;
   const isContinued =
-    before.session === (session?.id ?? null) && (before.blocks === 0 || blockAt(transcript, before.blocks - 1)?.id === before.last);
-  const end = finishedBlocks(state, isContinued ? before.blocks : 0);
-  const start = isContinued ? before.blocks : firstToPrint(state, end);
+    previous.session === (session?.id ?? null) && (previous.blocks === 0 || blockAt(transcript, previous.blocks - 1)?.id === previous.last);
+  const end = finishedBlocks(state, isContinued ? previous.blocks : 0);
+  const start = isContinued ? previous.blocks : firstToPrint(state, end);
   const rows = [...(isContinued ? [] : headOf(state, start)), ...blockRows(state, { start, end })];
   return { rows, printed: { session: session?.id ?? null, blocks: end, last: blockAt(transcript, end - 1)?.id ?? null } };
 }
@@ -72,7 +72,7 @@ function headOf({ session }: State, earlier: number): Row[] {
 
 type BlockRange = { start: number; end: number; maxRows?: number };
 
-/** The rows of the blocks in a range. It stops after the block that reaches `maxRows`. */
+/** The rows of the blocks in a range. Stops after the block that reaches `maxRows`. */
 export function blockRows(state: State, { start, end, maxRows = Number.POSITIVE_INFINITY }: BlockRange): Row[] {
   const rows: Row[] = [];
   for (let index = start; index < end && rows.length < maxRows; index += 1)

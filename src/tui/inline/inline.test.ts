@@ -27,8 +27,8 @@ test("a block is printed once, and a call only with its result", () => {
 });
 
 test("for an opened session its name and the last screenful are printed", () => {
-  const long = { ...fresh, transcript: withBlocks(noBlocks, ...Array.from({ length: 200 }, (_, index) => note(String(index)))) };
-  const texts = rowsToPrint(long, { session: "0000-other", blocks: 3, last: "2" }).rows.map(textOf);
+  const longState = { ...fresh, transcript: withBlocks(noBlocks, ...Array.from({ length: 200 }, (_, index) => note(String(index)))) };
+  const texts = rowsToPrint(longState, { session: "0000-other", blocks: 3, last: "2" }).rows.map(textOf);
   expect(texts.slice(0, 3)).toEqual(["", "── first", "── 191 earlier blocks; press Esc, then k, to scroll back"]);
   expect(texts.at(-1)).toBe("  block 199");
 });
@@ -63,9 +63,9 @@ async function checkRandomChanges(seed: number): Promise<void> {
     expected = [...expected, ...next.rows.map(textOf)];
     const { rows, cursor } = renderFooter(state, printed);
     const footer = rows.map(textOf);
-    const all = [...screen.scrollback(), ...screen.rows()];
-    expect(all.slice(0, expected.length + footer.length)).toEqual([...expected, ...footer]);
-    expect(all.slice(expected.length + footer.length).filter((row) => row !== "")).toEqual([]);
+    const terminalRows = [...screen.scrollback(), ...screen.rows()];
+    expect(terminalRows.slice(0, expected.length + footer.length)).toEqual([...expected, ...footer]);
+    expect(terminalRows.slice(expected.length + footer.length).filter((row) => row !== "")).toEqual([]);
     expect(screen.isCursorVisible).toBe(cursor !== null);
     const top = expected.length - screen.scrollback().length;
     if (cursor !== null) expect(screen.cursor).toEqual({ row: top + cursor.row, column: cursor.column });

@@ -17,40 +17,40 @@ export type NextFrame = ScreenFrame & { above: readonly Row[]; isFullScreen: boo
 const beginUpdate = "\x1b[?2026h\x1b[?25l\x1b[?7l";
 const endUpdate = "\x1b[?7h\x1b[?2026l";
 
-export function paint(before: PaintedFrame | null, next: NextFrame, color: boolean): { bytes: string; painted: PaintedFrame } {
+export function paint(previous: PaintedFrame | null, next: NextFrame, color: boolean): { bytes: string; painted: PaintedFrame } {
   const rows = next.rows.map((row) => rowText(row, color));
   const at = next.cursor ?? { row: Math.max(0, rows.length - 1), column: 0 };
   const isCursorVisible = next.cursor !== null;
   const painted = { rows, cells: next.rows.map(cellsOfRow), at, isCursorVisible };
   const showCursor = isCursorVisible ? "\x1b[?25h" : "";
   const above = next.above.map((row) => rowText(row, color));
-  const body = next.isFullScreen ? paintFullScreen(before, rows) : paintFooter(before, above, rows);
-  if (body === "" && before?.isCursorVisible === isCursorVisible && Bun.deepEquals(before.at, at)) return { bytes: "", painted };
+  const body = next.isFullScreen ? paintFullScreen(previous, rows) : paintFooter(previous, above, rows);
+  if (body === "" && previous?.isCursorVisible === isCursorVisible && Bun.deepEquals(previous.at, at)) return { bytes: "", painted };
   const moveCursor = next.isFullScreen
     ? `\x1b[${at.row + 1};${at.column + 1}H`
-    : `${body === "" ? up(before?.at.row ?? 0) : up(rows.length - 1)}\r${down(at.row)}${right(at.column)}`;
+    : `${body === "" ? up(previous?.at.row ?? 0) : up(rows.length - 1)}\r${down(at.row)}${right(at.column)}`;
   return { bytes: `${beginUpdate}${body}${moveCursor}${showCursor}${endUpdate}`, painted };
 }
 
-function paintFullScreen(before: PaintedFrame | null, rows: readonly string[]): string {
-  const changed = rows.map((row, y) => (before?.rows[y] === row ? "" : `\x1b[${y + 1};1H\x1b[2K${row}`)).join("");
-  return before === null ? `\x1b[?1049h\x1b[2J${changed}` : changed;
+function paintFullScreen(previous: PaintedFrame | null, rows: readonly string[]): string {
+  const changed = rows.map((row, y) => (previous?.rows[y] === row ? "" : `\x1b[${y + 1};1H\x1b[2K${row}`)).join("");
+  return previous === null ? `\x1b[?1049h\x1b[2J${changed}` : changed;
 }
 
 /** Ends with the cursor in the last row. After the alternate screen the cursor is back in the footer. */
-function paintFooter(before: PaintedFrame | null, above: readonly string[], rows: readonly string[]): string {
-  if (above.length === 0 && Bun.deepEquals(before?.rows, rows)) return "";
-  const all = [...above, ...rows];
+function paintFooter(previous: PaintedFrame | null, above: readonly string[], rows: readonly string[]): string {
+  if (above.length === 0 && Bun.deepEquals(previous?.rows, rows)) return "";
+  const allRows = [...above, ...rows];
   // Erase before the last row, not after it: after a full row the cursor is still on its last cell.
-  const written = all.map((row, y) => `${y === all.length - 1 ? "\x1b[J" : "\x1b[2K"}${row}`).join("\r\n");
-  return `${up(before?.at.row ?? 0)}\r${written}`;
+  const written = allRows.map((row, y) => `${y === allRows.length - 1 ? "\x1b[J" : "\x1b[2K"}${row}`).join("\r\n");
+  return `${up(previous?.at.row ?? 0)}\r${written}`;
 }
 
 /** The cursor after a change of width, when the terminal has wrapped each row itself. */
 export function rewrapFrame(painted: PaintedFrame, columns: number): PaintedFrame {
   const rowsAbove = painted.cells.slice(0, painted.at.row).reduce((sum, cells) => sum + Math.max(1, Math.ceil(cells / columns)), 0);
   const { column } = painted.at;
-  // No rows are known any more, so everything is painted again.
+  // Without rows, everything is painted again.
   return { ...painted, rows: [], at: { row: rowsAbove + Math.floor(column / columns), column: column % columns } };
 }
 

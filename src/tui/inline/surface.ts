@@ -12,28 +12,28 @@ export function inlineSurface({ state, color }: SurfaceOptions, write: (bytes: s
   let fullScreen: PaintedFrame | null = null;
   let { size } = state();
   let timer: Timer | null = null;
-  let isAway = false;
+  let isSuspended = false;
 
   function draw(): void {
-    if (timer === null && !isAway) timer = setTimeout(paintNow, frameMs);
+    if (timer === null && !isSuspended) timer = setTimeout(paintNow, frameMs);
   }
   function paintNow(): void {
     timer = null;
-    const now = state();
-    if (!Bun.deepEquals(now.size, size)) {
-      footer &&= rewrapFrame(footer, now.size.columns);
+    const current = state();
+    if (!Bun.deepEquals(current.size, size)) {
+      footer &&= rewrapFrame(footer, current.size.columns);
       fullScreen &&= { ...fullScreen, rows: [] };
-      ({ size } = now);
+      ({ size } = current);
     }
-    if (needsFullScreen(now)) {
-      const next = paint(fullScreen, { ...renderFrame(now), above: [], isFullScreen: true }, color);
+    if (needsFullScreen(current)) {
+      const next = paint(fullScreen, { ...renderFrame(current), above: [], isFullScreen: true }, color);
       fullScreen = next.painted;
       return write(next.bytes);
     }
     leaveFullScreen();
-    const { rows: above, printed: nowPrinted } = rowsToPrint(now, printed);
-    printed = nowPrinted;
-    const next = paint(footer, { ...renderFooter(now, printed), above, isFullScreen: false }, color);
+    const { rows: above, printed: nextPrinted } = rowsToPrint(current, printed);
+    printed = nextPrinted;
+    const next = paint(footer, { ...renderFooter(current, printed), above, isFullScreen: false }, color);
     footer = next.painted;
     write(next.bytes);
   }
@@ -58,21 +58,21 @@ export function inlineSurface({ state, color }: SurfaceOptions, write: (bytes: s
       draw();
     },
     suspend() {
-      isAway = true;
+      isSuspended = true;
       stop();
     },
     resume() {
-      isAway = false;
+      isSuspended = false;
       draw();
     },
     close() {
-      const now = state();
+      const current = state();
       stop();
-      isAway = true;
+      isSuspended = true;
       // Blocks that still change are printed as they are.
-      const { rows, printed: last } = rowsToPrint(now, printed);
+      const { rows, printed: finished } = rowsToPrint(current, printed);
       write(
-        [...rows, ...blockRows(now, { start: last.blocks, end: blockCount(now.transcript) })]
+        [...rows, ...blockRows(current, { start: finished.blocks, end: blockCount(current.transcript) })]
           .map((row) => `${rowText(row, color)}\r\n`)
           .join(""),
       );

@@ -10,7 +10,7 @@ const namedKeys = new Set([
   ..."enter tab backspace delete insert home end pageup pagedown up down left right".split(" "),
   ...Array.from({ length: 12 }, (_, index) => `f${index + 1}`),
 ]);
-const fixedUses: Record<string, string> = { escape: "leaves what is open", space: "is the leader", "ctrl+c": "stops the turn" };
+const fixedUses: Record<string, string> = { escape: "closes the open mode or overlay", space: "is the leader", "ctrl+c": "stops the turn" };
 
 export function checkBindings(config: Readonly<Record<string, string>>): Bindings {
   return Object.fromEntries(Object.entries(config).map(([key, name]) => [parseKey(key), checkName(key, name)]));
@@ -19,9 +19,9 @@ export function checkBindings(config: Readonly<Record<string, string>>): Binding
 function checkName(key: string, name: string): string {
   if (name === "none" || screenCommands.some((command) => command.name === name)) return name;
   const names = screenCommands.map((command) => command.name);
-  const near = nearestWord(name, names);
+  const nearest = nearestWord(name, names);
   throw new Fault("config", `keys: "${key}" names the command "${name}", which does not exist`, {
-    hint: near === null ? "docs/KEYS.md lists the names" : `did you mean "${near}"?`,
+    hint: nearest === null ? "docs/KEYS.md lists the names" : `did you mean "${nearest}"?`,
   });
 }
 
@@ -52,6 +52,6 @@ function isPair(name: string): boolean {
 
 function keyHint(name: string): string {
   const names = [...namedKeys].flatMap((key) => [key, `ctrl+${key}`]);
-  const near = nearestWord(name, names);
-  return near === null ? 'a key is written like "J", "gg", "ctrl+t", "pagedown", "f2" or "Space g"' : `did you mean "${near}"?`;
+  const nearest = nearestWord(name, names);
+  return nearest === null ? 'a key is written like "J", "gg", "ctrl+t", "pagedown", "f2" or "Space g"' : `did you mean "${nearest}"?`;
 }

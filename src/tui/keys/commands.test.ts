@@ -15,9 +15,9 @@ const normal: State = { ...opened, mode: "normal", draft: { text: "draft", curso
 
 /** The mode, the overlay and the last effect after these keys. */
 function resultOf(state: State, ...keys: string[]): { mode: string; overlay: string | null; effect: Effect["type"] | null } {
-  const { state: now, effects } = press(state, ...keys);
-  const overlay = now.overlay === null ? null : "purpose" in now.overlay ? `pick ${now.overlay.purpose}` : now.overlay.kind;
-  return { mode: now.mode, overlay, effect: effects.at(-1)?.type ?? null };
+  const { state: result, effects } = press(state, ...keys);
+  const overlay = result.overlay === null ? null : "purpose" in result.overlay ? `pick ${result.overlay.purpose}` : result.overlay.kind;
+  return { mode: result.mode, overlay, effect: effects.at(-1)?.type ?? null };
 }
 
 const colon = (line: string) => [":", ...Array.from(line, (key) => (key === " " ? "space" : key)), "enter"];

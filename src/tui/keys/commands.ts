@@ -262,8 +262,8 @@ function executePlan(state: State): UpdateResult {
 
 /** Turns that this screen runs in other sessions end with it, so the user is warned of them first. */
 export function quit(state: State): UpdateResult {
-  const others = state.running.filter((id) => id !== state.session?.id);
-  if (others.every((id) => state.warned.includes(id))) return step(state, { type: "quit" });
-  const turns = others.length === 1 ? "a turn in another session" : `${others.length} turns in other sessions`;
-  return step(withNotice({ ...state, warned: others }, `quitting stops ${turns}; quit again, or see :agents`, "error"));
+  const otherSessions = state.running.filter((id) => id !== state.session?.id);
+  if (otherSessions.every((id) => state.warned.includes(id))) return step(state, { type: "quit" });
+  const turns = otherSessions.length === 1 ? "a turn in another session" : `${otherSessions.length} turns in other sessions`;
+  return step(withNotice({ ...state, warned: otherSessions }, `quitting stops ${turns}; quit again, or see :agents`, "error"));
 }

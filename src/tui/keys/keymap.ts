@@ -24,8 +24,8 @@ export function startsPair(bindings: Bindings, key: string): boolean {
 /** All keys of a command: the user's first, keys after Space last. */
 export function keysOf(bindings: Bindings, { name, keys = [] }: ScreenCommand): string[] {
   const userKeys = Object.keys(bindings).filter((key) => bindings[key] === name);
-  const all = [...userKeys, ...keys.filter((key) => bindings[key] === undefined)];
-  return all.toSorted((a, b) => Number(a.startsWith("space ")) - Number(b.startsWith("space ")));
+  const allKeys = [...userKeys, ...keys.filter((key) => bindings[key] === undefined)];
+  return allKeys.toSorted((a, b) => Number(a.startsWith("space ")) - Number(b.startsWith("space ")));
 }
 
 /** Completes the beginning of a command name: the matching names, and their common prefix. */
@@ -38,10 +38,10 @@ export function completeCommandName(word: string): { text: string; matches: stri
 }
 
 /** Finds a typed command by its name, or by a prefix that only one command has: `:q`. */
-export function commandOfWord(word: string): ScreenCommand | { near: string | null } {
-  const typed = screenCommands.filter((command) => command.typed !== undefined);
-  const exact = typed.find((command) => command.name === word);
-  const prefixMatches = typed.filter((command) => word !== "" && command.name.startsWith(word));
-  const names = typed.map((command) => command.name);
-  return exact ?? (prefixMatches.length === 1 && prefixMatches[0] !== undefined ? prefixMatches[0] : { near: nearestWord(word, names) });
+export function commandOfWord(word: string): ScreenCommand | { nearest: string | null } {
+  const typedCommands = screenCommands.filter((command) => command.typed !== undefined);
+  const exact = typedCommands.find((command) => command.name === word);
+  const prefixMatches = typedCommands.filter((command) => word !== "" && command.name.startsWith(word));
+  const names = typedCommands.map((command) => command.name);
+  return exact ?? (prefixMatches.length === 1 && prefixMatches[0] !== undefined ? prefixMatches[0] : { nearest: nearestWord(word, names) });
 }

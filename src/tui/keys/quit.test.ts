@@ -9,18 +9,18 @@ const quitKeys = [":", "q", "u", "i", "t", "enter"];
 
 test("quitting warns once of each turn in another session that it would stop", () => {
   const normal = press(fresh, "escape").state;
-  const alone = apply(normal, { type: "set", fields: { running: ["here"] } });
-  expect(press(alone, ...quitKeys).effects).toEqual(quit);
+  const withoutOthers = apply(normal, { type: "set", fields: { running: ["here"] } });
+  expect(press(withoutOthers, ...quitKeys).effects).toEqual(quit);
 
-  const one = press(apply(normal, { type: "set", fields: { running: ["here", "there"] } }), ...quitKeys);
-  expect(one.effects).toEqual([]);
-  expect(textOf(one.state)).toContain("── quitting stops a turn in another session; quit again, or see :agents ");
-  expect(press(one.state, ...quitKeys).effects).toEqual(quit);
+  const warnedOfOne = press(apply(normal, { type: "set", fields: { running: ["here", "there"] } }), ...quitKeys);
+  expect(warnedOfOne.effects).toEqual([]);
+  expect(textOf(warnedOfOne.state)).toContain("── quitting stops a turn in another session; quit again, or see :agents ");
+  expect(press(warnedOfOne.state, ...quitKeys).effects).toEqual(quit);
 
-  const more = press(apply(one.state, { type: "set", fields: { running: ["there", "elsewhere"] } }), ...quitKeys);
-  expect(more.effects).toEqual([]);
-  expect(textOf(more.state)).toContain("── quitting stops 2 turns in other sessions; quit again, or see :agents ");
-  expect(press(apply(more.state, { type: "set", fields: { running: [] } }), ...quitKeys).effects).toEqual(quit);
+  const warnedOfTwo = press(apply(warnedOfOne.state, { type: "set", fields: { running: ["there", "elsewhere"] } }), ...quitKeys);
+  expect(warnedOfTwo.effects).toEqual([]);
+  expect(textOf(warnedOfTwo.state)).toContain("── quitting stops 2 turns in other sessions; quit again, or see :agents ");
+  expect(press(apply(warnedOfTwo.state, { type: "set", fields: { running: [] } }), ...quitKeys).effects).toEqual(quit);
 });
 
 test("the second Ctrl+C warns of turns in other sessions, and the third quits", () => {

@@ -7,7 +7,7 @@ export const composerPrompt = "> ";
 const maxComposerRows = 8;
 const maxQueueRows = 3;
 
-/** Without the two columns before each block, which mark the focus. */
+/** The width of the transcript's text: two columns before each block mark the focus. */
 export function textColumns({ size }: State): number {
   return Math.max(4, size.columns - 2);
 }

@@ -102,7 +102,7 @@ export function shortText(text: string, part: "beginning" | "last line" = "begin
   return oneLine(part === "beginning" ? scanned : (scanned.split("\n").at(-1) ?? ""), maxShortChars);
 }
 
-/** One row of `columns`. The rest is cut. */
+/** Cuts the runs to one row of `columns`. */
 export function oneRow(runs: Row, columns: number): Row {
   const row: TextRun[] = [];
   let remaining = columns;
@@ -134,9 +134,9 @@ export function printableText(line: string): string {
 const tabColumns = 4;
 
 function expandTabs(line: string): string {
-  const [first = "", ...rest] = line.split("\t");
+  const [first = "", ...pieces] = line.split("\t");
   let column = cellsOf(first);
-  return rest.reduce((text, piece) => {
+  return pieces.reduce((text, piece) => {
     const blanks = tabColumns - (column % tabColumns);
     column += blanks + cellsOf(piece);
     return text + " ".repeat(blanks) + piece;

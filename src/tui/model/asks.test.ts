@@ -31,20 +31,23 @@ describe("a question", () => {
     expect(press(press(withQuestion, "x").state, "up", "enter").effects).toEqual([{ type: "answer", ask: "a1", text: "3" }]);
   });
   test("a question stays until it is closed; Esc postpones it and Space q shows it again", () => {
-    const later = press(withQuestion, "escape").state;
-    expect([textOf(later).includes("Which colour?"), statusText(later)]).toEqual([false, expect.stringContaining("[asking]")]);
-    expect(press(later, "h", "i").state.draft.text).toBe("hi");
-    const back = press(later, "space", "q").state;
-    expect(textOf(back)).toMatch(/─ the agent asks ─[^]*Which colour\?[^]*Esc: later/);
-    const closed = withEvent(back, "ask.closed", colour);
+    const postponed = press(withQuestion, "escape").state;
+    expect([textOf(postponed).includes("Which colour?"), statusText(postponed)]).toEqual([false, expect.stringContaining("[asking]")]);
+    expect(press(postponed, "h", "i").state.draft.text).toBe("hi");
+    const shownAgain = press(postponed, "space", "q").state;
+    expect(textOf(shownAgain)).toMatch(/─ the agent asks ─[^]*Which colour\?[^]*Esc: later/);
+    const closed = withEvent(shownAgain, "ask.closed", colour);
     expect([closed.asks, statusText(closed).includes("[idle]")]).toEqual([[], true]);
     expect(press(closed, "space", "q").effects).toEqual([{ type: "list asks" }]);
     const ended = { type: "turn.ended", turn: { usage: zeroUsage, costUsd: 0, steps: 1, enforced: null, error: null }, session };
     expect(withEvent(withQuestion, "turn.ended", ended).asks).toHaveLength(1);
   });
   test("an Enter without a choice does not answer a question", () => {
-    const early = press(withQuestion, "enter");
-    expect([early.effects, early.state.notice?.text]).toEqual([[], "choose an answer with j, k or its number, or type one"]);
+    const withoutChoice = press(withQuestion, "enter");
+    expect([withoutChoice.effects, withoutChoice.state.notice?.text]).toEqual([
+      [],
+      "choose an answer with j, k or its number, or type one",
+    ]);
     const second = withEvent(
       withEvent(press(withQuestion, "1").state, "ask.opened", { ...name, options: ["Al", "Bo"] }),
       "ask.closed",
@@ -127,7 +130,7 @@ function press(state: State, ...names: string[]): { state: State; effects: Effec
     const text = pressed === "space" ? " " : pressed.length === 1 ? pressed : "";
     return { type: "key", key: { name: pressed, text }, now: 0 };
   };
-  return names.reduce<{ state: State; effects: Effect[] }>((now, pressed) => update(now.state, key(pressed)), { state, effects: [] });
+  return names.reduce<{ state: State; effects: Effect[] }>((result, pressed) => update(result.state, key(pressed)), { state, effects: [] });
 }
 
 function textOf(state: State): string {

@@ -15,15 +15,15 @@ export function parseSteps(plan: string): PlanStep[] {
   });
 }
 
-/** The steps of `plan`, with the checkboxes ticked since in its file. A step that is missing in the file stays as it was. */
+/** The steps of `plan`, with the checkboxes that are ticked in its file now. A step that is missing in the file stays as it was. */
 export function tickedSteps(plan: string, file: string): PlanStep[] {
   const boxes = boxesIn(file);
   const claimBox = (matches: (text: string) => boolean): PlanStep | undefined => {
     const index = boxes.findIndex(({ text }) => matches(text));
     return index === -1 ? undefined : boxes.splice(index, 1)[0];
   };
-  const exact = parseSteps(plan).map((step) => ({ step, box: claimBox((text) => text === step.text) }));
-  return exact.map(({ step, box: exactBox }) => {
+  const stepsWithBox = parseSteps(plan).map((step) => ({ step, box: claimBox((text) => text === step.text) }));
+  return stepsWithBox.map(({ step, box: exactBox }) => {
     const { isDone } = exactBox ?? claimBox((text) => text.startsWith(step.text)) ?? step;
     return { ...step, isDone: step.isDone || isDone };
   });

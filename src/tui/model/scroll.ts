@@ -25,7 +25,7 @@ function scrollTo(state: State, position: ScrollPosition): State {
   return { ...state, top: isBefore(position, lastTopPosition(state)) ? position : "end" };
 }
 
-/** Moves the focus to the previous (-1) or next (1) block. Without a focus it starts at the last or first visible block. */
+/** Moves the focus to the previous (-1) or next (1) block. Without a focus, starts at the last or first visible block. */
 export function moveFocus(state: State, delta: -1 | 1): State {
   if (blockCount(state.transcript) === 0) return state;
   const current = state.focus === null ? -1 : allBlocks(state.transcript).findIndex((block) => block.id === state.focus);

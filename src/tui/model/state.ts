@@ -88,7 +88,7 @@ export type AskFocus = {
   /** Index of the chosen option: -1 for none, `options.length` for a typed answer. */
   option: number;
   isPostponed: boolean;
-  /** Whether the user chose to answer it. Before that it gets no keys that may be meant for something else. */
+  /** Whether the user selected the question. Before that, it gets keys only while the prompt is empty. */
   isSelected: boolean;
   line: EditLine;
 };
@@ -155,7 +155,7 @@ export type SessionOpened = {
 } & Partial<Pick<SessionView, "below" | "asks" | "queue" | "open">>;
 
 export type Effect =
-  /** Without a prompt it continues an interrupted turn. `images` are the pasted paths. */
+  /** Without a prompt, continues an interrupted turn. `images` are the pasted paths. */
   | { type: "start"; prompt: string | null; images: readonly string[] }
   /** Runs a shell command of the user. Its output becomes part of the conversation. */
   | { type: "execute"; command: string; draft: string }

@@ -19,7 +19,7 @@ import {
 } from "./transcript.ts";
 
 const call: Part = { kind: "call", id: "c1", name: "bash", input: { command: "ls" } };
-const other: Part = { kind: "call", id: "c2", name: "edit", input: { path: "x" } };
+const otherCall: Part = { kind: "call", id: "c2", name: "edit", input: { path: "x" } };
 const started = {
   seq: 1,
   n: 1,
@@ -46,7 +46,7 @@ test("a diff shows the path that its call used", () => {
 });
 
 test("a running call changes in place, and its result adds the duration", () => {
-  const called = withNode(noBlocks, node("n1", "agent", [call, other]));
+  const called = withNode(noBlocks, node("n1", "agent", [call, otherCall]));
   const running = withOutput(withStart(called, started), "c1", "a\n");
   expect([running.settled === called.settled, blockAt(running, 0)]).toMatchObject([true, { id: "c1", output: "a\n", result: null }]);
   const result: Part = { kind: "result", call: "c1", name: "bash", text: "a\nb", isError: false, display: "--- x\n+++ x\n@@ -1 +1 @@" };
@@ -124,7 +124,7 @@ test("a stored sub-session is shown where it started, unless the path left its t
     nodeAt("n3", 5, "tool", result),
     nodeAt("n4", 6, "agent", text("done")),
   ];
-  const child = {
+  const subSession = {
     turn: "t-1",
     agent: "codex",
     task: "count",
@@ -135,14 +135,14 @@ test("a stored sub-session is shown where it started, unless the path left its t
     said: "3",
   } as const;
   const spawned = [
-    { ...child, id: "s-2", createdAt: 3 },
-    { ...child, id: "s-3", createdAt: 7 },
+    { ...subSession, id: "s-2", createdAt: 3 },
+    { ...subSession, id: "s-3", createdAt: 7 },
   ];
   const turn = turnOf({ tip: "n4" });
   expect(blocksOf(path, [turn], spawned).map(({ id }) => id)).toEqual(["n1.0", "c1", "s-2", "n4.0", "s-3", "turn-t-1"]);
-  expect(blocksOf(path, [turn], spawned)[2]).toEqual({ id: "s-2", kind: "session", ...only(child), lastOutput: "3\n" });
-  const early = [...path.slice(0, 2), nodeAt("n5", 9, "user", text("no"), "t-2")];
-  expect(blocksOf(early, [turn, turnOf({ id: "t-2", endedAt: null, tip: "n5" })], spawned).map(({ id }) => id)).toEqual([
+  expect(blocksOf(path, [turn], spawned)[2]).toEqual({ id: "s-2", kind: "session", ...sessionFields(subSession), lastOutput: "3\n" });
+  const leftEarly = [...path.slice(0, 2), nodeAt("n5", 9, "user", text("no"), "t-2")];
+  expect(blocksOf(leftEarly, [turn, turnOf({ id: "t-2", endedAt: null, tip: "n5" })], spawned).map(({ id }) => id)).toEqual([
     "n1.0",
     "c1",
     "turn-t-1",
@@ -150,7 +150,13 @@ test("a stored sub-session is shown where it started, unless the path left its t
   ]);
 });
 
-function only<T extends Pick<SessionBlock, "agent" | "task" | "state" | "spent" | "current">>({ agent, task, state, spent, current }: T) {
+function sessionFields<T extends Pick<SessionBlock, "agent" | "task" | "state" | "spent" | "current">>({
+  agent,
+  task,
+  state,
+  spent,
+  current,
+}: T) {
   return { agent, task, state, spent, current };
 }
 

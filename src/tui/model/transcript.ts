@@ -1,4 +1,4 @@
-// All blocks in order. Streaming blocks are kept apart from recorded ones, so that a delta copies only what it changes.
+// All blocks in order. Recorded and streaming blocks are in separate lists, so that a delta copies only the streaming ones.
 // Nothing here is changed in place.
 import type { Event } from "../../protocol/tree/event.ts";
 import { textOf, type Node } from "../../protocol/tree/node.ts";

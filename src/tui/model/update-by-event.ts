@@ -34,8 +34,8 @@ export function updateByEvent(state: State, event: Event): UpdateResult {
 }
 
 /** Removes the notice about a retry as soon as the retry has begun. */
-function withoutRetry(before: State, next: State): State {
-  const isOver = before.activity === "retrying" && next.activity !== "retrying" && next.notice === before.notice;
+function withoutRetry(previous: State, next: State): State {
+  const isOver = previous.activity === "retrying" && next.activity !== "retrying" && next.notice === previous.notice;
   return isOver ? { ...next, notice: null } : next;
 }
 
@@ -50,7 +50,7 @@ export function updateBySubSession(state: State, event: Event): UpdateResult {
   return step(event.type === "ask.opened" || event.type === "ask.closed" ? withAskEvent(next, event) : next);
 }
 
-/** Another process moved the session, or the event lacks the cost of the sub-sessions. */
+/** True if another process moved the session, or if the event lacks the cost of the sub-sessions. */
 function needsReload({ session }: State, event: Event): boolean {
   if (event.type === "turn.started") return event.turn.parent !== (session?.tip ?? null);
   return event.type === "turn.ended" && event.below === undefined;

@@ -41,8 +41,8 @@ export function pressKey(before: State, key: Key, now: number): UpdateResult {
       { type: "wake", afterMs: leaderEndsAfterMs },
     );
   if (state.mode === "normal") return normalKey(state, key);
-  const everywhere = commandEverywhere(state.bindings, key.name);
-  if (everywhere !== undefined) return everywhere.run(state, "");
+  const globalCommand = commandEverywhere(state.bindings, key.name);
+  if (globalCommand !== undefined) return globalCommand.run(state, "");
   return state.mode === "command" ? commandKey(state, key) : typeKey(state, key);
 }
 
@@ -127,12 +127,12 @@ function commandKey(state: State, key: Key): UpdateResult {
   if (key.name === "backspace" && state.commandLine.text === "") return step(leaveMode(state));
   if (key.name === "tab") return step(completeCommand(state));
   if (key.name !== "enter") return step({ ...state, commandLine: applyEditKey(state.commandLine, key) });
-  const [word = "", ...rest] = state.commandLine.text.trim().split(/\s+/);
+  const [word = "", ...args] = state.commandLine.text.trim().split(/\s+/);
   const next = leaveMode(state);
   if (word === "") return step(next);
   const command = commandOfWord(word);
-  if ("run" in command) return command.run(next, rest.join(" "));
-  const hint = command.near === null ? ":help lists all commands" : `did you mean :${command.near}?`;
+  if ("run" in command) return command.run(next, args.join(" "));
+  const hint = command.nearest === null ? ":help lists all commands" : `did you mean :${command.nearest}?`;
   return step(withNotice(next, `no command :${word}; ${hint}`, "error"));
 }
 

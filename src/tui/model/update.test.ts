@@ -90,10 +90,10 @@ describe("commands", () => {
 describe("Ctrl+C", () => {
   test("Ctrl+C stops the turn, and quits when it is pressed again within two seconds", () => {
     const running = { ...fresh, session, activity: "writing" };
-    const once = press(running, "ctrl+c");
-    expect(once.effects).toEqual([{ type: "cancel", session: "s-1" }]);
-    expect(update(once.state, key("ctrl+c", 2000)).effects).toEqual([{ type: "quit" }]);
-    expect(update(once.state, key("ctrl+c", 2001)).effects).toEqual([{ type: "cancel", session: "s-1" }]);
+    const pressedOnce = press(running, "ctrl+c");
+    expect(pressedOnce.effects).toEqual([{ type: "cancel", session: "s-1" }]);
+    expect(update(pressedOnce.state, key("ctrl+c", 2000)).effects).toEqual([{ type: "quit" }]);
+    expect(update(pressedOnce.state, key("ctrl+c", 2001)).effects).toEqual([{ type: "cancel", session: "s-1" }]);
   });
 });
 
@@ -177,10 +177,10 @@ describe("the view", () => {
   test("the view follows new output only at the end", () => {
     const more: EventBody = { type: "node.added", node: { ...node("user", [{ kind: "text", text: "more" }]), id: "x" } };
     expect(textOf(applyEvents(full, more))).toContain("▌ more");
-    const up = press(full, "k").state;
+    const scrolledUp = press(full, "k").state;
     const rows = (state: State) => renderFrame(state).rows.slice(0, 20);
-    expect(rows(applyEvents(up, more))).toEqual(rows(up));
-    expect(textOf(press(applyEvents(up, more), "G").state)).toContain("▌ more");
+    expect(rows(applyEvents(scrolledUp, more))).toEqual(rows(scrolledUp));
+    expect(textOf(press(applyEvents(scrolledUp, more), "G").state)).toContain("▌ more");
   });
   test("gg scrolls to the beginning, and no further", () => {
     const top = press(full, "g", "g", "k").state;
@@ -226,7 +226,7 @@ function apply(state: State, message: UpdateMessage): State {
 }
 
 function applyEvents(state: State, ...events: EventBody[]): State {
-  return events.reduce((now, each) => apply(now, { type: "event", event: event(each) }), state);
+  return events.reduce((current, body) => apply(current, { type: "event", event: event(body) }), state);
 }
 
 function event(body: EventBody): Event {
@@ -238,7 +238,7 @@ function key(name: string, now = 0): UpdateMessage {
 }
 
 function press(state: State, ...names: string[]): { state: State; effects: Effect[] } {
-  return names.reduce<{ state: State; effects: Effect[] }>((now, name) => update(now.state, key(name)), { state, effects: [] });
+  return names.reduce<{ state: State; effects: Effect[] }>((result, name) => update(result.state, key(name)), { state, effects: [] });
 }
 
 function textOf(state: State): string {
@@ -256,9 +256,9 @@ function node(author: Node["author"], parts: Part[]): Node {
   return { id: "n-1", parent: null, tree: "t", session: "s-1", turn: "t-1", at: 0, author, parts };
 }
 
-function turn(rest: Partial<Turn>): Turn {
+function turn(fields: Partial<Turn>): Turn {
   const spent = { usage: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }, costUsd: 0, steps: 1 };
   const ids = { id: "t-1", session: "s-1", parent: null, tip: null, nativeId: null };
   const ended = { startedAt: 0, endedAt: 1, status: "ok" as const, error: null, enforced: null };
-  return { ...ids, agent: "native", model: null, policy: defaultPolicy, ...spent, ...ended, ...rest };
+  return { ...ids, agent: "native", model: null, policy: defaultPolicy, ...spent, ...ended, ...fields };
 }

@@ -122,21 +122,27 @@ function pasteText(state: State, text: string): UpdateResult {
 function withOpened(state: State, message: SessionOpened): State {
   const { session, turns, open = null, asks = [], queue = [], below = zeroSpent } = message;
   const ended = turns.filter((turn) => turn.endedAt !== null);
-  const last = turns.at(-1);
-  const isInterrupted = open === null ? last?.status === "killed" : open.state === "interrupted";
+  const lastTurn = turns.at(-1);
+  const isInterrupted = open === null ? lastTurn?.status === "killed" : open.state === "interrupted";
   const isRunning = open !== null && !isInterrupted;
-  const isSame = session !== null && session.id === state.session?.id;
+  const isSameSession = session !== null && session.id === state.session?.id;
   return {
     ...withAsks(state, asks),
     session,
     transcript: openedTranscript(message),
-    ...(isSame ? {} : { toggled: new Set(), focus: null, search: null, top: "end" }),
-    activity: isRunning ? (open.state === "paused" ? "paused" : "working") : isSame && state.activity === "starting" ? "starting" : null,
+    ...(isSameSession ? {} : { toggled: new Set(), focus: null, search: null, top: "end" }),
+    activity: isRunning
+      ? open.state === "paused"
+        ? "paused"
+        : "working"
+      : isSameSession && state.activity === "starting"
+        ? "starting"
+        : null,
     runner: message.runner ?? null,
     isInterrupted,
-    ...(last === undefined ? {} : enforcedPolicy(state, last)),
+    ...(lastTurn === undefined ? {} : enforcedPolicy(state, lastTurn)),
     queue,
-    usage: last?.usage ?? zeroUsage,
+    usage: lastTurn?.usage ?? zeroUsage,
     total: ended.reduce((sum, turn) => addSpent(sum, turn), below),
   };
 }
@@ -153,7 +159,7 @@ function linesOf(plan: string): string[] {
 /** The recorded path and the streamed drafts. The feed of a running turn sends the drafts once more. */
 function openedTranscript({ blocks, open = null }: SessionOpened): State["transcript"] {
   const path: State["transcript"] = { ...noBlocks, settled: blocks };
-  const transcript = (open?.drafts ?? []).reduce((sum, { key, text }) => withDraft(sum, key, text), path);
+  const transcript = (open?.drafts ?? []).reduce((current, { key, text }) => withDraft(current, key, text), path);
   if (open?.state !== "interrupted") return transcript;
   const text = "The process of this turn ended unexpectedly. This is its output until then.";
   return { ...transcript, writing: [...transcript.writing, { id: "interrupted", kind: "note", text, isLive: true }] };
@@ -179,9 +185,9 @@ function withRefusal(state: State, message: MessageOf<"refused">): State {
 function restoreMessage(state: State, text: string): State {
   const { draft, composer } = state;
   const { sent } = composer;
-  const isSame = sent !== null && expandChips(sent.draft.text, sent.chips).trim() === text;
-  const typed = isSame ? sent.draft.text : text;
-  const chips = isSame ? [...sent.chips, ...composer.chips] : composer.chips;
+  const isLastSent = sent !== null && expandChips(sent.draft.text, sent.chips).trim() === text;
+  const typed = isLastSent ? sent.draft.text : text;
+  const chips = isLastSent ? [...sent.chips, ...composer.chips] : composer.chips;
   return {
     ...state,
     draft: { text: typed + draft.text, cursor: typed.length + draft.cursor },

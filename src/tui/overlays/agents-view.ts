@@ -68,7 +68,7 @@ const turnColumns: readonly Column[] = [
 const taskColumn: SizedColumn = { title: "TASK", dropOrder: 0, width: 4, cell: (_, { row }) => plainLine(row.session.task ?? "", 300) };
 const minTaskWidth = 20;
 
-/** Chooses as many columns as fit beside the task. Leaves out columns without content. */
+/** Chooses as many columns as fit beside the task. Omits columns without content. */
 function fitColumns(panel: AgentsPanel, rows: readonly IndentedTurn[], availableWidth: number): SizedColumn[] {
   let columns: SizedColumn[] = turnColumns.flatMap((column) => {
     const cells = rows.map((turn) => column.cell(panel, turn));

@@ -40,7 +40,7 @@ export type AgentsEffect =
 const listAgainMs = 1000;
 const sinceMs = { recent: 15 * 60_000, day: 24 * 3_600_000 };
 
-/** While a session is watched, it returns from there instead. */
+/** While a session is watched, goes back to the previous session instead. */
 export function openAgents(state: State): UpdateResult {
   if (state.visit !== null) return goBack(state);
   const fields = { kind: "agents", rows: null, since: "recent", steering: null, confirming: null } as const;
@@ -98,7 +98,7 @@ export const agentsKeys: readonly PanelKey<AgentsPanel>[] = [
   { keys: ["x", "K"], summary: "stop it; press twice", run: ifRunning(kill), asksTwice: true },
   { keys: ["a"], summary: "answer its question", run: answer },
   { keys: ["e"], summary: "ended turns of the last 15 minutes, or of a day", run: showEnded },
-  { keys: ["escape", "q"], summary: "close it", run: (state) => step({ ...state, overlay: null }) },
+  { keys: ["escape", "q"], summary: "close the panel", run: (state) => step({ ...state, overlay: null }) },
 ];
 
 export function handleAgentsKey(state: State, panel: AgentsPanel, key: Key): UpdateResult {

@@ -52,13 +52,13 @@ type ActionPanel = Extract<Overlay, { confirming: string | null }>;
 
 export function handleKeyByTable<P extends ActionPanel>(
   table: readonly PanelKey<P>[],
-  { pending, ...rest }: State,
+  { pending, ...state }: State,
   panel: P,
   { name }: Key,
 ): UpdateResult {
   const binding = table.find(({ keys }) => keys.includes((pending ?? "") + name));
   const overlay = binding?.asksTwice === true ? panel : { ...panel, confirming: null };
-  const next: State = { ...rest, pending: null, overlay };
+  const next: State = { ...state, pending: null, overlay };
   if (binding !== undefined) return binding.run(next, overlay);
   const startsPair = pending === null && table.some(({ keys }) => keys.some((key) => key.length === 2 && key === name + name));
   return step(startsPair ? { ...next, pending: name } : next);
@@ -117,22 +117,22 @@ export function panelView(options: PanelOptions, { columns, height }: OverlayAre
     columns >= minColumnsBeside && options.isStacked !== true
       ? bodyBeside(options, inner, bodyRows)
       : bodyStacked(options, inner, bodyRows);
-  const last: Row = foot === null ? [styled(options.keys, faint)] : [styled(foot.rows[0] ?? "")];
-  const rows = drawBox(options.title, [...body, last], columns);
+  const lastRow: Row = foot === null ? [styled(options.keys, faint)] : [styled(foot.rows[0] ?? "")];
+  const rows = drawBox(options.title, [...body, lastRow], columns);
   return { rows, cursor: foot === null ? null : { row: body.length + 1, column: 2 + foot.cursor.column } };
 }
 
 function bodyBeside(options: PanelOptions, inner: number, maxRows: number): Row[] {
-  const left = Math.floor(inner * 0.6);
-  const right = inner - left - 3;
-  const preview = options.preview(right, maxRows);
+  const listColumns = Math.floor(inner * 0.6);
+  const previewColumns = inner - listColumns - 3;
+  const preview = options.preview(previewColumns, maxRows);
   const rows = Math.min(maxRows, Math.max(minRowsBeside, options.count + 1, preview.length));
-  const list = listRows(options, left, rows);
+  const list = listRows(options, listColumns, rows);
   const separator: Row = [styled(" │ ", faint)];
   return Array.from({ length: rows }, (_, index) => [
-    ...padRow(list[index] ?? [], left),
+    ...padRow(list[index] ?? [], listColumns),
     ...separator,
-    ...padRow(preview[index] ?? [], right),
+    ...padRow(preview[index] ?? [], previewColumns),
   ]);
 }
 
@@ -162,7 +162,7 @@ function listRows(options: PanelOptions, columns: number, rows: number): Row[] {
 }
 
 const maxPreviewChars = 8000;
-/** A copy, because `stripsOf` remembers one text per reader. A preview must not displace the text that streams. */
+/** A copy, because `stripsOf` caches one text per reader. A preview must not displace the text that streams. */
 const previewMarkdown = { ...markdown };
 
 /** The beginning of a message, rendered as in the transcript. */

@@ -20,7 +20,7 @@ export type PickerItem = Choice & {
 export type Picker = {
   kind: "picker";
   purpose: PickerKind;
-  /** Null while they are loaded. The palette has none: its items depend on the key bindings. */
+  /** Null while the items load, and for the palette, whose items depend on the key bindings. */
   items: readonly PickerItem[] | null;
   filter: EditLine;
   index: number;
@@ -67,7 +67,7 @@ function chooseModel(state: State, { id }: PickerItem, suffix: string): UpdateRe
 
 /** Runs a command. If it needs an argument, opens the command line with its name. */
 function runOrPrompt(state: State, name: string): UpdateResult {
-  const command = screenCommands.find((each) => each.name === name);
+  const command = screenCommands.find((candidate) => candidate.name === name);
   if (command?.typed?.startsWith("<") !== true) return command?.run(state, "") ?? step(state);
   const text = `${name} `;
   return step({ ...state, mode: "command", commandLine: { text, cursor: text.length } });

@@ -30,10 +30,10 @@ const pageMoves: Record<string, number> = { pagedown: 1, pageup: -1, "ctrl+d": 0
 export function handleTextKey(state: State, reader: TextOverlay, { name }: Key): UpdateResult {
   if (name === "escape" || name === "q") return step({ ...state, overlay: reader.under ?? null });
   const height = textHeight(transcriptHeight(state));
-  const last = linesOf(reader, { columns: state.size.columns, bindings: state.bindings }).length - height;
+  const lastTop = linesOf(reader, { columns: state.size.columns, bindings: state.bindings }).length - height;
   const delta = rowMoves[name] ?? Math.round((pageMoves[name] ?? 0) * height);
-  const top = name === "g" ? 0 : name === "G" ? last : Math.min(reader.top, last) + delta;
-  return step({ ...state, overlay: { ...reader, top: Math.max(0, Math.min(last, top)) } });
+  const top = name === "g" ? 0 : name === "G" ? lastTop : Math.min(reader.top, lastTop) + delta;
+  return step({ ...state, overlay: { ...reader, top: Math.max(0, Math.min(lastTop, top)) } });
 }
 
 export function textOverlayView(reader: TextOverlay, { columns, height, bindings }: OverlayArea): OverlayView {

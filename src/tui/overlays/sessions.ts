@@ -118,7 +118,7 @@ export const sessionsKeys: readonly PanelKey<SessionsPanel>[] = [
     summary: "sessions of all projects, or of this one",
     run: (state, panel) => listAgain(state, panel, { everywhere: !panel.everywhere }),
   },
-  { keys: ["escape"], summary: "close it", run: (state) => step({ ...state, overlay: null }) },
+  { keys: ["escape"], summary: "close the panel", run: (state) => step({ ...state, overlay: null }) },
 ];
 
 export function handleSessionsKey(state: State, panel: SessionsPanel, key: Key): UpdateResult {

@@ -1,5 +1,6 @@
 // Builds the outline of a tree, once per reading: a line per message, not per tool call. Pure.
-// A straight path keeps its indent, branches are indented, sessions are listed at their tips. It does not recurse.
+// A straight path keeps its indent, branches are indented, sessions are listed at their tips. It uses a stack
+// instead of recursion, because thousands of branches can be nested.
 import type { TreeView } from "../../protocol/api/api.ts";
 import type { Node } from "../../protocol/tree/node.ts";
 import { nodeSummary } from "../../protocol/tree/node-summary.ts";
@@ -103,7 +104,7 @@ function beginningOf(node: Node): string {
   return (text?.kind === "text" ? text.text.trimStart() : nodeSummary(node)).slice(0, 2 * maxRowChars);
 }
 
-/** Visible rows: of a folded branch only the first one. A filter shows the rows with all its words, folded or not. */
+/** Indexes of visible rows. A folded branch shows only its first row. A filter shows the rows with all its words, folded or not. */
 export function visibleRows({ rows, branches }: Outline, folded: ReadonlySet<string>, filter: string): number[] {
   const matches = wordFilter(filter);
   if (filter.trim() !== "") return rows.flatMap((row, index) => (matches(searchText(row)) ? [index] : []));

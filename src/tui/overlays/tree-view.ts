@@ -75,9 +75,9 @@ function previewOf(panel: TreePanel, columns: number): Row[] {
   if (row.node === null) return wrapRuns([styled("Before the first message. Going there starts a new branch.", faint)], columns);
   const { node } = row;
   const turn = node.turn === null ? undefined : panel.outline?.turns.get(node.turn);
-  const delta = node.author === "user" ? "you" : node.author === "agent" ? (turn?.agent ?? "agent") : node.author;
+  const author = node.author === "user" ? "you" : node.author === "agent" ? (turn?.agent ?? "agent") : node.author;
   const figures = node.usage === undefined ? [] : [tokensText(node.usage), costText(node.costUsd ?? null)];
-  const head = [shortId(node.id), delta, ...(node.model === undefined ? [] : [node.model]), ago(panel.now - node.at), ...figures];
+  const head = [shortId(node.id), author, ...(node.model === undefined ? [] : [node.model]), ago(panel.now - node.at), ...figures];
   const text = textOf(node);
   const body = text.trim() === "" ? wrapRuns([styled(rowText(row), faint)], columns) : proseRows(text, columns);
   return [...wrapRuns([styled(head.join(" · "), faint)], columns), ...body];

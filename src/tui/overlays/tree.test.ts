@@ -49,8 +49,8 @@ describe("the outline", () => {
   });
   test("the outline starts before the first message if a session is there, or if there are several roots", () => {
     const cleared = sampleSession("cleared");
-    const [first, ...rest] = buildOutline({ ...view, sessions: [ours, cleared] }).rows;
-    expect([first?.node, first?.sessions, rest[0]?.lead]).toEqual([null, [cleared], "└─"]);
+    const [first, second] = buildOutline({ ...view, sessions: [ours, cleared] }).rows;
+    expect([first?.node, first?.sessions, second?.lead]).toEqual([null, [cleared], "└─"]);
   });
   test("the outline of ten thousand nested branches does not overflow the stack", () => {
     const deep = Array.from({ length: 5000 }, (_, index) => [
@@ -85,9 +85,9 @@ describe("keys of the tree", () => {
     const folded = press(open, "h").state;
     expect(textOf(folded)).toContain("├─○ show it +1 folded");
     expect(chosen(press(folded, "h").state)).toBe("list the files");
-    const all = press(folded, "h", "h").state;
-    expect(textOf(all)).toContain("○ list the files +5 folded");
-    expect(textOf(press(all, "l", "j", "j", "l").state)).toContain("│ ● print() [ours] ← here");
+    const allFolded = press(folded, "h", "h").state;
+    expect(textOf(allFolded)).toContain("○ list the files +5 folded");
+    expect(textOf(press(allFolded, "l", "j", "j", "l").state)).toContain("│ ● print() [ours] ← here");
   });
   test("a filter shows the lines with its words until Esc", () => {
     const filtered = press(open, "/", ...Array.from("DELETE"), "enter").state;

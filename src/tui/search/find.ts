@@ -45,7 +45,7 @@ function searchText(block: Block): string {
   }
 }
 
-/** The matching rows of a block. If a match is broken across rows, the first row of the block. */
+/** Returns the matching rows of a block, or its first row if the match is broken across rows. */
 export function findRows(state: State, block: number, pattern: RegExp): ScrollPosition[] {
   if (blockAt(state.transcript, block) === undefined) return [];
   const positions = stripsAt(state, block).flatMap((strip, index) =>

@@ -9,7 +9,7 @@ import { renderFrame } from "../views/screen.ts";
 import { highlightRow } from "./find.ts";
 
 const session = { id: "s-1", name: "main", tip: null, agent: "native", model: null } as Session;
-const long = `${"filler\n".repeat(40)}a needle, deep\n${"filler\n".repeat(40)}another needle`;
+const longText = `${"filler\n".repeat(40)}a needle, deep\n${"filler\n".repeat(40)}another needle`;
 const call: Part = { kind: "call", id: "c1", name: "bash", input: { command: "grep x" } };
 const result: Part = { kind: "result", call: "c1", name: "bash", text: "folded Needle here", isError: false };
 const nodes = [
@@ -17,24 +17,24 @@ const nodes = [
   node(1, "agent", call),
   node(2, "tool", result),
   ...Array.from({ length: 50 }, (_, index) => node(index + 3, "user", { kind: "text", text: `line ${index}` })),
-  node(60, "agent", { kind: "text", text: long }),
+  node(60, "agent", { kind: "text", text: longText }),
   node(61, "user", { kind: "text", text: "last **needle** of all" }),
 ];
-const full = opened(nodes);
+const fullState = opened(nodes);
 
 describe("a search", () => {
   test("a search shows the nearest match while typing, and Esc goes back", () => {
-    const typed = press(full, "/", ...Array.from("needle"));
+    const typed = press(fullState, "/", ...Array.from("needle"));
     expect(lines(typed)).toContain('── "needle" in block 3 of 4 ');
     expect(lines(typed)).toMatch(/another needle[^]*\/needle\n\[SEARCH\]/);
     expect(highlighted(typed)).toEqual(["needle", "needle"]);
-    const first = press({ ...full, top: { block: 0, strip: 0, row: 0 } }, "/", ...Array.from("needle"));
+    const first = press({ ...fullState, top: { block: 0, strip: 0, row: 0 } }, "/", ...Array.from("needle"));
     expect(lines(first)).toContain("block 1 of 4");
-    expect(frameText(press(typed, "escape"))).toBe(frameText(full));
-    expect(frameText(press(typed, ...Array.from("needle!", () => "backspace")))).toBe(frameText(full));
+    expect(frameText(press(typed, "escape"))).toBe(frameText(fullState));
+    expect(frameText(press(typed, ...Array.from("needle!", () => "backspace")))).toBe(frameText(fullState));
   });
   test("n and N go through the matches, open folded blocks, and say when they wrap around", () => {
-    const atMatch = press(full, "/", ...Array.from("needle"), "enter");
+    const atMatch = press(fullState, "/", ...Array.from("needle"), "enter");
     const screens = ["n", "n", "n", "n", "n"].map((_, index, keys) => lines(press(atMatch, ...keys.slice(0, index + 1))));
     expect(screens.map((shown) => /block \d of \d|continued from the \w+/.exec(shown)?.[0])).toEqual([
       "block 4 of 4",
@@ -49,20 +49,20 @@ describe("a search", () => {
     expect(lines(press(atMatch, "n", "n", "N"))).toContain("continued from the end");
   });
   test("Esc ends a search at its match, and n continues it", () => {
-    const ended = press(full, "/", ...Array.from("needle"), "enter", "N", "escape");
+    const ended = press(fullState, "/", ...Array.from("needle"), "enter", "N", "escape");
     expect([highlighted(ended), ended.mode, lines(ended).includes("a needle, deep")]).toEqual([[], "normal", true]);
     expect(highlighted(press(ended, "n")).length).toBeGreaterThan(0);
   });
   test("a search with capitals is case-sensitive, and reports no match", () => {
-    expect(lines(press(full, "/", ...Array.from("Needle")))).toContain('"Needle" in block 1 of 1');
-    const none = press(full, "/", ...Array.from("haystack"));
-    expect(lines(none)).toContain('── no match for "haystack"');
-    expect(lines(press(none, "enter"))).toContain('no match for "haystack"');
-    expect(frameText(press(none, "enter", "j"))).toBe(frameText(press(full, "j")));
-    expect(lines(press(full, "n"))).toContain("no search yet");
+    expect(lines(press(fullState, "/", ...Array.from("Needle")))).toContain('"Needle" in block 1 of 1');
+    const noMatch = press(fullState, "/", ...Array.from("haystack"));
+    expect(lines(noMatch)).toContain('── no match for "haystack"');
+    expect(lines(press(noMatch, "enter"))).toContain('no match for "haystack"');
+    expect(frameText(press(noMatch, "enter", "j"))).toBe(frameText(press(fullState, "j")));
+    expect(lines(press(fullState, "n"))).toContain("no search yet");
   });
   test("a search accepts a paste, and ends when another session is shown", () => {
-    const pasted = update(press(full, "/"), { type: "paste", text: "deep\n" }).state;
+    const pasted = update(press(fullState, "/"), { type: "paste", text: "deep\n" }).state;
     expect(lines(pasted)).toContain('"deep" in block 1 of 1');
     expect(update(pasted, { type: "opened", session: { ...session, id: "s-2" }, blocks: [], turns: [] }).state.search).toBeNull();
   });
@@ -92,7 +92,10 @@ function opened(shown: Node[], state = firstState({ size: { columns: 80, rows: 2
 }
 
 function press(state: State, ...keys: string[]): State {
-  return keys.reduce((now, name) => update(now, { type: "key", key: { name, text: name.length === 1 ? name : "" }, now: 0 }).state, state);
+  return keys.reduce(
+    (current, name) => update(current, { type: "key", key: { name, text: name.length === 1 ? name : "" }, now: 0 }).state,
+    state,
+  );
 }
 
 function frameText(state: State): string {

@@ -42,14 +42,14 @@ export function runSearch(state: State, search: Search, line: EditLine): State {
   if (pattern === null) return origin;
   const blocks = findBlocks(origin, line.text);
   const top = topPosition(origin);
-  const below = blocks.findIndex((block) => block >= top.block);
-  const candidates = below < 0 ? [] : blocks.slice(below, below + 2);
+  const firstBelow = blocks.findIndex((block) => block >= top.block);
+  const candidates = firstBelow < 0 ? [] : blocks.slice(firstBelow, firstBelow + 2);
   for (const block of candidates) {
     const position = rowsIn(origin, block, pattern).find((row) => !isBefore(row, top));
     if (position !== undefined) return withMatch(origin, blocks, position);
   }
-  const last = blocks.findLast((block) => block <= top.block) ?? blocks.at(-1);
-  const position = last === undefined ? undefined : rowsIn(origin, last, pattern).at(-1);
+  const nearestAbove = blocks.findLast((block) => block <= top.block) ?? blocks.at(-1);
+  const position = nearestAbove === undefined ? undefined : rowsIn(origin, nearestAbove, pattern).at(-1);
   return position === undefined ? origin : withMatch(origin, blocks, position);
 }
 
@@ -61,8 +61,8 @@ export function searchNext(state: State, delta: -1 | 1): State {
   const blocks = findBlocks(state, search.line.text);
   if (blocks.length === 0) return withNotice(state, `no more matches for "${search.line.text}"`);
   const current = search.match?.position ?? topPosition(state);
-  const inBlock = blocks.includes(current.block) ? rowsIn(state, current.block, pattern) : [];
-  const nextInBlock = delta > 0 ? inBlock.find((row) => isBefore(current, row)) : inBlock.findLast((row) => isBefore(row, current));
+  const rowsInBlock = blocks.includes(current.block) ? rowsIn(state, current.block, pattern) : [];
+  const nextInBlock = delta > 0 ? rowsInBlock.find((row) => isBefore(current, row)) : rowsInBlock.findLast((row) => isBefore(row, current));
   if (nextInBlock !== undefined) return withMatch(state, blocks, nextInBlock);
   const next = delta > 0 ? blocks.find((block) => block > current.block) : blocks.findLast((block) => block < current.block);
   const block = next ?? (delta > 0 ? blocks[0]! : blocks.at(-1)!);
@@ -76,7 +76,7 @@ function rowsIn(state: State, block: number, pattern: RegExp): ScrollPosition[] 
   return findRows(withOpened(state, block), block, pattern);
 }
 
-/** Opens the block of the match, as long as the match is there. */
+/** Opens the block of the current match, and folds the block of the previous one again. */
 function withOpened(state: State, blockIndex: number): State {
   const toggled = state.search?.before.toggled ?? state.toggled;
   const block = blockAt(state.transcript, blockIndex);
@@ -89,7 +89,7 @@ function withOpened(state: State, blockIndex: number): State {
 function withMatch(state: State, blocks: readonly number[], position: ScrollPosition): State {
   const { search } = state;
   if (search === null) return state;
-  const found = { position: position, block: blocks.indexOf(position.block) + 1, total: blocks.length };
+  const found = { position, block: blocks.indexOf(position.block) + 1, total: blocks.length };
   const focus = blockAt(state.transcript, position.block)?.id ?? null;
   return bringIntoView({ ...withOpened(state, position.block), focus, search: { ...search, match: found, isShown: true } }, position);
 }

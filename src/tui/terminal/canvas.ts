@@ -1,4 +1,4 @@
-// Draws the rows of a frame with OpenTUI, and converts its key events to keys. It does not interpret them.
+// Draws the rows of a frame with OpenTUI, and converts its key events to keys. The keys are interpreted elsewhere.
 import { createTextAttributes, OptimizedBuffer, Renderable, RGBA, type CliRenderer, type KeyEvent, type MouseEvent } from "@opentui/core";
 import { cellsOf, cellsOfRow, clustersOf, type Row } from "../layout/wrap.ts";
 import { drawsImages, Images } from "./images.ts";
@@ -20,13 +20,13 @@ const background = RGBA.defaultBackground();
 /** A surface on the whole terminal. `size` returns the size of the terminal itself. */
 export function canvasSurface(
   renderer: CliRenderer,
-  { state, onImages, ...rest }: SurfaceOptions,
+  { state, onImages, ...canvasOptions }: SurfaceOptions,
   size = () => ({ columns: renderer.width, rows: renderer.height }),
 ): Surface {
   const draw = () => (renderer.isDestroyed ? undefined : canvas.requestRender());
   const images = new Images(renderer, { onReady: draw, onProblem: (block, problem) => onImages({ type: "not drawn", block, problem }) });
   const drawImages: CanvasOptions["drawImages"] = (buffer, visible) => images.draw(buffer, visible);
-  const canvas = new Canvas(renderer, { ...rest, renderFrame: () => renderFrame(state()), drawImages });
+  const canvas = new Canvas(renderer, { ...canvasOptions, renderFrame: () => renderFrame(state()), drawImages });
   renderer.root.add(canvas);
   const reportImages = () => {
     const canDraw = drawsImages(renderer);
@@ -36,7 +36,7 @@ export function canvasSurface(
   renderer.on("capabilities", reportImages);
   queueMicrotask(reportImages);
   /**
-   * Paints everything, which the renderer does only after a change of size: so it gets one row more for a moment.
+   * Paints everything. The renderer does that only after a change of size, so it gets one more row for a moment.
    * Uses the terminal's size, because the renderer may not have handled a resize yet.
    */
   const redraw = () => {
@@ -135,9 +135,9 @@ export class Canvas extends Renderable {
   }
 }
 
-function isSameRow(before: Row | undefined, row: Row): boolean {
-  if (before === undefined || before.length !== row.length) return false;
-  return row.every(({ text, style }, index) => before[index]?.text === text && before[index].style === style);
+function isSameRow(drawn: Row | undefined, row: Row): boolean {
+  if (drawn === undefined || drawn.length !== row.length) return false;
+  return row.every(({ text, style }, index) => drawn[index]?.text === text && drawn[index].style === style);
 }
 
 function terminalCells(buffer: OptimizedBuffer, text: string): number {

@@ -28,9 +28,9 @@ export function coalesce(onEvent: (event: Event) => void, everyMs = defaultMs) {
 }
 
 /** One event with the text of both. Null if they belong to different streams. */
-function joinEvents(last: Event | undefined, event: Event): Event | null {
+function joinEvents(previous: Event | undefined, event: Event): Event | null {
   const isDelta = event.type === "text.delta" || event.type === "thinking.delta" || event.type === "tool.output";
-  if (!isDelta || last?.type !== event.type || last.sessionId !== event.sessionId) return null;
-  if (event.type === "tool.output" && last.type === "tool.output" && last.call !== event.call) return null;
-  return { ...event, text: last.text + event.text };
+  if (!isDelta || previous?.type !== event.type || previous.sessionId !== event.sessionId) return null;
+  if (event.type === "tool.output" && previous.type === "tool.output" && previous.call !== event.call) return null;
+  return { ...event, text: previous.text + event.text };
 }

@@ -37,10 +37,10 @@ export class Images {
 
   draw(buffer: OptimizedBuffer, visible: readonly VisibleImage[]): void {
     if (this.isClosed) return;
-    for (const each of visible) {
-      const image = this.cache.get(each.id);
-      if (image === undefined) void this.decode(each.id, each.image);
-      else if (image !== null) this.drawImage(buffer, image, each);
+    for (const visibleImage of visible) {
+      const image = this.cache.get(visibleImage.id);
+      if (image === undefined) void this.decode(visibleImage.id, visibleImage.image);
+      else if (image !== null) this.drawImage(buffer, image, visibleImage);
     }
     if (this.cache.size > maxCached) this.evict(new Set(visible.map(({ id }) => id)));
   }
@@ -53,7 +53,7 @@ export class Images {
   private async decode(id: string, { base64 }: ImageData): Promise<void> {
     this.cache.set(id, null);
     try {
-      const original = new Bun.Image(Buffer.from(base64, "base64"), { maxPixels: maxPixels });
+      const original = new Bun.Image(Buffer.from(base64, "base64"), { maxPixels });
       const small = await original.resize(maxSize.width, maxSize.height, { fit: "inside", withoutEnlargement: true }).png().bytes();
       if (!this.isClosed) this.cache.set(id, NativeImage.decode(small));
     } catch (error) {
@@ -63,16 +63,12 @@ export class Images {
     if (!this.isClosed) this.options.onReady();
   }
 
-  private drawImage(
-    buffer: OptimizedBuffer,
-    image: NativeImage,
-    { top, rows, firstVisible: first, visibleRows: seen }: VisibleImage,
-  ): void {
+  private drawImage(buffer: OptimizedBuffer, image: NativeImage, { top, rows, firstVisible, visibleRows }: VisibleImage): void {
     const cell = this.cellSize();
     const aspect = (image.width * cell.height) / (image.height * cell.width);
     const columns = Math.max(1, Math.min(Math.round(rows * aspect), buffer.width - leftColumn));
     const height = Math.max(1, Math.min(rows, Math.round(columns / aspect)));
-    buffer.pushScissorRect(0, first, buffer.width, seen);
+    buffer.pushScissorRect(0, firstVisible, buffer.width, visibleRows);
     buffer.drawImage(image, leftColumn, top, columns, height, 0, 0, 0, 0, image.width, image.height, "kitty");
     buffer.popScissorRect();
   }

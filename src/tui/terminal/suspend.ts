@@ -13,18 +13,18 @@ type SuspenderOptions = {
 };
 
 export function createSuspender({ renderer, surface, stop, onFault }: SuspenderOptions) {
-  let isAway = false;
+  let isSuspended = false;
 
   /** Runs `act` while another program has the terminal. */
   async function lendTerminal<T>(act: () => Promise<T>): Promise<T> {
-    if (isAway) return act();
-    isAway = true;
+    if (isSuspended) return act();
+    isSuspended = true;
     surface.suspend();
     await renderer.suspend();
     try {
       return await act();
     } finally {
-      isAway = false;
+      isSuspended = false;
       if (!renderer.isDestroyed) {
         await renderer.resume();
         surface.resume();
@@ -43,7 +43,7 @@ export function createSuspender({ renderer, surface, stop, onFault }: SuspenderO
   }
   const onStopSignal = () => void suspend().catch(onFault);
   /** After SIGSTOP, which has no listener, the terminal must be set up again. */
-  const onContinued = () => void (isAway ? undefined : lendTerminal(async () => {}).catch(onFault));
+  const onContinued = () => void (isSuspended ? undefined : lendTerminal(async () => {}).catch(onFault));
 
   process.on("SIGTSTP", onStopSignal).on("SIGCONT", onContinued);
   return { lendTerminal, suspend, close: () => void process.off("SIGTSTP", onStopSignal).off("SIGCONT", onContinued) };

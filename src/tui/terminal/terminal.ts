@@ -121,7 +121,7 @@ async function createRenderer(config: CliRendererConfig): Promise<CliRenderer> {
       openConsoleOnError: false,
       // Only the wheel is used, so mouse moves must cause no events.
       enableMouseMovement: false,
-      // Otherwise it would convert the sixteen colours to other colours.
+      // Otherwise the renderer would convert the sixteen colours to other colours.
       environment: { COLORTERM: "truecolor" },
     });
   } catch (error) {

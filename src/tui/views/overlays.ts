@@ -1,4 +1,4 @@
-// Chooses what is drawn above the transcript: the open overlay, a question of an agent, the keys after Space, or the
+// Chooses the overlay above the transcript: the open one, a question of an agent, the keys after Space, or the
 // completion menu.
 import { focusedAsk } from "../model/asks.ts";
 import { screenCommands } from "../keys/commands.ts";

@@ -25,17 +25,17 @@ export type ScreenFrameWithImages = ScreenFrame & { images: readonly VisibleImag
 export function renderFrame(state: State): ScreenFrameWithImages {
   const height = transcriptHeight(state);
   const overlay = overlayOf(state, height);
-  const covered = Math.min(height, overlay?.rows.length ?? 0);
-  const visibleRows = aboveOverlay(state, transcriptRows(state), height - covered);
+  const coveredRows = Math.min(height, overlay?.rows.length ?? 0);
+  const visibleRows = aboveOverlay(state, transcriptRows(state), height - coveredRows);
   const images = visibleImages(visibleRows);
   const textRows = visibleRows.map(({ row }) => row);
-  const transcript = [...padRows(textRows, height - covered), ...(overlay?.rows ?? []).slice(0, covered)];
+  const transcript = [...padRows(textRows, height - coveredRows), ...(overlay?.rows ?? []).slice(0, coveredRows)];
   const queue = visibleQueue(state).map(({ text }): Row => [styled(fit(`queued: ${oneLine(text, 300)}`, state.size.columns), marker)]);
   const composer = composerOf(state);
   const rowsAbove = [...transcript, ...queue, ruleRow(state)];
   const rows = [...rowsAbove, ...composer.rows.map((text): Row => [styled(text)]), statusRow(state)];
   if (overlay !== null && overlay.keepsPromptCursor !== true)
-    return { rows, images, cursor: overlay.cursor && { ...overlay.cursor, row: overlay.cursor.row + height - covered } };
+    return { rows, images, cursor: overlay.cursor && { ...overlay.cursor, row: overlay.cursor.row + height - coveredRows } };
   const { row, column } = composer.cursor;
   return { rows, images, cursor: state.mode === "normal" ? null : { row: row + rowsAbove.length, column } };
 }
@@ -76,10 +76,10 @@ function ruleRow(state: State): Row {
   const notice = state.notice ?? conditionNotice(state);
   const text = fitSentence(`── ${notice?.text ?? searchText(state) ?? sessionText(state)} `, columns, state.pathPrefixes);
   const more = state.top === "end" ? "" : " more below ──";
-  const rest = Math.max(0, columns - Bun.stringWidth(text) - more.length);
+  const lineWidth = Math.max(0, columns - Bun.stringWidth(text) - more.length);
   return [
     styled(text, notice?.isError === true ? bad : notice === null ? faint : {}),
-    styled(`${"─".repeat(rest)}${rest > 0 ? more : ""}`, faint),
+    styled(`${"─".repeat(lineWidth)}${lineWidth > 0 ? more : ""}`, faint),
   ];
 }
 
@@ -102,8 +102,8 @@ function searchText({ search, mode }: State): string | null {
 
 /** The notice of a condition that still holds, such as a lost connection. */
 function conditionNotice(state: State): State["notice"] {
-  const { isHubLost: isLost, isInterrupted, activity, mode, draft } = state;
-  if (isLost) return { text: "connection to the hub lost, reconnecting; :hub starts it", isError: true };
+  const { isHubLost, isInterrupted, activity, mode, draft } = state;
+  if (isHubLost) return { text: "connection to the hub lost, reconnecting; :hub starts it", isError: true };
   const ask = state.overlay === null ? waitingAsk(state) : null;
   if (ask !== null) return { text: waitingText(state, ask), isError: false };
   if (!isInterrupted || activity !== null) return null;

@@ -3,7 +3,7 @@ import { fitSentence } from "./sentence.ts";
 import { cellsOf } from "../layout/wrap.ts";
 
 const prefixes = { project: "/home/ada/work/engine", home: "/home/ada" };
-const long = `/srv/${"deep/".repeat(12)}settings.json`;
+const longPath = `/srv/${"deep/".repeat(12)}settings.json`;
 
 test("a sentence that fits stays unchanged", () => {
   const text = "can't write /home/ada/work/engine/a.ts: it is protected";
@@ -20,7 +20,7 @@ test.each([
 });
 
 test("a long sentence loses the middle of its paths, the longest first, never its end or a file name", () => {
-  const text = `can't read ${long} for ${long}.bak: it is not there`;
+  const text = `can't read ${longPath} for ${longPath}.bak: it is not there`;
   for (const cells of [80, 90, 120]) {
     const shown = fitSentence(text, cells, prefixes);
     expect(cellsOf(shown)).toBeLessThanOrEqual(cells);

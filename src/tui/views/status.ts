@@ -6,27 +6,27 @@ import type { State } from "../model/state.ts";
 import { costText, totalInput, tokensText } from "../../protocol/tree/usage-text.ts";
 
 export function statusText(state: State): string {
-  const withParts = (...between: string[]) =>
-    [state.mode.toUpperCase(), ...between, `NET: ${netText(state)}`, `SANDBOX: ${state.sandbox}`].map((part) => `[${part}]`).join(" ");
+  const withParts = (...middleParts: string[]) =>
+    [state.mode.toUpperCase(), ...middleParts, `NET: ${netText(state)}`, `SANDBOX: ${state.sandbox}`].map((part) => `[${part}]`).join(" ");
   const activity = activityText(state);
   const texts = [...spentTexts(state).map((spent) => withParts(activity, spent)), withParts(activity), withParts()];
   return texts.find((text) => text.length <= state.size.columns) ?? texts.at(-1)!;
 }
 
 /** The activity, and whether the session plans or executes a plan. */
-function activityText({ asks, activity, isPlanning, session, runner, isHubLost: isLost }: State): string {
+function activityText({ asks, activity, isPlanning, session, runner, isHubLost }: State): string {
   const kind = isPlanning ? "plan" : session?.plan === undefined ? null : "execute";
-  const work = isLost ? "no hub" : asks.length > 0 ? "asking" : activity;
+  const work = isHubLost ? "no hub" : asks.length > 0 ? "asking" : activity;
   if (work === null) return kind ?? "idle";
-  const now = runner === null ? work : `${work}, ${runner}`;
-  return kind === null ? now : `${kind}: ${now}`;
+  const workText = runner === null ? work : `${work}, ${runner}`;
+  return kind === null ? workText : `${kind}: ${workText}`;
 }
 
 /** The enforced network of the running turn, or the requested one of the next. If both requests are equal, enforcement will be equal too. */
-function netText({ activity, turnNet: held, net }: State): string {
-  if (held === null) return net;
-  if (held.requested === net) return held.net;
-  return activity === null ? net : `${held.net}, next ${net}`;
+function netText({ activity, turnNet, net }: State): string {
+  if (turnNet === null) return net;
+  if (turnNet.requested === net) return turnNet.net;
+  return activity === null ? net : `${turnNet.net}, next ${net}`;
 }
 
 /** From the longest text to the shortest. */

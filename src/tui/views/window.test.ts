@@ -60,12 +60,12 @@ describe("ten thousand blocks", () => {
     let state = applyDelta(full, "text.delta", "# A title\n\n```ts\nlet a = 1;\n```\n");
     inView(state);
     for (let delta = 0; delta < 200; delta += 1) {
-      const before = state;
+      const previous = state;
       state = applyDelta(state, "text.delta", delta % 10 === 9 ? "end.\n" : "some **more** words ");
       wrapCalls.mockClear();
       inView(state);
       expect(wrapCalls.mock.calls.length).toBeLessThan(4);
-      expect(state.transcript.settled).toBe(before.transcript.settled);
+      expect(state.transcript.settled).toBe(previous.transcript.settled);
     }
     expect(inView(state).at(-1)).toBe(`words ${"some more words ".repeat(4)}end.`);
   });
@@ -108,8 +108,8 @@ function node(index: number, part: Part): Node {
   return { id: `n${index}`, parent: null, tree: "t", session: "s-1", turn: null, at: 0, author: "agent", parts: [part] };
 }
 
-function applyDelta(state: State, type: "text.delta" | "tool.output", text: string, more = {}): State {
-  return update(state, { type: "event", event: { seq: 1, n: 1, sessionId: "s-1", turnId: "t", at: 0, type, text, ...more } as Event })
+function applyDelta(state: State, type: "text.delta" | "tool.output", text: string, fields = {}): State {
+  return update(state, { type: "event", event: { seq: 1, n: 1, sessionId: "s-1", turnId: "t", at: 0, type, text, ...fields } as Event })
     .state;
 }
 

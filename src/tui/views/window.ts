@@ -105,14 +105,14 @@ export function lastTopPosition(state: State): ScrollPosition {
 
 /** The first visible row. If it is gone, because a block was folded or got shorter, the nearest row before it. */
 export function topPosition(state: State): ScrollPosition {
-  const last = lastTopPosition(state);
-  if (state.top === "end") return last;
+  const lastTop = lastTopPosition(state);
+  if (state.top === "end") return lastTop;
   const { block, strip: oldStrip } = state.top;
   const strips = stripsAt(state, block);
   const index = Math.min(oldStrip, Math.max(0, strips.length - 1));
   const rows = strips[index]?.().length ?? 1;
   const top = { block, strip: index, row: index < oldStrip ? 0 : Math.min(state.top.row, Math.max(0, rows - 1)) };
-  return isBefore(top, last) ? top : last;
+  return isBefore(top, lastTop) ? top : lastTop;
 }
 
 /** `imageRow` is the row of an image that is drawn there, and the number of its rows. */

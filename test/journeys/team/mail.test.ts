@@ -98,7 +98,7 @@ for place in inbox/${api} taken refused ../${ui}/outbox ../${ui}/inbox/${ui}; do
 echo x >> ${directory}/session.log; skein msg send --to ui after`);
     for (const words of [
       'no member of the team is addressed by "nobody"',
-      "the others are ui, person",
+      "possible recipients: ui, person",
       "/etc/passwd can't be read by other members",
       "does not exist",
       "65536 are allowed",

@@ -31,7 +31,7 @@ test("questions of a turn are asked one after the other, and the next line is th
     await press("paint it", "Enter");
     await until(/\? Which colour\?\n {4}1 {2}red\n {4}2 {2}blue\n {2}the next line is the answer\nanswer >/);
     await press("/quit", "Enter");
-    await until(/Ctrl-C stops the turn; a space before it makes it an answer\nanswer >/);
+    await until(/a command is no answer: a leading space sends it, Ctrl-C stops the turn\nanswer >/);
     await press("2", "Enter");
     await until(/\? Which size\?\n {2}the next line is the answer\nanswer >/);
     await press("as big as it was", "Enter");

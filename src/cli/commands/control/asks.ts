@@ -68,8 +68,8 @@ async function waitingSessions(api: Api): Promise<Set<string>> {
 
 function askText(ask: Ask & { waiting: boolean }, session: Session, style: Style): string {
   const remaining = ask.expiresAt === null ? "" : ` for another ${formatDuration(Math.max(0, ask.expiresAt - Date.now()))}`;
-  const waits = ask.waiting ? `its turn waits${remaining}` : "its turn has ended";
-  const where = `session ${printableLabel(session)} · ${ago(Date.now() - ask.openedAt)} · ${waits}`;
+  const turnState = ask.waiting ? `its turn waits${remaining}` : "its turn has ended";
+  const details = `session ${printableLabel(session)} · ${ago(Date.now() - ask.openedAt)} · ${turnState}`;
   const options = ask.options.map((option, index) => `  ${index + 1}  ${stripControls(option)}\n`).join("");
-  return `${style.cyan(shortId(ask.id))}  ${style.bold(stripControls(ask.question))}\n${options}  ${style.dim(where)}\n`;
+  return `${style.cyan(shortId(ask.id))}  ${style.bold(stripControls(ask.question))}\n${options}  ${style.dim(details)}\n`;
 }

@@ -17,7 +17,7 @@ export const ps = reportCommand({
   name: "ps",
   summary: "list what is running on this machine, in all projects",
   usage: "[--all] [--json]",
-  flags: [{ name: "all", summary: "also list turns that ended in the last 24 hours, and how" }],
+  flags: [{ name: "all", summary: "also list turns that ended in the last 24 hours, with their status" }],
   notes: `A turn is running, paused, asking (it waits for an answer: \`skein asks\`) or
 interrupted (its process is gone: continue with \`skein run --resume <session>\`).
 TOKENS counts the same tokens as --max-tokens. A narrow terminal shows fewer columns.`,
@@ -25,31 +25,31 @@ TOKENS counts the same tokens as --max-tokens. A narrow terminal shows fewer col
     const all = args.flags["all"] === true;
     const api = await ctx.api();
     const turns = await api.turn.list({ endedSince: all ? Date.now() - dayMs : null });
-    const empty = all ? "nothing is running, and nothing ran in the last 24 hours\n" : "nothing is running (--all lists ended turns)\n";
-    return { json: turns, text: (style) => (turns.length === 0 ? empty : turnTable(turns, style, ctx)) };
+    const emptyText = all ? "nothing is running, and nothing ran in the last 24 hours\n" : "nothing is running (--all lists ended turns)\n";
+    return { json: turns, text: (style) => (turns.length === 0 ? emptyText : turnTable(turns, style, ctx)) };
   },
 });
 
 type PsColumn = ItemColumn<IndentedTurn> & {
   title: string;
   /** A narrow terminal drops the columns with the highest number first; 0 always stays. */
-  spare: number;
+  dropOrder: number;
 };
 
 function turnTable(turns: readonly TurnInfo[], style: Style, { out, home }: CommandContext): string {
   const columns: PsColumn[] = [
-    { title: "SESSION", spare: 0, cell: ({ row, depth }) => `${"  ".repeat(depth)}${shortId(row.session.id)}` },
-    { title: "NAME", spare: 1, cell: ({ row }) => oneLine(stripControls(row.session.name ?? ""), 24) },
-    { title: "STATE", spare: 0, cell: ({ row }) => stateText(row, style) },
-    { title: "AGE", align: "right", spare: 0, cell: ({ row }) => formatElapsed(Date.now() - row.turn.startedAt) },
-    { title: "AGENT", spare: 4, cell: ({ row }) => stripControls(row.turn.agent) },
-    { title: "ROLE", spare: 2, cell: ({ row }) => stripControls(row.turn.role ?? "") },
-    { title: "MODEL", spare: 5, cell: ({ row }) => oneLine(stripControls(row.turn.model ?? "-"), 32) },
-    { title: "STEPS", align: "right", spare: 6, cell: ({ row }) => String(row.turn.steps) },
-    { title: "TOKENS", align: "right", spare: 3, cell: ({ row }) => shortCount(countedTokens(row.turn.usage)) },
-    { title: "COST", align: "right", spare: 3, cell: ({ row }) => costText(row.turn.costUsd, { isTight: true }) },
-    { title: "PROJECT", spare: 7, cell: ({ row }) => shortPath(stripControls(row.session.project), home) },
-    { title: "TASK", spare: 0, cell: ({ row }) => stripControls(row.session.task ?? "") },
+    { title: "SESSION", dropOrder: 0, cell: ({ row, depth }) => `${"  ".repeat(depth)}${shortId(row.session.id)}` },
+    { title: "NAME", dropOrder: 1, cell: ({ row }) => oneLine(stripControls(row.session.name ?? ""), 24) },
+    { title: "STATE", dropOrder: 0, cell: ({ row }) => stateText(row, style) },
+    { title: "AGE", align: "right", dropOrder: 0, cell: ({ row }) => formatElapsed(Date.now() - row.turn.startedAt) },
+    { title: "AGENT", dropOrder: 4, cell: ({ row }) => stripControls(row.turn.agent) },
+    { title: "ROLE", dropOrder: 2, cell: ({ row }) => stripControls(row.turn.role ?? "") },
+    { title: "MODEL", dropOrder: 5, cell: ({ row }) => oneLine(stripControls(row.turn.model ?? "-"), 32) },
+    { title: "STEPS", align: "right", dropOrder: 6, cell: ({ row }) => String(row.turn.steps) },
+    { title: "TOKENS", align: "right", dropOrder: 3, cell: ({ row }) => shortCount(countedTokens(row.turn.usage)) },
+    { title: "COST", align: "right", dropOrder: 3, cell: ({ row }) => costText(row.turn.costUsd, { isTight: true }) },
+    { title: "PROJECT", dropOrder: 7, cell: ({ row }) => shortPath(stripControls(row.session.project), home) },
+    { title: "TASK", dropOrder: 0, cell: ({ row }) => stripControls(row.session.task ?? "") },
   ];
   const rows = indentUnderParents(turns);
   return itemTable(rows, visibleColumns(columns, rows, out.columns), { width: out.columns, paintTitle: style.dim });
@@ -57,15 +57,15 @@ function turnTable(turns: readonly TurnInfo[], style: Style, { out, home }: Comm
 
 const minTaskWidth = 24;
 
-/** The columns that are not empty, and as many of them as leave `minTaskWidth` for the task, which is the last one. */
+/** Drops empty columns, then others until the last column, the task, has `minTaskWidth`. */
 function visibleColumns(columns: readonly PsColumn[], rows: readonly IndentedTurn[], width: number): PsColumn[] {
   const task = columns.at(-1);
   const widthOf = ({ title, cell }: PsColumn) => Math.max(title.length, ...rows.map((row) => Bun.stringWidth(cell(row))));
   let visible = columns.filter((column) => column === task || rows.some((row) => column.cell(row) !== ""));
   while (visible.reduce((sum, column) => sum + (column === task ? minTaskWidth : widthOf(column) + 2), 0) > width) {
-    const maxSpare = Math.max(...visible.map(({ spare }) => spare));
-    if (maxSpare === 0) break;
-    visible = visible.filter(({ spare }) => spare !== maxSpare);
+    const highest = Math.max(...visible.map(({ dropOrder }) => dropOrder));
+    if (highest === 0) break;
+    visible = visible.filter(({ dropOrder }) => dropOrder !== highest);
   }
   return visible;
 }

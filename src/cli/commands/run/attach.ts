@@ -19,7 +19,7 @@ export const attach: Command = {
   usage: "<session> [--tui] [--json]",
   positionals: { min: 1, max: 1 },
   flags: [
-    { name: "tui", summary: "in the full screen, as `skein tui <session>`" },
+    { name: "tui", summary: "use the full screen, like `skein tui <session>`" },
     { name: "json", summary: "only watch: one event per line, stored ones first" },
   ],
   notes: `It prints the last 100 parts of the session, then its new events, whichever process
@@ -29,7 +29,7 @@ a question, the line is the answer, and a number chooses an option.
 ${attachCommands.map(({ name, summary }) => `  /${name.padEnd(10)}${summary}`).join("\n")}
 
 Ctrl-C leaves, the turn continues, and the exit code is 0. When the turn ends, the exit code
-is the turn's. Without a terminal attach only watches. Any number can be attached.`,
+is the turn's. Without a terminal attach only watches. Any number of terminals can be attached.`,
   async run(args, ctx) {
     const isJson = args.flags["json"] === true;
     if (args.flags["tui"] === true) {

@@ -26,7 +26,7 @@ const chatFlagNames = new Set(
 
 export const screenReaderFlag: Flag = {
   name: "screen-reader",
-  summary: "for screen readers: line by line, each with its kind in words, nothing drawn (the key screen_reader, ACCESSIBLE)",
+  summary: "for screen readers: each line starts with its kind, nothing is drawn (also: config key screen_reader, variable ACCESSIBLE)",
 };
 
 /** Whether to print for a screen reader: by flag, configuration or the variable ACCESSIBLE. */
@@ -64,8 +64,8 @@ export async function openChat(flags: Flags, ctx: CommandContext, sessionName: s
   const api = await ctx.api({ ephemeral, ...(trust === null ? {} : { trust }), cwd: directory });
   const settings = await api.config.values();
   const isSpoken = usesScreenReader(flags, settings, ctx);
-  const isWatched = !isSpoken && isInteractive(ctx);
-  const asks: TurnStartParams["asks"] = isWatched ? { how: "wait", limitMs: null } : { how: "later" };
+  const usesLineEditor = !isSpoken && isInteractive(ctx);
+  const asks: TurnStartParams["asks"] = usesLineEditor ? { how: "wait", limitMs: null } : { how: "later" };
   const turn = { ...buildTurn(flags, settings, ctx), asks };
   const role = await loadRole(api, flags);
   const open = openingOf(buildSessionOpen(flags, settings, null, { toolLevel: turn.toolLevel, role }), sessionName);
@@ -75,10 +75,10 @@ export async function openChat(flags: Flags, ctx: CommandContext, sessionName: s
   await api.turn.check({ ...turn, agentArgs, agent: open.agent, isNew, directory });
   const session = isNew ? null : await api.session.open(open);
   if (session !== null) await api.session.use({ session: session.id, directory });
-  const repl: Repl = { api, ctx, directory, turn, session, open, listing: [], announced: false, isWatched, isSpoken };
+  const repl: Repl = { api, ctx, directory, turn, session, open, listing: [], isAnnounced: false, usesLineEditor, isSpoken };
   await greet(repl);
-  const history = openHistory(ephemeral || !isWatched ? null : historyFile((await api.config.paths()).state, ctx.project));
-  const input: Input = isWatched
+  const history = openHistory(ephemeral || !usesLineEditor ? null : historyFile((await api.config.paths()).state, ctx.project));
+  const input: Input = usesLineEditor
     ? await TerminalInput.open(ctx, { history, complete: (line) => completeEntry(repl, line) })
     : lineInput(ctx, { echoPrompts: isSpoken });
   try {

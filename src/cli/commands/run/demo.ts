@@ -90,7 +90,7 @@ export const demo: Command = {
       if (result.status === "cancelled") return exitCodes.cancelled;
       const view = await api.session.tree({ session: session.id });
       const done = result.status === "ok" && followedScript(view);
-      if (!done) throw new Fault("internal", "the demo failed", { hint: "`skein doctor` may say why" });
+      if (!done) throw new Fault("internal", "the demo failed", { hint: "`skein doctor` checks this machine" });
       if (isJson) return 0;
       print(`\n${style.bold("The file it wrote")}, slug.sh:\n${indented(readFileSync(join(project, "slug.sh"), "utf8"))}\n`);
       print(
@@ -117,11 +117,11 @@ function demoTurn(session: string): TurnStartParams {
 }
 
 function nextSteps(style: ReturnType<typeof styleOf>, root: string | null): string {
-  const where = root === null ? "" : `Everything is still in ${root}\n\n`;
-  return `${where}${style.bold("With a real model")}, in a project of yours:
+  const keptText = root === null ? "" : `Everything is still in ${root}\n\n`;
+  return `${keptText}${style.bold("With a real model")}, in a project of yours:
   export ANTHROPIC_API_KEY=...        or OPENAI_API_KEY, GEMINI_API_KEY, ... (skein auth status lists them all)
   skein run "explain what this project does"
-With Ollama on this machine no key is needed. \`skein doctor\` says what is there, \`skein --help\` what else it does.
+With Ollama on this machine no key is needed. \`skein doctor\` checks this machine, \`skein --help\` lists all commands.
 `;
 }
 

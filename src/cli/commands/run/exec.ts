@@ -16,8 +16,9 @@ export const exec: Command = {
   summary: "run a command and put its output into a session",
   usage: '<session> "command" [flags]',
   positionals: { min: 2, max: 2 },
-  flags: [{ name: "timeout", value: "duration", summary: "stop it after 90, 90s, 10m, 2h" }, ...policyFlags, jsonFlag],
-  notes: "The exit code is the command's. It runs in a new shell in the session's directory, under the configured policy or these flags.",
+  flags: [{ name: "timeout", value: "duration", summary: "stop the command after this time: 90, 90s, 10m, 2h" }, ...policyFlags, jsonFlag],
+  notes:
+    "The command runs in a new shell in the session's directory, under the configured policy or these flags. Its exit code is returned.",
   async run(args, ctx) {
     const timeoutMs = durationFlag(args, "timeout");
     const policyValues = readPolicyFlags(args, ctx);

@@ -13,7 +13,7 @@ export const logs: Command = {
   usage: "<session> [-f] [--limit n] [--json]",
   positionals: { min: 1, max: 1 },
   flags: [
-    { name: "follow", short: "f", summary: "follow it until nothing runs in it" },
+    { name: "follow", short: "f", summary: "also print new events, until nothing runs in the session" },
     { name: "limit", value: "n", summary: "at most n stored parts (default 100)" },
     { name: "json", summary: "one event per line, as `run --output-format events` prints them" },
   ],

@@ -44,7 +44,7 @@ export const runFlags: readonly RunFlag[] = [
     name: "tool-level",
     value: "level",
     choices: toolLevels,
-    summary: "which tools there are (default orchestrator)",
+    summary: "which tools the agent has (default orchestrator)",
     turn: ({ text }) => ({ toolLevel: text as ToolLevel }),
   },
   {
@@ -54,7 +54,7 @@ export const runFlags: readonly RunFlag[] = [
     turn: (flag) => ({ tools: flag.names("--tool-level none means no tools") }),
   },
   { name: "no-spawn", summary: "no sub-sessions", turn: () => ({ spawn: false }) },
-  { name: "allow-nesting", summary: "its tools may start skein again", turn: () => ({ nesting: true }) },
+  { name: "allow-nesting", summary: "tools may start skein again", turn: () => ({ nesting: true }) },
   ...policyFlags,
   { name: "plan", value: "file", summary: "execute this plan in a new session, linked to the one that planned it" },
   {

@@ -38,25 +38,25 @@ async function runTask(args: Args, ctx: CommandContext): Promise<number> {
   const flags = readFlags(args, ctx);
   const task = await readTask(args, ctx, flags);
   const overrides = { ephemeral: flags.on("ephemeral"), ...(flags.trust === null ? {} : { trust: flags.trust }), cwd: flags.directory };
-  const local = await ctx.api(overrides);
-  const settings = await local.config.values();
+  const localApi = await ctx.api(overrides);
+  const settings = await localApi.config.values();
   const turn = buildTurn(flags, settings, ctx);
-  const role = await loadRole(local, flags);
+  const role = await loadRole(localApi, flags);
   // The engine applies the role. Its effect is needed here only for the checks and the list of tools below.
-  const narrowed = role === null ? turn : narrowTurn(turn, role, turn.role?.keep ?? []);
-  if (flags.plan !== null && narrowed.policy.name === "plan")
+  const narrowedTurn = role === null ? turn : narrowTurn(turn, role, turn.role?.keep ?? []);
+  if (flags.plan !== null && narrowedTurn.policy.name === "plan")
     throw new Fault("usage", "--plan executes a plan, and policy plan only writes one", { hint: "add --policy workspace" });
-  const open = buildSessionOpen(flags, settings, task, { toolLevel: narrowed.toolLevel, role });
+  const open = buildSessionOpen(flags, settings, task, { toolLevel: narrowedTurn.toolLevel, role });
   const isNew = open.find.by === "new" && !isForking(flags);
   // For an existing session the agent is not known yet, so --agent-arg is checked when the turn starts.
   const agentArgs = isNew || turn.agent !== null ? turn.agentArgs : [];
-  await local.turn.check({ ...turn, agentArgs, agent: open.agent, isNew, directory: flags.directory });
-  const api = flags.on("detach") ? await connectHubFor(ctx, overrides) : local;
+  await localApi.turn.check({ ...turn, agentArgs, agent: open.agent, isNew, directory: flags.directory });
+  const api = flags.on("detach") ? await connectHubFor(ctx, overrides) : localApi;
   const session = await openOrFork(api, flags, open);
   if (flags.on("detach")) return detachTurn(api.turn.start({ ...turn, session: session.id, prompt: task }), api, ctx, flags.format);
   const printer = await printerFor(flags.format, ctx, {
     stream: !flags.on("no-stream"),
-    tools: toolNames({ ...narrowed, canAsk: turn.asks.how !== "none" }),
+    tools: toolNames({ ...narrowedTurn, canAsk: turn.asks.how !== "none" }),
   });
   const events = api.turn.start({ ...turn, session: session.id, prompt: task });
   let stopSignal: "SIGINT" | "SIGTERM" | null = null;
@@ -74,8 +74,8 @@ async function openOrFork(api: Api, flags: Flags, params: SessionOpenParams): Pr
   const at = flags.text("at");
   const node = at === null ? null : await api.node.find({ wanted: at });
   const isNamed = flags.text("session") !== null || flags.text("resume") !== null || flags.on("continue");
-  const from = isNamed || node === null ? (await api.session.open(params)).id : node.session;
-  const session = await api.session.fork({ session: from, at: node?.id ?? null, name: null });
+  const forkedSession = isNamed || node === null ? (await api.session.open(params)).id : node.session;
+  const session = await api.session.fork({ session: forkedSession, at: node?.id ?? null, name: null });
   await api.session.use({ session: session.id, directory: flags.directory });
   return session;
 }
@@ -123,15 +123,15 @@ function checkCombinations(args: Args, { text, on }: Pick<FlagReader, "text" | "
 
 /** Null resumes an interrupted turn. */
 async function readTask(args: Args, ctx: CommandContext, flags: Flags): Promise<string | null> {
-  const written = args.positionals[0] ?? flags.text("task");
+  const taskArgument = args.positionals[0] ?? flags.text("task");
   if (args.positionals[0] !== undefined && flags.text("task") !== null)
     throw new Fault("usage", "the task was given twice: as an argument and with --task");
-  const wait = written === "-" || (written === null && flags.text("resume") === null && flags.plan === null);
-  const piped = written === "-" || !ctx.stdin.isTty ? await ctx.stdin.text({ wait }) : "";
-  const task = written === "-" ? piped : joinTask(written ?? "", piped);
+  const wait = taskArgument === "-" || (taskArgument === null && flags.text("resume") === null && flags.plan === null);
+  const piped = taskArgument === "-" || !ctx.stdin.isTty ? await ctx.stdin.text({ wait }) : "";
+  const task = taskArgument === "-" ? piped : joinTask(taskArgument ?? "", piped);
   if (task.trim() !== "") return task;
-  if (flags.text("resume") !== null && written === null && !flags.on("fresh")) return null;
-  if (flags.plan !== null && written === null) return planTask;
+  if (flags.text("resume") !== null && taskArgument === null && !flags.on("fresh")) return null;
+  if (flags.plan !== null && taskArgument === null) return planTask;
   throw new Fault("usage", "there is no task", { hint: 'skein run "what to do"' });
 }
 
@@ -209,6 +209,6 @@ function sessionSearch(flags: Flags): SessionOpenParams["find"] {
 }
 
 function onlyOne(args: Args, names: string[]): void {
-  const set = names.filter((name) => args.flags[name] !== undefined);
-  if (set.length > 1) throw new Fault("usage", `${set.map((name) => `--${name}`).join(" and ")} exclude each other`);
+  const setNames = names.filter((name) => args.flags[name] !== undefined);
+  if (setNames.length > 1) throw new Fault("usage", `${setNames.map((name) => `--${name}`).join(" and ")} exclude each other`);
 }

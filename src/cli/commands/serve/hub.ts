@@ -25,9 +25,9 @@ export const hub: Command = {
   ],
   notes: `The hub serves a WebSocket on 127.0.0.1 with a token, and a unix socket that only
 you can open. docs/HUB.md has the protocol; \`hub.json\` in the state directory has
-both addresses. \`start\` uses a running hub if there is one. A hub keeps the
-environment it was started with, with its keys, for programs that send none; one
-started by \`run --detach\` keeps no keys. \`stop\` lets running turns finish, then
+both addresses. \`start\` uses a running hub if there is one. For
+programs that send no environment, a hub uses the one it was started with, keys
+included. A hub started by \`run --detach\` keeps no keys. \`stop\` lets running turns finish, then
 stops them; continue them with \`skein run --resume\`. \`status\` exits with 1 if no
 hub is running.`,
   async run(args, ctx) {

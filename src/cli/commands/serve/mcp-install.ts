@@ -38,9 +38,9 @@ function findClient(name: string | undefined): InstallClient {
   if (name === undefined) throw new Fault("usage", `mcp install needs a client: ${names.join(", ")}`);
   const client = installClients.find((candidate) => candidate.name === name);
   if (client !== undefined) return client;
-  const near = nearestWord(name, names);
-  const hint = near === null ? {} : { hint: `did you mean "${near}"?` };
-  throw new Fault("usage", `mcp install knows ${names.join(", ")}, not "${name}"`, hint);
+  const nearest = nearestWord(name, names);
+  const hint = nearest === null ? {} : { hint: `did you mean "${nearest}"?` };
+  throw new Fault("usage", `mcp install takes ${names.join(", ")}, not "${name}"`, hint);
 }
 
 async function createServerCommand(ctx: CommandContext, serverArgs: string[]): Promise<ServerCommand> {

@@ -29,8 +29,9 @@ export const mcp: Command = {
   notes: `The server uses stdin and stdout until the client closes them. docs/MCP.md lists the
 tools and explains how to add skein to a client. Turns run in the hub, which is
 started if necessary. They continue when the client exits, and \`skein show\`,
-\`attach\` and \`chat\` use the same sessions. skein knows how long some clients wait
-for a call, and assumes 45s for others; --hand-back-after sets the time for all.
+\`attach\` and \`chat\` use the same sessions. A call returns before the client's time
+limit: skein has the limits of some clients, and assumes 45s for others.
+--hand-back-after sets the time for all clients.
 
 install adds skein to the configuration of a program: claude, claude-desktop, codex,
 gemini, opencode, cursor or zed. With --project it changes that project's file

@@ -64,10 +64,10 @@ pi: not installed; npm install -g pi
   test("agents --json prints records of the schema, and no output contains escape sequences", async () => {
     const { json } = await run(agents, ["--json"], { api });
     const rows = json() as unknown[];
-    expect(rows.map((each) => agent.parse(each).name)).toEqual(["native", "claude", "codex", "pi"]);
+    expect(rows.map((record) => agent.parse(record).name)).toEqual(["native", "claude", "codex", "pi"]);
     expect(rows[1]).toMatchObject({ tried: { at: "2026-01-02T00:00:00.000Z", works: true } });
-    const odd = { agents: { list: async () => [row("claude", { version: "1\x1b[2J2" })] } };
-    expect((await run(agents, [], { api: odd })).out).not.toContain("\x1b");
+    const hostile = { agents: { list: async () => [row("claude", { version: "1\x1b[2J2" })] } };
+    expect((await run(agents, [], { api: hostile })).out).not.toContain("\x1b");
   });
 });
 
@@ -107,7 +107,7 @@ gemini  2.0.0    ✓      ✓      ✓       –     ✓    ✓      ✓     61.
 pi      2.0.0    ✓      ✓      ✓       ✗     ✓    ✓      ✓      1.2 s
 codex   unknown  ✗      ·      ·       ·     ·    ·      ·      1.2 s
 
-pi, fork: the fork is the original session; it gets the conversation so far instead
+pi, fork: the fork is the original session; skein sends it the conversation so far instead
 codex, tools: garbage
 opencode is not installed: npm install -g opencode-ai
 

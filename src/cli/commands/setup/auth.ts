@@ -19,10 +19,10 @@ export const auth = reportCommand({
 });
 
 function authTable(vendors: readonly VendorAuth[], marks: { yes: string; no: string }, style: Style): string {
-  const row = (isReady: boolean, name: string, key: string, where: string): string[] => {
+  const row = (isReady: boolean, name: string, key: string, details: string): string[] => {
     const credential = stripControls(key);
     const mark = isReady ? style.green(marks.yes) : style.dim(marks.no);
-    return [mark, name, isReady ? credential : style.dim(credential), style.dim(stripControls(where))];
+    return [mark, name, isReady ? credential : style.dim(credential), style.dim(stripControls(details))];
   };
   const vendorRow = ({ vendor, ready, source, baseUrl, hint }: VendorAuth) =>
     row(ready, stripControls(vendor), ready ? (source ?? "no key needed") : "not set", ready ? baseUrl : hint);

@@ -29,7 +29,7 @@ Examples:
     if (args.positionals.length < verb.positionals)
       throw new Fault("usage", `config ${name} needs ${name === "set" ? "a key and a value" : "a key"}`, { hint });
     const extra = args.positionals[verb.positionals];
-    if (extra !== undefined) throw new Fault("usage", `config ${name}: "${extra}" is too much`, { hint });
+    if (extra !== undefined) throw new Fault("usage", `config ${name}: unexpected argument "${extra}"`, { hint });
     if (args.flags["project"] && name !== "set") throw new Fault("usage", "--project goes with config set", { hint });
     return verb.report(await ctx.api({ lenient: verb.isLenient ?? false }), args);
   },
@@ -62,12 +62,13 @@ async function get(api: Api, args: Args): Promise<Report> {
   const entries = await api.config.show();
   const entry = entries.find((candidate) => candidate.key === key);
   if (entry !== undefined) return { json: entry, text: () => `${valueText(entry)}\n` };
-  const below = entries.filter((candidate) => candidate.key.startsWith(`${key}.`));
-  if (below.length > 0) return { json: below, text: () => below.map((each) => `${each.key} ${valueText(each)}\n`).join("") };
+  const entriesBelow = entries.filter((candidate) => candidate.key.startsWith(`${key}.`));
+  if (entriesBelow.length > 0)
+    return { json: entriesBelow, text: () => entriesBelow.map((candidate) => `${candidate.key} ${valueText(candidate)}\n`).join("") };
   const keys = entries.map((candidate) => candidate.key);
-  const near = nearestWord(key, keys);
+  const nearest = nearestWord(key, keys);
   throw new Fault("usage", `nothing is set for "${key}"`, {
-    hint: near === null ? "`skein config` lists every key" : `did you mean "${near}"?`,
+    hint: nearest === null ? "`skein config` lists every key" : `did you mean "${nearest}"?`,
   });
 }
 

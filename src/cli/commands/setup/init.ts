@@ -18,7 +18,7 @@ there is neither AGENTS.md nor CLAUDE.md. Existing files are not changed.`,
     const files = [
       createFile(join(directory, "config.jsonc"), configStarter),
       createFile(join(directory, "config.schema.json"), schema),
-      createFile(join(directory, ".gitignore"), ignored),
+      createFile(join(directory, ".gitignore"), gitignoreStarter),
     ];
     const hasContext = ["AGENTS.md", "CLAUDE.md"].some((name) => exists(join(ctx.project, name)));
     if (!hasContext) files.push(createFile(join(ctx.project, "AGENTS.md"), agentsStarter));
@@ -73,14 +73,14 @@ const configStarter = `{
 }
 `;
 
-const ignored = `sessions/
+const gitignoreStarter = `sessions/
 plan.md
 `;
 
 const agentsStarter = `# For agents that work in this project
 
-What every agent should know before its first step. Keep it short: it is part of
-every prompt.
+Facts that every agent needs before its first step. Keep this file short: it is
+part of every prompt.
 
 ## The project
 

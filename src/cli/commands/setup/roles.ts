@@ -21,7 +21,7 @@ Examples:
   skein roles show engineer`,
   async report({ positionals: [verb, name], flags }, ctx) {
     if (verb !== undefined && verb !== "show")
-      throw new Fault("usage", `\`skein roles\` knows show, not "${verb}"`, { hint: `skein roles show ${verb}` });
+      throw new Fault("usage", `\`skein roles\` takes show, not "${verb}"`, { hint: `skein roles show ${verb}` });
     if (verb === "show" && name === undefined) throw new Fault("usage", "`skein roles show` needs the name of a role");
     if (verb === "show" && flags["names"]) throw new Fault("usage", "--names works only with the list of roles");
     const api = await ctx.api();
@@ -92,7 +92,7 @@ function originText({ origin, specialises }: Role): string {
   return `${origin} over ${specialises === "built-in" ? "built-in" : "user"}`;
 }
 
-/** In the notation of a role file. */
+/** Formats a time as role files write it. */
 function timeText(ms: number): string {
   return ms % 60_000 === 0 ? `${ms / 60_000}m` : `${ms / 1000}s`;
 }

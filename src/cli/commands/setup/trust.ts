@@ -13,7 +13,7 @@ export const trust: Command = reportCommand({
   usage: "[directory] [--show | --revoke] [--json]",
   positionals: { min: 0, max: 1 },
   flags: [
-    { name: "show", summary: "only show whether it is trusted" },
+    { name: "show", summary: "only show whether the project is trusted" },
     { name: "revoke", summary: "revoke the trust" },
   ],
   notes: `The config of an untrusted project may only restrict permissions. Its base URLs,

@@ -23,7 +23,7 @@ function member(key: string, phase: number, change: Partial<MemberRecord> = {}):
     workspace: null,
   };
   const workspace = { kind: "plain" as const, directory: "/w", branch: null };
-  const none = { attempts: 0, given: [], ended: null, reports: [], artifacts: [] };
+  const emptyFields = { attempts: 0, given: [], ended: null, reports: [], artifacts: [] };
   return {
     id: `agent_${key}`,
     plan,
@@ -34,7 +34,7 @@ function member(key: string, phase: number, change: Partial<MemberRecord> = {}):
     model: null,
     workspace,
     state: "waiting",
-    ...none,
+    ...emptyFields,
     ...change,
   };
 }
@@ -46,8 +46,8 @@ function view(phases: { members: MemberRecord[]; isOver: boolean }[], change: Pa
     state: "running",
     team: {
       wish: { objective: "make\u001b[2J it", strategy: "pipeline" },
-      phases: phases.map((phase, at) => ({
-        plan: { name: `${at + 1}: part ${at + 1}`, goal: "", members: phase.members.map(({ plan }) => plan) },
+      phases: phases.map((phase, index) => ({
+        plan: { name: `${index + 1}: part ${index + 1}`, goal: "", members: phase.members.map(({ plan }) => plan) },
         conflicts: [],
         ...phase,
       })),
@@ -74,13 +74,13 @@ const done = member("ann", 0, {
 });
 const busy = member("bob", 1, { state: "running", attempts: 2, reports: reported });
 const idle = member("cid", 1, { plan: { ...member("cid", 1).plan, dependsOn: ["bob"] } });
-const cut = member("dan", 1, { attempts: 1 });
+const interrupted = member("dan", 1, { attempts: 1 });
 
 test("a board has a line for the team, each phase, and each member with its last status", () => {
   const lines = boardLines(
     view([
       { members: [done], isOver: true },
-      { members: [busy, idle, cut], isOver: false },
+      { members: [busy, idle, interrupted], isOver: false },
     ]),
     { ...options, columns: 100 },
   );
@@ -102,7 +102,7 @@ test("a board shows that the planner is planning, and the questions of members",
   expect(boardLines(teamView, { ...options, columns: 100 }).join("\n")).toMatch(/1 question: skein asks[^]*asks: Which port\?/);
 });
 
-test("no line of a board is wider than the screen or moves the cursor, and ASCII is enough", () => {
+test("no line of a board is wider than the screen or moves the cursor, and its marks can be ASCII", () => {
   const lines = boardLines(
     view([
       { members: [done], isOver: true },
@@ -116,7 +116,7 @@ test("no line of a board is wider than the screen or moves the cursor, and ASCII
 });
 
 test("with few rows, a board omits ended phases first, then waiting members, and counts the other lines", () => {
-  const many = Array.from({ length: 10 }, (_, at) => member(`m${at}`, 1, { state: "running" }));
+  const many = Array.from({ length: 10 }, (_, index) => member(`m${index}`, 1, { state: "running" }));
   const teamView = view([
     { members: [done], isOver: true },
     { members: [...many, idle], isOver: false },
@@ -131,7 +131,7 @@ test("with few rows, a board omits ended phases first, then waiting members, and
 test("the costs of members are aligned whatever the number of tokens", () => {
   const teamView = view([{ members: [done, busy], isOver: false }]);
   const few = { usage: { input: 7, output: 1, cacheRead: 0, cacheWrite: 0 }, costUsd: 0.001 };
-  const members = teamView.members.map((figures, at) => (at === 0 ? { ...figures, spent: few } : figures));
+  const members = teamView.members.map((stats, index) => (index === 0 ? { ...stats, spent: few } : stats));
   const costs = boardLines({ ...teamView, members }, options).flatMap((line) => (/ann|bob/.test(line) ? [line.indexOf("$")] : []));
   expect(costs).toEqual([costs[0]!, costs[0]!]);
 });

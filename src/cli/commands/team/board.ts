@@ -1,5 +1,5 @@
 // Renders a team as a few lines: phases, members, the last status of each and its usage. Pure: depends only on the
-// view, the size and the time. Where rows are missing, ended phases are omitted first, then waiting members.
+// view, the size and the time. If rows are missing, ended phases are omitted first, then waiting members.
 import { costText } from "../../../protocol/tree/usage-text.ts";
 import { formatElapsed } from "../../../kit/text/duration.ts";
 import { pluralize, oneLine, shortCount } from "../../../kit/text/cut-text.ts";
@@ -46,7 +46,7 @@ function rankOf({ isOver }: Phase, { state }: MemberRecord): Rank {
 
 function headLine({ session, state, team, run, spent, members }: TeamView, { style, now }: BoardOptions): string {
   const paint = { planning: style.cyan, running: style.green, paused: style.yellow, completed: style.green }[state as string] ?? style.red;
-  const asks = members.reduce((sum, figures) => sum + figures.asks.length, 0);
+  const asks = members.reduce((sum, stats) => sum + stats.asks.length, 0);
   const facts = [
     `${style.bold(`team ${printableLabel(session)}`)} ${paint(state)}`,
     formatElapsed((run.endedAt ?? now) - run.startedAt),
@@ -65,7 +65,7 @@ function phaseLine({ plan, isOver, conflicts, members }: Phase, index: number, {
   return `${style.bold(`${index + 1} ${oneLine(phaseName(plan), 60)}`)} ${style.dim(progress)}${conflictText}`;
 }
 
-/** Without a number: a plan made from --agents already has it in the name. */
+/** Removes the number that a plan made from --agents has in its names: the line already has one. */
 export function phaseName({ name }: Phase["plan"]): string {
   return stripControls(name).replace(/^\d+: /, "");
 }

@@ -66,7 +66,7 @@ export function liveBoard(api: Api, session: string, ctx: CommandContext, create
   };
 }
 
-/** Lines at the cursor that the next ones replace, with output above them. */
+/** Lines at the cursor. `draw` replaces them, and `above` writes other output above them. */
 function createDrawingArea(screen: TextOutput) {
   let drawn: string[] = [];
   /** Counts the rows anew, because the terminal may have become narrower. */

@@ -36,10 +36,10 @@ export function memberFiles({ env }: CommandContext, command: string) {
 /** Writes a message or report to the outbox and returns its id. Throws if the team would refuse it. */
 export function postMail(files: MemberFiles, value: Record<string, unknown>, ctx: CommandContext): string {
   const mail = parseMailValue(value);
-  if (mail.type === "refused") throw new Fault("usage", `it can't be sent: ${mail.reason}`);
+  if (mail.type === "refused") throw new Fault("usage", `can't send this: ${mail.reason}`);
   for (const warning of mail.warnings) ctx.err.write(warningText(warning));
   if (mail.type === "message") checkAddressees(files, mail.message.to);
-  if (isClosed(files)) throw new Fault("usage", `it can't be sent: ${quotaExceededText}`);
+  if (isClosed(files)) throw new Fault("usage", `can't send this: ${quotaExceededText}`);
   const id = newDropId();
   try {
     dropFile(files.outbox, id, JSON.stringify(value));
@@ -65,7 +65,7 @@ function checkAddressees(files: MemberFiles, to: readonly string[]): void {
   if (members.length === 0 || unknown === undefined) return;
   const others = members.filter(({ id }) => id !== files.agent).map(({ key }) => key);
   throw new Fault("usage", `no member of the team is addressed by "${unknown}"`, {
-    hint: `the others are ${[...others, "person"].join(", ")}`,
+    hint: `possible recipients: ${[...others, "person"].join(", ")}`,
   });
 }
 

@@ -92,8 +92,8 @@ async function read(files: MemberFiles, args: Args, ctx: CommandContext): Promis
 
 async function list(files: MemberFiles, args: Args, ctx: CommandContext): Promise<string> {
   const team = readRoster(files);
-  const read = lastRead(files);
-  const messages = readInbox(files).map(({ name, sent }) => ({ ...sent, isRead: name <= read }));
+  const lastReadName = lastRead(files);
+  const messages = readInbox(files).map(({ name, sent }) => ({ ...sent, isRead: name <= lastReadName }));
   if (args.flags["json"]) return jsonText({ agent: files.agent, members: team?.members ?? [], messages: messages.map(headerRecord) });
   const style = styleOf(ctx.out);
   const nameOf = (id: string): string => team?.members.find((member) => member.id === id)?.key ?? id;

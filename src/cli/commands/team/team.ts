@@ -6,8 +6,8 @@ import { runFlags } from "../run/run-flags.ts";
 import { teamFlags } from "./team-flags.ts";
 
 const followFlags = ["json", "output-format", "no-board", "merge", "detach"];
-const boundFlags = ["policy", "sandbox", "net", "max-budget-usd", "max-tokens", "timeout"];
-const turnFlags = ["model", "agent", "cd", "trust", "no-trust", ...boundFlags];
+const limitFlags = ["policy", "sandbox", "net", "max-budget-usd", "max-tokens", "timeout"];
+const turnFlags = ["model", "agent", "cd", "trust", "no-trust", ...limitFlags];
 
 type Verb = { positionals: number; flags: readonly string[]; load: () => Promise<(args: Args, ctx: CommandContext) => Promise<number>> };
 
@@ -27,7 +27,7 @@ const verbs: Record<string, Verb> = {
   stop: { positionals: 2, flags: ["force", "json"], load: async () => (await import("./message-team.ts")).stopTeam },
   resume: {
     positionals: 2,
-    flags: ["model", "agent", ...boundFlags, ...followFlags],
+    flags: ["model", "agent", ...limitFlags, ...followFlags],
     load: async () => (await import("./run-team.ts")).resumeTeam,
   },
   merge: { positionals: 2, flags: ["dry-run", "yes", "stat", "json"], load: async () => (await import("./merge-team.ts")).mergeTeam },
@@ -77,7 +77,7 @@ export const team: Command = {
   notes: `Verbs: run, status, list, message, stop, resume, merge, clean, list-roles.
 
 A team is a session; its members are sub-sessions, each in its own git worktree
-(see --workspace). Their work is combined after each phase and is kept apart from
+(see --workspace). Their work is combined after each phase. It does not change
 the project until \`merge\`. Without a team's name, a command uses the latest team
 of the project. \`ps\`, \`attach\`, \`logs\`, \`pause\` and \`show\` work with each
 member. docs/TEAMS.md has the details.

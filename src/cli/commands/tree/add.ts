@@ -43,7 +43,7 @@ export const add = reportCommand({
     { name: "from", value: "session", summary: "add the conclusion of another session" },
     ...policyFlags,
   ],
-  notes: `The next turn of the session gets it. The whole copy is stored, so that a replay shows the same data. --http and --postgres need the network: add --net on.
+  notes: `The next turn of the session gets the message or the copy. The whole copy is stored, so that a replay shows the same data. --http and --postgres need the network: add --net on.
 --postgres uses psql; name the PG* variables it needs in the config key tool_env.`,
   async report(args, ctx) {
     const [query, message] = args.positionals;

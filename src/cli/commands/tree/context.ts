@@ -26,7 +26,7 @@ export const context = sessionReport({
   },
 });
 
-/** Unchanged for a pipe. On a terminal, without control characters. */
+/** Keeps control characters for a pipe and removes them for a terminal. */
 function requestText(view: ContextView, screen: TextOutput): string {
   const style = styleOf(screen);
   const names = view.tools.map((tool) => tool.name).join(", ") || "none";

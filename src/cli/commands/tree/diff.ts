@@ -14,7 +14,7 @@ export const diff = reportCommand({
   summary: "compare two branches: where they diverge, what each did and cost",
   usage: "<session> <session> [--json]",
   positionals: { min: 2, max: 2 },
-  notes: "A node can be given instead of a session. Everything is counted after the node where the two part.",
+  notes: "A node can be given instead of a session. Counts start after the node where the two branches diverge.",
   async report(args, ctx) {
     const [a = "", b = ""] = args.positionals;
     const api = await ctx.api();
@@ -35,11 +35,11 @@ function comparisonText({ fork, sharedNodes, a, b }: BranchComparison, style: St
     ];
     return `${[nameOf(side), ...lines].join("\n")}\n`;
   };
-  const parting =
+  const forkText =
     fork === null
       ? "the two have no node in common"
       : `they diverge after ${style.bold(shortId(fork.id))} (${groupDigits(sharedNodes)} shared)\n${style.dim(excerpt(nodeMarker(fork), nodeSummary(fork)))}`;
   const rows = branchStats.map(([name, figure]) => [style.dim(name), figure(a), figure(b)]);
   const table = tableText([["", nameOf(a), nameOf(b)], ...rows], { columns: [{}, {}, {}] });
-  return [`${parting}\n`, table, sideText(a), sideText(b)].join("\n");
+  return [`${forkText}\n`, table, sideText(a), sideText(b)].join("\n");
 }

@@ -32,7 +32,7 @@ export const exportCommand: Command = {
     { name: "output", short: "o", value: "file", summary: "write to this file, readable by you only" },
     jsonFlag,
   ],
-  notes: `\`skein import\` reads jsonl back without loss. --redact does not look into pictures.
+  notes: `\`skein import\` reads jsonl back without loss. --redact does not change pictures.
 
 Examples:
   skein export --format html -o session.html
@@ -129,9 +129,9 @@ function outputReader(api: Api, redact: Redact | null): ReadOutput {
 
 /** Writes to a temporary file and renames it, so that a failure keeps the existing file. */
 async function writeFile(path: string, pieces: AsyncIterable<string>): Promise<void> {
-  const partial = `${path}.${process.pid}.partial`;
+  const partialFile = `${path}.${process.pid}.partial`;
   try {
-    const fd = openSync(partial, "wx", 0o600);
+    const fd = openSync(partialFile, "wx", 0o600);
     try {
       for await (const piece of pieces) {
         const bytes = Buffer.from(piece);
@@ -140,9 +140,9 @@ async function writeFile(path: string, pieces: AsyncIterable<string>): Promise<v
     } finally {
       closeSync(fd);
     }
-    renameSync(partial, path);
+    renameSync(partialFile, path);
   } catch (error) {
-    rmSync(partial, { force: true });
+    rmSync(partialFile, { force: true });
     if (error instanceof Fault) throw error;
     throw new Fault("file-unwritable", `can't write ${path}: ${messageOf(error)}`, { cause: error });
   }

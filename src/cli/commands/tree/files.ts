@@ -35,7 +35,8 @@ how to undo it.
   async run(args, ctx) {
     const [verb, first, second] = args.positionals as [string, string, string | undefined];
     if (verb === "diff") return runDiff(args, ctx, { from: first, to: second ?? null });
-    if (second !== undefined) throw new Fault("usage", `restore takes one node: "${second}" is too much`, { hint: usageLine(files) });
+    if (second !== undefined)
+      throw new Fault("usage", `unexpected argument "${second}": restore takes one node`, { hint: usageLine(files) });
     return runRestore(args, ctx, first);
   },
 };

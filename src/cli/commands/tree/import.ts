@@ -47,8 +47,8 @@ function reportText(report: ImportReport, style: Style): string {
   const label = style.bold(printableLabel(session));
   const archived = session.archivedAt === null ? "" : `; it is archived: skein restore ${shortId(session.id)}`;
   if (nodes.added === 0) return `${label}: nothing new, all ${pluralize(nodes.known, "node")} were already here${archived}\n`;
-  const before = nodes.known > 0 ? ` (${nodes.known} were already here)` : "";
+  const knownText = nodes.known > 0 ? ` (${nodes.known} were already here)` : "";
   const branches = report.branches > 1 ? `, ${report.branches} branches` : "";
-  const shape = `${pluralize(nodes.added, "node")} in ${pluralize(report.turns, "turn")}${branches}${before}`;
-  return `${label}: ${shape}, from ${report.format}\n${style.dim(`continue: skein run --session ${printableLabel(session)} "..."`)}\n`;
+  const counts = `${pluralize(nodes.added, "node")} in ${pluralize(report.turns, "turn")}${branches}${knownText}`;
+  return `${label}: ${counts}, from ${report.format}\n${style.dim(`continue: skein run --session ${printableLabel(session)} "..."`)}\n`;
 }

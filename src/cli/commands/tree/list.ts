@@ -44,7 +44,7 @@ export const list = reportCommand({
 
 type TableContext = { current: string | undefined; all: boolean; width: number; style: Style };
 
-/** The columns of agents and projects are left out if all sessions have the same. */
+/** Omits the agents if all are native, and the projects unless sessions of all projects are listed. */
 function sessionTable(sessions: readonly Session[], { current, all, width, style }: TableContext): string {
   const hasAgents = sessions.some((session) => session.agent !== "native");
   const columns: ItemColumn<Session>[] = [

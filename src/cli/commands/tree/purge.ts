@@ -49,8 +49,8 @@ function reportText(report: PurgeReport, style: Style): string {
   if (sessions.length + nodes + outputs === 0) return `${listed}nothing to purge\n`;
   const nouns = ["node", "turn", "output", "transcript"] as const;
   const counts = [pluralize(sessions.length, "session"), ...nouns.map((noun) => pluralize(report[`${noun}s`], noun))].join(", ");
-  const needed = keptNodes > 0 ? style.dim(`${pluralize(keptNodes, "node")} stay because other sessions need them\n`) : "";
-  return `${listed}${dryRun ? "would free" : "freed"} ${sizeText(bytes)}: ${counts}\n${needed}`;
+  const keptText = keptNodes > 0 ? style.dim(`${pluralize(keptNodes, "node")} stay because other sessions need them\n`) : "";
+  return `${listed}${dryRun ? "would free" : "freed"} ${sizeText(bytes)}: ${counts}\n${keptText}`;
 }
 
 function sizeText(bytes: number): string {

@@ -30,11 +30,11 @@ The exit code is 0 if something was found, else 1.`,
     const api = await ctx.api();
     const matches = await api.search.find({ query, project: everywhere ? null : ctx.project, limit });
     const isEmpty = matches.length === 0;
-    const where = everywhere ? "" : " in this project (--all-projects searches the rest)";
+    const scope = everywhere ? "" : " in this project (--all-projects searches all)";
     return {
       json: matches,
       text: (style) => matches.map((match) => matchText(match, { style, columns: ctx.out.columns, everywhere })).join("\n"),
-      remarks: () => (isEmpty ? `nothing found${where}\n` : ""),
+      remarks: () => (isEmpty ? `nothing found${scope}\n` : ""),
       exitCode: isEmpty ? 1 : 0,
     };
   },
@@ -67,11 +67,11 @@ function matchText(match: FoundNode, { style, columns, everywhere }: MatchContex
 /** Without colours the matched words are in [brackets]. */
 function highlightedText({ snippet, marks }: FoundNode, style: Style): string {
   let text = "";
-  let last = 0;
+  let previousEnd = 0;
   for (const [start, end] of marks) {
     const hit = stripControls(snippet.slice(start, end));
-    text += stripControls(snippet.slice(last, start)) + (style.yellow("") === "" ? `[${hit}]` : style.bold(style.yellow(hit)));
-    last = end;
+    text += stripControls(snippet.slice(previousEnd, start)) + (style.yellow("") === "" ? `[${hit}]` : style.bold(style.yellow(hit)));
+    previousEnd = end;
   }
-  return (text + stripControls(snippet.slice(last))).trim();
+  return (text + stripControls(snippet.slice(previousEnd))).trim();
 }

@@ -75,8 +75,8 @@ export const graft = sessionReport({
   name: "graft",
   summary: "add a branch's conclusion to another session, as one node",
   usage: "<session> [--into session] [--json]",
-  flags: [{ name: "into", value: "session", summary: "the session to add it to (default: the project's current one)" }],
-  notes: "The next turn there gets it. Moving back in the tree removes it.",
+  flags: [{ name: "into", value: "session", summary: "the session that gets the conclusion (default: the project's current one)" }],
+  notes: "The next turn of that session gets the conclusion. Moving back in the tree removes it.",
   async report({ api, session: from, args, ctx }) {
     const into = await findSession(api, ctx, args.flags["into"] as string | undefined);
     const node = await api.graft.make({ from: from.id, into: into.id });

@@ -32,7 +32,7 @@ export const tui: Command = {
   usage: "[session] [--new] [--hub auto|url] [flags]",
   positionals: { min: 0, max: 1 },
   flags: [
-    { name: "inline", summary: "inline: finished output scrolls up in the terminal, the rest stays at its end" },
+    { name: "inline", summary: "draw only at the end of the terminal, and let finished output scroll up" },
     screenReaderFlag,
     { name: "new", summary: "start a new session instead of continuing the project's current one" },
     {
@@ -86,7 +86,7 @@ async function openTui(flags: Flags, ctx: CommandContext, query: string | undefi
   };
   const { openScreen } = await loadScreen();
   const running = new Map<string, Session>();
-  let last: Session | null = session;
+  let lastSession: Session | null = session;
   let signal: keyof typeof exitCodes | null = null;
   const onStop = (stop: () => void) =>
     ctx.onStop((received) => {
@@ -117,7 +117,7 @@ async function openTui(flags: Flags, ctx: CommandContext, query: string | undefi
       suspend: ctx.suspend,
       connectHub: hub?.connect ?? null,
       isInline: flags.on("inline"),
-      onSession: (current) => (last = current),
+      onSession: (current) => (lastSession = current),
     });
     signal = exitSignal ?? signal;
   } catch (error) {
@@ -126,7 +126,7 @@ async function openTui(flags: Flags, ctx: CommandContext, query: string | undefi
     await hub?.close();
     printUnsent(local.unsent, ctx);
     const command = hubAddress === null ? "skein tui" : `skein tui --hub ${hubAddress}`;
-    printSessions({ last, stopped: hubAddress === null ? running : new Map(), command }, ctx);
+    printSessions({ lastSession, stopped: hubAddress === null ? running : new Map(), command }, ctx);
   }
   return signal === null ? 0 : exitCodes[signal];
 
@@ -142,15 +142,17 @@ function printUnsent({ isKept, problem }: ReturnType<typeof openUnsentStore>, { 
   else if (isKept()) err.write("The unsent message is saved: the next skein tui in this project has it.\n");
 }
 
-type ClosedSessions = { last: Session | null; stopped: ReadonlyMap<string, Session>; command: string };
+type ClosedSessions = { lastSession: Session | null; stopped: ReadonlyMap<string, Session>; command: string };
 
 /** Prints the sessions whose turns were stopped, and the command to resume each. The visible session comes last. */
-function printSessions({ last, stopped, command }: ClosedSessions, { err }: CommandContext): void {
+function printSessions({ lastSession, stopped, command }: ClosedSessions, { err }: CommandContext): void {
   for (const { id, name, task } of stopped.values())
-    if (id !== last?.id)
+    if (id !== lastSession?.id)
       err.write(`Stopped: ${oneLine(stripControls(name ?? task ?? "a turn"), 60)}. Resume with: ${command} ${shortId(id)}\n`);
-  if (last === null) return;
-  err.write(`Session saved${stopped.has(last.id) ? ", its turn stopped" : ""}. Resume with: ${command} ${shortId(last.id)}\n`);
+  if (lastSession === null) return;
+  err.write(
+    `Session saved${stopped.has(lastSession.id) ? ", its turn stopped" : ""}. Resume with: ${command} ${shortId(lastSession.id)}\n`,
+  );
 }
 
 /** Connects to the hub, again after a lost connection. `close` closes the last connection. */
@@ -165,7 +167,7 @@ function createHubConnector(ctx: CommandContext, target: HubTarget) {
 
 /** The policies of acting and of planning turns. A key switches between them, whatever policy the screen was opened with. */
 function createPolicies(flags: PolicyFlagValues, settings: Settings, { policy, toolLevel }: Pick<TurnStartParams, "policy" | "toolLevel">) {
-  // A sandbox can be off only under policy full, and neither of these is.
+  // A sandbox can be off only under policy full, and none of these policies is full.
   const withSandbox = (mode: SandboxMode | null) => (mode === "off" ? null : mode);
   const policyNamed = (name: PolicyName): Policy =>
     resolvePolicy(

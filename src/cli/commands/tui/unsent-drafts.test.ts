@@ -5,14 +5,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openUnsentStore } from "./unsent-drafts.ts";
 
-const nothing = { text: "", chips: [] };
+const emptyDraft = { text: "", chips: [] };
 
 test("a later process takes over the unsent messages of killed processes, the latest first, each once", async () => {
   const directory = join(temporaryDirectory(), "project");
   expect(openUnsentStore(directory).claim()).toBeNull();
-  const older = await screen(directory, "the older");
+  const older = await startScreen(directory, "the older");
   const chips = [{ label: "[image a.png]", image: "/a.png" }];
-  const newer = await screen(directory, "the newer [image a.png]", chips);
+  const newer = await startScreen(directory, "the newer [image a.png]", chips);
   expect(openUnsentStore(directory).claim()).toBeNull();
   const [first = "", second = ""] = readdirSync(directory).sort(
     (a, b) => Number(a.startsWith(`${newer.pid}-`)) - Number(b.startsWith(`${newer.pid}-`)),
@@ -26,8 +26,8 @@ test("a later process takes over the unsent messages of killed processes, the la
   const store = openUnsentStore(directory);
   expect(store.claim()).toEqual({ unsent: { text: "the newer [image a.png]", chips }, more: 1 });
   expect(readdirSync(directory).filter((name) => name.startsWith(`${process.pid}-`) || name === first)).toHaveLength(2);
-  const late = await screen(directory, null);
-  expect(late.took).toBe("the older");
+  const late = await startScreen(directory, null);
+  expect(late.output).toBe("the older");
   await killScreen(late);
   store.save(null);
   expect([store.isKept(), store.claim(), readdirSync(directory).length]).toEqual([
@@ -44,7 +44,7 @@ test("an unreadable file is reported and stays, and an unwritable one is reporte
   expect([store.claim(), store.problem()]).toEqual([null, `${join(directory, "1-1.json")} can't be read: it is not an unsent message`]);
   expect(readdirSync(directory)).toEqual(["1-1.json"]);
   const nowhere = openUnsentStore(join(directory, "1-1.json", "below"));
-  nowhere.save(nothing);
+  nowhere.save(emptyDraft);
   expect([nowhere.isKept(), nowhere.problem()]).toEqual([false, expect.stringContaining("ENOTDIR")]);
 });
 
@@ -54,21 +54,21 @@ function temporaryDirectory(): string {
   return directory;
 }
 
-/** Starts a process that takes an unsent message, or stores a text, and keeps running. */
-async function screen(directory: string, text: string | null, chips: object[] = []) {
+/** Starts a process that saves `text` as an unsent message, or claims one if `text` is null. The process keeps running. */
+async function startScreen(directory: string, text: string | null, chips: object[] = []) {
   const code = `
     const { openUnsentStore } = await import(${JSON.stringify(join(import.meta.dir, "unsent-drafts.ts"))});
     const store = openUnsentStore(${JSON.stringify(directory)});
     const [text, chips] = ${JSON.stringify([text, chips])};
-    console.log(text === null ? store.claim()?.unsent.text : (store.save({ text, chips }), "kept"));
+    console.log(text === null ? store.claim()?.unsent.text : (store.save({ text, chips }), "saved"));
     setInterval(() => {}, 1000);`;
   const child = Bun.spawn([process.execPath, "-e", code], { stdout: "pipe", stderr: "inherit", stdin: "ignore" });
   onTestFinished(() => child.kill("SIGKILL"));
   const { value } = await child.stdout.getReader().read();
-  return { pid: child.pid, took: new TextDecoder().decode(value).trim(), child };
+  return { pid: child.pid, output: new TextDecoder().decode(value).trim(), child };
 }
 
-async function killScreen({ child }: Awaited<ReturnType<typeof screen>>): Promise<void> {
+async function killScreen({ child }: Awaited<ReturnType<typeof startScreen>>): Promise<void> {
   child.kill("SIGKILL");
   await child.exited;
 }

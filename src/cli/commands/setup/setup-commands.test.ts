@@ -1,11 +1,12 @@
+// Tests config, trust, init and completions.
 import { describe, expect, test } from "bun:test";
 import { lstatSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Api, ConfigEntry, TrustState } from "../../../protocol/api/api.ts";
-import { completions } from "../setup/completions.ts";
-import { config } from "../setup/config.ts";
-import { init } from "../setup/init.ts";
-import { trust } from "../setup/trust.ts";
+import { completions } from "./completions.ts";
+import { config } from "./config.ts";
+import { init } from "./init.ts";
+import { trust } from "./trust.ts";
 import { root, run } from "../fixtures/run-command.ts";
 
 describe("config", () => {
@@ -77,10 +78,10 @@ providers.acme.headers  {"X-Team":"(set)"}  /c.jsonc
   test.each([
     [["get"], "config get needs a key"],
     [["set", "model"], "config set needs a key and a value"],
-    [["get", "a", "b"], 'config get: "b" is too much'],
-    [["path", "x"], 'config path: "x" is too much'],
+    [["get", "a", "b"], 'config get: unexpected argument "b"'],
+    [["path", "x"], 'config path: unexpected argument "x"'],
     [["--project"], "--project goes with config set"],
-    [["unset", "x"], 'config knows get, set, path, schema, not "unset"'],
+    [["unset", "x"], 'config takes get, set, path, schema, not "unset"'],
   ])("config %j is refused", async (argv, message) => {
     await expect(run(config, argv, { api })).rejects.toMatchObject({ code: "usage", message });
   });
@@ -134,13 +135,13 @@ describe("trust", () => {
 
 describe("init", () => {
   const api = { config: { schema: async () => ({ type: "object" }) } };
-  const project = (name: string): string => {
+  const createProject = (name: string): string => {
     mkdirSync(join(root, name), { recursive: true });
     return join(root, name);
   };
 
   test("init creates the files once, and does not change existing files", async () => {
-    const directory = project("init");
+    const directory = createProject("init");
     const first = await run(init, [], { api, project: directory });
     expect(first.out.split("\n").filter(Boolean)).toEqual(
       [".skein/config.jsonc", ".skein/config.schema.json", ".skein/.gitignore", "AGENTS.md"].map(
@@ -160,22 +161,22 @@ describe("init", () => {
   });
 
   test("init creates no AGENTS.md beside a CLAUDE.md", async () => {
-    const directory = project("claude");
+    const directory = createProject("claude");
     writeFileSync(join(directory, "CLAUDE.md"), "");
     await run(init, [], { api, project: directory });
     expect(readdirSync(directory).sort()).toEqual([".skein", "CLAUDE.md"]);
   });
 
   test("init follows no link out of the project", async () => {
-    const directory = project("linked");
-    const outside = project("outside");
+    const directory = createProject("linked");
+    const outside = createProject("outside");
     symlinkSync(outside, join(directory, ".skein"));
     await expect(run(init, [], { api, project: directory })).rejects.toMatchObject({
       code: "file-unwritable",
       message: `${join(directory, ".skein")} is not a directory`,
     });
     expect(readdirSync(outside)).toEqual([]);
-    const other = project("linked-file");
+    const other = createProject("linked-file");
     symlinkSync(join(outside, "target"), join(other, "AGENTS.md"));
     await run(init, [], { api, project: other });
     expect(readdirSync(outside)).toEqual([]);
@@ -192,7 +193,7 @@ test("completions prints the script of the given shell", async () => {
   expect((await run(completions, ["fish", "--json"])).json()).toMatchObject({ shell: "fish" });
   await expect(run(completions, ["pwsh"])).rejects.toMatchObject({
     code: "usage",
-    message: 'completions knows bash, zsh, fish, not "pwsh"',
+    message: 'completions takes bash, zsh, fish, not "pwsh"',
   });
   await expect(run(completions, [])).rejects.toMatchObject({ code: "usage" });
 });
