@@ -95,7 +95,7 @@ describe("wrong use", () => {
   });
 
   test("a superfluous argument is named in the error", () => {
-    expect(fault({ ...command, positionals: { min: 0, max: 0 } }, "x").message).toBe('unexpected argument "x": try takes none');
+    expect(fault({ ...command, positionals: { min: 0, max: 0 } }, "x").message).toBe('unexpected argument "x": try takes no arguments');
     expect(fault({ ...command, positionals: { min: 2, max: 2 } }, "x").message).toBe("try needs 2 arguments");
   });
 

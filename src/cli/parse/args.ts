@@ -140,7 +140,7 @@ function checkPositionals(command: Command, positionals: string[]): void {
     throw new Fault("usage", `${command.name} needs ${min === 1 ? "an argument" : `${min} arguments`}`, { hint: usageLine(command) });
   if (positionals.length > max) {
     const extra = positionals[max] as string;
-    throw new Fault("usage", `unexpected argument "${extra}": ${command.name} takes ${max === 0 ? "none" : `at most ${max}`}`, {
+    throw new Fault("usage", `unexpected argument "${extra}": ${command.name} takes ${max === 0 ? "no arguments" : `at most ${max}`}`, {
       hint: usageLine(command),
     });
   }
