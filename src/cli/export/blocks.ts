@@ -65,7 +65,7 @@ function handleTitle(handle: Handle): string {
   return `${handle.source}: ${subject}${typeof exitCode === "number" ? ` (exit ${exitCode})` : ""}`;
 }
 
-/** The texts below the head that are not empty: the input if the argument does not show it, the display text, the result. */
+/** The texts below the head: input (unless the argument shows it), display text and result. Empty ones are omitted. */
 export function toolTexts({ input, result }: ToolBlock): string[] {
   return [input ?? "", result?.display ?? "", result?.text ?? ""].filter((text) => text.trim() !== "");
 }

@@ -1,7 +1,7 @@
 // The types of a command: a table entry and one function. Help, completions and parsing read the entry.
 import type { Api } from "../../protocol/api/api.ts";
 import type { EnclosingSession } from "../../protocol/api/policy.ts";
-import type { RawTerminal, RawWatch } from "../terminal/raw-terminal.ts";
+import type { RawTerminal, RawTerminalCallbacks } from "../terminal/raw-terminal.ts";
 
 export type Flag = {
   /** Without dashes: `max-steps`. */
@@ -67,7 +67,7 @@ export type CommandContext = {
     /** Yields each line when it arrives, without its line end. */
     lines: () => AsyncIterable<string>;
     /** Reads the terminal key by key until it is closed. */
-    raw: (watch: RawWatch) => Promise<RawTerminal>;
+    raw: (callbacks: RawTerminalCallbacks) => Promise<RawTerminal>;
   };
   /** Lends the terminal to another program while `act` runs. Ctrl+C then belongs to that program. */
   lendTerminal: <T>(act: () => Promise<T>) => Promise<T>;

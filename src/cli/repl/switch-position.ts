@@ -1,5 +1,5 @@
 // Finds a position in the tree by the user's argument, and moves the conversation there.
-// Files are not changed, and the output says so.
+// Files are not changed; the output reports that.
 import { nodeExcerpt } from "../../protocol/tree/node-summary.ts";
 import { oneLine } from "../../kit/text/cut-text.ts";
 import { Fault } from "../../protocol/api/error.ts";
@@ -10,7 +10,7 @@ import { styleOf } from "../terminal/style.ts";
 import { nodePosition, type TreePosition } from "./navigate.ts";
 import type { Repl } from "./repl.ts";
 
-/** Accepts a number of the last listing, a session by name, id or end of id, or a node of this tree by id or end of id. */
+/** Accepts a number of the last listing, the name of a session, or the id (or its end) of a session or of a node of this tree. */
 export async function findPosition(repl: Repl, query: string): Promise<TreePosition> {
   if (/^\d{1,3}$/.test(query)) return listedPosition(repl, Number(query));
   const { api, directory, session: current } = repl;

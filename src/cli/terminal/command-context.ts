@@ -28,7 +28,7 @@ export function createCommandContext({ exit, ...deps }: CommandContextDeps): Com
       async *lines() {
         yield* (await import("./raw-terminal.ts")).stdinLines();
       },
-      raw: async (watch) => (await import("./raw-terminal.ts")).rawTerminal(watch),
+      raw: async (callbacks) => (await import("./raw-terminal.ts")).rawTerminal(callbacks),
     },
     async lendTerminal(act) {
       lendCount += 1;

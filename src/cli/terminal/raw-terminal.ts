@@ -1,14 +1,14 @@
 // Reads the terminal in raw mode, or the lines of a pipe. Loaded only by interactive commands.
 import { readLines } from "../../kit/text/line-splitter.ts";
 
-export type RawWatch = { onInput: (text: string) => void; onResize: () => void; onEnd: () => void };
+export type RawTerminalCallbacks = { onInput: (text: string) => void; onResize: () => void; onEnd: () => void };
 export type RawTerminal = { suspend: () => void; close: () => void };
 
 const pasteOn = "\x1b[?2004h";
 const pasteOff = "\x1b[?2004l";
 
 /** Passes on every key, Ctrl-C included, until it is closed. Restores the terminal however the process exits. */
-export function rawTerminal(watch: RawWatch): RawTerminal {
+export function rawTerminal(callbacks: RawTerminalCallbacks): RawTerminal {
   const { stdin, stdout } = process;
   let isOpen = true;
   function close(): void {
@@ -17,15 +17,15 @@ export function rawTerminal(watch: RawWatch): RawTerminal {
     stdout.write(pasteOff);
     stdin.setRawMode(false);
     stdin.pause();
-    stdin.off("data", watch.onInput);
-    stdin.off("end", watch.onEnd);
-    stdout.off("resize", watch.onResize);
+    stdin.off("data", callbacks.onInput);
+    stdin.off("end", callbacks.onEnd);
+    stdout.off("resize", callbacks.onResize);
   }
   stdin.setEncoding("utf8");
   stdin.setRawMode(true);
-  stdin.on("data", watch.onInput);
-  stdin.on("end", watch.onEnd);
-  stdout.on("resize", watch.onResize);
+  stdin.on("data", callbacks.onInput);
+  stdin.on("end", callbacks.onEnd);
+  stdout.on("resize", callbacks.onResize);
   stdout.write(pasteOn);
   process.once("exit", close);
   /** Stops this process like Ctrl-Z. The shell's `fg` continues it. */
@@ -36,7 +36,7 @@ export function rawTerminal(watch: RawWatch): RawTerminal {
       if (!isOpen) return;
       stdin.setRawMode(true);
       stdout.write(pasteOn);
-      watch.onResize();
+      callbacks.onResize();
     });
     process.kill(process.pid, "SIGTSTP");
   }

@@ -1,5 +1,5 @@
 // Colours for terminals that show them. Text from files and servers must pass through `stripControls` or
-// `printable` first, so that it can't move the cursor or repaint the terminal.
+// `printable` first. Otherwise it could move the cursor or repaint the terminal.
 import type { TextOutput } from "../parse/command.ts";
 
 type Paint = (text: string) => string;

@@ -1,5 +1,5 @@
-// Lays out a block as strips of rows, folded to a line or two, or open. It caches the strips of recently visible blocks:
-// a frame then costs only what changed, and memory does not grow with the transcript.
+// Lays out a block as strips of rows, folded to a line or two, or open. Caches the strips of recently visible blocks, so
+// that a frame lays out only changed blocks. Memory does not grow with the transcript.
 import type { TextStyle, TextRun } from "../../kit/text/ansi.ts";
 import { oneLine, shortCount } from "../../kit/text/cut-text.ts";
 import type { Block } from "../model/blocks.ts";

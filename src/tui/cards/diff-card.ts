@@ -1,5 +1,5 @@
-// Renders a unified diff: changed lines in colour, with their line numbers in the new file (in the old one for removed
-// lines). Context lines are highlighted as code.
+// Renders a unified diff: changed lines in colour, context lines highlighted as code. Each line has its number in the new
+// file, a removed line its number in the old file.
 import type { TextRun } from "../../kit/text/ansi.ts";
 import { bad, code, faint, good } from "../layout/styles.ts";
 import { strip, type BlockReader, type Strip } from "./strips.ts";

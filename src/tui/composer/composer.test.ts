@@ -32,7 +32,7 @@ describe("history", () => {
   });
   test("sent messages are added to the history, and Ctrl+R finds them", () => {
     const { state, effects } = press(sent, "n", "e", "w", "enter");
-    expect(effects.at(-1)).toEqual({ type: "remember", text: "new" });
+    expect(effects.at(-1)).toEqual({ type: "add to history", text: "new" });
     const picker = press(state, "ctrl+r", "l", "i", "n");
     expect(textOf(picker.state)).toContain("two lines");
     expect(press(picker.state, "enter").state.draft.text).toBe("two\nlines");

@@ -18,19 +18,19 @@ export function send(state: State): UpdateResult {
     return step(withNotice(state, "this session is only watched; :switch goes to it; Esc, then q, goes back"));
   const images = imagesIn(draft.text, composer.chips);
   const sent = clearPrompt(state, text);
-  const remember = { type: "remember", text } as const;
+  const addToHistory = { type: "add to history", text } as const;
   if (draft.text.startsWith("!")) {
     const command = text.slice(1).trim();
     if (command === "") return step(state);
     // A shell command is a turn, and a session runs one turn at a time.
     const stopKey = state.runner === null ? "Ctrl+C" : ":cancel";
     if (activity !== null) return step(withNotice(state, `a turn is running: press Enter again when it has ended; ${stopKey} stops it`));
-    return step({ ...sent, activity: "starting" }, { type: "execute", command, draft: text }, remember);
+    return step({ ...sent, activity: "starting" }, { type: "execute", command, draft: text }, addToHistory);
   }
-  if (activity === null) return step({ ...sent, activity: "starting" }, { type: "start", prompt: text, images }, remember);
+  if (activity === null) return step({ ...sent, activity: "starting" }, { type: "start", prompt: text, images }, addToHistory);
   if (session === null) return step(withNotice(state, "the turn is starting; press Enter again"));
   if (images.length > 0) return step(withNotice(state, "a running turn takes only text; send the image with the next message"));
-  return step(sent, { type: "steer", session: session.id, text }, remember);
+  return step(sent, { type: "steer", session: session.id, text }, addToHistory);
 }
 
 function clearPrompt(state: State, text: string): State {

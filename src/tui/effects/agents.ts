@@ -8,7 +8,7 @@ export const agentsEffects: EffectHandlers<"list agents" | "visit" | "pause" | "
     if (afterMs > 0) await Bun.sleep(afterMs);
     const now = Date.now();
     const rows = (await api.turn.list({ endedSince: now - sinceMs })).filter(({ session }) => session.project === project);
-    send({ type: "agents", message: { what: "listed", reading, rows, now } });
+    send({ type: "agents", message: { type: "listed", reading, rows, now } });
   },
   visit: async (ctx, { session, visit }) => {
     const target = session === null ? null : await ctx.api.session.find({ wanted: session, directory: ctx.directory });
@@ -20,7 +20,7 @@ export const agentsEffects: EffectHandlers<"list agents" | "visit" | "pause" | "
   kill: async ({ api, directory, send }, { session }) => {
     const { outcome } = await api.turn.kill({ session, force: false });
     const title = sessionTitle(await api.session.find({ wanted: session, directory }));
-    send({ type: "agents", message: { what: "changed" } });
+    send({ type: "agents", message: { type: "changed" } });
     const results = { "not-running": "has already ended", stopped: "was stopped", killed: "was killed" };
     send({ type: "notice", text: `${title} ${results[outcome]}` });
   },
@@ -36,7 +36,7 @@ export const agentsEffects: EffectHandlers<"list agents" | "visit" | "pause" | "
 };
 
 function notifyState({ send }: EffectContext, { state }: { state: "running" | "paused" | "not-running" }): void {
-  send({ type: "agents", message: { what: "changed" } });
+  send({ type: "agents", message: { type: "changed" } });
   const texts = { running: "resumed", paused: "paused; press p to resume", "not-running": "the turn has already ended" };
   send({ type: "notice", text: texts[state] });
 }

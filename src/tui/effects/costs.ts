@@ -50,8 +50,8 @@ function turnRow(turn: Turn, number: number): string {
 
 /** A row per sub-session, at most the latest ones, and their sum. */
 async function subSessionRows({ api, project }: EffectContext, session: Session, below: Spent): Promise<string[]> {
-  const all = await api.session.list({ project, subSessions: true });
-  const subSessions = all.filter(({ parentSession }) => parentSession === session.id).toReversed();
+  const sessions = await api.session.list({ project, subSessions: true });
+  const subSessions = sessions.filter(({ parentSession }) => parentSession === session.id).toReversed();
   if (subSessions.length === 0) return [];
   const views = await Promise.all(subSessions.slice(-maxSubSessions).map(({ id }) => api.session.show({ session: id })));
   const spents = views.map(({ turns, below: nested }) => addSpents(turns, nested));

@@ -34,8 +34,8 @@ export async function runEffect(ctx: EffectContext, effect: Effect): Promise<voi
   } catch (error) {
     if (isConnectionLost(error)) void reconnect(ctx);
     // The panel reads again later.
-    if (effect.type === "read tree") ctx.send({ type: "tree", message: { what: "failed", reading: effect.reading } });
-    if (effect.type === "list agents") ctx.send({ type: "agents", message: { what: "failed", reading: effect.reading } });
+    if (effect.type === "read tree") ctx.send({ type: "tree", message: { type: "failed", reading: effect.reading } });
+    if (effect.type === "list agents") ctx.send({ type: "agents", message: { type: "failed", reading: effect.reading } });
     ctx.send({ type: "failed", ...describeError(error) });
   }
 }

@@ -12,7 +12,7 @@ export const sessionsEffects: EffectHandlers<"list sessions" | "search sessions"
     const params = { project: everywhere ? null : project, limit: maxSessions };
     const archived = withArchived ? await api.session.list({ ...params, archived: true }) : [];
     const sessions = [...(await api.session.list(params)), ...archived];
-    send({ type: "sessions", message: { what: "listed", reading, sessions, project, now: Date.now() } });
+    send({ type: "sessions", message: { type: "listed", reading, sessions, project, now: Date.now() } });
   },
   /** Sends a result also after an error, because the next search waits for it. */
   "search sessions": async ({ api, project, send }, { query, everywhere }) => {
@@ -20,7 +20,7 @@ export const sessionsEffects: EffectHandlers<"list sessions" | "search sessions"
     try {
       hits = await api.search.find({ query, project: everywhere ? null : project, limit: maxHits });
     } finally {
-      send({ type: "sessions", message: { what: "found", query, hits } });
+      send({ type: "sessions", message: { type: "found", query, hits } });
     }
   },
   "preview session": async ({ api, send }, { key, tip }) => {
@@ -29,7 +29,7 @@ export const sessionsEffects: EffectHandlers<"list sessions" | "search sessions"
       path = await api.node.path({ node: tip });
     } finally {
       const messages = path.filter((node) => (node.author === "user" || node.author === "agent") && textOf(node).trim() !== "");
-      send({ type: "sessions", message: { what: "previewed", key, last: messages.slice(-previewMessages) } });
+      send({ type: "sessions", message: { type: "previewed", key, messages: messages.slice(-previewMessages) } });
     }
   },
 };

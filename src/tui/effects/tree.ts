@@ -20,9 +20,9 @@ export const treeEffects: EffectHandlers<"read tree" | "go" | "switch" | "compar
     const sessions = (await api.session.list({ project, limit: maxSessions })).filter(({ tree }) => tree === session.tree);
     const signature = JSON.stringify([sessions.map(({ id, name, tip }) => [id, name, id in states ? "" : tip]), states]);
     const now = Date.now();
-    if (signature === previous) return send({ type: "tree", message: { what: "unchanged", reading, now } });
+    if (signature === previous) return send({ type: "tree", message: { type: "unchanged", reading, now } });
     const view = await api.session.tree({ session: session.id });
-    send({ type: "tree", message: { what: "read", reading, view, states, signature, now } });
+    send({ type: "tree", message: { type: "read", reading, view, states, signature, now } });
   },
   go: async (ctx, { session, node }) =>
     session === null ? moveTo(ctx, node) : goToSession(ctx, await ctx.api.session.find({ wanted: session, directory: ctx.directory })),
@@ -42,12 +42,12 @@ export const treeEffects: EffectHandlers<"read tree" | "go" | "switch" | "compar
       setSession(ctx, session);
       send({ type: "set", fields: { session } });
     }
-    send({ type: "tree", message: { what: "changed" } });
+    send({ type: "tree", message: { type: "changed" } });
     send({ type: "notice", text: `renamed to ${sessionTitle(session)}` });
   },
   archive: async ({ api, send }, { session }) => {
     const archived = await api.session.archive({ session });
-    send({ type: "tree", message: { what: "changed" } });
+    send({ type: "tree", message: { type: "changed" } });
     send({ type: "notice", text: `${sessionTitle(archived)} is archived; restore it with: skein restore ${shortId(archived.id)}` });
   },
   copy: ({ copy, send }, { text }) =>

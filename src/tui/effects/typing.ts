@@ -7,8 +7,8 @@ const maxFiles = 50;
 /** A longer message is a document, and is not added to the history. */
 const maxHistoryChars = 20_000;
 
-export const typingEffects: EffectHandlers<"remember" | "take back" | "attach" | "find files"> = {
-  remember: ({ local }, { text }) => (text.length > maxHistoryChars ? undefined : local.history.add(text)),
+export const typingEffects: EffectHandlers<"add to history" | "take back" | "attach" | "find files"> = {
+  "add to history": ({ local }, { text }) => (text.length > maxHistoryChars ? undefined : local.history.add(text)),
   /** Only the native agent takes images. For other agents the path stays text. */
   attach: (ctx, { path, text }) => {
     const { agent } = nextAgent(ctx);

@@ -1,5 +1,5 @@
-// Computes the bytes that turn the painted frame into the next one: printed rows with the footer below them, or the
-// alternate screen. Pure. An unchanged frame needs no bytes.
+// Computes the bytes that turn the painted frame into the next one. A frame is the footer below printed rows, or the
+// alternate screen. An unchanged frame needs no bytes. Pure.
 import type { TextStyle } from "../../kit/text/ansi.ts";
 import { cellsOfRow, type Row } from "../layout/wrap.ts";
 import type { ScreenFrame } from "../views/screen.ts";

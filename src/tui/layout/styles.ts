@@ -1,5 +1,5 @@
-// The styles of the screen. Only the terminal's sixteen colours and attributes are used. Colours that are hard to read on
-// a light or dark background are not used: white, black, blue, yellow and the bright ones. Many terminals make bold text
+// The styles of the screen, with the terminal's sixteen colours and attributes. White, black, blue, yellow and the bright
+// colours are not used, because they are hard to read on a light or dark background. Many terminals make bold text
 // bright, so green and cyan are never bold.
 import type { TextStyle } from "../../kit/text/ansi.ts";
 

@@ -7,7 +7,7 @@ import { oneLine } from "../../kit/text/cut-text.ts";
 export type Row = readonly TextRun[];
 
 type Piece = { text: string; cells: number; style: TextStyle };
-/** A unit that is not broken if it fits in a row: letters without a space (of any styles), spaces, or a line break. */
+/** Letters of any styles without a space between them, spaces, or a line break. Not broken if it fits in a row. */
 type Word = { pieces: Piece[]; cells: number; kind: "letters" | "blank" | "break" };
 
 /** Rows after the first start with `hang`, for example spaces. A line break in a run starts a new row. */

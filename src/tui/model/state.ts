@@ -159,7 +159,7 @@ export type Effect =
   | { type: "start"; prompt: string | null; images: readonly string[] }
   /** Runs a shell command of the user. Its output becomes part of the conversation. */
   | { type: "execute"; command: string; draft: string }
-  | { type: "remember"; text: string }
+  | { type: "add to history"; text: string }
   | { type: "attach"; path: string; text: string }
   | { type: "find files"; query: string }
   | { type: "steer"; session: string; text: string }

@@ -47,7 +47,7 @@ export function pressKey(before: State, key: Key, now: number): UpdateResult {
 }
 
 /**
- * The key after Esc, if an Alt key is really Esc and a key pressed fast: a terminal sends both in the same way.
+ * The key after Esc, if an Alt key may be Esc and a key pressed fast. A terminal sends both in the same way.
  * Null in Normal mode, where Esc would stop the turn.
  */
 function splitAltKey({ mode, overlay }: State, { name }: Key): Key | null {

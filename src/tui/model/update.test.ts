@@ -23,7 +23,7 @@ describe("typing", () => {
       text: "",
       effects: [
         { type: "start", prompt: "hi", images: [] },
-        { type: "remember", text: "hi" },
+        { type: "add to history", text: "hi" },
       ],
       activity: "starting",
     });

@@ -17,21 +17,21 @@ function turnInfo(id: string, state: TurnInfo["state"], parent: string | null = 
   return { session, turn, state, pid: state === "ended" ? null : 7 };
 }
 const turns = [
-  turnInfo("child", "asking", "ours"),
+  turnInfo("subtask", "asking", "ours"),
   { ...turnInfo("ours", "running"), left: { costUsd: 1.5, tokens: null } },
   turnInfo("other", "paused"),
   turnInfo("gone", "ended"),
 ];
 
 function listed(rows: TurnInfo[], reading = 0): UpdateMessage {
-  return { type: "agents", message: { what: "listed", reading, rows, now: 70_000 } };
+  return { type: "agents", message: { type: "listed", reading, rows, now: 70_000 } };
 }
 const open = apply(press(normal, "space", "a").state, listed(turns));
 
 describe("the agents panel", () => {
   test("the agents panel lists running and recent turns, sub-sessions under their parents, with remaining budgets", () => {
     expect(textOf(open)).toMatch(
-      /agents: 3 running, 1 ended in the last 15 minutes[^]*SESSION +STATE +AGE[^]*ours ← +running +1 m 05 s[^]*\$0\.2500 +\$1\.50 +do ours[^]*│ {3}child +asking[^]*other +paused[^]*gone +network/,
+      /agents: 3 running, 1 ended in the last 15 minutes[^]*SESSION +STATE +AGE[^]*ours ← +running +1 m 05 s[^]*\$0\.2500 +\$1\.50 +do ours[^]*│ {3}subtask +asking[^]*other +paused[^]*gone +network/,
     );
     expect(textOf({ ...open, size: { columns: 200, rows: 60 } })).toMatch(
       /AGENT +MODEL +TOKENS +COST +LEFT +TASK[^]*native +acme\/large +1\.2k/,
@@ -48,40 +48,40 @@ describe("the agents panel", () => {
     const more = apply(chosen, listed([turnInfo("new", "running"), ...turns], 1));
     expect(effectsOf(more, "p")).toEqual([{ type: "resume", session: "other" }]);
     expect(apply(chosen, listed([], 0))).toBe(chosen);
-    expect(apply(chosen, { type: "agents", message: { what: "failed", reading: 1 } }).overlay).toMatchObject({ reading: 2 });
+    expect(apply(chosen, { type: "agents", message: { type: "failed", reading: 1 } }).overlay).toMatchObject({ reading: 2 });
     expect(effectsOf(open, "e")).toEqual([{ type: "list agents", reading: 2, sinceMs: 86_400_000, afterMs: 0 }]);
     expect(textOf(apply(press(normal, "space", "a").state, listed([])))).toContain("no turn runs in this project");
     expect(textOf(apply(press(normal, "space", "a").state, { type: "tick", now: 150 }))).toContain("loading…");
   });
   test("keys of the agents panel pause, resume, steer, answer and, pressed twice, stop a turn", () => {
     expect(effectsOf(open, "p")).toEqual([{ type: "pause", session: "ours" }]);
-    expect(effectsOf(open, "j", "s", ...Array.from("hi"), "enter")).toEqual([{ type: "send to agent", session: "child", text: "hi" }]);
-    expect(effectsOf(open, "s", "x", "escape", "j", "a")).toEqual([{ type: "find ask", session: "child" }]);
+    expect(effectsOf(open, "j", "s", ...Array.from("hi"), "enter")).toEqual([{ type: "send to agent", session: "subtask", text: "hi" }]);
+    expect(effectsOf(open, "s", "x", "escape", "j", "a")).toEqual([{ type: "find ask", session: "subtask" }]);
     expect(effectsOf(open, "x", "x")).toEqual([{ type: "kill", session: "ours" }]);
     expect(effectsOf(open, "x", "j", "x")).toEqual([]);
-    expect(press(open, "j", "x").state.notice?.text).toBe("press x again to stop child and its sub-sessions");
+    expect(press(open, "j", "x").state.notice?.text).toBe("press x again to stop subtask and its sub-sessions");
     for (const key of ["p", "s", "x"]) expect(press(open, "G", key)).toMatchObject({ effects: [], state: { notice: { isError: false } } });
-    const ask = { id: "a1", session: "child", question: "Which?", options: [] } as never;
+    const ask = { id: "a1", session: "subtask", question: "Which?", options: [] } as never;
     expect(textOf(apply(open, { type: "ask found", ask }))).toContain("Which?");
   });
 });
 
 describe("a session opened from the agents panel", () => {
-  const child = sampleSession("child");
+  const subtask = sampleSession("subtask");
   const visiting = apply(
     open,
-    { type: "opened", session: child, blocks: [], turns: [] },
+    { type: "opened", session: subtask, blocks: [], turns: [] },
     { type: "visited", visit: { home: "ours", mode: "normal" } },
   );
   const home = { type: "visit", session: "ours", visit: null } as const;
   test("an opened session is only watched: q, Esc and Space a go back, and no turn starts in it", () => {
-    expect(effectsOf(open, "j", "enter")).toEqual([{ type: "visit", session: "child", visit: { home: "ours", mode: "normal" } }]);
-    expect(textOf(visiting)).toContain("child (watched; q goes back)");
+    expect(effectsOf(open, "j", "enter")).toEqual([{ type: "visit", session: "subtask", visit: { home: "ours", mode: "normal" } }]);
+    expect(textOf(visiting)).toContain("subtask (watched; q goes back)");
     for (const keys of [["q"], ["escape"], ["space", "a"]]) expect(press(visiting, ...keys).effects).toEqual([home]);
     expect(press(visiting, "i", "x", "enter")).toMatchObject({ effects: [], state: { draft: { text: "x" } } });
     expect(press({ ...visiting, activity: "writing" }, "i", "x", "enter").effects[0]).toEqual({
       type: "steer",
-      session: "child",
+      session: "subtask",
       text: "x",
     });
     expect(press({ ...visiting, activity: "writing" }, "escape").effects).toEqual([home]);

@@ -21,11 +21,11 @@ export type AgentsPanel = PanelState & {
 };
 
 export type AgentsMessage =
-  | { what: "listed"; reading: number; rows: readonly TurnInfo[]; now: number }
+  | { type: "listed"; reading: number; rows: readonly TurnInfo[]; now: number }
   /** The reason is shown by another message. The turns are listed again. */
-  | { what: "failed"; reading: number }
+  | { type: "failed"; reading: number }
   /** An action here changed a turn. The turns are listed again at once. */
-  | { what: "changed" };
+  | { type: "changed" };
 
 /** While another session is watched: the session and the mode to return to. */
 export type Visit = { home: string | null; mode: State["mode"] };
@@ -66,9 +66,9 @@ export function watchFocused(state: State): UpdateResult {
 }
 
 export function updateAgents(state: State, panel: AgentsPanel, message: AgentsMessage): UpdateResult {
-  if (message.what === "changed") return listAgain(state, panel, 0);
+  if (message.type === "changed") return listAgain(state, panel, 0);
   if (message.reading !== panel.reading) return step(state);
-  if (message.what === "failed") return listAgain(state, panel, listAgainMs);
+  if (message.type === "failed") return listAgain(state, panel, listAgainMs);
   const listed = new Set<string>();
   const rows = indentUnderParents(message.rows.filter(({ session }) => !listed.has(session.id) && listed.add(session.id) !== undefined));
   const chosen = rows.findIndex(({ row }) => row.session.id === chosenTurn(panel)?.session.id);

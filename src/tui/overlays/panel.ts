@@ -1,5 +1,5 @@
-// The common layout and keys of the tree, agents and sessions panels: a list with one chosen line, a preview beside the
-// list (below it on a narrow screen), and a last line with keys or a prompt.
+// The common layout and keys of the tree, agents and sessions panels: a list with one chosen line, its preview, and a last
+// line with keys or a prompt. The preview is beside the list, or below it on a narrow screen.
 import { visiblePart, layOutText } from "../../kit/text/text-layout.ts";
 import type { EditLine } from "../../kit/text/line-edit.ts";
 import { markdown } from "../cards/markdown.ts";

@@ -12,7 +12,7 @@ const old = sampleSession("old", { archivedAt: 1, tip: "n3" });
 const normal: State = { ...firstState({ size, net: "off", sandbox: "on" }), mode: "normal", session: ours };
 
 function listed(sessions = [ours, parser], reading = 0): UpdateMessage {
-  return { type: "sessions", message: { what: "listed", reading, sessions, project: "/project", now: 7_200_000 } };
+  return { type: "sessions", message: { type: "listed", reading, sessions, project: "/project", now: 7_200_000 } };
 }
 function searchResult(query: string, ...sessions: (typeof ours)[]): UpdateMessage {
   const snippet = "where the lexer\nends";
@@ -25,7 +25,7 @@ function searchResult(query: string, ...sessions: (typeof ours)[]): UpdateMessag
     before: null,
     after: null,
   }));
-  return { type: "sessions", message: { what: "found", query, hits } };
+  return { type: "sessions", message: { type: "found", query, hits } };
 }
 const opened = press(normal, "space", "s");
 const open = apply(opened.state, listed());
@@ -33,8 +33,8 @@ const open = apply(opened.state, listed());
 describe("the sessions panel", () => {
   test("the sessions panel lists sessions with the last messages of the chosen one", () => {
     expect(opened.effects).toContainEqual({ type: "list sessions", reading: 0, withArchived: false, everywhere: false });
-    const last = [nodeOf("n0", null, "user", "why is it red?"), nodeOf("n1", "n0", "agent", "A test fails.")];
-    const previewed = apply(open, { type: "sessions", message: { what: "previewed", key: "ours n1", last } });
+    const messages = [nodeOf("n0", null, "user", "why is it red?"), nodeOf("n1", "n0", "agent", "A test fails.")];
+    const previewed = apply(open, { type: "sessions", message: { type: "previewed", key: "ours n1", messages } });
     expect(textOf(previewed)).toMatch(
       /sessions: 2[^]*│ ← ours +2 hours ago +fix the build[^]*parser[^]*│ ▌ why is it red\? +│\n│ ● A test fails\./,
     );
@@ -47,7 +47,7 @@ describe("the sessions panel", () => {
     expect(open.overlay).toMatchObject({ previewing: "ours n1" });
     expect(effectsOf(open, "down", "up", "down")).toEqual([]);
     const moved = press(open, "down").state;
-    const next = apply(moved, { type: "sessions", message: { what: "previewed", key: "ours n1", last: [] } });
+    const next = apply(moved, { type: "sessions", message: { type: "previewed", key: "ours n1", messages: [] } });
     expect(next.overlay).toMatchObject({ previewing: "parser n2" });
   });
   test("sessions are found by name and task, and by messages from three letters on", () => {
@@ -66,11 +66,13 @@ describe("the sessions panel", () => {
     expect(effectsOf(open, "down", "enter")).toContainEqual({ type: "go", session: "parser", node: null });
     expect(press(open, "enter").state.overlay).toBeNull();
     expect(effectsOf(open, "tab")).toEqual([{ type: "list sessions", reading: 1, withArchived: true, everywhere: false }]);
-    const all = apply(press(open, "tab", "ctrl+t").state, listed([ours, elsewhere, old], 2));
-    expect(textOf(all)).toMatch(/sessions of all projects, with archived: 3[^]*elsewhere +\S+ \S+ ago +other[^]*× old/);
-    expect(press(all, "down", "enter").state.notice?.text).toBe("that session is in another project: cd /other/src && skein tui lsewhere");
-    expect(effectsOf(all, "down", "down", "enter")).toContainEqual({ type: "go", session: "old", node: null });
-    expect(apply(all, listed([], 0))).toBe(all);
+    const withAll = apply(press(open, "tab", "ctrl+t").state, listed([ours, elsewhere, old], 2));
+    expect(textOf(withAll)).toMatch(/sessions of all projects, with archived: 3[^]*elsewhere +\S+ \S+ ago +other[^]*× old/);
+    expect(press(withAll, "down", "enter").state.notice?.text).toBe(
+      "that session is in another project: cd /other/src && skein tui lsewhere",
+    );
+    expect(effectsOf(withAll, "down", "down", "enter")).toContainEqual({ type: "go", session: "old", node: null });
+    expect(apply(withAll, listed([], 0))).toBe(withAll);
   });
   test("the sessions panel says that it is empty, and that it loads only if that takes long", () => {
     expect(textOf(apply(opened.state, listed([])))).toContain("no sessions yet; the first message creates one");

@@ -28,9 +28,9 @@ export type SessionsPanel = PanelState & {
 };
 
 export type SessionsMessage =
-  | { what: "listed"; reading: number; sessions: readonly Session[]; project: string; now: number }
-  | { what: "found"; query: string; hits: readonly FoundNode[] }
-  | { what: "previewed"; key: string; last: readonly Node[] };
+  | { type: "listed"; reading: number; sessions: readonly Session[]; project: string; now: number }
+  | { type: "found"; query: string; hits: readonly FoundNode[] }
+  | { type: "previewed"; key: string; messages: readonly Node[] };
 
 export type SessionsEffect =
   | { type: "list sessions"; reading: number; withArchived: boolean; everywhere: boolean }
@@ -53,14 +53,14 @@ function listEffect({ reading, withArchived, everywhere }: SessionsPanel): Effec
 }
 
 export function updateSessions(state: State, panel: SessionsPanel, message: SessionsMessage): UpdateResult {
-  switch (message.what) {
+  switch (message.type) {
     case "listed":
       if (message.reading !== panel.reading) return step(state);
       return withRequests(state, { ...panel, sessions: message.sessions, project: message.project, now: message.now });
     case "found":
       return withRequests(state, { ...panel, searching: null, searchResult: { query: message.query, hits: message.hits } });
     case "previewed":
-      return withRequests(state, { ...panel, previewing: null, previews: { ...panel.previews, [message.key]: message.last } });
+      return withRequests(state, { ...panel, previewing: null, previews: { ...panel.previews, [message.key]: message.messages } });
   }
 }
 

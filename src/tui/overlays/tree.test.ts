@@ -31,7 +31,7 @@ const size = { columns: 80, rows: 24 };
 const normal: State = { ...firstState({ size, net: "off", sandbox: "on" }), mode: "normal", session: ours };
 
 function treeRead(tree: TreeView, reading = 0, states = {}): UpdateMessage {
-  return { type: "tree", message: { what: "read", reading, view: tree, states, signature: "k", now: 60_000 } };
+  return { type: "tree", message: { type: "read", reading, view: tree, states, signature: "k", now: 60_000 } };
 }
 const open = apply(press(normal, "space", "t").state, treeRead(view));
 
@@ -140,10 +140,10 @@ describe("the tree", () => {
     const opened = press(normal, "space", "t");
     expect(opened.effects).toContainEqual({ type: "read tree", reading: 0, signature: "", afterMs: 0 });
     expect(open.overlay).toMatchObject({ reading: 1 });
-    const changed = apply(press(open, "k").state, { type: "tree", message: { what: "changed" } });
+    const changed = apply(press(open, "k").state, { type: "tree", message: { type: "changed" } });
     expect(changed.overlay).toMatchObject({ reading: 2, signature: "" });
     expect(apply(changed, treeRead(view, 1))).toBe(changed);
-    expect(apply(changed, { type: "tree", message: { what: "failed", reading: 2 } }).overlay).toMatchObject({ reading: 3 });
+    expect(apply(changed, { type: "tree", message: { type: "failed", reading: 2 } }).overlay).toMatchObject({ reading: 3 });
     expect(chosen(apply(changed, treeRead({ ...view, nodes: [...nodes, nodeOf("n9", "n8", "user", "why")] }, 2)))).toBe("show it");
     expect(apply(normal, treeRead(view))).toEqual(normal);
   });

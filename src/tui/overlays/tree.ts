@@ -34,12 +34,12 @@ export type TreePanel = PanelState & {
 type Prompt = { kind: "fork" | "rename" | "filter"; id: string; line: EditLine };
 
 export type TreeMessage =
-  | { what: "read"; reading: number; view: TreeView; states: TreePanel["states"]; signature: string; now: number }
-  | { what: "unchanged"; reading: number; now: number }
+  | { type: "read"; reading: number; view: TreeView; states: TreePanel["states"]; signature: string; now: number }
+  | { type: "unchanged"; reading: number; now: number }
   /** The reason is shown by another message. The tree is read again. */
-  | { what: "failed"; reading: number }
+  | { type: "failed"; reading: number }
   /** An action here changed the tree. It is read again at once. */
-  | { what: "changed" };
+  | { type: "changed" };
 
 export type TreeEffect =
   /** Waits `afterMs`, then reads the whole tree only if its signature differs. */
@@ -63,10 +63,10 @@ export function openTree(state: State): UpdateResult {
 
 export function updateTree(state: State, panel: TreePanel, message: TreeMessage): UpdateResult {
   const next = { ...panel, currentSession: state.session?.id ?? null };
-  if (message.what === "changed") return readAgain(state, { ...next, signature: "" }, 0);
+  if (message.type === "changed") return readAgain(state, { ...next, signature: "" }, 0);
   if (message.reading !== panel.reading) return step(state);
-  if (message.what === "failed") return readAgain(state, next, readAgainMs);
-  if (message.what === "unchanged") return readAgain(state, { ...next, now: message.now }, readAgainMs);
+  if (message.type === "failed") return readAgain(state, next, readAgainMs);
+  if (message.type === "unchanged") return readAgain(state, { ...next, now: message.now }, readAgainMs);
   const { view, states, signature, now } = message;
   const outline = buildOutline(view);
   const tip = view.sessions.find(({ id }) => id === next.currentSession)?.tip ?? "";

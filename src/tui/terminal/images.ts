@@ -24,7 +24,7 @@ export function drawsImages({ capabilities }: CliRenderer): boolean {
 }
 
 export class Images {
-  /** By block id. Null while it is being decoded. */
+  /** Decoded images by block id. Null while an image is being decoded. */
   private readonly cache = new Map<string, NativeImage | null>();
   private readonly renderer: CliRenderer;
   private readonly options: ImagesOptions;

@@ -1,5 +1,5 @@
-// Renders the state as the rows of the whole screen: the visible part of the transcript, the queue, a rule with a notice,
-// the composer, the status bar, and an overlay above the transcript. Pure.
+// Renders the state as the rows of the whole screen: visible transcript, queue, a rule with a notice, composer and status
+// bar. An overlay covers the end of the transcript. Pure.
 import { oneLine } from "../../kit/text/cut-text.ts";
 import type { Ask } from "../../protocol/api/control.ts";
 import { sessionLabel } from "../../protocol/tree/turn.ts";

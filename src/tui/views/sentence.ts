@@ -1,4 +1,4 @@
-// Fits a sentence into one row. If it is too wide, its paths become relative to the project or home, and then lose their
+// Fits a sentence into one row. If it is too wide, its paths become relative to the project or home. Then they lose their
 // middle, because the end of a sentence matters more.
 import { cellsOf, fit } from "../layout/wrap.ts";
 

@@ -105,7 +105,7 @@ export const demo: Command = {
   },
 };
 
-/** The script says that the test failed and then passed. Checks that it really did. */
+/** Checks that the test really failed once and then passed, as the script claims. */
 function followedScript(view: TreeView): boolean {
   const tests = view.nodes.flatMap((node) => node.parts).filter((part) => part.kind === "result" && part.name === "bash");
   return tests.length === 2 && tests.every((part, index) => part.kind === "result" && part.isError === (index === 0));

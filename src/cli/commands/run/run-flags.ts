@@ -1,4 +1,4 @@
-// The flags of `run` as a table. A flag for a turn option says in `turn` how it changes the turn.
+// The flags of `run` as a table. The function `turn` of a flag returns its change of the turn.
 import { toolLevels, type ToolLevel } from "../../../protocol/api/policy.ts";
 import type { TurnChange } from "../../../protocol/api/turn-options.ts";
 import type { Args, Flag } from "../../parse/command.ts";

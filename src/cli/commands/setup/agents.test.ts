@@ -22,11 +22,11 @@ const row = (name: string, more: Partial<AgentInfo>): AgentInfo => ({
 });
 
 describe("agents", () => {
-  const none = [{ vendor: "openai", kind: "none" as const, source: null, note: null }];
+  const noCredential = [{ vendor: "openai", kind: "none" as const, source: null, note: null }];
   const list = [
     row("native", { kind: "native", path: null, credentials: [{ vendor: "ollama", kind: "key", source: null, note: null }] }),
     row("claude", { tried: { at: Date.UTC(2026, 0, 2), works: true, reason: null } }),
-    row("codex", { credentials: none, missing: "no key", hint: "set OPENAI_API_KEY", can: { ...row("", {}).can, fork: false } }),
+    row("codex", { credentials: noCredential, missing: "no key", hint: "set OPENAI_API_KEY", can: { ...row("", {}).can, fork: false } }),
     row("pi", {
       installed: false,
       path: null,

@@ -1,5 +1,5 @@
-// Stores unsent messages of the screen for the next screen of the project: one file per process, replaced
-// atomically, readable by its owner only. Files of running processes are not touched.
+// Stores unsent messages of the screen for the next screen of the project. Each process has one file, which is replaced
+// atomically and readable by its owner only. Files of other running processes are not touched.
 import { readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { processStartTime } from "../../../kit/process/processes.ts";
