@@ -202,7 +202,7 @@ const keyTable = [
     key: "screen_reader",
     type: "boolean",
     default: false,
-    description: "Whether `tui` and `chat` print for a screen reader: line by line, each with its kind in words, nothing drawn.",
+    description: "Whether `tui` and `chat` print for a screen reader: each line starts with its kind, nothing is drawn.",
   },
   {
     key: "notify",
