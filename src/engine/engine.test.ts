@@ -9,7 +9,7 @@ import { call, endOf, createTestEngine, node, ok, type TakeTurn, text, turn, typ
 
 describe("turns", () => {
   test("a node is in the store and in the transcript before its event is sent", async () => {
-    const recorded: number[] = [];
+    const isRecorded: boolean[] = [];
     const { store, session, api } = await createTestEngine(async function* () {
       yield node(text("hi"));
       yield ok;
@@ -18,9 +18,9 @@ describe("turns", () => {
       if (event.type !== "node.added") continue;
       const stored = await store.node(event.node.id);
       const lines = readFileSync(session.transcript as string, "utf8");
-      recorded.push(stored !== null && lines.includes(event.node.id) ? 1 : 0);
+      isRecorded.push(stored !== null && lines.includes(event.node.id));
     }
-    expect(recorded).toEqual([1, 1]);
+    expect(isRecorded).toEqual([true, true]);
   });
 
   test("a turn starts, adds its nodes and ends with the sum of usage and cost", async () => {
@@ -68,16 +68,16 @@ describe("turns", () => {
   });
 
   test("an agent gets the whole path, or only the prompt if the turn is fresh", async () => {
-    const paths: number[] = [];
+    const pathLengths: number[] = [];
     const { run } = await createTestEngine(async function* (input) {
-      paths.push(input.path.length);
+      pathLengths.push(input.path.length);
       yield node(text("hi"));
       yield ok;
     });
     await run();
     await run({ prompt: "again" });
     await run({ prompt: "alone", fresh: true });
-    expect(paths).toEqual([1, 3, 1]);
+    expect(pathLengths).toEqual([1, 3, 1]);
   });
 
   test("a second turn in a running session is refused with the pid of the holder", async () => {
@@ -93,45 +93,45 @@ describe("turns", () => {
   });
 });
 
-describe("the open turn of a dead process", () => {
-  test("a running call of a dead process gets a result that says its state is unknown", async () => {
+describe("the open turn of a killed process", () => {
+  test("a running call of a killed process gets the result that its state is unknown", async () => {
     const paths: string[][] = [];
     const engine = await createTestEngine(async function* (input) {
       paths.push(input.path.flatMap((entry) => entry.parts.map((part) => (part.kind === "result" ? part.text : part.kind))));
       yield ok;
     });
     const lease = await engine.store.acquire(engine.session.id);
-    const deadTurn = await engine.store.startTurn(lease, {
+    const killedTurn = await engine.store.startTurn(lease, {
       agent: "native",
       model: "test/one",
       policy: turn.policy,
       enforced: null,
       prompt: { author: "user", parts: [{ kind: "text", text: "go" }] },
     });
-    await engine.store.appendNode(lease, deadTurn.value.id, call("c1"));
-    await engine.store.saveDraft(lease, deadTurn.value.id, { key: "c1", text: "half an outp" });
+    await engine.store.appendNode(lease, killedTurn.value.id, call("c1"));
+    await engine.store.saveDraft(lease, killedTurn.value.id, { key: "c1", text: "half an outp" });
     await engine.store.release(lease);
 
     const events = await engine.run({ prompt: null });
     expect(paths[0]?.[2]).toMatch(/Interrupted.*state is unknown.*half an outp/s);
-    expect(await engine.store.turn(deadTurn.value.id)).toMatchObject({ status: "killed" });
+    expect(await engine.store.turn(killedTurn.value.id)).toMatchObject({ status: "killed" });
     expect(endOf(events)).toMatchObject({ status: "ok" });
     expect((await engine.store.verify({})).problems).toEqual([]);
   });
 
-  test("a partial answer of a dead process becomes a node, with a note that it is incomplete", async () => {
+  test("a partial answer of a killed process becomes a node, with a note that it is incomplete", async () => {
     const engine = await createTestEngine(async function* () {
       yield ok;
     });
     const lease = await engine.store.acquire(engine.session.id);
-    const deadTurn = await engine.store.startTurn(lease, {
+    const killedTurn = await engine.store.startTurn(lease, {
       agent: "native",
       model: null,
       policy: turn.policy,
       enforced: null,
       prompt: { author: "user", parts: [{ kind: "text", text: "go" }] },
     });
-    await engine.store.saveDraft(lease, deadTurn.value.id, { key: "text", text: "The answer is fo" });
+    await engine.store.saveDraft(lease, killedTurn.value.id, { key: "text", text: "The answer is fo" });
     await engine.store.release(lease);
     await engine.run({ prompt: null });
     const nodes = await engine.store.sessionNodes(engine.session.id);
@@ -216,8 +216,9 @@ describe("sub-sessions", () => {
     });
     await run({ model: "test/two" });
     expect(models).toEqual(["test/two", "test/two"]);
-    const [child] = (await store.listSessions({ project: null, subSessions: true })).filter((each) => each.parentSession === session.id);
-    expect(dirname(child?.transcript ?? "")).toBe(dirname(session.transcript as string));
+    const sessions = await store.listSessions({ project: null, subSessions: true });
+    const subSession = sessions.find(({ parentSession }) => parentSession === session.id);
+    expect(dirname(subSession?.transcript ?? "")).toBe(dirname(session.transcript as string));
   });
 });
 

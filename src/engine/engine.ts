@@ -64,7 +64,9 @@ export type EngineDeps = {
   /** The session that last wrote the project's plan; null if `file` is another file. */
   plannerOf: (project: string, file: string) => string | null;
   setPlanner: (project: string, session: string) => void;
+  /** The path of a session's transcript; null in a run that writes none. */
   transcriptFor: (session: { id: string; project: string; transcriptDir: string | null; createdAt: number }) => string | null;
+  /** The path of the transcript if the first path can't be written. */
   transcriptElsewhere: (session: Session) => string;
   copyTranscript: (session: Session, to: string) => Promise<void>;
   /** Finds files of a project by letters of their paths. */
@@ -78,7 +80,7 @@ export type EngineDeps = {
   history: HistorySource;
   /** Methods that belong to no session. */
   methods: Pick<Api, "agents" | "models" | "auth" | "skills" | "config" | "trust" | "plan" | "tokens" | "doctor">;
-  /** Time of limits of turns and questions. The system clock unless a test sets another. */
+  /** The clock for time limits of turns and questions. Tests replace the system clock. */
   clock?: Clock;
   close: () => Promise<void>;
 };
@@ -87,7 +89,7 @@ export type HistorySource = {
   commits: (project: string) => Promise<CommitLog>;
   /** Replaces secrets in a text. */
   redact: (text: string) => string;
-  /** A prompt for a model that does not know the conversation: the conversation as data, then the prompt. */
+  /** Renders a prompt for a model that was not part of the conversation: the conversation as data, then the prompt. */
   briefed: (path: Node[], prompt: string) => Promise<string>;
 };
 
@@ -178,9 +180,9 @@ function healthOf({ version, startedAt, running }: EngineDeps): Awaited<ReturnTy
 async function treeOf(store: Store, idOrName: string, withArchived: boolean) {
   const session = await store.findSession(idOrName, null);
   const nodes = await store.treeNodes(session.tree);
-  const all = await store.listSessions({ project: null, subSessions: true });
-  if (withArchived) all.push(...(await store.listSessions({ project: null, subSessions: true, archived: true })));
-  const sessions = all.filter((candidate) => candidate.tree === session.tree);
-  const turns = (await Promise.all(sessions.map((candidate) => store.turnsOf(candidate.id)))).flat();
+  const candidates = await store.listSessions({ project: null, subSessions: true });
+  if (withArchived) candidates.push(...(await store.listSessions({ project: null, subSessions: true, archived: true })));
+  const sessions = candidates.filter((candidate) => candidate.tree === session.tree);
+  const turns = (await Promise.all(sessions.map(({ id }) => store.turnsOf(id)))).flat();
   return { nodes, sessions, turns };
 }

@@ -81,8 +81,8 @@ const answerOf = ({ nodes }: GroupResult) => textOf(nodes.findLast(({ author }) 
 
 describe("from the objective to the deliverable", () => {
   test("every participant speaks in every round, a model writes, every participant validates, and each statement is a node", async () => {
-    const ran = await runGroupTurn({}, agreeing);
-    expect(calls(ran.requests)).toEqual([
+    const turn = await runGroupTurn({}, agreeing);
+    expect(calls(turn.requests)).toEqual([
       "discussion 1: openai/gpt-5.2",
       "discussion 1: claude",
       "discussion 2: openai/gpt-5.2",
@@ -91,15 +91,15 @@ describe("from the objective to the deliverable", () => {
       "validation 1: openai/gpt-5.2",
       "validation 1: claude",
     ]);
-    expect(ran.end).toEqual({ status: "ok" });
-    expect(ran.nodes.map(({ author }) => author)).toEqual(["user", ...Array<Author>(7).fill("note"), "agent"]);
-    expect(ran.nodes[2]?.note).toEqual({
+    expect(turn.end).toEqual({ status: "ok" });
+    expect(turn.nodes.map(({ author }) => author)).toEqual(["user", ...Array<Author>(7).fill("note"), "agent"]);
+    expect(turn.nodes[2]?.note).toEqual({
       about: "group",
       said: { asked: "n0", phase: "discussion", round: 1, who: "claude", status: "ok", tries: 1, sessionId: "sub-2", costUsd: 0.25 },
     });
-    expect(textOf(ran.nodes[0]!)).toBe("# Objective\nChoose a queue\n\n# Output format\none paragraph");
-    expect(answerOf(ran)).toBe("said: synthesis 1: openai/gpt-5.2");
-    expect(groupOutcome(lastStatements(ran.path))).toMatchObject({ rounds: { discussion: 2, validation: 1 }, costUsd: 1.75, dissent: [] });
+    expect(textOf(turn.nodes[0]!)).toBe("# Objective\nChoose a queue\n\n# Output format\none paragraph");
+    expect(answerOf(turn)).toBe("said: synthesis 1: openai/gpt-5.2");
+    expect(groupOutcome(lastStatements(turn.path))).toMatchObject({ rounds: { discussion: 2, validation: 1 }, costUsd: 1.75, dissent: [] });
   });
 
   test("a model has no tools, an agent has a read-only sandbox", async () => {
@@ -160,8 +160,8 @@ describe("validation", () => {
   };
 
   test("an objection leads to a refinement, and remaining dissent is named with its reason", async () => {
-    const ran = await runGroupTurn({ validationRounds: 2 }, objecting);
-    expect(calls(ran.requests).slice(5)).toEqual([
+    const turn = await runGroupTurn({ validationRounds: 2 }, objecting);
+    expect(calls(turn.requests).slice(5)).toEqual([
       "validation 1: openai/gpt-5.2",
       "validation 1: claude",
       "refinement 1: openai/gpt-5.2",
@@ -169,31 +169,31 @@ describe("validation", () => {
       "validation 2: claude",
       "refinement 2: openai/gpt-5.2",
     ]);
-    expect(ran.requests[7]?.task).toContain("DISAGREE: it forgets retries");
-    expect(groupOutcome(lastStatements(ran.path)).dissent).toEqual([{ name: "claude", round: 2, reason: "it forgets retries" }]);
-    expect(answerOf(ran)).toBe("said: refinement 2: openai/gpt-5.2\n\n## Dissent\n\n**claude** (validation round 2): it forgets retries");
+    expect(turn.requests[7]?.task).toContain("DISAGREE: it forgets retries");
+    expect(groupOutcome(lastStatements(turn.path)).dissent).toEqual([{ name: "claude", round: 2, reason: "it forgets retries" }]);
+    expect(answerOf(turn)).toBe("said: refinement 2: openai/gpt-5.2\n\n## Dissent\n\n**claude** (validation round 2): it forgets retries");
   });
 
   test("a participant that agrees after the refinement does not dissent", async () => {
-    const ran = await runGroupTurn({ validationRounds: 2 }, (call, request) =>
+    const turn = await runGroupTurn({ validationRounds: 2 }, (call, request) =>
       call.startsWith("validation 2") ? "Agree." : objecting(call, request),
     );
-    expect(calls(ran.requests).filter((call) => call.startsWith("refinement"))).toEqual(["refinement 1: openai/gpt-5.2"]);
-    expect(groupOutcome(lastStatements(ran.path)).dissent).toEqual([]);
+    expect(calls(turn.requests).filter((call) => call.startsWith("refinement"))).toEqual(["refinement 1: openai/gpt-5.2"]);
+    expect(groupOutcome(lastStatements(turn.path)).dissent).toEqual([]);
   });
 
   test("a failed refinement leaves the deliverable as it was", async () => {
-    const ran = await runGroupTurn({}, (call, request) =>
+    const turn = await runGroupTurn({}, (call, request) =>
       call.startsWith("refinement") ? { status: "refused" } : objecting(call, request),
     );
-    expect(answerOf(ran)).toStartWith("said: synthesis 1: openai/gpt-5.2\n\n## Dissent");
-    expect(ran.nodes.at(-2)?.note).toMatchObject({ said: { phase: "refinement", status: "refused", tries: 3 } });
+    expect(answerOf(turn)).toStartWith("said: synthesis 1: openai/gpt-5.2\n\n## Dissent");
+    expect(turn.nodes.at(-2)?.note).toMatchObject({ said: { phase: "refinement", status: "refused", tries: 3 } });
   });
 
   test("without validation the first draft is the deliverable", async () => {
-    const ran = await runGroupTurn({ validationRounds: 0 }, objecting);
-    expect(calls(ran.requests).at(-1)).toBe("synthesis 1: openai/gpt-5.2");
-    expect(ran.end.status).toBe("ok");
+    const turn = await runGroupTurn({ validationRounds: 0 }, objecting);
+    expect(calls(turn.requests).at(-1)).toBe("synthesis 1: openai/gpt-5.2");
+    expect(turn.end.status).toBe("ok");
   });
 });
 
@@ -202,30 +202,30 @@ describe("a participant that fails", () => {
 
   test("a participant that fails is left out from then on and named with its error, and another one writes", async () => {
     const participants = ["openai/gpt-5.2", "claude", "anthropic"];
-    const ran = await runGroupTurn({ participants }, (call, request) => (call.endsWith("gpt-5.2") ? noKey : agreeing(call, request)));
-    expect(calls(ran.requests).filter((call) => call.endsWith("gpt-5.2"))).toEqual(["discussion 1: openai/gpt-5.2"]);
-    expect(groupOutcome(lastStatements(ran.path)).participants).toEqual([
+    const turn = await runGroupTurn({ participants }, (call, request) => (call.endsWith("gpt-5.2") ? noKey : agreeing(call, request)));
+    expect(calls(turn.requests).filter((call) => call.endsWith("gpt-5.2"))).toEqual(["discussion 1: openai/gpt-5.2"]);
+    expect(groupOutcome(lastStatements(turn.path)).participants).toEqual([
       { name: "openai/gpt-5.2", status: "auth", error: "no key for openai" },
       { name: "claude", status: "ok" },
       { name: "anthropic", status: "ok" },
     ]);
-    expect(answerOf(ran)).toBe("said: synthesis 1: anthropic\n\n## Failed participants\n\n- openai/gpt-5.2 (auth): no key for openai");
+    expect(answerOf(turn)).toBe("said: synthesis 1: anthropic\n\n## Failed participants\n\n- openai/gpt-5.2 (auth): no key for openai");
   });
 
   test("a participant that is empty or overloaded is asked twice more, and all tries are counted", async () => {
     let tries = 0;
-    const ran = await runGroupTurn({ discussionRounds: 1 }, (call, request) => {
+    const turn = await runGroupTurn({ discussionRounds: 1 }, (call, request) => {
       if (!call.endsWith("claude")) return agreeing(call, request);
       tries += 1;
       return tries === 1 ? " \n" : tries === 2 ? { status: "overloaded" } : agreeing(call, request);
     });
-    const note = ran.nodes.find(({ note: of }) => of?.about === "group" && of.said.who === "claude")?.note;
+    const note = turn.nodes.map(({ note }) => note).find((candidate) => candidate?.about === "group" && candidate.said.who === "claude");
     expect(note).toMatchObject({ said: { status: "ok", tries: 3, costUsd: 0.75 } });
   });
 
   test("a participant that never answers has the status empty", async () => {
-    const ran = await runGroupTurn({ discussionRounds: 1 }, (call, request) => (call.endsWith("claude") ? "" : agreeing(call, request)));
-    expect(groupOutcome(lastStatements(ran.path)).participants[1]).toEqual({
+    const turn = await runGroupTurn({ discussionRounds: 1 }, (call, request) => (call.endsWith("claude") ? "" : agreeing(call, request)));
+    expect(groupOutcome(lastStatements(turn.path)).participants[1]).toEqual({
       name: "claude",
       status: "empty",
       error: "its answer is empty",
@@ -233,8 +233,8 @@ describe("a participant that fails", () => {
   });
 
   test("the turn fails only if all participants fail, with the status of the first", async () => {
-    const ran = await runGroupTurn({}, () => noKey);
-    expect(ran.end).toEqual({
+    const turn = await runGroupTurn({}, () => noKey);
+    expect(turn.end).toEqual({
       status: "auth",
       answer: "",
       error: {
@@ -245,12 +245,12 @@ describe("a participant that fails", () => {
   });
 
   test("a turn in which no participant can write fails and keeps the discussion", async () => {
-    const ran = await runGroupTurn({}, (call, request) => (call.startsWith("synthesis") ? noKey : agreeing(call, request)));
-    expect(ran.end).toMatchObject({
+    const turn = await runGroupTurn({}, (call, request) => (call.startsWith("synthesis") ? noKey : agreeing(call, request)));
+    expect(turn.end).toMatchObject({
       status: "auth",
       error: { message: "no participant could write the deliverable: openai/gpt-5.2: no key for openai" },
     });
-    expect(lastStatements(ran.path).filter(({ phase, status }) => phase === "discussion" && status === "ok")).toHaveLength(4);
+    expect(lastStatements(turn.path).filter(({ phase, status }) => phase === "discussion" && status === "ok")).toHaveLength(4);
   });
 });
 
@@ -287,9 +287,9 @@ describe("continuing", () => {
     stored({ author: "user", parts: [{ kind: "text", text: "thanks" }] }, path, path);
     const again = await runGroupTurn({ participants: ["claude"] }, agreeing, { path });
     expect(again).toMatchObject({ requests: [], nodes: [], end: { status: "ok", answer: "said: synthesis 1: openai/gpt-5.2" } });
-    const other = await runGroupTurn({ objective: "Choose a cache" }, agreeing, { path });
-    expect(other.requests).toHaveLength(7);
-    expect(other.requests[0]?.task).toContain("said: synthesis 1: openai/gpt-5.2");
+    const otherObjective = await runGroupTurn({ objective: "Choose a cache" }, agreeing, { path });
+    expect(otherObjective.requests).toHaveLength(7);
+    expect(otherObjective.requests[0]?.task).toContain("said: synthesis 1: openai/gpt-5.2");
   });
 
   test("a prompt with the same text to another agent is not a group's objective", () => {
@@ -303,11 +303,11 @@ describe("continuing", () => {
 describe("stopping", () => {
   test("a used-up budget ends the turn with the deliverable so far", async () => {
     const over = budgetUsedUp("money", "$1");
-    const ran = await runGroupTurn({}, (call) => {
+    const turn = await runGroupTurn({}, (call) => {
       return call.startsWith("validation") ? new Fault("usage", over.message, { cause: over }) : `said: ${call}`;
     });
-    expect(ran.end).toEqual({ status: "budget", error: over, answer: "said: synthesis 1: openai/gpt-5.2" });
-    expect(lastStatements(ran.path).some(({ phase }) => phase === "validation")).toBe(false);
+    expect(turn.end).toEqual({ status: "budget", error: over, answer: "said: synthesis 1: openai/gpt-5.2" });
+    expect(lastStatements(turn.path).some(({ phase }) => phase === "validation")).toBe(false);
   });
 
   test("a limit of one participant does not stop the others", async () => {
@@ -316,19 +316,19 @@ describe("stopping", () => {
       call.endsWith("claude") ? { status: "budget", error } : agreeing(call, request),
     );
     expect(oneOver.end).toEqual({ status: "ok" });
-    const all = await runGroupTurn(
+    const runOver = await runGroupTurn(
       {},
       (call, request) => (call.endsWith("claude") ? { status: "budget", error } : agreeing(call, request)),
       {
         over: error,
       },
     );
-    expect(all.end).toMatchObject({ status: "budget" });
+    expect(runOver.end).toMatchObject({ status: "budget" });
   });
 
   test("a cancelled group asks no further participant and records no failure", async () => {
     const stop = new AbortController();
-    const ran = await runGroupTurn(
+    const turn = await runGroupTurn(
       { parallelLimit: 1 },
       () => {
         stop.abort();
@@ -336,9 +336,9 @@ describe("stopping", () => {
       },
       { stop },
     );
-    expect(ran.requests).toHaveLength(1);
-    expect(ran.nodes).toHaveLength(1);
-    expect(ran.end).toMatchObject({ status: "cancelled" });
+    expect(turn.requests).toHaveLength(1);
+    expect(turn.nodes).toHaveLength(1);
+    expect(turn.end).toMatchObject({ status: "cancelled" });
   });
 });
 

@@ -18,7 +18,7 @@ const usage = { input: 10, output: 5, cacheRead: 0, cacheWrite: 0 };
 const textPart = (text: string): Part => ({ kind: "text", text });
 const bashCall = (id: string, command: string): CallPart => ({ kind: "call", id, name: "bash", input: { command } });
 
-/** Runs a turn in which the model gives these answers, the last one repeatedly. */
+/** Runs a turn in which the model sends these answers, and repeats the last one. */
 async function runTurn(
   answers: Answer[],
   change: Partial<TurnInput> = {},

@@ -71,8 +71,8 @@ async function checkTurn(deps: NativeAgentDeps, turn: TurnCheckInput): Promise<v
 async function* takeTurn(deps: NativeAgentDeps, input: TurnInput, context: TurnContext): AsyncGenerator<AgentEvent> {
   let state: LoopState | null = null;
   const withUnrecorded = (end: TurnEnd): AgentEvent => {
-    const rest = state?.unrecorded ?? zeroSpent;
-    return { type: "end", end: rest === zeroSpent ? end : { ...end, rest } };
+    const unrecorded = state?.unrecorded ?? zeroSpent;
+    return { type: "end", end: unrecorded === zeroSpent ? end : { ...end, rest: unrecorded } };
   };
   try {
     state = await prepare(deps, input, context);
@@ -112,9 +112,9 @@ async function checkPrice(model: BoundModel, limits: Limits): Promise<void> {
 async function* runSteps(state: LoopState): AsyncGenerator<AgentEvent> {
   let failedRounds = 0;
   let continuations = 0;
-  let wasRepaired = false;
+  let wasJsonCorrected = false;
   let isTooLong = false;
-  let wasRepeated = false;
+  let wasAnswerRequested = false;
   /** The text of an answer that was cut and is being continued. */
   let partialAnswer = "";
   for (;;) {
@@ -152,8 +152,8 @@ async function* runSteps(state: LoopState): AsyncGenerator<AgentEvent> {
     }
     const text = partialAnswer + textOf(answer.node);
     if (text.trim() === "") {
-      if (wasRepeated) return yield end(noAnswer(state.model.name));
-      wasRepeated = true;
+      if (wasAnswerRequested) return yield end(noAnswer(state.model.name));
+      wasAnswerRequested = true;
       yield* addNode(state, correction("Your last message had no answer. Finish with one."));
       continue;
     }
@@ -165,8 +165,8 @@ async function* runSteps(state: LoopState): AsyncGenerator<AgentEvent> {
       partialAnswer = "";
       continue;
     }
-    if (wasRepaired) return yield end(schemaViolation(problem), text);
-    wasRepaired = true;
+    if (wasJsonCorrected) return yield end(schemaViolation(problem), text);
+    wasJsonCorrected = true;
     partialAnswer = "";
     yield* addNode(
       state,

@@ -27,7 +27,7 @@ export function repeatedFailure(model: string): TurnError {
   return { kind: "broken", message: `${model} keeps sending tool calls that can't be run`, hint: "try another model with -m" };
 }
 
-/** The end of a turn that threw. An abort counts as cancelled, whatever was thrown. */
+/** The end of a turn that threw. After an abort every error counts as cancelled. */
 export function endOf(error: unknown, signal: AbortSignal): TurnEnd {
   if (signal.aborted) return { status: "cancelled", error: { kind: "cancelled", message: "the turn was stopped" } };
   const turnError = toTurnError(error);

@@ -82,15 +82,16 @@ export function repairLog(paths: TeamPaths, team: string, path: readonly Node[],
 /** Reads a team from its log, for a directory whose session is gone. Null if the team never started; throws for an invalid log. */
 export function readLoggedTeam(paths: TeamPaths): TeamRecord | null {
   const lines = existsSync(logPath(paths)) ? readFileSync(logPath(paths), "utf8").split("\n").slice(0, -1) : [];
-  const [first, ...rest] = lines.map((line) => JSON.parse(line) as ReturnType<typeof logLine>);
+  const entries = lines.map((line) => JSON.parse(line) as ReturnType<typeof logLine>);
+  const [first] = entries;
   if (first === undefined) return null;
-  const events = [first, ...rest].map(({ event, data }) => ({ event, ...(fromJsonCase(data) as object) }) as TeamEvent);
+  const events = entries.map(({ event, data }) => ({ event, ...(fromJsonCase(data) as object) }) as TeamEvent);
   const team = replayTeam(first.session_id, events);
   if (team === null) throw new Error("the log does not start with session_created");
   return team;
 }
 
-/** Names the process that runs the team, for processes that use another store and can't see the lease. Returns the undo. */
+/** Names the process that runs the team, for processes that use another store and can't see the lease. Returns a function that removes the mark. */
 export function markLeader({ root }: TeamPaths): () => void {
   const file = join(root, leaderFile);
   replaceFile(file, JSON.stringify({ pid: process.pid, started: processStartTime(process.pid) }), { file: 0o600, directory: 0o700 });

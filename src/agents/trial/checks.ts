@@ -28,8 +28,8 @@ export function checkTools({ turn, requests, project }: TrialEvidence, markers: 
 
 export function checkModel({ requests }: TrialEvidence, model: string): CheckProblem {
   const expected = model.slice(model.indexOf("/") + 1);
-  const other = requests.map(({ path, body }) => requestedModel(path, body)).find((name) => name !== expected);
-  return other === undefined ? null : `it used model ${other} instead of ${expected}`;
+  const wrong = requests.map(({ path, body }) => requestedModel(path, body)).find((name) => name !== expected);
+  return wrong === undefined ? null : `it used model ${wrong} instead of ${expected}`;
 }
 
 export function checkResume({ turn, requests }: TrialEvidence, markers: TrialMarkers): CheckProblem {
@@ -46,7 +46,7 @@ export function checkFork({ turn, requests }: TrialEvidence, markers: TrialMarke
   return haveSent(requests, [...firstWords(markers), markers.fork]) ? null : "the model did not get the conversation so far";
 }
 
-/** Checks the fork's second turn, which comes after the trunk's. */
+/** Checks the fork's second turn, which runs after the trunk's. */
 export function checkBranch({ turn, requests }: TrialEvidence, markers: TrialMarkers): CheckProblem {
   if (turn.status !== "ok") return failureOf(turn);
   if (haveSent(requests, [markers.trunk])) return "the fork got later messages of the trunk";

@@ -5,7 +5,7 @@ import type { ScriptSource } from "../../scripted-model/model-server.ts";
 import { shellScript } from "../../scripted-model/script.ts";
 
 export type TrialMarkers = {
-  /** In every prompt of the trial. */
+  /** Occurs in every prompt of the trial. */
   mark: string;
   /** Words of the first turn: in its prompt, in its file, in the command's output and in the answer. */
   asked: string;

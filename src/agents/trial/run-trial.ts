@@ -10,7 +10,7 @@ import { stopDuringCall } from "./stop-call.ts";
 import { createMarkers, trialPrompts, trialScript, type TrialMarkers } from "./markers.ts";
 
 export type TrialOptions = TrialAgent & {
-  /** From the table of agents. Forking is tried only if true. */
+  /** Whether the agent can fork its own sessions. Forking is tried only if true. */
   canFork: boolean;
   openSite: (script: ScriptSource, options: { marker: string; fault: ServerFault | null }) => Promise<TrialSite>;
   /** Limits the number of programs that run at once. */

@@ -35,7 +35,7 @@ async function answerQuestions(api: Api, events: AsyncIterable<Event>, answer: (
 }
 
 describe("a turn that waits for answers", () => {
-  test("a turn continues with the answer, given as the number of an option or as text", async () => {
+  test("a turn continues with the answer, which is the number of an option or a text", async () => {
     const outcomes: AskOutcome[] = [];
     const { api, session, store } = await createTestEngine(async function* (_input, context) {
       outcomes.push(
@@ -188,7 +188,7 @@ describe("a turn that ends with its questions open", () => {
   });
 });
 
-test("a question of a dead process stays open and can be answered; its other calls count as interrupted", async () => {
+test("a question of a killed process stays open and can be answered; its other calls count as interrupted", async () => {
   const paths: Node[][] = [];
   const { api, store, session, run } = await createTestEngine(async function* (input) {
     paths.push(input.path);
@@ -197,13 +197,13 @@ test("a question of a dead process stays open and can be answered; its other cal
   });
   const lease = await store.acquire(session.id);
   const prompt: NewNode = { author: "user", parts: [{ kind: "text", text: "go" }] };
-  const deadTurn = (await store.startTurn(lease, { agent: "native", model: null, policy: turn.policy, enforced: null, prompt })).value;
-  await store.appendNode(lease, deadTurn.id, askUserNode("a", "b"));
-  const ask = (await store.openAsk(lease, deadTurn.id, { ...askRequest("a"), expiresAt: Date.now() + 1 })).value;
+  const killedTurn = (await store.startTurn(lease, { agent: "native", model: null, policy: turn.policy, enforced: null, prompt })).value;
+  await store.appendNode(lease, killedTurn.id, askUserNode("a", "b"));
+  const ask = (await store.openAsk(lease, killedTurn.id, { ...askRequest("a"), expiresAt: Date.now() + 1 })).value;
   await store.release(lease);
 
   expect(await codeOf(run({ prompt: null }))).toBe("usage");
-  expect(await store.turn(deadTurn.id)).toMatchObject({ status: "killed" });
+  expect(await store.turn(killedTurn.id)).toMatchObject({ status: "killed" });
   await api.ask.answer({ ask: ask.id, text: "yes" });
   expect(endOf(await run({ prompt: null }))).toMatchObject({ status: "ok" });
   expect(readTexts(paths[0] ?? [])).toEqual(["go", expect.stringContaining("Interrupted"), "yes"]);

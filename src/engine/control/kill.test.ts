@@ -48,7 +48,7 @@ async function faultOf(work: Promise<unknown>): Promise<Fault> {
   );
 }
 
-test("the turn of a process that dies of SIGTERM is recorded as killed", async () => {
+test("the turn of a process that SIGTERM ends is recorded as killed", async () => {
   const { child, store, turn, kill } = await sessionOfShell("");
   expect(await kill()).toMatchObject({ outcome: "killed", pid: child.pid, status: "killed" });
   expect(child.signalCode ?? (await child.exited, child.signalCode)).toBe("SIGTERM");
@@ -75,7 +75,7 @@ test("a process that is stopped by SIGSTOP can be killed", async () => {
   expect(await kill()).toMatchObject({ outcome: "killed", pid: child.pid, status: "killed" });
 });
 
-test("the open turn of a dead process is recorded as killed, and a second kill finds nothing running", async () => {
+test("the open turn of a killed process is recorded as killed, and a second kill finds nothing running", async () => {
   const { child, kill } = await sessionOfShell("");
   child.kill("SIGKILL");
   await child.exited;

@@ -1,5 +1,5 @@
 // Stops the running turn of a session in any process: by a request over its socket, then by SIGTERM, then by SIGKILL.
-// Records the end that a killed process could not record. It touches no other process.
+// Records the end that a killed process could not record. No other process gets a signal.
 import type { KillReport } from "../../protocol/api/api.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import { shortId } from "../../protocol/tree/node.ts";
@@ -11,7 +11,7 @@ import type { EngineDeps } from "../engine.ts";
 import { withTimeout } from "./owner.ts";
 import { withLease } from "../tree/tree-ops.ts";
 
-// `stopMs`: a cancelled tool has 10 s to stop and its executor 3 s to close. `startMs`: a turn that is starting becomes visible.
+// `stopMs`: a cancelled tool has 10 s to stop and its executor 3 s to close. `startMs`: a turn is recorded in this time.
 const defaultTimeouts = { stopMs: 15_000, killMs: 3_000, startMs: 1_000 };
 type KillTimeouts = typeof defaultTimeouts;
 
@@ -46,7 +46,7 @@ async function findTurnHolder(store: Store, session: string, timeouts: KillTimeo
   const current = await store.holder(session);
   if (current === null) return null;
   throw new Fault("session-busy", `process ${current.namedPid} works on this session, but runs no turn in it`, {
-    hint: "it may be an import; wait for its end",
+    hint: "it may be importing a transcript; wait until it has ended",
   });
 }
 

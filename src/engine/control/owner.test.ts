@@ -99,16 +99,16 @@ test("a session counts as idle if its owner ends before the request, or during o
 });
 
 test("every message that a turn accepts is delivered, and the first refusal says that nothing runs", async () => {
-  const first = Promise.withResolvers<void>();
+  const isListed = Promise.withResolvers<void>();
   const { api, session, store } = await createTestEngine(async function* (_input, context) {
-    await first.promise;
+    await isListed.promise;
     await context.takeInput();
     yield node(text("hm"));
     yield ok;
   });
   const running = Array.fromAsync(api.turn.start({ ...turn, steerable: true, session: session.id }));
   while ((await api.turn.list({ endedSince: null })).length === 0) await Bun.sleep(1);
-  first.resolve();
+  isListed.resolve();
   const sent = ["hello"];
   let refusal: unknown = null;
   while (sent.length < 1000 && refusal === null) {

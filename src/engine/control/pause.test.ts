@@ -21,7 +21,7 @@ test("a paused turn takes no further step from its agent, and continues there af
     yield ok;
   });
   const firstStep = Promise.withResolvers<void>();
-  const done = run();
+  const running = run();
   while (steps.length === 0) await Bun.sleep(1);
   expect(await api.turn.pause({ session: session.id, force: false })).toMatchObject({ state: "paused", pid: process.pid });
   firstStep.resolve();
@@ -32,7 +32,7 @@ test("a paused turn takes no further step from its agent, and continues there af
   await waitForPendingWork();
   expect(steps.length).toBe(stepsWhenPaused);
   expect(await api.turn.resume({ session: session.id })).toMatchObject({ state: "running" });
-  const events = await done;
+  const events = await running;
   expect(steps).toEqual([0, 1, 2]);
   expect(events.map(({ type }) => type).filter((type) => /paused|resumed|ended/.test(type))).toEqual([
     "turn.paused",
@@ -51,7 +51,7 @@ test("time limits do not run while a turn is paused, and a paused turn can be ca
     yield { type: "end", end: { status: "cancelled" } };
   };
   const { api, session, run } = await createTestEngine(takeTurn, { clock });
-  const done = run({ timeoutMs: 2_000, idleMs: 1_500 });
+  const running = run({ timeoutMs: 2_000, idleMs: 1_500 });
   while ((await api.turn.list({ endedSince: null })).length === 0) await Bun.sleep(1);
   await api.turn.pause({ session: session.id, force: false });
   await api.turn.pause({ session: session.id, force: false });
@@ -59,7 +59,7 @@ test("time limits do not run while a turn is paused, and a paused turn can be ca
   expect((await api.turn.list({ endedSince: null })).map(({ state }) => state)).toEqual(["paused"]);
   expect(calls).toEqual(["stop"]);
   await api.turn.cancel({ session: session.id });
-  const events = await done;
+  const events = await running;
   expect(events.at(-1)).toMatchObject({ type: "turn.ended", turn: { status: "cancelled" } });
   expect(calls).toEqual(["stop", "go"]);
 });
@@ -91,7 +91,7 @@ test("a question does not expire while its turn is paused, and can be answered m
     yield ok;
   };
   const { api, session, run } = await createTestEngine(takeTurn, { clock });
-  const done = run({ asks: { how: "wait", limitMs: 2_000 } });
+  const running = run({ asks: { how: "wait", limitMs: 2_000 } });
   const asks = () => api.ask.list({ session: session.id });
   while ((await asks()).length === 0) await Bun.sleep(1);
   await api.turn.pause({ session: session.id, force: false });
@@ -99,5 +99,5 @@ test("a question does not expire while its turn is paused, and can be answered m
   const [open] = await asks();
   await api.ask.answer({ ask: open!.id, text: "tabs" });
   await api.turn.resume({ session: session.id });
-  expect((await done).at(-1)).toMatchObject({ type: "turn.ended", answer: "tabs" });
+  expect((await running).at(-1)).toMatchObject({ type: "turn.ended", answer: "tabs" });
 });

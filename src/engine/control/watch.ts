@@ -31,7 +31,7 @@ async function* streamEvents(deps: EngineDeps, { session, afterSeq, until }: Wat
       if (until === "now") return;
       if (deps.running.get(session) !== undefined) {
         yield* draftsOf(deps, session, sent);
-        // Until the turn ends, or the reader is too slow. Then the store has the missed events.
+        // Reads the queue until the turn ends, or the reader is too slow. The store then has the missed events.
         for (let isOver = false; !isOver;) {
           const { items, lags } = await queue.next();
           for (const event of items) if (isNews(event, sent)) yield markSent(sent, event);
@@ -90,7 +90,7 @@ async function* watchRemotely(deps: EngineDeps, { session, holder, sent, signal 
 function* draftsOf(deps: EngineDeps, session: string, sent: SentPosition): Generator<TransientEvent> {
   const turn = deps.running.get(session);
   const { seq, n, drafts } = turn?.recorder.drafts() ?? { ...sent, drafts: [] };
-  // A durable event came meanwhile. The queue has it and everything after it.
+  // A durable event was published meanwhile. The queue has that event and all later ones.
   if (turn === undefined || seq !== sent.seq) return;
   sent.n = n;
   const head = { seq, n, sessionId: session, turnId: turn.recorder.turn, at: Date.now() };

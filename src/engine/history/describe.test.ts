@@ -64,7 +64,7 @@ async function engineToDescribe(answer?: string) {
   return { ...engine, describe, prompts: answers.prompts };
 }
 
-test("turns, files, tools, errors and numbers come from the store, the prose from the model", async () => {
+test("turns, files, tools, errors and numbers are read from the store, and a model writes the prose", async () => {
   const { describe, run, session, prompts } = await engineToDescribe();
   await run({ prompt: "make it with hunter2" });
   await run({ prompt: "again" });

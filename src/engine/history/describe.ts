@@ -1,4 +1,4 @@
-// `session.describe`: a summary of a session. Facts come from the store; only the prose comes from a model, in a
+// `session.describe`: a summary of a session. Facts are read from the store. A model writes only the prose, in a
 // sub-session without tools that is archived at once. The result is stored until the session changes.
 import { oneLine } from "../../kit/text/cut-text.ts";
 import { Fault, messageOf } from "../../protocol/api/error.ts";
@@ -84,7 +84,7 @@ function openWriter(deps: EngineDeps, session: Session, model: string | null): P
   });
 }
 
-/** Enough for the answer, one correction of it, and two retries. */
+/** One step for the answer, one for its correction, and two for retries. */
 const maxSteps = 4;
 
 const system =

@@ -1,4 +1,4 @@
-// Ranks commits for one query: rare words count more than frequent ones, the subject more than the rest.
+// Ranks commits for one query: rare words count more than frequent ones, and the subject counts more than body and files.
 import type { Commit } from "../../protocol/tree/history.ts";
 
 /** The words of a text, split as the search of nodes splits them. */

@@ -10,14 +10,14 @@ import { type BudgetAccount, openBudgetAccount } from "./budget.ts";
 const unlimited: Limits = { maxSteps: 10, maxTokens: null, maxBudgetUsd: null, maxChildren: null, treeSteps: null };
 const used = (input: number, costUsd: number | null = 0): Spent => ({ usage: { ...zeroUsage, input }, costUsd });
 
-function createSpender() {
+function createBudgetUser() {
   const controller = new AbortController();
   const stopped = Promise.withResolvers<TurnError>();
   return { signal: controller.signal, stop: stopped.resolve, stopped: stopped.promise, abort: () => controller.abort() };
 }
 
 function openAccount(limits: Partial<Limits>): BudgetAccount {
-  return openBudgetAccount({ ...unlimited, ...limits }, createSpender());
+  return openBudgetAccount({ ...unlimited, ...limits }, createBudgetUser());
 }
 
 async function reserve(account: BudgetAccount, tokens = 0, costUsd = 0): Promise<SettleReservation> {
@@ -118,7 +118,7 @@ describe("concurrent requests", () => {
       const turn = openAccount({ maxTokens: 1000 });
       let total = 0;
       const work = async (): Promise<void> => {
-        const account = turn.openSubAccount(createSpender());
+        const account = turn.openSubAccount(createBudgetUser());
         for (;;) {
           const tokens = random(200);
           const reservation = await account.reserve({ tokens, costUsd: 0 });
@@ -148,7 +148,7 @@ describe("concurrent requests", () => {
   test("a cancelled request stops waiting, and the next one is granted", async () => {
     const turn = openAccount({ maxTokens: 100 });
     const running = await reserve(turn, 90);
-    const cancelled = createSpender();
+    const cancelled = createBudgetUser();
     const child = turn.openSubAccount(cancelled);
     const waiting = child.reserve({ tokens: 90, costUsd: 0 });
     const next = turn.reserve({ tokens: 20, costUsd: 0 });
@@ -164,23 +164,23 @@ describe("concurrent requests", () => {
 describe("a budget that is used up", () => {
   test("a used up budget stops a sub-session after its last request is counted", async () => {
     const turn = openAccount({ maxTokens: 100 });
-    const [asking, working] = [createSpender(), createSpender()];
-    const [child, second] = [turn.openSubAccount(asking), turn.openSubAccount(working)];
-    const last = await reserve(child, 40);
-    (await reserve(second, 40))(used(100));
-    expect(await second.reserve({ tokens: 1, costUsd: 0 })).toMatchObject({ limit: "tokens" });
-    expect(await working.stopped).toMatchObject({ kind: "budget" });
-    expect(await currentResult(asking.stopped)).toBe("waits");
-    last(used(40));
-    expect(await asking.stopped).toMatchObject({ kind: "budget" });
-    for (const account of [child, second, turn]) account.leave();
+    const [requesting, idle] = [createBudgetUser(), createBudgetUser()];
+    const [requestingAccount, idleAccount] = [turn.openSubAccount(requesting), turn.openSubAccount(idle)];
+    const settleLast = await reserve(requestingAccount, 40);
+    (await reserve(idleAccount, 40))(used(100));
+    expect(await idleAccount.reserve({ tokens: 1, costUsd: 0 })).toMatchObject({ limit: "tokens" });
+    expect(await idle.stopped).toMatchObject({ kind: "budget" });
+    expect(await currentResult(requesting.stopped)).toBe("waits");
+    settleLast(used(40));
+    expect(await requesting.stopped).toMatchObject({ kind: "budget" });
+    for (const account of [requestingAccount, idleAccount, turn]) account.leave();
   });
 
   test("a used up budget stops the parent turn only after all its sub-sessions have ended", async () => {
-    const parent = createSpender();
+    const parent = createBudgetUser();
     const clock = createTestClock();
     const turn = openBudgetAccount({ ...unlimited, maxTokens: 10 }, parent, clock);
-    const child = turn.openSubAccount(createSpender());
+    const child = turn.openSubAccount(createBudgetUser());
     (await reserve(child))(used(10));
     await child.reserve({ tokens: 1, costUsd: 0 });
     await clock.advance(1_100);

@@ -126,7 +126,7 @@ export async function restoreFiles(deps: EngineDeps, plan: Pick<FilesRestorePlan
   const snapshots = snapshotsOf(deps);
   if ((await takeState(snapshots, plan.project)).id !== plan.from)
     throw new Fault("usage", "the files have changed since the plan was made; nothing was restored", {
-      hint: "run it again to see the diff as it is now",
+      hint: "run the command again to see the current diff",
     });
   await snapshots.restore(plan.project, plan.from, plan.to);
 }

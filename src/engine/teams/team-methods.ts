@@ -1,5 +1,5 @@
-// The Api methods of teams: reads them from their sessions, with the usage of their members. They neither start nor stop a
-// team; a message or a new member is left in its directory for the turn that leads it.
+// The Api methods of teams. They read a team from its session, with the usage of its members, and neither start nor stop it.
+// They write a message or a new member to the team's directory, where the turn that leads the team reads it.
 import { Fault } from "../../protocol/api/error.ts";
 import { shortId } from "../../protocol/tree/node.ts";
 import { parseMailValue } from "../../protocol/team/read-mail.ts";
@@ -79,15 +79,15 @@ async function viewOf(deps: EngineDeps, found: FoundTeam) {
 }
 
 function withSubSessions(session: string, all: readonly SubSession[]): SubSession[] {
-  const first = all.filter((candidate) => candidate.session === session);
-  return [...first, ...all.filter(({ parent }) => parent === session).flatMap((child) => withSubSessions(child.session, all))];
+  const self = all.filter((candidate) => candidate.session === session);
+  return [...self, ...all.filter(({ parent }) => parent === session).flatMap((child) => withSubSessions(child.session, all))];
 }
 
 async function diffOf(deps: EngineDeps, { info: { session }, team }: FoundTeam) {
   const work = joinedCommit(team);
   if (mergeState(team) === "nothing" || work === null || team.base === null)
     throw new Fault("usage", "the team has no work to merge", {
-      hint: `skein team status ${shortId(session.id)} shows what it did`,
+      hint: `skein team status ${shortId(session.id)} shows its work`,
     });
   requireDirectory(deps, session);
   return { session: session.id, ...(await deps.teams.diff(session.project, team, { base: team.base, work })) };
@@ -105,8 +105,8 @@ async function postMessage(deps: EngineDeps, { session: idOrName, ...message }: 
   const { id, project } = info.session;
   if (team.end?.event === "session_completed") throw new Fault("usage", "the team has finished, so no member reads messages");
   requireDirectory(deps, info.session);
-  const { replyTo: reply_to, requiresResponse: requires_response, ...rest } = message;
-  const mail = { ...rest, reply_to, requires_response };
+  const { replyTo: reply_to, requiresResponse: requires_response, ...sameNames } = message;
+  const mail = { ...sameNames, reply_to, requires_response };
   const parsed = parseMailValue(mail);
   if (parsed.type === "refused") throw new Fault("usage", `the message can't be sent: ${parsed.reason}`);
   if (!isActive(info.state)) markFailedForRetry(team);

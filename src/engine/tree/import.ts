@@ -1,5 +1,5 @@
-// Imports a transcript: skips nodes that are already stored, writes the others in small batches under a lease, and
-// moves the tip unless someone else has moved it. `deps.readTranscript` parses the file.
+// Imports a transcript: skips stored nodes, writes the others in small batches under a lease, and moves the tip unless
+// the user has moved it. `deps.readTranscript` parses the file.
 import { yieldToEventLoop } from "../../kit/flow/time-slice.ts";
 import { cutText } from "../../kit/text/cut-text.ts";
 import type { TranscriptImportParams } from "../../protocol/api/api.ts";
@@ -15,41 +15,41 @@ import { openTranscript } from "../record/transcripts.ts";
 import { leavesOf } from "./tree-ops.ts";
 
 export async function importTranscript(deps: EngineDeps, params: TranscriptImportParams): Promise<ImportReport> {
-  const read = await deps.readTranscript(params.from, params.format);
+  const parsed = await deps.readTranscript(params.from, params.format);
   const store = await deps.store();
-  const { stored, tree } = await store.storedNodes(read.nodes.map((node) => node.id));
-  await refuseUnconnected(store, read, stored);
-  const fresh = read.nodes.filter((node) => !stored.has(node.id));
-  const target: ImportTarget = { deps, store, read, params };
+  const { stored, tree } = await store.storedNodes(parsed.nodes.map((node) => node.id));
+  await refuseUnconnected(store, parsed, stored);
+  const fresh = parsed.nodes.filter((node) => !stored.has(node.id));
+  const target: ImportTarget = { deps, store, parsed, params };
   const sessions = await findOrCreateSessions(target, tree);
-  const main = sessions.get(read.main)!;
+  const main = sessions.get(parsed.main)!;
   if (params.name !== null && main.name !== params.name) await store.updateSession(main.id, { name: params.name });
   const source: Source = {
-    agent: read.format,
-    nativeId: read.nativeId,
+    agent: parsed.format,
+    nativeId: parsed.nativeId,
     path: "path" in params.from ? params.from.path : null,
-    sha256: read.sha256,
+    sha256: parsed.sha256,
     tip: null,
   };
   const nodes = fresh.map((node) => ({ ...node, session: (sessions.get(node.session) ?? main).id }));
   const added = await writeNodes(target, nodes, source);
-  for (const imported of read.sessions)
+  for (const imported of parsed.sessions)
     await moveTip(target, sessions.get(imported.id)!, { imported, source, isChanged: fresh.length > 0 });
   return {
     session: await store.requireSession(main.id),
-    format: read.format,
-    nodes: { added, known: read.nodes.length - added },
+    format: parsed.format,
+    nodes: { added, known: parsed.nodes.length - added },
     turns: new Set(fresh.map((node) => node.turn)).size,
-    branches: leavesOf(read.nodes).length,
-    unreadable: read.unreadable,
-    torn: read.torn,
+    branches: leavesOf(parsed.nodes).length,
+    unreadable: parsed.unreadable,
+    torn: parsed.torn,
   };
 }
 
 /** The transcript of a fork does not repeat the nodes before the fork, so those must already be stored. */
-async function refuseUnconnected(store: Store, read: ImportedTree, stored: Set<string>): Promise<void> {
+async function refuseUnconnected(store: Store, parsed: ImportedTree, stored: Set<string>): Promise<void> {
   const inFile = new Set<string>();
-  for (const { id, parent } of read.nodes) {
+  for (const { id, parent } of parsed.nodes) {
     inFile.add(id);
     if (parent === null || inFile.has(parent) || stored.has(parent)) continue;
     if ((await store.node(parent)) !== null) continue;
@@ -59,45 +59,45 @@ async function refuseUnconnected(store: Store, read: ImportedTree, stored: Set<s
   }
 }
 
-type ImportTarget = { deps: EngineDeps; store: Store; read: ImportedTree; params: TranscriptImportParams };
+type ImportTarget = { deps: EngineDeps; store: Store; parsed: ImportedTree; params: TranscriptImportParams };
 
 /** The sessions by their ids in the file. A stored session stays as it is. */
 async function findOrCreateSessions(target: ImportTarget, storedTree: string | null): Promise<Map<string, Session>> {
-  const { store, read } = target;
+  const { store, parsed } = target;
   const sessions = new Map<string, Session>();
-  let tree = storedTree ?? (await parentTree(store, read));
-  for (const imported of read.sessions) {
-    const isMain = imported.id === read.main;
-    const existing = (await store.session(imported.id)) ?? (isMain ? await store.importedSession(read.format, read.nativeId) : null);
+  let tree = storedTree ?? (await parentTree(store, parsed));
+  for (const imported of parsed.sessions) {
+    const isMain = imported.id === parsed.main;
+    const existing = (await store.session(imported.id)) ?? (isMain ? await store.importedSession(parsed.format, parsed.nativeId) : null);
     if (existing !== null && (tree === null || existing.tree === tree)) sessions.set(imported.id, existing);
     tree ??= existing?.tree ?? null;
   }
-  for (const imported of read.sessions) {
+  for (const imported of parsed.sessions) {
     if (sessions.has(imported.id)) continue;
-    const session = await createImported(target, imported, tree ?? read.tree);
+    const session = await createImported(target, imported, tree ?? parsed.tree);
     tree ??= session.tree;
     sessions.set(imported.id, session);
   }
   return sessions;
 }
 
-async function parentTree(store: Store, read: ImportedTree): Promise<string | null> {
-  const parent = read.nodes[0]?.parent ?? null;
+async function parentTree(store: Store, parsed: ImportedTree): Promise<string | null> {
+  const parent = parsed.nodes[0]?.parent ?? null;
   return parent === null ? null : ((await store.node(parent))?.tree ?? null);
 }
 
 async function createImported(
-  { deps, store, read, params }: ImportTarget,
+  { deps, store, parsed, params }: ImportTarget,
   imported: ImportedSession,
   tree: string | null,
 ): Promise<Session> {
   const project = deps.projectOf(params.directory);
-  const isMain = imported.id === read.main;
+  const isMain = imported.id === parsed.main;
   const agent = deps.agents.some((candidate) => candidate.name === imported.agent) ? imported.agent : "native";
   const { id, model, task, toolLevel, forkedFrom, createdAt, plan } = imported;
   const transcript = deps.transcriptFor({ id, project, transcriptDir: null, createdAt });
   const location = { directory: params.directory, project, parentSession: null, forkedFrom, transcript };
-  const source: Source = { agent: read.format, nativeId: isMain ? read.nativeId : id, path: null, sha256: read.sha256, tip: null };
+  const source: Source = { agent: parsed.format, nativeId: isMain ? parsed.nativeId : id, path: null, sha256: parsed.sha256, tip: null };
   const session = { id, agent, model, task, toolLevel, createdAt, ...location, plan, source };
   if (isMain && params.name !== null) return store.importSession({ ...session, name: params.name }, tree);
   try {
@@ -112,9 +112,9 @@ async function createImported(
 const batchSize = 200;
 
 /** Writes nodes in the order of the file, so that a parent is stored before its children. A batch has one session. */
-async function writeNodes({ deps, store, read }: ImportTarget, fresh: ImportedNode[], source: Source): Promise<number> {
+async function writeNodes({ deps, store, parsed }: ImportTarget, fresh: ImportedNode[], source: Source): Promise<number> {
   const endings = new Set(new Map(fresh.map((node) => [node.turn, node.id])).values());
-  const turns = new Map(read.turns.map((turn) => [turn.id, turn]));
+  const turns = new Map(parsed.turns.map((turn) => [turn.id, turn]));
   const leases = new Map<string, Lease>();
   let added = 0;
   try {
@@ -168,7 +168,7 @@ async function boundResult(store: Store, lease: Lease, part: Part): Promise<Part
 
 type TipChange = { imported: ImportedSession; source: Source; isChanged: boolean };
 
-/** Moves the tip to that of the file. A tip that someone moved since the last import stays, unless it is on the path to the new tip. */
+/** Moves the tip to that of the file. A tip that was moved since the last import stays, unless it is on the path to the new tip. */
 async function moveTip({ deps, store }: ImportTarget, before: Session, { imported, source, isChanged }: TipChange): Promise<void> {
   const session = await store.requireSession(before.id);
   const goal = imported.tip !== null && (await store.node(imported.tip)) !== null ? imported.tip : null;

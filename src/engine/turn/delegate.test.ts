@@ -104,12 +104,12 @@ test("a sub-session accepts messages of the user only if it is attachable", asyn
       for (const attachable of [false, true]) await context.delegate(request({ attachable }));
       return yield ok;
     }
-    const reply = await engine.api.turn.steer({ session: input.session, text: "look left" }).then(() => "taken", messageOf);
+    const reply = await engine.api.turn.steer({ session: input.session, text: "look left" }).then(() => "accepted", messageOf);
     replies.push(reply, ...(await context.takeInput()).map(textOf));
     yield ok;
   });
   await engine.run();
-  expect(replies).toEqual(["this session accepts no messages while it runs", "taken", "look left"]);
+  expect(replies).toEqual(["this session accepts no messages while it runs", "accepted", "look left"]);
 });
 
 test("a sub-session has at most 100 steps, or fewer if its parent has fewer", async () => {
@@ -212,7 +212,7 @@ test("a used up budget stops running sub-sessions with their partial answers, an
 
 test("a member of a team can post mail, and its sub-sessions can't", async () => {
   const posted: unknown[] = [];
-  const team = { post: async (value: Record<string, unknown>) => `left ${posted.push(value)}` };
+  const team = { post: async (value: Record<string, unknown>) => `posted ${posted.push(value)}` };
   const { result } = await runParent({ team }, async function* ({ path }, context) {
     const isMember = path.some((node) => textOf(node) === "part");
     const reply = (await context.team?.post({ to: "all" })) ?? "no team";
@@ -220,6 +220,6 @@ test("a member of a team can post mail, and its sub-sessions can't", async () =>
     yield node(text(`${reply}, ${nested?.answer ?? "nobody"} below`));
     yield ok;
   });
-  expect(result.answer).toBe("left 1, no team, nobody below below");
+  expect(result.answer).toBe("posted 1, no team, nobody below below");
   expect(posted).toEqual([{ to: "all" }]);
 });

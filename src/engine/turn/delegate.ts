@@ -31,12 +31,12 @@ export function createDelegate(execution: TurnExecution): {
   let total = zeroSpent;
 
   async function delegate(request: DelegateRequest): Promise<DelegateResult> {
-    const child = await prepareSubSession(execution, request);
+    const subSession = await prepareSubSession(execution, request);
     running.recorder.publishTransient({
       type: "session.spawned",
       call: request.call,
-      session: child.session.id,
-      agent: child.session.agent,
+      session: subSession.session.id,
+      agent: subSession.session.agent,
       task: oneLine(request.title ?? request.task, maxTitleBytes),
     });
     let spent = zeroSpent;
@@ -48,9 +48,9 @@ export function createDelegate(execution: TurnExecution): {
     };
     const resumeIdle = running.deadline.holdIdle();
     try {
-      const ended = await execution.runSubTurn(subTurn(execution, request, child), onEvent, subScope(execution, request));
+      const ended = await execution.runSubTurn(subTurn(execution, request, subSession), onEvent, subScope(execution, request));
       return {
-        session: child.session.id,
+        session: subSession.session.id,
         status: ended.turn.status ?? "broken",
         answer: ended.answer,
         transcript: ended.session.transcript,
@@ -68,7 +68,7 @@ export function createDelegate(execution: TurnExecution): {
   return { delegate, spent: () => total };
 }
 
-/** Finds or opens the sub-session. Returns its slot to the budget if that fails. */
+/** Finds or opens the sub-session. Takes its slot in the budget, and returns the slot if that fails. */
 async function prepareSubSession(execution: TurnExecution, request: DelegateRequest): Promise<SubSession> {
   const { deps, account, session, running } = execution;
   const policy = withWorkspace(narrowPolicy(running.params.policy, request.sandbox, session), request);
@@ -143,8 +143,8 @@ function openSubSession(
  * The turn of a sub-session. It can't spawn, and it gets its role's prompt after its parent's extra instructions.
  * A participant of a group asks no user, because the other participants wait for it.
  */
-function subTurn({ deps, running: { params } }: TurnExecution, request: DelegateRequest, child: SubSession): TurnRequest {
-  const { session, policy, role } = child;
+function subTurn({ deps, running: { params } }: TurnExecution, request: DelegateRequest, subSession: SubSession): TurnRequest {
+  const { session, policy, role } = subSession;
   const freeText = request.role === null || role !== null ? null : freeTextRolePrompt(request.role);
   const turn: TurnRequest = {
     ...inheritedOptions(params),
@@ -169,7 +169,7 @@ function subTurn({ deps, running: { params } }: TurnExecution, request: Delegate
   return withRole(deps, turn, { role: subRole, agent: session.agent, keep: decidedFields(request) });
 }
 
-/** An external agent has its own tools. */
+/** Null for the default tools. An external agent always has its own. */
 function toolsFor({ tools, toolLevel }: DelegateRequest, session: Session, params: TurnRequest): string[] | null {
   if (tools !== undefined) return session.agent === "native" ? tools : null;
   return toolLevel === "none" ? null : params.tools;

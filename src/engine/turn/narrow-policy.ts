@@ -1,5 +1,5 @@
-// Narrows the parent's policy for a sub-session. A path from a model is compared by name only and never accessed; a
-// sub-session may not write anything that its parent may not.
+// Narrows the parent's policy for a sub-session: it may not write anything that its parent may not.
+// A path from a model is compared by name only and never accessed.
 import { isAbsolute, join, normalize, sep } from "node:path";
 import { Fault } from "../../protocol/api/error.ts";
 import type { Policy, ToolLevel } from "../../protocol/api/policy.ts";

@@ -31,7 +31,7 @@ async function findOrCreate(deps: EngineDeps, params: SessionOpenParams): Promis
   }
 }
 
-/** Finds a session by id, tail or name. Names of the directory's project come first. */
+/** Finds a session by id, end of an id, or name. A name in the directory's project takes precedence. */
 export async function findSession(deps: EngineDeps, idOrName: string, directory: string): Promise<Session> {
   if (!deps.hasStore())
     throw new Fault("session-unknown", `there is no session "${idOrName}" yet`, { hint: 'start one: skein run "task"' });
@@ -82,7 +82,7 @@ async function plannerOf(deps: EngineDeps, store: Store, { plan }: SessionOpenPa
   return planner === null ? null : ((await store.session(planner))?.id ?? null);
 }
 
-/** An id or the tail of one never becomes a new name; a date may. */
+/** An id or the end of one can't be the name of a new session; a date can. */
 function looksLikeId(text: string): boolean {
   return /^([0-9a-f]{8,12}|[0-9a-f-]{0,23}-[0-9a-f]{12})$/.test(text) && /\d/.test(text);
 }

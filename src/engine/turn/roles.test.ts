@@ -77,7 +77,7 @@ test("an unknown role is a fault with the nearest name before a turn is stored; 
   ] as const) {
     expect(await run({ role: { name } }).then(() => "ran", messageOf)).toBe(message);
     expect(
-      await api.turn.check({ ...turn, agent: "native", isNew: true, directory: root, role: { name } }).then(() => "fine", messageOf),
+      await api.turn.check({ ...turn, agent: "native", isNew: true, directory: root, role: { name } }).then(() => "accepted", messageOf),
     ).toBe(message);
   }
   expect(await store.turnsOf(session.id)).toHaveLength(before);

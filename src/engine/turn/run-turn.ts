@@ -41,7 +41,7 @@ export type TurnScope = {
   gate: PauseGate | null;
   /** Warnings of this run that were already shown: a missing sandbox is reported once, not in every turn. */
   shownWarnings: Set<string>;
-  /** Only for a member of a team. */
+  /** The mail of the team; set only for a member of one. */
   team?: TeamMailPort;
 };
 
@@ -89,9 +89,9 @@ async function runTurn(deps: EngineDeps, params: TurnRequest, publish: (event: E
   const lease = await store.acquire(session.id);
   const clock = deps.clock ?? systemClock;
   const deadline = createDeadline(params, scope.parentSignal, clock);
-  const user = { signal: deadline.signal, stop: deadline.end };
-  const account = scope.parentAccount?.openSubAccount(user) ?? openBudgetAccount(params.limits, user, clock);
-  const { gate, detach } = openGate(scope.gate, deadline);
+  const budgetUser = { signal: deadline.signal, stop: deadline.end };
+  const account = scope.parentAccount?.openSubAccount(budgetUser) ?? openBudgetAccount(params.limits, budgetUser, clock);
+  const { gate, disconnect } = createGate(scope.gate, deadline);
   let transcript = null;
   let unregister = (): void => {};
   try {
@@ -125,24 +125,24 @@ async function runTurn(deps: EngineDeps, params: TurnRequest, publish: (event: E
   } finally {
     deadline.clear();
     account.leave();
-    detach();
+    disconnect();
     transcript?.close();
     await store.release(lease);
     unregister();
   }
 }
 
-/** The turn's gate. It pauses with the parent's gate, and opens for good when the turn is stopped. */
-function openGate(parent: PauseGate | null, deadline: RunningTurn["deadline"]): { gate: PauseGate; detach: () => void } {
+/** Creates the turn's gate. It pauses with the parent's gate, and opens for good when the turn is stopped. */
+function createGate(parent: PauseGate | null, deadline: RunningTurn["deadline"]): { gate: PauseGate; disconnect: () => void } {
   const gate = new PauseGate();
   deadline.signal.addEventListener("abort", () => gate.release());
-  const fromParent = parent?.add({ pause: () => gate.pause(parent), resume: () => gate.resume(parent) });
-  const fromDeadline = gate.add(deadline);
-  const detach = (): void => {
-    fromParent?.();
-    fromDeadline();
+  const removeFromParent = parent?.add({ pause: () => gate.pause(parent), resume: () => gate.resume(parent) });
+  const removeDeadline = gate.add(deadline);
+  const disconnect = (): void => {
+    removeFromParent?.();
+    removeDeadline();
   };
-  return { gate, detach };
+  return { gate, disconnect };
 }
 
 /** Repairs an interrupted turn and settles its questions. Returns the first node of the new turn. */
@@ -251,7 +251,7 @@ function hasNoPrompt(params: TurnStartParams): boolean {
   return params.command !== null || multiAgentName(params) !== null;
 }
 
-/** Answers that no tool call waits for come before the prompt, or replace it. */
+/** Returns the node with the prompt. Answers that no tool call waits for precede the prompt, or replace it. */
 async function firstNode(store: Store, params: TurnStartParams, answers: string[]): Promise<NewNode | null> {
   if (hasNoPrompt(params)) return null;
   const texts = [...answers, ...(params.prompt === null ? [] : [params.prompt])];

@@ -95,7 +95,7 @@ export class Db {
     }
   }
 
-  /** Like `write`, but returns only when the change is on the disk. For the start and the end of a turn. */
+  /** Like `write`, but returns only when the change is on the disk. Used for the start and the end of a turn, and for questions and messages. */
   writeThrough<T>(change: () => T): T {
     this.exec("pragma synchronous = full");
     try {
@@ -164,7 +164,7 @@ const checkpointPages = 4000;
 /** Number of writes from which a copy of the log is worth its time. */
 const checkpointWrites = 100;
 
-/** SQLite gives its log and index files the mode of the database file. */
+/** Creates the file with mode 600. SQLite uses the same mode for its log and index files. */
 function createPrivateFile(path: string): void {
   try {
     closeSync(openSync(path, "a", 0o600));

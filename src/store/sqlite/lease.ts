@@ -1,6 +1,6 @@
 // The lease of a session: one process at a time may write it. Every write checks the lease's epoch in its transaction.
-// A holder is identified by boot id, pid namespace, pid and start time, so that the lease of a dead process is free.
-// For one machine only: a lease with another boot id counts as dead, even if its process runs on another machine.
+// A holder is identified by boot id, pid namespace, pid and start time, so that the lease of an ended process is free.
+// Works on one machine only: a lease with another boot id counts as free, even if its process runs on another machine.
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { processStartTime } from "../../kit/process/processes.ts";
 import { Fault } from "../../protocol/api/error.ts";
@@ -25,7 +25,7 @@ export function acquire(db: Db, session: string, holder: LeaseHolder): Lease {
   return db.write(() => {
     const row = sessionRow(db, session);
     const current = currentLease(db, row.n);
-    if (current && isAlive(current, holder)) throw busyFault(row.name ?? row.id, current);
+    if (current && isHolderRunning(current, holder)) throw busyFault(row.name ?? row.id, current);
     const { boot, namespace, pid, started, socket } = holder;
     const { epoch } = db.row<{ epoch: number }>`
       insert into leases (session, epoch, boot, namespace, pid, started, socket, acquired_at)
@@ -75,7 +75,7 @@ export function requireLease(db: Db, lease: Lease): WriteTarget {
 
 export function isHeld(db: Db, session: number, self: LeaseHolder): boolean {
   const lease = currentLease(db, session);
-  return lease !== null && isAlive(lease, self);
+  return lease !== null && isHolderRunning(lease, self);
 }
 
 /** The state that the holder stored for its turn. */
@@ -108,15 +108,15 @@ function currentLease(db: Db, session: number): HeldLease | null {
   return db.row<HeldLease>`select * from leases where session = ${session} and pid is not null`;
 }
 
-function isAlive(holder: LeaseHolder, self: LeaseHolder): boolean {
+function isHolderRunning(holder: LeaseHolder, self: LeaseHolder): boolean {
   return findProcess(holder, self) !== null;
 }
 
 const invisible = -1;
 
 /**
- * The pid of the holder as this process sees it. Null if the holder is dead.
- * `invisible` if this process can't look into the holder's pid namespace; the holder then counts as alive.
+ * The pid of the holder as this process sees it. Null if the holder has ended.
+ * `invisible` if this process can't read the holder's pid namespace; the holder then counts as running.
  */
 function findProcess(holder: LeaseHolder, self: LeaseHolder): number | null {
   // The machine was restarted after the holder took the lease.

@@ -1,5 +1,5 @@
-// Opens the SQLite store. Only wiring: each method is a function of the same name in tables/, search/, outputs/ or upkeep/.
-// `Db.bind` makes methods of them, so a call goes from its caller straight to that function.
+// Opens the SQLite store. Each method is a function of the same name in tables/, search/, outputs/ or upkeep/.
+// `Db.bind` turns these functions into methods; this file contains no other logic.
 import type { Lease, PurgeRequest, Store } from "../store.ts";
 import { Db } from "./db.ts";
 import { acquire, activeHolder, currentProcess, type LeaseHolder, release } from "./lease.ts";

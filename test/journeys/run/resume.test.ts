@@ -330,7 +330,7 @@ describe("a full disk", () => {
        "$@" run fill -m ${model} --output-format text; echo "run $?"; "$@" verify > /dev/null; echo "verify $?"; find "$SKEIN_HOME/data/outputs" -type f`,
     );
     expect(out).toBe("went on\nrun 0\nverify 0\n");
-    expect(lastRequest().text).toMatch(/last\\n\[the whole output is not kept: The disk is full/);
+    expect(lastRequest().text).toMatch(/last\\n\[the whole output is not stored: The disk is full/);
   });
 
   test("a full disk in the project leaves a transcript without a gap, and the next turn completes it", async () => {

@@ -41,7 +41,7 @@ test.each(tiers)("a member in the sandbox %s can send, read, list and report, an
     recorded,
     hasEnded: () => false,
     record: async (event) => void recorded.push(event),
-    deliver: async () => "given",
+    deliver: async () => "sent",
     warn: () => {},
     onFault: (error) => {
       throw error;

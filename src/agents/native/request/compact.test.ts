@@ -67,7 +67,7 @@ describe("the cut", () => {
     expect(cut([says("user", "task"), ...round("c1"), ...round("c2")], 10, 500)).toBeNull();
   });
 
-  test("the cut is never before an earlier compaction, so that no summarised node comes back", () => {
+  test("the cut is never before an earlier compaction, so that no summarised node is sent again", () => {
     const old = [says("user", "task"), ...round("c1"), says("user", "more"), ...round("c2")];
     const retained = round("c3");
     const path = [...old, ...retained, compaction(retained[0]?.id ?? ""), ...round("c4")];

@@ -11,7 +11,7 @@ import { findCompaction, renderMessages, visibleNodes } from "./messages.ts";
 import { estimateNodeTokens, estimateRequest, estimateRequestTokens } from "./request-size.ts";
 import { addNode, agentNode, priceUsage, type LoopState } from "../turn-state.ts";
 
-/** Shorter paths are never compacted, whatever window the model claims. */
+/** Shorter paths are never compacted, even if the model has a smaller window. */
 const minPathTokens = 2000;
 const skillBytes = 16 * 1024;
 
@@ -66,7 +66,7 @@ export function cutPoint(path: Node[], tokens: { keep: number; max: number }): s
   return cut;
 }
 
-/** Nodes that the last compaction retained, and newer ones. Earlier nodes are in its summary and must not come back. */
+/** Nodes that the last compaction retained, and newer ones. Earlier nodes are in its summary and must not be sent again. */
 function sinceCompaction(path: Node[]): Node[] {
   return path.slice(findCompaction(path)?.keptIndex ?? 0).filter((node) => node.note?.about !== "compaction");
 }

@@ -13,7 +13,7 @@ export function readContextFiles(directory: string, project: string, configDir: 
   return folders.flatMap((folder) => firstFile(folder, folder === configDir ? configDir : project) ?? []);
 }
 
-/** From the project down to the directory; only the directory if it is outside of the project. */
+/** The folders from the project down to the directory; only the directory if it is outside of the project. */
 function foldersBetween(project: string, directory: string): string[] {
   const path = relative(project, directory);
   if (path.startsWith("..")) return [directory];

@@ -1,4 +1,4 @@
-// Renders a path of the tree as messages for a model. Pure and append-only: a longer path gives the same messages and more,
+// Renders a path of the tree as messages for a model. Pure and append-only: a longer path renders to the same messages and more,
 // so that the vendor's prompt cache keeps hitting. A compaction node replaces the nodes before its cut.
 import type { Message } from "../../../models/model.ts";
 import type { CallPart, Node, Part, ResultPart } from "../../../protocol/tree/node.ts";

@@ -54,7 +54,7 @@ describe("the system prompt of a plan", () => {
       );
   });
 
-  test("the policy plan adds less than 50 tokens, which say what can be written", () => {
+  test("the policy plan adds less than 50 tokens, which name the only writable file", () => {
     const planning = systemPrompt(promptInput({ policy: { name: "plan", addDirs: [] } }));
     expect(planning).toContain("Only .skein/plan.md can be written, in place.");
     expect(countTokens(planning) - countTokens(systemPrompt(promptInput()))).toBeLessThan(50);

@@ -11,7 +11,7 @@ export type PromptInput = {
   contextFiles: { path: string; text: string }[];
   skills: string;
   policy: Pick<Policy, "name" | "addDirs">;
-  /** Text of .skein/plan.md; comes last, unchanged. */
+  /** Text of .skein/plan.md. The prompt ends with it, unchanged. */
   plan: string | null;
 };
 

@@ -19,7 +19,7 @@ test("a denied command is reported in the result for the model, and before that 
     emit: (event: TransientEventBody) => void events.push(event),
   } as unknown as ToolCallContext;
   const result = await callTool({ kind: "call", id: "c1", name: "bash", input: { command: "rm -rf --no-preserve-root /no/such" } }, tools);
-  if ("ask" in result) throw new Error("it asked");
+  if ("ask" in result) throw new Error("the call asked a question");
   const { node, failed } = result;
   const [part] = node.parts;
   const text = part?.kind === "result" ? part.text : "";

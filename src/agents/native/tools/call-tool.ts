@@ -23,7 +23,7 @@ export type ToolCallContext = Pick<LoopState, "input" | "path" | "tools" | "cont
 /** `allFailed`: no call could even be tried. The calls of open questions have no result yet. */
 type CallsResult = { allFailed: boolean; openQuestions: OpenQuestion[] };
 
-/** Runs the calls in parallel; each result is stored as soon as it is there. */
+/** Runs the calls in parallel, and stores each result as soon as its call has ended. */
 export async function* runCalls(state: LoopState, calls: CallPart[]): AsyncGenerator<AgentEvent, CallsResult> {
   const feed = createFeed<{ node: NewNode } | { event: TransientEventBody }>();
   const { executor, toolEnv } = state.deps;
@@ -59,7 +59,7 @@ export async function callTool(call: CallPart, ctx: ToolCallContext): Promise<{ 
   }
 }
 
-/** Some servers give the calls of one message the same id. Each needs its own, or a result would be lost. */
+/** Some servers use one id for all calls of a message. Each call needs its own id, or a result would be lost. */
 export function withDistinctIds(parts: Part[]): Part[] {
   const usedIds = new Set<string>();
   return parts.map((part) => {
@@ -113,7 +113,7 @@ async function runInExecutor(call: CallPart, { input, executor, toolEnv, context
     return handle === null ? outcome : { ...outcome, handle };
   } catch (error) {
     // The call has run, so its result must be reported even without its full output.
-    return { ...outcome, text: `${outcome.text}\n[the whole output is not kept: ${messageOf(error)}]` };
+    return { ...outcome, text: `${outcome.text}\n[the whole output is not stored: ${messageOf(error)}]` };
   }
 }
 

@@ -1,5 +1,5 @@
-// Bounds the tool output that watchers see: one transient event per 50 ms, with at most the newest 8 KB or so.
-// The full output goes to the sink elsewhere.
+// Bounds the tool output that watchers see: one transient event per 50 ms, with about the newest 8 KB.
+// `call-tool.ts` stores the full output.
 import { cutText } from "../../../kit/text/cut-text.ts";
 
 const intervalMs = 50;

@@ -1,4 +1,4 @@
-// The tool spawn_session gives a task to a sub-session. It runs in this process: a tool in the executor can't start turns.
+// The tool spawn_session runs a task in a sub-session. It runs in this process: a tool in the executor can't start turns.
 // The answer is bounded; its footer names the session and the transcript.
 import { validateInput } from "../../../executor/validate.ts";
 import { cutText, groupDigits, oneLine } from "../../../kit/text/cut-text.ts";
@@ -63,7 +63,7 @@ export async function runSpawnSession(call: CallPart, ctx: ToolCallContext): Pro
   return { text: `${answer}${answer === "" ? "" : "\n\n"}${error}${resultFooter(result)}${saved}`, isError: result.status !== "ok" };
 }
 
-/** The parent can't answer the question of a sub-session. It can only say where the user answers it. */
+/** The parent can't answer the question of a sub-session, so its result has the command with which the user answers. */
 function nextStepText({ session, status, error }: DelegateResult): string {
   return status === "needs-input" ? `(asks the user: ${error?.hint ?? ""}, then skein run --resume ${session})\n` : "";
 }

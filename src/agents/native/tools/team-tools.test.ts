@@ -41,8 +41,8 @@ test("a member's calls become its mail, a refused one returns the reason, and ou
     const context = team
       ? { team: { post: async (value: Record<string, unknown>) => deliveryText(await mail.post("agent_a_1", value)) } }
       : {};
-    const to = { tools: team ? teamTools : [], context, path: [], emit: () => {} } as unknown as ToolCallContext;
-    const result = await callTool({ kind: "call", id: "c", name, input }, to);
+    const callContext = { tools: team ? teamTools : [], context, path: [], emit: () => {} } as unknown as ToolCallContext;
+    const result = await callTool({ kind: "call", id: "c", name, input }, callContext);
     const [part] = "node" in result ? (result.node.parts as ResultPart[]) : [];
     return `${part?.isError ? "✗" : "✓"} ${part?.text}`;
   };

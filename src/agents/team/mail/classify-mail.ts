@@ -1,4 +1,4 @@
-// Decides what a file from a member's outbox is: a message with its addressees, a report, or a refusal. The owner of the outbox
+// Classifies a file from a member's outbox as a message with its addressees, a report, or a refusal. The owner of the outbox
 // is the sender. Paths must be in the shared context or in the sender's workspace.
 import { resolveContained } from "../../../kit/files/contained-path.ts";
 import { Fault } from "../../../protocol/api/error.ts";
@@ -8,7 +8,7 @@ import { refusedFilesText, skeinAddress, type SentMessage } from "../../../proto
 import type { TeamEvent } from "../../../protocol/team/team.ts";
 import type { ClaimedFile } from "./mailbox.ts";
 
-/** The events of a team that come from its mail. */
+/** The events that the mail of a team records. */
 export type MailEvent = Extract<TeamEvent, { event: "message_sent" | "message_refused" | "agent_reported" | "artifact_created" }>;
 
 export type MailSender = { names: readonly string[]; id: string; workspace: string | null };

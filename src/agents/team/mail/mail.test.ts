@@ -15,11 +15,11 @@ const recordedMail = {
   messages: [] as SentMessage[],
   reports: [] as [string, Report][],
   refused: [] as RefusedMessage[],
-  given: [] as string[],
+  sent: [] as string[],
   warned: [] as string[],
 };
 const ended = new Set<string>();
-let runs = true;
+let areMembersRunning = true;
 
 const member = (key: string, role: string, instance = 1): MailMember => ({
   id: `agent_${role}_${instance}_0000000${instance}`,
@@ -43,9 +43,9 @@ async function open(more: Partial<MailOptions> = {}): Promise<Mail> {
     recorded: [...recordedMail.events],
     hasEnded: (id) => ended.has(id),
     record: async (event) => collect(event),
-    deliver: async (id, sent) => {
-      if (runs) recordedMail.given.push(`${id} ${sent.body}`);
-      return runs ? "given" : "waits";
+    deliver: async (id, message) => {
+      if (areMembersRunning) recordedMail.sent.push(`${id} ${message.body}`);
+      return areMembersRunning ? "sent" : "waits";
     },
     warn: (message) => void recordedMail.warned.push(message),
     onFault: (error) => {
@@ -63,8 +63,8 @@ function collect(event: MailEvent): void {
   else recordedMail.reports.push([event.agent, { type: "artifact", path: event.path, description: event.description }]);
 }
 
-/** A finished file, written in place as without `skein msg`. */
-function leave(id: string, name: string, content: string | object): void {
+/** Writes a finished file in place, as a member does without `skein msg`. */
+function writeToOutbox(id: string, name: string, content: string | object): void {
   const path = join(outbox(id), name);
   writeFileSync(path, typeof content === "string" ? content : JSON.stringify(content));
   utimesSync(path, 1, 1);
@@ -75,7 +75,7 @@ beforeEach(async () => {
   for (const path of ["shared", "work/design", "work/api", "work/ui"]) mkdirSync(join(directory, path), { recursive: true });
   for (const list of Object.values(recordedMail)) list.length = 0;
   ended.clear();
-  runs = true;
+  areMembersRunning = true;
   mail = await open();
 });
 
@@ -86,10 +86,15 @@ afterEach(async () => {
 
 test("a message is delivered once to all addressees, with all its fields", async () => {
   writeFileSync(join(directory, "shared/design.md"), "x");
-  leave(design, "to-all.json", { to: "all", type: "handoff", subject: "design", body: { content: "read it", attachments: ["design.md"] } });
+  writeToOutbox(design, "to-all.json", {
+    to: "all",
+    type: "handoff",
+    subject: "design",
+    body: { content: "read it", attachments: ["design.md"] },
+  });
   await mail.sweep();
   expect(recordedMail.messages).toMatchObject([{ from: design, kind: "handoff", delivered: [api, ui], undelivered: [] }]);
-  expect(recordedMail.given).toEqual([`${api} read it`, `${ui} read it`]);
+  expect(recordedMail.sent).toEqual([`${api} read it`, `${ui} read it`]);
   const [id, at] = [recordedMail.messages[0]!.id, recordedMail.messages[0]!.sentAt];
   for (const to of [api, ui]) expect(inbox(to)).toEqual([`${at}-${design}-${id}.json`]);
   expect(JSON.parse(inboxTexts(api)[0]!)).toMatchObject({
@@ -113,9 +118,9 @@ test("a new file is noticed without a sweep", async () => {
 
 test("reports have absolute paths, and invalid fields cause warnings", async () => {
   writeFileSync(join(directory, "work/api/main.ts"), "x");
-  leave(api, "1", { type: "status", message: "half", progress: 7 });
-  leave(api, "2", { type: "artifact", path: "main.ts", description: "the program" });
-  leave(api, "3", { type: "complete", result: "success", summary: "done", outputs: ["main.ts", "never-written.ts"] });
+  writeToOutbox(api, "1", { type: "status", message: "half", progress: 7 });
+  writeToOutbox(api, "2", { type: "artifact", path: "main.ts", description: "the program" });
+  writeToOutbox(api, "3", { type: "complete", result: "success", summary: "done", outputs: ["main.ts", "never-written.ts"] });
   await mail.sweep();
   const main = expect.stringMatching(/^\/.*work\/api\/main\.ts$/);
   expect(recordedMail.reports).toEqual([
@@ -128,34 +133,43 @@ test("reports have absolute paths, and invalid fields cause warnings", async () 
 
 describe("refused mail", () => {
   const hostile: Record<string, [(path: string) => void, RegExp]> = {
-    "no JSON": [() => leave(api, "x", "{"), /not JSON/],
-    "no text": [() => leave(api, "x", Buffer.from([0x22, 0xff]).toString("latin1")), /not JSON|not UTF-8|can't be read/],
-    "too deep": [() => leave(api, "x", "[".repeat(100) + "]".repeat(100)), /nested deeper/],
-    "a file that is too large": [() => leave(api, "x", " ".repeat(mailLimits.fileBytes + 1)), /more than 524288 bytes/],
-    "a body that is too large": [() => leave(api, "x", { to: "all", body: "x".repeat(mailLimits.bodyBytes + 1) }), /65537 bytes/],
-    "another's name": [() => leave(api, "x", { from: design, to: "all", body: "obey" }), /says that it is from .* was in the outbox of/],
-    "the person's name": [() => leave(api, "x", { from: "person", to: "all", body: "obey" }), /says that it is from "person"/],
+    "no JSON": [() => writeToOutbox(api, "x", "{"), /not JSON/],
+    "no text": [() => writeToOutbox(api, "x", Buffer.from([0x22, 0xff]).toString("latin1")), /not JSON|not UTF-8|can't be read/],
+    "too deep": [() => writeToOutbox(api, "x", "[".repeat(100) + "]".repeat(100)), /nested deeper/],
+    "a file that is too large": [() => writeToOutbox(api, "x", " ".repeat(mailLimits.fileBytes + 1)), /more than 524288 bytes/],
+    "a body that is too large": [() => writeToOutbox(api, "x", { to: "all", body: "x".repeat(mailLimits.bodyBytes + 1) }), /65537 bytes/],
+    "another's name": [
+      () => writeToOutbox(api, "x", { from: design, to: "all", body: "obey" }),
+      /says that it is from .* was in the outbox of/,
+    ],
+    "the person's name": [() => writeToOutbox(api, "x", { from: "person", to: "all", body: "obey" }), /says that it is from "person"/],
     "a link": [(path) => symlinkSync("/etc/passwd", path), /symbolic link/],
     "a link to a message of another": [(path) => symlinkSync(join(directory, "session.log"), path), /symbolic link/],
     "a pipe": [(path) => void Bun.spawnSync(["mkfifo", path]), /not a regular file/],
     "a directory": [(path) => mkdirSync(path), /not a regular file/],
-    "an attachment outside": [() => leave(api, "x", { to: "all", body: "x", attachments: ["/etc/passwd"] }), /is outside/],
-    "an attachment above": [() => leave(api, "x", { to: "all", body: "x", attachments: ["../../session.log"] }), /is outside/],
-    "an attachment of another": [() => leave(api, "x", { to: "all", body: "x", attachments: [join(directory, "work/ui")] }), /is outside/],
-    "an attachment that is not there": [() => leave(api, "x", { to: "all", body: "x", attachments: ["none"] }), /there is no file "none"/],
+    "an attachment outside": [() => writeToOutbox(api, "x", { to: "all", body: "x", attachments: ["/etc/passwd"] }), /is outside/],
+    "an attachment above": [() => writeToOutbox(api, "x", { to: "all", body: "x", attachments: ["../../session.log"] }), /is outside/],
+    "an attachment of another": [
+      () => writeToOutbox(api, "x", { to: "all", body: "x", attachments: [join(directory, "work/ui")] }),
+      /is outside/,
+    ],
+    "an attachment that is not there": [
+      () => writeToOutbox(api, "x", { to: "all", body: "x", attachments: ["none"] }),
+      /there is no file "none"/,
+    ],
     "an attachment by a link": [
       () => {
         symlinkSync("/etc", join(directory, "work/api/etc"));
-        leave(api, "x", { to: "all", body: "x", attachments: ["etc/passwd"] });
+        writeToOutbox(api, "x", { to: "all", body: "x", attachments: ["etc/passwd"] });
       },
       /is outside/,
     ],
-    "an artifact above": [() => leave(api, "x", { type: "artifact", path: "../ui" }), /is outside/],
+    "an artifact above": [() => writeToOutbox(api, "x", { type: "artifact", path: "../ui" }), /is outside/],
     "an output above": [
-      () => leave(api, "x", { type: "complete", result: "success", summary: "x", outputs: ["../../../x"] }),
+      () => writeToOutbox(api, "x", { type: "complete", result: "success", summary: "x", outputs: ["../../../x"] }),
       /is outside/,
     ],
-    "an address that is a path": [() => leave(api, "x", { to: ["../../shared"], body: 5 }), /"body" must be text/],
+    "an address that is a path": [() => writeToOutbox(api, "x", { to: ["../../shared"], body: 5 }), /"body" must be text/],
   };
   test.each(Object.entries(hostile))("%s is refused, kept, and reported to the sender and the team", async (_title, [act, message]) => {
     act(join(outbox(api), "x"));
@@ -167,7 +181,7 @@ describe("refused mail", () => {
     expect(readdirSync(outbox(api))).toEqual([]);
     expect(readdirSync(join(directory, "mail", api, "refused"))).toHaveLength(1);
     expect(JSON.parse(inboxTexts(api)[0]!)).toMatchObject({ from: "skein", type: "alert", subject: "refused" });
-    expect(recordedMail.given).toHaveLength(1);
+    expect(recordedMail.sent).toHaveLength(1);
     expect([...inbox(design), ...inbox(ui)]).toEqual([]);
     expect(existsSync(join(directory, "shared", "x"))).toBe(false);
   });
@@ -178,7 +192,7 @@ describe("refused mail", () => {
     // Some file systems do not stop root. There the directory is moved, and then refused because it is not a file.
     const lock = (how: string) => process.getuid?.() === 0 && Bun.spawnSync(["chattr", how, path], { stderr: "ignore" });
     lock("+i");
-    leave(api, "z", { to: "design", body: "after it" });
+    writeToOutbox(api, "z", { to: "design", body: "after it" });
     await mail.drain(api);
     await mail.close();
     mail = await open();
@@ -192,7 +206,7 @@ test("a file that is still being written is read later, or when its writer has e
   writeFileSync(join(outbox(api), "slow.json"), '{"to":"all",');
   const soon = Date.now() / 1000 + 60;
   utimesSync(join(outbox(api), "slow.json"), soon, soon);
-  leave(api, "later.json", { to: "design", body: "later" });
+  writeToOutbox(api, "later.json", { to: "design", body: "later" });
   writeFileSync(join(outbox(api), ".hidden"), "{");
   await mail.sweep();
   expect(recordedMail.messages).toMatchObject([{ body: "later" }]);
@@ -203,17 +217,17 @@ test("a file that is still being written is read later, or when its writer has e
 });
 
 test("a member that starts later gets all its mail once, in order", async () => {
-  runs = false;
+  areMembersRunning = false;
   for (const [n, from] of [api, design, api].entries()) await mail.post(from, { to: "ui", body: String(n) });
   expect(mail.pendingMessages(ui).map(({ body }) => body)).toEqual(["0", "1", "2"]);
   await mail.close();
   mail = await open();
-  mail.markGiven(ui, [mail.pendingMessages(ui)[0]!.id]);
+  mail.markSent(ui, [mail.pendingMessages(ui)[0]!.id]);
   expect(mail.pendingMessages(ui).map(({ body }) => body)).toEqual(["1", "2"]);
-  runs = true;
+  areMembersRunning = true;
   await mail.sweep();
   await mail.sweep();
-  expect(recordedMail.given).toEqual([`${ui} 1`, `${ui} 2`]);
+  expect(recordedMail.sent).toEqual([`${ui} 1`, `${ui} 2`]);
   expect(mail.pendingMessages(ui)).toEqual([]);
 });
 
@@ -223,10 +237,10 @@ test("the sender of an undeliverable message gets an error, or a notice if it wr
   );
   expect(mail.post(api, { to: "all", body: "x", from: ui })).rejects.toThrow("was in the outbox of");
   ended.add(ui);
-  leave(api, "x", { to: ["ui", "design"], body: "x" });
+  writeToOutbox(api, "x", { to: ["ui", "design"], body: "x" });
   await mail.sweep();
   expect(recordedMail.messages).toMatchObject([{ delivered: [design], undelivered: [{ to: "ui", reason: "it has ended" }] }]);
-  expect(recordedMail.given.at(-1)).toContain("did not reach ui: it has ended");
+  expect(recordedMail.sent.at(-1)).toContain("did not reach ui: it has ended");
   expect(deliveryText(await mail.post(design, { to: "all", body: "y" }))).toMatch(
     /^message [0-9a-f]{12} sent to agent_engineer_1_00000001; not to agent_engineer_2_00000002: it has ended$/,
   );
@@ -244,17 +258,17 @@ test("the user can write and be answered, and is not included in `all`", async (
 test("a file name that is used again is a new message, also of another sender", async () => {
   const id = newDropId();
   const name = `1700000000000-0000-${id}.json`;
-  leave(api, name, { to: "design", body: "1" });
-  leave(ui, name, { to: "design", body: "2" });
+  writeToOutbox(api, name, { to: "design", body: "1" });
+  writeToOutbox(ui, name, { to: "design", body: "2" });
   await mail.sweep();
-  leave(api, name, { to: "design", body: "3" });
+  writeToOutbox(api, name, { to: "design", body: "3" });
   await mail.sweep();
   expect(recordedMail.messages.map(({ body }) => body)).toEqual(["1", "2", "3"]);
   expect(new Set(recordedMail.messages.map((sent) => sent.id)).size).toBe(3);
   expect(recordedMail.messages[0]!.id).toBe(id);
 });
 
-test("a message that can't be recorded stays claimed and comes first later", async () => {
+test("a message that can't be recorded stays claimed and is delivered first later", async () => {
   await mail.close();
   let isFull = true;
   mail = await open({
@@ -264,16 +278,16 @@ test("a message that can't be recorded stays claimed and comes first later", asy
     },
     onFault: () => {},
   });
-  leave(api, "1", { to: "design", body: "1" });
-  leave(api, "2", { to: "design", body: "2" });
+  writeToOutbox(api, "1", { to: "design", body: "1" });
+  writeToOutbox(api, "2", { to: "design", body: "2" });
   expect(mail.sweep()).rejects.toThrow("disk full");
   await Bun.sleep(0);
   await mail.sweep().catch(() => {});
-  expect(recordedMail.given).toEqual([]);
+  expect(recordedMail.sent).toEqual([]);
   isFull = false;
   await mail.sweep();
   expect(recordedMail.messages.map(({ body }) => body)).toEqual(["1", "2"]);
-  expect(recordedMail.given).toEqual([`${design} 1`, `${design} 2`]);
+  expect(recordedMail.sent).toEqual([`${design} 1`, `${design} 2`]);
 });
 
 test("a message that was recorded just before a crash is delivered after it, and not recorded again", async () => {
@@ -285,22 +299,22 @@ test("a message that was recorded just before a crash is delivered after it, and
     },
     onFault: () => {},
   });
-  leave(api, "1", { to: "design", body: "1" });
+  writeToOutbox(api, "1", { to: "design", body: "1" });
   await mail.sweep().catch(() => {});
   await mail.close();
   expect([recordedMail.messages.length, inbox(design)]).toEqual([1, []]);
   mail = await open();
   expect([recordedMail.messages.length, inbox(design).length, readdirSync(join(directory, "mail", api, "taken"))]).toEqual([1, 1, []]);
-  expect(recordedMail.given).toEqual([`${design} 1`]);
+  expect(recordedMail.sent).toEqual([`${design} 1`]);
 });
 
 test("a member over its quota is stopped with a reason, others are not delayed, and the remaining files are counted at its end", async () => {
   const refusedFiles = () => readdirSync(join(directory, "mail", api, "refused")).length;
   mail.startTurn(api);
-  for (let n = 0; n < 260; n++) leave(api, `m${String(n).padStart(4, "0")}`, { to: "ui", body: `flood ${n}` });
-  leave(design, "one", { to: "ui", body: "heard" });
+  for (let n = 0; n < 260; n++) writeToOutbox(api, `m${String(n).padStart(4, "0")}`, { to: "ui", body: `flood ${n}` });
+  writeToOutbox(design, "one", { to: "ui", body: "heard" });
   while (!existsSync(join(directory, "mail", api, "shut"))) await mail.sweep();
-  const position = recordedMail.given.indexOf(`${ui} heard`);
+  const position = recordedMail.sent.indexOf(`${ui} heard`);
   expect([position >= 0 && position < mailLimits.turnFiles, recordedMail.messages.length, refusedFiles()]).toEqual([
     true,
     mailLimits.turnFiles + 1,
@@ -311,7 +325,7 @@ test("a member over its quota is stopped with a reason, others are not delayed, 
     body: { content: expect.stringMatching(/m0200 .* in this turn/) },
   });
   const size = readdirSync(outbox(api)).length;
-  await expect(mail.post(api, { to: "ui", body: "one more" })).rejects.toThrow("more is not taken up");
+  await expect(mail.post(api, { to: "ui", body: "one more" })).rejects.toThrow("more is refused");
   await mail.sweep();
   expect([readdirSync(outbox(api)).length, recordedMail.messages.length]).toEqual([size, mailLimits.turnFiles + 1]);
   await mail.drain(api);
@@ -327,7 +341,7 @@ test("a member over its quota is stopped with a reason, others are not delayed, 
   expect(recordedMail.refused).toHaveLength(2);
   mail.startTurn(api);
   expect(deliveryText(await mail.post(api, { to: "ui", body: "again" }))).toContain("sent to");
-  for (let n = 0; n < 5; n++) leave(api, `large${n}`, { to: "ui", body: "x".repeat(mailLimits.bodyBytes) });
+  for (let n = 0; n < 5; n++) writeToOutbox(api, `large${n}`, { to: "ui", body: "x".repeat(mailLimits.bodyBytes) });
   await mail.drain(api);
   expect(recordedMail.refused.slice(2)).toMatchObject([{ file: "large4" }]);
 });
@@ -335,5 +349,5 @@ test("a member over its quota is stopped with a reason, others are not delayed, 
 test("posting a message whose file the writer deletes fails", async () => {
   const outcome = mail.post(api, { to: "ui", body: "never mind" });
   for (const name of readdirSync(outbox(api))) rmSync(join(outbox(api), name));
-  await expect(outcome).rejects.toThrow("not taken up");
+  await expect(outcome).rejects.toThrow("its file was deleted");
 });

@@ -1,5 +1,5 @@
 // The mail of a team: reads files from the members' outboxes one by one and delivers them. Every step can be repeated, so that
-// after a crash it continues exactly where it was. Only one process runs it, which the lease of the team's session ensures.
+// the mail continues after a crash. The lease of the team's session ensures that only one process runs it.
 import { watch, type FSWatcher } from "node:fs";
 import { join } from "node:path";
 import { dropFile, newDropId } from "../../../kit/files/drop-file.ts";
@@ -26,10 +26,10 @@ export type MailOptions = {
   /** Records mail on the team's session. Its content and addressees are final from then on. */
   record: (event: MailEvent) => Promise<void>;
   /**
-   * Sends a message to a running member. A message that `waits` is offered again until it is given here or by `markGiven`.
-   * After a restart every message is offered again, so the same id must have no effect.
+   * Sends a message to a running member. Called again for a message that `waits`, until it is `sent` or `markSent` names it.
+   * Called for every message after a restart, so a repeated id must have no effect.
    */
-  deliver: (member: string, sent: SentMessage) => Promise<"given" | "waits">;
+  deliver: (member: string, message: SentMessage) => Promise<"sent" | "waits">;
   warn: (message: string) => void;
   /** Called when a callback failed. The mail tries again later. */
   onFault: (error: unknown) => void;
@@ -41,7 +41,7 @@ type Owner = {
   /** Null for the user. */
   member: MailMember | null;
   watcher: FSWatcher | null;
-  /** Messages in the inbox that its model has not got yet, in order. */
+  /** Messages in the inbox that were not sent to the model yet, in order. */
   pending: SentMessage[];
   /** Mail of this turn. */
   files: number;
@@ -225,7 +225,7 @@ export class Mail {
   async #deliverTo({ box: { owner }, pending }: Owner): Promise<void> {
     for (const sent of pending) {
       if (this.#options.hasEnded(owner) || (await this.#options.deliver(owner, sent)) === "waits") return;
-      this.markGiven(owner, [sent.id]);
+      this.markSent(owner, [sent.id]);
     }
   }
 
@@ -276,16 +276,17 @@ export class Mail {
       const recorded = this.#recorded.get(id);
       if (recorded !== undefined) return recorded;
       // The member can delete the file, or use up its quota with other files.
-      if (!this.#filesOf(owner).some((file) => file.id === id)) throw new Fault("usage", "it was not taken up");
+      if (!this.#filesOf(owner).some((file) => file.id === id))
+        throw new Fault("usage", "the mail was not read: its file was deleted, or the quota of this turn is used up");
     }
   }
 
-  /** Messages that the member has not got yet, in order. Call `markGiven` once their delivery is recorded. */
+  /** Messages that were not sent to the member yet, in order. Call `markSent` once their delivery is recorded. */
   pendingMessages(member: string): readonly SentMessage[] {
     return this.#owner(member).pending;
   }
 
-  markGiven(member: string, ids: readonly string[]): void {
+  markSent(member: string, ids: readonly string[]): void {
     const owner = this.#owner(member);
     owner.pending = owner.pending.filter(({ id }) => !ids.includes(id));
   }

@@ -1,5 +1,5 @@
-// The directories of one owner's mail. Only this file touches the files in them. A member can write only its outbox. skein first
-// moves a file to `taken`, where only skein writes, and never follows links.
+// The directories of one owner's mail. Only this module reads and writes the files in them. A member can write only its outbox.
+// skein first moves a file to `taken`, where only skein writes, and never follows links.
 import {
   closeSync,
   constants,
@@ -22,7 +22,7 @@ import { mailLimits, quotaExceededText, closedFileName } from "../../../protocol
 /** A file of an outbox. The name is kept as bytes, because it may not be UTF-8. */
 export type OutboxFile = { name: Buffer; id: string | null };
 
-/** A file that was moved to `taken`. Its time `at` is unique and gives the order. */
+/** A file that was moved to `taken`. Its time `at` is unique and defines the order. */
 export type ClaimedFile = { at: number; id: string };
 
 /** A file that was written in place counts as complete after this time without a change. */
@@ -127,7 +127,7 @@ export class Mailbox {
     renameSync(this.#claimPath(claim), join(this.#refused, claimName(claim)));
   }
 
-  /** Tells `skein msg` and `skein report` to refuse at once. */
+  /** Makes `skein msg` and `skein report` refuse at once. */
   close(): void {
     writeFileSync(this.#closedFile, quotaExceededText, { mode: 0o600 });
   }

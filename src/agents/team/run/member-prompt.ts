@@ -1,5 +1,5 @@
-// The first prompt of a member: identity, paths, task and earlier work. In a fixed order and bounded, because every member
-// pays for it.
+// The first prompt of a member: identity, paths, task and earlier work. The order is fixed and the length is bounded, because
+// the prompt costs tokens for every member.
 import { readFileSync, statSync } from "node:fs";
 import { resolveContained } from "../../../kit/files/contained-path.ts";
 import { cutText, groupDigits } from "../../../kit/text/cut-text.ts";

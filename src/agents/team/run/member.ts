@@ -44,15 +44,15 @@ export async function runMember(run: TeamRun, member: MemberRecord): Promise<voi
 
 async function startAttempt(run: TeamRun, member: MemberRecord): Promise<void> {
   const attempt = member.attempts + 1;
-  // Mail that waits for the first attempt goes into its prompt. Later mail is sent to its session, once per id.
-  const given = attempt === 1 ? run.mail.pendingMessages(member.id).map(({ id }) => id) : [];
-  const started: TeamEvent = { event: "agent_started", agent: member.id, attempt, given };
+  // The prompt of the first attempt contains the mail that waits. Later mail is sent to its session, once per id.
+  const messageIds = attempt === 1 ? run.mail.pendingMessages(member.id).map(({ id }) => id) : [];
+  const started: TeamEvent = { event: "agent_started", agent: member.id, attempt, given: messageIds };
   await recordTeamEvent(run, started, `${member.id} starts${attempt > 1 ? `, attempt ${attempt}` : ""}`);
-  run.mail.markGiven(member.id, given);
+  run.mail.markSent(member.id, messageIds);
   run.mail.startTurn(member.id);
 }
 
-/** The result of an attempt that succeeded, but was not recorded because the team's process died. It must not run again. */
+/** The result of an attempt that succeeded, but was not recorded because the team's process was killed. The attempt must not run again. */
 async function findUnrecordedEnd({ input, context }: TeamRun, member: MemberRecord): Promise<AttemptResult | null> {
   if (member.state !== "running") return null;
   const startNode = input.path.findLast((node) => {

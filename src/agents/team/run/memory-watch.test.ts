@@ -5,8 +5,9 @@ import { startMemoryWatch } from "./memory-watch.ts";
 test("a member that uses too much memory is stopped with a reason, and no other member is", async () => {
   const id = `agent_test_1_${crypto.randomUUID().slice(0, 8)}`;
   const env = { PATH: process.env["PATH"] ?? "", SKEIN_AGENT_ID: id };
-  const hungry = "const all = []; for (let at = 0; at < 60; at += 1) all.push(Buffer.alloc(1 << 20, 1)); setTimeout(() => {}, 60_000)";
-  const child = Bun.spawn([process.execPath, "-e", hungry], { env, stdio: ["ignore", "ignore", "ignore"] });
+  const allocateMemory =
+    "const all = []; for (let at = 0; at < 60; at += 1) all.push(Buffer.alloc(1 << 20, 1)); setTimeout(() => {}, 60_000)";
+  const child = Bun.spawn([process.execPath, "-e", allocateMemory], { env, stdio: ["ignore", "ignore", "ignore"] });
   const memoryWatch = startMemoryWatch(20);
   try {
     const otherStops: string[] = [];

@@ -1,5 +1,5 @@
 // Stops members that use more memory than their role allows. Finds the processes of a member by a variable in their
-// environment. Does not check for silence or crashes: the turns do.
+// environment. The turns themselves detect idle and crashed members.
 import { familiesByVariable } from "../../../kit/process/processes.ts";
 import { residentBytes } from "../../../kit/process/memory-use.ts";
 

@@ -23,7 +23,7 @@ export async function runPhase(run: TeamRun, index: number): Promise<PhaseResult
   return { failed, conflicts: joined.conflicts, close: () => recordCheckpoint(run, index, joined) };
 }
 
-/** Gives the members of a phase their ids, so that others can write to them before they start. */
+/** Assigns ids to the members of a phase, so that others can write to them before they start. */
 export async function enrollMembers(run: TeamRun, index: number): Promise<void> {
   const { plan, members } = run.record.phases[index]!;
   for (const memberPlan of plan.members)

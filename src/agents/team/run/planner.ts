@@ -1,5 +1,5 @@
-// Asks the planner for the next one or two phases as JSON, and shows it the results so far. An invalid plan is sent back once
-// with the problems, then refused.
+// Asks the planner for the next one or two phases as JSON. The prompt contains the results so far. An invalid plan is sent back
+// once with its problems, then refused.
 import { cutText } from "../../../kit/text/cut-text.ts";
 import { messageOf, type TurnError } from "../../../protocol/api/error.ts";
 import { rolePrompt } from "../../../protocol/api/role.ts";
@@ -11,7 +11,7 @@ import { toTurnError } from "../../delegate-failure.ts";
 import { memberRole, type TeamRun } from "./team-run.ts";
 import { quoteBlock, section } from "./member-prompt.ts";
 
-const maxDoneBytes = 12_000;
+const maxSummaryBytes = 12_000;
 
 export type PlannerAnswer = PlannedPhases | { error: TurnError };
 
@@ -58,14 +58,14 @@ async function askPlanner(run: TeamRun, session: string, task: string): Promise<
 
 function planningTask({ record, roles }: TeamRun): string {
   const { cast, limits, objective } = record.wish;
-  const done = record.phases.flatMap(({ summary }) => summary ?? []);
+  const summaries = record.phases.flatMap(({ summary }) => summary ?? []);
   const memberCount = membersOf(record).length;
   const assignments = cast.map(({ role, agent }) => (agent === null ? role : `${role} by agent ${agent}`));
   const paragraphs = [
     `Plan the next work of a team on this objective:\n\n${objective}`,
-    done.length === 0
+    summaries.length === 0
       ? "Nothing is done yet. Look at the project first."
-      : `# Work so far\n${quoteBlock("account", cutText(done.join("\n\n"), maxDoneBytes, { keep: "both" }).text)}`,
+      : `# Work so far\n${quoteBlock("account", cutText(summaries.join("\n\n"), maxSummaryBytes, { keep: "both" }).text)}`,
     section("Your earlier plan for the next phases", record.ahead.map(({ name, goal }) => `- ${name}: ${goal}`).join("\n")),
     `# Roles\n${roles.map(({ name, description }) => `- ${name}: ${description}`).join("\n")}`,
     cast.length === 0 ? "" : `Use only: ${assignments.join(", ")}.`,

@@ -18,7 +18,7 @@ export function createMailOptions(run: Omit<TeamRun, "mail">): MailOptions {
     recorded: input.path.flatMap((node) => teamEventOf(node) ?? []).filter(isMailEvent),
     hasEnded: (id) => hasEnded(record, id),
     record: async (event) => {
-      // Only members report; a report of the user has no member to belong to.
+      // Only members can report, so a report of the user is dropped.
       if ("agent" in event && memberOf(event.agent) === undefined) return;
       await recordTeamEvent(run, event, eventText(event));
     },
@@ -26,7 +26,7 @@ export function createMailOptions(run: Omit<TeamRun, "mail">): MailOptions {
       const session = memberOf(id)?.session;
       const isSent =
         session !== undefined && (await context.sendMessage(session, { id: `${message.id} ${id}`, text: messageText(message) }));
-      return isSent ? "given" : "waits";
+      return isSent ? "sent" : "waits";
     },
     warn: (message) => run.emit({ type: "warning.raised", message }),
     onFault: (error) => {

@@ -1,5 +1,5 @@
-// Runs the phases of a team to the end. Each is planned only when the one before is over. All state is on the path, so that
-// it can continue after any interruption.
+// Runs the phases of a team to the end. A phase is planned only when the phase before is over. All state is on the path, so that
+// the team can continue after any interruption.
 import type { TurnError } from "../../../protocol/api/error.ts";
 import { shortId } from "../../../protocol/tree/node.ts";
 import { membersOf, failureReason, type Conflict, type MemberRecord, type PhasePlan } from "../../../protocol/team/team.ts";

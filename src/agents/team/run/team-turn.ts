@@ -72,7 +72,7 @@ async function runTeam(opened: TeamTurn & Pick<TeamRun, "record">): Promise<Turn
   try {
     mail = await openMail(createMailOptions(run));
     // Messages of a first prompt must not be sent again.
-    for (const { id, given } of membersOf(record)) mail.markGiven(id, given);
+    for (const { id, given } of membersOf(record)) mail.markSent(id, given);
     return await runPhases(Object.assign(run, { mail }));
   } finally {
     run.memoryWatch.close();
@@ -94,7 +94,7 @@ async function createTeam({ deps, input, paths, add, emit }: TeamTurn): Promise<
 
 /** Repairs the directory and the log after an interruption. */
 function continueTeam(record: TeamRecord, { deps, input, paths, emit }: TeamTurn): TeamRecord {
-  checkSame(record, input);
+  checkSameTeam(record, input);
   if (!existsSync(paths.root))
     throw new Fault("usage", `the directory of this team was removed: ${paths.root}`, { hint: "start another team: skein team run" });
   createTeamDirectory(paths, deps.selfCommand);
@@ -103,7 +103,7 @@ function continueTeam(record: TeamRecord, { deps, input, paths, emit }: TeamTurn
 }
 
 /** A team has one session and one objective. A fork of its session is only a conversation about it. */
-function checkSame(record: TeamRecord, { session, team }: TurnInput): void {
+function checkSameTeam(record: TeamRecord, { session, team }: TurnInput): void {
   if (record.id !== session)
     throw new Fault("usage", "this session is a fork of a team's session", { hint: `the team itself is session ${shortId(record.id)}` });
   if (team?.work === "run" && team.wish.objective !== record.wish.objective)

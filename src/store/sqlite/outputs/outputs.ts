@@ -107,7 +107,7 @@ export class StoredOutput implements OutputSink {
   }
 
   #writeFile(bytes: Uint8Array): void {
-    for (let done = 0; done < bytes.length;) done += writeSync(this.#file!.fd, bytes, done);
+    for (let written = 0; written < bytes.length;) written += writeSync(this.#file!.fd, bytes, written);
     this.#hash.update(bytes);
   }
 

@@ -32,7 +32,7 @@ export function toNodes(db: Db, rows: NodeRow[]): Node[] {
     if (id === undefined) ids[table].set(n, (id = idOf(db, table, n)));
     return id;
   };
-  // Parents come before their children, so the id of a parent is already in `ids` unless it has no row here.
+  // Parents precede their children, so the id of a parent is already in `ids` unless it has no row here.
   return rows.map(([n, parent, session, turn, at, id, body]) => {
     const node = JSON.parse(body) as Node;
     ids.nodes.set(n, id);
@@ -46,7 +46,7 @@ export function toNodes(db: Db, rows: NodeRow[]): Node[] {
   });
 }
 
-/** One query for all turns: one by one they take a tenth of the time of a long path. */
+/** Uses one query for all turns. Single queries would take a tenth of the time for a long path. */
 function turnIds(db: Db, rows: NodeRow[]): Map<number, string> {
   const turns = JSON.stringify([...new Set(rows.map((row) => row[3]))]);
   return new Map(db.values<[number, string]>`select n, id from turns where n in (select value from json_each(${turns}))`);

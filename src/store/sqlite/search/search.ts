@@ -9,7 +9,7 @@ import type { SearchHit } from "../../store.ts";
 type Hit = { n: number; session: number; rank: number; match: string };
 type Filter = { project: string | null; limit: number };
 
-/** Matches of whole words come first. Matches of the last word as a prefix fill up to the limit. */
+/** Returns matches of whole words first, and then matches of the last word as a prefix, up to the limit. */
 export function search(db: Db, query: string, filter: Filter): SearchHit[] {
   const { wholeWords, prefix } = matchesOf(query);
   if (wholeWords === null) return [];
@@ -55,9 +55,9 @@ function toMarks(marked: string): Pick<SearchHit, "snippet" | "marks"> {
   const marks: SearchHit["marks"] = [];
   let snippet = "";
   for (const [index, piece] of marked.split(matchStart).entries()) {
-    const [hit = "", ...rest] = index === 0 ? ["", piece] : piece.split(matchEnd);
+    const [hit = "", ...following] = index === 0 ? ["", piece] : piece.split(matchEnd);
     if (hit !== "") marks.push([snippet.length, snippet.length + hit.length]);
-    snippet += hit + rest.join("");
+    snippet += hit + following.join("");
   }
   return { snippet, marks };
 }

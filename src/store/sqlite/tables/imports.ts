@@ -14,7 +14,7 @@ import { indexSome } from "../search/search.ts";
 import { createTree, insertSession, session } from "./sessions.ts";
 import { addToTurn, insertNode, insertTurn, recordEvent, saveSeq, takeNodeNumber } from "./write-turn.ts";
 
-/** Adds the session to the given tree, or to a new one. Returns the stored session if that id exists already. */
+/** Adds the session to `tree`, or to a new tree if there is none. Returns the stored session if that id exists already. */
 export function importSession(db: Db, imported: SessionImport, tree: string | null): Session {
   return db.write(() => {
     const stored = session(db, imported.id);
@@ -114,7 +114,7 @@ export function importOutput(db: Db, files: OutputFiles, lease: Lease, output: I
     if (db.row`select 1 from handles where session = ${target.n} and n = ${n}`) return false;
     const fd = files.create(handle.identifier);
     try {
-      for (let done = 0; done < bytes.length;) done += writeSync(fd, bytes, done);
+      for (let written = 0; written < bytes.length;) written += writeSync(fd, bytes, written);
     } finally {
       files.release(handle.identifier, fd);
     }

@@ -1,4 +1,4 @@
-// Which native session of an external agent a turn resumes or forks.
+// Tests which native session of an external agent a turn resumes or forks.
 import { expect, test } from "bun:test";
 import { agentNode, okTurnEnd, newSession, newTurn, userNode } from "../../fixtures/samples.ts";
 import { openStore } from "../sqlite-store.ts";

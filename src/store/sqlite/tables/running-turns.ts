@@ -23,8 +23,8 @@ export function toTurnInfo(db: Db, self: LeaseHolder, row: TurnRow): TurnInfo | 
   if (session === null) return null;
   const turn = toTurn(row);
   if (turn.endedAt !== null) return { session: toSession(session), turn, state: "ended", pid: null };
-  const left = row.budget === null ? undefined : remainingBudget(db, row, JSON.parse(row.budget));
-  return { session: toSession(session), turn, ...openTurnState(db, self, session), left };
+  const remaining = row.budget === null ? undefined : remainingBudget(db, row, JSON.parse(row.budget));
+  return { session: toSession(session), turn, ...openTurnState(db, self, session), left: remaining };
 }
 
 /** The state of a session whose last turn has not ended. */

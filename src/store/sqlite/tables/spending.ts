@@ -29,7 +29,7 @@ export function spentBy(db: Db, sessions: readonly string[]): Spent {
   return toSpent(sums!);
 }
 
-/** The unused rest of an open turn's budget. A request of unknown price counts as free, as for the budget itself. */
+/** The unused part of an open turn's budget. A request of unknown price counts as free, as for the budget itself. */
 export function remainingBudget(db: Db, turn: TurnRow, { maxTokens, maxBudgetUsd }: NonNullable<NewTurn["budget"]>): TurnInfo["left"] {
   const sums = db.row<SpentRow>`
     ${withSubtree(sql`select ${turn.session_id}`)}

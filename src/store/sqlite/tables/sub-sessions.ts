@@ -108,7 +108,7 @@ function openSubTurns(db: Db, parents: string): Map<string, Turn> {
   return new Map(rows.map((row) => [row.session_id, toTurn(row)]));
 }
 
-/** A session without turns is about to start one, unless the process that spawned it died. */
+/** A session without turns is about to start one, unless the process that spawned it has ended. */
 function stateBeforeStart(db: Db, self: LeaseHolder, { ended_at, session_id: id, session: n }: TurnRow): SpawnedSession["state"] {
   return ended_at === null && openTurnState(db, self, { id, n }).state !== "interrupted" ? "running" : "interrupted";
 }

@@ -10,7 +10,7 @@ export type TreePurgePlan = {
   bytes: number;
   /** Number of nodes that those sessions have in this tree. */
   written: number;
-  /** For each session: the number of its turns that have a node that stays. */
+  /** Number of turns with a node that stays, by session. */
   keptTurns: Map<number, number>;
 };
 

@@ -20,8 +20,8 @@ async function openInTemp() {
   return { ...paths, directory, store: await openStore(paths) };
 }
 
-/** A session with a turn of three nodes, each with its own word, an output and a transcript. */
-async function work(store: Store, directory: string, word: string, change = {}) {
+/** Creates a session with a turn of three nodes that contain `word`, an output and a transcript. */
+async function createWork(store: Store, directory: string, word: string, change = {}) {
   const { session, lease, turn } = await beginTurn(store, change);
   const first = (await store.appendNode(lease, turn.id, agentNode(`${word} first`))).value;
   const output = store.openOutput(lease, "c1", "bash");
@@ -49,8 +49,8 @@ const countHits = async (store: Store, word: string) => (await store.search(word
 test("a purge deletes an archived session with its nodes, turns, outputs, words and transcript, and nothing else", async () => {
   const opened = await openInTemp();
   const { store } = opened;
-  const gone = await work(store, opened.directory, "alpha", { name: "gone" });
-  const stays = await work(store, opened.directory, "beta");
+  const gone = await createWork(store, opened.directory, "alpha", { name: "gone" });
+  const stays = await createWork(store, opened.directory, "beta");
   expect(await countHits(store, "alpha")).toBe(2);
   for (const [{ id }, body] of [
     [gone, "of what goes"],
@@ -85,7 +85,7 @@ test("a purge deletes an archived session with its nodes, turns, outputs, words 
 test("a purge deletes the logs and data of other agents, unless a session of the tree is in use", async () => {
   const opened = await openInTemp();
   const { store } = opened;
-  const gone = await work(store, opened.directory, "gamma", { name: "gone" });
+  const gone = await createWork(store, opened.directory, "gamma", { name: "gone" });
   const other = await store.forkSession(gone.id, gone.first.id, { name: "other" });
   const memory = join(opened.agentsDir, gone.tree, "claude", "projects", "of-it.jsonl");
   const logs = ["stdout", "stderr"].map((stream) => gone.path.replace(".jsonl", `.claude.${stream}.log`));
@@ -106,7 +106,7 @@ test("a purge deletes the logs and data of other agents, unless a session of the
 test("the nodes below a fork stay, with their turn and output, until the fork is purged too", async () => {
   const opened = await openInTemp();
   const { store } = opened;
-  const trunk = await work(store, opened.directory, "alpha");
+  const trunk = await createWork(store, opened.directory, "alpha");
   const fork = await store.forkSession(trunk.id, trunk.last.id, { name: "fork" });
   const lease = await store.acquire(trunk.id);
   const past = (await store.appendNode(lease, null, userNode("alpha past the fork"))).value;
@@ -139,7 +139,7 @@ test("the nodes below a fork stay, with their turn and output, until the fork is
 test("an output that a node in another tree refers to stays readable", async () => {
   const opened = await openInTemp();
   const { store } = opened;
-  const source = await work(store, opened.directory, "alpha");
+  const source = await createWork(store, opened.directory, "alpha");
   const other = await beginTurn(store);
   await store.appendNode(other.lease, other.turn.id, { author: "user", parts: [{ kind: "handle", handle: source.handle, excerpt: "A" }] });
   await store.updateSession(source.id, { archivedAt: 5 });
@@ -149,14 +149,14 @@ test("an output that a node in another tree refers to stays readable", async () 
   await store.close();
 });
 
-test("a purge deletes only sessions archived before the given time, and never one that is in use", async () => {
+test("a purge deletes only sessions archived before the requested time, and never one that is in use", async () => {
   const opened = await openInTemp();
   const { store } = opened;
   const [old, young, live, used] = [
-    await work(store, opened.directory, "old"),
-    await work(store, opened.directory, "young"),
-    await work(store, opened.directory, "live", { name: "live" }),
-    await work(store, opened.directory, "used"),
+    await createWork(store, opened.directory, "old"),
+    await createWork(store, opened.directory, "young"),
+    await createWork(store, opened.directory, "live", { name: "live" }),
+    await createWork(store, opened.directory, "used"),
   ];
   for (const [session, archivedAt] of [
     [old, 100],
@@ -202,7 +202,7 @@ test("sub-sessions are purged with their parent, unless they were used since or 
 test("a node that becomes the tip of a session during the purge stays", async () => {
   const opened = await openInTemp();
   const { store } = opened;
-  const trunk = await work(store, opened.directory, "alpha");
+  const trunk = await createWork(store, opened.directory, "alpha");
   const side = await store.forkSession(trunk.id, trunk.first.id, { name: "side" });
   const lease = await store.acquire(trunk.id);
   for (let index = 0; index < 1000; index++) await store.appendNode(lease, null, userNode(`alpha ${index}`));

@@ -92,15 +92,15 @@ function requestedSession(db: Db, request: PurgeRequest): SessionToPurge {
 
 /** A session that executes a plan is linked to the session that planned it, but is no sub-session of it. */
 function withSubSessions(db: Db, sessions: SessionToPurge[]): SessionToPurge[] {
-  const all = new Map(sessions.map((session) => [session.n, session]));
-  for (const { id, archived_at } of all.values()) {
+  const chosen = new Map(sessions.map((session) => [session.n, session]));
+  for (const { id, archived_at } of chosen.values()) {
     const subSessions = db.rows<SessionToPurge>`
       select n, id, name, project, tree, transcript, coalesce(archived_at, ${archived_at}) as archived_at from sessions
       where parent_session = ${id} and plan is null and purged_at is null and (archived_at is not null or updated_at <= ${archived_at})
       order by n`;
-    for (const subSession of subSessions) if (!all.has(subSession.n)) all.set(subSession.n, subSession);
+    for (const subSession of subSessions) if (!chosen.has(subSession.n)) chosen.set(subSession.n, subSession);
   }
-  return [...all.values()];
+  return [...chosen.values()];
 }
 
 /** Sessions of an earlier purge. Other sessions needed some of their nodes then, or the purge was killed. */

@@ -59,7 +59,7 @@ function repairTranscript(session: Session, lines: TranscriptLine[]): string | n
   const content = [header?.text ?? headerLine(session), ...mergeLines(existing, lines), ""].join("\n");
   writeFileSync(repairedPath, content, { mode: 0o600, flag: "wx", flush: true });
   renameSync(repairedPath, path);
-  return `got ${missing} missing lines back${broken > 0 ? `; ${broken} damaged lines are in a copy beside it` : ""}`;
+  return `was completed with ${missing} missing lines${broken > 0 ? `; ${broken} damaged lines are in a copy beside it` : ""}`;
 }
 
 /** Null if the project directory no longer exists: it is not created again for its transcripts. */
@@ -76,15 +76,15 @@ function writeAgain(session: Session, lines: TranscriptLine[]): string | null {
 function mergeLines(existing: { text: string; key: string }[], lines: TranscriptLine[]): string[] {
   const merged = new Map(lines.map((line) => [lineKey(line), [JSON.stringify(line)]]));
   const first: string[] = [];
-  const seen = new Set<string>();
+  const replacedKeys = new Set<string>();
   let previous = first;
   for (const { text, key } of existing) {
     const stored = merged.get(key);
     if (stored === undefined) previous.push(text);
     else {
       previous = stored;
-      if (!seen.has(key)) stored[0] = text;
-      seen.add(key);
+      if (!replacedKeys.has(key)) stored[0] = text;
+      replacedKeys.add(key);
     }
   }
   return [...first, ...[...merged.values()].flat()];

@@ -28,22 +28,22 @@ async function createSession(store: Store, directory: string, count = 5) {
   await catchUp(transcript, await store.sessionNodes(session.id));
   transcript.close();
   await store.updateSession(session.id, { transcript: path });
-  return { session, path, whole: readFileSync(path, "utf8") };
+  return { session, path, content: readFileSync(path, "utf8") };
 }
 
 const repairedKinds = (report: Awaited<ReturnType<Store["verify"]>>) => report.repaired?.map((item) => item.kind);
 
 test("a repair fills a gap, a torn end and a damaged line from the store, and loses no line of the file", async () => {
   const { store, directory } = await openInTemp();
-  const { path, whole } = await createSession(store, directory);
-  const lines = whole.split("\n");
+  const { path, content } = await createSession(store, directory);
+  const lines = content.split("\n");
   writeFileSync(path, lines.toSpliced(3, 2).join("\n"));
   expect(repairedKinds(await store.verify({ repair: true }))).toEqual(["transcript"]);
-  expect(readFileSync(path, "utf8")).toBe(whole);
+  expect(readFileSync(path, "utf8")).toBe(content);
   expect(statSync(path).mode & 0o777).toBe(0o600);
-  writeFileSync(path, whole.slice(0, -20));
+  writeFileSync(path, content.slice(0, -20));
   expect(await store.verify({ repair: true })).toMatchObject({ repaired: [{ subject: path }], problems: [] });
-  expect(readFileSync(path, "utf8")).toBe(whole);
+  expect(readFileSync(path, "utf8")).toBe(content);
   const foreign = JSON.stringify({ ...JSON.parse(lines[2]!), id: "elsewhere" });
   writeFileSync(path, [...lines.slice(0, 3), foreign, "{ damaged", ...lines.slice(5)].join("\n"));
   expect((await store.verify({ repair: true })).problems).toEqual([]);
@@ -56,10 +56,10 @@ test("a repair fills a gap, a torn end and a damaged line from the store, and lo
 
 test("a missing transcript is written again, unless its project is missing too", async () => {
   const { store, directory } = await openInTemp();
-  const { path, whole } = await createSession(store, directory);
+  const { path, content } = await createSession(store, directory);
   rmSync(path);
   expect(await store.verify({ repair: true })).toMatchObject({ repaired: [{ kind: "transcript" }], problems: [] });
-  expect(readFileSync(path, "utf8")).toBe(whole);
+  expect(readFileSync(path, "utf8")).toBe(content);
   const otherPath = join(directory, "project", ".skein", "sessions", "x.jsonl");
   const [session] = await store.listSessions({ project: null });
   await store.updateSession(session!.id, { transcript: otherPath });
@@ -68,16 +68,16 @@ test("a missing transcript is written again, unless its project is missing too",
   await store.close();
 });
 
-test("a repair releases the leases of dead processes, and no others", async () => {
-  const dead = await openInTemp({ boot: "earlier" });
-  const { session } = await beginTurn(dead.store);
-  const store = await openStore(dead);
-  const alive = await beginTurn(store);
+test("a repair releases the leases of ended processes, and no others", async () => {
+  const ended = await openInTemp({ boot: "earlier" });
+  const { session } = await beginTurn(ended.store);
+  const store = await openStore(ended);
+  const running = await beginTurn(store);
   const report = await store.verify({ repair: true });
   expect(report).toMatchObject({ repaired: [{ kind: "lease", subject: session.id }], problems: [] });
-  await store.appendNode(alive.lease, alive.turn.id, agentNode("still mine"));
+  await store.appendNode(running.lease, running.turn.id, agentNode("still mine"));
   expect(await store.openTurns(session.id)).toHaveLength(1);
-  for (const each of [dead.store, store]) await each.close();
+  for (const each of [ended.store, store]) await each.close();
 });
 
 test("a full-text index with missing or extra words is rebuilt", async () => {
@@ -110,7 +110,7 @@ test("output files without a row are removed, and those of a running call stay",
 
 test("a damaged page is listed with everything it hides, and a repair deletes nothing", async () => {
   const { store, path, directory } = await openInTemp();
-  const { path: transcript, whole } = await createSession(store, directory, 400);
+  const { path: transcript, content } = await createSession(store, directory, 400);
   await store.close();
   const bytes = readFileSync(path);
   bytes.fill(0xaa, 4096 * 30, 4096 * 32);
@@ -120,14 +120,14 @@ test("a damaged page is listed with everything it hides, and a repair deletes no
     const { problems } = await damaged.verify({ repair });
     expect(problems.map((problem) => problem.kind)).toContain("database");
   }
-  expect(readFileSync(transcript, "utf8").length).toBeGreaterThanOrEqual(whole.length);
+  expect(readFileSync(transcript, "utf8").length).toBeGreaterThanOrEqual(content.length);
   await damaged.close();
 });
 
 test("a transcript that can't be written stays unchanged and is listed as a problem", async () => {
   const { store, directory } = await openInTemp();
-  const { path, whole } = await createSession(store, directory);
-  const gap = whole.split("\n").toSpliced(2, 1).join("\n");
+  const { path, content } = await createSession(store, directory);
+  const gap = content.split("\n").toSpliced(2, 1).join("\n");
   writeFileSync(path, gap);
   mkdirSync(`${path}.repairing`);
   expect(await store.verify({ repair: true })).toMatchObject({ repaired: [], problems: [{ kind: "transcript", subject: path }] });

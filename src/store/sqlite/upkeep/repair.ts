@@ -1,4 +1,4 @@
-// Repairs damage from intact data: leases of dead processes, the full-text index, transcripts, files without a row,
+// Repairs damage from intact data: leases of ended processes, the full-text index, transcripts, files without a row,
 // the write-ahead log. Changes no stored node. `verify` lists the damage that can't be repaired.
 import { yieldToEventLoop } from "../../../kit/flow/time-slice.ts";
 import type { Db } from "../db.ts";
@@ -8,7 +8,7 @@ import { indexSome } from "../search/search.ts";
 import type { UpkeepContext, UpkeepStep } from "./verify.ts";
 
 export const repairSteps: readonly UpkeepStep[] = [
-  ["lease", releaseDead],
+  ["lease", releaseEndedLeases],
   ["search", rebuildWords],
   ["transcript", repairTranscripts],
   ["output", removeOrphans],
@@ -17,8 +17,8 @@ export const repairSteps: readonly UpkeepStep[] = [
 
 type LeaseRow = { session: number; epoch: number; pid: number; id: string | null };
 
-/** A running holder keeps its lease. A holder that came meanwhile has another epoch. */
-function releaseDead({ db, self, repaired }: UpkeepContext): void {
+/** A running holder keeps its lease. A process that acquired the session meanwhile has another epoch. */
+function releaseEndedLeases({ db, self, repaired }: UpkeepContext): void {
   const leases = db.rows<LeaseRow>`
     select l.session, l.epoch, l.pid, s.id from leases l left join sessions s on s.n = l.session where l.pid is not null or s.n is null`;
   for (const { session, epoch, pid, id } of leases) {

@@ -114,7 +114,7 @@ async function verifyRows(ctx: UpkeepContext, name: "Node" | "Session" | "Turn",
   }
 }
 
-/** As text: SQLite must divide by an integer, and a parameter may be bound as a float. */
+/** The number as SQL text: SQLite must divide by an integer, and a parameter may be bound as a float. */
 const perTree = new Sql(String(nodesPerTree));
 
 async function verifyNodes(ctx: UpkeepContext): Promise<void> {
