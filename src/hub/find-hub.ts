@@ -144,7 +144,7 @@ async function requestStop(lookup: HubLookup, file: HubFile, waitMs: number): Pr
     await api.close();
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    // `hub-unreachable`: it is stopping. A hub with another protocol, or one that does not answer, gets a signal.
+    // `hub-unreachable`: the hub is already stopping. A hub with another protocol, or one that does not answer, gets a signal.
     if (error.code !== "hub-unreachable" && processStartTime(file.pid) === file.process_start) signal(file.pid, "SIGTERM");
   }
 }

@@ -10,7 +10,7 @@ import { Fault, messageOf } from "../protocol/api/error.ts";
 import type { HubStateJson } from "../protocol/schema/printed.ts";
 
 export type HubFile = HubStateJson & {
-  /** Start time of its process as the system gives it. Another process may have the pid by now. */
+  /** Start time of its process as the system prints it. Another process may have the pid by now. */
   process_start: string;
 };
 

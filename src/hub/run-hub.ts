@@ -125,12 +125,12 @@ async function isAbandoned({ state, api }: HubDeps): Promise<boolean> {
   }
 }
 
-function parseWaitMs({ wait_ms, ...rest }: Record<string, unknown>): number {
-  const [unknownField] = Object.keys(rest);
+function parseWaitMs({ wait_ms, ...others }: Record<string, unknown>): number {
+  const [unknownField] = Object.keys(others);
   if (unknownField !== undefined) throw new Fault("usage", `hub.stop takes no ${unknownField.slice(0, 100)}`);
   if (wait_ms === undefined) return stopTimeouts.finishMs;
   if (typeof wait_ms === "number" && wait_ms >= 0) return wait_ms;
-  throw new Fault("usage", "wait_ms is a number of milliseconds");
+  throw new Fault("usage", "wait_ms must be a number of milliseconds");
 }
 
 /** Records the end of turns whose process has exited, for example a killed hub. */

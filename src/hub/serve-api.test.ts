@@ -136,7 +136,7 @@ describe.each(transports)("over %s", (transport) => {
     expect(hub.closed).toEqual(["finish"]);
   });
 
-  test("pending calls fail when the server goes away", async () => {
+  test("pending calls fail when the server is stopped", async () => {
     const hub = startTestServer(transport, {
       session: { find: () => new Promise(() => {}) },
       turn: { watch: () => ({ [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }) }) },
@@ -214,9 +214,9 @@ describe.each(transports)("over %s", (transport) => {
     // Other requests are answered while the feed waits.
     for (let round = 0; round < 50; round += 1) await api.session.current({ directory: "/x" });
     expect(pulled).toBeLessThanOrEqual(2 * 256);
-    const rest: number[] = [];
-    for (let next = await reader.next(); !next.done; next = await reader.next()) rest.push(next.value.seq);
-    expect(rest).toEqual(Array.from({ length: 4999 }, (_, at) => at + 2));
+    const laterSeqs: number[] = [];
+    for (let next = await reader.next(); !next.done; next = await reader.next()) laterSeqs.push(next.value.seq);
+    expect(laterSeqs).toEqual(Array.from({ length: 4999 }, (_, at) => at + 2));
     await api.close();
   });
 });

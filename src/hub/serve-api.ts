@@ -162,8 +162,8 @@ function methodOf(api: Api, name: MethodName): (params: unknown) => unknown {
 
 /** Returns the handshake, or an error message. */
 function parseHello(params: Record<string, unknown>, transport: ServeOptions["transport"]): (Hello & { window: number }) | string {
-  const { protocol, client, directory = null, env = null, trust = null, window = Infinity, ...rest } = params;
-  const [unknownField] = Object.keys(rest);
+  const { protocol, client, directory = null, env = null, trust = null, window = Infinity, ...others } = params;
+  const [unknownField] = Object.keys(others);
   if (unknownField !== undefined) return `hub.hello takes no ${unknownField}`;
   if (!Number.isInteger(protocol)) return "protocol must be a whole number";
   if (typeof client !== "string") return "client must be the name and version of the calling program";
@@ -182,7 +182,9 @@ function isEnvironment(value: unknown): value is Record<string, string> {
 function otherVersion(theirs: number, version: string): Fault {
   const message = `the client has protocol ${theirs}, skein ${version} has ${protocolVersion}`;
   const hint =
-    theirs > protocolVersion ? "restart it with the newer skein; the hub with `skein hub stop` and `skein hub start`" : "update the client";
+    theirs > protocolVersion
+      ? "restart the other process with the newer skein; the hub: `skein hub stop`, then `skein hub start`"
+      : "update the client";
   return new Fault("protocol-mismatch", message, { hint });
 }
 

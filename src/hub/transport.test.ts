@@ -27,7 +27,7 @@ test("split frames, joined frames and empty lines are all parsed", async () => {
   const raw = await connectRaw(hub.address);
   for (const character of `${helloFrame}\n`) raw.write(character);
   raw.write(`\n\r\n${requestFrame(1, "health.check")}\n${requestFrame(2, "health.check")}\n`);
-  // Replies to concurrent requests may come in any order.
+  // Replies to concurrent requests may arrive in any order.
   for (const reply of [1, 2]) await raw.until(({ id }) => id === reply);
   expect(raw.frames.map(({ id }) => id).toSorted((a, b) => Number(a) - Number(b))).toEqual([0, 1, 2]);
   raw.close();
@@ -227,13 +227,13 @@ describe("a slow reader", () => {
     const pulled = { count: 0 };
     using hub = startTestServer("unix", { turn: { watch: () => watch(stored, queue, pulled) } });
     const frames: string[] = [];
-    const done = Promise.withResolvers<void>();
+    const feedEnded = Promise.withResolvers<void>();
     const socket = await Bun.connect({
       unix: (hub.address as { socket: string }).socket,
       socket: {
         data(_, bytes) {
           frames.push(bytes.toString());
-          if (bytes.includes("feed.end")) done.resolve();
+          if (bytes.includes("feed.end")) feedEnded.resolve();
         },
       },
     });
@@ -252,7 +252,7 @@ describe("a slow reader", () => {
     // Only the buffers of the operating system are full.
     expect(pulled.count).toBeLessThan(500);
     socket.resume();
-    await done.promise;
+    await feedEnded.promise;
     const items = frames
       .join("")
       .split("\n")
@@ -275,7 +275,7 @@ describe("a slow reader", () => {
     const { hostname, port } = new URL((hub.address as { url: string }).url);
     let received = 0;
     let last = "";
-    const done = Promise.withResolvers<void>();
+    const feedEnded = Promise.withResolvers<void>();
     const socket = await Bun.connect({
       hostname,
       port: Number(port),
@@ -283,7 +283,7 @@ describe("a slow reader", () => {
         data(_, bytes) {
           received += bytes.length;
           last = (last + bytes.toString("latin1")).slice(-200);
-          if (last.includes("feed.end")) done.resolve();
+          if (last.includes("feed.end")) feedEnded.resolve();
         },
       },
     });
@@ -303,7 +303,7 @@ describe("a slow reader", () => {
     for (let before = -1; before !== pulled; await Bun.sleep(20)) before = pulled;
     expect(pulled).toBeLessThan(1500);
     socket.resume();
-    await done.promise;
+    await feedEnded.promise;
     expect(received).toBeGreaterThan(3000 * 10_000);
     socket.end();
   });
@@ -342,10 +342,13 @@ describe("a slow reader", () => {
       return { receive: () => {}, closed: lost.resolve };
     });
     const closed = Promise.withResolvers<void>();
-    const socket = await Bun.connect({ unix: path, socket: { open: (own) => own.pause(), data: () => {}, close: () => closed.resolve() } });
+    const socket = await Bun.connect({
+      unix: path,
+      socket: { open: (opened) => opened.pause(), data: () => {}, close: () => closed.resolve() },
+    });
     const connection = await accepted.promise;
     for (let sent = 0; sent <= connectionLimits.unsentBytes; sent += 8 << 20) connection.send("x".repeat(8 << 20));
-    expect(await lost.promise).toBe("it does not read");
+    expect(await lost.promise).toBe("the other side does not read");
     socket.resume();
     await closed.promise;
     listener.close();

@@ -60,7 +60,7 @@ export async function connectUnix(path: string, accept: AcceptConnection): Promi
       },
     });
   } catch (error) {
-    throw new Fault("connection-lost", `nobody answers at ${path}: ${messageOf(error)}`, { cause: error });
+    throw new Fault("connection-lost", `no process listens at ${path}: ${messageOf(error)}`, { cause: error });
   }
   return connection!;
 }
@@ -96,7 +96,7 @@ class UnixConnection implements Connection {
     this.#framesLength += frame.length;
     if (this.#drained === null) this.#cork ??= setImmediate(() => this.flush());
     if (this.#drained === null && this.#framesLength > corkLength) this.flush();
-    if (this.#unsent.length + this.#framesLength > connectionLimits.unsentBytes) this.close("it does not read");
+    if (this.#unsent.length + this.#framesLength > connectionLimits.unsentBytes) this.close("the other side does not read");
   }
 
   /** Writes all frames of one turn of the event loop at once. */

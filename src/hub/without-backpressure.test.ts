@@ -9,10 +9,10 @@ import { withoutBackpressure } from "./without-backpressure.ts";
 test("a reader that keeps up gets everything", async () => {
   const feed = createFeed<Event>();
   const read = Array.fromAsync(withoutBackpressure(feed));
-  const all = [durableEvent(1), transientEvent(1, 1, "a"), transientEvent(1, 2, "b"), durableEvent(2)];
-  for (const event of all) feed.push(event);
+  const events = [durableEvent(1), transientEvent(1, 1, "a"), transientEvent(1, 2, "b"), durableEvent(2)];
+  for (const event of events) feed.push(event);
   feed.end();
-  expect(await read).toEqual(all);
+  expect(await read).toEqual(events);
 });
 
 test("a slow reader loses transient events beyond a thousand, and no durable event", async () => {

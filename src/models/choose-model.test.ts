@@ -20,7 +20,7 @@ describe("chooseModel", () => {
     expect((await chooseModel("anthropic", withKey({ ANTHROPIC_API_KEY: "k" }))).model).toStartWith("anthropic/claude-");
   });
 
-  test("the configured model comes before any default", async () => {
+  test("the configured model takes precedence over any default", async () => {
     const from = { ...withKey({ ANTHROPIC_API_KEY: "k", OPENAI_API_KEY: "k" }), configured: "openai/gpt-5.2" };
     expect((await chooseModel(null, from)).model).toBe("openai/gpt-5.2");
   });

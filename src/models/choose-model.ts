@@ -34,7 +34,7 @@ export async function chooseModel(name: string | null, options: ChooseModelOptio
 
 async function chooseDefault(options: ChooseModelOptions): Promise<ChosenModel> {
   const { env } = options;
-  // A key in the environment comes before all keys in the configuration.
+  // A key in the environment takes precedence over all keys in the configuration.
   for (const providers of [{}, options.providers] as ChooseModelOptions["providers"][]) {
     for (const { name, defaultModel } of vendors) {
       const { source } = vendorAuth(name, { env, config: providers[name] });

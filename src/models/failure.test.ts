@@ -7,7 +7,7 @@ describe("failures of requests", () => {
     ["401", () => error(401, "authentication_error", "invalid x-api-key"), "auth", 1, /ANTHROPIC_API_KEY.*https:/],
     ["403", () => error(403, "permission_error", "no"), "auth", 1, /ANTHROPIC_API_KEY/],
     [
-      "400 with Google's word for a bad key",
+      "400 with Google's code for a bad key",
       () =>
         Response.json(
           { error: { code: 400, message: "API key not valid.", status: "INVALID_ARGUMENT", details: [{ reason: "API_KEY_INVALID" }] } },
@@ -20,7 +20,7 @@ describe("failures of requests", () => {
     ["407 from a proxy", () => new Response("<h1>Proxy Authentication Required</h1>", { status: 407 }), "network", 1, /HTTPS_PROXY/],
     ["402", () => error(402, "x", "Insufficient credits"), "rate-limited", 1, /billing/],
     [
-      "429 for want of quota",
+      "429 for missing quota",
       () =>
         Response.json(
           { error: { code: "insufficient_quota", message: "You exceeded your current quota" } },
@@ -31,7 +31,7 @@ describe("failures of requests", () => {
       /billing/,
     ],
     [
-      "400 for want of credit",
+      "400 for missing credit",
       () => error(400, "invalid_request_error", "Your credit balance is too low to access the API"),
       "rate-limited",
       1,
@@ -137,7 +137,7 @@ describe("failures of requests", () => {
     ],
   ];
   for (const [title, answer, kind, tries, hint] of table) {
-    test(`${title} → ${kind}, ${tries === 1 ? "not tried again" : `${tries} tries`}`, async () => {
+    test(`the failure "${title}" has the kind ${kind} and ${tries === 1 ? "is not retried" : `is tried ${tries} times`}`, async () => {
       const { server, endpoint } = vendor(answer);
       const events = await ours({ model: "claude-nine" }, endpoint);
       const failed = failedOf(events);

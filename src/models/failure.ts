@@ -63,7 +63,7 @@ const rules: Rule[] = [
     codes: /rate_limit|^RESOURCE_EXHAUSTED$|too_many_requests/,
     kind: "rate-limited",
     retry: "backoff",
-    hint: ({ endpoint }) => `the rate limit of ${endpoint.vendor}; try again later or with another model`,
+    hint: ({ endpoint }) => `the rate limit of ${endpoint.vendor} is reached; try again later or with another model`,
   },
   {
     statuses: [413],
@@ -72,7 +72,7 @@ const rules: Rule[] = [
       /(prompt|input|request) (is )?too long|maximum context|context[ _](length|window|size)|exceeds? (the )?(context|maximum (number of )?(input )?tokens)|token count .{0,40}exceeds|too many (input )?tokens|reduce the length of/i,
     kind: "too-long",
     retry: "never",
-    hint: () => "the conversation is longer than the model's window: start fresh, go back, or use a model with a larger one",
+    hint: () => "the conversation is longer than the model's window: start a new session, move back, or use a model with a larger window",
   },
   {
     codes: /content_filter|content_policy|invalid_prompt|bio_policy|cyber_policy/,

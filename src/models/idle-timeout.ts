@@ -26,12 +26,12 @@ export class IdleTimeout {
     if (this.signal.aborted) onAbort();
     this.signal.addEventListener("abort", onAbort, { once: true });
     const countdown = startCountdown(idleMs, () => this.#fire(), clock);
-    const leaveGate = gate?.add(countdown);
+    const removeFromGate = gate?.add(countdown);
     try {
       return await Promise.race([step, promise]);
     } finally {
       countdown.clear();
-      leaveGate?.();
+      removeFromGate?.();
       this.signal.removeEventListener("abort", onAbort);
     }
   }

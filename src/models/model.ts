@@ -32,7 +32,7 @@ export type ModelEvent =
   | { type: "thinking.delta"; text: string }
   /** A tool call was announced. Its arguments are complete only in `done`. */
   | { type: "call.started"; call: string; name: string }
-  /** The request will be sent again after `waitMs`; `attempt` 1 is the first retry. No delta came before it. */
+  /** The request will be sent again after `waitMs`; `attempt` 1 is the first retry. No delta precedes it. */
   | { type: "retry"; attempt: number; waitMs: number; error: TurnError }
   | { type: "done"; parts: Part[]; usage: Usage; stop: StopReason }
   /** `parts` and `usage` are those that had arrived before the failure. */

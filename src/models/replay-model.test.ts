@@ -68,7 +68,7 @@ describe("replayModel", () => {
     expect(doneOf(await play(1))).toMatchObject({ stop: "end", parts: [{ kind: "text", text: "Done 🧶." }] });
   });
 
-  test("a replay fails where its script says so, and after its last step", async () => {
+  test("a replay fails with the error of a step, and after its last step", async () => {
     expect(failedOf(await play(2))).toMatchObject({ error: { kind: "overloaded", message: "busy" }, parts: [{ text: "Half" }] });
     expect(failedOf(await play(9)).error).toMatchObject({ kind: "broken", message: "the script ends before step 10" });
   });

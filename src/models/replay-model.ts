@@ -1,5 +1,5 @@
-// A model that replays a script, for tests and demos. Uses no network.
-// Stateless: the number of answers in the request selects the step.
+// A model that replays a script, for tests and demos. It uses no network and has no state: the number of answers in the
+// request selects the step.
 import { readFileSync } from "node:fs";
 import { Fault, messageOf, type TurnError, turnStatuses } from "../protocol/api/error.ts";
 import type { Part } from "../protocol/tree/node.ts";
@@ -79,7 +79,7 @@ function failed(error: TurnError, parts: Part[] = [], usage: Usage = zeroUsage):
   return { type: "failed", error, parts, usage };
 }
 
-/** Reads and checks a script. Throws a Fault that says what is wrong. */
+/** Reads and checks a script. Throws a Fault with the first problem. */
 export function loadScript(path: string): ReplayScript {
   let value: unknown;
   try {

@@ -27,7 +27,7 @@ describe("the parser of server-sent events", () => {
     ["an empty data line", "data\n\n", [{ event: "", data: "" }]],
     ["comments", ": ping\n\ndata: 1\n: x\n\n", [{ event: "", data: "1" }]],
     ["no space after the colon", "data:1\n\n", [{ event: "", data: "1" }]],
-    ["only one space taken off", "data:  1\n\n", [{ event: "", data: " 1" }]],
+    ["two spaces after the colon", "data:  1\n\n", [{ event: "", data: " 1" }]],
     ["unknown fields", "id: 7\nretry: 10\ndata: 1\n\n", [{ event: "", data: "1" }]],
     ["a name without data", "event: a\n\ndata: 1\n\n", [{ event: "", data: "1" }]],
     ["a last event without its blank line", "data: 1", [{ event: "", data: "1" }]],
@@ -37,7 +37,7 @@ describe("the parser of server-sent events", () => {
     ["line separators that end no line", "data: a\u2028b\u0085c\n\n", [{ event: "", data: "a\u2028b\u0085c" }]],
   ];
   for (const [title, text, expected] of table) {
-    test(`reads ${title}, with LF, CRLF and CR, in chunks of every size`, () => {
+    test(`the parser reads ${title}, with LF, CRLF and CR, in chunks of every size`, () => {
       for (const end of ["\n", "\r\n", "\r"]) {
         const bytes = text.replaceAll("\n", end);
         for (const size of [1, 2, 3, 5, 1000]) expect(parse(bytes, size)).toEqual(expected);

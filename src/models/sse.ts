@@ -1,4 +1,4 @@
-// Parses server-sent events from bytes as they arrive. Contains nothing of a vendor. Memory is bounded.
+// Parses server-sent events from bytes as they arrive. Contains no code for a single vendor. Memory is bounded.
 import type { ServerEvent } from "./model.ts";
 
 const defaultMaxLength = 64 * 1024 * 1024;

@@ -7,7 +7,7 @@ import type { ModelEvent } from "./model.ts";
 import { streamModel } from "./stream.ts";
 
 describe("retries", () => {
-  test("an overload that passes gives retry events and then the answer", async () => {
+  test("a temporary overload leads to retry events and then to the answer", async () => {
     const { endpoint } = vendor((_, count) => (count < 3 ? error(529, "overloaded_error", "Overloaded") : good()));
     const events = await ours({}, endpoint);
     expect(types(events)).toEqual(["retry", "retry", "done"]);

@@ -1,5 +1,5 @@
-// Sends one request to one model, streams the answer, and retries errors that can pass.
-// Never throws: the last event is `done` or `failed`. Contains nothing of a wire or a vendor.
+// Sends one request to one model, streams the answer, and retries temporary errors.
+// Never throws: the last event is `done` or `failed`. Contains no code for a single wire or vendor.
 import type { Clock } from "../kit/flow/clock.ts";
 import type { PauseGate } from "../kit/flow/pause-gate.ts";
 import { messageOf } from "../protocol/api/error.ts";
@@ -31,7 +31,7 @@ export type StreamOptions = {
   retry: { attempts: number; maxWaitMs: number };
   /** No request is sent while the gate is paused. */
   gate?: PauseGate;
-  /** Time of `idleMs`; the system clock unless a test sets another. */
+  /** The clock for `idleMs`. Tests replace the system clock. */
   clock?: Clock;
   fetch?: (url: string, init: RequestInit) => Promise<Response>;
   loadWire?: (name: WireName) => Promise<Wire>;

@@ -55,7 +55,7 @@ describe("endpointFor", () => {
     }
   });
 
-  test("key and base URL of the environment come before those of the config", () => {
+  test("key and base URL of the environment take precedence over those of the config", () => {
     const env = { OPENAI_API_KEY: "env", OPENAI_BASE_URL: "http://env/v1" };
     const config = { apiKey: "config", baseUrl: "http://config/v1", headers: { "X-Team": "t" } };
     expect(endpointFor("openai", { env, config })).toEqual({

@@ -8,7 +8,7 @@ export type Vendor = {
   name: string;
   wire: WireName;
   baseUrl: string;
-  /** Without it only the configuration can change the base URL. */
+  /** The variable with another base URL. Without it only the configuration can change the base URL. */
   baseUrlVariable?: string;
   /** The first variable that is set is used. */
   keyVariables: readonly { name: string; bearer?: true }[];
@@ -26,7 +26,7 @@ export type Vendor = {
 const chat = { wire: "openai-chat" } as const;
 const local = { ...chat, isLocal: true, keyVariables: [], defaultModel: "" } as const;
 
-/** In the order in which a default model is searched. */
+/** The order decides which vendor has the default model. */
 export const vendors: readonly Vendor[] = [
   {
     name: "anthropic",
@@ -155,7 +155,7 @@ export function parseModelName(text: string): ModelName {
   return { vendor, model: id.slice(0, colon), effort };
 }
 
-/** The base URL, key and headers for requests to a vendor. Throws a Fault that says what is missing. */
+/** The base URL, key and headers for requests to a vendor. Throws a Fault if the vendor, its URL or its key is missing. */
 export function endpointFor(name: string, source: VendorSource): Endpoint {
   const vendor = findVendor(name);
   const config = source.config ?? {};

@@ -45,7 +45,7 @@ export type RecordedRequest = {
   /** Usage in the answer; null without an answer. */
   usage: TokenCounts | null;
   headers: Record<string, string>;
-  /** The body as it came. */
+  /** The body as received. */
   text: string;
   body: JsonValue;
 };

@@ -1,4 +1,4 @@
-// Finds the position in the script from the request alone. Without state, retries and resumed sessions can't confuse it.
+// Finds the position in the script from the request alone, so that retries and resumed sessions do not change it.
 import type { RequestItem } from "./wires/wire.ts";
 
 /** `turn` counts user texts, `step` the rounds of tool results after the last one. */

@@ -5,7 +5,7 @@ import type { ServerFault } from "./script.ts";
 export type Delivery = { stream: boolean; chunkDelayMs: number; fault: ServerFault | null; signal: AbortSignal };
 
 export function sendAnswer(wire: ServerWire, answer: ScriptedAnswer, delivery: Delivery): Response {
-  if (!delivery.stream) return Response.json(wire.whole(answer));
+  if (!delivery.stream) return Response.json(wire.fullBody(answer));
   const events = wire.events(answer).map(eventText);
   const { fault } = delivery;
   const delayMs = fault?.type === "slow" ? fault.delayMs : delivery.chunkDelayMs;

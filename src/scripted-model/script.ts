@@ -2,7 +2,7 @@
 import type { JsonObject } from "./json.ts";
 
 export type Script = {
-  /** One per assistant answer; after the last one comes `final`. */
+  /** One per assistant answer. `final` follows the last one. */
   steps: ScriptStep[];
   final: string;
 };

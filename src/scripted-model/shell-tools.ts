@@ -2,11 +2,11 @@
 import { textOf, type JsonValue, type JsonObject } from "./json.ts";
 import type { DeclaredTool } from "./wires/wire.ts";
 
-type ShellTool = { name: string; form: "json" | "free"; input: (command: string, rest: JsonObject) => JsonValue };
+type ShellTool = { name: string; form: "json" | "free"; input: (command: string, otherFields: JsonObject) => JsonValue };
 
 const shellTools: ShellTool[] = [
-  { name: "bash", form: "json", input: (command, rest) => ({ command, ...rest }) },
-  { name: "Bash", form: "json", input: (command, rest) => ({ command, description: "run a command", ...rest }) },
+  { name: "bash", form: "json", input: (command, otherFields) => ({ command, ...otherFields }) },
+  { name: "Bash", form: "json", input: (command, otherFields) => ({ command, description: "run a command", ...otherFields }) },
   { name: "exec_command", form: "json", input: (cmd) => ({ cmd }) },
   { name: "shell_command", form: "json", input: (command) => ({ command }) },
   { name: "run_shell_command", form: "json", input: (command) => ({ command, is_background: false }) },
@@ -28,8 +28,8 @@ export function translateCall(name: string, input: JsonObject, declared: Declare
   const tool = name === "shell" ? (findShellTool(declared) ?? shellTools[0]) : undefined;
   const toolName = tool?.name ?? name;
   const declaration = declared.find((candidate) => candidate.name === toolName) ?? { name: toolName, form: "json" };
-  const { command, ...rest } = input;
-  return { ...declaration, input: tool === undefined ? input : tool.input(textOf(command), rest) };
+  const { command, ...otherFields } = input;
+  return { ...declaration, input: tool === undefined ? input : tool.input(textOf(command), otherFields) };
 }
 
 function findShellTool(declared: DeclaredTool[]): ShellTool | undefined {

@@ -1,4 +1,4 @@
-// Answers requests other than for an answer: health checks, model lists, token counts. Never advances a script.
+// Answers requests that ask for no model answer: health checks, model lists, token counts. Never advances a script.
 import { field, textOf, type JsonValue } from "./json.ts";
 import { tokensOf } from "./cache.ts";
 

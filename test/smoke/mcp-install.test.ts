@@ -59,6 +59,6 @@ test("--project writes the project's own file, or passes the project to a client
     mcpServers: { skein: { args: expect.arrayContaining(["mcp", "--hand-back-after", "30s"]) } },
   });
   const desktop = await skein.run(["mcp", "install", "claude-desktop", "--project", "."]);
-  expect(desktop.err).toContain("passes on no keys");
+  expect(desktop.err).toContain("passes no keys to skein");
   expect(readFileSync(join(skein.home, ".config/Claude/claude_desktop_config.json"), "utf8")).toContain(skein.project);
 });

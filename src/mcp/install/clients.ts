@@ -5,7 +5,7 @@ import { join } from "node:path";
 export type InstallClient = {
   name: string;
   title: string;
-  /** The user's configuration file: TOML if its name says so, else JSON. */
+  /** The user's configuration file: TOML if its name ends with .toml, else JSON. */
   file: (environment: ClientEnvironment) => string;
   /** The file of one project; null if the client has none. Then the server is started with --project. */
   projectFile: ((project: string) => string) | null;
@@ -32,7 +32,7 @@ export type Entry = Record<string, string | number | string[] | Record<string, s
 
 /** Longer than any call: skein returns earlier, while the work continues. */
 const hourSeconds = 3600;
-/** For Claude Code a call has no limit in skein, and progress does not extend this timeout. */
+/** Used for Claude Code: its calls have no limit in skein, and progress does not extend this timeout. */
 const daySeconds = 24 * hourSeconds;
 
 export const installClients: readonly InstallClient[] = [
@@ -56,7 +56,7 @@ export const installClients: readonly InstallClient[] = [
     projectFile: null,
     servers: "mcpServers",
     entry: ({ command, args, path }) => ({ command, args, env: { PATH: path } }),
-    note: "It passes on no keys and has no project: put your vendors' keys into env there, and name a project with --project.",
+    note: 'It passes no keys to skein and has no project. Add your vendors\' keys to "env" in that file, and name a project with --project.',
   },
   {
     name: "codex",

@@ -1,4 +1,4 @@
-// Changes single values in JSON text and keeps every other character, also comments. Touches no file.
+// Changes single values in JSON text and keeps every other character, also comments. Reads and writes no file.
 import type * as jsoncParser from "jsonc-parser";
 import type { Node, ParseError } from "jsonc-parser";
 import type { TextEditor } from "./install.ts";
@@ -26,7 +26,7 @@ function readJson({ parse, printParseErrorCode }: Parser, text: string): unknown
 function withValue(parser: Parser, text: string, path: readonly string[], value: unknown): string {
   const node = nodeAt(parser, text, path);
   if (node !== undefined) return splice(text, [node.offset, endOf(node)], jsonText(text, value, indentAt(text, node.offset)));
-  // Adds the rest of the path as one property to the innermost table that exists.
+  // Adds the missing part of the path as one property to the innermost table that exists.
   const depth = path.findLastIndex((_, index) => nodeAt(parser, text, path.slice(0, index)) !== undefined);
   const nested = path.slice(depth + 1).reduceRight<unknown>((inner, key) => ({ [key]: inner }), value);
   return withProperty(parser, text, nodeAt(parser, text, path.slice(0, depth))!, [path[depth]!, nested]);
@@ -46,7 +46,7 @@ function withProperty(parser: Parser, text: string, table: Node, [key, value]: [
   return last === undefined || hasComma ? edited : splice(edited, [endOf(last), endOf(last)], ",");
 }
 
-/** Removes the property with its comma and the blanks before it, and its table if that is empty then. */
+/** Removes the property with its comma and the blanks before it. Also removes its table if the table is empty afterwards. */
 function withoutProperty(parser: Parser, text: string, path: readonly string[]): string {
   const property = nodeAt(parser, text, path)?.parent;
   const table = property?.parent;

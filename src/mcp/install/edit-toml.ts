@@ -91,8 +91,8 @@ function tryParse(lines: readonly string[]): Record<string, unknown> | null {
 
 /** The keys of a header: a and b of `[a.b]`. */
 function headerPath(value: unknown): string[] {
-  const [only] = isRecord(value) ? Object.entries(value) : [];
-  return only === undefined ? [] : [only[0], ...headerPath(only[1])];
+  const [entry] = isRecord(value) ? Object.entries(value) : [];
+  return entry === undefined ? [] : [entry[0], ...headerPath(entry[1])];
 }
 
 function tableText(path: readonly string[], table: Record<string, unknown>): string {

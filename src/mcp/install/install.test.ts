@@ -111,12 +111,12 @@ describe.each(installClients.map((client) => [client.name, client] as const))("%
     expect(readdirSync(home).filter((name) => name.endsWith(".tmp"))).toEqual([]);
   });
 
-  test(`the file of ${name} is not changed if it is broken, a dead link, or has another server called skein`, async () => {
-    const other =
+  test(`the file of ${name} is not changed if it is broken, a broken link, or has another server called skein`, async () => {
+    const otherServer =
       formatOf(client) === "json" ? `{"${client.servers}":{"skein":{"url":"http://x"}}}` : '[mcp_servers.skein]\nurl = "http://x"\n';
     for (const [text, message] of [
       ['{ "a = [', "is broken"],
-      [other, "has another server called skein"],
+      [otherServer, "has another server called skein"],
     ] as const) {
       const file = writeConfig(client, text);
       for (const attempt of [install, remove]) expect(attempt(client)).rejects.toThrow(message);

@@ -12,7 +12,7 @@ import type { InstallClient, Entry, ServerCommand } from "./clients.ts";
 export type TextEditor = {
   read: (text: string) => unknown;
   set: (text: string, path: string[], value: unknown) => string;
-  /** Also removes the table around it if that is empty then. */
+  /** Removes the value, and also its table if the table is empty afterwards. */
   remove: (text: string, path: string[]) => string;
 };
 
@@ -21,7 +21,7 @@ export type InstallOutcome = "added" | "changed" | "unchanged" | "removed" | "ab
 export type InstallPlan = {
   outcome: InstallOutcome;
   file: string;
-  /** Only skein's part of the entry. Keys that the user added are left out, because they may be secret. */
+  /** skein's part of the entry. Keys that the user added are left out, because they may be secret. */
   snippet: string;
   /** Null if there is no file yet. */
   before: string | null;
@@ -61,7 +61,7 @@ export function applyInstall({ outcome, file, before, after }: InstallPlan): { b
     const target = before === null ? file : realpathSync(file);
     const mode = before === null ? 0o600 : statSync(target).mode & 0o777;
     const backup = before === null || outcome === "removed" ? null : backUp(target, mode);
-    if (readText(file) !== before) throw new Fault("config", `${file} was changed meanwhile`, { hint: "run it again" });
+    if (readText(file) !== before) throw new Fault("config", `${file} was changed meanwhile`, { hint: "run the command again" });
     replaceFile(target, after, { file: mode, directory: 0o755 });
     return { backup };
   } catch (error) {

@@ -1,4 +1,4 @@
-// Keeps one Api per directory while it answers. If a hub has died, the next call finds or starts another.
+// Keeps one Api per directory while the Api answers. If its hub has exited, the next call finds or starts another hub.
 import type { Api } from "../../protocol/api/api.ts";
 import { Fault } from "../../protocol/api/error.ts";
 
@@ -9,7 +9,7 @@ export function cacheConnections(connect: Connect): Connect {
   return async (directory) => {
     const cached = open.get(directory);
     if (cached !== undefined && (await answers(cached))) return cached;
-    // The first call that noticed connects; concurrent calls wait for its connection.
+    // The first call that notices the loss connects again. Concurrent calls wait for its connection.
     const current = open.get(directory);
     if (current !== undefined && current !== cached) return current;
     const next = connect(directory);

@@ -31,7 +31,7 @@ export function createElicitation({ capabilities }: ClientInfo, { era, request, 
         const { action, content } = await request.mcpReq.elicitInput(formOf(ask), { signal, timeout: answerTimeoutMs });
         return action === "accept" ? answerOf(content) : null;
       } catch (error) {
-        // The question was answered elsewhere, or the client could not show it. Then another front end can answer it.
+        // The question was answered elsewhere, or the client could not show it. Another front end can still answer it.
         if (!signal.aborted) log(`the client could not ask a question: ${messageOf(error)}`);
         return null;
       }
@@ -73,7 +73,7 @@ export function readSuspendedCall({ mcpReq }: ServerContext): SuspendedCall | nu
   if (typeof state !== "string") return null;
   const { session, seq, ask } = parseJson(state) ?? {};
   if (typeof session === "string" && typeof seq === "number" && typeof ask === "string") return { session, seq, ask };
-  throw new Fault("usage", "requestState does not come from this server");
+  throw new Fault("usage", "requestState was not created by this server");
 }
 
 /** Sends the answer and follows the turn that asked. A user who gave no answer is not asked again in this call. */

@@ -7,7 +7,7 @@ import { findDirectory } from "./find-directory.ts";
 
 const rootsOf = (...uris: string[]) => ({ flag: null, workingDirectory: null, roots: async () => uris.map((uri) => ({ uri })) });
 
-test("--project comes before the client's root, and the root before the working directory", async () => {
+test("--project takes precedence over the client's root, and the root over the working directory", async () => {
   const sources = { ...rootsOf(pathToFileURL(tmpdir()).href), flag: "/flag", workingDirectory: "/here" };
   expect(await findDirectory(sources)).toBe("/flag");
   expect(await findDirectory({ ...sources, flag: null })).toBe(tmpdir());

@@ -1,4 +1,4 @@
-// The MCP server of one client: serves the tools and resources through an Api, which may live in another process.
+// The MCP server of one client: serves the tools and resources through an Api, which may be in another process.
 import {
   ProtocolError,
   ProtocolErrorCode,

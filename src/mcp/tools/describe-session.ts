@@ -1,4 +1,4 @@
-// describe_session: summarises a session. Files, errors and figures come from the store, the prose from a model.
+// describe_session: summarises a session. Files, errors and figures are read from the store; a model writes the prose.
 import type { Description } from "../../protocol/tree/history.ts";
 import { toJsonCase } from "../../protocol/json/json-case.ts";
 import { sessionIdentifier } from "../../protocol/tree/turn.ts";

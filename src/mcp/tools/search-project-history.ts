@@ -1,5 +1,5 @@
 // search_project_history: searches the sessions and commits of this project. A hit may be outdated or contain injected
-// instructions. So each hit is one line of JSON, which its text can't break out of. A note before the hits says so.
+// instructions. So a note warns the caller, and each hit is one line of JSON, which its text can't break out of.
 import type { HistoryHit } from "../../protocol/tree/history.ts";
 import { isoTime } from "../../protocol/json/records.ts";
 import { tool } from "./tool.ts";
@@ -15,7 +15,7 @@ export const searchProjectHistory = tool("search_project_history", {
     const result = await api.history.search({ query, directory, limit: max_results, kinds: store_types, asker: session_id ?? null });
     const hits = result.hits.map(hitRecord);
     const hidden =
-      result.hidden === 0 ? [] : [`${result.hidden} more were given to session ${session_id} within 24 hours and are left out.`];
+      result.hidden === 0 ? [] : [`${result.hidden} more were returned to session ${session_id} within 24 hours and are left out.`];
     const footer = [...hidden, ...result.notes];
     const text = [hits.length === 0 ? "Nothing was found." : note, ...hits.map((hit) => JSON.stringify(hit)), ...footer].join("\n");
     return { output: { note, hits, hidden: result.hidden, ...(result.notes.length === 0 ? {} : { notes: result.notes }) }, text };

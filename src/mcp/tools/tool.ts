@@ -13,7 +13,7 @@ export type ToolInput<Name extends ToolName> = OutputOf<(typeof toolSchemas)[Nam
 type ToolOutput<Name extends ToolName> = OutputOf<(typeof toolSchemas)[Name]["output"]>;
 
 type ToolDefinition<Name extends ToolName> = {
-  /** Says when to call the tool. Short, because every model reads it in every conversation. */
+  /** Describes when to call the tool. Keep it short, because every model reads it in every conversation. */
   description: string;
   /** True if the tool changes nothing, so that a client need not ask its user. */
   readOnly?: boolean;
@@ -25,7 +25,7 @@ export function tool<Name extends ToolName>(name: Name, definition: ToolDefiniti
   return { name, ...toolSchemas[name], ...definition };
 }
 
-/** `output` is for clients that read structured results, `text` says the same for the others. */
+/** `output` is for clients that read structured results, `text` has the same content for the others. */
 export type ToolAnswer<Out> = { output: Out; text: string; isError?: boolean; pendingAsk?: PendingAsk };
 
 /** A question that the caller must answer before the call can continue. */
@@ -46,14 +46,14 @@ export type Caller = {
   isDisconnected: () => boolean;
   /** Time limit of the call; null is no limit. */
   timeoutMs: number | null;
-  /** Sends a progress notification; null if the client wants none. */
+  /** Sends a progress notification; null if the client requested none. */
   progress: ((message: string) => void) | null;
   /** How to ask the client's user; null if the client can't. */
   elicitation: Elicitation | null;
 };
 
 export type Elicitation =
-  /** Resolves with null if the user gives no answer. */
+  /** Resolves with null if the user does not answer. */
   | { how: "during the call"; askUser: (ask: Ask, signal: AbortSignal) => Promise<string | null> }
   /** The call ends with the question, and the client calls again with the answer. */
   | { how: "end the call" };

@@ -1,4 +1,4 @@
-// work_with: gives a task to a coding agent, in a session that other tools and front ends can use too.
+// work_with: runs a task with a coding agent, in a session that other tools and front ends can use too.
 import { Fault } from "../../protocol/api/error.ts";
 import type { AgentInfo } from "../../protocol/api/agents.ts";
 import type { RoleRequest } from "../../protocol/api/role.ts";

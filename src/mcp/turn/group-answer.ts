@@ -8,7 +8,7 @@ import type { ToolAnswer, CallContext } from "../tools/tool.ts";
 import type { TurnOutput } from "./turn-answer.ts";
 
 type GroupData = Pick<GroupOutcome, "dissent" | "participants" | "rounds"> & { cost_usd: number | null };
-/** Has the deliverable instead of the answer, which says the other fields in words. A long deliverable is shortened. */
+/** Has the deliverable instead of the answer, which repeats the other fields as text. A long deliverable is shortened. */
 type GroupOutput = Omit<TurnOutput, "answer" | "cost_usd"> & GroupData & { deliverable?: string };
 
 /** Adds the data if a group took the turn; returns any other answer unchanged. */
@@ -19,7 +19,7 @@ export async function withGroupData(answer: ToolAnswer<TurnOutput>, ctx: CallCon
 }
 
 export async function groupAnswer(
-  { output, ...rest }: ToolAnswer<TurnOutput>,
+  { output, ...answer }: ToolAnswer<TurnOutput>,
   objective: string,
   ctx: CallContext,
 ): Promise<ToolAnswer<GroupOutput>> {
@@ -27,7 +27,7 @@ export async function groupAnswer(
   const { statements } = readGroup(await pathOf(output.session_id, ctx), objective);
   const { deliverable } = groupOutcome(statements);
   const deliverableField = deliverable === null ? {} : { deliverable: output.answer_file === undefined ? deliverable : (text ?? "") };
-  return { ...rest, output: { ...fields, ...groupData(statements), ...deliverableField } };
+  return { ...answer, output: { ...fields, ...groupData(statements), ...deliverableField } };
 }
 
 /** The answer of a group that has already finished this objective; null if there is none. */

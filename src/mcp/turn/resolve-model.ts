@@ -50,6 +50,8 @@ function unknownModel(name: string, models: ModelInfo[]): Fault {
   const similar = ids.filter((id) => part !== "" && lettersOf(id).includes(part));
   const names = [...new Set([...(nearest === null ? [] : [nearest]), ...similar])].slice(0, 5);
   const hint =
-    names.length === 0 ? "write vendor/id; `skein models` lists them" : `near names: ${names.join(", ")}; any other as vendor/id`;
+    names.length === 0
+      ? "write vendor/id; `skein models` lists them"
+      : `similar names: ${names.join(", ")}; write any other model as vendor/id`;
   return new Fault("usage", `there is no model "${name}"`, { hint });
 }

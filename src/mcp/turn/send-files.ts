@@ -25,7 +25,7 @@ export function selectFiles(paths: ContextPath[]): FilesToSend {
   return plan;
 }
 
-/** Goes into the system prompt, because it is not part of the user's question. */
+/** A text for the system prompt, because the list is not part of the user's question. */
 export function listedFilesText({ listed }: FilesToSend): string | null {
   if (listed.length === 0) return null;
   const lines = listed.map(({ path, stat }) => `- ${path} (${groupDigits(stat.size)} bytes)`);

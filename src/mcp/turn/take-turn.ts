@@ -75,7 +75,7 @@ type CollectOptions = { afterSeq: number } & Pick<FollowOptions, "limitMs" | "on
 
 /**
  * Returns the answer of a session's latest turn, and waits for it while it runs. If the process of an open turn has
- * exited, it first ends the turn in the store. The answer is then final.
+ * exited, the end of the turn is recorded first, so that the answer is final.
  */
 export async function collectTurn(
   session: Session,
@@ -92,6 +92,6 @@ export async function collectTurn(
   if (followed.how !== "over") return turnAnswer(followed);
   if (followed.turn !== null && followed.turn.endedAt === null) await api.turn.kill({ session: session.id, force: false });
   else if (followed.turn !== null && followed.answer !== "") return turnAnswer(followed);
-  // The turn ended before `afterSeq`, or its process died: read it from the start.
+  // The turn ended before `afterSeq`, or its process has exited. Its events are read from the start.
   return turnAnswer(await followFrom(0));
 }

@@ -11,7 +11,7 @@ test("an answer of up to 10,000 tokens is returned unchanged", async () => {
     expect(await boundAnswer(text, session, turn)).toEqual({ text, file: null });
 });
 
-test("a longer answer is shortened and says how to get all of it", async () => {
+test("a longer answer is shortened and names the command that shows all of it", async () => {
   const { text } = await boundAnswer(`begin ${"word ".repeat(12_000)} end`, session, turn);
   expect(text.length).toBeLessThan(24_100);
   expect(text).toContain("the full answer: skein show s");

@@ -1,5 +1,5 @@
-// Renders a turn as the answer of a call: the agent's answer unchanged, or the turn's state and the next step. The only file that
-// shortens an answer.
+// Renders a turn as the answer of a call: the agent's answer unchanged, or the turn's state and the next step. This is the
+// only file that shortens an answer.
 import { existsSync, writeFileSync } from "node:fs";
 import { byteLength, cutText } from "../../kit/text/cut-text.ts";
 import { formatDuration } from "../../kit/text/duration.ts";
@@ -57,7 +57,7 @@ async function endedAnswer(followed: FollowResult, turn: Turn): Promise<ToolAnsw
   const output = { ...fields, ...(needsInput && { questions: questionsOf(asks), next: "work_with" }), error };
   const ending = needsInput
     ? "Call work_with again with the answer as the task, in the same session."
-    : `The turn ended as ${status}: ${error ?? "no reason given"}`;
+    : `The turn ended as ${status}: ${error ?? "the reason is unknown"}`;
   const texts = [answer, ...asks.map((ask) => `It asks: ${askText(ask)}`), ending];
   return { output, text: texts.filter((text) => text !== "").join("\n\n"), isError: !needsInput };
 }
@@ -86,7 +86,7 @@ const answerLimits = { tokens: 10_000, excerptBytes: 24_000 };
 /** A text this long has more than 10,000 tokens for sure, so it is not counted. */
 const surelyLongBytes = 1_000_000;
 
-/** Shortens an answer that is too long for its caller. The full text goes into a file next to the transcript. */
+/** Shortens an answer that is too long for its caller. Writes the full text to a file next to the transcript. */
 export async function boundAnswer(text: string, session: Session, turn: Pick<Turn, "id">): Promise<{ text: string; file: string | null }> {
   if (!(await isLong(text))) return { text, file: null };
   const file = session.transcript?.replace(/\.jsonl$/, `.${shortId(turn.id)}.answer.md`) ?? null;

@@ -77,8 +77,8 @@ describe("reading the Anthropic wire", () => {
       { type: "redacted_thinking", data: expect.stringMatching(/^EmwKAhgBEgy3va3pzix.*cPrQ\.\.\.$/) },
       { type: "text", text: "4" },
     ]);
-    const other = bodyOf({ model: "claude-sonnet-5", messages: [asking("hi"), { role: "assistant", parts: done.parts }] }).messages;
-    expect(other[1]?.content).toEqual([{ type: "text", text: "4" }]);
+    const forOtherModel = bodyOf({ model: "claude-sonnet-5", messages: [asking("hi"), { role: "assistant", parts: done.parts }] }).messages;
+    expect(forOtherModel[1]?.content).toEqual([{ type: "text", text: "4" }]);
   });
 
   test("a refusal ends as refused, and a full length as length; malformed arguments are kept", async () => {
@@ -119,7 +119,7 @@ describe("requests of the Anthropic wire", () => {
   ];
 
   test("a request has four breakpoints: tools, system, the last and the previous end of the history", () => {
-    const { text } = { text: request({ messages: history }).body };
+    const text = request({ messages: history }).body;
     expect(text.split('"cache_control":{"type":"ephemeral"}')).toHaveLength(5);
     const body = bodyOf({ messages: history }) as unknown as {
       tools: object[];
@@ -275,7 +275,7 @@ describe("requests of the Anthropic wire", () => {
     ["claude-sonnet-4-5", 32_000],
     ["claude-opus-5-5", 32_000],
   ];
-  test("the output limit depends on the model family, unless one is given", () => {
+  test("the output limit depends on the model family, unless the request has one", () => {
     for (const [model, limit] of limits) expect(bodyOf({ model }).max_tokens).toBe(limit);
     expect(bodyOf({ maxOutputTokens: 77 }).max_tokens).toBe(77);
   });
@@ -296,7 +296,7 @@ describe("requests of the Anthropic wire", () => {
     }
   });
 
-  test("a request goes to the vendor's path with a key or a bearer token, never both", () => {
+  test("a request is sent to the vendor's path with a key or a bearer token, never both", () => {
     for (const baseUrl of ["http://x", "http://x/", "http://x/v1", "http://x/v1/"]) {
       const full = { model: "m", effort: null, system: "", tools: [], messages: [], cacheKey: "", maxOutputTokens: null };
       expect(anthropic.request(full, { ...endpoint, baseUrl, headers: {} }).url).toBe("http://x/v1/messages");

@@ -57,7 +57,7 @@ function thinkingFor({ model, effort }: ModelRequest, maxTokens: number, sides: 
   return { thinking: { type: "adaptive", display: "summarized" }, output_config: { effort: supported } };
 }
 
-/** With a budget, an answer that continues after results must begin with thinking. One of another model may not. */
+/** With a budget, an answer that continues after results must begin with thinking. An answer of another model may begin without it. */
 function canThink(sides: MessageSide[]): boolean {
   const [answer, results] = sides.slice(-2);
   if (results?.role !== "user" || results.results.length === 0) return true;

@@ -125,8 +125,8 @@ describe("requests of the Gemini wire", () => {
         ],
       },
     ]);
-    const other = bodyOf({ messages, model: "gemini-3.5-flash" }).contents[1]?.parts[1];
-    expect(other).toEqual({
+    const forOtherModel = bodyOf({ messages, model: "gemini-3.5-flash" }).contents[1]?.parts[1];
+    expect(forOtherModel).toEqual({
       functionCall: { name: "read", args: { path: "a/b.txt", limit: 10 } },
       thoughtSignature: "skip_thought_signature_validator",
     });

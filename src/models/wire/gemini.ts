@@ -59,7 +59,7 @@ function isThirdGeneration(model: string): boolean {
 
 function writeContents(request: ModelRequest): Json[] {
   const isThird = isThirdGeneration(request.model);
-  // Only ids of this vendor are sent back in results. It can't resolve ids that skein made.
+  // Only ids of this vendor are sent back in results. The vendor can't resolve ids that skein made.
   const ids = new Set<string>();
   return groupBySide(request, "gemini").flatMap((side): Json[] => {
     if (side.role === "user") return writeUser(side, ids, isThird);

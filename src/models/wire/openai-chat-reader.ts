@@ -126,7 +126,7 @@ export class ChatReader extends JsonReader {
     // Without index and id, a name after complete arguments starts the next call.
     if (key === null && id === "") return last && name !== "" && parseJson(last.text) ? undefined : last;
     if (key === null) return this.#calls.find((call) => call.id === id);
-    // Some servers give every parallel call the index 0 and its own id.
+    // Some servers send the index 0 with every parallel call, and only the ids differ.
     return this.#calls.findLast((call) => call.key === key && (id === "" || call.id === id));
   }
 

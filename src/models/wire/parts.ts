@@ -1,4 +1,4 @@
-// Conversions that all wires share, between parts of the tree and messages of a vendor. Contains nothing of one wire.
+// Conversions that all wires share, between parts of the tree and messages of a vendor. Contains no code for a single wire.
 import type {
   CallPart,
   HandlePart,

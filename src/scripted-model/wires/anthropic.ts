@@ -12,7 +12,7 @@ export const anthropic: ServerWire = {
     wantsUsage: true,
   }),
   events,
-  whole: (answer) => ({
+  fullBody: (answer) => ({
     ...messageHead(answer),
     content: answerBlocks(answer).map(({ block }) => block),
     stop_reason: stopReason(answer),
@@ -66,8 +66,8 @@ function blocksOf(content: JsonValue | undefined): JsonValue[] {
 
 function pieceOf(label: string, block: JsonValue): PromptPiece {
   if (!isObject(block)) return { text: `${label} ${JSON.stringify(block)}\n`, breakpoint: false };
-  const { cache_control: breakpoint, ...rest } = block;
-  return { text: `${label} ${JSON.stringify(rest)}\n`, breakpoint: breakpoint !== undefined };
+  const { cache_control: breakpoint, ...content } = block;
+  return { text: `${label} ${JSON.stringify(content)}\n`, breakpoint: breakpoint !== undefined };
 }
 
 function events(answer: ScriptedAnswer): StreamEvent[] {

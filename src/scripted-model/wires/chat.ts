@@ -12,7 +12,7 @@ export const chat: ServerWire = {
     wantsUsage: field(body, "stream") !== true || field(field(body, "stream_options"), "include_usage") === true,
   }),
   events,
-  whole,
+  fullBody,
   failure: openAiFailure,
   errorEvents: (message) => [{ data: { error: { message, type: "server_error", param: null, code: "server_error" } } }],
 };
@@ -42,7 +42,7 @@ function events(answer: ScriptedAnswer): StreamEvent[] {
   return list;
 }
 
-function whole(answer: ScriptedAnswer): JsonValue {
+function fullBody(answer: ScriptedAnswer): JsonValue {
   const message: JsonObject = { role: "assistant", content: answer.text === "" ? null : answer.text };
   if (answer.thinking !== "") message.reasoning_content = answer.thinking;
   const calls = answer.calls.map(({ id, name, inputText }) => ({ id, type: "function", function: { name, arguments: inputText } }));

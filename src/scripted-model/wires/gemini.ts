@@ -19,7 +19,7 @@ export const gemini: ServerWire = {
     };
   },
   events,
-  whole: (answer) => chunk(answer, partsOf(answer), finishReason(answer)),
+  fullBody: (answer) => chunk(answer, partsOf(answer), finishReason(answer)),
   failure: (status, message) => ({ error: { code: status, message, status: statusNames[status] ?? "INTERNAL" } }),
   errorEvents: (message) => [{ data: { error: { code: 503, message, status: "UNAVAILABLE" } } }],
 };

@@ -18,7 +18,7 @@ export const responses: ServerWire = {
     };
   },
   events,
-  whole: (answer) => responseOf(answer, "completed"),
+  fullBody: (answer) => responseOf(answer, "completed"),
   failure: openAiFailure,
   errorEvents,
 };
@@ -84,11 +84,11 @@ function innerEvents(item: JsonObject, position: JsonObject): JsonObject[] {
 
 /** The events of the only part of an item: its start, its text, its end. */
 function partEvents(partName: string, textName: string, position: JsonObject, [part]: JsonValue[]): JsonObject[] {
-  const whole = part as JsonObject;
+  const completePart = part as JsonObject;
   return [
-    { type: `${partName}.added`, ...position, part: { ...whole, text: "" } },
-    ...textEvents(textName, position, textOf(whole.text), { text: textOf(whole.text) }),
-    { type: `${partName}.done`, ...position, part: whole },
+    { type: `${partName}.added`, ...position, part: { ...completePart, text: "" } },
+    ...textEvents(textName, position, textOf(completePart.text), { text: textOf(completePart.text) }),
+    { type: `${partName}.done`, ...position, part: completePart },
   ];
 }
 

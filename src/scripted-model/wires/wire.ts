@@ -11,7 +11,7 @@ export type ServerWire = {
   /** The answer as a stream. */
   events: (answer: ScriptedAnswer) => StreamEvent[];
   /** The answer as one body, for clients that did not ask for a stream. */
-  whole: (answer: ScriptedAnswer) => JsonValue;
+  fullBody: (answer: ScriptedAnswer) => JsonValue;
   failure: (status: number, message: string) => JsonValue;
   errorEvents: (message: string) => StreamEvent[];
 };

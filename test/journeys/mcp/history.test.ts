@@ -53,7 +53,7 @@ test("search_project_history quotes conversations and commits as data, without s
   expect((await skein.run(["show", String(userHit["session_id"])])).out).toContain("Why a lease?");
 
   const again = await search(mcp, "lease", { session_id: "asking" });
-  expect(again.text).toBe("Nothing was found.\n3 more were given to session asking within 24 hours and are left out.");
+  expect(again.text).toBe("Nothing was found.\n3 more were returned to session asking within 24 hours and are left out.");
   expect((await search(mcp, "lease", { session_id: "other", store_types: ["commit"] })).output).toMatchObject({
     hits: [{ by: "Ada" }],
     hidden: 0,

@@ -235,8 +235,8 @@ async function createBadFiles(skein: TemporaryHome): Promise<void> {
 const work = { agent: "native", task: "t", session_id: "s" };
 const consult = { model, question: "q", session_id: "s" };
 const wrongCalls: [tool: string, input: Record<string, unknown>, pattern: RegExp][] = [
-  ["consult_with", { ...consult, model: "gpt-5.22" }, /^there is no model "gpt-5.22"\nnear names: gpt-5\.2/],
-  ["consult_with", { ...consult, model: "claude sonet 4 5" }, /^there is no model .*\nnear names: .*claude-/],
+  ["consult_with", { ...consult, model: "gpt-5.22" }, /^there is no model "gpt-5.22"\nsimilar names: gpt-5\.2/],
+  ["consult_with", { ...consult, model: "claude sonet 4 5" }, /^there is no model .*\nsimilar names: .*claude-/],
   ["consult_with", { ...consult, model: "zzz" }, /^there is no model "zzz"\nwrite vendor\/id/],
   ["work_with", { ...work, agent: "deepseek/deepseek-chat" }, /can only be asked over the API.*\nask it with consult_with/],
   ["work_with", { ...work, agent: "cluade" }, /no agent or model "cluade"; did you mean claude\?/],

@@ -1,5 +1,5 @@
 // agent_message: sends a message to members of a team. A client is no member, so the sender is recorded as the user
-// ("person"). The body says on behalf of which member.
+// ("person"). The body names the member that the client writes for.
 import { Fault } from "../../../protocol/api/error.ts";
 import { resolveAddress } from "../../../protocol/team/address.ts";
 import type { MessageKind } from "../../../protocol/team/mail.ts";
@@ -20,7 +20,7 @@ export const agentMessage = tool("agent_message", {
     for (const [field, name] of Object.entries({ from_agent: from, to_agent: to })) {
       const isKnown = resolveAddress(name, members).length > 0 || (field === "from_agent" && outsiders.includes(name.toLowerCase()));
       if (!isKnown)
-        return teamErrorAnswer("AGENT_NOT_FOUND", `${field}: no member of the team answers to "${name}"`, {
+        return teamErrorAnswer("AGENT_NOT_FOUND", `${field}: no member of the team has the address "${name}"`, {
           agent: name,
           members: members.map(({ id }) => id),
         });

@@ -67,14 +67,14 @@ function memberPlanOf(
   };
 }
 
-/** The keys of the members that are meant. A member that has failed can't be a dependency: it will never be done. */
+/** Resolves names to keys of members. A failed member can't be a dependency, because it will never complete. */
 function resolveDependencies(names: readonly string[], members: readonly MemberRecord[]): { keys: string[] } | ToolAnswer<TeamError> {
   const addressable = addressableMembers(members);
   const matches = new Set<MemberRecord>();
   for (const name of names) {
     const ids = resolveAddress(name, addressable);
     if (ids.length === 0)
-      return teamErrorAnswer("DEPENDENCY_NOT_MET", `no member answers to "${name}"`, {
+      return teamErrorAnswer("DEPENDENCY_NOT_MET", `no member has the address "${name}"`, {
         dependency: name,
         members: addressable.map(({ key }) => key),
       });

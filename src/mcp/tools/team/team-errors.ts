@@ -47,15 +47,15 @@ export async function checkRoles(
   const unknown = added.map(({ role }) => role).filter((role) => !roles.includes(role));
   if (unknown.length > 0 && !team.isDescribed)
     return teamErrorAnswer("INVALID_ROLE", `no role "${unknown[0]}"`, { unknown: [...new Set(unknown)], roles });
-  const all = [...team.members, ...added];
+  const members = [...team.members, ...added];
   const { maxAgents, maxPerRole } = team.limits;
-  if (all.length > maxAgents)
-    return teamErrorAnswer("RESOURCE_LIMIT_EXCEEDED", `${all.length} agents; the limit is ${maxAgents}`, {
+  if (members.length > maxAgents)
+    return teamErrorAnswer("RESOURCE_LIMIT_EXCEEDED", `${members.length} agents; the limit is ${maxAgents}`, {
       limit: maxAgents,
-      wanted: all.length,
+      wanted: members.length,
     });
-  for (const role of new Set(added.map((each) => each.role))) {
-    const count = all.filter((each) => each.role === role).length;
+  for (const role of new Set(added.map((member) => member.role))) {
+    const count = members.filter((member) => member.role === role).length;
     if (count > maxPerRole)
       return teamErrorAnswer("RESOURCE_LIMIT_EXCEEDED", `${count} of role ${role}; the limit per role is ${maxPerRole}`, {
         role,
