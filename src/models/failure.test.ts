@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { failedOf, ours, recorded, serve, streamOf } from "../../test/fixtures/streams/serve.ts";
-import { error, good, soon, types, vendor } from "../../test/fixtures/streams/vendor.ts";
+import { failedOf, streamEvents, recorded, serve, streamOf } from "../../test/fixtures/streams/serve.ts";
+import { error, goodAnswer, retrySoon, types, startVendor } from "../../test/fixtures/streams/vendor.ts";
 
 describe("failures of requests", () => {
   const table: [string, () => Response, string, number, RegExp][] = [
@@ -24,7 +24,7 @@ describe("failures of requests", () => {
       () =>
         Response.json(
           { error: { code: "insufficient_quota", message: "You exceeded your current quota" } },
-          { status: 429, headers: soon },
+          { status: 429, headers: retrySoon },
         ),
       "rate-limited",
       1,
@@ -43,7 +43,7 @@ describe("failures of requests", () => {
     ["500", () => error(500, "api_error", "Internal server error"), "overloaded", 4, /server failed/],
     [
       "502 from a proxy",
-      () => new Response("<html><h1>Bad gateway</h1></html>", { status: 502, headers: soon }),
+      () => new Response("<html><h1>Bad gateway</h1></html>", { status: 502, headers: retrySoon }),
       "overloaded",
       4,
       /server failed/,
@@ -116,7 +116,7 @@ describe("failures of requests", () => {
     ["a redirect", () => new Response(null, { status: 307, headers: { location: "http://127.0.0.1:1/" } }), "broken", 1, /base URL/],
     [
       "an error in a good answer",
-      () => Response.json({ error: { code: 429, message: "slow down" } }, { headers: soon }),
+      () => Response.json({ error: { code: 429, message: "slow down" } }, { headers: retrySoon }),
       "rate-limited",
       4,
       /rate limit/,
@@ -138,29 +138,29 @@ describe("failures of requests", () => {
   ];
   for (const [title, answer, kind, tries, hint] of table) {
     test(`the failure "${title}" has the kind ${kind} and ${tries === 1 ? "is not retried" : `is tried ${tries} times`}`, async () => {
-      const { server, endpoint } = vendor(answer);
-      const events = await ours({ model: "claude-nine" }, endpoint);
+      const { server, endpoint } = startVendor(answer);
+      const events = await streamEvents({ model: "claude-nine" }, endpoint);
       const failed = failedOf(events);
       expect(failed.error.kind).toBe(kind as never);
       expect(failed.error.hint ?? "").toMatch(hint);
       expect(failed.error.message.length).toBeLessThanOrEqual(300);
-      expect(server.asked).toHaveLength(tries);
+      expect(server.requests).toHaveLength(tries);
       expect(events.filter(({ type }) => type === "retry")).toHaveLength(tries - 1);
     });
   }
 
   test("an empty answer is requested once more and is then broken", async () => {
-    const { server, endpoint } = vendor(() => streamOf(recorded("anthropic", "empty")));
-    const events = await ours({}, endpoint);
+    const { server, endpoint } = startVendor(() => streamOf(recorded("anthropic", "empty")));
+    const events = await streamEvents({}, endpoint);
     expect(types(events)).toEqual(["retry", "failed"]);
     expect(failedOf(events).error).toMatchObject({ kind: "broken", message: expect.stringContaining("empty answer") as never });
-    expect(server.asked).toHaveLength(2);
+    expect(server.requests).toHaveLength(2);
   });
 
   test("a missing server is a network failure that names the base URL", async () => {
-    const server = serve(good);
+    const server = serve(goodAnswer);
     await server.stop();
-    const events = await ours(
+    const events = await streamEvents(
       {},
       { wire: "openai-chat", vendor: "ollama", baseUrl: `${server.url}/v1` },
       { retry: { attempts: 2, maxWaitMs: 5000 } },
@@ -172,7 +172,7 @@ describe("failures of requests", () => {
   });
 
   test("an unknown host name is a network failure", async () => {
-    const events = await ours(
+    const events = await streamEvents(
       {},
       { wire: "anthropic", vendor: "anthropic", baseUrl: "http://no-such-host.invalid" },
       { retry: { attempts: 1, maxWaitMs: 0 } },

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { asking, doneOf, failedOf, joined } from "../../test/fixtures/streams/serve.ts";
+import { userMessage, doneOf, failedOf, joined } from "../../test/fixtures/streams/serve.ts";
 import { Fault } from "../protocol/api/error.ts";
 import type { ModelEvent, ModelRequest } from "./model.ts";
 import { loadScript, replayModel, type ReplayScript } from "./replay-model.ts";
@@ -26,7 +26,7 @@ const script: ReplayScript = {
 
 async function play(answers: number, from = script, signal = new AbortController().signal): Promise<ModelEvent[]> {
   const before: ModelRequest["messages"] = Array.from({ length: answers }, () => [
-    asking("q"),
+    userMessage("q"),
     { role: "assistant" as const, parts: [] },
   ]).flat();
   const request: ModelRequest = {
@@ -34,7 +34,7 @@ async function play(answers: number, from = script, signal = new AbortController
     effort: null,
     system: "",
     tools: [],
-    messages: [...before, asking("q")],
+    messages: [...before, userMessage("q")],
     cacheKey: "",
     maxOutputTokens: null,
   };

@@ -1,6 +1,16 @@
 import { describe, expect, test } from "bun:test";
-import { doneOf, failedOf, joined, lastOf, ours, patient, recorded, silentAfter, streamOf } from "../../test/fixtures/streams/serve.ts";
-import { error, good, key, soon, types, vendor } from "../../test/fixtures/streams/vendor.ts";
+import {
+  doneOf,
+  failedOf,
+  joined,
+  lastOf,
+  streamEvents,
+  patient,
+  recorded,
+  silentAfter,
+  streamOf,
+} from "../../test/fixtures/streams/serve.ts";
+import { error, goodAnswer, key, retrySoon, types, startVendor } from "../../test/fixtures/streams/vendor.ts";
 import { createTestClock } from "../kit/flow/fixtures/test-clock.ts";
 import { retryAfter } from "./error-response.ts";
 import type { ModelEvent } from "./model.ts";
@@ -8,8 +18,8 @@ import { streamModel } from "./stream.ts";
 
 describe("retries", () => {
   test("a temporary overload leads to retry events and then to the answer", async () => {
-    const { endpoint } = vendor((_, count) => (count < 3 ? error(529, "overloaded_error", "Overloaded") : good()));
-    const events = await ours({}, endpoint);
+    const { endpoint } = startVendor((_, count) => (count < 3 ? error(529, "overloaded_error", "Overloaded") : goodAnswer()));
+    const events = await streamEvents({}, endpoint);
     expect(types(events)).toEqual(["retry", "retry", "done"]);
     expect(events[0]).toMatchObject({ type: "retry", attempt: 1, waitMs: 1, error: { kind: "overloaded" } });
     expect(events[1]).toMatchObject({ attempt: 2 });
@@ -17,24 +27,24 @@ describe("retries", () => {
   });
 
   test("without retry-after the first wait is 250 to 500 ms", async () => {
-    const { endpoint } = vendor((_, count) => (count === 1 ? error(500, "api_error", "x", {}) : good()));
-    const events = await ours({}, endpoint);
+    const { endpoint } = startVendor((_, count) => (count === 1 ? error(500, "api_error", "x", {}) : goodAnswer()));
+    const events = await streamEvents({}, endpoint);
     const wait = events[0]?.type === "retry" ? events[0].waitMs : 0;
     expect(wait).toBeGreaterThanOrEqual(250);
     expect(wait).toBeLessThanOrEqual(500);
   });
 
   test("a retry-after above the limit fails at once, with the requested time in the hint", async () => {
-    const { server, endpoint } = vendor(() => error(429, "rate_limit_error", "slow", { "retry-after": "3600" }));
-    const failed = failedOf(await ours({}, endpoint));
+    const { server, endpoint } = startVendor(() => error(429, "rate_limit_error", "slow", { "retry-after": "3600" }));
+    const failed = failedOf(await streamEvents({}, endpoint));
     expect(failed.error).toMatchObject({ kind: "rate-limited", hint: expect.stringContaining("60 min") as never });
-    expect(server.asked).toHaveLength(1);
+    expect(server.requests).toHaveLength(1);
   });
 
   test("x-should-retry: false prevents a retry", async () => {
-    const { server, endpoint } = vendor(() => error(529, "overloaded_error", "x", { ...soon, "x-should-retry": "false" }));
-    await ours({}, endpoint);
-    expect(server.asked).toHaveLength(1);
+    const { server, endpoint } = startVendor(() => error(529, "overloaded_error", "x", { ...retrySoon, "x-should-retry": "false" }));
+    await streamEvents({}, endpoint);
+    expect(server.requests).toHaveLength(1);
   });
 
   test("retry-after is read as seconds, as a date and as milliseconds", () => {
@@ -53,16 +63,16 @@ describe("retries", () => {
 
   test("retryDelay in the body of Google is read", async () => {
     const body = { error: { code: 429, status: "RESOURCE_EXHAUSTED", message: "quota", details: [{ retryDelay: "7200s" }] } };
-    const { endpoint } = vendor(() => Response.json(body, { status: 429 }));
-    expect(failedOf(await ours({}, endpoint)).error.hint).toContain("120 min");
+    const { endpoint } = startVendor(() => Response.json(body, { status: 429 }));
+    expect(failedOf(await streamEvents({}, endpoint)).error.hint).toContain("120 min");
   });
 
   test("an answer that ends before any content is requested again", async () => {
     const start = recorded("anthropic", "text").slice(0, 600);
-    const { endpoint } = vendor((_, count) =>
-      count === 1 ? streamOf(start.slice(0, new TextDecoder().decode(start).indexOf("event: content_block_delta"))) : good(),
+    const { endpoint } = startVendor((_, count) =>
+      count === 1 ? streamOf(start.slice(0, new TextDecoder().decode(start).indexOf("event: content_block_delta"))) : goodAnswer(),
     );
-    const events = await ours({}, endpoint);
+    const events = await streamEvents({}, endpoint);
     expect(types(events)).toEqual(["retry", "done"]);
     expect(events[0]).toMatchObject({ error: { kind: "network" } });
   });
@@ -76,12 +86,12 @@ describe("broken answers", () => {
   };
 
   test("an answer that ends after content fails as network and keeps its parts", async () => {
-    const { server, endpoint } = vendor(() => streamOf(half()));
-    const failed = failedOf(await ours({}, endpoint));
+    const { server, endpoint } = startVendor(() => streamOf(half()));
+    const failed = failedOf(await streamEvents({}, endpoint));
     expect(failed.error.kind).toBe("network");
     expect(failed.parts).toEqual([{ kind: "text", text: "Hello, wörld 🧶" }]);
     expect(failed.usage.input).toBe(25);
-    expect(server.asked).toHaveLength(1);
+    expect(server.requests).toHaveLength(1);
   });
 
   test("an answer whose connection is reset fails as network and keeps its parts", async () => {
@@ -99,7 +109,7 @@ describe("broken answers", () => {
       },
     });
     try {
-      const failed = failedOf(await ours({}, { wire: "anthropic", baseUrl: `http://127.0.0.1:${listener.port}` }));
+      const failed = failedOf(await streamEvents({}, { wire: "anthropic", baseUrl: `http://127.0.0.1:${listener.port}` }));
       expect(failed.error.kind).toBe("network");
       expect(failed.parts).toEqual([{ kind: "text", text: "Hello, wörld 🧶" }]);
     } finally {
@@ -108,23 +118,23 @@ describe("broken answers", () => {
   });
 
   test("a silent server is stalled: retried once before any content, not retried after it", async () => {
-    const nothing = vendor(() => silentAfter(new Uint8Array(0)));
-    const events = await ours({}, nothing.endpoint, { idleMs: 30 });
+    const nothing = startVendor(() => silentAfter(new Uint8Array(0)));
+    const events = await streamEvents({}, nothing.endpoint, { idleMs: 30 });
     expect(types(events)).toEqual(["retry", "failed"]);
     expect(failedOf(events).error.kind).toBe("stalled");
-    const some = vendor(() => silentAfter(half()));
-    const failed = failedOf(await ours({}, some.endpoint, { idleMs: 1_000 }));
+    const some = startVendor(() => silentAfter(half()));
+    const failed = failedOf(await streamEvents({}, some.endpoint, { idleMs: 1_000 }));
     expect(failed.error.kind).toBe("stalled");
     expect(failed.parts).toHaveLength(1);
-    expect(some.server.asked).toHaveLength(1);
+    expect(some.server.requests).toHaveLength(1);
   });
 
   test("an answer is complete if the server is silent or the connection breaks after its finish reason", async () => {
     const text = new TextDecoder().decode(recorded("openai-chat", "text")).replace(/data: \[DONE\]\s*$/, "");
-    const silent = vendor(() => silentAfter(new TextEncoder().encode(text)), "openai-chat");
-    const done = doneOf(await ours({}, silent.endpoint, { idleMs: 1_000 }));
+    const silent = startVendor(() => silentAfter(new TextEncoder().encode(text)), "openai-chat");
+    const done = doneOf(await streamEvents({}, silent.endpoint, { idleMs: 1_000 }));
     expect(done.stop).toBe("end");
-    expect(silent.server.asked).toHaveLength(1);
+    expect(silent.server.requests).toHaveLength(1);
     const broken = Bun.listen({
       hostname: "127.0.0.1",
       port: 0,
@@ -138,7 +148,7 @@ describe("broken answers", () => {
       },
     });
     try {
-      const events = await ours({}, { wire: "openai-chat", baseUrl: `http://127.0.0.1:${broken.port}` });
+      const events = await streamEvents({}, { wire: "openai-chat", baseUrl: `http://127.0.0.1:${broken.port}` });
       expect(doneOf(events).parts).toEqual(done.parts);
     } finally {
       broken.stop(true);
@@ -146,21 +156,21 @@ describe("broken answers", () => {
   });
 
   test("an idle limit above the maximum of a timer does not fire early", async () => {
-    const { endpoint } = vendor(async () => {
+    const { endpoint } = startVendor(async () => {
       await Bun.sleep(30);
-      return good();
+      return goodAnswer();
     });
-    expect(doneOf(await ours({}, endpoint, { idleMs: 40 * 86_400_000 })).stop).toBe("end");
+    expect(doneOf(await streamEvents({}, endpoint, { idleMs: 40 * 86_400_000 })).stop).toBe("end");
   });
 
   test("a server that never answers is stalled", async () => {
-    const { endpoint } = vendor(() => new Promise<Response>(() => {}));
-    const failed = failedOf(await ours({}, endpoint, { idleMs: 30, retry: { attempts: 1, maxWaitMs: 0 } }));
+    const { endpoint } = startVendor(() => new Promise<Response>(() => {}));
+    const failed = failedOf(await streamEvents({}, endpoint, { idleMs: 30, retry: { attempts: 1, maxWaitMs: 0 } }));
     expect(failed.error.kind).toBe("stalled");
   });
 
   test("the idle limit does not count the time in which the consumer is busy", async () => {
-    const { endpoint } = vendor(() => streamOf(recorded("anthropic", "text"), 40));
+    const { endpoint } = startVendor(() => streamOf(recorded("anthropic", "text"), 40));
     const request = { model: "m", effort: null, system: "", tools: [], messages: [], cacheKey: "", maxOutputTokens: null };
     const events: ModelEvent[] = [];
     const clock = createTestClock();
@@ -178,17 +188,17 @@ describe("broken answers", () => {
 
 describe("aborted requests", () => {
   test("a request that is aborted before its start is not sent", async () => {
-    const { server, endpoint } = vendor(good);
-    const failed = failedOf(await ours({}, endpoint, { signal: AbortSignal.abort() }));
+    const { server, endpoint } = startVendor(goodAnswer);
+    const failed = failedOf(await streamEvents({}, endpoint, { signal: AbortSignal.abort() }));
     expect(failed.error.kind).toBe("cancelled");
-    expect(server.asked).toHaveLength(0);
+    expect(server.requests).toHaveLength(0);
   });
 
   test("a request that is aborted during the answer keeps its parts and closes the connection", async () => {
     let isClosed = false;
     const owner = new AbortController();
     const text = new TextDecoder().decode(recorded("anthropic", "text"));
-    const { endpoint } = vendor(() => {
+    const { endpoint } = startVendor(() => {
       const body = new ReadableStream<Uint8Array>({
         start: (controller) => controller.enqueue(new TextEncoder().encode(text.slice(0, text.indexOf("event: content_block_stop")))),
         cancel: () => {
@@ -210,7 +220,7 @@ describe("aborted requests", () => {
 
   test("a request that is aborted while it waits for a retry ends at once", async () => {
     const owner = new AbortController();
-    const { endpoint } = vendor(() => error(429, "rate_limit_error", "slow", { "retry-after": "30" }));
+    const { endpoint } = startVendor(() => error(429, "rate_limit_error", "slow", { "retry-after": "30" }));
     const request = { model: "m", effort: null, system: "", tools: [], messages: [], cacheKey: "", maxOutputTokens: null };
     const events: ModelEvent[] = [];
     for await (const event of streamModel(request, { ...endpoint, headers: {} }, { signal: owner.signal, idleMs: null, retry: patient })) {
@@ -237,8 +247,8 @@ describe("secrecy of keys", () => {
   ];
   for (const [place, answer] of leaks) {
     test(`a key that a vendor repeats in ${place} is never shown`, async () => {
-      const { endpoint } = vendor(answer);
-      const events = await ours({}, endpoint);
+      const { endpoint } = startVendor(answer);
+      const events = await streamEvents({}, endpoint);
       const text = JSON.stringify(events);
       expect(text).not.toContain("recognisable");
       expect(text).not.toContain("sk-other");
@@ -249,25 +259,25 @@ describe("secrecy of keys", () => {
   }
 
   test("a key is sent in the vendor's header and nowhere else", async () => {
-    const { server, endpoint } = vendor(good);
-    await ours({}, endpoint);
-    expect(server.asked[0]?.headers.get("x-api-key")).toBe(key);
-    expect(server.asked[0]?.headers.get("authorization")).toBeNull();
-    expect(`${server.asked[0]?.url}${server.asked[0]?.text}`).not.toContain(key);
+    const { server, endpoint } = startVendor(goodAnswer);
+    await streamEvents({}, endpoint);
+    expect(server.requests[0]?.headers.get("x-api-key")).toBe(key);
+    expect(server.requests[0]?.headers.get("authorization")).toBeNull();
+    expect(`${server.requests[0]?.url}${server.requests[0]?.text}`).not.toContain(key);
   });
 });
 
 describe("the stream", () => {
   test("a stream has the same parts for every chunk size", async () => {
     for (const size of [1, 3, 64, 100_000]) {
-      const { endpoint } = vendor(() => streamOf(recorded("anthropic", "text"), size));
-      expect(doneOf(await ours({}, endpoint)).parts).toEqual([{ kind: "text", text: "Hello, wörld 🧶!\nSecond line." }]);
+      const { endpoint } = startVendor(() => streamOf(recorded("anthropic", "text"), size));
+      expect(doneOf(await streamEvents({}, endpoint)).parts).toEqual([{ kind: "text", text: "Hello, wörld 🧶!\nSecond line." }]);
     }
   });
 
   test("a stream ends with the vendor's last event, not with the connection", async () => {
-    const { endpoint } = vendor(() => silentAfter(recorded("anthropic", "text")));
-    expect(doneOf(await ours({}, endpoint, { idleMs: null })).stop).toBe("end");
+    const { endpoint } = startVendor(() => silentAfter(recorded("anthropic", "text")));
+    expect(doneOf(await streamEvents({}, endpoint, { idleMs: null })).stop).toBe("end");
   });
 
   test("consecutive requests use one connection", async () => {
@@ -281,7 +291,7 @@ describe("the stream", () => {
       },
     });
     for (let i = 0; i < 3; i += 1) {
-      doneOf(await ours({}, { wire: "anthropic", baseUrl: `http://127.0.0.1:${server.port}` }));
+      doneOf(await streamEvents({}, { wire: "anthropic", baseUrl: `http://127.0.0.1:${server.port}` }));
       await Bun.sleep(5);
     }
     await server.stop(true);
@@ -295,7 +305,7 @@ describe("the stream", () => {
       { fetch: () => Promise.resolve(new Response(null)) },
     ];
     for (const failure of failures) {
-      const events = await ours(
+      const events = await streamEvents(
         {},
         { wire: "anthropic", baseUrl: "http://127.0.0.1:1" },
         { ...failure, retry: { attempts: 1, maxWaitMs: 0 } },

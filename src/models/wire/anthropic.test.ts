@@ -1,10 +1,10 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import {
   answerOf,
-  asking,
+  userMessage,
   doneOf,
   failedOf,
-  ours,
+  streamEvents,
   recorded,
   serve,
   streamOf,
@@ -21,7 +21,7 @@ const endpoint = { wire: "anthropic" as const, vendor: "anthropic", baseUrl: ser
 
 async function read(name: string) {
   fixture = name;
-  const events = await ours({ model: "claude-opus-5-5" }, endpoint);
+  const events = await streamEvents({ model: "claude-opus-5-5" }, endpoint);
   return { events, done: doneOf(events) };
 }
 
@@ -31,7 +31,7 @@ const request = (change: Partial<ModelRequest> = {}) => {
     effort: null,
     system: "You are brief.",
     tools: ["read", "bash"].map((name) => ({ name, description: name, parameters: { type: "object", properties: {}, required: [] } })),
-    messages: [asking("hi")],
+    messages: [userMessage("hi")],
     cacheKey: "s",
     maxOutputTokens: null,
     ...change,
@@ -71,25 +71,28 @@ describe("reading the Anthropic wire", () => {
 
   test("thinking keeps its signature, and redacted thinking its data, for the same model", async () => {
     const { done } = await read("thinking");
-    const sent = bodyOf({ messages: [asking("hi"), { role: "assistant", parts: done.parts }, asking("go on")] }).messages;
+    const sent = bodyOf({ messages: [userMessage("hi"), { role: "assistant", parts: done.parts }, userMessage("go on")] }).messages;
     expect(sent[1]?.content).toEqual([
       { type: "thinking", thinking: "The user wants a sum.", signature: "EqQBCgIYAhIM1gbcDa9GJwZA2b3hGgxBdjrkzLoky3dl1pkiMOYds" },
       { type: "redacted_thinking", data: expect.stringMatching(/^EmwKAhgBEgy3va3pzix.*cPrQ\.\.\.$/) },
       { type: "text", text: "4" },
     ]);
-    const forOtherModel = bodyOf({ model: "claude-sonnet-5", messages: [asking("hi"), { role: "assistant", parts: done.parts }] }).messages;
+    const forOtherModel = bodyOf({
+      model: "claude-sonnet-5",
+      messages: [userMessage("hi"), { role: "assistant", parts: done.parts }],
+    }).messages;
     expect(forOtherModel[1]?.content).toEqual([{ type: "text", text: "4" }]);
   });
 
   test("a refusal ends as refused, and a full length as length; malformed arguments are kept", async () => {
     fixture = "refusal";
-    expect(doneOf(await ours({}, endpoint)).stop).toBe("refused");
+    expect(doneOf(await streamEvents({}, endpoint)).stop).toBe("refused");
     fixture = "length";
-    const cut = doneOf(await ours({}, endpoint));
+    const cut = doneOf(await streamEvents({}, endpoint));
     expect(cut.stop).toBe("length");
     expect(callsOf(cut)[0]).toMatchObject({ input: {}, malformed: '{"path":"x","content":"abc' });
     fixture = "malformed-arguments";
-    const bad = doneOf(await ours({}, endpoint));
+    const bad = doneOf(await streamEvents({}, endpoint));
     expect(bad.stop).toBe("calls");
     expect(callsOf(bad).map(({ input, malformed }) => ({ input, malformed }))).toEqual([
       { input: {}, malformed: '{"command": ls}' },
@@ -99,7 +102,7 @@ describe("reading the Anthropic wire", () => {
 
   test("an error in the stream fails with its kind and keeps the parts so far", async () => {
     fixture = "error-mid-stream";
-    const failed = failedOf(await ours({}, endpoint));
+    const failed = failedOf(await streamEvents({}, endpoint));
     expect(failed.error.kind).toBe("overloaded");
     expect(failed.parts).toEqual([{ kind: "text", text: "Half an ans" }]);
     expect(failed.usage.input).toBe(25);
@@ -110,7 +113,7 @@ describe("requests of the Anthropic wire", () => {
   const call = (id: string) => ({ kind: "call" as const, id, name: "bash", input: { command: id } });
   const result = (id: string, text: string) => ({ kind: "result" as const, call: id, name: "bash", text, isError: false });
   const history: ModelRequest["messages"] = [
-    asking("one"),
+    userMessage("one"),
     { role: "assistant", parts: [call("c1"), call("c2")] },
     { role: "tool", parts: [result("c1", "r1")] },
     { role: "tool", parts: [result("c2", "r2")] },
@@ -198,7 +201,7 @@ describe("requests of the Anthropic wire", () => {
     const opaque = { wire: "anthropic", model: "claude-opus-5-5", data: { signature: "s" } };
     const { messages } = bodyOf({
       messages: [
-        asking("a"),
+        userMessage("a"),
         {
           role: "assistant",
           parts: [
@@ -206,7 +209,7 @@ describe("requests of the Anthropic wire", () => {
             { kind: "text", text: "" },
           ],
         },
-        asking("b"),
+        userMessage("b"),
       ],
     }) as unknown as { messages: { role: string; content: object[] }[] };
     expect(messages).toHaveLength(1);
@@ -216,7 +219,7 @@ describe("requests of the Anthropic wire", () => {
   test("blank text is not sent, in an answer, a prompt or beside the image of a result", () => {
     const { messages } = bodyOf({
       messages: [
-        asking("a"),
+        userMessage("a"),
         {
           role: "assistant",
           parts: [
@@ -225,7 +228,7 @@ describe("requests of the Anthropic wire", () => {
           ],
         },
         { role: "tool", parts: [{ ...result("c", " \n"), images: [{ mime: "image/png", base64: "AA==" }] }] },
-        asking(" "),
+        userMessage(" "),
       ],
     }) as unknown as { messages: { content: { type: string; content: { type: string }[] }[] }[] };
     expect(messages).toHaveLength(3);
@@ -237,7 +240,7 @@ describe("requests of the Anthropic wire", () => {
   test("tool names are sent in an allowed form, and lone surrogates of inputs are replaced", () => {
     const { body } = request({
       messages: [
-        asking("a"),
+        userMessage("a"),
         {
           role: "assistant",
           parts: ["", "mcp.find it", "x".repeat(90)].map((name, at) => ({
@@ -261,11 +264,11 @@ describe("requests of the Anthropic wire", () => {
     const call = { kind: "call" as const, id: "c", name: "bash", input: {} };
     const thinking = { kind: "thinking" as const, text: "hm", opaque: { wire: "anthropic", model, data: { signature: "s" } } };
     const after = (parts: ModelRequest["messages"][number]["parts"], ...more: ModelRequest["messages"]) =>
-      bodyOf({ model, effort: "low", messages: [asking("a"), { role: "assistant", parts }, ...more] }).thinking;
+      bodyOf({ model, effort: "low", messages: [userMessage("a"), { role: "assistant", parts }, ...more] }).thinking;
     const answered: ModelRequest["messages"][number] = { role: "tool", parts: [result("c", "ok")] };
     expect(after([call], answered)).toBeUndefined();
     expect(after([thinking, call], answered)).toEqual({ type: "enabled", budget_tokens: 2048 });
-    expect(after([{ kind: "text", text: "b" }], asking("c"))).toEqual({ type: "enabled", budget_tokens: 2048 });
+    expect(after([{ kind: "text", text: "b" }], userMessage("c"))).toEqual({ type: "enabled", budget_tokens: 2048 });
   });
 
   const limits: [string, number][] = [

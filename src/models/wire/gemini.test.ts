@@ -1,10 +1,10 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import {
   answerOf,
-  asking,
+  userMessage,
   doneOf,
   failedOf,
-  ours,
+  streamEvents,
   recorded,
   serve,
   streamOf,
@@ -22,7 +22,7 @@ const model = "gemini-3.8-flash";
 
 async function read(name: string) {
   fixture = name;
-  const events = await ours({ model }, endpoint);
+  const events = await streamEvents({ model }, endpoint);
   return { events, done: doneOf(events) };
 }
 
@@ -32,7 +32,7 @@ const write = (change: Partial<ModelRequest> = {}, baseUrl = "http://x") => {
     effort: null,
     system: "You are brief.",
     tools: [{ name: "bash", description: "run", parameters: { type: "object", properties: {}, required: [] } }],
-    messages: [asking("hi")],
+    messages: [userMessage("hi")],
     cacheKey: "s",
     maxOutputTokens: null,
     ...change,
@@ -75,20 +75,20 @@ describe("reading the Gemini wire", () => {
 
   test("a safety block and a blocked prompt end as refused, and a full length as length", async () => {
     fixture = "refusal";
-    expect(doneOf(await ours({ model }, endpoint)).stop).toBe("refused");
+    expect(doneOf(await streamEvents({ model }, endpoint)).stop).toBe("refused");
     fixture = "blocked-prompt";
-    expect(doneOf(await ours({ model }, endpoint))).toMatchObject({ stop: "refused", parts: [] });
+    expect(doneOf(await streamEvents({ model }, endpoint))).toMatchObject({ stop: "refused", parts: [] });
     fixture = "length";
-    expect(doneOf(await ours({ model }, endpoint)).stop).toBe("length");
+    expect(doneOf(await streamEvents({ model }, endpoint)).stop).toBe("length");
   });
 
   test("an error chunk fails with its kind; a malformed call is retried once and is then broken", async () => {
     fixture = "error-mid-stream";
-    const failed = failedOf(await ours({ model }, endpoint));
+    const failed = failedOf(await streamEvents({ model }, endpoint));
     expect(failed.error.kind).toBe("overloaded");
     expect(failed.parts).toEqual([{ kind: "text", text: "Half an ans" }]);
     fixture = "malformed-call";
-    const events = await ours({ model }, endpoint);
+    const events = await streamEvents({ model }, endpoint);
     expect(events.map(({ type }) => type)).toEqual(["retry", "failed"]);
     expect(failedOf(events).error).toMatchObject({ kind: "broken" });
     expect(failedOf(events).error.message).toContain("Malformed function call");
@@ -105,7 +105,11 @@ describe("requests of the Gemini wire", () => {
       text: `r ${name}`,
       isError: name === "bash",
     }));
-    const messages: ModelRequest["messages"] = [asking("go"), { role: "assistant", parts: done.parts }, { role: "tool", parts: results }];
+    const messages: ModelRequest["messages"] = [
+      userMessage("go"),
+      { role: "assistant", parts: done.parts },
+      { role: "tool", parts: results },
+    ];
     expect(bodyOf({ messages }).contents.slice(1)).toEqual([
       {
         role: "model",
@@ -135,7 +139,7 @@ describe("requests of the Gemini wire", () => {
 
   test("a signature that came after the text is sent back with the text", async () => {
     const { done } = await read("thinking");
-    const body = bodyOf({ messages: [asking("2+2"), { role: "assistant", parts: done.parts }] });
+    const body = bodyOf({ messages: [userMessage("2+2"), { role: "assistant", parts: done.parts }] });
     expect(body.contents[1]?.parts).toEqual([{ text: "4", thoughtSignature: "CiIBVKhc7vB+vaaq6rA" }]);
   });
 
@@ -152,7 +156,7 @@ describe("requests of the Gemini wire", () => {
       role: "tool",
       parts: [{ kind: "result", call: "c1", name: "read", text: "a.png", isError: false, images: [{ mime: "image/png", base64: "BBBB" }] }],
     },
-    asking("sure?"),
+    userMessage("sure?"),
   ];
 
   test("images are in the result since the third generation, and after it in older models", () => {

@@ -1,11 +1,11 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import {
   answerOf,
-  asking,
+  userMessage,
   doneOf,
   failedOf,
   joined,
-  ours,
+  streamEvents,
   recorded,
   serve,
   streamOf,
@@ -22,7 +22,7 @@ const endpoint = { wire: "openai-chat" as const, vendor: "acme", baseUrl: server
 
 async function read(name: string) {
   fixture = name;
-  const events = await ours({ model: "m" }, endpoint);
+  const events = await streamEvents({ model: "m" }, endpoint);
   return { events, done: doneOf(events) };
 }
 
@@ -32,7 +32,7 @@ const write = (change: Partial<ModelRequest> = {}, vendor = "acme") => {
     effort: null,
     system: "You are brief.",
     tools: [{ name: "bash", description: "run", parameters: { type: "object", properties: {}, required: [] } }],
-    messages: [asking("hi")],
+    messages: [userMessage("hi")],
     cacheKey: "s",
     maxOutputTokens: null,
     ...change,
@@ -68,7 +68,7 @@ describe("reading the Chat Completions wire", () => {
   test("reasoning becomes thinking, and is sent back to vendors that use it", async () => {
     const { events, done } = await read("thinking");
     expect(joined(events, "thinking.delta")).toBe("Two and two.");
-    const messages: ModelRequest["messages"] = [asking("2+2"), { role: "assistant", parts: done.parts }, asking("sure?")];
+    const messages: ModelRequest["messages"] = [userMessage("2+2"), { role: "assistant", parts: done.parts }, userMessage("sure?")];
     expect(bodyOf({ messages }).messages[2]).toEqual({ role: "assistant", content: "4", reasoning_content: "Two and two." });
     expect(bodyOf({ messages, model: "other" }).messages[2]).toEqual({ role: "assistant", content: "4" });
   });
@@ -76,7 +76,7 @@ describe("reading the Chat Completions wire", () => {
   test("OpenRouter's comments are skipped and its reasoning details are sent back joined", async () => {
     const { events, done } = await read("openrouter");
     expect(joined(events, "thinking.delta")).toBe("Hm, ok");
-    const body = bodyOf({ messages: [asking("a"), { role: "assistant", parts: done.parts }] });
+    const body = bodyOf({ messages: [userMessage("a"), { role: "assistant", parts: done.parts }] });
     expect(body.messages[2]).toEqual({
       role: "assistant",
       content: "fine",
@@ -123,7 +123,7 @@ describe("reading the Chat Completions wire", () => {
 
   test("an error chunk fails with its kind and keeps the parts so far", async () => {
     fixture = "error-mid-stream";
-    const failed = failedOf(await ours({}, endpoint));
+    const failed = failedOf(await streamEvents({}, endpoint));
     expect(failed.error.kind).toBe("overloaded");
     expect(failed.parts).toEqual([{ kind: "text", text: "Half an ans" }]);
   });
@@ -151,7 +151,7 @@ describe("requests of the Chat Completions wire", () => {
     },
     { role: "tool", parts: [{ kind: "result", call: "c2", name: "bash", text: "no JSON", isError: true }] },
     { role: "assistant", parts: [{ kind: "text", text: "a cat" }] },
-    asking("sure?"),
+    userMessage("sure?"),
   ];
 
   test("the images of results are in a user message after all results", () => {

@@ -1,11 +1,11 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import {
   answerOf,
-  asking,
+  userMessage,
   doneOf,
   failedOf,
   joined,
-  ours,
+  streamEvents,
   recorded,
   serve,
   streamOf,
@@ -22,7 +22,7 @@ const endpoint = { wire: "openai-responses" as const, vendor: "openai", baseUrl:
 
 async function read(name: string) {
   fixture = name;
-  const events = await ours({ model: "gpt-6-sol" }, endpoint);
+  const events = await streamEvents({ model: "gpt-6-sol" }, endpoint);
   return { events, done: doneOf(events) };
 }
 
@@ -38,7 +38,7 @@ const write = (change: Partial<ModelRequest> = {}) => {
         parameters: { type: "object", properties: { command: { type: "string" } }, required: ["command"] },
       },
     ],
-    messages: [asking("hi")],
+    messages: [userMessage("hi")],
     cacheKey: "session-1",
     maxOutputTokens: null,
     ...change,
@@ -88,22 +88,22 @@ describe("reading the Responses wire", () => {
 
   test("a refusal is text and ends as refused, a full length ends as length, and bad arguments are kept", async () => {
     fixture = "refusal";
-    const refused = await ours({}, endpoint);
+    const refused = await streamEvents({}, endpoint);
     expect(doneOf(refused).stop).toBe("refused");
     expect(joined(refused, "text.delta")).toBe("I can't help with that.");
     fixture = "length";
-    expect(doneOf(await ours({}, endpoint)).stop).toBe("length");
+    expect(doneOf(await streamEvents({}, endpoint)).stop).toBe("length");
     fixture = "malformed-arguments";
-    expect(callsOf(doneOf(await ours({}, endpoint)))[0]).toMatchObject({ id: "call_bad", input: {}, malformed: '{"command": ls}' });
+    expect(callsOf(doneOf(await streamEvents({}, endpoint)))[0]).toMatchObject({ id: "call_bad", input: {}, malformed: '{"command": ls}' });
   });
 
   test("a failed response and an error event fail with their kinds", async () => {
     fixture = "error-mid-stream";
-    const failed = failedOf(await ours({}, endpoint));
+    const failed = failedOf(await streamEvents({}, endpoint));
     expect(failed.error.kind).toBe("overloaded");
     expect(failed.parts).toEqual([{ kind: "text", text: "Half an ans" }]);
     fixture = "error-event";
-    expect(failedOf(await ours({}, endpoint, { retry: { attempts: 1, maxWaitMs: 0 } })).error.kind).toBe("rate-limited");
+    expect(failedOf(await streamEvents({}, endpoint, { retry: { attempts: 1, maxWaitMs: 0 } })).error.kind).toBe("rate-limited");
   });
 });
 
@@ -127,7 +127,7 @@ describe("requests of the Responses wire", () => {
 
   test("reasoning is sent back complete, to its own model, and only if text or a call followed", async () => {
     const { done } = await read("thinking");
-    const messages: ModelRequest["messages"] = [asking("2+2"), { role: "assistant", parts: done.parts }, asking("sure?")];
+    const messages: ModelRequest["messages"] = [userMessage("2+2"), { role: "assistant", parts: done.parts }, userMessage("sure?")];
     expect(bodyOf({ messages }).input[1]).toEqual({
       type: "reasoning",
       id: "rs_6876cf02e0bc8192b74af0fb64b715ff06fa2fcced15a5ac",
@@ -140,7 +140,11 @@ describe("requests of the Responses wire", () => {
       phase: "final_answer",
     });
     expect(bodyOf({ messages, model: "gpt-5.5" }).input.map(({ type, role }) => type ?? role)).toEqual(["user", "assistant", "user"]);
-    const alone: ModelRequest["messages"] = [asking("2+2"), { role: "assistant", parts: done.parts.slice(0, 1) }, asking("sure?")];
+    const alone: ModelRequest["messages"] = [
+      userMessage("2+2"),
+      { role: "assistant", parts: done.parts.slice(0, 1) },
+      userMessage("sure?"),
+    ];
     expect(bodyOf({ messages: alone }).input.map(({ type, role }) => type ?? role)).toEqual(["user"]);
   });
 
@@ -167,7 +171,7 @@ describe("requests of the Responses wire", () => {
       ],
     },
     { role: "assistant", parts: [{ kind: "text", text: "a cat" }] },
-    asking("sure?"),
+    userMessage("sure?"),
   ];
 
   test("images of prompts and results are sent, and malformed calls with an empty input", () => {

@@ -11,7 +11,7 @@ export type AgentConfig = Readonly<{
   hint: string | null;
 }>;
 
-/** In the order of the output. */
+/** The order is that of the output. */
 export const trialCheckNames = ["tools", "model", "resume", "fork", "bad-key", "rate-limit", "kill"] as const;
 export type TrialCheckName = (typeof trialCheckNames)[number];
 

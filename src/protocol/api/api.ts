@@ -1,6 +1,6 @@
-// The Api: the one object that front ends use. The engine implements it, the hub serves it, the hub's client mirrors it,
-// so a front end can't tell whether it lives in its own process. Its type comes from the method table in
-// src/protocol/schema/methods. Only types are imported from there: the table needs zod, which must not load at start.
+// The Api: the one object that front ends use. The engine implements it, the hub serves it, and the hub's client mirrors it.
+// So a front end is the same for an Api in its own process and for one in the hub. The type is inferred from the method table
+// in src/protocol/schema/methods. Only types are imported from there: the table needs zod, which must not load at start.
 import type { OutputOf } from "../schema/fields.ts";
 import type { Methods } from "../schema/methods/index.ts";
 import type { TrialProgress } from "./agents.ts";

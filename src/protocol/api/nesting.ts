@@ -4,10 +4,10 @@ import { shortId } from "../tree/node.ts";
 import type { EnclosingSession } from "./policy.ts";
 
 /** Call it before starting a turn that no other turn has delegated. */
-export function refuseNesting(around: EnclosingSession | null): void {
-  if (around === null || around.nesting) return;
-  const which = around.session === null ? "" : ` (${shortId(around.session)})`;
-  throw new Fault("usage", `skein can't be started from inside a session${which}`, {
-    hint: "use spawn_session; a person can allow it with --allow-nesting where the session is started",
+export function refuseNesting(enclosing: EnclosingSession | null): void {
+  if (enclosing === null || enclosing.nesting) return;
+  const label = enclosing.session === null ? "" : ` (${shortId(enclosing.session)})`;
+  throw new Fault("usage", `skein can't be started from inside a session${label}`, {
+    hint: "use spawn_session; the user can allow it by starting the session with --allow-nesting",
   });
 }

@@ -1,4 +1,4 @@
-// Policies: what a turn may read, write, run and connect to, and what is enforced.
+// Policies: the rules of a turn for reading, writing, running and network access, and the rules that are enforced.
 import { executorToolNames, readonlyToolNames } from "./tool-table.ts";
 
 export type { EnforcedPolicy } from "../schema/tree.ts";
@@ -24,7 +24,7 @@ export const defaultPolicy: Policy = { name: "workspace", sandbox: "auto", net: 
 /** Marks the processes of a session: the topmost session of the run, and whether it may start skein again. */
 export type SessionTag = { session: string; nesting: boolean };
 
-/** The session that this process was started in; the id is null if only the fact is known. */
+/** The session that this process was started in; the id is null if it is unknown. */
 export type EnclosingSession = { session: string | null; nesting: boolean };
 
 /** The sandbox as the executor sees it, to explain denials. It enforces only the last two limits itself. */
@@ -63,6 +63,6 @@ export type ToolSelection = { toolLevel: ToolLevel; tools: readonly string[] | n
 
 /** The tools of a turn, by level or by name. With any tools it can also ask, if questions are possible. */
 export function toolNames({ toolLevel, tools, spawn, canAsk }: ToolSelection): string[] {
-  const wanted = tools ?? (toolLevel === "none" ? [] : [...toolsByLevel[toolLevel], "ask_user"]);
-  return wanted.filter((name) => (spawn || name !== "spawn_session") && (canAsk || name !== "ask_user"));
+  const selected = tools ?? (toolLevel === "none" ? [] : [...toolsByLevel[toolLevel], "ask_user"]);
+  return selected.filter((name) => (spawn || name !== "spawn_session") && (canAsk || name !== "ask_user"));
 }

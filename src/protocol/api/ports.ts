@@ -58,7 +58,7 @@ export type TurnContext = {
    * anything can change a file. Never rejects.
    */
   keepFiles: () => Promise<void>;
-  /** The result of a sub-session since then, if its last turn ended ok and no message waits for it; else null. Starts nothing. */
+  /** The result of a sub-session after the time `since`, if its last turn ended ok and no message waits for it; else null. Starts nothing. */
   findFinishedTask: (session: string, since: number) => Promise<FinishedTask | null>;
   /** Marks the turn as not idle, for activity without an event, such as bytes of an answer. */
   keepAlive: () => void;
@@ -79,7 +79,7 @@ export type TurnContext = {
   registerPausable: (part: Pausable) => () => void;
   /** Sends a message to a running sub-session, once for each id. False if nothing runs there. */
   sendMessage: (session: string, message: { id: string; text: string }) => Promise<boolean>;
-  /** Set for a member of a team. */
+  /** The mail of the team; set only for a member of one. */
   team?: TeamMailPort;
 };
 
@@ -97,30 +97,30 @@ export type SettleReservation = (spent: Spent) => void;
 /** The call is null if an external CLI asks by its own means. */
 export type AskRequest = { call: string | null; question: string; options: string[] };
 
-/** `later`: the turn must end as `needs-input`; the answer comes with the next turn. */
+/** `later`: the turn must end as `needs-input`; the next turn gets the answer. */
 export type AskOutcome = { type: "answered"; text: string } | { type: "expired" } | { type: "later"; ask: string };
 
 export type DelegateRequest = {
   task: string;
-  /** Its name in lists, if it is not the task. */
+  /** Name of the sub-session in lists; default: the task. */
   title?: string;
   /** The call that delegates. Watchers show the sub-session under it. */
   call: string;
   agent: string | null;
   model: string | null;
   role: string | null;
-  /** Whether the user may send it messages. */
+  /** Whether the user may send messages to the sub-session. */
   attachable: boolean;
   /** Narrows the parent's policy. A read-only sub-session requires a sandbox. */
   sandbox: { network?: boolean; extraWritePaths?: string[]; readonly?: boolean };
   /** Narrows its tools; default: those of its parent. */
   toolLevel?: "none" | "readonly" | "minimal";
   tools?: string[];
-  /** Its own directory. A model can't choose it; default: that of its parent. */
+  /** Directory of the sub-session; default: that of its parent. A model can't choose it. */
   at?: { directory: string; allowWrite: string[]; env: Readonly<Record<string, string>> };
-  /** Set for a member of a team. */
+  /** The mail of the team; set only for a member of one. */
   team?: TeamMailPort;
-  /** Its own limits, besides those of the whole run. */
+  /** Limits of the sub-session, besides those of the whole run. */
   limits?: { maxSteps?: number; timeoutMs?: number; idleMs?: number };
   /** The sub-session's id. An existing one continues, and gets `again` instead of the task. */
   session?: string;
@@ -141,7 +141,7 @@ export type DelegateResult = {
   error?: TurnEnd["error"];
   /** Exit code of a command; null if a signal ended it. */
   exitCode?: number | null;
-  /** The budget left for the whole run; null where there is no limit. */
+  /** The budget left for the whole run; null without a limit. */
   left: RemainingBudget;
 };
 
@@ -178,7 +178,7 @@ export type Agent = {
   /** Throws a fault for a turn that it can't take. */
   check: (turn: TurnCheckInput) => Promise<void>;
   takeTurn: (input: TurnInput, context: TurnContext) => AsyncIterable<AgentEvent>;
-  /** Returns what this machine enforces for such a turn. Throws if that is not enough. */
+  /** Returns the rules that this machine enforces for such a turn. Throws if the policy requires more. */
   enforced: (policy: Policy, model: string | null) => Promise<EnforcedPolicy>;
 };
 
@@ -273,7 +273,7 @@ export type Worktrees = {
   merge: (at: TeamRepository, plan: MergePlan) => Promise<void>;
 };
 
-/** Both absolute. */
+/** Both paths are absolute. */
 export type TeamRepository = { project: string; repository: string };
 export type Worktree = { directory: string; branch: string };
 export type MergePlan = { now: string; merged: string; conflicts: string[]; changes: FileChange[] };

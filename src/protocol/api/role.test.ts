@@ -78,7 +78,7 @@ describe("the tools", () => {
     ["orchestrator", ["read", "bash", "ask_user"], ["bash", "edit"], "orchestrator", ["bash", "ask_user"]],
     ["orchestrator", ["read"], null, "orchestrator", ["read"]],
   ] as [ToolLevel, string[] | null, string[] | null, ToolLevel, string[] | null][])(
-    "level %s with tools %j in a role for tools %j",
+    "level %s with tools %j is narrowed by a role with tools %j",
     (level, named, tools, toolLevel, expected) => {
       expect(narrowTurn({ ...turn, toolLevel: level, tools: named }, { ...plain, tools }, [])).toMatchObject({
         toolLevel,
@@ -87,7 +87,7 @@ describe("the tools", () => {
     },
   );
 
-  test("a role that can't write gives bash at level readonly", () => {
+  test("a role that can't write has bash at level readonly", () => {
     const role = { ...plain, tools: ["read", "bash"], policy: "readonly" as const };
     expect(narrowTurn(turn, role, [])).toMatchObject({ toolLevel: "readonly", tools: null });
     expect(narrowTurn(turn, role, ["tools"])).toMatchObject({ toolLevel: "orchestrator", tools: null });

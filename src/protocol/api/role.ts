@@ -1,4 +1,4 @@
-// Roles: a prompt with upper limits on tools, policy, time and memory. A role never gives a turn more rights.
+// Roles: a prompt with upper limits on tools, policy, time and memory. A role never adds rights to a turn.
 import type { Role } from "../schema/setup.ts";
 import { toolsByLevel, policyNames, toolLevels, type Policy, type PolicyName } from "./policy.ts";
 import type { TurnOptions } from "./turn-options.ts";
@@ -26,7 +26,7 @@ export function promptTokens({ prompt }: Role): number {
   return Math.ceil(prompt.length / charactersPerToken);
 }
 
-/** The prompt of the role. Only in a team it names shared paths. */
+/** The prompt of the role. Only the prompt in a team names shared paths. */
 export function rolePrompt({ prompt, reads, writes }: Role, where: "alone" | "in-team"): string {
   if (where === "alone") return prompt;
   const paths = [

@@ -1,5 +1,5 @@
 // The configuration as front ends use it.
 export type { Settings } from "../schema/setup.ts";
 
-/** How a user who looks elsewhere is notified. */
+/** Ways to notify a user who does not look at the terminal. */
 export const notifyModes = ["auto", "bell", "osc", "off"] as const;

@@ -28,7 +28,7 @@ type AgentOptions = {
   role?: RoleRequest;
 };
 
-/** Options that say what to do, besides the prompt. */
+/** Options of the task, besides the prompt. */
 type TaskOptions = {
   images: ImageData[];
   /** True leaves the earlier conversation out of the request. */
@@ -47,13 +47,13 @@ type TaskOptions = {
 export type PromptOptions = {
   /** Replaces the system prompt. */
   system: string | null;
-  /** Is added to the system prompt. */
+  /** Added to the system prompt. */
   appendSystem: string | null;
   /** Whether AGENTS.md or CLAUDE.md is part of the system prompt. */
   contextFiles: boolean;
 };
 
-/** Options that say what tools there are and what they may do. */
+/** Options of the tools and their rights. */
 type ToolOptions = {
   toolLevel: ToolLevel;
   /** Exactly these tools, instead of those of the level. */
@@ -124,7 +124,7 @@ type TurnSettingSchemas = ReturnType<typeof turnSettingSchemas>;
 /** Null: the default depends on whether a user is present. */
 export type TurnSettings = { [Name in keyof TurnSettingSchemas]: fields.OutputOf<TurnSettingSchemas[Name]> };
 
-/** Limits of a turn without a user at the terminal, where nothing else is configured. */
+/** Limits of a turn without a user at the terminal, if nothing else is configured. */
 export const headlessLimits = { maxSteps: 200, maxChildren: 200, timeoutMs: 4 * 3_600_000, idleMs: 600_000 };
 const noLimits: Limits = { maxSteps: Number.MAX_SAFE_INTEGER, maxTokens: null, maxBudgetUsd: null, maxChildren: null, treeSteps: null };
 
@@ -132,9 +132,9 @@ type SchemaTools = { z: fields.Zod; is: typeof fields; groupTask: typeof groupTa
 type Attendance = { isAttended: boolean };
 
 type TurnOption<Value> = {
-  /** Its value in a bare turn, where everything is off. Optional fields have none. */
+  /** The value in a bare turn, in which everything is off. Optional fields have none. */
   bare?: Value;
-  /** Its value in a turn that a front end starts. Default: `bare`. */
+  /** The value in a turn that a front end starts. Default: `bare`. */
   configured?: (settings: TurnSettings, attendance: Attendance) => Value;
   /** The key of docs/CONFIG.md that decides about it, or one key for each of its fields. */
   configKey?: string | Record<string, string>;
@@ -238,7 +238,7 @@ const turnOptions = {
 
 const entries = Object.entries(turnOptions) as [keyof TurnOptions, TurnOption<unknown>][];
 
-/** A turn with everything off. The caller sets what it needs. */
+/** A turn with everything off. The caller sets the options that it needs. */
 export function bareTurn(session: string, policy: Policy): TurnOptions & { session: string; prompt: string | null } {
   return { ...optionsFrom(({ bare }) => structuredClone(bare)), session, prompt: null, policy };
 }
@@ -274,7 +274,7 @@ export function turnSchemas(tools: SchemaTools): TurnSchemas {
 
 type TurnSchemas = { [Name in keyof typeof turnOptions]: ReturnType<(typeof turnOptions)[Name]["schema"]> };
 
-/** Completes a policy from its name: the name decides what may be written, the settings decide the rest. */
+/** Completes a policy from its name: the name decides about write access, the settings about the other fields. */
 export function configuredPolicy(settings: TurnSettings, requested: PolicyName | null = null): Policy {
   const name = requested ?? (settings.toolLevel === "readonly" ? "readonly" : settings.policy);
   const canWrite = name === "workspace" || name === "full";

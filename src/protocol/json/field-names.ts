@@ -11,7 +11,7 @@ export const renamedFields = {
   position: { session: "sessionId", node: "nodeId" },
 } as const;
 
-/** Also for names of methods: `node.addSession` is `node.add_session`. */
+/** Used for names of methods too: `node.addSession` is `node.add_session`. */
 export function snakeCase(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

@@ -99,7 +99,7 @@ function encode(value: unknown, key: string, encoding: Encoding): unknown {
   return encoded;
 }
 
-/** Drops what is not printed. Of an event `type` comes first, so that people can read the lines. */
+/** Drops fields that are not printed. Moves the `type` of an event to the front, so that people can read the lines. */
 function printedFields({ opaque: _, ...fields }: Json, known: KnownObject | undefined): Json {
   if (fields["type"] === "turn.ended") return printedEvent(without(fields, turnEnded.hubOnly));
   if (known === node && "tree" in fields) return printedNode(fields);
@@ -112,7 +112,7 @@ function printedEvent({ type, ...fields }: Json): Json {
   return { type, ...fields };
 }
 
-/** The cost stands beside the usage: null if its price is unknown. */
+/** A node with usage always has a cost, which is null if the price is unknown. */
 function printedNode({ costUsd, ...fields }: Json): Json {
   return { ...without(fields, node.hubOnly), ...(fields["usage"] === undefined ? {} : { costUsd: costUsd ?? null }) };
 }

@@ -1,4 +1,4 @@
-// Writes a tree as the lines of a transcript, and reads it back. Additional fields hold what a transcript lacks: `tree`
+// Writes a tree as the lines of a transcript, and reads it back. Additional fields hold the data that a transcript lacks: `tree`
 // in the header, `node` on the first line of a node, `data` for a part that the other fields can't hold, and `output` for
 // the full output of a handle.
 import { parseJson } from "../../kit/text/json.ts";
@@ -31,7 +31,7 @@ export function treeHeader(session: Session, view: TreeView): TreeHeader {
   return { ...toTranscriptHeader(session, providerOf(session)), tree: { id: session.tree, sessions, turns } } as TreeHeader;
 }
 
-/** The lines of one node. With the oldest nodes first, parents come before children. */
+/** The lines of one node. With the oldest nodes first, parents precede their children. */
 export function treeLines(node: Node): TreeLine[] {
   return toTranscriptLines(node).map((line, index) => {
     const part = node.parts[index];
@@ -40,7 +40,7 @@ export function treeLines(node: Node): TreeLine[] {
   });
 }
 
-/** The node of the lines with one id. Without the additional fields it has only what a transcript holds. */
+/** The node of the lines with one id. Without the additional fields it has only the data of a transcript. */
 export function nodeOfLines(lines: TreeLine[], tree: string, session: string): Node {
   const first = lines[0]!;
   const extra = first.node;
@@ -120,8 +120,8 @@ function noteOf(line: TranscriptLine): Note | undefined {
 function dataOf(line: TranscriptLine, part: Part): Record<string, unknown> | undefined {
   if (Bun.deepEquals(plainPart(line), part, true)) return undefined;
   if (!("text" in part) || part.text !== line.content) return part;
-  const { text: _text, ...rest } = part;
-  return rest;
+  const { text: _text, ...otherFields } = part;
+  return otherFields;
 }
 
 function nodeLine(node: Node): NodeLine {

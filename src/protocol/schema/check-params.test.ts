@@ -56,8 +56,8 @@ describe("params", () => {
       agentArgs: ["--a_b"],
     };
     expect(checkParams("turn.start", JSON.parse(JSON.stringify(toJsonCase(turn))))).toEqual({ ok: true, params: turn });
-    const { session: _session, prompt: _prompt, ...rest } = turn;
-    const check = { ...rest, agent: "claude", isNew: false, directory: "/d" };
+    const { session: _session, prompt: _prompt, ...options } = turn;
+    const check = { ...options, agent: "claude", isNew: false, directory: "/d" };
     expect(checkParams("turn.check", toJsonCase(check))).toEqual({ ok: true, params: check });
     const open = {
       find: { by: "name" as const, wanted: "x", orCreate: false },

@@ -1,4 +1,4 @@
-// Schemas of events and of what they carry. Durable events are stored before they are shown and advance `seq`.
+// Schemas of events and their content. Durable events are stored before they are shown and advance `seq`.
 // Transient events carry an increment; a slow reader may miss some.
 import { z } from "zod";
 import { denialKinds } from "../api/policy.ts";
@@ -6,7 +6,7 @@ import { renamedFields } from "../json/field-names.ts";
 import { count, fields, hubOnly, time } from "./fields.ts";
 import { ask, id, node, queuedInput, session, spent, turn, turnError } from "./tree.ts";
 
-/** The budget that is left; null where there is no such limit. */
+/** The budget that is left; a field is null without such a limit. */
 export const remainingBudget = fields({
   tokens: count.nullable(),
   costUsd: z.number().nullable(),

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { policyNames, sandboxModes, toolLevels, defaultPolicy } from "../api/policy.ts";
 import { snakeCase } from "../json/field-names.ts";
 
-/** For tables outside of this folder, which must not import zod. */
+/** The type of zod, for tables outside of this folder, which must not import zod. */
 export type Zod = typeof z;
 export type FieldSchema<Value> = z.ZodType<Value>;
 export type OutputOf<Schema extends z.ZodType> = z.output<Schema>;
@@ -17,7 +17,7 @@ type JsonShape<Shape, Renamed extends Renames> = { [Name in keyof Shape as JsonN
 
 /**
  * An object. Its input is JSON with snake_case names, its output has the names of `shape`. Unknown fields are refused.
- * `renamed` maps a field to its JSON name where that is another word.
+ * `renamed` maps a field to its JSON name if that is another word.
  */
 export function fields<Shape extends z.ZodRawShape, const Renamed extends Renames = {}>(shape: Shape, renamed?: Renamed) {
   const names = new Map(Object.keys(shape).map((name) => [snakeCase(renamed?.[name] ?? name), name]));
@@ -28,7 +28,7 @@ export function fields<Shape extends z.ZodRawShape, const Renamed extends Rename
   });
 }
 
-/** A field that the command line leaves out if it says nothing. The schema accepts JSON without it. */
+/** A field that the command line leaves out if it contains no information. The schema accepts JSON without it. */
 export function sometimesPrinted<Schema extends z.ZodType>(schema: Schema): Schema {
   return schema.optional() as unknown as Schema;
 }
@@ -45,7 +45,7 @@ export const line = (maxLength: number) =>
     .max(maxLength)
     .regex(/^[^\0]*$/, "must not hold a null byte");
 
-/** A session, node, ask, handle, agent or model: an id, the tail of one or a name. */
+/** A session, node, ask, handle, agent or model: an id, the end of one, or a name. */
 export const name = line(1_000);
 export const query = line(4_000);
 export const nameOrNull = name.nullable().default(null);

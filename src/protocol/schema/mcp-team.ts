@@ -46,7 +46,7 @@ export const teamToolSchemas = {
       session_id: sessionId,
       instance_suffix: suffix,
       dependencies: z.array(line(200)).max(100).default([]).describe("members that must have completed"),
-      context: text.optional().describe("what it should know"),
+      context: text.optional().describe("background for the member"),
       agent: line(1_000).optional(),
       template_override: z
         .strictObject({

@@ -27,7 +27,7 @@ export const coreToolSchemas = {
     input: z.strictObject({
       agent: line(1_000).describe("or a model that it brings"),
       task: text,
-      session_id: sessionId.describe("any name; the same one goes on"),
+      session_id: sessionId.describe("any name; reuse it to continue"),
       role: text.optional(),
       reasoning_effort: z.enum(["low", "medium", "high", "xhigh"]).optional(),
       context: paths.describe("paths to look at"),
@@ -100,7 +100,7 @@ export const coreToolSchemas = {
       query: line(4_000).describe("several, separated by ;"),
       max_results: z.number().int().min(1).max(200).default(40),
       store_types: historyKindList,
-      session_id: sessionId.optional().describe("leaves out what it was given within 24 h"),
+      session_id: sessionId.optional().describe("omits hits that it got within 24 h"),
     }),
     output: z.looseObject({ hits: z.array(z.looseObject({ text: z.string() })) }),
   },

@@ -124,7 +124,7 @@ export type MailMessage = z.output<typeof mailMessage>;
 export type MailMessageJson = z.input<typeof mailMessage>;
 
 const printedMember = fields({
-  id: z.string().describe("a name that no program may take apart"),
+  id: z.string().describe("a name that programs must not parse"),
   key: z.string().describe("its name in the plan"),
   role: z.string(),
   agent: nullableText.describe("null: the team's agent"),

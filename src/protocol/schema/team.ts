@@ -15,7 +15,7 @@ const validationCheck = z.discriminatedUnion("kind", [
 export const memberPlan = is.fields({
   key: is.name.describe("unique in the team; other members depend on it by this name"),
   role: is.name,
-  description: is.textOrNull.describe("what the role is and does; needed for an unknown role"),
+  description: is.textOrNull.describe("description of the role; required for an unknown role"),
   agent: is.nameOrNull,
   model: is.nameOrNull,
   suffix: is.nameOrNull,
@@ -115,7 +115,7 @@ const outgoing = {
 const outgoingMessage = is.fields(outgoing);
 export type OutgoingMessage = z.output<typeof outgoingMessage>;
 
-/** A message that skein has moved out of an outbox. Its sender is the owner of the outbox, whatever the content says. */
+/** A message that skein has moved out of an outbox. Its sender is the owner of the outbox, even if the content names another. */
 const sentMessage = is.fields({
   ...outgoing,
   id: z.string(),

@@ -75,7 +75,7 @@ const callPart = fields({
   id: z.string(),
   name: z.string(),
   input: z.record(z.string(), z.unknown()),
-  malformed: z.string().optional().describe("what the model sent if it is not a JSON object; `input` is then empty"),
+  malformed: z.string().optional().describe("the model's text if it is not a JSON object; `input` is then empty"),
   opaque,
 });
 const resultPart = fields({

@@ -1,10 +1,10 @@
-// Describes what is wrong with a request, in one line that names the field.
+// Describes the first problem of a request, in one line that names the field.
 import { z } from "zod";
 import { nearestWord } from "../../kit/text/nearest-word.ts";
 
 type Issue = z.core.$ZodIssue;
 
-/** The first problem. A misspelt name comes first, because it explains a missing one. */
+/** Returns the first problem. A misspelt name takes precedence, because it explains a missing field. */
 export function validationMessage(issues: Issue[], input: unknown, schema: z.ZodType): string {
   const unknown = issues.find((issue) => issue.code === "unrecognized_keys");
   if (unknown !== undefined) return unknownField(unknown.path, unknown.keys[0]!, schema);
@@ -15,9 +15,9 @@ export function validationMessage(issues: Issue[], input: unknown, schema: z.Zod
 }
 
 function unknownField(path: PropertyKey[], typed: string, schema: z.ZodType): string {
-  const meant = nearestWord(typed, namesIn(z.toJSONSchema(schema, { io: "input", unrepresentable: "any" })));
+  const nearest = nearestWord(typed, namesIn(z.toJSONSchema(schema, { io: "input", unrepresentable: "any" })));
   const shortened = typed.length > 100 ? `${typed.slice(0, 100)}…` : typed;
-  return `there is no field ${JSON.stringify([...path, shortened].join("."))}${meant === null ? "" : `; did you mean "${meant}"?`}`;
+  return `there is no field ${JSON.stringify([...path, shortened].join("."))}${nearest === null ? "" : `; did you mean "${nearest}"?`}`;
 }
 
 /** All field names of the schema, at any depth. */

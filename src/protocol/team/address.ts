@@ -47,7 +47,7 @@ export function resolveAddress(to: string, members: readonly AddressableMember[]
   return [];
 }
 
-/** From the most exact match to the least. */
+/** Yields the matchers from the most exact to the least exact one. */
 function* matchers(word: string): Generator<(member: AddressableMember) => boolean> {
   yield ({ id }) => id.toLowerCase() === word;
   yield ({ key }) => key.toLowerCase() === word;

@@ -34,7 +34,7 @@ export const mailLimits = {
   turnBytes: 256 * 1024,
 };
 
-export const quotaExceededText = `it has left ${mailLimits.turnFiles} messages and reports, or ${mailLimits.turnBytes / 1024} KB of them, in this turn; more is refused`;
+export const quotaExceededText = `it has sent ${mailLimits.turnFiles} messages and reports, or ${mailLimits.turnBytes / 1024} KB of them, in this turn; more is refused`;
 
 /** A file in a member's directory while its mail is no longer read; it holds the reason. */
 export const closedFileName = "shut";

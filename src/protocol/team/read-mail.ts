@@ -6,7 +6,7 @@ import type { Report } from "./team.ts";
 import { mailLimits, messageKinds, priorities, type MessageKind, type OutgoingMessage, type Priority, type SentMessage } from "./mail.ts";
 
 export type ParsedMail =
-  /** `from` is the claim of the file; null if it claims nothing. */
+  /** `from` is the sender that the file names; null if it names none. */
   | { type: "message"; from: string | null; message: OutgoingMessage; warnings: string[] }
   | { type: "report"; from: string | null; report: Report; warnings: string[] }
   | { type: "refused"; reason: string };
@@ -118,8 +118,8 @@ class FieldReader {
     const lower = text.trim().toLowerCase();
     if (lower === "") return fallback;
     const match = words.get(lower);
-    const known = [...new Set(words.values())].join(", ");
-    if (match === undefined) this.warnings.push(`"${text.slice(0, 40)}" is none of ${known}; taken as ${fallback}`);
+    const knownWords = [...new Set(words.values())].join(", ");
+    if (match === undefined) this.warnings.push(`"${text.slice(0, 40)}" is none of ${knownWords}; taken as ${fallback}`);
     return match ?? fallback;
   }
 }

@@ -23,8 +23,8 @@ test("the events of a team make up its record", () => {
   const team = sampleTeam([...started, failed, again, completed]);
   expect(membersOf(team)[0]).toMatchObject({ state: "completed", attempts: 2, given: ["m1", "m2"], ended: { status: "ok" } });
   expect([team.phases[0]?.isOver, team.ahead.length, joinedCommit(team)]).toEqual([false, 1, null]);
-  const done = sampleTeam([...started, completed, checkpoint]);
-  expect([done.phases[0]?.isOver, done.phases[0]?.summary, joinedCommit(done)]).toEqual([true, "It is built.", "joined"]);
+  const finished = sampleTeam([...started, completed, checkpoint]);
+  expect([finished.phases[0]?.isOver, finished.phases[0]?.summary, joinedCommit(finished)]).toEqual([true, "It is built.", "joined"]);
 });
 
 test("a new member run reopens an ended team; an event of an unknown member changes nothing", () => {

@@ -1,5 +1,5 @@
 // A team: several agents on one objective. Its state is read from the notes of its session. Pure, so that the agent and
-// every front end see the same.
+// every front end get the same state.
 import type { MemberRecord, MemberResult, TeamEvent, TeamRecord } from "../schema/team.ts";
 import type { Node } from "../tree/node.ts";
 

@@ -34,11 +34,11 @@ export function mergeState(team: TeamRecord): MergeState {
 export function unmergedWork(team: TeamRecord): string | null {
   if (mergeState(team) === "open") return "its work is not in the project yet";
   const open = team.phases.flatMap(({ isOver, members }) => (isOver ? [] : members));
-  const isKept = open.some(({ workspace, attempts, state, ended }) => {
-    const mayHold = state === "running" || ended === null || ended.commit !== null;
-    return workspace.branch !== null && attempts > 0 && mayHold;
+  const hasWork = open.some(({ workspace, attempts, state, ended }) => {
+    const mayHaveCommit = state === "running" || ended === null || ended.commit !== null;
+    return workspace.branch !== null && attempts > 0 && mayHaveCommit;
   });
-  return isKept ? "it stopped before its work was joined" : null;
+  return hasWork ? "it stopped before its work was joined" : null;
 }
 
 export function countMembers(team: TeamRecord): TeamInfo["members"] {

@@ -8,7 +8,7 @@ export type Event = DurableEvent | TransientEvent;
 type Position = "seq" | "n" | "sessionId" | "turnId" | "at";
 type WithoutPosition<Any> = Any extends unknown ? Omit<Any, Position> : never;
 
-/** An event before it has its place in the session. */
+/** An event without its position in the session. */
 export type DurableEventBody = WithoutPosition<DurableEvent>;
 export type TransientEventBody = WithoutPosition<TransientEvent>;
 

@@ -1,4 +1,4 @@
-// A handle points at data that is too big for a node or lives outside of the tree.
+// A handle points at data that is too big for a node or outside of the tree.
 import type { Handle } from "../schema/tree.ts";
 
 export type { Handle, HandleMetadata } from "../schema/tree.ts";

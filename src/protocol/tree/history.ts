@@ -10,5 +10,5 @@ export type DescribeSessionParams = MethodParams<"session.describe"> & { signal?
 
 export type Commit = { id: string; at: number; author: string; subject: string; body: string; files: string[] };
 
-/** Commits, the latest first. `note` says which part is missing. */
+/** Commits, the latest first. `note` names the part that is missing. */
 export type CommitLog = { commits: Commit[]; note: string | null };

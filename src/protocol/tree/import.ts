@@ -1,5 +1,5 @@
-// A parsed transcript before it is stored: sessions, turns and nodes with their final ids. The same file always gives the
-// same ids, so that stored nodes are recognised.
+// A parsed transcript before it is stored: sessions, turns and nodes with their final ids. The ids depend only on
+// the file, so that stored nodes are recognised.
 import type { Handle } from "./handle.ts";
 import type { NewNode } from "./node.ts";
 import type { Session, Turn } from "./turn.ts";
@@ -20,7 +20,7 @@ export type ImportedTree = {
   main: string;
   sessions: ImportedSession[];
   turns: ImportedTurn[];
-  /** Parents before children. */
+  /** Parents precede their children. */
   nodes: ImportedNode[];
   /** Lines that can't be parsed, and whether the last one was cut off. */
   unreadable: number;
@@ -40,7 +40,7 @@ export type ImportedNode = NewNode & {
   session: string;
   turn: string | null;
   at: number;
-  /** Full outputs of this node's handles; the identifier is where they are stored. */
+  /** Full outputs of this node's handles. They are stored under the identifiers of the handles. */
   outputs?: { handle: Handle; call: string; bytes: Uint8Array }[];
 };
 

@@ -1,5 +1,5 @@
 // Writes token counts and costs as the status bar and the line after a turn show them.
-// Input counts everything that was sent; the cached part stands beside it.
+// Input counts everything that was sent; the cached part follows in parentheses.
 import type { Usage } from "./usage.ts";
 
 export function totalInput(usage: Usage): number {

@@ -12,9 +12,9 @@ export function addUsage(a: Usage, b: Usage): Usage {
   return combine(a, b, (x, y) => x + y);
 }
 
-/** No count goes below zero. */
-export function subtractUsage(whole: Usage, part: Usage): Usage {
-  return combine(whole, part, (x, y) => Math.max(0, x - y));
+/** No count is negative. */
+export function subtractUsage(total: Usage, part: Usage): Usage {
+  return combine(total, part, (x, y) => Math.max(0, x - y));
 }
 
 function combine(a: Usage, b: Usage, calculate: (x: number, y: number) => number): Usage {
@@ -26,9 +26,9 @@ export function addSpent(a: Spent, b: Spent): Spent {
   return { usage: addUsage(a.usage, b.usage), costUsd: a.costUsd === null || b.costUsd === null ? null : a.costUsd + b.costUsd };
 }
 
-export function subtractSpent(whole: Spent, part: Spent): Spent {
-  const costUsd = whole.costUsd === null || part.costUsd === null ? null : Math.max(0, whole.costUsd - part.costUsd);
-  return { usage: subtractUsage(whole.usage, part.usage), costUsd };
+export function subtractSpent(total: Spent, part: Spent): Spent {
+  const costUsd = total.costUsd === null || part.costUsd === null ? null : Math.max(0, total.costUsd - part.costUsd);
+  return { usage: subtractUsage(total.usage, part.usage), costUsd };
 }
 
 /** Tokens that `--max-tokens` counts. Cached input costs almost nothing and does not count. */

@@ -238,7 +238,7 @@ ${waitFor(`grep -q "stop it" ${box}/inbox/*/* 2>/dev/null`)}`,
     const sent = the(log, "message_sent").map(({ message }) => message.body);
     expect([sent.filter((body) => body === "flood").length, sent.filter((body) => body === "stop it").length]).toEqual([200, 1]);
     const status = await skein.run(["team", "status", id]);
-    expect(status.out).toMatch(new RegExp(`refused from engineer-1: m\\d+ and ${flood - 202} more: it has left 200 messages`));
+    expect(status.out).toMatch(new RegExp(`refused from engineer-1: m\\d+ and ${flood - 202} more: it has sent 200 messages`));
     expect((await skein.run(["team", "merge", id, "--yes"])).code).toBe(0);
     expect(readFileSync(join(skein.project, "code.txt"), "utf8")).toBe("exit 2\n");
   });

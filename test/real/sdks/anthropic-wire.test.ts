@@ -3,7 +3,7 @@ import Anthropic from "@anthropic-ai/sdk";
 import { afterAll, expect, test } from "bun:test";
 import { anthropic } from "../../../src/models/wire/anthropic.ts";
 import { callsOf, textOf } from "../../../src/protocol/tree/node.ts";
-import { asking, doneOf, joined, ours, recorded, serve, streamOf } from "../../fixtures/streams/serve.ts";
+import { userMessage, doneOf, joined, streamEvents, recorded, serve, streamOf } from "../../fixtures/streams/serve.ts";
 
 let fixture = "text";
 const server = serve(() => streamOf(recorded("anthropic", fixture), 7));
@@ -12,7 +12,7 @@ const endpoint = { wire: "anthropic" as const, vendor: "anthropic", baseUrl: ser
 
 async function both(name: string) {
   fixture = name;
-  const events = await ours({ model: "claude-opus-5-5" }, endpoint);
+  const events = await streamEvents({ model: "claude-opus-5-5" }, endpoint);
   const client = new Anthropic({ baseURL: server.url, apiKey: "k", maxRetries: 0 });
   const theirs = await client.messages
     .stream({ model: "claude-opus-5-5", max_tokens: 100, messages: [{ role: "user", content: "hi" }] })
@@ -45,7 +45,7 @@ for (const name of ["text", "thinking", "parallel-calls", "cache-usage", "refusa
 test("thinking is sent back as the vendor's SDK reads it", async () => {
   const { done, theirs } = await both("thinking");
   const request = { model: "claude-opus-5-5", effort: null, system: "", tools: [], cacheKey: "s", maxOutputTokens: null };
-  const messages = [asking("hi"), { role: "assistant" as const, parts: done.parts }, asking("go on")];
+  const messages = [userMessage("hi"), { role: "assistant" as const, parts: done.parts }, userMessage("go on")];
   const { body } = anthropic.request({ ...request, messages }, { ...endpoint, headers: {} });
   const sent = (JSON.parse(body) as { messages: { content: unknown[] }[] }).messages;
   expect(sent[1]?.content).toEqual(theirs.content.map((block) => (block.type === "text" ? { type: "text", text: block.text } : block)));

@@ -2,7 +2,7 @@
 import { GoogleGenAI, type Part as GeminiPart } from "@google/genai";
 import { afterAll, expect, test } from "bun:test";
 import { callsOf, textOf } from "../../../src/protocol/tree/node.ts";
-import { doneOf, joined, ours, recorded, serve, streamOf } from "../../fixtures/streams/serve.ts";
+import { doneOf, joined, streamEvents, recorded, serve, streamOf } from "../../fixtures/streams/serve.ts";
 
 let fixture = "text";
 const server = serve(() => streamOf(recorded("gemini", fixture), 17));
@@ -12,7 +12,7 @@ const model = "gemini-3.8-flash";
 
 async function both(name: string) {
   fixture = name;
-  const events = await ours({ model }, endpoint);
+  const events = await streamEvents({ model }, endpoint);
   const client = new GoogleGenAI({ apiKey: "k", httpOptions: { baseUrl: server.url } });
   const parts: GeminiPart[] = [];
   let usage: { promptTokenCount?: number; candidatesTokenCount?: number; thoughtsTokenCount?: number; cachedContentTokenCount?: number } =

@@ -2,7 +2,7 @@
 import { afterAll, expect, test } from "bun:test";
 import OpenAI from "openai";
 import { callsOf, textOf } from "../../../src/protocol/tree/node.ts";
-import { doneOf, joined, ours, recorded, serve, streamOf } from "../../fixtures/streams/serve.ts";
+import { doneOf, joined, streamEvents, recorded, serve, streamOf } from "../../fixtures/streams/serve.ts";
 
 let fixture = "text";
 const server = serve(() => streamOf(recorded("openai-chat", fixture), 13));
@@ -11,7 +11,7 @@ const endpoint = { wire: "openai-chat" as const, vendor: "acme", baseUrl: server
 
 async function read(name: string) {
   fixture = name;
-  const events = await ours({ model: "m" }, endpoint);
+  const events = await streamEvents({ model: "m" }, endpoint);
   return { events, done: doneOf(events) };
 }
 

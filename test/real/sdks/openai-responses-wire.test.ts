@@ -3,7 +3,7 @@ import { afterAll, expect, test } from "bun:test";
 import OpenAI from "openai";
 import { openaiResponses } from "../../../src/models/wire/openai-responses.ts";
 import { callsOf, textOf } from "../../../src/protocol/tree/node.ts";
-import { asking, doneOf, joined, ours, recorded, serve, streamOf } from "../../fixtures/streams/serve.ts";
+import { userMessage, doneOf, joined, streamEvents, recorded, serve, streamOf } from "../../fixtures/streams/serve.ts";
 
 let fixture = "text";
 const server = serve(() => streamOf(recorded("openai-responses", fixture), 11));
@@ -12,7 +12,7 @@ const endpoint = { wire: "openai-responses" as const, vendor: "openai", baseUrl:
 
 async function both(name: string) {
   fixture = name;
-  const events = await ours({ model: "gpt-6-sol" }, endpoint);
+  const events = await streamEvents({ model: "gpt-6-sol" }, endpoint);
   const client = new OpenAI({ baseURL: server.url, apiKey: "k", maxRetries: 0 });
   const theirs = await client.responses.stream({ model: "gpt-6-sol", input: "hi" }).finalResponse();
   return { events, done: doneOf(events), theirs };
@@ -45,7 +45,7 @@ for (const name of ["text", "thinking", "parallel-calls", "cache-usage"]) {
 test("reasoning is sent back as the vendor's SDK reads it", async () => {
   const { done, theirs } = await both("thinking");
   const request = { model: "gpt-6-sol", effort: null, system: "", tools: [], cacheKey: "s", maxOutputTokens: null };
-  const messages = [asking("2+2"), { role: "assistant" as const, parts: done.parts }, asking("sure?")];
+  const messages = [userMessage("2+2"), { role: "assistant" as const, parts: done.parts }, userMessage("sure?")];
   const { body } = openaiResponses.request({ ...request, messages }, { ...endpoint, headers: {} });
   const reasoning = theirs.output[0] as { id: string; summary: unknown; encrypted_content: string };
   expect((JSON.parse(body) as { input: unknown[] }).input[1]).toEqual({

@@ -1,4 +1,4 @@
-// The table of all Api methods. The Api type, the hub's checks and docs/HUB.md come from it.
+// The table of all Api methods. The Api type, the hub's checks and docs/HUB.md are derived from it.
 import { fields } from "../fields.ts";
 import type { Method } from "./method.ts";
 import { sessionMethods } from "./session-methods.ts";

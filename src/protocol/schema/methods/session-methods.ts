@@ -58,7 +58,7 @@ export const sessionMethods = {
   "session.find": {
     params: { wanted: is.name, ...inDirectory },
     result: session,
-    summary: "Finds a session by id, end of an id, or name. Names of the directory's project come first.",
+    summary: "Finds a session by id, end of an id, or name. A name in the directory's project takes precedence.",
   },
   "session.fork": {
     params: { ...inSession, at: is.nameOrNull, name: is.nameOrNull },
@@ -73,7 +73,7 @@ export const sessionMethods = {
   },
   "session.rename": { params: { ...inSession, name: is.name }, result: session, summary: "Renames a session." },
   "session.archive": { params: inSession, result: session, summary: "Hides a session from lists. Nothing is deleted." },
-  "session.restore": { params: inSession, result: session, summary: "Brings an archived session back." },
+  "session.restore": { params: inSession, result: session, summary: "Adds an archived session to the lists again." },
   "session.purge": {
     params: { session: is.nameOrNull, olderThanMs: is.count.default(30 * 86_400_000), dryRun: is.trueByDefault },
     result: purgeReport,
@@ -100,7 +100,7 @@ export const sessionMethods = {
     },
     result: description,
     summary:
-      "Describes a session and its outcome. Files, errors, tools and figures come from the store. A model writes only the prose, in an archived sub-session; it is saved until the session changes.",
+      "Describes a session and its outcome. Files, errors, tools and figures are read from the store. A model writes only the prose, in an archived sub-session. The description is saved until the session changes.",
   },
   "branch.compare": {
     params: { a: is.name, b: is.name, ...inDirectory },

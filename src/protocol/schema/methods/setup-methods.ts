@@ -40,7 +40,7 @@ export const setupMethods = {
   "config.show": {
     params: {},
     result: z.array(configEntry),
-    summary: "Returns every config key, its value and its origin. Of a secret it only says whether it is set.",
+    summary: "Returns every config key, its value and its origin. For a secret, it returns only whether the key is set.",
   },
   "config.values": {
     params: {},
@@ -65,9 +65,9 @@ export const setupMethods = {
   "store.verify": {
     params: { repair: optionalFlag },
     result: verifyReport,
-    summary: "Checks everything that is stored. With `repair` it first repairs what can be repaired.",
+    summary: "Checks all stored data. With `repair`, it first repairs damage if that is possible.",
   },
-  "doctor.check": { params: {}, result: doctorReport, summary: "Checks what works on this machine." },
+  "doctor.check": { params: {}, result: doctorReport, summary: "Checks which parts of skein work on this machine." },
   "doctor.tryAgents": {
     params: {},
     result: agentsReport,

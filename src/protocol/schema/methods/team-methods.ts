@@ -1,4 +1,4 @@
-// Methods on teams. A team is a turn of the agent `team`: these look at one, and send it something.
+// Methods on teams. A team is a turn of the agent `team`. These methods read a team, or send it messages and members.
 import { z } from "zod";
 import { messageKinds, priorities } from "../../team/mail.ts";
 import * as is from "../fields.ts";
@@ -21,7 +21,7 @@ export const teamMethods = {
   "team.diff": {
     params: inSession,
     result: teamDiff,
-    summary: "Returns what a merge of its work into the project would change now, and the conflicts.",
+    summary: "Returns the changes and the conflicts that a merge of its work into the project would bring now.",
   },
   "team.message": {
     params: {

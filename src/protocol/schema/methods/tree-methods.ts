@@ -97,7 +97,7 @@ export const treeMethods = {
   "files.planRestore": {
     params: { to: is.name, ...inDirectory },
     result: filesRestorePlan,
-    summary: "Returns what a restore of the files would change.",
+    summary: "Returns the changes that a restore of the files would make.",
   },
   "files.restore": {
     params: { project: is.path, from: is.name, to: is.name },
