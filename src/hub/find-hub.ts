@@ -39,7 +39,7 @@ export function connectToHubFile({ version }: HubLookup, file: HubFile, caller: 
 function refuseStopped({ pid }: HubFile): void {
   if (!isStopped(pid)) return;
   throw new Fault("hub-unreachable", `the hub (process ${pid}) is stopped`, {
-    hint: `continue it with: kill -CONT ${pid}, or end it with: skein hub stop`,
+    hint: `continue the hub with: kill -CONT ${pid}, or end it with: skein hub stop`,
   });
 }
 
@@ -87,8 +87,8 @@ export async function findRunningHub(lookup: HubLookup): Promise<HubFile | null>
 type HubProcess = { pid: number; isGone: () => boolean };
 
 /**
- * Starts the hub in its own process session, and not as our child. So it ends neither with the terminal nor with us, nor
- * with a program that kills all its descendants, as opencode does with its MCP servers.
+ * Starts the hub in its own process session, and not as a child of this process. So it survives the terminal and this process.
+ * It also survives a program that kills all its descendants, as opencode does with its MCP servers.
  */
 async function spawnHub(lookup: HubLookup, { port, credentials }: StartHubOptions): Promise<HubProcess> {
   const { state, home, selfCommand } = lookup;

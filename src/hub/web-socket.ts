@@ -19,7 +19,7 @@ export function listenWeb(options: WebOptions): Listener & { url: string } {
   const listener = listenOnFreePort(options.port, firstPort, (port) => listenAt(port, options));
   if (listener !== null) return listener;
   throw new Fault("network", options.port === null ? `no port from ${firstPort} on is free` : `port ${options.port} is in use`, {
-    hint: "choose another one with --port",
+    hint: "choose another port with --port",
   });
 }
 
@@ -122,7 +122,7 @@ export function connectWeb(url: string, token: string, accept: AcceptConnection)
       const why = "message" in event ? messageOf(event.message) : "no connection";
       reject(
         new Fault("connection-lost", `can't connect to ${url}: ${why}`, {
-          hint: "check that the hub runs and that the token is its current one",
+          hint: "check that the hub runs and that the token is the current one",
         }),
       );
     });

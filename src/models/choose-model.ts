@@ -67,7 +67,7 @@ function checkOffline(endpoint: Endpoint, env: Environment): void {
   const { hostname } = new URL(endpoint.baseUrl);
   if (!env["SKEIN_OFFLINE"] || ["127.0.0.1", "localhost", "[::1]"].includes(hostname)) return;
   throw new Fault("network", `SKEIN_OFFLINE is set, and ${endpoint.vendor} is at ${hostname}`, {
-    hint: "unset it, or use a model on this machine",
+    hint: "unset SKEIN_OFFLINE, or use a model on this machine",
   });
 }
 

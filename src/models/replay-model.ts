@@ -28,7 +28,7 @@ export async function* replayModel(
 ): AsyncGenerator<ModelEvent, void> {
   const index = request.messages.filter((message) => message.role === "assistant").length;
   const step = script.steps[index];
-  if (!step) return yield failed({ kind: "broken", message: `the script ends before step ${index + 1}`, hint: "add a step to it" });
+  if (!step) return yield failed({ kind: "broken", message: `the script ends before step ${index + 1}`, hint: "add a step to the script" });
   const parts: Part[] = [];
   for (const event of await eventsOf(step, index, options.signal)) {
     await Promise.resolve();

@@ -23,7 +23,10 @@ export function groupAgent(deps: GroupAgentDeps): Agent {
     name: "group",
     takesTasks: false,
     check: async ({ group }) => {
-      if (group === null) throw new Fault("usage", "the agent group takes no task", { hint: "it takes an objective and participants" });
+      if (group === null)
+        throw new Fault("usage", "the agent group takes no task", {
+          hint: "use the MCP tool group_think, with an objective and participants",
+        });
       const participants = resolveParticipants(group.participants, deps.knownNames());
       chooseSynthesizer(group, participants, deps.knownNames());
     },

@@ -75,8 +75,8 @@ export async function findOtherSessions(store: Store, { pid }: ActiveHolder, ses
 }
 
 function otherSessionsFault({ namedPid }: ActiveHolder, others: string[]): Fault {
-  return new Fault("session-busy", `process ${namedPid} does not answer, and runs ${others.length} other sessions too`, {
-    hint: `--force ends them all: ${others.map(shortId).join(", ")}`,
+  return new Fault("session-busy", `process ${namedPid} does not answer, and also runs ${others.length} other sessions`, {
+    hint: `--force ends these sessions too: ${others.map(shortId).join(", ")}`,
   });
 }
 
@@ -102,7 +102,7 @@ async function stopBySignal({ pid, namedPid, started }: ActiveHolder, session: s
   if (await pollUntil(timeouts.killMs, async () => (await isGone()) && survivors().length === 0)) return;
   for (const { child } of survivors()) sendSignal(child, "SIGKILL");
   if (await isGone()) return;
-  throw new Fault("session-busy", `process ${pid} was killed and still exists`, { hint: "it may be waiting for a device" });
+  throw new Fault("session-busy", `process ${pid} was killed and still exists`, { hint: "the process may be waiting for a device" });
 }
 
 export function otherNamespaceFault(pid: number, command: string): Fault {

@@ -138,7 +138,7 @@ test("a turn that could not begin does not affect the running one", () => {
   expect([running.isRequested("s"), running.size]).toEqual([false, 0]);
 
   const turns = [1, 2].map((epoch) => ({ lease: { session: "s", epoch } }) as Partial<RunningTurn> as RunningTurn);
-  const [earlier] = turns.map((each) => running.begin(each));
-  earlier!();
+  const [finishEarlier] = turns.map((begun) => running.begin(begun));
+  finishEarlier!();
   expect(running.get("s")).toBe(turns[1]);
 });

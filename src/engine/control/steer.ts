@@ -12,7 +12,7 @@ export async function steer(deps: EngineDeps, { session, text }: { session: stri
     local: (turn) => {
       if (turn.params.steerable) return turn.recorder.queueInput(text);
       throw new Fault("usage", "this session accepts no messages while it runs", {
-        hint: "a sub-session accepts them if it was spawned attachable",
+        hint: "a sub-session accepts messages only if it was spawned with attachable",
       });
     },
     remote: (api) => api.turn.steer({ session, text }),

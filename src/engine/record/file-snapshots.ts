@@ -157,7 +157,7 @@ async function findFileState(deps: EngineDeps, snapshots: Snapshots, position: s
   const state = await fileStateAt(store, node);
   if (state !== null) return state;
   throw new Fault("usage", `no files were recorded for ${shortId(node)} or anything before it`, {
-    hint: "a turn records them when it has tools, git is installed, and the project is not the home directory",
+    hint: "a turn records files only if it has tools, git is installed, and the project is not the home directory",
   });
 }
 

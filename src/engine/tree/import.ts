@@ -54,7 +54,7 @@ async function refuseUnconnected(store: Store, parsed: ImportedTree, stored: Set
     if (parent === null || inFile.has(parent) || stored.has(parent)) continue;
     if ((await store.node(parent)) !== null) continue;
     throw new Fault("node-unknown", `the transcript continues node ${parent}, which is neither in it nor stored`, {
-      hint: "import the session it was forked from first, or export it whole: skein export --format jsonl",
+      hint: "first import the session that this one was forked from, or export the whole tree: skein export --format jsonl",
     });
   }
 }

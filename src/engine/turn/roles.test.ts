@@ -54,7 +54,7 @@ test("a role's prompt is the last system text, its limits apply, and it is store
     model: "test/one",
   });
   expect(endOf(events)).toMatchObject({ role: "codereviewer", policy: { name: "readonly" } });
-  expect((await store.turnsOf(session.id)).map((each) => each.role)).toEqual(["codereviewer"]);
+  expect((await store.turnsOf(session.id)).map(({ role }) => role)).toEqual(["codereviewer"]);
 });
 
 test("explicit options of a turn override its role", async () => {

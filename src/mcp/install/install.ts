@@ -89,7 +89,7 @@ async function openFile(client: InstallClient, file: string) {
   if (!isRecord(servers)) throw new Fault("config", `${file} does not have the layout of ${client.title}`, unchanged);
   const existing = servers[serverName];
   if (existing !== undefined && !isOurs(existing))
-    throw new Fault("config", `${file} has another server called ${serverName}`, { hint: "rename or remove it first" });
+    throw new Fault("config", `${file} has another server called ${serverName}`, { hint: "rename or remove that server first" });
   return { editor, before, bom, text, value, path, existing };
 }
 

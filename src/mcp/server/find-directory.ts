@@ -17,7 +17,7 @@ export async function findDirectory({ flag, workingDirectory, roots }: Directory
   const directory = flag ?? firstDirectory(await roots()) ?? workingDirectory;
   if (directory !== null && directory !== "/") return directory;
   throw new Fault("usage", "no project: the client names none, and the server was not started in one", {
-    hint: "start it in a directory with .git or .skein, or with skein mcp --project <directory>",
+    hint: "start the server in a directory with .git or .skein, or with skein mcp --project <directory>",
   });
 }
 

@@ -39,7 +39,7 @@ export function serveOverHttp(deps: HttpServerDeps): { url: string; close: () =>
   );
   if (server === null)
     throw new Fault("network", deps.port === null ? `no port from ${firstPort} on is free` : `port ${deps.port} is in use`, {
-      hint: "choose another one with --port",
+      hint: "choose another port with --port",
     });
   return {
     url: `http://127.0.0.1:${server.port}/mcp`,

@@ -47,5 +47,5 @@ function refuseUnknownEffort({ name, can: { efforts } }: AgentInfo, effort: stri
 }
 
 function apiOnly({ message }: Fault, agentNames: readonly string[]): Fault {
-  return new Fault("model-api-only", message, { hint: `ask it with consult_with, or name an agent: ${agentNames.join(", ")}` });
+  return new Fault("model-api-only", message, { hint: `ask this model with consult_with, or name an agent: ${agentNames.join(", ")}` });
 }

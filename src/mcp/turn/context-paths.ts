@@ -33,10 +33,10 @@ const maxBytes = 10_000_000;
 
 /** Throws unless the path is a file that is small enough to be sent to a model. */
 export function requireSendable({ path, stat }: ContextPath): ContextPath {
-  if (stat.isDirectory()) throw new Fault("usage", `context: ${path} is a directory`, { hint: "name the files in it" });
+  if (stat.isDirectory()) throw new Fault("usage", `context: ${path} is a directory`, { hint: "name single files of the directory" });
   if (!stat.isFile()) throw new Fault("usage", `context: ${path} is not a file`);
   if (stat.size <= maxBytes) return { path, stat };
   throw new Fault("usage", `context: ${path} has ${groupDigits(stat.size)} bytes; a file may have ${groupDigits(maxBytes)}`, {
-    hint: "write the part that matters to a file, or have an agent look at it with work_with",
+    hint: "write the part that matters to a file, or have an agent read the file with work_with",
   });
 }

@@ -22,10 +22,10 @@ export type OutputLine = NonNullable<TreeLine["output"]>;
 
 /** The header describes `session`, its `tree` all sessions and turns. */
 export function treeHeader(session: Session, view: TreeView): TreeHeader {
-  const sessions = view.sessions.map((each) => ({
-    ...sessionRecord(each),
-    forked_from: each.forkedFrom ? forkOrigin(each.forkedFrom) : null,
-    ...(each.plan === undefined ? {} : { plan: each.plan }),
+  const sessions = view.sessions.map((listed) => ({
+    ...sessionRecord(listed),
+    forked_from: listed.forkedFrom ? forkOrigin(listed.forkedFrom) : null,
+    ...(listed.plan === undefined ? {} : { plan: listed.plan }),
   }));
   const turns = view.turns.map((turn) => ({ ...turnRecord(turn), native_id: turn.nativeId, policy: turn.policy }));
   return { ...toTranscriptHeader(session, providerOf(session)), tree: { id: session.tree, sessions, turns } } as TreeHeader;

@@ -95,5 +95,5 @@ export const image = fields({
 
 function isShallow(value: unknown, depth: number): boolean {
   if (typeof value !== "object" || value === null) return true;
-  return depth > 0 && Object.values(value).every((each) => isShallow(each, depth - 1));
+  return depth > 0 && Object.values(value).every((inner) => isShallow(inner, depth - 1));
 }

@@ -131,7 +131,7 @@ export function toolListSchema(schema: z.ZodType, side: "input" | "output"): Rec
 const bounds = ["$schema", "additionalProperties", "pattern", "minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems"];
 
 function shortened(value: unknown, unshown: ReadonlySet<string>): unknown {
-  if (Array.isArray(value)) return value.map((each) => shortened(each, unshown));
+  if (Array.isArray(value)) return value.map((item) => shortened(item, unshown));
   if (typeof value !== "object" || value === null) return value;
   const entries = Object.entries(withNull(value as Record<string, unknown>)).filter(([key]) => !unshown.has(key));
   return Object.fromEntries(entries.map(([key, inner]) => [key, shortened(inner, unshown)]));

@@ -15,7 +15,7 @@ export function storeFault(error: unknown, path: string): unknown {
   }
   if (/^SQLITE_(BUSY|LOCKED)/.test(code)) {
     return new Fault("store-busy", `The store ${path} was locked by another process for more than 5 seconds.`, {
-      hint: "Try again. If it stays locked, look for a program that has the file open.",
+      hint: "Try again. If the store stays locked, look for a program that has the file open.",
       cause: error,
     });
   }

@@ -1,6 +1,6 @@
 // Creates the tables in numbered steps. A released step is never changed: add a new one at the end.
-// Rows refer to each other by integer; users and other modules see the ids beside them. The integer of a node contains
-// its tree and its number in it, so that a tree is contiguous on the disk even if many trees grow at once.
+// Rows refer to each other by row number. Users and other modules see only ids. The row number of a node is made of its tree's
+// number and its own number in the tree. So a tree is contiguous on the disk, even if many trees grow at once.
 import { Fault } from "../../protocol/api/error.ts";
 import type { Db } from "./db.ts";
 import { errorCode } from "./faults.ts";
@@ -39,7 +39,7 @@ function refuseForeign(db: Db): void {
   const row = db.row<{ count: number }>`select count(*) as count from sqlite_schema`;
   if (row?.count === 0) return;
   throw new Fault("store-broken", `The file ${db.path} is a database of another program.`, {
-    hint: "Move it away, or point SKEIN_HOME at another directory.",
+    hint: "Move the file away, or point SKEIN_HOME at another directory.",
   });
 }
 

@@ -132,7 +132,7 @@ describe("import", () => {
     using otherHome = temporaryHome(vendorEnv(server.url));
     const fork = original.view.sessions.find((each) => each.forkedFrom !== null)!;
     const forkAlone = await otherHome.run(["import", fork.transcript!]);
-    expect(forkAlone.err).toContain("import the session it was forked from first");
+    expect(forkAlone.err).toContain("first import the session that this one was forked from");
     expect((await otherHome.run(["list"])).out).not.toContain("and again");
     const report = importReport.parse((await otherHome.run(["import", file, "--json"])).json());
     expect(report).toMatchObject({ format: "skein", nodes: { added: original.view.nodes.length }, session: { name: "trunk" } });

@@ -107,5 +107,7 @@ function checkSameTeam(record: TeamRecord, { session, team }: TurnInput): void {
   if (record.id !== session)
     throw new Fault("usage", "this session is a fork of a team's session", { hint: `the team itself is session ${shortId(record.id)}` });
   if (team?.work === "run" && team.wish.objective !== record.wish.objective)
-    throw new Fault("usage", "this session has a team with another objective", { hint: "start the other one in its own session" });
+    throw new Fault("usage", "this session has a team with another objective", {
+      hint: "start a team with this objective in another session",
+    });
 }
