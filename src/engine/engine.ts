@@ -79,11 +79,33 @@ export type EngineDeps = {
   teams: TeamDirectories;
   history: HistorySource;
   /** Methods that belong to no session. */
-  methods: Pick<Api, "agents" | "models" | "auth" | "skills" | "config" | "trust" | "plan" | "tokens" | "doctor">;
+  methods: Omit<Api, EngineMethods>;
   /** The clock for time limits of turns and questions. Tests replace the system clock. */
   clock?: Clock;
   close: () => Promise<void>;
 };
+
+/** The groups of methods that the engine implements itself. */
+type EngineMethods =
+  | "ask"
+  | "bash"
+  | "branch"
+  | "context"
+  | "files"
+  | "graft"
+  | "handle"
+  | "health"
+  | "history"
+  | "node"
+  | "roles"
+  | "search"
+  | "session"
+  | "store"
+  | "team"
+  | "transcript"
+  | "turn"
+  | "usage"
+  | "close";
 
 export type HistorySource = {
   commits: (project: string) => Promise<CommitLog>;
