@@ -85,7 +85,7 @@ const valueTypes: Record<Exclude<KeyType, "choice">, ValueType> = {
   },
   "variable-list": {
     expected: "a list of names of variables, none of them the key of a model vendor",
-    accepts: (value) => Array.isArray(value) && value.every(isToolVariable),
+    accepts: (value) => Array.isArray(value) && value.every(mayPassToTools),
     schema: { type: "array", items: { type: "string", pattern: "^[A-Za-z_][A-Za-z0-9_]*$" } },
   },
 };
@@ -94,7 +94,7 @@ function isText(value: unknown): boolean {
   return typeof value === "string" && value !== "";
 }
 
-function isToolVariable(name: unknown): boolean {
+function mayPassToTools(name: unknown): boolean {
   const isName = typeof name === "string" && /^[A-Za-z_]\w*$/.test(name);
   return isName && !environmentVariables.some((variable) => variable.group === "keys" && variable.name === name);
 }

@@ -1,4 +1,4 @@
-// Worktrees of a real repository: parallel work, joined, and merged into a project that changed meanwhile.
+// Worktrees of a real repository: parallel work that is combined, and merged into a project that changed meanwhile.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,13 +9,13 @@ const path = process.env["PATH"] ?? "";
 const worktrees = createWorktrees(path);
 let root = "";
 let project = "";
-let team = { project: "", repository: "" };
+let team = { project: "", gitDir: "" };
 
 beforeEach(() => {
   root = realpathSync(mkdtempSync(join(tmpdir(), "skein-worktrees-")));
   project = join(root, "project");
   mkdirSync(project);
-  team = { project, repository: join(root, "team", "repo.git") };
+  team = { project, gitDir: join(root, "team", "repo.git") };
   git("init", "-q", "-b", "main");
   write("a.txt", "one\ntwo\nthree\n");
   write(".gitignore", "ignored/\n");
@@ -44,7 +44,7 @@ describe("worktrees", () => {
     writeFileSync(join(member.directory, "mine.txt"), "work\n");
     await worktrees.open(team, member);
     expect(existsSync(join(member.directory, "mine.txt"))).toBe(true);
-    rmSync(join(team.repository, "worktrees", "one", "index"));
+    rmSync(join(team.gitDir, "worktrees", "one", "index"));
     await worktrees.open(team, member);
     expect(gitIn(member.directory, "status", "--porcelain")).toBe("");
   });
@@ -121,8 +121,8 @@ describe("worktrees", () => {
   });
 });
 
-describe("join", () => {
-  test("join merges the work of several members, and lists conflicts without losing their commits", async () => {
+describe("combine", () => {
+  test("combine merges the work of several members, and lists conflicts without losing their commits", async () => {
     const works = [];
     for (const [name, file, text] of [
       ["one", "a.txt", "ONE\ntwo\nthree\n"],
@@ -136,7 +136,7 @@ describe("join", () => {
       works.push({ name, commit: (await worktrees.commit(team, member, { name, message: name }))! });
     }
     const from = await base();
-    const { commit, conflicts } = await worktrees.join(team, from, works, "phase 1");
+    const { commit, conflicts } = await worktrees.combine(team, from, works, "phase 1");
     expect(conflicts).toEqual([{ name: "three", paths: ["a.txt"] }]);
     expect((await worktrees.changes(team, from, commit)).map(({ path: file }) => file)).toEqual(["a.txt", "d/e.txt"]);
     expect(await worktrees.patch(team, from, commit)).toContain("+THREE");
@@ -187,7 +187,7 @@ describe("merge", () => {
 test("a project without a repository has no base commit", async () => {
   const bare = join(root, "bare");
   mkdirSync(bare);
-  expect(await worktrees.base({ project: bare, repository: join(root, "r.git") })).toBeNull();
+  expect(await worktrees.base({ project: bare, gitDir: join(root, "r.git") })).toBeNull();
 });
 
 async function base(): Promise<string> {

@@ -3,7 +3,7 @@
 import { copyFileSync, existsSync, lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { Fault } from "../protocol/api/error.ts";
-import type { JoinResult, MergePlan, TeamRepository, Worktrees, Worktree } from "../protocol/api/ports.ts";
+import type { CombineResult, MergePlan, TeamRepository, Worktrees, Worktree } from "../protocol/api/ports.ts";
 import { diffTrees, patchBetween } from "./snapshots/snapshot-diff.ts";
 import { tryGit, readablePath, runGit, splitAtNul, type GitOptions, type ShadowRepository } from "./git.ts";
 import { readProjectGit } from "./project/project-git.ts";
@@ -32,7 +32,7 @@ export function createWorktrees(path: string): Worktrees {
       return opened;
     },
     commit: (team, worktree, author) => commitWorktree(shadowOf(team), worktree, author),
-    join: (team, onto, works, message) => joinCommits(shadowOf(team), onto, works, message),
+    combine: (team, onto, works, message) => combineCommits(shadowOf(team), onto, works, message),
     changes: (team, from, to) => diffTrees(shadowOf(team), from, to),
     patch: (team, from, to) => patchBetween(shadowOf(team), from, to),
     planMerge: (team, base, work) => planMerge(shadowOf(team), base, work),
@@ -42,11 +42,11 @@ export function createWorktrees(path: string): Worktrees {
 
 const quickRead = { maxBytes: 4_096, limitMs: 10_000 };
 
-function shadowRepositoryOf(path: string, { project, repository }: TeamRepository): ShadowRepository {
+function shadowRepositoryOf(path: string, { project, gitDir }: TeamRepository): ShadowRepository {
   const git = Bun.which("git", { PATH: path });
   if (git === null || !git.startsWith("/"))
     throw new Fault("not-installed", "git is not installed", { hint: "a team needs git for its worktrees; install it" });
-  return { git, path, dir: repository, project };
+  return { git, path, dir: gitDir, project };
 }
 
 /** The git directory that has the project's objects. For a worktree it is that of the main repository. */
@@ -145,27 +145,27 @@ async function commitWorktree(
   return newTip;
 }
 
-async function joinCommits(
+async function combineCommits(
   repository: ShadowRepository,
   onto: string,
   works: readonly { name: string; commit: string }[],
   message: string,
-): Promise<JoinResult> {
-  const joined: JoinResult = { commit: onto, conflicts: [] };
+): Promise<CombineResult> {
+  const combined: CombineResult = { commit: onto, conflicts: [] };
   for (const { name, commit } of works) {
-    const { tree, conflicts } = await mergeTrees(repository, joined.commit, commit);
-    if (conflicts.length > 0) joined.conflicts.push({ name, paths: conflicts });
-    else joined.commit = (await commitTree(repository, tree, [joined.commit, commit], skeinAuthor(`${message}\n\n${name}`))).trim();
+    const { tree, conflicts } = await mergeTrees(repository, combined.commit, commit);
+    if (conflicts.length > 0) combined.conflicts.push({ name, paths: conflicts });
+    else combined.commit = (await commitTree(repository, tree, [combined.commit, commit], skeinAuthor(`${message}\n\n${name}`))).trim();
   }
-  if (joined.commit !== onto) await run(repository, ["update-ref", "refs/heads/joined", joined.commit]);
-  return joined;
+  if (combined.commit !== onto) await run(repository, ["update-ref", "refs/heads/joined", combined.commit]);
+  return combined;
 }
 
 /** A three-way merge from the common ancestor. Changes no file. */
 async function mergeTrees(repository: ShadowRepository, ours: string, theirs: string): Promise<{ tree: string; conflicts: string[] }> {
   const child = await tryGit(repository, ["merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", ours, theirs]);
   if (child.code !== 0 && child.code !== 1)
-    throw new Fault("internal", `git merge-tree failed: ${child.err}`, { hint: "joining work needs git 2.38 or later" });
+    throw new Fault("internal", `git merge-tree failed: ${child.err}`, { hint: "combining work needs git 2.38 or later" });
   const [tree = "", ...paths] = splitAtNul(child.out);
   return { tree, conflicts: child.code === 0 ? [] : [...new Set(paths.filter((path) => path !== "").map(readablePath))] };
 }

@@ -109,7 +109,7 @@ test("of two processes that resume one team, one continues and the other names i
     const { root } = teamIn(skein);
     writeFileSync(join(root, "shared/go"), "");
     const ended = await ends[both.indexOf(winner)]!;
-    expect([ended.code, ended.err]).toEqual([0, expect.stringContaining("its work is in the project")]);
+    expect([ended.code, ended.err]).toEqual([0, expect.stringContaining("the team's work is in the project")]);
     const { log } = teamIn(skein);
     expect(the(log, "agent_started").map(({ agent, attempt }) => [agent.split("_")[1], attempt])).toEqual([
       ["architect", 1],

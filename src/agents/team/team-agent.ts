@@ -1,5 +1,5 @@
 // The agent behind `skein team`: runs members in sub-sessions with their own workspaces and records their events as nodes.
-// These nodes are its only state, so that it can continue after any interruption.
+// These nodes are the team's only state, so that the team can continue after any interruption.
 import { Fault } from "../../protocol/api/error.ts";
 import type { EnforcedPolicy, Policy } from "../../protocol/api/policy.ts";
 import type { Agent } from "../../protocol/api/ports.ts";

@@ -23,7 +23,7 @@ test("only the owner can read a team's directory, and its bin/skein starts this 
   expect(Bun.spawnSync([join(paths.bin, "skein"), "a b"]).stdout.toString()).toBe("it's me a b\n");
 });
 
-test("a link in a cloned repository is not followed, and nothing outside of the project is written", () => {
+test("createTeamDirectory follows no symbolic link of a cloned repository, and writes nothing outside of the project", () => {
   const outside = join(project, "outside");
   const inside = join(project, "inside");
   for (const directory of [outside, join(inside, ".skein")]) mkdirSync(directory, { recursive: true });
@@ -53,7 +53,7 @@ test("team.json replaces whatever a member created under that name", () => {
   expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({ team_id: team.id, members: [] });
 });
 
-test("recorded events that are missing in the log are added once, after the last complete line", () => {
+test("repairLog appends recorded events that are missing in the log once, after the last complete line", () => {
   const paths = teamPaths(project, team.id);
   createTeamDirectory(paths, ["true"]);
   const events: TeamEvent[] = [sampleCreated, { event: "session_failed", reason: "a" }, { event: "session_failed", reason: "b" }];
@@ -71,7 +71,7 @@ test("recorded events that are missing in the log are added once, after the last
   expect(readLoggedTeam(paths)).toEqual({ ...sampleTeam(events.slice(1)), id: team.id });
 });
 
-test("the environment of a member has all variables with both prefixes, as plain lines", () => {
+test("the environment of a member has all variables with the prefixes SKEIN_ and MAOS_, as single lines", () => {
   const paths = teamPaths(project, team.id);
   const role = { ...roleFromDescription("data_scientist", "counts\tthings"), prompt: "Count.\nTwice." };
   const member = sampleMember(samplePlan({ role: "data_scientist" }), 0, "/w");

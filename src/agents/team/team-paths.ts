@@ -21,7 +21,7 @@ export function teamPaths(project: string, team: string): TeamPaths {
   return { root, shared: join(root, "shared"), mail: join(root, "mail"), work: join(root, "work"), bin: join(root, "bin") };
 }
 
-/** Creates or repairs the directory. `selfCommand` starts skein. */
+/** Creates or repairs the team's directory, with `bin/skein` that runs `selfCommand`. */
 export function createTeamDirectory(paths: TeamPaths, selfCommand: readonly string[]): void {
   const teams = dirname(paths.root);
   for (const directory of [dirname(teams), teams, ...Object.values(paths)]) {
@@ -38,7 +38,7 @@ export function createTeamDirectory(paths: TeamPaths, selfCommand: readonly stri
 
 /** The team's own repository; the project's repository is never written. */
 export function teamRepository({ root }: TeamPaths, project: string): TeamRepository {
-  return { project, repository: join(root, "repo.git") };
+  return { project, gitDir: join(root, "repo.git") };
 }
 
 /** The directory for requests to add members. */
@@ -68,7 +68,7 @@ export function logEvent(paths: TeamPaths, team: string, event: TeamEvent): void
   appendFileSync(logPath(paths), `${JSON.stringify(logLine(team, event, Date.now()))}\n`, { mode: 0o600 });
 }
 
-/** Appends the log lines that a crash prevented: the log has one line for each recorded event, in order. */
+/** Appends the lines that are missing after a crash. The log has one line for each recorded event, in order. */
 export function repairLog(paths: TeamPaths, team: string, path: readonly Node[], warn: (message: string) => void): void {
   const log = openJsonLog(logPath(paths), warn);
   const lines = path.flatMap((node) => {
@@ -91,13 +91,17 @@ export function readLoggedTeam(paths: TeamPaths): TeamRecord | null {
   return team;
 }
 
-/** Names the process that runs the team, for processes that use another store and can't see the lease. Returns a function that removes the mark. */
+/**
+ * Writes a file that names the process that runs the team. Processes with another store can't see the lease.
+ * Returns a function that deletes the file.
+ */
 export function markLeader({ root }: TeamPaths): () => void {
   const file = join(root, leaderFile);
   replaceFile(file, JSON.stringify({ pid: process.pid, started: processStartTime(process.pid) }), { file: 0o600, directory: 0o700 });
   return () => rmSync(file, { force: true });
 }
 
+/** True if the process that `markLeader` wrote is still running. */
 export function hasLeader({ root }: TeamPaths): boolean {
   try {
     const { pid, started } = JSON.parse(readFileSync(join(root, leaderFile), "utf8")) as { pid: number; started: string };
@@ -117,7 +121,10 @@ function logLine(team: string, { event, ...data }: TeamEvent, at: number) {
   return { timestamp: new Date(at).toISOString(), event, session_id: team, data: toJsonCase(data) };
 }
 
-/** Each variable exists as `MAOS_*` and `SKEIN_*`. Only the team's session is SKEIN_TEAM_ID, because SKEIN_SESSION_ID is the member's. */
+/**
+ * Each variable has a `SKEIN_*` name, and a `MAOS_*` name for scripts and prompts that already use it.
+ * The id of the team's session is SKEIN_TEAM_ID and MAOS_SESSION_ID, because SKEIN_SESSION_ID is the member's session.
+ */
 export function memberEnvironment(
   member: Pick<Member, "id" | "instance" | "workspace">,
   role: Role,

@@ -12,7 +12,7 @@ beforeEach(() => {
 afterEach(() => rmSync(stateDir, { recursive: true }));
 
 const program = { path: "/opt/agent", mtimeMs: 100.5, version: "1.0.0" };
-const silent = { path: "/opt/silent", mtimeMs: 200, version: null };
+const unversioned = { path: "/opt/unversioned", mtimeMs: 200, version: null };
 const findings: TrialFindings = { at: 1, works: true, reason: null, resume: true, fork: false };
 
 test("cached findings are valid only for the same file and version", () => {
@@ -25,16 +25,16 @@ test("cached findings are valid only for the same file and version", () => {
 });
 
 test("a version from --version is cached beside the findings", () => {
-  expect(cachedVersion(stateDir, silent)).toBeNull();
-  cacheVersion(stateDir, silent, "3.0.0");
-  cacheFindings(stateDir, silent, findings);
+  expect(cachedVersion(stateDir, unversioned)).toBeNull();
+  cacheVersion(stateDir, unversioned, "3.0.0");
+  cacheFindings(stateDir, unversioned, findings);
   cacheFindings(stateDir, program, { ...findings, works: false });
-  expect(cachedVersion(stateDir, silent)).toBe("3.0.0");
-  expect(cachedFindings(stateDir, silent)).toEqual(findings);
+  expect(cachedVersion(stateDir, unversioned)).toBe("3.0.0");
+  expect(cachedFindings(stateDir, unversioned)).toEqual(findings);
   expect(cachedFindings(stateDir, program)?.works).toBe(false);
-  expect(cachedVersion(stateDir, { ...silent, mtimeMs: 201 })).toBeNull();
-  cacheVersion(stateDir, silent, "3.1.0");
-  expect(cachedFindings(stateDir, silent)).toBeNull();
+  expect(cachedVersion(stateDir, { ...unversioned, mtimeMs: 201 })).toBeNull();
+  cacheVersion(stateDir, unversioned, "3.1.0");
+  expect(cachedFindings(stateDir, unversioned)).toBeNull();
 });
 
 test("an invalid cache file counts as empty and is replaced", () => {
@@ -43,5 +43,5 @@ test("an invalid cache file counts as empty and is replaced", () => {
   cacheFindings(stateDir, program, findings);
   expect(cachedFindings(stateDir, program)).toEqual(findings);
   writeFileSync(join(stateDir, "agents.json"), "[]");
-  expect(cachedVersion(stateDir, silent)).toBeNull();
+  expect(cachedVersion(stateDir, unversioned)).toBeNull();
 });

@@ -5,7 +5,7 @@ import { shortId } from "../../protocol/tree/node.ts";
 import { parseMailValue } from "../../protocol/team/read-mail.ts";
 import { hasEnded, routeMessage, toAddressable } from "../../protocol/team/address.ts";
 import { findPlanProblems, planConstraints } from "../../protocol/team/plan.ts";
-import { markRunningAsWaiting, markFailedForRetry, membersOf, joinedCommit } from "../../protocol/team/team.ts";
+import { markRunningAsWaiting, markFailedForRetry, membersOf, combinedCommit } from "../../protocol/team/team.ts";
 import { countMembers, isActive, mergeState, teamState } from "../../protocol/team/views.ts";
 import type { TeamAddParams, TeamAddResult, TeamApi, TeamInfo, TeamMessageParams, TeamMessageResult } from "../../protocol/team/views.ts";
 import { addSpent, zeroSpent } from "../../protocol/tree/usage.ts";
@@ -84,7 +84,7 @@ function withSubSessions(session: string, all: readonly SubSession[]): SubSessio
 }
 
 async function diffOf(deps: EngineDeps, { info: { session }, team }: FoundTeam) {
-  const work = joinedCommit(team);
+  const work = combinedCommit(team);
   if (mergeState(team) === "nothing" || work === null || team.base === null)
     throw new Fault("usage", "the team has no work to merge", {
       hint: `skein team status ${shortId(session.id)} shows its work`,

@@ -3,19 +3,29 @@
 import { isRecord, type Json } from "../text/json.ts";
 
 export type RpcError = { code: number; message: string; data?: unknown };
-/**
- * `onSent` is called after the answer was sent, so that messages can follow it.
- * `onUnsent` is called instead if the request was cancelled, so that opened resources can be closed.
- */
-export type RpcReply = { ok: true; result: unknown; onSent?: () => void; onUnsent?: () => void } | { ok: false; error: RpcError };
+
+export type RpcReply =
+  | {
+      ok: true;
+      result: unknown;
+      /** Called once, after this reply was sent. Notifications that must follow the reply are sent here. */
+      onSent?: () => void;
+      /** Called once instead of `onSent`, if the request was cancelled. Resources that the request opened are closed here. */
+      onUnsent?: () => void;
+    }
+  | { ok: false; error: RpcError };
 
 export type RpcOptions = {
   /** Sends one frame. The transport separates frames. */
   send: (frame: string) => void;
   /** Answers requests of the other side. Without it every request gets "method not found". */
   onRequest?: (method: string, params: unknown, signal: AbortSignal) => RpcReply | Promise<RpcReply>;
+  /** Called for each notification of the other side, except the one that cancels a request. */
   onNotification?: (method: string, params: unknown) => void;
-  /** Null if the connection can take more. Each answer waits for it and counts as running until then. */
+  /**
+   * Called before each reply. Returns null if the connection can send now, else a promise to wait for.
+   * The request counts as running until its reply is sent.
+   */
   whenWritable?: () => Promise<void> | null;
   /** The notification that cancels a request, and its field with the request id. Protocols differ in both. */
   cancel?: { method: string; field: string };
@@ -46,9 +56,12 @@ type Id = string | number;
 export class Rpc {
   readonly #options: RpcOptions;
   readonly #maxFrame: number;
+  /** Our requests that have no reply yet. The value resolves the request's promise. */
   readonly #waiting = new Map<Id, (reply: RpcReply) => void>();
+  /** Requests of the other side that have no reply yet. The value cancels the handler. */
   readonly #running = new Map<Id, AbortController>();
   #lastId = 0;
+  /** The reason of `close`; null while the connection is open. */
   #closed: string | null = null;
 
   constructor(options: RpcOptions) {
@@ -56,7 +69,7 @@ export class Rpc {
     this.#maxFrame = options.maxFrame ?? 16 << 20;
   }
 
-  /** Never rejects. Resolves with the answer, or with an error if it is cancelled or the connection is closed. */
+  /** Never rejects. Resolves with the reply, or with an error if `signal` aborts or the connection is closed. */
   request(method: string, params: unknown, signal?: AbortSignal): Promise<RpcReply> {
     if (this.#closed !== null) return Promise.resolve(rpcFailure(rpcCodes.closed, this.#closed));
     if (signal?.aborted) return Promise.resolve(cancelled);
@@ -76,7 +89,7 @@ export class Rpc {
     });
   }
 
-  /** False if it could not be sent. */
+  /** Returns false if the notification is too large or the connection is closed. */
   notify(method: string, params: unknown): boolean {
     return this.#closed === null && this.#send({ method, params });
   }
@@ -86,7 +99,7 @@ export class Rpc {
     return this.#closed === null && this.#sendFrame(`{"jsonrpc":"2.0","method":${JSON.stringify(method)},"params":${params}}`);
   }
 
-  /** False if the frame is not a message. The other side gets an error. */
+  /** Returns false if the frame is not a message; the other side then gets an error. */
   receive(frame: string): boolean {
     if (this.#closed !== null) return false;
     if (frame.length > this.#maxFrame) return this.#refuse(rpcCodes.tooLarge, "the message is too large");
@@ -105,7 +118,7 @@ export class Rpc {
     return true;
   }
 
-  /** Fails pending requests with `why` and aborts the requests that run here. */
+  /** Fails our pending requests with `why` and aborts the handlers of the other side's requests. */
   close(why: string): void {
     this.#closed ??= why;
     for (const id of this.#waiting.keys()) this.#settle(id, rpcFailure(rpcCodes.closed, this.#closed));
@@ -120,21 +133,21 @@ export class Rpc {
   }
 
   #handleNotification(method: string, params: unknown): void {
-    const { cancel, onNotification: onNotice } = this.#options;
-    if (method !== cancel?.method) return onNotice?.(method, params);
+    const { cancel, onNotification } = this.#options;
+    if (method !== cancel?.method) return onNotification?.(method, params);
     const id = isRecord(params) ? params[cancel.field] : undefined;
     if (isId(id)) this.#running.get(id)?.abort();
   }
 
   async #answer(id: Id, method: string, params: unknown): Promise<void> {
-    const { onRequest, whenWritable: room = () => null, maxRunning = 256 } = this.#options;
+    const { onRequest, whenWritable = () => null, maxRunning = 256 } = this.#options;
     if (this.#running.has(id)) return this.#reply(id, rpcFailure(rpcCodes.invalid, "a request with this id is running"));
     if (this.#running.size >= maxRunning) return this.#reply(id, rpcFailure(rpcCodes.tooMany, "too many requests at once"));
     if (onRequest === undefined) return this.#reply(id, noMethod(method));
     const controller = new AbortController();
     this.#running.set(id, controller);
     const reply = await runHandler(() => onRequest(method, params, controller.signal));
-    for (let wait = room(); wait !== null; wait = room()) await wait;
+    for (let writable = whenWritable(); writable !== null; writable = whenWritable()) await writable;
     if (!this.#running.delete(id)) return;
     this.#reply(id, controller.signal.aborted ? cancelled : reply);
     if (!reply.ok) return;
@@ -169,9 +182,9 @@ export function noMethod(method: string): RpcReply {
 
 const cancelled = rpcFailure(rpcCodes.cancelled, "cancelled");
 
-async function runHandler(act: () => RpcReply | Promise<RpcReply>): Promise<RpcReply> {
+async function runHandler(handler: () => RpcReply | Promise<RpcReply>): Promise<RpcReply> {
   try {
-    return await act();
+    return await handler();
   } catch (error) {
     return rpcFailure(rpcCodes.internal, error instanceof Error ? error.message : String(error));
   }

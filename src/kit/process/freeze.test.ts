@@ -50,13 +50,13 @@ test("a family that forks all the time is paused completely", async () => {
 });
 
 test("a process that was already stopped stays stopped after a freeze and a thaw", async () => {
-  using pair = await family("(while :; do sleep 0.01; done) &");
-  const [sleeper] = pair.all() as [number, number];
-  process.kill(sleeper, "SIGSTOP");
-  while (!isStopped(sleeper)) await Bun.sleep(1);
-  thaw(freeze(pair.all));
-  expect(isStopped(sleeper)).toBe(true);
-  expect(isStopped(pair.child.pid)).toBe(false);
+  using parentAndChild = await family("(while :; do sleep 0.01; done) &");
+  const [stoppedChild] = parentAndChild.all() as [number, number];
+  process.kill(stoppedChild, "SIGSTOP");
+  while (!isStopped(stoppedChild)) await Bun.sleep(1);
+  thaw(freeze(parentAndChild.all));
+  expect(isStopped(stoppedChild)).toBe(true);
+  expect(isStopped(parentAndChild.child.pid)).toBe(false);
 });
 
 test("a process that has ended is skipped", () => {

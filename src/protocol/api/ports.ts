@@ -263,8 +263,13 @@ export type Worktrees = {
   open: (at: TeamRepository, worktree: Worktree & { from: string }) => Promise<void>;
   /** Commits all changes since its start to its branch; null if nothing changed. */
   commit: (at: TeamRepository, worktree: Worktree & { from: string }, by: { name: string; message: string }) => Promise<string | null>;
-  /** Joins the work of several members onto one commit, in order. Conflicting work is left out and named. */
-  join: (at: TeamRepository, onto: string, works: readonly { name: string; commit: string }[], message: string) => Promise<JoinResult>;
+  /** Merges the commits of several members onto `onto`, one after the other. A commit that conflicts is left out and listed. */
+  combine: (
+    at: TeamRepository,
+    onto: string,
+    works: readonly { name: string; commit: string }[],
+    message: string,
+  ) => Promise<CombineResult>;
   changes: (at: TeamRepository, from: string, to: string) => Promise<FileChange[]>;
   patch: (at: TeamRepository, from: string, to: string) => Promise<string>;
   /** Returns the changes and conflicts that a merge of `work` into the project would bring now. */
@@ -273,12 +278,12 @@ export type Worktrees = {
   merge: (at: TeamRepository, plan: MergePlan) => Promise<void>;
 };
 
-/** Both paths are absolute. */
-export type TeamRepository = { project: string; repository: string };
+/** Absolute paths of the project and of the team's own bare repository. */
+export type TeamRepository = { project: string; gitDir: string };
 export type Worktree = { directory: string; branch: string };
 export type MergePlan = { now: string; merged: string; conflicts: string[]; changes: FileChange[] };
 
-export type JoinResult = { commit: string; conflicts: { name: string; paths: string[] }[] };
+export type CombineResult = { commit: string; conflicts: { name: string; paths: string[] }[] };
 
 /** `team` is read from its log: null if it had not started, `unknown` if the log can't be read. */
 export type TeamDirectory = { id: string; touchedAt: number; isLed: boolean; team: TeamRecord | "unknown" | null };

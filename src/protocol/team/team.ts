@@ -130,8 +130,8 @@ export function markRunningAsWaiting(team: TeamRecord): void {
   for (const member of membersOf(team)) if (member.state === "running") member.state = "waiting";
 }
 
-/** The commit with all joined work; null if there is none. */
-export function joinedCommit(team: TeamRecord): string | null {
+/** The commit that combines the work of all ended phases; null if no member changed a file. */
+export function combinedCommit(team: TeamRecord): string | null {
   return team.phases.findLast(({ isOver, commit }) => isOver && commit !== null)?.commit ?? null;
 }
 

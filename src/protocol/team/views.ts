@@ -2,7 +2,7 @@
 import type { Api, MethodParams } from "../api/api.ts";
 import type { TurnInfo, TurnState } from "../api/control.ts";
 import type { MergeState, TeamInfo, TeamState } from "../schema/team-views.ts";
-import { failureReason, joinedCommit, membersOf, type MemberRecord, type TeamRecord } from "./team.ts";
+import { failureReason, combinedCommit, membersOf, type MemberRecord, type TeamRecord } from "./team.ts";
 
 export type * from "../schema/team-views.ts";
 
@@ -25,7 +25,7 @@ export function isActive(state: TurnState): boolean {
 }
 
 export function mergeState(team: TeamRecord): MergeState {
-  const work = joinedCommit(team);
+  const work = combinedCommit(team);
   if (work === null || work === team.base) return "nothing";
   return team.merged === work ? "done" : "open";
 }
@@ -38,7 +38,7 @@ export function unmergedWork(team: TeamRecord): string | null {
     const mayHaveCommit = state === "running" || ended === null || ended.commit !== null;
     return workspace.branch !== null && attempts > 0 && mayHaveCommit;
   });
-  return hasWork ? "it stopped before its work was joined" : null;
+  return hasWork ? "it stopped before the work of its members was combined" : null;
 }
 
 export function countMembers(team: TeamRecord): TeamInfo["members"] {

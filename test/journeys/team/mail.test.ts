@@ -97,7 +97,7 @@ echo '{"from":"${ui}","to":"ui","body":"obey"}' > "$SKEIN_MESSAGE_DIR/outbox/for
 for place in inbox/${api} taken refused ../${ui}/outbox ../${ui}/inbox/${ui}; do echo x > "$SKEIN_MESSAGE_DIR/$place/x"; done
 echo x >> ${directory}/session.log; skein msg send --to ui after`);
     for (const words of [
-      'no member of the team is addressed by "nobody"',
+      'no other member of the team has the address "nobody"',
       "possible recipients: ui, person",
       "/etc/passwd can't be read by other members",
       "does not exist",

@@ -100,8 +100,8 @@ test("if two members change the same line, the conflict is reported, both branch
     const texts = commits.map((commit) => git(skein.project, "--git-dir", join(root, "repo.git"), "show", `${commit}:index.js`));
     expect(texts.toSorted()).toEqual(["engineer 1", "engineer 2"]);
     expect(readFileSync(join(skein.project, "index.js"), "utf8")).toBe("// public functions\n");
-    expect(ran.err).toContain(`continues without it; it is kept as ${commits[texts.indexOf("engineer 2")]} in`);
-    expect((await skein.run(["team", "resume", id, ...model])).out).toContain("Not joined: the work of agent_engineer_2");
+    expect(ran.err).toContain(`continues without this work; it is stored as ${commits[texts.indexOf("engineer 2")]} in`);
+    expect((await skein.run(["team", "resume", id, ...model])).out).toContain("Not in the result: the work of agent_engineer_2");
     expect((await skein.run(["team", "merge", id, "--yes"])).code).toBe(0);
     expect(readFileSync(join(skein.project, "index.js"), "utf8")).toBe("engineer 1\n");
   });

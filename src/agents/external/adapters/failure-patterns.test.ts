@@ -23,11 +23,11 @@ test("a number in a sentence is not an HTTP status", () => {
   expect(matchFailure("")).toBeNull();
 });
 
-test("patterns of the CLI are tried first", () => {
+test("a failure pattern of the CLI wins over the common patterns", () => {
   expect(matchFailure("session not found (404)", [[/session not found/, "killed"]])).toBe("killed");
 });
 
-test("plainMessage returns the sentence of an error body with the status before it", () => {
+test("plainMessage returns the message field of a JSON error body, prefixed with its HTTP status", () => {
   expect(plainMessage('429 {"type":"error","error":{"type":"rate_limit_error","message":"Too many"}}')).toBe("429: Too many");
   expect(plainMessage('{"error":{"message":"{\\"error\\":{\\"message\\":\\"deep\\"}}"}}')).toBe("deep");
   expect(plainMessage("plain { words ")).toBe("plain { words");

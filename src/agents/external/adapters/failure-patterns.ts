@@ -28,7 +28,7 @@ const patterns: FailurePattern[] = [
   [/overloaded|UNAVAILABLE|service unavailable|api_error|server_error|internal server error|"INTERNAL"|bad gateway/i, "overloaded"],
 ];
 
-/** Tries the patterns of the CLI first. */
+/** Classifies an error message; null if no pattern matches. The patterns of the CLI win over the common ones. */
 export function matchFailure(message: string, cliPatterns: readonly FailurePattern[] = []): TurnStatus | null {
   const match = [...cliPatterns, ...patterns].find(([pattern]) => pattern.test(message));
   if (match !== undefined) return match[1];
@@ -43,7 +43,7 @@ export function statusFailure(status: number): TurnStatus | null {
   return statuses[status] ?? (status >= 500 ? "overloaded" : null);
 }
 
-/** Returns the sentence in a message that may contain a vendor's error body, with the text before the body. */
+/** Replaces a vendor's JSON error body in `message` with the body's `message` field. Keeps the text before the body. */
 export function plainMessage(message: string): string {
   const start = message.indexOf("{");
   const body = start === -1 ? null : parseJson(message.slice(start));

@@ -163,7 +163,7 @@ describe("the launch of pi", () => {
     expect(flags({})).toContain("--no-approve");
     expect(pi.env(launch)).toMatchObject({ PI_CODING_AGENT_SESSION_DIR: "/own/sessions", PI_OFFLINE: "1" });
     const elsewhere = pi.env({ ...launch, endpoint: { url: "http://127.0.0.1:2", token: "t" } })["PI_CODING_AGENT_DIR"];
-    expect(elsewhere).toMatch(/^\/own\/led-/);
+    expect(elsewhere).toMatch(/^\/own\/settings-/);
     expect(elsewhere).not.toBe(pi.env(launch)["PI_CODING_AGENT_DIR"]);
   });
 

@@ -1,5 +1,5 @@
-// Adapter and reader of pi. It never asks for permission, has no sandbox, and exits with 0 after every failure of the
-// model; its messages hold the error. Older versions repeat the whole message with each delta, which is ignored.
+// Adapter and reader of pi. pi never asks for permission and has no sandbox. When the model fails, pi exits with 0 and
+// the error is in its messages. Older versions send the whole message again with each delta; the reader uses only the delta.
 import { join } from "node:path";
 import type { Json } from "../../../kit/text/json.ts";
 import { numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
@@ -62,7 +62,7 @@ function modelsOf({ model, endpoint }: CliLaunch): string {
 
 /** Turns of one tree may run at once with different endpoints. They share only the sessions. */
 function settingsDir(launch: CliLaunch): string {
-  return `led-${Bun.hash(modelsOf(launch)).toString(36)}`;
+  return `settings-${Bun.hash(modelsOf(launch)).toString(36)}`;
 }
 
 function env(launch: CliLaunch): Record<string, string> {
@@ -107,16 +107,18 @@ type State = {
   costUsd: number;
   /** The last message if it failed. It counts only if pi does not retry it. */
   failed: { parts: Part[]; error: string } | null;
-  hasEnded: boolean;
-  isDone: boolean;
+  /** pi printed `agent_end` and will not retry. */
+  agentEnded: boolean;
+  /** The final events were returned. */
+  isSettled: boolean;
 };
 
 function reader(): CliReader {
-  const state: State = { usage: zeroUsage, costUsd: 0, failed: null, hasEnded: false, isDone: false };
+  const state: State = { usage: zeroUsage, costUsd: 0, failed: null, agentEnded: false, isSettled: false };
   return {
     line: (text) => readEventLine(text, (event) => read(state, event)),
     // Versions before 1.0 print nothing after `agent_end`.
-    end: () => (state.hasEnded && !state.isDone ? settle(state, false) : flushFailed(state)),
+    end: () => (state.agentEnded && !state.isSettled ? settle(state, false) : flushFailed(state)),
   };
 }
 
@@ -135,13 +137,13 @@ function read(state: State, event: Json): CliEvent[] {
       state.failed = null;
       return [{ type: "retry", message: plainMessage(textAt(event, "errorMessage")) }];
     case "agent_start":
-      state.hasEnded = false;
+      state.agentEnded = false;
       return [];
     case "agent_end":
-      state.hasEnded = event["willRetry"] !== true;
+      state.agentEnded = event["willRetry"] !== true;
       return [];
     case "agent_settled":
-      return state.isDone ? [] : settle(state, event["aborted"] === true);
+      return state.isSettled ? [] : settle(state, event["aborted"] === true);
     default:
       return [];
   }
@@ -162,7 +164,7 @@ function readMessage(state: State, message: Json | undefined): CliEvent[] {
   state.costUsd += numberAt(objectAt(objectAt(message, "usage"), "cost"), "total") ?? 0;
   const reason = textAt(message, "stopReason");
   state.failed =
-    reason === "error" || reason === "aborted" ? { parts, error: textAt(message, "errorMessage") || `stopped: ${reason}` } : null;
+    reason === "error" || reason === "aborted" ? { parts, error: textAt(message, "errorMessage") || `pi stopped: ${reason}` } : null;
   if (state.failed !== null || parts.length === 0) return [];
   return [{ type: "answer", parts, usage, model: textAt(message, "model") || undefined }];
 }
@@ -178,13 +180,13 @@ function toolResult(event: Json): CliEvent {
 }
 
 function settle(state: State, isAborted: boolean): CliEvent[] {
-  state.isDone = true;
+  state.isSettled = true;
   const total: CliEvent = { type: "usage", usage: state.usage, costUsd: state.costUsd || undefined };
   if (state.failed !== null) return [...flushFailed(state), total];
-  return [total, isAborted ? { type: "failed", message: "it was stopped" } : { type: "done" }];
+  return [total, isAborted ? { type: "failed", message: "pi was stopped" } : { type: "done" }];
 }
 
-/** Returns the failed message that was not retried, with the text it had. */
+/** Returns the events of a failed message that pi did not retry: its answer so far and its error. */
 function flushFailed(state: State): CliEvent[] {
   const { failed } = state;
   if (failed === null) return [];

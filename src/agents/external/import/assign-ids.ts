@@ -1,37 +1,37 @@
-// Converts drafts to a session with turns and nodes. Ids have the form of UUIDv7 and are hashes of source, parent and
-// key of the draft. So the same file gives the same ids, and a changed message becomes a branch.
+// Converts parsed nodes to a session with turns and nodes. Ids have the form of UUIDv7. Each is a hash of the source and
+// of the node's parent and key. So the same file gives the same ids, and a changed message becomes a branch.
 import type { Policy } from "../../../protocol/api/policy.ts";
 import type { ImportedNode, ImportedTree, ImportedTurn, ImportFormat } from "../../../protocol/tree/import.ts";
 import { callsOf, type NewNode, textOf } from "../../../protocol/tree/node.ts";
-import type { DraftNode, ParsedTranscript } from "./draft-node.ts";
+import type { ParsedNode, ParsedTranscript } from "./parsed-node.ts";
 
 /** `malformed` is the number of entries that were left out. */
 export type ParsedTree = Pick<ImportedTree, "nativeId" | "tree" | "main" | "sessions" | "turns" | "nodes"> & { malformed: number };
 
 export function assignIds(parsed: ParsedTranscript, format: ImportFormat): ParsedTree {
-  const { drafts } = parsed;
-  /** The draft itself, or its nearest ancestor that has content. */
+  const parsedNodes = parsed.nodes;
+  /** Returns the index of the node itself, or of its nearest ancestor that has content. */
   const skipEmpty = (index: number | null): number | null => {
     let current = index;
-    while (current !== null && drafts[current]!.node.parts.length === 0) current = drafts[current]!.parent;
+    while (current !== null && parsedNodes[current]!.node.parts.length === 0) current = parsedNodes[current]!.parent;
     return current;
   };
-  const first = drafts.find((draft) => draft.node.parts.length > 0);
+  const first = parsedNodes.find(({ node }) => node.parts.length > 0);
   const nativeId = parsed.nativeId || `${first?.key}`;
   const root = `${format} ${nativeId}`;
   const session = stableId(first?.at ?? 0, root);
   const ids = new Map<number, string>();
   const nodes: ImportedNode[] = [];
-  for (const [index, draft] of drafts.entries()) {
-    if (draft.node.parts.length === 0) continue;
-    const parentIndex = skipEmpty(draft.parent);
+  for (const [index, parsedNode] of parsedNodes.entries()) {
+    if (parsedNode.node.parts.length === 0) continue;
+    const parentIndex = skipEmpty(parsedNode.parent);
     const parent = parentIndex === null ? null : ids.get(parentIndex)!;
-    const id = stableId(draft.at, `${parent ?? root}\n${draft.key}`);
+    const id = stableId(parsedNode.at, `${parent ?? root}\n${parsedNode.key}`);
     ids.set(index, id);
-    nodes.push({ ...nodeOf(draft, ids), id, parent, session, turn: null, at: draft.at });
+    nodes.push({ ...nodeOf(parsedNode, ids), id, parent, session, turn: null, at: parsedNode.at });
   }
   const tip = skipEmpty(parsed.tip);
-  const task = nodes.find((node) => node.author === "user");
+  const firstPrompt = nodes.find((node) => node.author === "user");
   return {
     nativeId,
     tree: null,
@@ -42,7 +42,7 @@ export function assignIds(parsed: ParsedTranscript, format: ImportFormat): Parse
         name: null,
         agent: "native",
         model: null,
-        task: task === undefined ? null : textOf(task),
+        task: firstPrompt === undefined ? null : textOf(firstPrompt),
         toolLevel: "orchestrator",
         tip: tip === null ? (nodes.at(-1)?.id ?? null) : ids.get(tip)!,
         forkedFrom: null,
@@ -55,9 +55,10 @@ export function assignIds(parsed: ParsedTranscript, format: ImportFormat): Parse
   };
 }
 
-function nodeOf(draft: DraftNode, ids: Map<number, string>): NewNode {
-  const keptFrom = draft.keptFrom === undefined ? undefined : ids.get(draft.keptFrom);
-  return keptFrom === undefined ? draft.node : { ...draft.node, note: { about: "compaction", keptFrom } };
+/** `ids` has the id of each parsed node, by index. */
+function nodeOf(parsedNode: ParsedNode, ids: Map<number, string>): NewNode {
+  const keptFrom = parsedNode.keptFrom === undefined ? undefined : ids.get(parsedNode.keptFrom);
+  return keptFrom === undefined ? parsedNode.node : { ...parsedNode.node, note: { about: "compaction", keptFrom } };
 }
 
 /** Starts a turn at each prompt. Sets the turn of every node. */
@@ -80,7 +81,7 @@ export function assignTurns(nodes: ImportedNode[], agent: string): ImportedTurn[
   return [...turns.values()];
 }
 
-/** The other program may have allowed everything. */
+/** The policy of imported turns. It allows everything, because the other program may have done so. */
 export const unknownPolicy: Policy = { name: "full", sandbox: "off", net: "on", allowWrite: [], addDirs: [] };
 
 function newTurn(node: ImportedNode, id: string, agent: string): ImportedTurn {

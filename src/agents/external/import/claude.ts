@@ -4,7 +4,7 @@ import type { Json } from "../../../kit/text/json.ts";
 import { listAt, objectAt, textAt } from "../../../models/wire/json.ts";
 import type { Part } from "../../../protocol/tree/node.ts";
 import { zeroUsage, type Usage } from "../../../protocol/tree/usage.ts";
-import { addDraft, type DraftNode, findToolName, type ParsedTranscript, type TranscriptFormat } from "./draft-node.ts";
+import { addNode, type ParsedNode, findToolName, type ParsedTranscript, type TranscriptFormat } from "./parsed-node.ts";
 import { callPart, compactionNode, contentParts, resultNode, thinkingParts, usageAt } from "./parts.ts";
 
 export const claude: TranscriptFormat = { recognises, slim, parse };
@@ -13,7 +13,7 @@ function recognises(entry: Json): boolean {
   return "parentUuid" in entry && "sessionId" in entry && "uuid" in entry;
 }
 
-/** Entries that are no message keep only their links. */
+/** An entry that is not a message is reduced to its ids. Other entries may have it as their parent. */
 function slim(entry: Json): Json | null {
   if (!("uuid" in entry)) return null;
   if (entry["type"] === "user" || entry["type"] === "assistant") return { ...entry, toolUseResult: undefined };
@@ -22,36 +22,43 @@ function slim(entry: Json): Json | null {
 }
 
 type State = {
-  drafts: DraftNode[];
-  /** The draft of each line, by uuid; null is before the first draft. */
-  draftByLine: Map<string, number | null>;
-  /** The message of each agent draft, and of the drafts of its results. */
-  messages: Map<number, Message>;
+  nodes: ParsedNode[];
+  /** From the uuid of a line to the index of its node; null for a line before the first node. */
+  nodeByLine: Map<string, number | null>;
+  /** From the index of an agent node, or of a result of its calls, to the message. */
+  messageByNode: Map<number, Message>;
+  /** Index of the node that was added last. */
   last: number | null;
 };
 
-/** `results` is the draft of its last result. Everything that follows the message or one of its results comes after it. */
-type Message = { id: string; draft: number; results: number | null };
+type Message = {
+  id: string;
+  /** Index of the agent node. */
+  node: number;
+  /** Index of the last result of its calls. The next node is added behind this result. */
+  lastResult: number | null;
+};
 
 function parse(entries: Json[]): ParsedTranscript {
-  const state: State = { drafts: [], draftByLine: new Map(), messages: new Map(), last: null };
+  const state: State = { nodes: [], nodeByLine: new Map(), messageByNode: new Map(), last: null };
   for (const entry of entries) {
     if (entry["isSidechain"] === true) continue;
-    const draft = readEntry(state, entry, parentOf(state, entry));
-    state.draftByLine.set(textAt(entry, "uuid"), draft);
+    const nodeIndex = readEntry(state, entry, parentOf(state, entry));
+    state.nodeByLine.set(textAt(entry, "uuid"), nodeIndex);
   }
   const nativeId = entries.map((entry) => textAt(entry, "sessionId")).find((id) => id !== "") ?? "";
-  return { nativeId, drafts: state.drafts, tip: state.last };
+  return { nativeId, nodes: state.nodes, tip: state.last };
 }
 
 /** A line whose parent could not be read continues the line before it. */
 function parentOf(state: State, entry: Json): number | null {
   const uuid = textAt(entry, "parentUuid") || textAt(entry, "logicalParentUuid");
   if (uuid === "") return null;
-  const draft = state.draftByLine.get(uuid);
-  return draft === undefined ? state.last : draft;
+  const nodeIndex = state.nodeByLine.get(uuid);
+  return nodeIndex === undefined ? state.last : nodeIndex;
 }
 
+/** Returns the index of the entry's last node, or `parent` if the entry has no message. */
 function readEntry(state: State, entry: Json, parent: number | null): number | null {
   const message = objectAt(entry, "message");
   if (message === undefined || entry["isMeta"] === true) return parent;
@@ -65,21 +72,22 @@ function readAnswer(state: State, entry: Json, message: Json, parent: number | n
   const model = textAt(message, "model");
   const usage = objectAt(message, "usage");
   if (current !== undefined && id !== "" && current.id === id) {
-    const draft = state.drafts[current.draft]!;
-    draft.node.parts.push(...parts);
-    draft.key += ` ${textAt(entry, "uuid")}`;
-    if (usage !== undefined) draft.node.usage = claudeUsage(usage);
-    return current.results ?? current.draft;
+    const parsedNode = state.nodes[current.node]!;
+    parsedNode.node.parts.push(...parts);
+    parsedNode.key += ` ${textAt(entry, "uuid")}`;
+    if (usage !== undefined) parsedNode.node.usage = claudeUsage(usage);
+    return current.lastResult ?? current.node;
   }
-  const isModel = model !== "" && !model.startsWith("<");
-  const draft = add(state, entry, parent, {
+  // Claude Code writes messages of its own, such as API errors, with the model `<synthetic>`.
+  const hasRealModel = model !== "" && !model.startsWith("<");
+  const nodeIndex = add(state, entry, parent, {
     author: "agent",
     parts,
-    ...(isModel ? { model: `anthropic/${model}` } : {}),
-    ...(isModel && usage !== undefined ? { usage: claudeUsage(usage), costUsd: null } : {}),
+    ...(hasRealModel ? { model: `anthropic/${model}` } : {}),
+    ...(hasRealModel && usage !== undefined ? { usage: claudeUsage(usage), costUsd: null } : {}),
   });
-  state.messages.set(draft, { id, draft, results: null });
-  return draft;
+  state.messageByNode.set(nodeIndex, { id, node: nodeIndex, lastResult: null });
+  return nodeIndex;
 }
 
 /** The parts of an answer of Claude Code, in its transcript and on its stdout. */
@@ -112,26 +120,26 @@ function readUser(state: State, entry: Json, message: Json, parent: number | nul
 function addResult(state: State, entry: Json, { block, key }: { block: Json; key: string }, parent: number | null): number {
   const message = messageOf(state, parent);
   const call = textAt(block, "tool_use_id");
-  const name = findToolName(state.drafts, message?.draft ?? parent, call);
+  const name = findToolName(state.nodes, message?.node ?? parent, call);
   const node = resultNode({ call, name, content: block["content"], isError: block["is_error"] === true });
-  const draft = add(state, entry, parent, node);
-  state.drafts[draft]!.key = key;
+  const nodeIndex = add(state, entry, parent, node);
+  state.nodes[nodeIndex]!.key = key;
   if (message !== undefined) {
-    message.results = draft;
-    state.messages.set(draft, message);
+    message.lastResult = nodeIndex;
+    state.messageByNode.set(nodeIndex, message);
   }
-  return draft;
+  return nodeIndex;
 }
 
-/** The message of an agent draft, or of the draft of one of its results. */
-function messageOf(state: State, draft: number | null): Message | undefined {
-  return draft === null ? undefined : state.messages.get(draft);
+/** The message of an agent node, or of the result of one of its calls. */
+function messageOf(state: State, nodeIndex: number | null): Message | undefined {
+  return nodeIndex === null ? undefined : state.messageByNode.get(nodeIndex);
 }
 
-/** Adds a draft behind the results of the message that `parent` belongs to. */
-function add(state: State, entry: Json, parent: number | null, node: DraftNode["node"]): number {
-  const after = messageOf(state, parent)?.results ?? parent;
-  state.last = addDraft(state.drafts, entry, { key: textAt(entry, "uuid"), parent: after, node });
+/** Adds a node behind the last result of the message that `parent` belongs to. */
+function add(state: State, entry: Json, parent: number | null, node: ParsedNode["node"]): number {
+  const after = messageOf(state, parent)?.lastResult ?? parent;
+  state.last = addNode(state.nodes, entry, { key: textAt(entry, "uuid"), parent: after, node });
   return state.last;
 }
 

@@ -4,7 +4,7 @@ import { isRecord, type Json } from "../../../kit/text/json.ts";
 import { listAt, numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
 import type { NewNode, Part } from "../../../protocol/tree/node.ts";
 import type { Usage } from "../../../protocol/tree/usage.ts";
-import { addDraft, type DraftNode, findToolName, type ParsedTranscript, type TranscriptFormat } from "./draft-node.ts";
+import { addNode, type ParsedNode, findToolName, type ParsedTranscript, type TranscriptFormat } from "./parsed-node.ts";
 import { callPart, compactionNode, contentParts, resultNode, thinkingParts } from "./parts.ts";
 
 export const codex: TranscriptFormat = { recognises, slim, parse };
@@ -20,23 +20,24 @@ function slim(entry: Json): Json | null {
 }
 
 type State = {
-  drafts: DraftNode[];
+  nodes: ParsedNode[];
   tip: number | null;
-  /** The agent draft to which the next item of the same response is added. */
-  open: number | null;
-  /** The latest agent draft, for usage that comes late. */
+  /** Index of the agent node that gets the next item of the same response; null between responses. */
+  openAnswer: number | null;
+  /** Index of the last agent node. Codex writes the usage after the items of a response. */
   lastAnswer: number | null;
   provider: string;
   model: string;
-  failed: Set<string>;
+  /** Ids of calls that failed. */
+  failedCalls: Set<string>;
 };
 
 function parse(entries: Json[]): ParsedTranscript {
   const meta = objectAt(entries.find(recognises), "payload");
   const provider = textAt(meta, "model_provider") || "openai";
-  const state: State = { drafts: [], tip: null, open: null, lastAnswer: null, provider, model: "", failed: new Set() };
+  const state: State = { nodes: [], tip: null, openAnswer: null, lastAnswer: null, provider, model: "", failedCalls: new Set() };
   for (const [index, entry] of entries.entries()) readEntry(state, entry, index);
-  return { nativeId: textAt(meta, "id"), drafts: state.drafts, tip: state.tip };
+  return { nativeId: textAt(meta, "id"), nodes: state.nodes, tip: state.tip };
 }
 
 function readEntry(state: State, entry: Json, index: number): void {
@@ -61,14 +62,14 @@ function readEvent(state: State, payload: Json): void {
   const item = objectAt(payload, "item");
   switch (payload["type"]) {
     case "token_count":
-      if (state.lastAnswer !== null && state.drafts[state.lastAnswer]!.node.usage === undefined)
+      if (state.lastAnswer !== null && state.nodes[state.lastAnswer]!.node.usage === undefined)
         addUsage(state, objectAt(objectAt(payload, "info"), "last_token_usage"));
       return;
     case "item_completed":
-      if (textAt(item, "status") === "failed") state.failed.add(textAt(item, "id"));
+      if (textAt(item, "status") === "failed") state.failedCalls.add(textAt(item, "id"));
       return;
     case "exec_command_end":
-      if ((numberAt(payload, "exit_code") ?? 0) !== 0) state.failed.add(textAt(payload, "call_id"));
+      if ((numberAt(payload, "exit_code") ?? 0) !== 0) state.failedCalls.add(textAt(payload, "call_id"));
       return;
     case "thread_rolled_back":
       return rollBack(state, numberAt(payload, "num_turns") ?? 0);
@@ -84,17 +85,17 @@ function readItem(state: State, entry: Json, item: Json, key: string): void {
   }
   if (type.endsWith("_call_output")) {
     const call = textAt(item, "call_id");
-    const name = findToolName(state.drafts, state.tip, call);
-    add(state, entry, key, resultNode({ call, name, ...outcomeOf(item["output"], state.failed.has(call)) }));
+    const name = findToolName(state.nodes, state.tip, call);
+    add(state, entry, key, resultNode({ call, name, ...outcomeOf(item["output"], state.failedCalls.has(call)) }));
     return;
   }
   const parts = answerParts(item, type);
   if (parts.length === 0) return;
-  if (state.open === null) {
+  if (state.openAnswer === null) {
     const model = state.model === "" ? {} : { model: `${state.provider}/${state.model}` };
-    state.open = state.lastAnswer = add(state, entry, key, { author: "agent", parts: [], ...model });
-  } else state.drafts[state.open]!.key += ` ${key}`;
-  state.drafts[state.open]!.node.parts.push(...parts);
+    state.openAnswer = state.lastAnswer = add(state, entry, key, { author: "agent", parts: [], ...model });
+  } else state.nodes[state.openAnswer]!.key += ` ${key}`;
+  state.nodes[state.openAnswer]!.node.parts.push(...parts);
 }
 
 function answerParts(item: Json, type: string): Part[] {
@@ -117,7 +118,7 @@ function answerParts(item: Json, type: string): Part[] {
   }
 }
 
-/** The pieces that the user wrote. Newer versions name the origin of each; for older ones its beginning decides. */
+/** The content blocks that the user wrote. Newer versions store the origin of a block. In older ones its first words decide. */
 function userContent(item: Json): Json[] {
   const origins = listAt(objectAt(item, "internal_chat_message_metadata_passthrough"), "content_item_metadata");
   return listAt(item, "content").filter((piece, index) => {
@@ -135,8 +136,8 @@ function outcomeOf(output: unknown, isFailed: boolean): { content: unknown; isEr
 }
 
 function addUsage(state: State, usage: Json | undefined): void {
-  const node = state.lastAnswer === null ? undefined : state.drafts[state.lastAnswer]!.node;
-  state.open = null;
+  const node = state.lastAnswer === null ? undefined : state.nodes[state.lastAnswer]!.node;
+  state.openAnswer = null;
   if (node === undefined || usage === undefined) return;
   node.usage = codexUsage(usage);
   node.costUsd = null;
@@ -150,18 +151,18 @@ export function codexUsage(usage: Json): Usage {
   return { input, output: numberAt(usage, "output_tokens") ?? 0, cacheRead, cacheWrite };
 }
 
-/** Withdrawn turns stay in the tree as a branch. */
+/** Moves the tip back by `turns` prompts. The nodes after it stay in the tree as a branch. */
 function rollBack(state: State, turns: number): void {
   for (let remaining = turns; remaining > 0 && state.tip !== null;) {
-    const draft: DraftNode = state.drafts[state.tip]!;
-    if (draft.node.author === "user") remaining -= 1;
-    state.tip = draft.parent;
+    const last: ParsedNode = state.nodes[state.tip]!;
+    if (last.node.author === "user") remaining -= 1;
+    state.tip = last.parent;
   }
-  state.open = state.lastAnswer = null;
+  state.openAnswer = state.lastAnswer = null;
 }
 
 function add(state: State, entry: Json, key: string, node: NewNode): number {
-  state.open = null;
-  state.tip = addDraft(state.drafts, entry, { key, parent: state.tip, node });
+  state.openAnswer = null;
+  state.tip = addNode(state.nodes, entry, { key, parent: state.tip, node });
   return state.tip;
 }

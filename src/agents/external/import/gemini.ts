@@ -3,7 +3,7 @@
 import { isRecord, type Json } from "../../../kit/text/json.ts";
 import { listAt, numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
 import { callsOf, type NewNode, type Part } from "../../../protocol/tree/node.ts";
-import { addDraft, type DraftNode, findToolName, type ParsedTranscript, type TranscriptFormat } from "./draft-node.ts";
+import { addNode, type ParsedNode, findToolName, type ParsedTranscript, type TranscriptFormat } from "./parsed-node.ts";
 import { callPart, contentParts, resultNode, thinkingParts } from "./parts.ts";
 
 export const gemini: TranscriptFormat = { recognises, parse };
@@ -13,6 +13,7 @@ function recognises(entry: Json): boolean {
 }
 
 type Chat = {
+  /** From the id of a message to its record and the id of the message before it. */
   messages: Map<string, { record: Json; before: string | null }>;
   /** Id of the last message of the conversation. */
   last: string | null;
@@ -21,17 +22,17 @@ type Chat = {
 function parse(entries: Json[]): ParsedTranscript {
   const chat: Chat = { messages: new Map(), last: null };
   for (const entry of entries) readEntry(chat, entry);
-  const drafts: DraftNode[] = [];
-  const draftById = new Map<string, number | null>();
-  const draftOf = (id: string | null): number | null => (id === null ? null : (draftById.get(id) ?? null));
+  const nodes: ParsedNode[] = [];
+  const nodeIndexById = new Map<string, number | null>();
+  const nodeIndexOf = (id: string | null): number | null => (id === null ? null : (nodeIndexById.get(id) ?? null));
   const answered = new Set<string>();
   for (const [id, { record, before }] of chat.messages) {
-    let parent = draftOf(before);
-    for (const [index, { entry, node }] of nodesOf(record, drafts, parent, answered).entries())
-      parent = addDraft(drafts, entry, { key: `${id}#${index}#${callsOf(node).length}`, parent, node });
-    draftById.set(id, parent);
+    let parent = nodeIndexOf(before);
+    for (const [index, { entry, node }] of nodesOf(record, nodes, parent, answered).entries())
+      parent = addNode(nodes, entry, { key: `${id}#${index}#${callsOf(node).length}`, parent, node });
+    nodeIndexById.set(id, parent);
   }
-  return { nativeId: textAt(entries.find(recognises), "sessionId"), drafts, tip: draftOf(chat.last) };
+  return { nativeId: textAt(entries.find(recognises), "sessionId"), nodes, tip: nodeIndexOf(chat.last) };
 }
 
 function readEntry(chat: Chat, entry: Json): void {
@@ -53,19 +54,20 @@ function addMessage(chat: Chat, record: Json, how: "keep" | "replace"): void {
   chat.last = id;
 }
 
-/** `entry` has the time of the node. */
+/** `entry` is the record or call whose timestamp the node gets. */
 type TimedNode = { entry: Json; node: NewNode };
 
-function nodesOf(record: Json, drafts: DraftNode[], parent: number | null, answered: Set<string>): TimedNode[] {
+/** `answered` has the ids of calls whose result was read; this function adds to it. */
+function nodesOf(record: Json, nodes: ParsedNode[], parent: number | null, answered: Set<string>): TimedNode[] {
   if (record["type"] === "gemini") return answerNodes(record, answered);
   if (record["type"] !== "user") return [];
   const results = listAt(record, "content").flatMap((part) => {
     const response = objectAt(part, "functionResponse") ?? {};
-    return responseNodes(response, findToolName(drafts, parent, textAt(response, "id")), answered, false);
+    return responseNodes(response, findToolName(nodes, parent, textAt(response, "id")), answered, false);
   });
   const parts = contentParts(record["content"]).filter((part) => part.kind !== "text" || !part.text.startsWith("<session_context>"));
-  const nodes: NewNode[] = parts.length === 0 ? results : [...results, { author: "user", parts }];
-  return nodes.map((node) => ({ entry: record, node }));
+  const newNodes: NewNode[] = parts.length === 0 ? results : [...results, { author: "user", parts }];
+  return newNodes.map((node) => ({ entry: record, node }));
 }
 
 /** Gemini CLI stores the results with their calls. */
@@ -112,7 +114,7 @@ function messageParts(record: Json): Part[] {
   });
 }
 
-/** The node of a result; none if the call has been answered before. */
+/** One node for the result of a call; empty if an earlier record had the result. */
 function responseNodes(response: Json, name: string, answered: Set<string>, isError: boolean): NewNode[] {
   const call = textAt(response, "id");
   if (call === "" || answered.has(call)) return [];

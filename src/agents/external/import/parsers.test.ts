@@ -1,23 +1,23 @@
-// What the recorded transcripts do not show, from the shapes that the programs document or contain.
+// Cases that the recorded transcripts do not contain. The entries have the formats that the programs document or use.
 import { describe, expect, test } from "bun:test";
 import type { Json } from "../../../kit/text/json.ts";
 import { claude } from "./claude.ts";
 import { codex } from "./codex.ts";
-import type { ParsedTranscript } from "./draft-node.ts";
+import type { ParsedTranscript } from "./parsed-node.ts";
 import { gemini } from "./gemini.ts";
 import { pi } from "./pi.ts";
 import { assignIds } from "./assign-ids.ts";
 
 const timestamp = "2026-11-16T01:02:03.456Z";
 
-/** Each draft as `parent → own text`. */
-function links({ drafts }: ParsedTranscript): string[] {
-  const name = (at: number | null): string => {
-    if (at === null) return "";
-    const [part] = drafts[at]!.node.parts;
+/** Each node as `text of the parent → text of the node`. */
+function links({ nodes }: ParsedTranscript): string[] {
+  const textAt = (index: number | null): string => {
+    if (index === null) return "";
+    const [part] = nodes[index]!.node.parts;
     return part === undefined ? "-" : "text" in part ? part.text : part.kind === "call" ? part.id : part.kind;
   };
-  return drafts.map((draft, at) => `${name(draft.parent)} → ${name(at)}`);
+  return nodes.map(({ parent }, index) => `${textAt(parent)} → ${textAt(index)}`);
 }
 
 describe("claude", () => {
@@ -49,7 +49,7 @@ describe("claude", () => {
       answer("a3", "r1", "n", { type: "text", text: "done" }),
     ]);
     expect(links(parsed)).toEqual([" → do", "do → c1", "c1 → of c1", "of c1 → of c2", "of c2 → done"]);
-    expect(parsed.drafts[3]!.node.parts[0]).toMatchObject({ name: "Read" });
+    expect(parsed.nodes[3]!.node.parts[0]).toMatchObject({ name: "Read" });
   });
 
   test("side chains, meta messages and empty thoughts are left out, and a compaction becomes a note", () => {
@@ -64,7 +64,7 @@ describe("claude", () => {
       user("z", "lost", "goes on"),
     ]);
     expect(links(parsed)).toEqual([" → do", "do → done", "done → so far", "so far → goes on"]);
-    expect(parsed.drafts[2]!.node).toMatchObject({ author: "note", note: { about: "compaction" } });
+    expect(parsed.nodes[2]!.node).toMatchObject({ author: "note", note: { about: "compaction" } });
   });
 
   test("images in prompts and results are imported", () => {
@@ -74,8 +74,8 @@ describe("claude", () => {
       answer("a", "u", "m", { type: "tool_use", id: "c", name: "Read", input: { path: "x" } }),
       line("r", "a", { role: "user", content: [{ type: "tool_result", tool_use_id: "c", content: [image] }] }),
     ]);
-    expect(parsed.drafts[0]!.node.parts[1]).toEqual({ kind: "image", mime: "image/png", base64: "aGk=" });
-    expect(parsed.drafts[2]!.node.parts[0]).toMatchObject({ images: [{ mime: "image/png", base64: "aGk=" }] });
+    expect(parsed.nodes[0]!.node.parts[1]).toEqual({ kind: "image", mime: "image/png", base64: "aGk=" });
+    expect(parsed.nodes[2]!.node.parts[0]).toMatchObject({ images: [{ mime: "image/png", base64: "aGk=" }] });
   });
 });
 
@@ -120,7 +120,7 @@ describe("codex", () => {
       item({ type: "function_call", call_id: "d", name: "shell", arguments: "{oops" }),
       { timestamp, type: "compacted", payload: { message: "so far" } },
     ]);
-    expect(parsed.drafts.map((draft) => draft.node)).toMatchObject([
+    expect(parsed.nodes.map(({ node }) => node)).toMatchObject([
       { author: "user" },
       { parts: [{ name: "apply_patch", input: { input: "*** Begin" } }], usage: { input: 6, output: 1, cacheRead: 4 } },
       { parts: [{ call: "c", name: "apply_patch", text: "bad", isError: true }] },
@@ -170,7 +170,7 @@ describe("gemini", () => {
       { ...answer("b", ""), toolCalls: [failed] },
       { $set: { messages: [user("a", "one"), listed, response] } },
     ]);
-    expect(parsed.drafts.flatMap((draft) => draft.node.parts)).toMatchObject([
+    expect(parsed.nodes.flatMap(({ node }) => node.parts)).toMatchObject([
       { text: "one" },
       { kind: "call", id: "c" },
       { call: "c", name: "t", text: "no", isError: true },

@@ -25,7 +25,7 @@ function imageOf(block: Json): ImageData | null {
   return mime.startsWith("image/") && base64 !== "" ? { mime, base64 } : null;
 }
 
-/** Reads the counts of input, output, cache reads and cache writes. `before` has those that are missing. */
+/** Reads the token counts of input, output, cache reads and cache writes from `keys`, in this order. A missing count is taken from `before`. */
 export function usageAt(counts: Json | undefined, keys: string[], before = zeroUsage): Usage {
   const [input, output, cacheRead, cacheWrite] = keys.map((key) => numberAt(counts, key));
   return {
@@ -48,7 +48,7 @@ export function resultContent(content: unknown): { text: string; images?: ImageD
   return images.length === 0 ? { text } : { text, images };
 }
 
-/** A compaction that replaces everything before it, unless its draft has `keptFrom`. */
+/** A compaction that replaces everything before it, unless its parsed node has `keptFrom`. */
 export function compactionNode(parts: Part[]): NewNode {
   return { author: "note", parts, note: { about: "compaction", keptFrom: null } };
 }

@@ -3,7 +3,7 @@ import type { Json } from "../../../kit/text/json.ts";
 import { listAt, numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
 import type { NewNode, Part } from "../../../protocol/tree/node.ts";
 import type { Usage } from "../../../protocol/tree/usage.ts";
-import { addDraft, type DraftNode, type ParsedTranscript, type TranscriptFormat } from "./draft-node.ts";
+import { addNode, type ParsedNode, type ParsedTranscript, type TranscriptFormat } from "./parsed-node.ts";
 import { callPart, compactionNode, contentParts, resultNode, thinkingParts, usageAt } from "./parts.ts";
 
 export const pi: TranscriptFormat = { recognises, parse };
@@ -13,8 +13,8 @@ function recognises(entry: Json): boolean {
 }
 
 function parse(entries: Json[]): ParsedTranscript {
-  const drafts: DraftNode[] = [];
-  const draftById = new Map<string, number | null>();
+  const nodes: ParsedNode[] = [];
+  const nodeIndexById = new Map<string, number | null>();
   let nativeId = "";
   let last: number | null = null;
   for (const [index, entry] of entries.entries()) {
@@ -24,14 +24,14 @@ function parse(entries: Json[]): ParsedTranscript {
     }
     const id = textAt(entry, "id") || `line ${index}`;
     const { parentId } = entry;
-    const linked: number | null | undefined = typeof parentId === "string" ? draftById.get(parentId) : undefined;
-    // The first version had no links, and an unreadable line may be the parent. Both fall back to the last entry.
+    const linked: number | null | undefined = typeof parentId === "string" ? nodeIndexById.get(parentId) : undefined;
+    // The last entry is the parent if there is no `parentId` (pi's first format) or if its line was unreadable.
     const parent: number | null = parentId === null ? null : linked === undefined ? last : linked;
     const node = nodeOf(entry);
-    last = node === null ? parent : addDraft(drafts, entry, { key: id, parent, node, keptFrom: keptFrom(entry, draftById) });
-    draftById.set(id, last);
+    last = node === null ? parent : addNode(nodes, entry, { key: id, parent, node, keptFrom: keptFrom(entry, nodeIndexById) });
+    nodeIndexById.set(id, last);
   }
-  return { nativeId, drafts, tip: last };
+  return { nativeId, nodes, tip: last };
 }
 
 function nodeOf(entry: Json): NewNode | null {
@@ -93,6 +93,6 @@ export function piParts(message: Json): Part[] {
   });
 }
 
-function keptFrom(entry: Json, draftById: Map<string, number | null>): number | undefined {
-  return entry["type"] === "compaction" ? (draftById.get(textAt(entry, "firstKeptEntryId")) ?? undefined) : undefined;
+function keptFrom(entry: Json, nodeIndexById: Map<string, number | null>): number | undefined {
+  return entry["type"] === "compaction" ? (nodeIndexById.get(textAt(entry, "firstKeptEntryId")) ?? undefined) : undefined;
 }

@@ -7,7 +7,7 @@ import { Fault, messageOf } from "../../../protocol/api/error.ts";
 import { importFormats, type ImportedTree, type ImportFormat, type ImportSource } from "../../../protocol/tree/import.ts";
 import { claude } from "./claude.ts";
 import { codex } from "./codex.ts";
-import type { TranscriptFormat } from "./draft-node.ts";
+import type { TranscriptFormat } from "./parsed-node.ts";
 import { gemini } from "./gemini.ts";
 import { pi } from "./pi.ts";
 import { assignIds } from "./assign-ids.ts";

@@ -9,7 +9,7 @@ import { toolLevels, type Policy, type EnforcedPolicy } from "../../../protocol/
 import { turnStatuses, type TurnError } from "../../../protocol/api/error.ts";
 import { nodeOfLines, type TreeLine } from "../../../protocol/json/tree-lines.ts";
 import { assignTurns, type ParsedTree, unknownPolicy } from "./assign-ids.ts";
-import { timeOf } from "./draft-node.ts";
+import { timeOf } from "./parsed-node.ts";
 
 export const skein = { recognises, parse };
 

@@ -11,6 +11,7 @@ import type { ClaimedFile } from "./mailbox.ts";
 /** The events that the mail of a team records. */
 export type MailEvent = Extract<TeamEvent, { event: "message_sent" | "message_refused" | "agent_reported" | "artifact_created" }>;
 
+/** `names` are the values of `from` that this sender may use. `workspace` is null for the user. */
 export type MailSender = { names: readonly string[]; id: string; workspace: string | null };
 
 export type MailTeam = { members: readonly AddressableMember[]; hasEnded: (id: string) => boolean; shared: string };
@@ -32,7 +33,7 @@ export function messagesOf(event: MailEvent): SentMessage[] {
   return [...(event.event === "message_sent" ? [event.message] : []), ...(notice === null ? [] : [notice])];
 }
 
-/** `file` is its name in the outbox. */
+/** `file` is the name that the claimed file had in the outbox. */
 export function classifyMail(
   mail: ParsedMail,
   { id, at, file }: ClaimedFile & { file: string },
@@ -63,11 +64,11 @@ export function classifyMail(
 
 type ResolvedPaths = { paths: string[]; problem: string | null; warnings: string[] };
 
-/** Makes the paths in the mail absolute. A missing output of a `complete` report is only left out, with a warning. */
+/** Makes the paths in the mail absolute. A missing output of a `complete` report is left out with a warning; any other missing file is a problem. */
 function resolvePaths(mail: Exclude<ParsedMail, { type: "refused" }>, directories: (string | null)[]): ResolvedPaths {
   const paths: string[] = [];
   const warnings = [...mail.warnings];
-  const mayMiss = mail.type === "report" && mail.report.type === "complete";
+  const mayBeMissing = mail.type === "report" && mail.report.type === "complete";
   for (const path of pathsIn(mail)) {
     const resolved = resolveContained(
       path,
@@ -77,7 +78,7 @@ function resolvePaths(mail: Exclude<ParsedMail, { type: "refused" }>, directorie
     if ("path" in resolved) paths.push(resolved.path);
     else if (resolved.problem === "outside")
       return { paths, problem: `${quoted} is outside of the shared context and the sender's workspace`, warnings };
-    else if (mayMiss) warnings.push(`there is no file ${quoted}`);
+    else if (mayBeMissing) warnings.push(`there is no file ${quoted}`);
     else return { paths, problem: `there is no file ${quoted}`, warnings };
   }
   return { paths, problem: null, warnings };
@@ -89,7 +90,7 @@ function pathsIn(mail: Exclude<ParsedMail, { type: "refused" }>): string[] {
   return mail.report.type === "complete" ? mail.report.outputs : [];
 }
 
-/** A notice to the sender of mail that was refused or did not reach an addressee; null if there is no need. */
+/** A notice to the sender of mail that was refused or did not reach an addressee; null if the mail reached all of them. */
 function deliveryNotice(event: MailEvent): SentMessage | null {
   if (event.event === "message_refused") {
     const { refused } = event;
@@ -98,11 +99,11 @@ function deliveryNotice(event: MailEvent): SentMessage | null {
   }
   if (event.event !== "message_sent") return null;
   const { id, from, to, sentAt, undelivered } = event.message;
-  // Members of a role or `all` that have ended are only recorded.
-  const missed = undelivered.filter((addressee) => to.includes(addressee.to));
-  const lines = missed.map((addressee) => `${addressee.to}: ${addressee.reason}`);
-  const body = `Your message ${id} did not reach ${lines.join("; ")}.`;
-  return missed.length === 0 ? null : noticeTo({ id, from, at: sentAt, subject: "not delivered", body });
+  // The sender gets no notice about an ended member that was addressed only by role or `all`.
+  const unreached = undelivered.filter((addressee) => to.includes(addressee.to));
+  const reasons = unreached.map((addressee) => `${addressee.to}: ${addressee.reason}`);
+  const body = `Your message ${id} did not reach ${reasons.join("; ")}.`;
+  return unreached.length === 0 ? null : noticeTo({ id, from, at: sentAt, subject: "not delivered", body });
 }
 
 /** `id`, `from` and `at` are those of the mail that the notice is about. */
@@ -124,11 +125,11 @@ function noticeTo({ id, from, at, subject, body }: { id: string; from: string; a
   };
 }
 
-/** The result for a sender that waits. Throws for refused mail. */
+/** The result that a tool call of the sender returns. Throws for refused mail. */
 export function deliveryText(event: MailEvent): string {
   if (event.event === "message_refused") throw new Fault("usage", event.refused.reason);
   if (event.event !== "message_sent") return "reported";
   const { id, delivered, undelivered } = event.message;
-  const missed = undelivered.map(({ to, reason }) => `; not to ${to}: ${reason}`);
-  return `message ${id} sent to ${delivered.join(", ")}${missed.join("")}`;
+  const exceptions = undelivered.map(({ to, reason }) => `; not to ${to}: ${reason}`);
+  return `message ${id} sent to ${delivered.join(", ")}${exceptions.join("")}`;
 }

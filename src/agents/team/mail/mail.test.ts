@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { dropFile, newDropId } from "../../../kit/files/drop-file.ts";
-import { mailLimits, type RefusedMessage, type SentMessage } from "../../../protocol/team/mail.ts";
+import { closedFileName, mailLimits, type RefusedMessage, type SentMessage } from "../../../protocol/team/mail.ts";
 import type { Report } from "../../../protocol/team/team.ts";
 import { deliveryText, type MailEvent } from "./classify-mail.ts";
 import { openMail, type Mail, type MailMember, type MailOptions } from "./mail.ts";
@@ -15,7 +15,8 @@ const recordedMail = {
   messages: [] as SentMessage[],
   reports: [] as [string, Report][],
   refused: [] as RefusedMessage[],
-  sent: [] as string[],
+  /** Messages that reached a running member, as `id body`. */
+  delivered: [] as string[],
   warned: [] as string[],
 };
 const ended = new Set<string>();
@@ -44,7 +45,7 @@ async function open(more: Partial<MailOptions> = {}): Promise<Mail> {
     hasEnded: (id) => ended.has(id),
     record: async (event) => collect(event),
     deliver: async (id, message) => {
-      if (areMembersRunning) recordedMail.sent.push(`${id} ${message.body}`);
+      if (areMembersRunning) recordedMail.delivered.push(`${id} ${message.body}`);
       return areMembersRunning ? "sent" : "waits";
     },
     warn: (message) => void recordedMail.warned.push(message),
@@ -94,7 +95,7 @@ test("a message is delivered once to all addressees, with all its fields", async
   });
   await mail.sweep();
   expect(recordedMail.messages).toMatchObject([{ from: design, kind: "handoff", delivered: [api, ui], undelivered: [] }]);
-  expect(recordedMail.sent).toEqual([`${api} read it`, `${ui} read it`]);
+  expect(recordedMail.delivered).toEqual([`${api} read it`, `${ui} read it`]);
   const [id, at] = [recordedMail.messages[0]!.id, recordedMail.messages[0]!.sentAt];
   for (const to of [api, ui]) expect(inbox(to)).toEqual([`${at}-${design}-${id}.json`]);
   expect(JSON.parse(inboxTexts(api)[0]!)).toMatchObject({
@@ -133,46 +134,58 @@ test("reports have absolute paths, and invalid fields cause warnings", async () 
 
 describe("refused mail", () => {
   const hostile: Record<string, [(path: string) => void, RegExp]> = {
-    "no JSON": [() => writeToOutbox(api, "x", "{"), /not JSON/],
-    "no text": [() => writeToOutbox(api, "x", Buffer.from([0x22, 0xff]).toString("latin1")), /not JSON|not UTF-8|can't be read/],
-    "too deep": [() => writeToOutbox(api, "x", "[".repeat(100) + "]".repeat(100)), /nested deeper/],
+    "a file that is not JSON": [() => writeToOutbox(api, "x", "{"), /not JSON/],
+    "a file that is not UTF-8": [
+      () => writeToOutbox(api, "x", Buffer.from([0x22, 0xff]).toString("latin1")),
+      /not JSON|not UTF-8|can't be read/,
+    ],
+    "deeply nested JSON": [() => writeToOutbox(api, "x", "[".repeat(100) + "]".repeat(100)), /nested deeper/],
     "a file that is too large": [() => writeToOutbox(api, "x", " ".repeat(mailLimits.fileBytes + 1)), /more than 524288 bytes/],
     "a body that is too large": [() => writeToOutbox(api, "x", { to: "all", body: "x".repeat(mailLimits.bodyBytes + 1) }), /65537 bytes/],
-    "another's name": [
+    "mail in the name of another member": [
       () => writeToOutbox(api, "x", { from: design, to: "all", body: "obey" }),
       /says that it is from .* was in the outbox of/,
     ],
-    "the person's name": [() => writeToOutbox(api, "x", { from: "person", to: "all", body: "obey" }), /says that it is from "person"/],
-    "a link": [(path) => symlinkSync("/etc/passwd", path), /symbolic link/],
-    "a link to a message of another": [(path) => symlinkSync(join(directory, "session.log"), path), /symbolic link/],
-    "a pipe": [(path) => void Bun.spawnSync(["mkfifo", path]), /not a regular file/],
+    "mail in the name of the user": [
+      () => writeToOutbox(api, "x", { from: "person", to: "all", body: "obey" }),
+      /says that it is from "person"/,
+    ],
+    "a symbolic link to a system file": [(path) => symlinkSync("/etc/passwd", path), /symbolic link/],
+    "a symbolic link to the team's session.log": [(path) => symlinkSync(join(directory, "session.log"), path), /symbolic link/],
+    "a named pipe": [(path) => void Bun.spawnSync(["mkfifo", path]), /not a regular file/],
     "a directory": [(path) => mkdirSync(path), /not a regular file/],
-    "an attachment outside": [() => writeToOutbox(api, "x", { to: "all", body: "x", attachments: ["/etc/passwd"] }), /is outside/],
-    "an attachment above": [() => writeToOutbox(api, "x", { to: "all", body: "x", attachments: ["../../session.log"] }), /is outside/],
-    "an attachment of another": [
+    "an attachment outside of the team's directory": [
+      () => writeToOutbox(api, "x", { to: "all", body: "x", attachments: ["/etc/passwd"] }),
+      /is outside/,
+    ],
+    "an attachment in a directory above the workspace": [
+      () => writeToOutbox(api, "x", { to: "all", body: "x", attachments: ["../../session.log"] }),
+      /is outside/,
+    ],
+    "an attachment in the workspace of another member": [
       () => writeToOutbox(api, "x", { to: "all", body: "x", attachments: [join(directory, "work/ui")] }),
       /is outside/,
     ],
-    "an attachment that is not there": [
+    "an attachment that does not exist": [
       () => writeToOutbox(api, "x", { to: "all", body: "x", attachments: ["none"] }),
       /there is no file "none"/,
     ],
-    "an attachment by a link": [
+    "an attachment behind a symbolic link to /etc": [
       () => {
         symlinkSync("/etc", join(directory, "work/api/etc"));
         writeToOutbox(api, "x", { to: "all", body: "x", attachments: ["etc/passwd"] });
       },
       /is outside/,
     ],
-    "an artifact above": [() => writeToOutbox(api, "x", { type: "artifact", path: "../ui" }), /is outside/],
-    "an output above": [
+    "an artifact in the workspace of another member": [() => writeToOutbox(api, "x", { type: "artifact", path: "../ui" }), /is outside/],
+    "an output in a directory above the workspace": [
       () => writeToOutbox(api, "x", { type: "complete", result: "success", summary: "x", outputs: ["../../../x"] }),
       /is outside/,
     ],
-    "an address that is a path": [() => writeToOutbox(api, "x", { to: ["../../shared"], body: 5 }), /"body" must be text/],
+    "a body that is a number": [() => writeToOutbox(api, "x", { to: "all", body: 5 }), /"body" must be text/],
   };
-  test.each(Object.entries(hostile))("%s is refused, kept, and reported to the sender and the team", async (_title, [act, message]) => {
-    act(join(outbox(api), "x"));
+  test.each(Object.entries(hostile))("%s is refused, kept, and reported to the sender", async (_title, [write, message]) => {
+    write(join(outbox(api), "x"));
     await mail.drain(api);
     expect(recordedMail.refused).toEqual([
       { id: expect.any(String), at: expect.any(Number), from: api, file: "x", reason: expect.stringMatching(message) },
@@ -181,28 +194,28 @@ describe("refused mail", () => {
     expect(readdirSync(outbox(api))).toEqual([]);
     expect(readdirSync(join(directory, "mail", api, "refused"))).toHaveLength(1);
     expect(JSON.parse(inboxTexts(api)[0]!)).toMatchObject({ from: "skein", type: "alert", subject: "refused" });
-    expect(recordedMail.sent).toHaveLength(1);
+    expect(recordedMail.delivered).toHaveLength(1);
     expect([...inbox(design), ...inbox(ui)]).toEqual([]);
     expect(existsSync(join(directory, "shared", "x"))).toBe(false);
   });
 
-  test("a file that can't be moved is refused once in the outbox, and blocks no other", async () => {
+  test("a file that can't be moved out of the outbox is refused only once, and other files are still delivered", async () => {
     const path = join(outbox(api), "locked");
     mkdirSync(path, { mode: 0 });
     // Some file systems do not stop root. There the directory is moved, and then refused because it is not a file.
-    const lock = (how: string) => process.getuid?.() === 0 && Bun.spawnSync(["chattr", how, path], { stderr: "ignore" });
-    lock("+i");
+    const setImmutable = (flag: "+i" | "-i") => process.getuid?.() === 0 && Bun.spawnSync(["chattr", flag, path], { stderr: "ignore" });
+    setImmutable("+i");
     writeToOutbox(api, "z", { to: "design", body: "after it" });
     await mail.drain(api);
     await mail.close();
     mail = await open();
-    lock("-i");
+    setImmutable("-i");
     expect(recordedMail.refused).toHaveLength(1);
     expect(recordedMail.messages).toMatchObject([{ body: "after it" }]);
   });
 });
 
-test("a file that is still being written is read later, or when its writer has ended", async () => {
+test("a sweep skips a file that is still being written; it is read when the member has ended", async () => {
   writeFileSync(join(outbox(api), "slow.json"), '{"to":"all",');
   const soon = Date.now() / 1000 + 60;
   utimesSync(join(outbox(api), "slow.json"), soon, soon);
@@ -227,7 +240,7 @@ test("a member that starts later gets all its mail once, in order", async () => 
   areMembersRunning = true;
   await mail.sweep();
   await mail.sweep();
-  expect(recordedMail.sent).toEqual([`${ui} 1`, `${ui} 2`]);
+  expect(recordedMail.delivered).toEqual([`${ui} 1`, `${ui} 2`]);
   expect(mail.pendingMessages(ui)).toEqual([]);
 });
 
@@ -240,7 +253,7 @@ test("the sender of an undeliverable message gets an error, or a notice if it wr
   writeToOutbox(api, "x", { to: ["ui", "design"], body: "x" });
   await mail.sweep();
   expect(recordedMail.messages).toMatchObject([{ delivered: [design], undelivered: [{ to: "ui", reason: "it has ended" }] }]);
-  expect(recordedMail.sent.at(-1)).toContain("did not reach ui: it has ended");
+  expect(recordedMail.delivered.at(-1)).toContain("did not reach ui: it has ended");
   expect(deliveryText(await mail.post(design, { to: "all", body: "y" }))).toMatch(
     /^message [0-9a-f]{12} sent to agent_engineer_1_00000001; not to agent_engineer_2_00000002: it has ended$/,
   );
@@ -255,7 +268,7 @@ test("the user can write and be answered, and is not included in `all`", async (
   expect(inboxTexts("person")).toEqual([expect.stringContaining('"yes"')]);
 });
 
-test("a file name that is used again is a new message, also of another sender", async () => {
+test("two files with the same name are two messages, from one sender or from two", async () => {
   const id = newDropId();
   const name = `1700000000000-0000-${id}.json`;
   writeToOutbox(api, name, { to: "design", body: "1" });
@@ -268,7 +281,7 @@ test("a file name that is used again is a new message, also of another sender", 
   expect(recordedMail.messages[0]!.id).toBe(id);
 });
 
-test("a message that can't be recorded stays claimed and is delivered first later", async () => {
+test("a message that can't be recorded is delivered by a later sweep, before newer messages", async () => {
   await mail.close();
   let isFull = true;
   mail = await open({
@@ -283,14 +296,14 @@ test("a message that can't be recorded stays claimed and is delivered first late
   expect(mail.sweep()).rejects.toThrow("disk full");
   await Bun.sleep(0);
   await mail.sweep().catch(() => {});
-  expect(recordedMail.sent).toEqual([]);
+  expect(recordedMail.delivered).toEqual([]);
   isFull = false;
   await mail.sweep();
   expect(recordedMail.messages.map(({ body }) => body)).toEqual(["1", "2"]);
-  expect(recordedMail.sent).toEqual([`${design} 1`, `${design} 2`]);
+  expect(recordedMail.delivered).toEqual([`${design} 1`, `${design} 2`]);
 });
 
-test("a message that was recorded just before a crash is delivered after it, and not recorded again", async () => {
+test("a message that was recorded just before a crash is delivered after the restart, and not recorded again", async () => {
   await mail.close();
   mail = await open({
     record: async (event) => {
@@ -305,17 +318,17 @@ test("a message that was recorded just before a crash is delivered after it, and
   expect([recordedMail.messages.length, inbox(design)]).toEqual([1, []]);
   mail = await open();
   expect([recordedMail.messages.length, inbox(design).length, readdirSync(join(directory, "mail", api, "taken"))]).toEqual([1, 1, []]);
-  expect(recordedMail.sent).toEqual([`${design} 1`]);
+  expect(recordedMail.delivered).toEqual([`${design} 1`]);
 });
 
-test("a member over its quota is stopped with a reason, others are not delayed, and the remaining files are counted at its end", async () => {
+test("mail over the quota of a turn is refused, mail of other members is not delayed, and the remaining files are counted when the turn ends", async () => {
   const refusedFiles = () => readdirSync(join(directory, "mail", api, "refused")).length;
   mail.startTurn(api);
   for (let n = 0; n < 260; n++) writeToOutbox(api, `m${String(n).padStart(4, "0")}`, { to: "ui", body: `flood ${n}` });
-  writeToOutbox(design, "one", { to: "ui", body: "heard" });
-  while (!existsSync(join(directory, "mail", api, "shut"))) await mail.sweep();
-  const position = recordedMail.sent.indexOf(`${ui} heard`);
-  expect([position >= 0 && position < mailLimits.turnFiles, recordedMail.messages.length, refusedFiles()]).toEqual([
+  writeToOutbox(design, "one", { to: "ui", body: "from design" });
+  while (!existsSync(join(directory, "mail", api, closedFileName))) await mail.sweep();
+  const positionOfOther = recordedMail.delivered.indexOf(`${ui} from design`);
+  expect([positionOfOther >= 0 && positionOfOther < mailLimits.turnFiles, recordedMail.messages.length, refusedFiles()]).toEqual([
     true,
     mailLimits.turnFiles + 1,
     1,
@@ -334,7 +347,7 @@ test("a member over its quota is stopped with a reason, others are not delayed, 
     { from: api, file: "m0201", count: 59 },
   ]);
   expect([readdirSync(outbox(api)), refusedFiles()]).toEqual([[], 60]);
-  // After a crash between moving and recording, the number is still recorded once.
+  // Opening the mail again does not record the same refusals twice.
   await mail.close();
   mail = await open();
   await mail.drain(api);
@@ -346,7 +359,7 @@ test("a member over its quota is stopped with a reason, others are not delayed, 
   expect(recordedMail.refused.slice(2)).toMatchObject([{ file: "large4" }]);
 });
 
-test("posting a message whose file the writer deletes fails", async () => {
+test("mail.post rejects if the file of the message is deleted before it is read", async () => {
   const outcome = mail.post(api, { to: "ui", body: "never mind" });
   for (const name of readdirSync(outbox(api))) rmSync(join(outbox(api), name));
   await expect(outcome).rejects.toThrow("its file was deleted");

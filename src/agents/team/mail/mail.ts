@@ -1,5 +1,5 @@
-// The mail of a team: reads files from the members' outboxes one by one and delivers them. Every step can be repeated, so that
-// the mail continues after a crash. The lease of the team's session ensures that only one process runs it.
+// The mail of a team: reads files from the members' outboxes one by one and delivers them. Every operation can be repeated, so
+// that the mail continues after a crash. The lease of the team's session ensures that only one process runs the mail.
 import { watch, type FSWatcher } from "node:fs";
 import { join } from "node:path";
 import { dropFile, newDropId } from "../../../kit/files/drop-file.ts";
@@ -13,25 +13,26 @@ import { Mailbox, stableMailId, type ClaimedFile, type OutboxFile } from "./mail
 
 export type MailMember = AddressableMember & { workspace: string };
 
-/** All callbacks are awaited. */
 export type MailOptions = {
   /** The team's directory. Members can write only `shared` and their own outbox and workspace. */
   directory: string;
   /** The id of the team's session. */
   team: string;
   members: readonly MailMember[];
-  /** The mail on the team's session, in order. */
+  /** Mail events that are already recorded on the team's session, in order. */
   recorded: readonly MailEvent[];
   hasEnded: (member: string) => boolean;
-  /** Records mail on the team's session. Its content and addressees are final from then on. */
+  /** Records one event on the team's session. The content and addressees of the mail can't change afterwards. */
   record: (event: MailEvent) => Promise<void>;
   /**
-   * Sends a message to a running member. Called again for a message that `waits`, until it is `sent` or `markSent` names it.
-   * Called for every message after a restart, so a repeated id must have no effect.
+   * Sends a message to a running member. Returns `waits` if the member can't get it now. Then it is called again by each sweep,
+   * until it returns `sent` or `markSent` names the message.
+   * Called for every message again after a restart, so a repeated id must have no effect.
    */
   deliver: (member: string, message: SentMessage) => Promise<"sent" | "waits">;
+  /** Called for each invalid field of a mail that is delivered nevertheless. */
   warn: (message: string) => void;
-  /** Called when a callback failed. The mail tries again later. */
+  /** Called when a sweep in the background failed. The next sweep tries again. */
   onFault: (error: unknown) => void;
 };
 
@@ -43,19 +44,20 @@ type Owner = {
   watcher: FSWatcher | null;
   /** Messages in the inbox that were not sent to the model yet, in order. */
   pending: SentMessage[];
-  /** Mail of this turn. */
+  /** Files that were processed in this turn. */
   files: number;
+  /** Their total size. */
   bytes: number;
   /** The quota is used up. The outbox is closed until the next turn. */
   isClosed: boolean;
-  /** The member has ended. Even its unfinished files are read. */
+  /** The member has ended. Files that may be incomplete are read too. */
   isDraining: boolean;
   /** Names of files that can't be moved and are already refused. */
   unmovable: Set<string>;
 };
 
 const sweepMs = 500;
-/** Files that are read from one outbox before the next outbox. */
+/** Files that a sweep reads from one outbox before it continues with the next outbox. */
 const batchSize = 64;
 
 export async function openMail(options: MailOptions): Promise<Mail> {
@@ -72,12 +74,16 @@ export async function openMail(options: MailOptions): Promise<Mail> {
 
 export class Mail {
   readonly #options: MailOptions;
+  /** By the id of the member, or `person`. */
   readonly #owners = new Map<string, Owner>();
+  /** By the id of the mail. */
   readonly #recorded = new Map<string, MailEvent>();
   /** The time of the latest claim. Each claim gets a later time, so that their order is fixed. */
   #clock = 0;
   #timer: Timer | null = null;
+  /** The last pass over all outboxes. */
   #current: Promise<void> = Promise.resolve();
+  /** The pass that starts after `#current`; null if no caller waits for one. */
   #queued: Promise<void> | null = null;
 
   constructor(options: MailOptions) {
@@ -130,7 +136,7 @@ export class Mail {
     this.sweep().catch(this.#options.onFault);
   }
 
-  /** Reads all files that are in the outboxes now, in a pass that starts after this call. Concurrent callers share it. */
+  /** Reads the files that are in the outboxes now, at most `batchSize` of each. Concurrent callers share one pass, which starts after their call. */
   sweep(): Promise<void> {
     this.#queued ??= (async () => {
       await this.#current.catch(() => {});
@@ -173,7 +179,7 @@ export class Mail {
     await this.#refuse({ ...owner.box.unmovableClaim(file), from: owner.box.owner, file: name, reason: outcome.problem });
   }
 
-  /** Refuses files without a claim. Records last, because no claim would repeat the other step after a crash. */
+  /** Refuses files without a claim. Writes the notice before it records the event: without a claim, nothing would write the notice after a crash. */
   async #refuse(refused: RefusedMessage): Promise<void> {
     if (this.#recorded.has(refused.id)) return;
     const event: MailEvent = { event: "message_refused", refused };
@@ -221,7 +227,7 @@ export class Mail {
     }
   }
 
-  /** Delivers in order: a message that waits holds up later ones. */
+  /** Delivers in order. Later messages wait while an earlier one can't be delivered. */
   async #deliverTo({ box: { owner }, pending }: Owner): Promise<void> {
     for (const sent of pending) {
       if (this.#options.hasEnded(owner) || (await this.#options.deliver(owner, sent)) === "waits") return;
@@ -229,7 +235,7 @@ export class Mail {
     }
   }
 
-  /** Reads all files of a member that has ended, also unfinished ones. */
+  /** Reads all files of a member that has ended, also files that may be incomplete. */
   async drain(member: string): Promise<void> {
     const owner = this.#owner(member);
     owner.isDraining = true;
@@ -315,7 +321,7 @@ function senderOf({ box: { owner }, member }: Owner) {
   return { id: owner, names: member === null ? [owner] : [owner, member.key], workspace: member?.workspace ?? null };
 }
 
-/** Readers pay for every word, and one member must not block the others. The user has no limit. */
+/** Members have a quota, because every message costs tokens of its readers and delays the mail of others. The user has none. */
 function isQuotaUsedUp({ member, files, bytes }: Owner): boolean {
   return member !== null && (files >= mailLimits.turnFiles || bytes >= mailLimits.turnBytes);
 }

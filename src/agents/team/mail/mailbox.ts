@@ -1,5 +1,5 @@
-// The directories of one owner's mail. Only this module reads and writes the files in them. A member can write only its outbox.
-// skein first moves a file to `taken`, where only skein writes, and never follows links.
+// The mail directories of one owner: a member or the user. Only this module reads and writes their files for skein.
+// A member can write only its outbox. skein first moves a file to `taken`, where only skein writes, and never follows links.
 import {
   closeSync,
   constants,
@@ -19,7 +19,7 @@ import { dropIdOf, newDropId } from "../../../kit/files/drop-file.ts";
 import { Fault, messageOf } from "../../../protocol/api/error.ts";
 import { mailLimits, quotaExceededText, closedFileName } from "../../../protocol/team/mail.ts";
 
-/** A file of an outbox. The name is kept as bytes, because it may not be UTF-8. */
+/** A file of an outbox. The name is in bytes, because it may not be UTF-8. `id` is null if the file was not written by `dropFile`. */
 export type OutboxFile = { name: Buffer; id: string | null };
 
 /** A file that was moved to `taken`. Its time `at` is unique and defines the order. */
@@ -54,7 +54,7 @@ export class Mailbox {
     }
   }
 
-  /** Sorted by name. Without `evenFresh`, files that may still be written are left out. */
+  /** Returns the files sorted by name. Without `evenFresh`, files that may be incomplete are left out. */
   files({ evenFresh }: { evenFresh: boolean }): OutboxFile[] {
     const names = (readdirSync(this.outbox, { encoding: "buffer" }) as Buffer[])
       .filter((name) => name[0] !== 0x2e)
@@ -72,7 +72,7 @@ export class Mailbox {
     return Buffer.concat([Buffer.from(`${this.outbox}/`), name]);
   }
 
-  /** One rename, so that after a crash the file is in exactly one of the two directories. */
+  /** Moves a file to `taken` with one rename, so that after a crash it is in exactly one of the two directories. */
   claim(file: OutboxFile, claim: ClaimedFile): "claimed" | "gone" | { problem: string } {
     try {
       renameSync(this.#pathOf(file), this.#claimPath(claim));
@@ -82,13 +82,13 @@ export class Mailbox {
     }
   }
 
-  /** Names a file that can't be moved. The id is the same after a restart, unless the file has changed. */
+  /** Returns an id for a file that can't be moved. The id is the same after a restart, unless the file has changed. */
   unmovableClaim(file: OutboxFile): ClaimedFile {
     const at = Math.floor(lstatSync(this.#pathOf(file), { throwIfNoEntry: false })?.ctimeMs ?? 0);
     return { at, id: stableMailId(`${this.owner}/${file.name.toString("latin1")} ${at}`) };
   }
 
-  /** Files that were claimed and not finished, in order. */
+  /** Files that were moved to `taken` and are not processed yet, in order. */
   claims(): ClaimedFile[] {
     const names = readdirSync(this.#taken).toSorted();
     return names.flatMap((name) => {
@@ -121,13 +121,13 @@ export class Mailbox {
     rmSync(this.#claimPath(claim), { force: true });
   }
 
-  /** Keeps the file for the user. */
+  /** Moves the file to `refused`, where the user can read it. */
   moveToRefused(claim: ClaimedFile): void {
     if (lstatSync(this.#claimPath(claim), { throwIfNoEntry: false }) === undefined) return;
     renameSync(this.#claimPath(claim), join(this.#refused, claimName(claim)));
   }
 
-  /** Makes `skein msg` and `skein report` refuse at once. */
+  /** Writes a file that makes `skein msg` and `skein report` refuse at once. */
   close(): void {
     writeFileSync(this.#closedFile, quotaExceededText, { mode: 0o600 });
   }
@@ -147,7 +147,7 @@ export class Mailbox {
     }
   }
 
-  /** Number of files over the quota so far. */
+  /** Number of files that `refuseOverQuota` has moved, in all turns. */
   countOverQuota(): number {
     return readdirSync(this.#refused).filter((name) => name.startsWith(overQuotaPrefix)).length;
   }
@@ -166,7 +166,7 @@ export class Mailbox {
   }
 }
 
-/** The same id for the same text. */
+/** Hashes `text`, so that the same text has the same id after a restart. */
 export function stableMailId(text: string): string {
   return Bun.hash(text).toString(16).padStart(16, "0").slice(-12);
 }

@@ -27,12 +27,12 @@ async function takeAdded(...texts: string[]) {
 
 const member = (key: string, change: Record<string, unknown> = {}) => JSON.stringify({ key, role: "qa", task: "look", ...change });
 
-test("without files there is no added member", async () => {
+test("takeAddedMembers returns null if there is no request file", async () => {
   expect(hasAddedMembers(paths)).toBe(false);
   expect((await takeAdded()).phase).toBeNull();
 });
 
-test("valid members become one phase, and their files are dropped only after recording", async () => {
+test("requested members become one phase, and their files are deleted only by drop", async () => {
   const { phase, warnings } = await takeAdded(member("bob", { depends_on: ["ann"], timeout_ms: 5 }));
   expect(phase?.plan.members).toMatchObject([{ key: "bob", dependsOn: ["ann"], timeoutMs: 5 }]);
   expect([warnings, hasAddedMembers(paths)]).toEqual([[], true]);
@@ -40,7 +40,7 @@ test("valid members become one phase, and their files are dropped only after rec
   expect(hasAddedMembers(paths)).toBe(false);
 });
 
-test("a file of an existing member is ignored, and an invalid one is dropped with a warning", async () => {
+test("the request file of an existing member is deleted, and an invalid request is deleted with a warning", async () => {
   const { phase, warnings } = await takeAdded(
     member("ann"),
     "no JSON",
@@ -53,7 +53,7 @@ test("a file of an existing member is ignored, and an invalid one is dropped wit
   expect(readdirSync(addedMembersDirectory(paths))).toEqual([]);
 });
 
-test("added members count for the limits of the team", async () => {
+test("a requested member over the limit per role is refused with a warning", async () => {
   const { phase, warnings } = await takeAdded(member("bob"), member("cid"));
   expect(phase?.plan.members.map(({ key }) => key)).toEqual(["bob"]);
   expect(warnings).toEqual([expect.stringContaining("the limit per role is 2")]);

@@ -1,4 +1,4 @@
-// Members that were requested in addition to the plan. Each request is a file; the team reads them between two phases.
+// Members that were requested in addition to the plan. Each request is a file. The team reads all request files between two phases.
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { messageOf } from "../../../protocol/api/error.ts";

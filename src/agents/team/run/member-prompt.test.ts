@@ -55,7 +55,7 @@ describe("the prompt of a member", () => {
     expect(text).toContain('<file path="gone.md">\n(missing or empty;');
   });
 
-  test("a huge file is named instead of read, and the prompt of a retry has only the reason", () => {
+  test("the text of a huge file is not in the prompt, and the prompt of a retry has only the reason", () => {
     writeFileSync(join(project, "work", "huge"), "x");
     truncateSync(join(project, "work", "huge"), 5_000_000_000);
     expect(promptOf(samplePlan({ mustRead: ["huge"] }))).toContain("(it has 5,000,000,000 bytes: look at its parts yourself)");

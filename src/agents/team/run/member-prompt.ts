@@ -57,7 +57,7 @@ function workspaceText(kind: WorkspaceKind, role: Role): string {
 }
 
 const workspaceTexts = {
-  worktree: "is your own copy of the repository; your changes there are committed for you and joined with the others' work.",
+  worktree: "is your own copy of the repository; your changes there are committed for you and combined with the others' work.",
   project: "is the project itself; others may work in it, too.",
   plain: "is an empty directory of your own.",
 } as const;
@@ -82,7 +82,7 @@ function contextSections(team: TeamRecord, member: MemberRecord): string[] {
   return [section("What was done before", account), section("Who works beside you", others.join("\n"))];
 }
 
-/** The texts of required files, not only their names. */
+/** The texts of the files that the member must read, so that it needs no call to read them. */
 function requiredTexts({ member, paths }: MemberPromptInput): string {
   let remainingBytes = totalFileBytes;
   const texts = member.plan.mustRead.map((path) => {
@@ -104,7 +104,10 @@ function fileText(path: string, directories: readonly string[]): string {
   }
 }
 
-/** A file that is not empty, by its path or with a variable. Null if there is none, or a link leads out of the directories. */
+/**
+ * Finds a file that is not empty. `path` may start with a variable such as `$SKEIN_WORKSPACE`.
+ * Returns null if there is no such file, or if a link leads out of `directories`.
+ */
 export function findContextFile(path: string, directories: readonly string[]): { path: string; bytes: number } | null {
   const relativePath = path.replace(/^\$(SKEIN|MAOS)_(SHARED_CONTEXT|WORKSPACE)\/?/, "");
   const resolved = resolveContained(relativePath, directories);

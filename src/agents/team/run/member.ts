@@ -1,5 +1,5 @@
-// Runs one member of a team, at most twice. It succeeds only if its validation checks pass.
-// Commits its work in any case, so that a failed attempt is not lost.
+// Runs one member of a team, at most twice. An attempt succeeds only if the validation checks of the member pass.
+// The member's work is committed in any case, so that a failed attempt is not lost.
 import { cutText, oneLine } from "../../../kit/text/cut-text.ts";
 import { messageOf, type TurnError, type TurnStatus } from "../../../protocol/api/error.ts";
 import type { DelegateResult } from "../../../protocol/api/ports.ts";
@@ -16,7 +16,7 @@ import { retryPrompt, findContextFile, memberPrompt } from "./member-prompt.ts";
 const maxAnswerBytes = 4_000;
 const maxSteps = 200;
 
-/** A refusal is final too: a member's task is the same on each attempt. */
+/** Statuses after which a second attempt is useless. A refusal is one, because each attempt has the same task. */
 const permanent: readonly TurnStatus[] = [...permanentStatuses, "refused"];
 
 /** Resolves when the member has completed or failed for good. */
@@ -44,7 +44,7 @@ export async function runMember(run: TeamRun, member: MemberRecord): Promise<voi
 
 async function startAttempt(run: TeamRun, member: MemberRecord): Promise<void> {
   const attempt = member.attempts + 1;
-  // The prompt of the first attempt contains the mail that waits. Later mail is sent to its session, once per id.
+  // The prompt of the first attempt contains the pending mail. Later mail is sent to the member's session, once per id.
   const messageIds = attempt === 1 ? run.mail.pendingMessages(member.id).map(({ id }) => id) : [];
   const started: TeamEvent = { event: "agent_started", agent: member.id, attempt, given: messageIds };
   await recordTeamEvent(run, started, `${member.id} starts${attempt > 1 ? `, attempt ${attempt}` : ""}`);
@@ -52,7 +52,10 @@ async function startAttempt(run: TeamRun, member: MemberRecord): Promise<void> {
   run.mail.startTurn(member.id);
 }
 
-/** The result of an attempt that succeeded, but was not recorded because the team's process was killed. The attempt must not run again. */
+/**
+ * The result of an attempt that succeeded, but was not recorded because the team's process was killed; null if there is none.
+ * Such an attempt must not run again.
+ */
 async function findUnrecordedEnd({ input, context }: TeamRun, member: MemberRecord): Promise<AttemptResult | null> {
   if (member.state !== "running") return null;
   const startNode = input.path.findLast((node) => {
@@ -179,7 +182,7 @@ async function runCheck(run: TeamRun, member: MemberRecord, command: string): Pr
   return `\`${oneLine(command, 120)}\` ${result.status === "ok" ? `exited with ${result.exitCode ?? "a signal"}` : result.status}`;
 }
 
-/** A member may reach its own limit. Only a limit of the whole team stops the others. */
+/** Returns the error that stops the whole team; null after a failure of only this member, such as its own limit. */
 function findHalt({ context }: TeamRun, { status, error }: AttemptResult): TeamRun["halt"] {
   if (context.signal.aborted) return cancelledError;
   const budgetError = status === "budget" ? context.count(zeroSpent) : null;

@@ -1,10 +1,16 @@
 // Stops members that use more memory than their role allows. Finds the processes of a member by a variable in their
-// environment. The turns themselves detect idle and crashed members.
+// environment. Idle and crashed members are detected by their turns, not here.
 import { familiesByVariable } from "../../../kit/process/processes.ts";
 import { residentBytes } from "../../../kit/process/memory-use.ts";
 
-export type WatchedMember = { id: string; maxMemoryMb: number; stop: (reason: string) => void };
+export type WatchedMember = {
+  id: string;
+  maxMemoryMb: number;
+  /** Called at each check while the member uses too much memory. */
+  stop: (reason: string) => void;
+};
 
+/** `watch` returns a function that ends the watch of this member. */
 export type MemoryWatch = { watch: (member: WatchedMember) => () => void; close: () => void };
 
 export function startMemoryWatch(intervalMs = 5_000): MemoryWatch {

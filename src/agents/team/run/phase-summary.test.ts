@@ -39,7 +39,7 @@ test("a summary has failures and conflicts, and is at most 8,000 bytes", () => {
   const text = phaseSummary({ ...outcome, members: [failed], conflicts });
   expect(text).toContain("(builder): failed: it did not start\n");
   expect(text).toMatch(/\nChanged, but not in the result: f0, .* f19 and 3 more\n/);
-  expect(text).toContain("Not joined: the work of x conflicts in a.js.");
+  expect(text).toContain("Not in the result: the work of x conflicts in a.js.");
   const long = { ...member, ended: { ...sampleResult, answer: "word ".repeat(5_000) } };
   expect(Buffer.byteLength(phaseSummary({ ...outcome, members: Array.from({ length: 20 }, () => long) }))).toBeLessThanOrEqual(8_000);
 });

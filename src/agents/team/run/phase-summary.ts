@@ -1,4 +1,4 @@
-// Summarises a phase as text for later members and for the user. Uses only recorded data, no model, and is bounded.
+// Summarises a phase as text for later members and for the user. Uses only recorded data and no model. The length is limited.
 import { pluralize, cutText } from "../../../kit/text/cut-text.ts";
 import { failureReason, type Conflict, type MemberRecord, type PhasePlan } from "../../../protocol/team/team.ts";
 
@@ -17,7 +17,7 @@ export function phaseSummary({ plan, members, conflicts, messageCount }: PhaseOu
   const text = [
     `## ${plan.name}${plan.goal === "" || plan.goal.includes("\n") ? "" : `: ${plan.goal}`}`,
     ...members.map(memberText),
-    ...conflicts.map(({ agent, paths }) => `Not joined: the work of ${agent} conflicts in ${paths.join(", ")}.`),
+    ...conflicts.map(({ agent, paths }) => `Not in the result: the work of ${agent} conflicts in ${paths.join(", ")}.`),
     ...(messageCount === 0 ? [] : [`${pluralize(messageCount, "message")} among them.`]),
   ].join("\n\n");
   return cutText(text, maxSummaryBytes, { keep: "both", headShare: 0.6 }).text;

@@ -1,4 +1,4 @@
-// Runs one phase: creates workspaces, runs each member once its dependencies are done, and joins their work.
+// Runs one phase: creates workspaces, runs each member once its dependencies are done, and combines their work in one commit.
 import { randomBytes } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import { cancelledError, changesProject, recordTeamEvent, toMailMember, memberRo
 import { runMember } from "./member.ts";
 import { phaseSummary } from "./phase-summary.ts";
 
-/** The phase is over only when `close` has recorded it. Until then a resumed team retries the failed members. */
+/** Call `close` to record that the phase is over. Without that, a resumed team retries the failed members. */
 export type PhaseResult = { failed: MemberRecord[]; conflicts: Conflict[]; close: () => Promise<void> };
 
 export async function runPhase(run: TeamRun, index: number): Promise<PhaseResult> {
@@ -19,11 +19,11 @@ export async function runPhase(run: TeamRun, index: number): Promise<PhaseResult
   await enrollMembers(run, index);
   await runMembers(run, phase.members);
   const failed = phase.members.filter(({ state }) => state !== "completed");
-  const joined = await joinWork(run, phase, phaseBase(run.record, index));
-  return { failed, conflicts: joined.conflicts, close: () => recordCheckpoint(run, index, joined) };
+  const combined = await combineWork(run, phase, phaseBase(run.record, index));
+  return { failed, conflicts: combined.conflicts, close: () => recordCheckpoint(run, index, combined) };
 }
 
-/** Assigns ids to the members of a phase, so that others can write to them before they start. */
+/** Assigns ids to the members of a phase, so that other members can send them mail before they start. */
 export async function enrollMembers(run: TeamRun, index: number): Promise<void> {
   const { plan, members } = run.record.phases[index]!;
   for (const memberPlan of plan.members)
@@ -95,7 +95,7 @@ async function openWorkspace({ deps, repository, record }: TeamRun, { phase, wor
   const { kind, directory, branch } = workspace;
   const from = phaseBase(record, phase);
   if (branch !== null && from !== null) return deps.workspaces.open(repository, { directory, branch, from });
-  // A `.skein` directory makes it a project, so that the enclosing project is not writable for the member.
+  // A `.skein` directory makes the workspace a project of its own, so that the member can't write to the enclosing project.
   if (kind === "plain") mkdirSync(join(directory, ".skein"), { recursive: true });
 }
 
@@ -110,20 +110,20 @@ function isInResult(run: TeamRun, { state, plan }: MemberRecord): boolean {
   return state === "completed" && changesProject(memberRole(run, plan));
 }
 
-type JoinedWork = { commit: string | null; conflicts: Conflict[] };
+type CombinedWork = { commit: string | null; conflicts: Conflict[] };
 
-async function joinWork(run: TeamRun, { plan, members }: TeamRecord["phases"][number], from: string | null): Promise<JoinedWork> {
+async function combineWork(run: TeamRun, { plan, members }: TeamRecord["phases"][number], from: string | null): Promise<CombinedWork> {
   const works = members.flatMap((member) => {
     const commit = member.ended?.commit ?? null;
     return commit !== null && isInResult(run, member) ? [{ name: member.id, commit }] : [];
   });
   if (from === null || works.length === 0) return { commit: from, conflicts: [] };
   const message = `${plan.name}: ${oneLine(run.record.wish.objective, 60)}`;
-  const { commit, conflicts } = await run.deps.workspaces.join(run.repository, from, works, message);
+  const { commit, conflicts } = await run.deps.workspaces.combine(run.repository, from, works, message);
   return { commit, conflicts: conflicts.map(({ name: agent, paths }) => ({ agent, paths })) };
 }
 
-async function recordCheckpoint(run: TeamRun, index: number, { commit, conflicts }: JoinedWork): Promise<void> {
+async function recordCheckpoint(run: TeamRun, index: number, { commit, conflicts }: CombinedWork): Promise<void> {
   const { record, repository, deps } = run;
   const { plan, members } = record.phases[index]!;
   const from = phaseBase(record, index);

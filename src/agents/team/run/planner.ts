@@ -1,5 +1,5 @@
-// Asks the planner for the next one or two phases as JSON. The prompt contains the results so far. An invalid plan is sent back
-// once with its problems, then refused.
+// Asks the planner for the next one or two phases as JSON. The prompt contains the results so far. After an invalid plan the
+// planner is asked once more, with the problems of the plan. A second invalid plan is an error.
 import { cutText } from "../../../kit/text/cut-text.ts";
 import { messageOf, type TurnError } from "../../../protocol/api/error.ts";
 import { rolePrompt } from "../../../protocol/api/role.ts";

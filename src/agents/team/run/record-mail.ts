@@ -24,6 +24,7 @@ export function createMailOptions(run: Omit<TeamRun, "mail">): MailOptions {
     },
     deliver: async (id, message) => {
       const session = memberOf(id)?.session;
+      // The id has the member, because a message may be sent to several.
       const isSent =
         session !== undefined && (await context.sendMessage(session, { id: `${message.id} ${id}`, text: messageText(message) }));
       return isSent ? "sent" : "waits";

@@ -1,5 +1,5 @@
-// Runs the phases of a team to the end. A phase is planned only when the phase before is over. All state is on the path, so that
-// the team can continue after any interruption.
+// Runs the phases of a team to the end. A planner plans a phase only when the phase before is over. All state is in nodes of the
+// path, so that the team can continue after any interruption.
 import type { TurnError } from "../../../protocol/api/error.ts";
 import { shortId } from "../../../protocol/tree/node.ts";
 import { membersOf, failureReason, type Conflict, type MemberRecord, type PhasePlan } from "../../../protocol/team/team.ts";
@@ -47,7 +47,7 @@ function conflictText({ agent, paths }: Conflict): string {
 function conflictHint(run: TeamRun, conflicts: readonly Conflict[]): string {
   const members = membersOf(run.record).filter(({ id }) => conflicts.some(({ agent }) => agent === id));
   const commits = members.flatMap(({ ended }) => ended?.commit ?? []);
-  return `${resumeCommand(run)} continues without it; it is kept as ${commits.join(", ")} in ${run.repository.repository}`;
+  return `${resumeCommand(run)} continues without this work; it is stored as ${commits.join(", ")} in ${run.repository.gitDir}`;
 }
 
 /** Plans and records the next phase. Returns its index, or the end of the team. */

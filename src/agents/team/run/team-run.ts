@@ -1,5 +1,5 @@
-// The state of a running team, and the only function that records its events: first as a node, then in the record, then in the
-// files.
+// The state of a running team, and the only function that records its events. It adds a node, then updates the record, then
+// writes the files.
 import type { Slots } from "../../../kit/flow/slots.ts";
 import { messageOf, type TurnError } from "../../../protocol/api/error.ts";
 import type { TransientEventBody } from "../../../protocol/tree/event.ts";
@@ -34,13 +34,14 @@ export type TeamRun = {
   repository: TeamRepository;
   add: (node: NewNode) => Promise<unknown>;
   emit: (event: TransientEventBody) => void;
-  /** Slots of one megabyte each; null without a limit. */
+  /** Memory for all members, in slots of one megabyte; null without a limit. */
   memory: Slots | null;
   memoryWatch: MemoryWatch;
-  /** Stops the whole team. Set once; checked before each new step. */
+  /** The reason to stop the whole team; null while it runs. Set once, and checked before each attempt of a member. */
   halt: TurnError | null;
-  /** Aborted with the turn, and when the team itself fails. */
+  /** Aborted when the turn is stopped, and by `stopAll`. */
   signal: AbortSignal;
+  /** Stops all running members, because the team itself has failed. */
   stopAll: () => void;
 };
 
@@ -58,7 +59,7 @@ export async function recordTeamEvent(run: Recording, event: TeamEvent, text: st
 /** Events that change the list of members or a member's state. */
 const rosterEvents: ReadonlySet<TeamEvent["event"]> = new Set(["agent_spawned", "agent_started", "agent_completed", "agent_failed"]);
 
-/** Warns if the file can't be written: members can write there and block it, and no decision depends on it. */
+/** Only warns if the file can't be written. A member can cause that, and no decision of skein depends on the file. */
 export function tryWriteRoster({ emit, paths, record }: Pick<TeamRun, "emit" | "paths" | "record">): void {
   try {
     writeRoster(paths, record);
@@ -71,7 +72,7 @@ export function toMailMember(member: Member): MailMember {
   return { ...toAddressable(member), workspace: member.workspace.directory };
 }
 
-/** An unknown role is made from the description in the plan. */
+/** The role of a member, with the limits of its plan. An unknown role is created from the description in the plan. */
 export function memberRole({ roles }: TeamRun, plan: Pick<MemberPlan, "role" | "description" | "timeoutMs" | "maxMemoryMb">): Role {
   const role = roles.find(({ name }) => name === plan.role) ?? roleFromDescription(plan.role, plan.description ?? "");
   return { ...role, timeoutMs: plan.timeoutMs ?? role.timeoutMs, maxMemoryMb: plan.maxMemoryMb ?? role.maxMemoryMb };

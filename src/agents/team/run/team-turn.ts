@@ -71,7 +71,7 @@ async function runTeam(opened: TeamTurn & Pick<TeamRun, "record">): Promise<Turn
   let mail: Mail | null = null;
   try {
     mail = await openMail(createMailOptions(run));
-    // Messages of a first prompt must not be sent again.
+    // A member's first prompt already contained these messages.
     for (const { id, given } of membersOf(record)) mail.markSent(id, given);
     return await runPhases(Object.assign(run, { mail }));
   } finally {

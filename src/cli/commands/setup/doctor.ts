@@ -14,15 +14,19 @@ export const doctor: Command = {
   summary: "check this machine, and show what to do next",
   usage: "[--agents] [--json]",
   positionals: { min: 0, max: 0 },
-  flags: [{ name: "agents", summary: "try every installed agent offline instead" }, jsonFlag],
-  notes: `The exit code is 0 if everything necessary works, else 1.
+  flags: [{ name: "agents", summary: "instead of this machine, check every installed agent offline" }, jsonFlag],
+  notes: `The exit code is 1 if a required check fails, else 0.
 
---agents runs each agent's own program against a scripted model on this machine,
-with a temporary home and no real key. It checks a tool call that must change a
-file, the choice of the model, resume and fork of the agent's own sessions, a bad
-key, a rate limit, and a stop during a call that must leave no process behind. The
-result is stored for that version, and later turns resume and fork only if that
-worked. \`skein agents\` shows it. The exit code is 1 if an installed agent is broken.`,
+--agents runs the program of each installed agent against a scripted model on this
+machine, with a temporary home and no real key. It checks:
+  - a tool call that changes a file
+  - the choice of the model
+  - resume and fork of the agent's own sessions
+  - the errors after a bad key and a rate limit
+  - that no process is left after a stop during a call
+skein stores the result for this version of the agent. Later turns use resume and
+fork only if they worked. \`skein agents\` shows the result. The exit code is 1 if an
+installed agent fails a check.`,
   async run(args, ctx) {
     if (args.flags["agents"]) return runTrials(args, ctx);
     const api = await ctx.api({ lenient: true });

@@ -1,5 +1,5 @@
-// Draws the board of a running team and redraws it in place, below other output.
-// Warnings, questions and the end are printed above it and stay.
+// Draws the board of a running team below other output, and redraws it in place.
+// Warnings and questions are printed above the board. The result is printed after the board is closed.
 import type { Api } from "../../../protocol/api/api.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import type { ResultRecord } from "../../../protocol/json/records.ts";
@@ -14,7 +14,7 @@ export type LiveBoard = Printer & { close: () => Promise<void> };
 const refreshMs = 1_000;
 const debounceMs = 100;
 
-/** `createPrinter` makes the printer of the lines that stay. It gets every event that the board does not show. */
+/** `createPrinter` is called once, with outputs that write above the board. Its printer gets every event that the board does not show. */
 export function liveBoard(api: Api, session: string, ctx: CommandContext, createPrinter: (ctx: CommandContext) => Printer): LiveBoard {
   const style = styleOf(ctx.err);
   const unicode = showsUnicode(ctx.env);

@@ -6,7 +6,7 @@ import { Fault, messageOf } from "../../../protocol/api/error.ts";
 import { messageRecord, messageKinds, messageText, priorities, type SentMessage } from "../../../protocol/team/mail.ts";
 import { checkVerb, jsonFlag, usageLine } from "../../parse/args.ts";
 import type { Args, Command, CommandContext } from "../../parse/command.ts";
-import { memberFiles, postMail, readInbox, sharedPath, readRoster, type MemberFiles } from "./member-files.ts";
+import { readMemberEnv, postMail, readInbox, sharedPath, readRoster, type MemberEnv } from "./member-env.ts";
 import { jsonText } from "../../print/json.ts";
 import { stripControls, printable, styleOf } from "../../terminal/style.ts";
 import { tableText } from "../../terminal/table.ts";
@@ -42,7 +42,7 @@ Examples:
 type Verb = {
   positionals: number;
   flags: readonly string[];
-  run: (files: MemberFiles, args: Args, ctx: CommandContext) => Promise<string>;
+  run: (member: MemberEnv, args: Args, ctx: CommandContext) => Promise<string>;
 };
 
 const verbs: Record<string, Verb> = {
@@ -54,11 +54,11 @@ const verbs: Record<string, Verb> = {
 async function runMsg(args: Args, ctx: CommandContext): Promise<number> {
   const verb = verbs[args.positionals[0]!]!;
   checkVerb(msg, args, verb);
-  ctx.out.write(await verb.run(memberFiles(ctx, "msg"), args, ctx));
+  ctx.out.write(await verb.run(readMemberEnv(ctx, "msg"), args, ctx));
   return 0;
 }
 
-async function send(files: MemberFiles, args: Args, ctx: CommandContext): Promise<string> {
+async function send(member: MemberEnv, args: Args, ctx: CommandContext): Promise<string> {
   const { to, kind, priority, subject } = args.flags;
   const text = args.positionals[1];
   if (to === undefined) throw new Fault("usage", "msg send needs --to <who>", { hint: usageLine(msg) });
@@ -72,33 +72,33 @@ async function send(files: MemberFiles, args: Args, ctx: CommandContext): Promis
     priority,
     subject,
     body,
-    attachments: attachments.map((path) => sharedPath(path, files, ctx)),
+    attachments: attachments.map((path) => sharedPath(path, member, ctx)),
     reply_to: args.flags["reply-to"],
     requires_response: args.flags["expect-reply"] === true,
   };
-  const id = postMail(files, value, ctx);
+  const id = postMail(member, value, ctx);
   return args.flags["json"] ? jsonText({ id }) : `${id}\n`;
 }
 
-async function read(files: MemberFiles, args: Args, ctx: CommandContext): Promise<string> {
-  const inbox = readInbox(files);
-  const messages = args.flags["all"] ? inbox : inbox.filter(({ name }) => name > lastRead(files));
+async function read(member: MemberEnv, args: Args, ctx: CommandContext): Promise<string> {
+  const inbox = readInbox(member);
+  const messages = args.flags["all"] ? inbox : inbox.filter(({ name }) => name > lastRead(member));
   const last = inbox.at(-1);
-  if (last !== undefined) saveLastRead(files, last.name, ctx);
-  if (args.flags["json"]) return jsonText(messages.map(({ sent }) => messageRecord(sent, files.team)));
+  if (last !== undefined) saveLastRead(member, last.name, ctx);
+  if (args.flags["json"]) return jsonText(messages.map(({ sent }) => messageRecord(sent, member.team)));
   if (messages.length === 0) return `no ${args.flags["all"] ? "" : "new "}messages\n`;
   return messages.map(({ sent }) => `${messageText(sent).split("\n").map(printable).join("\n")}\n`).join("\n");
 }
 
-async function list(files: MemberFiles, args: Args, ctx: CommandContext): Promise<string> {
-  const team = readRoster(files);
-  const lastReadName = lastRead(files);
-  const messages = readInbox(files).map(({ name, sent }) => ({ ...sent, isRead: name <= lastReadName }));
-  if (args.flags["json"]) return jsonText({ agent: files.agent, members: team?.members ?? [], messages: messages.map(headerRecord) });
+async function list(member: MemberEnv, args: Args, ctx: CommandContext): Promise<string> {
+  const team = readRoster(member);
+  const lastReadName = lastRead(member);
+  const messages = readInbox(member).map(({ name, sent }) => ({ ...sent, isRead: name <= lastReadName }));
+  if (args.flags["json"]) return jsonText({ agent: member.agent, members: team?.members ?? [], messages: messages.map(headerRecord) });
   const style = styleOf(ctx.out);
-  const nameOf = (id: string): string => team?.members.find((member) => member.id === id)?.key ?? id;
+  const nameOf = (id: string): string => team?.members.find((entry) => entry.id === id)?.key ?? id;
   const members = (team?.members ?? []).map(({ id, key, role, agent, state }) =>
-    [key, role, agent ?? "", state ?? "", id === files.agent ? `${id} (you)` : id].map(stripControls),
+    [key, role, agent ?? "", state ?? "", id === member.agent ? `${id} (you)` : id].map(stripControls),
   );
   const rows = messages.map(({ id, from, kind, priority, subject, body, isRead }) =>
     [isRead ? " " : "*", id, nameOf(from), kind, priority, subject || body].map(stripControls),
@@ -114,23 +114,23 @@ function headerRecord({ id, from, kind, priority, subject, sentAt, isRead }: Sen
 }
 
 /** The name of the last file that was read. File names in an inbox sort by time, so all earlier ones were read too. */
-function lastRead(files: MemberFiles): string {
+function lastRead(member: MemberEnv): string {
   try {
-    return readFileSync(lastReadFile(files), "utf8");
+    return readFileSync(lastReadFile(member), "utf8");
   } catch {
     return "";
   }
 }
 
-function saveLastRead(files: MemberFiles, name: string, ctx: CommandContext): void {
+function saveLastRead(member: MemberEnv, name: string, ctx: CommandContext): void {
   try {
-    replaceFile(lastReadFile(files), name, { file: 0o600, directory: 0o700 });
+    replaceFile(lastReadFile(member), name, { file: 0o600, directory: 0o700 });
   } catch (error) {
     ctx.err.write(warningText(`these messages stay marked as unread: ${messageOf(error)}`));
   }
 }
 
 /** A member can write only to its outbox. Files that begin with a dot are not sent. */
-function lastReadFile({ outbox }: MemberFiles): string {
+function lastReadFile({ outbox }: MemberEnv): string {
   return join(outbox, ".read");
 }

@@ -2,7 +2,7 @@
 import { Fault } from "../../../protocol/api/error.ts";
 import { checkVerb, jsonFlag, usageLine } from "../../parse/args.ts";
 import type { Args, Command, CommandContext } from "../../parse/command.ts";
-import { memberFiles, postMail, sharedPath, type MemberFiles } from "./member-files.ts";
+import { readMemberEnv, postMail, sharedPath, type MemberEnv } from "./member-env.ts";
 import { jsonText } from "../../print/json.ts";
 
 export const report: Command = {
@@ -31,7 +31,7 @@ type Verb = {
   min: number;
   needs: string;
   flags?: readonly string[];
-  value: (args: Args, files: MemberFiles, ctx: CommandContext) => object;
+  value: (args: Args, member: MemberEnv, ctx: CommandContext) => object;
 };
 
 const verbs: Record<string, Verb> = {
@@ -46,7 +46,7 @@ const verbs: Record<string, Verb> = {
     positionals: 3,
     min: 2,
     needs: "a path",
-    value: ({ positionals: [, path = "", description] }, files, ctx) => ({ path: sharedPath(path, files, ctx), description }),
+    value: ({ positionals: [, path = "", description] }, member, ctx) => ({ path: sharedPath(path, member, ctx), description }),
   },
   dependency: {
     positionals: 3,
@@ -59,10 +59,10 @@ const verbs: Record<string, Verb> = {
     min: 3,
     needs: "success or failure, and a summary",
     flags: ["output"],
-    value: ({ positionals: [, result = "", summary], flags }, files, ctx) => {
+    value: ({ positionals: [, result = "", summary], flags }, member, ctx) => {
       if (result !== "success" && result !== "failure") throw new Fault("usage", `work completes with success or failure, not "${result}"`);
       const outputs = (flags["output"] ?? []) as string[];
-      return { result, summary, outputs: outputs.map((path) => sharedPath(path, files, ctx)) };
+      return { result, summary, outputs: outputs.map((path) => sharedPath(path, member, ctx)) };
     },
   },
 };
@@ -72,8 +72,8 @@ async function runReport(args: Args, ctx: CommandContext): Promise<number> {
   const verb = verbs[type]!;
   if (args.positionals.length < verb.min) throw new Fault("usage", `report ${type} needs ${verb.needs}`, { hint: usageLine(report) });
   checkVerb(report, args, { positionals: verb.positionals, flags: [...(verb.flags ?? []), "json"] });
-  const files = memberFiles(ctx, "report");
-  const id = postMail(files, { type, ...verb.value(args, files, ctx) }, ctx);
+  const member = readMemberEnv(ctx, "report");
+  const id = postMail(member, { type, ...verb.value(args, member, ctx) }, ctx);
   ctx.out.write(args.flags["json"] ? jsonText({ id }) : `${id}\n`);
   return 0;
 }

@@ -1,7 +1,6 @@
-// Tests how a fault is printed.
 import { expect, test } from "bun:test";
-import { Fault } from "../protocol/api/error.ts";
-import { printFault } from "./print/print-fault.ts";
+import { Fault } from "../../protocol/api/error.ts";
+import { printFault } from "./print-fault.ts";
 
 test("a fault is printed as one line and its hint, without control characters", () => {
   let output = "";
@@ -19,5 +18,5 @@ test("the stack of an error is printed only with SKEIN_DEBUG", () => {
     return output;
   };
   expect(faultOutput({})).toBe("skein: odd\n");
-  expect(faultOutput({ SKEIN_DEBUG: "1" })).toContain("cli.test.ts");
+  expect(faultOutput({ SKEIN_DEBUG: "1" })).toContain("print-fault.test.ts");
 });
