@@ -1,5 +1,5 @@
-// Reads a role from a Markdown file of skein or of Claude Code. Fields that would widen rights are ignored. A narrowing
-// field that can't be understood makes the role invalid.
+// Reads a role from a Markdown file of skein or of Claude Code. Fields that would widen rights are ignored. An invalid value
+// in a field that narrows rights makes the whole role invalid.
 import { basename } from "node:path";
 import { maxTimerMs, parseDuration } from "../kit/text/duration.ts";
 import { readFrontmatter } from "../kit/files/frontmatter.ts";
@@ -58,6 +58,7 @@ class InvalidRole extends Error {}
 type Fields = Record<string, unknown>;
 type Remarks = { notes: string[]; ignored: string[] };
 
+/** `findWeaker` returns the role of this name that the file replaces. */
 export function readRole(file: RoleFile, findWeaker: (name: string) => Role | undefined): { role: Role | null; problems: string[] } {
   const { fields, body, problems } = readFrontmatter(file.path, maxRoleBytes);
   if (Object.keys(fields).length === 0) return { role: null, problems };
@@ -74,7 +75,7 @@ function roleOf(file: RoleFile, fields: Fields, body: string, findWeaker: (name:
   const base = findWeaker(name);
   const description = oneLine(text(fields, "description") ?? base?.description ?? "", 1024);
   if (description === "") throw new InvalidRole("has no description");
-  if (body.includes("\0")) throw new InvalidRole("has bytes that are no text");
+  if (body.includes("\0")) throw new InvalidRole("has bytes that are not text");
   const remarks: Remarks = { notes: [], ignored: [] };
   noteUnusedFields(file, fields, remarks);
   const defaults = base ?? inferLimits(name, description);
@@ -89,7 +90,7 @@ function roleOf(file: RoleFile, fields: Fields, body: string, findWeaker: (name:
     agent: ifTrusted(file, "agent", text(fields, "agent"), remarks) ?? base?.agent ?? null,
     model: ifTrusted(file, "model", modelOf(fields, remarks), remarks) ?? base?.model ?? null,
     tools: tools === null ? (file.format === "claude" ? null : defaults.tools) : tools.tools,
-    policy: narrowerPolicy(policyOf(file, fields, base?.policy ?? "workspace", remarks), tools?.onlyLooks === true ? "readonly" : null),
+    policy: narrowerPolicy(policyOf(file, fields, base?.policy ?? "workspace", remarks), tools?.isReadOnly === true ? "readonly" : null),
     net: netOf(file, fields, remarks) ?? base?.net ?? null,
     timeoutMs: duration(fields, "timeout") ?? defaults.timeoutMs,
     idleMs: duration(fields, "idle") ?? defaults.idleMs,
@@ -145,7 +146,7 @@ function modelOf(fields: Fields, remarks: Remarks): string | null {
   const model = text(fields, "model");
   if (model === null || model === "inherit") return null;
   if (!claudeModels.test(model)) return model;
-  remarks.notes.push(`${model} is Claude Code's own name for a model; the turn's is used`);
+  remarks.notes.push(`${model} is Claude Code's own name for a model; the turn's model is used`);
   return null;
 }
 
@@ -167,7 +168,7 @@ function noteUnusedFields(file: RoleFile, fields: Fields, remarks: Remarks): voi
 
 function suggestion(word: string, known: readonly string[]): string {
   const near = nearestWord(word, known);
-  return near === null ? "" : `; ${near}?`;
+  return near === null ? "" : `; did you mean ${near}?`;
 }
 
 function noteInferred(role: Role, fields: Fields): void {
@@ -201,15 +202,16 @@ function text(fields: Fields, key: string): string | null {
   if (value === undefined || (value === null && !narrowingFields.includes(key))) return null;
   if (typeof value === "string" && value.trim() !== "") return value.trim();
   if (typeof value === "number") return String(value);
-  throw new InvalidRole(`its ${key} is no text`);
+  throw new InvalidRole(`its ${key} must be a text`);
 }
 
-/** `a, b` or a list. */
+/** The names in a field: a text like `a, b`, or a list. Null if the field is missing. */
 function list(fields: Fields, key: string): string[] | null {
   const value = fields[key];
   if (value === undefined) return null;
   const items = typeof value === "string" ? value.split(",") : value;
-  if (!Array.isArray(items) || !items.every((item) => typeof item === "string")) throw new InvalidRole(`its ${key} are no names`);
+  if (!Array.isArray(items) || !items.every((item) => typeof item === "string"))
+    throw new InvalidRole(`its ${key} must be a list of names`);
   return [...new Set(items.map((item) => item.trim()).filter((item) => item !== ""))];
 }
 
@@ -218,7 +220,7 @@ function duration(fields: Fields, key: string): number | null {
   if (written === null) return null;
   const ms = parseDuration(written);
   if (ms !== null && ms > 0 && ms <= maxTimerMs) return ms;
-  throw new InvalidRole(`its ${key} takes seconds or 90s, 10m, 2h, not ${JSON.stringify(oneLine(written, 40))}`);
+  throw new InvalidRole(`its ${key} must be seconds, or a duration like 90s, 10m or 2h, not ${JSON.stringify(oneLine(written, 40))}`);
 }
 
 function memory(fields: Fields): number | null {
@@ -226,5 +228,5 @@ function memory(fields: Fields): number | null {
   if (value === undefined) return null;
   const number = Number(value);
   if (Number.isSafeInteger(number) && number > 0) return number;
-  throw new InvalidRole("its max_memory_mb is no whole number above 0");
+  throw new InvalidRole("its max_memory_mb must be a whole number above 0");
 }

@@ -64,7 +64,7 @@ describe("sources of roles", () => {
     expect(problems).toEqual([
       {
         path: join(home, ".claude/agents/critic.md"),
-        message: `is hidden by ${join(home, ".config/skein/roles/critic.md")}, which has the same name`,
+        message: `is overridden by ${join(home, ".config/skein/roles/critic.md")}, which has the same name`,
       },
     ]);
   });
@@ -178,19 +178,24 @@ describe("an agent of Claude Code", () => {
     ["tools: Read, Grep, Glob", ["read", "bash"], "readonly", []],
     ["tools: Read", ["read"], "readonly", []],
     ["tools: Read, Edit, MultiEdit, Bash, Task", ["read", "edit", "bash", "spawn_session"], "workspace", []],
-    ["tools: Read, Write, Grep", ["read", "write"], "workspace", ["its search tools need bash, which it does not name; left out"]],
+    [
+      "tools: Read, Write, Grep",
+      ["read", "write"],
+      "workspace",
+      ["its search tools need bash, which the role does not name; they are left out"],
+    ],
     [
       "tools: Read, WebFetch, mcp__x__y",
       ["read"],
       "readonly",
-      ["there is no tool webfetch; left out", "there is no tool mcp__x__y; left out"],
+      ["there is no tool webfetch; it is left out", "there is no tool mcp__x__y; it is left out"],
     ],
-    ["tools: Read, Bash(git log:*)", ["read"], "readonly", ["a tool can't be restricted to Bash(git log:*); left out"]],
+    ["tools: Read, Bash(git log:*)", ["read"], "readonly", ["a tool can't be restricted to Bash(git log:*); it is left out"]],
     ["disallowedTools: Bash, Task", ["read", "write", "edit"], "workspace", []],
     ["tools: Read, Grep\npolicy: workspace", ["read", "bash"], "readonly", []],
     ["permissionMode: plan\ncolor: red", null, "readonly", []],
     ["model: inherit", null, "workspace", []],
-    ["model: opus", null, "workspace", ["opus is Claude Code's own name for a model; the turn's is used"]],
+    ["model: opus", null, "workspace", ["opus is Claude Code's own name for a model; the turn's model is used"]],
   ] as [string, string[] | null, Role["policy"], string[]][])(
     "an agent file of Claude Code with %j becomes a role",
     (head, tools, policy, notes) => {
@@ -214,15 +219,18 @@ describe("invalid role files", () => {
     [file("description: d\nname: ../x"), 'its name "../x" must be 1 to 64 letters, digits, "-" and "_"; the role is left out'],
     [
       file("description: d\npolicy: readonyl"),
-      'its policy "readonyl" is none of workspace, readonly, plan, full; readonly?; the role is left out',
+      'its policy "readonyl" is none of workspace, readonly, plan, full; did you mean readonly?; the role is left out',
     ],
-    [file("description: d\npolicy:"), "its policy is no text; the role is left out"],
+    [file("description: d\npolicy:"), "its policy must be a text; the role is left out"],
     [file("description: d\nnet: maybe"), "its net must be on or off; the role is left out"],
-    [file("description: d\ntimeout: soon"), 'its timeout takes seconds or 90s, 10m, 2h, not "soon"; the role is left out'],
-    [file("description: d\nidle: 0"), 'its idle takes seconds or 90s, 10m, 2h, not "0"; the role is left out'],
-    [file("description: d\nmax_memory_mb: -1"), "its max_memory_mb is no whole number above 0; the role is left out"],
-    [file("description: d\ntools: {a: b}"), "its tools are no names; the role is left out"],
-    [file("description: d", "a\0b"), "has bytes that are no text; the role is left out"],
+    [
+      file("description: d\ntimeout: soon"),
+      'its timeout must be seconds, or a duration like 90s, 10m or 2h, not "soon"; the role is left out',
+    ],
+    [file("description: d\nidle: 0"), 'its idle must be seconds, or a duration like 90s, 10m or 2h, not "0"; the role is left out'],
+    [file("description: d\nmax_memory_mb: -1"), "its max_memory_mb must be a whole number above 0; the role is left out"],
+    [file("description: d\ntools: {a: b}"), "its tools must be a list of names; the role is left out"],
+    [file("description: d", "a\0b"), "has bytes that are not text; the role is left out"],
     ["x".repeat(70_000), "has 70000 bytes; 65536 are allowed"],
   ])("the invalid role file %# is reported and left out", (text, message) => {
     const { roles, problems, home } = scan({ ".config/skein/roles/r.md": text });
@@ -233,7 +241,7 @@ describe("invalid role files", () => {
   test("a role file with unknown fields is used, with notes", () => {
     const { role } = scan({ ".config/skein/roles/r.md": file("description: d\ntimout: 5m\nallow_write: /x\ncolor: red") });
     expect(role("r").notes).toEqual([
-      "unknown field timout; timeout?",
+      "unknown field timout; did you mean timeout?",
       "allow_write is left out: a role adds no rights to those of the turn",
       "unknown field color",
       "inferred: tools read, write, edit; policy workspace; timeout 45m; max_memory_mb 2048",

@@ -31,8 +31,8 @@ export function scanRoles(options: ScanRolesOptions): RoleList {
 
 /** From the weakest to the strongest scope. Within a scope the first directory wins. */
 function scopesOf({ project, home, configDir }: ScanRolesOptions): RoleDirectory[][] {
-  const directories = (origin: RoleDirectory["origin"], own: string, root: string): RoleDirectory[] => [
-    { path: own, origin, format: "skein" },
+  const directories = (origin: RoleDirectory["origin"], rolesDir: string, root: string): RoleDirectory[] => [
+    { path: rolesDir, origin, format: "skein" },
     { path: join(root, ".claude", "agents"), origin, format: "claude" },
   ];
   const user = directories("user", join(configDir, "roles"), home);
@@ -51,7 +51,7 @@ function withFiles(weaker: readonly Role[], directories: RoleDirectory[], option
       if (role === null) continue;
       const winner = roles.get(role.name);
       if (winner === undefined) roles.set(role.name, role);
-      else problems.push({ path, message: `is hidden by ${winner.path}, which has the same name` });
+      else problems.push({ path, message: `is overridden by ${winner.path}, which has the same name` });
     }
   }
   const replaced = weaker.map((role) => roles.get(role.name) ?? role);
@@ -83,7 +83,7 @@ function filesIn({ path: directoryPath, origin }: RoleDirectory, { project }: Sc
 function fileProblem(path: string, root: string | null): string | null {
   try {
     const stat = statSync(path);
-    if (!stat.isFile()) return "is no file";
+    if (!stat.isFile()) return "is not a file";
     if (stat.size > maxRoleBytes) return `has ${stat.size} bytes; ${maxRoleBytes} are allowed`;
     if (root === null || realpathSync(path).startsWith(realpathSync(root) + sep)) return null;
     return "is a link that leads out of the project";

@@ -23,17 +23,19 @@ export function tokensOf(text: string): number {
 function countMarked(pieces: PromptPiece[], entries: Set<string>): ReturnType<CountPrompt> {
   let prefix = "";
   let cachedPrefix = "";
-  let marked = "";
+  /** The prompt up to the last breakpoint. */
+  let markedPrefix = "";
   for (const piece of pieces) {
     prefix += piece.text;
     if (entries.has(prefix)) cachedPrefix = prefix;
     if (!piece.breakpoint) continue;
-    marked = prefix;
+    markedPrefix = prefix;
     entries.add(prefix);
   }
   // Without a breakpoint the vendor neither reads nor writes the cache.
-  const [total, cached, cacheRead] = [prefix, marked, marked === "" ? "" : cachedPrefix].map(tokensOf) as [number, number, number];
-  return { input: total - Math.max(cached, cacheRead), cacheRead, cacheWrite: Math.max(0, cached - cacheRead) };
+  const cacheRead = tokensOf(markedPrefix === "" ? "" : cachedPrefix);
+  const marked = tokensOf(markedPrefix);
+  return { input: tokensOf(prefix) - Math.max(marked, cacheRead), cacheRead, cacheWrite: Math.max(0, marked - cacheRead) };
 }
 
 function countAutomatic(pieces: PromptPiece[], prompts: string[]): ReturnType<CountPrompt> {

@@ -28,7 +28,7 @@ export function composeAnswer(request: {
   const output = [thinking, text, ...calls.map((call) => call.inputText)].join("");
   const usage = { ...request.prompt, output: tokensOf(output), ...step.usage };
   const malformed = isGarbage && calls.length > 0;
-  return { model, number, thinking, text, calls, usage, reportUsage: parsed.wantsUsage, malformed };
+  return { model, number, thinking, text, calls, usage, reportUsage: parsed.requestsUsage, malformed };
 }
 
 function answerCall(call: ScriptCall, id: string, tools: DeclaredTool[], isGarbage: boolean): AnswerCall {

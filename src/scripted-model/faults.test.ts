@@ -1,4 +1,4 @@
-// Faults, the fake cache, positions and the separate process of the scripted model server, over plain HTTP.
+// Tests faults, the fake cache, positions and the separate process of the scripted model server, over plain HTTP.
 import { afterEach, describe, expect, test } from "bun:test";
 import { startModelServer, type ModelServer, type ModelServerOptions } from "./model-server.ts";
 import { startRemoteModelServer } from "../../test/support/model-server-control.ts";
@@ -74,7 +74,7 @@ describe.each(wires)("%s", (wire) => {
     expect(await third.text()).toContain("pwd");
   });
 
-  test.each([500, 529])("a permanent %d ends when it is cleared", async (status) => {
+  test.each([500, 529])("a fault with status %d and no request number applies until it is cleared", async (status) => {
     const server = start();
     server.setFault({ type: "status", status });
     expect((await ask(server, wire)).status).toBe(status);
@@ -103,25 +103,25 @@ describe.each(wires)("%s", (wire) => {
     await next;
   });
 
-  test("an error event ends the stream in the vendor's format", async () => {
+  test("an error-event fault ends the stream with the vendor's error event", async () => {
     const text = await (await ask(start({ faults: { 1: { type: "error-event", message: "broken inside" } } }), wire)).text();
     expect(text).toContain("broken inside");
     expect(text).toContain(requests[wire].error);
     expect(text).not.toMatch(/message_stop|response\.completed|\[DONE\]|"finishReason"/);
   });
 
-  test("an empty answer ends normally without content", async () => {
+  test("an empty fault sends an answer without content that ends normally", async () => {
     const text = await (await ask(start({ faults: { 1: { type: "empty" } } }), wire)).text();
     expect(text).not.toContain("pwd");
     expect(text).toMatch(/message_stop|response\.completed|\[DONE\]|"STOP"/);
   });
 
-  test("garbage arguments are not JSON", async () => {
+  test("a garbage-args fault sends arguments that are not JSON", async () => {
     const text = await (await ask(start({ faults: { 1: { type: "garbage-args" } } }), wire)).text();
     expect(text).toMatch(/oops|MALFORMED_FUNCTION_CALL/);
   });
 
-  test("slow deltas arrive one by one and complete", async () => {
+  test("a slow fault sends the same answer, with a delay between events", async () => {
     const slow: ServerFault = { type: "slow", delayMs: 1 };
     const server = start({ faults: { 1: slow } });
     const [first, second] = [await (await ask(server, wire)).text(), await (await ask(server, wire)).text()];
@@ -202,7 +202,7 @@ describe("findPosition", () => {
   });
 });
 
-test("a server in another process plays, records and stops", async () => {
+test("a server in another process plays its script, records requests and stops", async () => {
   const server = await startRemoteModelServer(shellScript(["pwd"], "bye"));
   try {
     expect(await (await ask(server, "anthropic")).text()).toContain("pwd");

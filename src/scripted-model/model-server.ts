@@ -66,18 +66,19 @@ export type ModelServer = {
 type State = {
   script: ScriptSource;
   options: ModelServerOptions;
-  always: ServerFault | null;
+  permanentFault: ServerFault | null;
+  /** By the number of the request. */
   faults: Map<number, ServerFault>;
   requests: RecordedRequest[];
-  answered: number;
-  arrived: number;
+  answeredCount: number;
+  arrivedCount: number;
   countPrompt: typeof countUncached;
 };
 
 export function startModelServer(script: ScriptSource, options: ModelServerOptions = {}): ModelServer {
   const faults = new Map(Object.entries(options.faults ?? {}).map(([number, fault]) => [Number(number), fault]));
   const countPrompt = options.cache === true ? createPromptCache() : countUncached;
-  const state: State = { script, options, always: null, faults, requests: [], answered: 0, arrived: 0, countPrompt };
+  const state: State = { script, options, permanentFault: null, faults, requests: [], answeredCount: 0, arrivedCount: 0, countPrompt };
   const server = Bun.serve({ hostname: "127.0.0.1", port: 0, idleTimeout: 0, fetch: (request) => answerRequest(state, request) });
   return {
     url: `http://127.0.0.1:${server.port}`,
@@ -89,15 +90,15 @@ export function startModelServer(script: ScriptSource, options: ModelServerOptio
     setFault: (fault, request) => setFault(state, fault, request),
     clear: () => {
       state.requests.length = 0;
-      state.answered = 0;
-      state.arrived = 0;
+      state.answeredCount = 0;
+      state.arrivedCount = 0;
     },
     stop: () => server.stop(true),
   };
 }
 
 function setFault(state: State, fault: ServerFault | null, request: number | undefined): void {
-  if (request === undefined) state.always = fault;
+  if (request === undefined) state.permanentFault = fault;
   else if (fault === null) state.faults.delete(request);
   else state.faults.set(request, fault);
 }
@@ -134,7 +135,7 @@ async function answerModel(state: State, wire: ServerWire, record: RecordedReque
   const { options } = state;
   const parsed = wire.read(body);
   const position = findPosition(parsed.items, options.marker);
-  if (options.count === "requests") position.step = state.answered;
+  if (options.count === "requests") position.step = state.answeredCount;
   const script = typeof state.script === "function" ? state.script({ position, body }) : state.script;
   record.isSide = isSideRequest(script, parsed.tools);
   const stream = wire.name === "gemini" ? path.endsWith(":streamGenerateContent") : field(body, "stream") === true;
@@ -145,16 +146,16 @@ async function answerModel(state: State, wire: ServerWire, record: RecordedReque
     const answer = composeAnswer({ model, number: 0, parsed, position, step, fault: null, prompt });
     return sendAnswer(wire, answer, { stream, chunkDelayMs: 0, fault: null, signal });
   }
-  state.arrived += 1;
-  record.number = state.arrived;
+  state.arrivedCount += 1;
+  record.number = state.arrivedCount;
   record.step = position.step;
-  const fault = state.faults.get(record.number) ?? state.always;
+  const fault = state.faults.get(record.number) ?? state.permanentFault;
   if (fault?.type === "status") return sendFailure(wire, fault);
   const step = script.steps[position.step] ?? { text: script.final };
   if (step.delayMs !== undefined) await Bun.sleep(step.delayMs);
   const prompt = state.countPrompt(wire.name, parsed.pieces);
   const answer = composeAnswer({ model, number: record.number, parsed, position, step, fault, prompt });
   record.usage = answer.usage;
-  if (fault === null || !isInterrupting(fault)) state.answered += 1;
+  if (fault === null || !isInterrupting(fault)) state.answeredCount += 1;
   return sendAnswer(wire, answer, { stream, chunkDelayMs: options.chunkDelayMs ?? 0, fault, signal });
 }

@@ -9,7 +9,7 @@ export function answerSideRequest(method: string, path: string, body: string): R
   if (method === "HEAD") return new Response(null);
   if (method === "GET" && path === "/") return new Response("scripted model server");
   if (method === "GET" && path.endsWith("/v1beta/models")) return Response.json({ models: modelIds.map(geminiModel) });
-  if (method === "GET" && path.endsWith("/models")) return Response.json({ ...openList(), models: [] });
+  if (method === "GET" && path.endsWith("/models")) return Response.json({ ...modelList(), models: [] });
   if (method === "GET" && path === "/api/version") return Response.json({ version: "0.12.0" });
   if (method === "GET" && path === "/api/tags") return Response.json({ models: modelIds.map(ollamaModel) });
   const count = tokensOf(body);
@@ -25,7 +25,7 @@ export function requestedModel(path: string, body: JsonValue | undefined): strin
 }
 
 /** A list in a format for both Anthropic's and OpenAI's clients. */
-function openList(): { [key: string]: JsonValue } {
+function modelList(): { [key: string]: JsonValue } {
   const data = modelIds.map((id) => ({
     id,
     object: "model",

@@ -8,17 +8,17 @@ const maxBytes = 16_000;
 
 /** Empty if there are no skills. Names and descriptions come from files, so line breaks in them are removed. */
 export function catalogText(skills: readonly SkillInfo[]): string {
-  const offered = skills.filter((skill) => !skill.hidden);
+  const listed = skills.filter((skill) => !skill.hidden);
   const lines: string[] = [];
   let bytes = 0;
-  for (const skill of offered) {
+  for (const skill of listed) {
     const line = `- ${oneLine(skill.name, 64)}: ${oneLine(skill.description, maxDescriptionChars)} (${skill.path.replace(/\p{Cc}+/gu, "?")})`;
     bytes += Buffer.byteLength(line) + 1;
     if (bytes > maxBytes) break;
     lines.push(line);
   }
-  if (offered.length === 0) return "";
-  const missing = offered.slice(lines.length);
+  if (listed.length === 0) return "";
+  const missing = listed.slice(lines.length);
   if (missing.length > 0) lines.push(`- and ${missing.length} more, in ${directoriesOf(missing)}`);
   return [`Skills: when a task fits one, read its file with \`read\` before you use it.`, ...lines].join("\n");
 }

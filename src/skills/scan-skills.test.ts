@@ -90,7 +90,7 @@ describe("sources of skills", () => {
 });
 
 describe("skills with the same name", () => {
-  test("a skill of the project hides one of the user with the same name, which is reported", () => {
+  test("a skill of the project overrides one of the user with the same name, which is reported", () => {
     const { scan, home } = createSetup({ "work/.skein/skills/a/SKILL.md": skill("a"), ".agents/skills/a/SKILL.md": skill("a") });
     const list = scan();
     expect(list.skills).toHaveLength(1);
@@ -98,7 +98,7 @@ describe("skills with the same name", () => {
     expect(list.problems).toEqual([
       {
         path: join(home, ".agents/skills/a/SKILL.md"),
-        message: `is hidden by ${join(home, "work/.skein/skills/a/SKILL.md")}, which has the same name`,
+        message: `is overridden by ${join(home, "work/.skein/skills/a/SKILL.md")}, which has the same name`,
       },
     ]);
   });

@@ -33,7 +33,7 @@ export function scanSkills(options: ScanSkillsOptions): SkillList {
       const skill = readSkill(file, root, problems);
       if (!skill) continue;
       const winner = skills.find((other) => other.name === skill.name);
-      if (winner) problems.push({ path: file, message: `is hidden by ${winner.path}, which has the same name` });
+      if (winner) problems.push({ path: file, message: `is overridden by ${winner.path}, which has the same name` });
       else skills.push(skill);
     }
   }
@@ -42,14 +42,14 @@ export function scanSkills(options: ScanSkillsOptions): SkillList {
 
 /** In order of precedence: the project before the user, a nearer directory before a farther one. */
 function rootsOf({ directory, project, home, configDir, trusted }: ScanSkillsOptions): Root[] {
-  const users = [join(configDir, "skills"), join(home, ".agents", "skills"), join(home, ".claude", "skills")];
+  const userPaths = [join(configDir, "skills"), join(home, ".agents", "skills"), join(home, ".claude", "skills")];
   const roots: Root[] = [{ path: join(project, ".skein", "skills"), scope: "project", trusted }];
   // Trust covers the files at the top of the project, not the skills of its subdirectories.
   for (const parent of parentsUpTo(directory, project))
     roots.push({ path: join(parent, ".agents", "skills"), scope: "project", trusted: trusted && parent === project });
   roots.push({ path: join(project, ".claude", "skills"), scope: "project", trusted });
-  const projectRoots = roots.filter((root) => !users.includes(root.path));
-  return [...projectRoots, ...users.map((path): Root => ({ path, scope: "user", trusted: true }))];
+  const projectRoots = roots.filter((root) => !userPaths.includes(root.path));
+  return [...projectRoots, ...userPaths.map((path): Root => ({ path, scope: "user", trusted: true }))];
 }
 
 /** The directory and its parents up to the project. Only the project if the directory is outside of it. */
@@ -80,12 +80,12 @@ function findFiles(root: string, visited: Set<string>, budget: { remaining: numb
     budget.remaining -= 1;
     const file = join(path, "SKILL.md");
     if (statPath(file)?.isFile()) files.push(file);
-    else if (depth < maxDepth) queue.push(...children(path, problems).map((child) => ({ path: child, depth: depth + 1 })));
+    else if (depth < maxDepth) queue.push(...subdirectories(path, problems).map((child) => ({ path: child, depth: depth + 1 })));
   }
   return files.sort();
 }
 
-function children(path: string, problems: Problem[]): string[] {
+function subdirectories(path: string, problems: Problem[]): string[] {
   try {
     return readdirSync(path, { withFileTypes: true })
       .filter((entry) => !entry.name.startsWith(".") && entry.name !== "node_modules")
@@ -100,18 +100,18 @@ function children(path: string, problems: Problem[]): string[] {
 
 function readSkill(file: string, root: Root, problems: Problem[]): SkillInfo | null {
   const { fields, problems: messages } = readFrontmatter(file, headBytes);
-  const add = (message: string): number => problems.push({ path: file, message });
-  messages.forEach(add);
+  const addProblem = (message: string): number => problems.push({ path: file, message });
+  messages.forEach(addProblem);
   const description = typeof fields["description"] === "string" ? fields["description"].trim() : "";
   if (description === "") {
-    if (messages.length === 0) add("has no description, so a model can't know when to use it; it is left out");
+    if (messages.length === 0) addProblem("has no description, so a model can't know when to use it; it is left out");
     return null;
   }
   const folder = basename(dirname(file));
-  const written = typeof fields["name"] === "string" ? fields["name"].trim() : "";
-  const name = written === "" ? folder : written;
-  for (const message of nameProblems(written, folder)) add(message);
-  if (description.length > 1024) add(`its description has ${description.length} characters; 1024 are allowed`);
+  const declaredName = typeof fields["name"] === "string" ? fields["name"].trim() : "";
+  const name = declaredName === "" ? folder : declaredName;
+  for (const message of nameProblems(declaredName, folder)) addProblem(message);
+  if (description.length > 1024) addProblem(`its description has ${description.length} characters; 1024 are allowed`);
   const hidden = fields["disable-model-invocation"] === true;
   return { name, description, path: file, scope: root.scope, trusted: root.trusted, ...(hidden ? { hidden } : {}) };
 }

@@ -97,8 +97,8 @@ export function headerLine(session: Session): string {
 export async function readLineKeys(path: string): Promise<{ keys: Set<string>; broken: number; isTorn: boolean }> {
   const keys = new Set<string>();
   let broken = 0;
-  for await (const { text, torn } of readLines(Bun.file(path).stream(), Infinity)) {
-    if (torn) return { keys, broken, isTorn: true };
+  for await (const { text, isIncomplete } of readLines(Bun.file(path).stream(), Infinity)) {
+    if (isIncomplete) return { keys, broken, isTorn: true };
     const line = parseLine(text);
     if (line === null) broken += 1;
     else if (line !== "header") keys.add(lineKey(line));

@@ -12,7 +12,7 @@ const maxTries = 3;
 
 export type ParticipantReply = { status: ParticipantStatus; text: string; tries: number; sessionId: string | null; spent: Spent };
 
-/** Stops the whole turn: it was cancelled, or its budget is used up. */
+/** The reason to stop the whole turn: the turn was cancelled, or its budget is used up. */
 export type TurnHalt = { halt: TurnError };
 
 export type ParticipantQuestion = Pick<DelegateRequest, "task" | "title" | "call">;
@@ -36,7 +36,7 @@ export async function askParticipant(
   }
 }
 
-/** A participant may reach its own limit. Only a limit of the whole run stops the others. */
+/** Returns the error that stops the whole group; null after a failure of only this participant, such as its own limit. */
 function findHalt({ halt }: Attempt, { signal, count }: TurnContext): TurnError | null {
   if (signal.aborted) return { kind: "cancelled", message: "the group was stopped" };
   return halt ?? count(zeroSpent);

@@ -48,13 +48,13 @@ const delegateResult = (answer: Exclude<Answer, Error>, index: number): Delegate
 async function runGroupTurn(
   change: Partial<GroupTask>,
   script: Script,
-  options: { path?: Node[]; over?: TurnError; stop?: AbortController } = {},
+  options: { path?: Node[]; budgetError?: TurnError; stop?: AbortController } = {},
 ) {
   const result: GroupResult = { nodes: [], end: { status: "broken" }, requests: [] };
   const { path = [], stop = new AbortController() } = options;
   const context = {
     signal: stop.signal,
-    count: () => options.over ?? null,
+    count: () => options.budgetError ?? null,
     delegate: async (request: DelegateRequest) => {
       result.requests.push(request);
       const answer = await script(request.call, request);
@@ -65,12 +65,12 @@ async function runGroupTurn(
   const input = { ...bareTurn("s", defaultPolicy), path, group: { ...defaultTask, ...change } } as unknown as TurnInput;
   for await (const event of agent.takeTurn(input, context)) {
     if (event.type === "end") result.end = event.end;
-    if (event.type === "node") event.recorded(stored(event.node, [...path, ...result.nodes], result.nodes));
+    if (event.type === "node") event.recorded(storeNode(event.node, [...path, ...result.nodes], result.nodes));
   }
   return { ...result, path: [...path, ...result.nodes] };
 }
 
-function stored(node: NewNode, before: Node[], into: Node[]): Node {
+function storeNode(node: NewNode, before: Node[], into: Node[]): Node {
   const recorded = { ...node, id: `n${before.length}`, parent: before.at(-1)?.id ?? null, tree: "t", session: "s", turn: "turn", at: 0 };
   into.push(recorded);
   return recorded;
@@ -112,12 +112,12 @@ describe("from the objective to the deliverable", () => {
     ]);
   });
 
-  test("statements are sent to the others; with a parallel limit of one, each participant sees all earlier ones", async () => {
-    const together = await runGroupTurn({}, agreeing);
-    expect(together.requests[1]?.task).not.toContain("said: discussion 1");
-    expect(together.requests[2]?.task).toContain("## claude, round 1\nsaid: discussion 1: claude");
-    const inTurn = await runGroupTurn({ parallelLimit: 1 }, agreeing);
-    expect(inTurn.requests[1]?.task).toContain("said: discussion 1: openai/gpt-5.2");
+  test("participants see the statements of earlier rounds; with a parallel limit of one, also earlier ones of the same round", async () => {
+    const parallel = await runGroupTurn({}, agreeing);
+    expect(parallel.requests[1]?.task).not.toContain("said: discussion 1");
+    expect(parallel.requests[2]?.task).toContain("## claude, round 1\nsaid: discussion 1: claude");
+    const sequential = await runGroupTurn({ parallelLimit: 1 }, agreeing);
+    expect(sequential.requests[1]?.task).toContain("said: discussion 1: openai/gpt-5.2");
   });
 
   test("at most parallelLimit participants speak at the same time", async () => {
@@ -133,7 +133,7 @@ describe("from the objective to the deliverable", () => {
 
   test("participants get the session's conversation, the user's input and the list of files", async () => {
     const before: Node[] = [];
-    stored({ author: "user", parts: [{ kind: "text", text: "we use Postgres" }] }, before, before);
+    storeNode({ author: "user", parts: [{ kind: "text", text: "we use Postgres" }] }, before, before);
     const { requests } = await runGroupTurn({ userInput: "be brief", context: ["docs/queue.md"] }, agreeing, { path: before });
     expect(requests[0]?.task).toContain("we use Postgres");
     expect(requests[0]?.task).toContain("# From the user\nbe brief\n\n# Files\n- docs/queue.md");
@@ -143,7 +143,7 @@ describe("from the objective to the deliverable", () => {
     const { requests } = await runGroupTurn({ discussionRounds: 8 }, (call) => `${call}\n${"x".repeat(23_000)}`);
     const last = requests.find(({ call }) => call.startsWith("synthesis"))!.task;
     expect(last.length).toBeLessThan(210_000);
-    expect(last).toContain("[8 earlier left out]");
+    expect(last).toContain("[8 earlier statements left out]");
     expect(last).toContain("discussion 8: claude");
   });
 
@@ -190,7 +190,7 @@ describe("validation", () => {
     expect(turn.nodes.at(-2)?.note).toMatchObject({ said: { phase: "refinement", status: "refused", tries: 3 } });
   });
 
-  test("without validation the first draft is the deliverable", async () => {
+  test("without validation the result of the synthesis is the deliverable", async () => {
     const turn = await runGroupTurn({ validationRounds: 0 }, objecting);
     expect(calls(turn.requests).at(-1)).toBe("synthesis 1: openai/gpt-5.2");
     expect(turn.end.status).toBe("ok");
@@ -212,7 +212,7 @@ describe("a participant that fails", () => {
     expect(answerOf(turn)).toBe("said: synthesis 1: anthropic\n\n## Failed participants\n\n- openai/gpt-5.2 (auth): no key for openai");
   });
 
-  test("a participant that is empty or overloaded is asked twice more, and all tries are counted", async () => {
+  test("a participant whose answer is empty or that is overloaded is asked up to twice more, and all tries are counted", async () => {
     let tries = 0;
     const turn = await runGroupTurn({ discussionRounds: 1 }, (call, request) => {
       if (!call.endsWith("claude")) return agreeing(call, request);
@@ -284,7 +284,7 @@ describe("continuing", () => {
   test("a finished group returns its answer again and asks no participant, also after later messages", async () => {
     const first = await runGroupTurn({}, agreeing);
     const path = [...first.path];
-    stored({ author: "user", parts: [{ kind: "text", text: "thanks" }] }, path, path);
+    storeNode({ author: "user", parts: [{ kind: "text", text: "thanks" }] }, path, path);
     const again = await runGroupTurn({ participants: ["claude"] }, agreeing, { path });
     expect(again).toMatchObject({ requests: [], nodes: [], end: { status: "ok", answer: "said: synthesis 1: openai/gpt-5.2" } });
     const otherObjective = await runGroupTurn({ objective: "Choose a cache" }, agreeing, { path });
@@ -294,36 +294,36 @@ describe("continuing", () => {
 
   test("a prompt with the same text to another agent is not a group's objective", () => {
     const path: Node[] = [];
-    stored({ author: "user", parts: [{ kind: "text", text: objectiveText(defaultTask) }] }, path, path);
-    stored({ author: "agent", parts: [{ kind: "text", text: "ok" }] }, path, path);
+    storeNode({ author: "user", parts: [{ kind: "text", text: objectiveText(defaultTask) }] }, path, path);
+    storeNode({ author: "agent", parts: [{ kind: "text", text: "ok" }] }, path, path);
     expect(readGroup(path, objectiveText(defaultTask)).promptNode).toBeNull();
   });
 });
 
 describe("stopping", () => {
   test("a used-up budget ends the turn with the deliverable so far", async () => {
-    const over = budgetUsedUp("money", "$1");
+    const budgetError = budgetUsedUp("money", "$1");
     const turn = await runGroupTurn({}, (call) => {
-      return call.startsWith("validation") ? new Fault("usage", over.message, { cause: over }) : `said: ${call}`;
+      return call.startsWith("validation") ? new Fault("usage", budgetError.message, { cause: budgetError }) : `said: ${call}`;
     });
-    expect(turn.end).toEqual({ status: "budget", error: over, answer: "said: synthesis 1: openai/gpt-5.2" });
+    expect(turn.end).toEqual({ status: "budget", error: budgetError, answer: "said: synthesis 1: openai/gpt-5.2" });
     expect(lastStatements(turn.path).some(({ phase }) => phase === "validation")).toBe(false);
   });
 
   test("a limit of one participant does not stop the others", async () => {
     const error = budgetUsedUp("steps", "100 steps");
-    const oneOver = await runGroupTurn({}, (call, request) =>
+    const withParticipantLimit = await runGroupTurn({}, (call, request) =>
       call.endsWith("claude") ? { status: "budget", error } : agreeing(call, request),
     );
-    expect(oneOver.end).toEqual({ status: "ok" });
-    const runOver = await runGroupTurn(
+    expect(withParticipantLimit.end).toEqual({ status: "ok" });
+    const withTurnLimit = await runGroupTurn(
       {},
       (call, request) => (call.endsWith("claude") ? { status: "budget", error } : agreeing(call, request)),
       {
-        over: error,
+        budgetError: error,
       },
     );
-    expect(runOver.end).toMatchObject({ status: "budget" });
+    expect(withTurnLimit.end).toMatchObject({ status: "budget" });
   });
 
   test("a cancelled group asks no further participant and records no failure", async () => {

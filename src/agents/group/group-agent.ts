@@ -1,5 +1,5 @@
-// The agent behind group_think: asks several participants in sub-sessions and records their statements as nodes. Those nodes
-// are its only state, so that it can continue after any interruption.
+// The agent behind group_think: asks several participants in sub-sessions and records their statements as nodes. These nodes
+// are the group's only state, so that a group can continue after any interruption.
 import { Fault } from "../../protocol/api/error.ts";
 import { objectiveText, readGroup, groupOutcome, type GroupOutcome } from "../../protocol/team/group.ts";
 import { textOf, type NewNode } from "../../protocol/tree/node.ts";

@@ -90,5 +90,5 @@ function statementsText(statements: Statement[]): string {
     blocks.unshift(block);
   }
   const missing = statements.length - blocks.length;
-  return [...(missing > 0 ? [`[${groupDigits(missing)} earlier left out]`] : []), ...blocks].join("\n\n");
+  return [...(missing > 0 ? [`[${groupDigits(missing)} earlier statements left out]`] : []), ...blocks].join("\n\n");
 }

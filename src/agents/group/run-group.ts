@@ -1,5 +1,5 @@
-// Runs a group: discussion, synthesis, validation. The earlier statements are its only state, so that it can continue after
-// any interruption. A participant that fails is left out from then on.
+// Runs a group: discussion, synthesis, validation. The recorded statements are the group's only state, so that a group can
+// continue after any interruption. A participant that fails is left out from then on.
 import { oneLine } from "../../kit/text/cut-text.ts";
 import { groupOutcome, parseVerdict } from "../../protocol/team/group.ts";
 import type { GroupPhase, GroupTask, StatementInfo, Statement } from "../../protocol/team/group.ts";
@@ -13,15 +13,15 @@ export type GroupRun = {
   group: GroupTask;
   participants: Participant[];
   synthesizer: Participant;
-  /** The node with the objective. */
+  /** Id of the node with the objective. */
   promptNode: string;
   conversation: PromptContext["conversation"];
   statements: Statement[];
   context: TurnContext;
   retryAfterMs: number;
-  /** Participants that failed in this turn. */
+  /** Names of participants that failed in this turn. */
   failed: Set<string>;
-  /** Stops the turn. */
+  /** The end of a turn that must stop; null while it runs. */
   halt: TurnEnd | null;
   /** Resolves when the statement is stored. */
   record: (statement: StatementInfo, text: string) => Promise<void>;
@@ -43,7 +43,7 @@ export async function runGroup(run: GroupRun): Promise<TurnEnd | null> {
 async function discuss(run: GroupRun): Promise<void> {
   const { group, participants, statements } = run;
   if (statements.some(({ phase }) => phase !== "discussion")) return;
-  for (let round = lastRound(statements, "discussion"); round <= group.discussionRounds && run.halt === null; round += 1)
+  for (let round = roundToContinue(statements, "discussion"); round <= group.discussionRounds && run.halt === null; round += 1)
     await askEveryone(run, { phase: "discussion", round }, (ctx) => discussionPrompt(ctx, round));
   if (run.halt !== null || statements.some(({ status }) => status === "ok")) return;
   const failures = participants.map(({ name }) => statements.findLast(({ who }) => who === name)).filter((last) => last !== undefined);
@@ -70,7 +70,7 @@ async function synthesize(run: GroupRun): Promise<void> {
 
 async function validate(run: GroupRun): Promise<void> {
   const { group, statements } = run;
-  for (let round = lastRound(statements, "validation"); round <= group.validationRounds && run.halt === null; round += 1) {
+  for (let round = roundToContinue(statements, "validation"); round <= group.validationRounds && run.halt === null; round += 1) {
     if (!statements.some((statement) => statement.phase === "refinement" && statement.round === round)) {
       const deliverable = groupOutcome(statements).deliverable ?? "";
       await askEveryone(run, { phase: "validation", round }, (ctx) => validationPrompt(ctx, deliverable));
@@ -140,7 +140,7 @@ function promptContext({ group, participants, conversation, statements }: GroupR
   return { group, participants, conversation, statements: [...statements], participant };
 }
 
-/** The round to continue with: all earlier rounds are complete. */
-function lastRound(statements: Statement[], phase: GroupPhase): number {
+/** The last round that has a statement, or 1. All earlier rounds are complete. */
+function roundToContinue(statements: Statement[], phase: GroupPhase): number {
   return Math.max(1, ...statements.filter((statement) => statement.phase === phase).map(({ round }) => round));
 }

@@ -230,7 +230,7 @@ test("an empty question, invalid options, or a question without a user is refuse
 });
 
 test("a message that arrives during the last answer is answered in one more step", async () => {
-  const waiting = [
+  const inputs = [
     [],
     [{ id: "n", parent: null, tree: "t", session: "s", turn: "u", at: 0, author: "user" as const, parts: [textPart("and the rest?")] }],
     [],
@@ -239,7 +239,7 @@ test("a message that arrives during the last answer is answered in one more step
   const { end, requests } = await runTurn(
     [{ parts: [textPart("half")] }, { parts: [textPart("all of it")] }],
     {},
-    { takeInput: async () => waiting.shift() ?? [] },
+    { takeInput: async () => inputs.shift() ?? [] },
   );
   expect(end).toMatchObject({ status: "ok", answer: "all of it" });
   expect(requests[1]?.messages.at(-1)).toEqual({ role: "user", parts: [textPart("and the rest?")] });

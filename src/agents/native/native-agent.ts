@@ -17,22 +17,24 @@ import { needsInputError } from "./tools/ask-user.ts";
 import { runCalls, withDistinctIds } from "./tools/call-tool.ts";
 import { offeredTools } from "./tools/offered-tools.ts";
 import { teamTools } from "./tools/team-tools.ts";
-import { cutAnswer, endOf, noAnswer, refusal, repeatedFailure, schemaViolation } from "./turn-errors.ts";
+import { cutAnswer, endOf, noAnswer, refusal, repeatedInvalidCalls, schemaViolation } from "./turn-errors.ts";
 import { addNode, agentNode, priceUsage, type LoopState } from "./turn-state.ts";
 
-/** A model with its endpoint, key and prices, which `app` binds to it. */
-export type BoundModel = {
+/** A model with its endpoint, key and prices, from the configuration. */
+export type ConfiguredModel = {
   /** `vendor/id`, as recorded on nodes. */
   name: string;
   stream: (request: Omit<ModelRequest, "model" | "effort">, signal: AbortSignal, pauseGate: PauseGate) => AsyncIterable<ModelEvent>;
   /** The JSON body that `stream` would send. */
   body: (request: Omit<ModelRequest, "model" | "effort">) => Promise<string>;
+  /** Cost in dollars; null if the prices of the model are unknown. */
   price: (usage: Usage) => Promise<number | null>;
+  /** Size of the context window in tokens; null if unknown. */
   window: () => Promise<number | null>;
 };
 
 export type NativeAgentDeps = {
-  model: (name: string | null) => Promise<BoundModel>;
+  model: (name: string | null) => Promise<ConfiguredModel>;
   /** Returns at once. The process starts in the background; only a tool call waits for it. */
   executor: (turn: TurnInput) => Executor;
   enforced: (policy: Policy) => Promise<EnforcedPolicy>;
@@ -42,7 +44,7 @@ export type NativeAgentDeps = {
   skills: (directory: string, project: string) => { text: string; paths: string[] };
 };
 
-const maxFailedRounds = 3;
+const maxInvalidRounds = 3;
 const maxContinuations = 2;
 
 export function nativeAgent(deps: NativeAgentDeps): Agent {
@@ -102,7 +104,7 @@ async function prepare(deps: NativeAgentDeps, input: TurnInput, context: TurnCon
   };
 }
 
-async function checkPrice(model: BoundModel, limits: Limits): Promise<void> {
+async function checkPrice(model: ConfiguredModel, limits: Limits): Promise<void> {
   if (limits.maxBudgetUsd === null || (await model.price({ ...zeroUsage, input: 1 })) !== null) return;
   throw new Fault("usage", `no price is known for ${model.name}, so --max-budget-usd can't be enforced`, {
     hint: "use --max-tokens instead",
@@ -110,10 +112,12 @@ async function checkPrice(model: BoundModel, limits: Limits): Promise<void> {
 }
 
 async function* runSteps(state: LoopState): AsyncGenerator<AgentEvent> {
-  let failedRounds = 0;
+  let invalidRounds = 0;
   let continuations = 0;
-  let wasJsonCorrected = false;
+  let wasSchemaCorrectionSent = false;
+  /** The vendor refused the last request as too long. The path is compacted before the next one. */
   let isTooLong = false;
+  /** The model was told that its answer is missing. */
   let wasAnswerRequested = false;
   /** The text of an answer that was cut and is being continued. */
   let partialAnswer = "";
@@ -137,10 +141,10 @@ async function* runSteps(state: LoopState): AsyncGenerator<AgentEvent> {
     const calls = callsOf(answer.node);
     if (calls.length > 0) {
       partialAnswer = "";
-      const { allFailed, openQuestions } = yield* runCalls(state, calls);
+      const { allInvalid, openQuestions } = yield* runCalls(state, calls);
       if (openQuestions.length > 0) return yield end(needsInputError(openQuestions));
-      failedRounds = allFailed ? failedRounds + 1 : 0;
-      if (failedRounds === maxFailedRounds) return yield end(repeatedFailure(state.model.name));
+      invalidRounds = allInvalid ? invalidRounds + 1 : 0;
+      if (invalidRounds === maxInvalidRounds) return yield end(repeatedInvalidCalls(state.model.name));
       continue;
     }
     if (answer.stop === "refused") return yield end(refusal(state.model.name));
@@ -165,8 +169,8 @@ async function* runSteps(state: LoopState): AsyncGenerator<AgentEvent> {
       partialAnswer = "";
       continue;
     }
-    if (wasJsonCorrected) return yield end(schemaViolation(problem), text);
-    wasJsonCorrected = true;
+    if (wasSchemaCorrectionSent) return yield end(schemaViolation(problem), text);
+    wasSchemaCorrectionSent = true;
     partialAnswer = "";
     yield* addNode(
       state,
@@ -188,7 +192,7 @@ type Answer =
   /** `partialText` is set if the connection was lost because skein paused the turn: then the answer is continued. */
   | { type: "failed"; error: TurnError; partialText?: string };
 
-/** Runs one step. The text of a failed answer is stored as a node too. */
+/** Runs one step. The text of a failed answer is stored as a node too. Calls `settle` once with the usage of the request. */
 async function* askModel(state: LoopState, settle: SettleReservation): AsyncGenerator<AgentEvent, Answer> {
   const { model, input, context } = state;
   const { pauseCount } = state.pauseGate;
@@ -237,7 +241,7 @@ async function* askModel(state: LoopState, settle: SettleReservation): AsyncGene
   }
 }
 
-/** Starts the executor after the request was sent, while the model answers: setting up a sandbox takes some milliseconds. */
+/** Starts the executor while the model answers, because setting up a sandbox takes some milliseconds. */
 function prepareTools({ deps, input, context }: LoopState): void {
   try {
     deps.executor(input);

@@ -23,7 +23,7 @@ export function schemaViolation(problem: string): TurnError {
   };
 }
 
-export function repeatedFailure(model: string): TurnError {
+export function repeatedInvalidCalls(model: string): TurnError {
   return { kind: "broken", message: `${model} keeps sending tool calls that can't be run`, hint: "try another model with -m" };
 }
 

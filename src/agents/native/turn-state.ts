@@ -4,7 +4,7 @@ import { Fault } from "../../protocol/api/error.ts";
 import type { NewNode, Node } from "../../protocol/tree/node.ts";
 import type { AgentEvent, ToolDefinition, TurnContext, TurnInput } from "../../protocol/api/ports.ts";
 import type { Spent, Usage } from "../../protocol/tree/usage.ts";
-import type { BoundModel, NativeAgentDeps } from "./native-agent.ts";
+import type { ConfiguredModel, NativeAgentDeps } from "./native-agent.ts";
 
 /** Only `path`, `steps` and `unrecorded` change during a turn. */
 export type LoopState = {
@@ -13,7 +13,7 @@ export type LoopState = {
   /** Closed while the turn is paused. */
   pauseGate: PauseGate;
   deps: NativeAgentDeps;
-  model: BoundModel;
+  model: ConfiguredModel;
   system: string;
   tools: ToolDefinition[];
   skillPaths: string[];

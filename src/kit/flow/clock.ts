@@ -2,16 +2,16 @@
 import { maxTimerMs } from "../text/duration.ts";
 
 export type Clock = {
-  /** Milliseconds since a fixed moment. Never goes back, so it is no time of day. */
+  /** Milliseconds since a fixed moment. Never goes back, unlike the time of day. */
   now: () => number;
-  /** Calls `onDue` once after `ms`. Returns a function that cancels it. */
+  /** Calls `onDue` once after `ms`. Returns a function that cancels the timer. */
   setTimer: (ms: number, onDue: () => void) => () => void;
 };
 
 export const systemClock: Clock = {
   now: () => performance.now(),
   setTimer(ms, onDue) {
-    // A longer timer would fire at once. One that would fire in 24 days or later never fires.
+    // The runtime would fire a longer timer at once, so a timer of more than 24 days is not started.
     if (ms > maxTimerMs) return () => {};
     const timer = setTimeout(onDue, ms);
     return () => clearTimeout(timer);

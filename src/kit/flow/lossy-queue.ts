@@ -4,14 +4,23 @@
 export type LossyQueue<T> = {
   push: (item: T, importance: "required" | "lossy") => void;
   end: () => void;
-  /** Resolves with the items since the last call, in order. No items and `lags: false` mean that the queue has ended. */
+  /**
+   * Resolves with the items since the last call, in order. `lags: true` means that required items were dropped.
+   * No items and `lags: false` mean that the queue has ended.
+   */
   next: () => Promise<{ items: T[]; lags: boolean }>;
   /** Resolves when there are items or the queue has ended. Takes no item. */
   arrived: () => Promise<void>;
 };
 
-/** Items are delivered at most once per `everyMs`, so that many readers cost little. */
-export type LossyQueueLimits = { lossy: number; required: number; everyMs?: number };
+export type LossyQueueLimits = {
+  /** A lossy item is dropped if this many items wait. */
+  lossy: number;
+  /** The queue is emptied if this many items wait and a required one is pushed. */
+  required: number;
+  /** Items are delivered at most once in this time, so that many readers cost little. */
+  everyMs?: number;
+};
 
 const defaultLimits: LossyQueueLimits = { lossy: 1000, required: 4000 };
 

@@ -1,13 +1,15 @@
-// A gate that work passes unless it is paused. Pausing also pauses everything that was added to it.
+// A gate that stops work while the gate is paused. Pausing the gate also pauses everything that was added to it.
 
-/** Both may be called any number of times and must not throw. */
+/** Both functions may be called any number of times and must not throw. */
 export type Pausable = { pause: () => void; resume: () => void };
 
 export class PauseGate {
   readonly #pausables = new Set<Pausable>();
+  /** Callers of `pause` that have not called `resume` yet. */
   readonly #holders = new Set<object>();
   /** Number of pauses so far. */
   pauseCount = 0;
+  /** Resolved by the next opening; null while the gate is open. */
   #paused: PromiseWithResolvers<void> | null = null;
   #isReleased = false;
 
@@ -15,7 +17,7 @@ export class PauseGate {
     return this.#paused !== null;
   }
 
-  /** Stays paused until every holder that paused it has resumed it. */
+  /** Pauses the gate until every holder that paused it has resumed it. */
   pause(holder: object = this): void {
     if (this.#isReleased) return;
     this.#holders.add(holder);
@@ -37,14 +39,14 @@ export class PauseGate {
     this.#open();
   }
 
-  /** Pauses it at once if the gate is paused. Returns a function that removes it. */
+  /** Pauses `pausable` at once if the gate is paused. Returns a function that removes `pausable` from the gate. */
   add(pausable: Pausable): () => void {
     this.#pausables.add(pausable);
     if (this.isPaused) pausable.pause();
     return () => this.#pausables.delete(pausable);
   }
 
-  /** Null if the gate is open. */
+  /** Returns a promise that resolves when the gate is open; null if it is open now. */
   whenOpen(): Promise<void> | null {
     return this.#paused === null ? null : this.#whenOpen();
   }
@@ -63,7 +65,7 @@ export class PauseGate {
   }
 }
 
-/** Returns a gate that is paused while the gate behind `add` is. */
+/** Returns a gate that is paused together with another gate. `add` adds a pausable to that other gate. */
 export function createGateBehind(add: (pausable: Pausable) => unknown): PauseGate {
   const gate = new PauseGate();
   add({ pause: () => gate.pause(), resume: () => gate.resume() });

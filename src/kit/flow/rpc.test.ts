@@ -1,4 +1,4 @@
-// Two ends of a connection, and how each handles the messages of the other.
+// Connects two ends directly, and tests how each handles the messages of the other.
 import { describe, expect, test } from "bun:test";
 import { noMethod, Rpc, rpcCodes, rpcFailure, type RpcOptions } from "./rpc.ts";
 
@@ -87,19 +87,19 @@ describe("cancellation", () => {
 
   test("onUnsent is called if a request is cancelled before its answer is sent", async () => {
     const cancel = { method: "$/cancel", field: "id" };
-    const space = Promise.withResolvers<void>();
-    let wait: Promise<void> | null = null;
+    const drained = Promise.withResolvers<void>();
+    let whenDrained: Promise<void> | null = null;
     const log: string[] = [];
     const onRequest: RpcOptions["onRequest"] = () => {
-      wait = space.promise.then(() => void (wait = null));
+      whenDrained = drained.promise.then(() => void (whenDrained = null));
       return { ok: true, result: { feed: 1 }, onSent: () => log.push("sent"), onUnsent: () => log.push("unsent") };
     };
-    const { left } = pair({ cancel }, { cancel, onRequest, whenWritable: () => wait });
+    const { left } = pair({ cancel }, { cancel, onRequest, whenWritable: () => whenDrained });
     const stop = new AbortController();
     const waiting = left.request("watch", {}, stop.signal);
     await Promise.resolve();
     stop.abort();
-    space.resolve();
+    drained.resolve();
     expect(await waiting).toEqual(rpcFailure(rpcCodes.cancelled, "cancelled"));
     expect(await left.request("watch", {})).toMatchObject({ ok: true });
     expect(log).toEqual(["unsent", "sent"]);

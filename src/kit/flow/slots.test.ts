@@ -3,7 +3,7 @@ import { createSlots } from "./slots.ts";
 
 const never = new AbortController().signal;
 
-test("at most the limit runs at once, and the rest follows in order", async () => {
+test("no more tasks than slots run at once, and the other tasks follow in order", async () => {
   const slots = createSlots(2);
   const order: number[] = [];
   let running = 0;
@@ -36,7 +36,7 @@ test("a waiter that aborts leaves the queue, and its slot is not lost", async ()
   (await slots.take(never))();
 });
 
-test("a heavy waiter waits until enough is free, and no later one overtakes it", async () => {
+test("a waiter that needs many slots waits until they are free, and no later waiter overtakes it", async () => {
   const slots = createSlots(10);
   const { signal } = new AbortController();
   const order: string[] = [];

@@ -1,4 +1,4 @@
-// Limits how much work runs at the same time. The rest waits in the order of arrival.
+// Limits how much work runs at the same time. Other work waits in the order of arrival.
 
 export type Slots = {
   /**

@@ -22,8 +22,8 @@ test("colour sequences become runs of text with a style", () => {
 });
 
 test("palette and RGB sequences become colours", () => {
-  const looks = ansiRuns("\x1b[38;5;196ma\x1b[48;2;1;2;300mb\x1b[38;5;244mc\x1b[38;5;3md").map((run) => run.style);
-  expect(looks).toEqual([
+  const styles = ansiRuns("\x1b[38;5;196ma\x1b[48;2;1;2;300mb\x1b[38;5;244mc\x1b[38;5;3md").map((run) => run.style);
+  expect(styles).toEqual([
     { color: "#ff0000" },
     { color: "#ff0000", background: "#0102ff" },
     { color: "#808080", background: "#0102ff" },
@@ -31,7 +31,7 @@ test("palette and RGB sequences become colours", () => {
   ]);
 });
 
-test("an incomplete escape sequence does not break the text", () => {
+test("ansiRuns does not throw for an incomplete escape sequence", () => {
   for (const text of ["\x1b", "\x1b[", "\x1b[38m", "\x1b[38;2m", "\x1b[999999m", "x\x1b[3"])
     expect(Array.isArray(ansiRuns(text))).toBe(true);
 });

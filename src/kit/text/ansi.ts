@@ -1,4 +1,4 @@
-// Converts terminal output for a display that is no terminal: to plain text, or to runs of one style.
+// Converts terminal output for a display that is not a terminal: to plain text, or to runs of one style.
 // A line that was overwritten after a carriage return keeps only its last text.
 
 export type TextStyle = {

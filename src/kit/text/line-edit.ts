@@ -19,20 +19,20 @@ export const editActions = {
   end: ({ text, cursor }) => ({ text, cursor: rowEnd(text, cursor) }),
   "word-left": ({ text, cursor }) => ({ text, cursor: wordStart(text, cursor) }),
   "word-right": ({ text, cursor }) => ({ text, cursor: cursor + (/^\s*\S*/.exec(text.slice(cursor))?.[0].length ?? 0) }),
-  backspace: ({ text, cursor }) => without(text, clusterStart(text, cursor), cursor),
-  delete: ({ text, cursor }) => without(text, cursor, clusterEnd(text, cursor)),
-  "kill-word": ({ text, cursor }) => without(text, wordStart(text, cursor), cursor),
-  "kill-start": ({ text, cursor }) => without(text, rowStart(text, cursor), cursor),
-  "kill-end": ({ text, cursor }) => without(text, cursor, rowEnd(text, cursor)),
+  backspace: ({ text, cursor }) => removeRange(text, clusterStart(text, cursor), cursor),
+  delete: ({ text, cursor }) => removeRange(text, cursor, clusterEnd(text, cursor)),
+  "kill-word": ({ text, cursor }) => removeRange(text, wordStart(text, cursor), cursor),
+  "kill-start": ({ text, cursor }) => removeRange(text, rowStart(text, cursor), cursor),
+  "kill-end": ({ text, cursor }) => removeRange(text, cursor, rowEnd(text, cursor)),
 } satisfies Record<string, Edit>;
 
 /** The same column one row up or down. Null if there is no such row. */
 export function moveRow({ text, cursor }: EditLine, delta: -1 | 1): EditLine | null {
   const start = rowStart(text, cursor);
   const column = cursor - start;
-  if (delta < 0) return start === 0 ? null : { text, cursor: inRow(text, rowStart(text, start - 1), column) };
+  if (delta < 0) return start === 0 ? null : { text, cursor: cursorInRow(text, rowStart(text, start - 1), column) };
   const end = rowEnd(text, cursor);
-  return end === text.length ? null : { text, cursor: inRow(text, end + 1, column) };
+  return end === text.length ? null : { text, cursor: cursorInRow(text, end + 1, column) };
 }
 
 /** A line, and the entry of the history that it shows. `recalled` is null while it shows the user's own text. */
@@ -47,11 +47,11 @@ export function recallEntry(history: readonly string[], { line, recalled }: Reca
   return text === undefined ? { line: typed, recalled: null } : { line: { text, cursor: text.length }, recalled: { index, typed } };
 }
 
-function inRow(text: string, start: number, column: number): number {
+function cursorInRow(text: string, start: number, column: number): number {
   return Math.min(start + column, rowEnd(text, start));
 }
 
-function without(text: string, from: number, to: number): EditLine {
+function removeRange(text: string, from: number, to: number): EditLine {
   return { text: text.slice(0, from) + text.slice(to), cursor: from };
 }
 

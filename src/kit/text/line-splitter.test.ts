@@ -32,18 +32,18 @@ test("a chunk buffer may be reused after push", () => {
   expect(splitter.push(bytes("\n")).map((line) => line.text)).toEqual(["abc"]);
 });
 
-test("an incomplete last line is returned at the end and marked as torn", () => {
+test("an incomplete last line is returned at the end and marked as incomplete", () => {
   expect(split([bytes("a\nb")])).toEqual([
-    { text: "a", cutBytes: 0, torn: false },
-    { text: "b", cutBytes: 0, torn: true },
+    { text: "a", cutBytes: 0, isIncomplete: false },
+    { text: "b", cutBytes: 0, isIncomplete: true },
   ]);
 });
 
 test("a line over the limit is cut between characters and reports the number of missing bytes", () => {
   const lines = split([bytes(`${"漢".repeat(10)}\nnext\n`)], 10);
   expect(lines).toEqual([
-    { text: "漢漢漢", cutBytes: 21, torn: false },
-    { text: "next", cutBytes: 0, torn: false },
+    { text: "漢漢漢", cutBytes: 21, isIncomplete: false },
+    { text: "next", cutBytes: 0, isIncomplete: false },
   ]);
 });
 

@@ -1,13 +1,13 @@
 // Splits a byte stream into lines at LF only. A line over the limit is cut, with the number of missing bytes, so that
-// memory stays bounded. Bytes after the last LF are returned at the end, marked as torn.
+// memory stays bounded. Bytes after the last LF are returned at the end, marked as incomplete.
 import { decodeUtf8 } from "./cut-text.ts";
 
 export type SplitLine = {
   text: string;
   /** Bytes of this line that were dropped because it was over the limit. */
   cutBytes: number;
-  /** The stream ended before its LF. */
-  torn: boolean;
+  /** True if the stream ended before the LF of this line. */
+  isIncomplete: boolean;
 };
 
 export class LineSplitter {
@@ -52,7 +52,7 @@ export class LineSplitter {
     this.#storedBytes += length;
   }
 
-  #finishLine(torn: boolean): SplitLine {
+  #finishLine(isIncomplete: boolean): SplitLine {
     let bytes = this.#pieces.length === 1 ? this.#pieces[0]! : Buffer.concat(this.#pieces, this.#storedBytes);
     let cutBytes = this.#cutBytes;
     if (cutBytes > 0) {
@@ -63,7 +63,7 @@ export class LineSplitter {
     this.#pieces = [];
     this.#storedBytes = 0;
     this.#cutBytes = 0;
-    return { text: decodeUtf8(bytes), cutBytes, torn };
+    return { text: decodeUtf8(bytes), cutBytes, isIncomplete };
   }
 }
 

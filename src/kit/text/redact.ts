@@ -3,6 +3,7 @@
 // makes it slow.
 
 export type RedactOptions = {
+  /** The user's home directory, which is replaced with `~`. */
   home: string;
   /** Secrets without a recognisable form: the credentials of the environment. */
   secrets?: readonly string[];
@@ -76,7 +77,7 @@ export function redactor(options: RedactOptions): (text: string) => string {
   return (text) => allRules.reduce((result, { pattern, replacement }) => result.replace(pattern, replacement), text);
 }
 
-/** Values of variables whose name says that they are secret. */
+/** Values of variables with the name of a secret, such as `MY_TOKEN`. */
 export function envSecrets(env: Record<string, string | undefined>): string[] {
   const entries = Object.entries(env).filter(([name]) => /(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$/i.test(name));
   return entries.flatMap(([, value]) => (value === undefined || value.length < 8 ? [] : [value]));
@@ -91,6 +92,7 @@ export function redactDeep<T>(value: T, redact: (text: string) => string, isKept
   return Object.fromEntries(entries) as T;
 }
 
+/** Matches `source` at the start of a word. */
 function wordOf(source: string): RegExp {
   return new RegExp(`${startOf("A-Za-z0-9")}(?:${source})`, "g");
 }

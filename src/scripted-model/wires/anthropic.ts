@@ -9,7 +9,7 @@ export const anthropic: ServerWire = {
     tools: listOf(field(body, "tools")).map((tool) => ({ name: textOf(field(tool, "name")), form: "json" })),
     items: listOf(field(body, "messages")).flatMap(itemsOf),
     pieces: piecesOf(body),
-    wantsUsage: true,
+    requestsUsage: true,
   }),
   events,
   fullBody: (answer) => ({

@@ -9,7 +9,7 @@ export const chat: ServerWire = {
     tools: listOf(field(body, "tools")).map((tool) => ({ name: textOf(field(field(tool, "function"), "name")), form: "json" })),
     items: listOf(field(body, "messages")).flatMap(itemsOf),
     pieces: unmarkedPieces([...listOf(field(body, "tools")), ...listOf(field(body, "messages"))]),
-    wantsUsage: field(body, "stream") !== true || field(field(body, "stream_options"), "include_usage") === true,
+    requestsUsage: field(body, "stream") !== true || field(field(body, "stream_options"), "include_usage") === true,
   }),
   events,
   fullBody,

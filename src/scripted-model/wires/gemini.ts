@@ -15,7 +15,7 @@ export const gemini: ServerWire = {
       tools: declarations.map((declaration) => ({ name: textOf(field(declaration, "name")), form: "json" })),
       items: contents.flatMap(itemsOf),
       pieces: unmarkedPieces([...stable, ...contents]),
-      wantsUsage: true,
+      requestsUsage: true,
     };
   },
   events,

@@ -14,7 +14,7 @@ export const responses: ServerWire = {
       tools: [...listOf(field(body, "tools")), ...added].flatMap((tool) => declaredTools(tool)),
       items: items.flatMap(itemsOf),
       pieces: unmarkedPieces([field(body, "tools") ?? null, field(body, "instructions") ?? null, ...items]),
-      wantsUsage: true,
+      requestsUsage: true,
     };
   },
   events,

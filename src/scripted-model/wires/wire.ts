@@ -22,7 +22,7 @@ export type ParsedRequest = {
   /** The whole prompt in the model's order, split where a cache entry may end. */
   pieces: PromptPiece[];
   /** Chat Completions reports usage in a stream only when asked. */
-  wantsUsage: boolean;
+  requestsUsage: boolean;
 };
 
 /** A "free" tool takes text instead of JSON. Only OpenAI has namespaces. */

@@ -109,8 +109,8 @@ export type CliLaunch = {
 
 /** Reads stdout line by line, with state between the lines. Must not throw. */
 export type CliReader = {
-  /** Set if blank lines belong to the answer; otherwise they are skipped. */
-  wantsBlank?: true;
+  /** Set if `line` is also called for blank lines, which then belong to the answer. */
+  readsBlankLines?: true;
   line: (text: string) => CliEvent[];
   /** Called after 100 ms without output. Returns events that waited for later lines. */
   quiet?: () => CliEvent[];

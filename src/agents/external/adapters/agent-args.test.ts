@@ -1,16 +1,16 @@
-// What may be added to an agent's command line, and in which spellings it may not.
+// Flags that `--agent-arg` accepts and refuses, in all their spellings.
 import { describe, expect, test } from "bun:test";
 import type { CliLaunch } from "./adapter.ts";
 import { checkAgentArgs } from "./agent-args.ts";
 import { loadAdapters } from "./index.ts";
 
-const some = { name: "some", forbiddenArgs: "--model -m --approval-mode --allowedTools" };
+const someCli = { name: "some", forbiddenArgs: "--model -m --approval-mode --allowedTools" };
 
 describe("an allowed --agent-arg", () => {
   test.each([[["--verbose"]], [["--max-turns", "3"]], [["--max-turns=3"]], [["-v"]], [["--models", "x"]], [[]]])(
-    "%j is passed on",
+    "--agent-arg %j is accepted",
     (args) => {
-      expect(() => checkAgentArgs(some, args)).not.toThrow();
+      expect(() => checkAgentArgs(someCli, args)).not.toThrow();
     },
   );
 });
@@ -29,17 +29,17 @@ describe("a forbidden --agent-arg", () => {
     [["--approval-mode.x"], "--approval-mode"],
     [["--no-approval-mode"], "--approval-mode"],
     [["--allowed-tools", "Bash"], "--allowedTools"],
-  ])("%j is refused by its name", (args, flag) => {
-    expect(() => checkAgentArgs(some, args)).toThrow(`skein sets ${flag} of some itself`);
+  ])("--agent-arg %j is refused, and the message names the flag", (args, flag) => {
+    expect(() => checkAgentArgs(someCli, args)).toThrow(`skein sets ${flag} of some itself`);
   });
 });
 
 test("a first argument that is no flag, and a double dash, are refused", () => {
-  expect(() => checkAgentArgs(some, ["resume"])).toThrow('"resume" is not a flag of some');
-  expect(() => checkAgentArgs(some, ["--verbose", "--"])).toThrow("would turn flags");
+  expect(() => checkAgentArgs(someCli, ["resume"])).toThrow('"resume" is not a flag of some');
+  expect(() => checkAgentArgs(someCli, ["--verbose", "--"])).toThrow("would turn flags");
 });
 
-/** Switches that it is started with and that change nothing when they are given again. */
+/** Flags that skein sets, but that `--agent-arg` may repeat, because the repetition changes nothing. */
 const harmless: Record<string, string[]> = {
   claude: ["--verbose", "--include-partial-messages", "--forward-subagent-text"],
   codex: ["--skip-git-repo-check", "--ignore-rules"],

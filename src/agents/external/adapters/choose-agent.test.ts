@@ -42,12 +42,12 @@ describe("the table of CLIs", () => {
 
 describe("chooseAgent", () => {
   for (const name of ["native", "mine", ...externalAgentNames]) {
-    test(`${name} is that agent, with the named model`, () => {
+    test(`the name ${name} chooses that agent and leaves the model unchanged`, () => {
       expect(chooseAgent(name, "m/x", configured)).toEqual({ agent: name, model: "m/x" });
     });
   }
 
-  test("the name of a vendor is the native agent with that vendor", () => {
+  test("the name of a vendor chooses the native agent with a model of that vendor", () => {
     expect(chooseAgent("anthropic", null, configured)).toEqual({ agent: "native", model: "anthropic" });
     expect(chooseAgent("acme", "big", configured)).toEqual({ agent: "native", model: "acme/big" });
     expect(chooseAgent("openai", "openai/gpt-5.2", configured)).toEqual({ agent: "native", model: "openai/gpt-5.2" });

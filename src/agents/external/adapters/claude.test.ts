@@ -57,10 +57,10 @@ describe("the launch of Claude Code", () => {
 
   test("our sandbox disables permission requests; without it Claude Code's own sandbox is required", () => {
     expect(args()).toContain("--dangerously-skip-permissions");
-    const open = args({ isSandboxed: false });
-    expect(open).not.toContain("--dangerously-skip-permissions");
-    expect(open).toContain("--permission-prompts=none");
-    expect(open.find((arg) => arg.startsWith("--settings="))).toContain('"enabled":true,"failIfUnavailable":true');
+    const unsandboxed = args({ isSandboxed: false });
+    expect(unsandboxed).not.toContain("--dangerously-skip-permissions");
+    expect(unsandboxed).toContain("--permission-prompts=none");
+    expect(unsandboxed.find((arg) => arg.startsWith("--settings="))).toContain('"enabled":true,"failIfUnavailable":true');
   });
 
   test("IS_SANDBOX is set only for root in our sandbox", () => {
@@ -237,7 +237,7 @@ describe("other output of Claude Code", () => {
   const read = (...lines: (object | string)[]): CliEvent[] =>
     eventsOf(claude, lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line))).join("\n"));
 
-  test("lines that are not JSON, shortened or of another kind are garbage and end nothing", () => {
+  test("lines that are not JSON, shortened or without a type are garbage and do not end the turn", () => {
     const cut = recordingOf("claude", "new").stdout.split("\n")[0]!.slice(0, 2500);
     const events = read("Segmentation fault", "42", '{"no":"type"}', cut, { type: "result", is_error: false, result: "yes" });
     expect(events.map((event) => event.type)).toEqual(["garbage", "garbage", "garbage", "garbage", "answer", "done"]);

@@ -80,7 +80,7 @@ function args(launch: CliLaunch): string[] {
     // A project's settings may run hooks, and their `env` overrides the base URL of the environment.
     "--setting-sources=user",
     "--strict-mcp-config",
-    // Without it, later turns of a session send the system prompt of the first, and a new role is ignored.
+    // Without this flag, later turns of a session send the system prompt of the first turn, and a new role is ignored.
     "--system-prompt-snapshot=off",
     `--tools=${tools}`,
     ...(model === null ? [] : [`--model=${model}`]),
@@ -112,7 +112,7 @@ function env(launch: CliLaunch): Record<string, string> {
   return {
     CLAUDE_CONFIG_DIR: launch.configDir,
     CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD: "1",
-    // Its memory is per project in the configuration directory, so branches of one tree would share it.
+    // Claude Code stores its memory per project in the configuration directory, so branches of one tree would share it.
     CLAUDE_CODE_DISABLE_AUTO_MEMORY: "1",
     CLAUDE_CODE_MAX_RETRIES: "3",
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",

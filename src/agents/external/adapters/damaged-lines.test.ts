@@ -46,7 +46,7 @@ function* damagedLines(name: string): Generator<string> {
 
 describe.each(await loadAdapters())("$name", (adapter: Adapter) => {
   const { name } = adapter;
-  test("a missing field or one of another type does not throw", () => {
+  test("the reader does not throw for a line with a missing field or a field of another type", () => {
     const lines = linesOf(name);
     let count = 0;
     const reader = adapter.reader();

@@ -1,5 +1,5 @@
 // Adapter and reader of Gemini CLI. Its stream has no thinking, and usage only once for the whole run. A killed run
-// exits with 0, so only a `result` line means that a turn has ended. It can't fork.
+// exits with 0, so only a `result` line means that a turn has ended. Gemini CLI can't fork its sessions.
 import { join } from "node:path";
 import type { Json } from "../../../kit/text/json.ts";
 import { numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
@@ -34,7 +34,7 @@ export const gemini: Adapter = {
   files: (launch) => ({
     ".gemini/settings.json": JSON.stringify(settingsOf(launch)),
     ".gemini/policies/skein.toml": policy,
-    // Applies to every directory. Empty without a role, to replace the file of an earlier turn.
+    // Gemini CLI reads this file for every directory. It is empty without a role, to replace the file of an earlier turn.
     ".gemini/GEMINI.md": launch.role ?? "",
   }),
   env,
@@ -80,7 +80,7 @@ function settingsOf(launch: CliLaunch): Json {
     telemetry: { enabled: false },
     security: { folderTrust: { enabled: false }, auth: { selectedType: endpoint === null ? "oauth-personal" : "gemini-api-key" } },
     tools: { useRipgrep: false, sandbox: false, shell: { enableInteractiveShell: false, showColor: false } },
-    // Without it, Gemini CLI uses other models than the named one.
+    // Without `dynamicModelConfiguration`, Gemini CLI uses other models than the named one.
     experimental: { enableAgents: false, dynamicModelConfiguration: true },
     modelConfigs: {
       modelIdResolutions: model === null ? {} : { [model]: { default: model, contexts: [] } },
@@ -108,7 +108,7 @@ function env({ configDir, endpoint }: CliLaunch): Record<string, string> {
   return {
     GEMINI_CLI_HOME: configDir,
     GEMINI_CLI_TRUST_WORKSPACE: "true",
-    // Otherwise it starts itself again for a larger heap.
+    // Otherwise Gemini CLI restarts itself with a larger heap.
     GEMINI_CLI_NO_RELAUNCH: "true",
     NO_COLOR: "1",
     ...(endpoint === null ? {} : { GOOGLE_GEMINI_BASE_URL: endpoint.url, GEMINI_API_KEY: endpoint.token }),
@@ -191,7 +191,7 @@ function readResult(state: State, event: Json): CliEvent[] {
   const stats = objectAt(event, "stats");
   const total: CliEvent[] = stats === undefined ? [] : [{ type: "usage", usage: usageOf(stats) }];
   if (textAt(event, "status") === "success") return [...total, { type: "done" }];
-  const error = textAt(objectAt(event, "error"), "message") || state.error || "it gave no reason";
+  const error = textAt(objectAt(event, "error"), "message") || state.error || "Gemini CLI reported no reason";
   const message = plainMessage(/^\[API Error: (.*)\](?:\n.*)?$/s.exec(error)?.[1] ?? error);
   const kind = matchFailure(error, gemini.failures) ?? matchFailure(message, gemini.failures);
   return [...total, { type: "failed", message, kind }];

@@ -5,14 +5,14 @@ import type { Json } from "../../../kit/text/json.ts";
 import { objectAt, textAt } from "../../../models/wire/json.ts";
 import type { Adapter, CliLaunch, StoredSignIn } from "./adapter.ts";
 
-/** `provider` is the vendor's name in pi and opencode. `path` is that of its API, below the endpoint. */
+/** `provider` is the vendor's name in pi and opencode. `path` is the path of the vendor's API below the endpoint. */
 const routes = [
   { vendor: "anthropic", provider: "anthropic", path: "/v1", keyVariable: "ANTHROPIC_API_KEY" },
   { vendor: "openai", provider: "openai", path: "/v1", keyVariable: "OPENAI_API_KEY" },
   { vendor: "gemini", provider: "google", path: "/v1beta", keyVariable: "GEMINI_API_KEY" },
 ] as const;
 
-/** The fields in which these adapters agree. */
+/** The fields that are the same in these adapters. */
 export const multiVendorFields = {
   vendor: "anthropic",
   isMultiVendor: true,
@@ -38,7 +38,7 @@ export function instructionsOf(launch: CliLaunch): string {
   return [launch.role ?? "", dirs].filter((text) => text !== "").join("\n\n");
 }
 
-/** Named by a hash of its text: turns of one tree share the directory and may run at once with other roles. */
+/** The name has a hash of the text, because turns of one tree share the directory and may run at once with other roles. */
 export function instructionsFile(launch: CliLaunch): string {
   return `instructions-${Bun.hash(instructionsOf(launch)).toString(36)}.md`;
 }
@@ -52,5 +52,5 @@ export function readStoredKey(stored: Json, vendor: string, keyType: string): St
   // pi also accepts commands and names of variables as keys. Neither is run or looked up here.
   const isPlain = key !== "" && !/^[!$]/.test(key) && !/^[A-Z][A-Z0-9_]*$/.test(key);
   if (textAt(entry, "type") === keyType && isPlain) return { how: "key", key };
-  return { how: "unusable", why: "its file also holds those of other vendors, and the agent renews them there", hint: null };
+  return { how: "unusable", why: "its file also holds the sign-ins of other vendors, and the agent renews them there", hint: null };
 }

@@ -59,7 +59,7 @@ function env(launch: CliLaunch): Record<string, string> {
     XDG_DATA_HOME: `${configDir}/data`,
     XDG_STATE_HOME: `${configDir}/state`,
     XDG_CACHE_HOME: `${configDir}/cache`,
-    // Despite its name, the directory of the user's `.opencode` and `.claude`.
+    // Despite its name, this variable sets the directory of the user's `.opencode` and `.claude`.
     OPENCODE_TEST_HOME: `${configDir}/home`,
     OPENCODE_CONFIG_CONTENT: JSON.stringify(configOf(launch)),
     // opencode 1.18 still loads a project's `.opencode/plugin/`; only our sandbox restricts those.
@@ -130,8 +130,9 @@ function args(launch: CliLaunch): string[] {
 
 type State = {
   session: string;
-  /** The answer and the results of the current step. */
+  /** The answer of the current step. */
   answer: AnswerBuilder;
+  /** Results of its calls. They are returned after the answer. */
   results: CliEvent[];
   usage: Usage;
   costUsd: number;
@@ -218,7 +219,7 @@ function readError(state: State, error: Json | undefined): CliEvent[] {
   const data = objectAt(error, "data");
   const name = textAt(error, "name");
   const status = numberAt(data, "statusCode");
-  const text = textAt(data, "message") || textAt(error, "message") || name || "it gave no reason";
+  const text = textAt(data, "message") || textAt(error, "message") || name || "opencode reported no reason";
   if (state.failures.has(text)) return [];
   state.failures.add(text);
   const details = [name, text, textAt(data, "responseBody"), status === undefined ? "" : `status ${status}`].join("\n");

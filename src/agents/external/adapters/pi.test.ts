@@ -157,14 +157,14 @@ describe("the launch of pi", () => {
     expect(sessionOf({ start: { how: "fork", id: "id-1", forkId: "id-2" } })).toEqual(["--fork", "id-1", "--session-id", "id-2"]);
   });
 
-  test("no extension, skill or template of the user or the project is loaded", () => {
+  test("no extension, skill or template is loaded, and each endpoint has its own settings directory", () => {
     expect(flags({})).toContain("--no-extensions");
     expect(flags({})).toContain("--no-skills");
     expect(flags({})).toContain("--no-approve");
     expect(pi.env(launch)).toMatchObject({ PI_CODING_AGENT_SESSION_DIR: "/own/sessions", PI_OFFLINE: "1" });
-    const elsewhere = pi.env({ ...launch, endpoint: { url: "http://127.0.0.1:2", token: "t" } })["PI_CODING_AGENT_DIR"];
-    expect(elsewhere).toMatch(/^\/own\/settings-/);
-    expect(elsewhere).not.toBe(pi.env(launch)["PI_CODING_AGENT_DIR"]);
+    const otherSettingsDir = pi.env({ ...launch, endpoint: { url: "http://127.0.0.1:2", token: "t" } })["PI_CODING_AGENT_DIR"];
+    expect(otherSettingsDir).toMatch(/^\/own\/settings-/);
+    expect(otherSettingsDir).not.toBe(pi.env(launch)["PI_CODING_AGENT_DIR"]);
   });
 
   test("the prompt is the last argument and never a flag or a file", () => {

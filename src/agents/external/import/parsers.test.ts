@@ -39,7 +39,7 @@ describe("claude", () => {
       content: [{ type: "tool_result", tool_use_id: call, content: [{ type: "text", text: `of ${call}` }] }],
     });
 
-  test("the results of parallel calls become a sequence in any order", () => {
+  test("the results of parallel calls become a sequence, although they have different parents", () => {
     const parsed = claude.parse([
       user("u", null, "do"),
       answer("a1", "u", "m", { type: "tool_use", id: "c1", name: "Bash", input: {} }),
@@ -86,7 +86,7 @@ describe("codex", () => {
   const answer = (text: string) => item({ type: "message", role: "assistant", content: [{ type: "output_text", text }] });
   const meta = { timestamp, type: "session_meta", payload: { id: "s" } };
 
-  test("text of the program is left out even if its origin is not given", () => {
+  test("text that Codex added is left out even if its origin is not stored", () => {
     const parsed = codex.parse([
       meta,
       user("<environment_context>\n</environment_context>"),
@@ -96,7 +96,7 @@ describe("codex", () => {
     expect(links(parsed)).toEqual([" → do"]);
   });
 
-  test("withdrawn turns stay as a branch", () => {
+  test("turns that were rolled back stay in the tree as a branch", () => {
     const parsed = codex.parse([
       meta,
       user("one"),
@@ -141,7 +141,7 @@ describe("gemini", () => {
     expect(parsed.tip).toBe(1);
   });
 
-  test("rewound messages stay as a branch", () => {
+  test("messages that were rewound stay in the tree as a branch", () => {
     const parsed = gemini.parse([
       header,
       user("a", "one"),
@@ -207,9 +207,9 @@ describe("pi", () => {
       "two → so far",
       "so far → The user ran: ls\nx",
     ]);
-    const placed = assignIds(parsed, "pi");
-    expect(placed.nodes[3]!.note).toEqual({ about: "compaction", keptFrom: placed.nodes[1]!.id });
-    expect(new Set(placed.nodes.map((node) => node.id)).size).toBe(5);
+    const tree = assignIds(parsed, "pi");
+    expect(tree.nodes[3]!.note).toEqual({ about: "compaction", keptFrom: tree.nodes[1]!.id });
+    expect(new Set(tree.nodes.map((node) => node.id)).size).toBe(5);
   });
 
   test("entries of the first version, which had no links, form a sequence", () => {

@@ -76,23 +76,23 @@ describe("recorded transcripts", () => {
 });
 
 describe("a file", () => {
-  const refused = (text: string, format: Parameters<typeof readTranscript>[1] = "auto") =>
+  const errorOf = (text: string, format: Parameters<typeof readTranscript>[1] = "auto") =>
     readTranscript({ text }, format).then(
-      () => "taken",
+      () => "no error",
       (error: Error) => error.message,
     );
 
   test("a file that is not a transcript is refused in one line", async () => {
     for (const text of ["", "\n\n", "hello\n", "[1,2]\n", '{"a":1}\n', "{".repeat(100_000), "null\n".repeat(1000)])
-      expect(await refused(text)).toMatch(/^standard input is not a transcript of skein, claude, codex, gemini, pi$/);
-    expect(await refused(textOf("pi"), "claude")).toBe("standard input is not a transcript of claude");
-    expect(await refused(textOf("pi").split("\n")[0]!)).toBe("there is no message in standard input");
+      expect(await errorOf(text)).toMatch(/^standard input is not a transcript of skein, claude, codex, gemini, pi$/);
+    expect(await errorOf(textOf("pi"), "claude")).toBe("standard input is not a transcript of claude");
+    expect(await errorOf(textOf("pi").split("\n")[0]!)).toBe("there is no message in standard input");
   });
 
   test("a missing file and a directory are named in the error", async () => {
     const missing = join(fixtures, "nowhere");
-    const summarize = (path: string) => readTranscript({ path }, "auto").catch((error: Error) => error.message);
-    expect([await summarize(missing), await summarize(fixtures)]).toEqual([
+    const errorAt = (path: string) => readTranscript({ path }, "auto").catch((error: Error) => error.message);
+    expect([await errorAt(missing), await errorAt(fixtures)]).toEqual([
       `can't read ${missing}: it does not exist`,
       `can't read ${fixtures}: it is a directory`,
     ]);

@@ -40,16 +40,17 @@ type Entries = { entries: Json[]; format: ImportFormat | null; sha256: string; u
 
 type ReadRequest = { source: ImportSource; name: string; format: ImportFormat | "auto"; limits: TranscriptLimits };
 
-/** Once the format is known, stores only the entries that it needs. */
+/** Once the format is detected, stores only the entries and fields that the format needs. */
 async function readEntries(request: ReadRequest): Promise<Entries> {
   const { source, name, limits } = request;
   const hash = new Bun.CryptoHasher("sha256");
   const result: Entries = { entries: [], format: null, sha256: "", unreadable: 0, torn: false };
-  let total = 0;
+  let totalBytes = 0;
   async function* countBytes(): AsyncGenerator<Uint8Array> {
     for await (const chunk of chunksOf(source, name)) {
-      total += chunk.length;
-      if (total > limits.fileBytes) throw new Fault("file-unreadable", `${name} is over ${limits.fileBytes >> 20} MiB: too much to import`);
+      totalBytes += chunk.length;
+      if (totalBytes > limits.fileBytes)
+        throw new Fault("file-unreadable", `${name} is over ${limits.fileBytes >> 20} MiB: too much to import`);
       hash.update(chunk);
       yield chunk;
     }
@@ -58,7 +59,7 @@ async function readEntries(request: ReadRequest): Promise<Entries> {
     if (line.text.trim() === "") continue;
     const entry = line.cutBytes > 0 ? null : parseJson(line.text);
     if (entry === null) {
-      if (line.torn && line.cutBytes === 0) result.torn = true;
+      if (line.isIncomplete && line.cutBytes === 0) result.torn = true;
       else result.unreadable += 1;
       if (result.format === null && result.unreadable > maxUnknownEntries) break;
       continue;
@@ -108,7 +109,7 @@ async function* chunksOf(source: ImportSource, name: string): AsyncGenerator<Uin
   }
 }
 
-/** Shorter than the messages of the system, which repeat the path. */
+/** Used instead of the system's messages, which repeat the path. */
 const reasons: Record<string, string> = { ENOENT: "it does not exist", EISDIR: "it is a directory" };
 
 function detectFormat(entry: Json, expected: ImportFormat | "auto"): ImportFormat | null {

@@ -16,17 +16,17 @@ const line = (id: string, parent: string | null, more: Json = {}) => ({
 });
 
 test("a transcript becomes a session with a turn for each prompt", () => {
-  const read = skein.parse([
+  const parsed = skein.parse([
     header,
     line(a, null),
     line(b, a, { role: "thinking" }),
     line(b, a, { part: 1, role: "assistant" }),
     line(c, b),
   ]);
-  expect(read).toMatchObject({ nativeId: main, tree: null, main, malformed: 0 });
-  expect(read.sessions).toMatchObject([{ id: main, model: "x/y", toolLevel: "minimal", task: "hi", tip: c }]);
-  expect(read.nodes.map((node) => node.parts.length)).toEqual([1, 2, 1]);
-  expect(read.turns).toMatchObject([
+  expect(parsed).toMatchObject({ nativeId: main, tree: null, main, malformed: 0 });
+  expect(parsed.sessions).toMatchObject([{ id: main, model: "x/y", toolLevel: "minimal", task: "hi", tip: c }]);
+  expect(parsed.nodes.map((node) => node.parts.length)).toEqual([1, 2, 1]);
+  expect(parsed.turns).toMatchObject([
     { parent: null, status: "ok" },
     { parent: b, status: "cancelled" },
   ]);
@@ -47,16 +47,16 @@ test("malformed nodes are counted and left out", () => {
 test("handles to outputs of sessions outside of the file are removed", () => {
   const handle = (identifier: string, metadata: Json = {}) => ({ source: "bash", source_version: "1", identifier, metadata });
   const result = { role: "tool_result", tool_id: "c", tool_name: "bash" };
-  const read = skein.parse([
+  const parsed = skein.parse([
     header,
     line(a, null, { ...result, handle: handle(`${main}/1`) }),
     line(b, a, { ...result, handle: handle(`${other}/1`) }),
     line(c, b, { handle: handle("/etc/passwd", { stored: `${other}/1` }) }),
   ]);
-  expect(read.nodes.map((node) => node.parts.map((part) => "handle" in part))).toEqual([[true], [false], [false]]);
+  expect(parsed.nodes.map((node) => node.parts.map((part) => "handle" in part))).toEqual([[true], [false], [false]]);
 });
 
-test("a tree without its own session is imported as a plain transcript", () => {
-  const read = skein.parse([{ ...header, tree: { id: tree, sessions: [{ id: other }], turns: [] } }, line(a, null)]);
-  expect(read).toMatchObject({ tree: null, sessions: [{ id: main }], nodes: [{ session: main }] });
+test("a tree that does not list the session of its header is imported as a plain transcript", () => {
+  const parsed = skein.parse([{ ...header, tree: { id: tree, sessions: [{ id: other }], turns: [] } }, line(a, null)]);
+  expect(parsed).toMatchObject({ tree: null, sessions: [{ id: main }], nodes: [{ session: main }] });
 });

@@ -85,8 +85,8 @@ function withOwnHandle(part: Part, sessions: Set<string>): Part {
   const [session = ""] = handle === undefined ? [] : storedName(handle).split("/", 1);
   if (handle === undefined || !isId(session) || sessions.has(session)) return part;
   if (part.kind === "handle") return { kind: "text", text: part.excerpt };
-  const { handle: _handle, ...rest } = part as ResultPart;
-  return rest;
+  const { handle: _handle, ...withoutHandle } = part as ResultPart;
+  return withoutHandle;
 }
 
 function storedName(handle: Handle): string {

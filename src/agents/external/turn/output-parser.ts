@@ -68,7 +68,7 @@ export class OutputParser {
 
   line(text: string, isCut: boolean): Promise<void> | void {
     const { reader } = this.#deps;
-    if (text.trim() === "" && reader.wantsBlank !== true) return;
+    if (text.trim() === "" && reader.readsBlankLines !== true) return;
     if (reader.quiet !== undefined) this.#startQuietTimer();
     const read = (): CliEvent[] => (isCut ? [{ type: "garbage" }] : reader.line(text));
     if (this.#queued > 0) return this.#enqueue(read);

@@ -14,27 +14,27 @@ function node(author: Author, parts: Part[], more: Partial<Node> = {}): Node {
   nodeCount += 1;
   return { id: `n${nodeCount}`, author, parts, parent: null, tree: "t", session: "s", turn: null, at: nodeCount, ...more };
 }
-const says = (author: Author, text: string, more: Partial<Node> = {}): Node => node(author, [{ kind: "text", text }], more);
-const calls = (id: string, more: Partial<Node> = {}): Node =>
+const textNode = (author: Author, text: string, more: Partial<Node> = {}): Node => node(author, [{ kind: "text", text }], more);
+const callNode = (id: string, more: Partial<Node> = {}): Node =>
   node("agent", [{ kind: "call", id, name: "bash", input: { command: id } }], more);
-const answers = (call: string, bytes: number): Node =>
+const resultNode = (call: string, bytes: number): Node =>
   node("tool", [{ kind: "result", call, name: "bash", text: `${call} ${"x".repeat(bytes)}`, isError: false }]);
 /** One call of about 1,000 tokens. */
-const round = (id: string): Node[] => [calls(id), answers(id, 3000)];
+const round = (id: string): Node[] => [callNode(id), resultNode(id, 3000)];
 const compaction = (keptFrom: string | null): Node =>
-  says("note", "earlier summary", { note: { about: "compaction", keptFrom } satisfies Note });
+  textNode("note", "earlier summary", { note: { about: "compaction", keptFrom } satisfies Note });
 
 describe("the size of the next request", () => {
   test("the size of the next request is the vendor's last count plus an estimate of newer nodes", () => {
-    const counted = calls("a", { usage: { input: 1000, cacheRead: 500, cacheWrite: 200, output: 50 } });
-    expect(estimateRequestTokens([says("user", "x"), counted])).toBe(1750);
-    expect(estimateRequestTokens([says("user", "x"), counted, answers("a", 3000)])).toBeGreaterThan(2700);
-    expect(estimateRequestTokens([says("user", "x"), counted, answers("a", 3000)])).toBeLessThan(2900);
+    const counted = callNode("a", { usage: { input: 1000, cacheRead: 500, cacheWrite: 200, output: 50 } });
+    expect(estimateRequestTokens([textNode("user", "x"), counted])).toBe(1750);
+    expect(estimateRequestTokens([textNode("user", "x"), counted, resultNode("a", 3000)])).toBeGreaterThan(2700);
+    expect(estimateRequestTokens([textNode("user", "x"), counted, resultNode("a", 3000)])).toBeLessThan(2900);
   });
 
   test("after a compaction the size is estimated anew, because the vendor's count is obsolete", () => {
-    const counted = calls("a", { usage: { ...zeroUsage, input: 90_000 } });
-    expect(estimateRequestTokens([says("user", "x"), counted, answers("a", 10), compaction(null)])).toBeLessThan(100);
+    const counted = callNode("a", { usage: { ...zeroUsage, input: 90_000 } });
+    expect(estimateRequestTokens([textNode("user", "x"), counted, resultNode("a", 10), compaction(null)])).toBeLessThan(100);
   });
 
   test("pictures and text count as a vendor counts them, not as they are stored", () => {
@@ -42,8 +42,8 @@ describe("the size of the next request", () => {
     const imageResult = node("tool", [
       { kind: "result", call: "a", name: "read", text: "", isError: false, images: [picture], display: "d".repeat(90_000) },
     ]);
-    expect(estimateRequestTokens([says("user", "x"), imageResult])).toBeLessThan(3000);
-    expect(estimateRequestTokens([says("user", "漢".repeat(3000))])).toBe(3000);
+    expect(estimateRequestTokens([textNode("user", "x"), imageResult])).toBeLessThan(3000);
+    expect(estimateRequestTokens([textNode("user", "漢".repeat(3000))])).toBe(3000);
   });
 });
 
@@ -54,21 +54,21 @@ describe("the cut", () => {
   };
 
   test("the cut never separates a result from its call", () => {
-    const path = [says("user", "task"), ...Array.from({ length: 10 }, (_, index) => round(`c${index}`)).flat()];
+    const path = [textNode("user", "task"), ...Array.from({ length: 10 }, (_, index) => round(`c${index}`)).flat()];
     for (let keep = 0; keep < 12_000; keep += 250) expect(["agent", "user"]).toContain(cut(path, keep)?.author ?? "none");
   });
 
   test("the cut retains the newest round even if it is larger than `keep`", () => {
-    const path = [says("user", "task"), ...round("c1"), ...round("c2")];
+    const path = [textNode("user", "task"), ...round("c1"), ...round("c2")];
     expect(cut(path, 10)).toBe(path[3] as Node);
   });
 
   test("the cut retains nothing if the newest round alone exceeds `max`", () => {
-    expect(cut([says("user", "task"), ...round("c1"), ...round("c2")], 10, 500)).toBeNull();
+    expect(cut([textNode("user", "task"), ...round("c1"), ...round("c2")], 10, 500)).toBeNull();
   });
 
   test("the cut is never before an earlier compaction, so that no summarised node is sent again", () => {
-    const old = [says("user", "task"), ...round("c1"), says("user", "more"), ...round("c2")];
+    const old = [textNode("user", "task"), ...round("c1"), textNode("user", "more"), ...round("c2")];
     const retained = round("c3");
     const path = [...old, ...retained, compaction(retained[0]?.id ?? ""), ...round("c4")];
     expect(cut(path, 50_000)).toBe(retained[0] as Node);
@@ -76,7 +76,7 @@ describe("the cut", () => {
 });
 
 describe("compaction", () => {
-  const path = [says("user", "first task"), ...round("c1"), says("user", "second task"), ...round("c2"), ...round("c3")];
+  const path = [textNode("user", "first task"), ...round("c1"), textNode("user", "second task"), ...round("c2"), ...round("c3")];
 
   test("compaction sends the same tools and system prompt, and retains user messages and the newest round", async () => {
     const { state, requests } = stateOf(path, { window: 5000, answer: "what was done" });
@@ -114,13 +114,13 @@ describe("compaction", () => {
   });
 
   test("compaction fails if there are only user messages", async () => {
-    const { state } = stateOf([says("user", "long ".repeat(5000))], { window: 3000, answer: "x" });
+    const { state } = stateOf([textNode("user", "long ".repeat(5000))], { window: 3000, answer: "x" });
     expect(run(state)).rejects.toThrow("nothing of it can be shortened");
   });
 
   test("long arguments and results are shortened for the summary, and stay in pairs", async () => {
     const long = node("agent", [{ kind: "call", id: "w", name: "write", input: { path: "a", content: "y".repeat(60_000) } }]);
-    const { state, requests } = stateOf([says("user", "task"), long, answers("w", 60_000), ...round("c2")], {
+    const { state, requests } = stateOf([textNode("user", "task"), long, resultNode("w", 60_000), ...round("c2")], {
       window: 6000,
       answer: "short",
     });
@@ -135,7 +135,7 @@ describe("compaction", () => {
       node("agent", [{ kind: "call", id, name: "read", input: { path: skillPath } }]),
       node("tool", [{ kind: "result", call: id, name: "read", text: "how to search", isError: false }]),
     ];
-    const { state } = stateOf([says("user", "task"), ...reads("s1", "./.skein/skills/web/SKILL.md"), ...round("c1"), ...round("c2")], {
+    const { state } = stateOf([textNode("user", "task"), ...reads("s1", "./.skein/skills/web/SKILL.md"), ...round("c1"), ...round("c2")], {
       window: 3000,
       answer: "one",
       skills: [skill],

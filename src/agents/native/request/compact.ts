@@ -27,11 +27,11 @@ export async function needsCompaction(state: LoopState): Promise<boolean> {
 /** Returns an error if the budget does not allow the summary request. Throws if there is nothing to summarise. */
 export async function* compact(state: LoopState): AsyncGenerator<AgentEvent, TurnError | null> {
   const window = (await state.model.window()) ?? 32_000;
-  const full = Math.min(window, estimateRequestTokens(state.path));
-  const keptFrom = cutPoint(state.path, { keep: (full * 3) / 10, max: full / 2 });
+  const requestTokens = Math.min(window, estimateRequestTokens(state.path));
+  const keptFrom = cutPoint(state.path, { keep: (requestTokens * 3) / 10, max: requestTokens / 2 });
   const nodes = visibleNodes(state.path);
-  const cut = keptFrom === null ? nodes.length : nodes.findIndex((node) => node.id === keptFrom);
-  const older = nodes.slice(0, cut);
+  const olderCount = keptFrom === null ? nodes.length : nodes.findIndex((node) => node.id === keptFrom);
+  const older = nodes.slice(0, olderCount);
   if (!older.some((node) => node.author !== "user")) {
     throw new Fault("too-long", `the conversation does not fit the window of ${state.model.name} and nothing of it can be shortened`, {
       hint: "start a new session, or use a model with a larger window",
@@ -45,15 +45,15 @@ export async function* compact(state: LoopState): AsyncGenerator<AgentEvent, Tur
     { kind: "text", text: `[Earlier work, summarised]\n${summary.text}` },
     ...activatedSkills(older, state.skillPaths),
   ];
-  if (keptFrom === null) parts.push(...newestResults(older, (full * bytesPerToken.cautious) / 4));
+  if (keptFrom === null) parts.push(...newestResults(older, (requestTokens * bytesPerToken.cautious) / 4));
   const node: NewNode = { ...summary.node, author: "note", note: { about: "compaction", keptFrom }, parts };
   yield* addNode(state, node);
   return null;
 }
 
 /**
- * The first node that is retained; null if none is. It is an agent or user node, so that no result loses its call.
- * The newest round of calls is retained unless it alone exceeds `max` tokens, older rounds while all fit into `keep`.
+ * The id of the first retained node; null if no node is retained. It is an agent or user node, so that no result loses its call.
+ * The newest round of calls is retained unless it alone exceeds `max` tokens. Older rounds are retained while all fit into `keep`.
  */
 export function cutPoint(path: Node[], tokens: { keep: number; max: number }): string | null {
   let total = 0;
@@ -71,7 +71,7 @@ function sinceCompaction(path: Node[]): Node[] {
   return path.slice(findCompaction(path)?.keptIndex ?? 0).filter((node) => node.note?.about !== "compaction");
 }
 
-/** Asks the model for a summary. If that fails, a plain list of calls takes its place. `node` has the model and its usage. */
+/** Asks the model for a summary. If that fails, the text is a plain list of calls. `node` has the model and its usage. */
 async function summarise(state: LoopState, older: Node[], window: number, settle: SettleReservation) {
   const messages = renderMessages(withShortTexts(older, window));
   messages.push({ role: "user", parts: [{ kind: "text", text: instruction }] });
@@ -97,13 +97,13 @@ async function summarise(state: LoopState, older: Node[], window: number, settle
 /** Shortens long results and arguments, so that the summary request fits even after an overflow. */
 function withShortTexts(nodes: Node[], window: number): Node[] {
   const maxBytes = Math.max(400, Math.floor((window * bytesPerToken.cautious) / 2 / Math.max(1, nodes.length)));
-  const short = (text: string) => cutText(text, maxBytes, { keep: "both" }).text;
+  const shorten = (text: string) => cutText(text, maxBytes, { keep: "both" }).text;
   return nodes.map((node) => ({
     ...node,
     parts: node.parts.map((part) => {
-      if (part.kind === "result") return { ...part, text: short(part.text) };
+      if (part.kind === "result") return { ...part, text: shorten(part.text) };
       if (part.kind !== "call") return part;
-      const input = Object.entries(part.input).map(([key, value]) => [key, typeof value === "string" ? short(value) : value]);
+      const input = Object.entries(part.input).map(([key, value]) => [key, typeof value === "string" ? shorten(value) : value]);
       return { ...part, input: Object.fromEntries(input) as typeof part.input };
     }),
   }));
@@ -131,9 +131,11 @@ function newestResults(nodes: Node[], bytes: number): Part[] {
   }));
 }
 
-/** The skill files that were read so far. The model must not lose them, nor have to read them again. */
+/** The skill files that the model has read. They are retained, so that the model need not read them again. */
 function activatedSkills(nodes: Node[], skillPaths: string[]): Part[] {
+  /** From the path of a skill to its text. */
   const skills = new Map<string, string>();
+  /** From the id of a `read` call to the path of the skill. */
   const pathOfCall = new Map<string, string>();
   for (const node of nodes) {
     for (const part of node.parts) {

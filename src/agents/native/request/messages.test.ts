@@ -7,14 +7,14 @@ function node(id: string, author: Author, parts: Part[], note?: Note): Node {
   nodeCount += 1;
   return { id, author, parts, ...(note === undefined ? {} : { note }), parent: null, tree: "t", session: "s", turn: null, at: nodeCount };
 }
-const says = (id: string, author: Author, text: string): Node => node(id, author, [{ kind: "text", text }]);
-const calls = (id: string, ...names: string[]): Node =>
+const textNode = (id: string, author: Author, text: string): Node => node(id, author, [{ kind: "text", text }]);
+const callNode = (id: string, ...names: string[]): Node =>
   node(
     id,
     "agent",
     names.map((name) => ({ kind: "call", id: name, name: "bash", input: { command: name } })),
   );
-const answers = (id: string, call: string): Node =>
+const resultNode = (id: string, call: string): Node =>
   node(id, "tool", [{ kind: "result", call, name: "bash", text: `did ${call}`, isError: false }]);
 const compaction = (id: string, keptFrom: string | null): Node =>
   node(id, "note", [{ kind: "text", text: "summary" }], { about: "compaction", keptFrom });
@@ -22,32 +22,32 @@ const ids = (nodes: Node[]): string => nodes.map(({ id }) => id).join(" ");
 
 describe("visibleNodes", () => {
   const work = [
-    says("u1", "user", "task"),
-    calls("a1", "c1"),
-    answers("r1", "c1"),
-    says("u2", "user", "more"),
-    calls("a2", "c2"),
-    answers("r2", "c2"),
+    textNode("u1", "user", "task"),
+    callNode("a1", "c1"),
+    resultNode("r1", "c1"),
+    textNode("u2", "user", "more"),
+    callNode("a2", "c2"),
+    resultNode("r2", "c2"),
   ];
 
   const cases: [string, Node[], string][] = [
     ["without a compaction the whole path is visible", work, "u1 a1 r1 u2 a2 r2"],
     ["a compaction leaves user messages, the summary and the retained nodes", [...work, compaction("n", "a2")], "u1 u2 n a2 r2"],
-    ["nodes after a compaction are visible", [...work, compaction("n", "a2"), says("a3", "agent", "done")], "u1 u2 n a2 r2 a3"],
+    ["nodes after a compaction are visible", [...work, compaction("n", "a2"), textNode("a3", "agent", "done")], "u1 u2 n a2 r2 a3"],
     [
       "a compaction that retains nothing leaves user messages and the summary",
-      [...work, compaction("n", null), says("u3", "user", "x")],
+      [...work, compaction("n", null), textNode("u3", "user", "x")],
       "u1 u2 n u3",
     ],
     ["a retained user message stays at its position", [...work, compaction("n", "u2")], "u1 n u2 a2 r2"],
     [
       "of two compactions only the last is visible",
-      [...work, compaction("n1", "a1"), calls("a3", "c3"), answers("r3", "c3"), compaction("n2", "a3")],
+      [...work, compaction("n1", "a1"), callNode("a3", "c3"), resultNode("r3", "c3"), compaction("n2", "a3")],
       "u1 u2 n2 a3 r3",
     ],
     [
       "nodes on both sides of an older compaction can be retained",
-      [...work, compaction("n1", "a2"), calls("a3", "c3"), answers("r3", "c3"), compaction("n2", "a2")],
+      [...work, compaction("n1", "a2"), callNode("a3", "c3"), resultNode("r3", "c3"), compaction("n2", "a2")],
       "u1 u2 n2 a2 r2 a3 r3",
     ],
   ];
@@ -68,12 +68,24 @@ describe("renderMessages", () => {
       .join(" ");
 
   test("results are in the order of their calls, whatever order they arrived in", () => {
-    const path = [says("u", "user", "x"), calls("a", "c1", "c2", "c3"), answers("r3", "c3"), answers("r1", "c1"), answers("r2", "c2")];
+    const path = [
+      textNode("u", "user", "x"),
+      callNode("a", "c1", "c2", "c3"),
+      resultNode("r3", "c3"),
+      resultNode("r1", "c1"),
+      resultNode("r2", "c2"),
+    ];
     expect(summary(path)).toBe("user(text) assistant(c1 c2 c3) tool(c1 c2 c3)");
   });
 
   test("a call without a result gets an error result, at the end and in the middle", () => {
-    const path = [says("u", "user", "x"), calls("a", "c1", "c2"), answers("r2", "c2"), says("u2", "user", "y"), calls("a2", "c3")];
+    const path = [
+      textNode("u", "user", "x"),
+      callNode("a", "c1", "c2"),
+      resultNode("r2", "c2"),
+      textNode("u2", "user", "y"),
+      callNode("a2", "c3"),
+    ];
     expect(summary(path)).toBe("user(text) assistant(c1 c2) tool(c1 c2) user(text) assistant(c3) tool(c3)");
     const results = renderMessages(path).flatMap(({ parts }) => parts.filter((part) => part.kind === "result"));
     expect(results.map((part) => part.isError)).toEqual([true, false, true]);
@@ -82,7 +94,7 @@ describe("renderMessages", () => {
 
   test("notes are sent as user messages, and empty nodes are left out", () => {
     const path = [
-      says("u", "user", "x"),
+      textNode("u", "user", "x"),
       node("a", "agent", []),
       node("n", "note", [{ kind: "text", text: "go on" }], { about: "interruption" }),
     ];
@@ -100,22 +112,22 @@ describe("renderMessages", () => {
       sessionId: null,
       costUsd: 0,
     } as const;
-    const path = [says("u1", "user", "objective"), node("n1", "note", [{ kind: "text", text: "mine" }], { about: "group", said })];
-    expect(renderMessages([...path, says("a1", "agent", "deliverable")]).map(({ role }) => role)).toEqual(["user", "assistant"]);
+    const path = [textNode("u1", "user", "objective"), node("n1", "note", [{ kind: "text", text: "mine" }], { about: "group", said })];
+    expect(renderMessages([...path, textNode("a1", "agent", "deliverable")]).map(({ role }) => role)).toEqual(["user", "assistant"]);
   });
 
   test("the messages of a longer path begin with those of the shorter one", () => {
     const path: Node[] = [];
     const grow = [
-      says("u", "user", "x"),
-      calls("a", "c1", "c2"),
-      answers("r2", "c2"),
-      answers("r1", "c1"),
-      says("a2", "agent", "y"),
-      says("u2", "user", "z"),
-      calls("a3", "c3"),
-      answers("r3", "c3"),
-      says("a4", "agent", "end"),
+      textNode("u", "user", "x"),
+      callNode("a", "c1", "c2"),
+      resultNode("r2", "c2"),
+      resultNode("r1", "c1"),
+      textNode("a2", "agent", "y"),
+      textNode("u2", "user", "z"),
+      callNode("a3", "c3"),
+      resultNode("r3", "c3"),
+      textNode("a4", "agent", "end"),
     ];
     let before = "[";
     for (const next of grow) {
@@ -128,7 +140,7 @@ describe("renderMessages", () => {
   });
 
   test("rendering does not change the nodes", () => {
-    const path = [says("u", "user", "x"), calls("a", "c1", "c2"), answers("r2", "c2"), answers("r1", "c1")];
+    const path = [textNode("u", "user", "x"), callNode("a", "c1", "c2"), resultNode("r2", "c2"), resultNode("r1", "c1")];
     const before = JSON.stringify(path);
     renderMessages(path);
     expect(JSON.stringify(path)).toBe(before);

@@ -20,11 +20,11 @@ test("a denied command is reported in the result for the model, and before that 
   } as unknown as ToolCallContext;
   const result = await callTool({ kind: "call", id: "c1", name: "bash", input: { command: "rm -rf --no-preserve-root /no/such" } }, tools);
   if ("ask" in result) throw new Error("the call asked a question");
-  const { node, failed } = result;
+  const { node, isInvalid } = result;
   const [part] = node.parts;
   const text = part?.kind === "result" ? part.text : "";
   expect(text).toStartWith("refused: ");
-  expect(failed).toBe(false);
+  expect(isInvalid).toBe(false);
   expect(events).toEqual([
     { type: "tool.started", call: "c1", name: "bash", input: { command: "rm -rf --no-preserve-root /no/such" } },
     { type: "tool.denied", call: "c1", what: "command", text },

@@ -20,21 +20,21 @@ export type ToolCallContext = Pick<LoopState, "input" | "path" | "tools" | "cont
   emit: (event: TransientEventBody) => void;
 };
 
-/** `allFailed`: no call could even be tried. The calls of open questions have no result yet. */
-type CallsResult = { allFailed: boolean; openQuestions: OpenQuestion[] };
+/** `allInvalid` is true if every call had an unknown name or malformed arguments. Calls of open questions have no result yet. */
+type CallsResult = { allInvalid: boolean; openQuestions: OpenQuestion[] };
 
 /** Runs the calls in parallel, and stores each result as soon as its call has ended. */
 export async function* runCalls(state: LoopState, calls: CallPart[]): AsyncGenerator<AgentEvent, CallsResult> {
   const feed = createFeed<{ node: NewNode } | { event: TransientEventBody }>();
   const { executor, toolEnv } = state.deps;
   const ctx: ToolCallContext = { ...state, executor: executor(state.input), toolEnv, emit: (event) => feed.push({ event }) };
-  let failedCount = 0;
+  let invalidCount = 0;
   const openQuestions: OpenQuestion[] = [];
   await state.context.keepFiles();
   const running = calls.map(async (call) => {
     const result = await callTool(call, ctx);
     if ("ask" in result) return openQuestions.push(result);
-    if (result.failed) failedCount++;
+    if (result.isInvalid) invalidCount++;
     return feed.push({ node: result.node });
   });
   void Promise.allSettled(running).then(() => feed.end());
@@ -43,19 +43,19 @@ export async function* runCalls(state: LoopState, calls: CallPart[]): AsyncGener
     else yield { type: "transient", event: item.event };
   }
   if (state.context.signal.aborted) throw new Fault("internal", "the turn was stopped");
-  return { allFailed: failedCount === calls.length, openQuestions };
+  return { allInvalid: invalidCount === calls.length, openQuestions };
 }
 
-/** `failed` marks a call that could not even be tried, so that a model that repeats such calls is stopped. */
-export async function callTool(call: CallPart, ctx: ToolCallContext): Promise<{ node: NewNode; failed: boolean } | OpenQuestion> {
+/** `isInvalid` marks a call that was not run. A model that repeats such calls is stopped. */
+export async function callTool(call: CallPart, ctx: ToolCallContext): Promise<{ node: NewNode; isInvalid: boolean } | OpenQuestion> {
   const problem = findProblem(call, ctx.tools);
-  if (problem !== null) return { node: resultNode(call, { text: problem, isError: true }), failed: true };
+  if (problem !== null) return { node: resultNode(call, { text: problem, isError: true }), isInvalid: true };
   ctx.emit({ type: "tool.started", call: call.id, name: call.name, input: call.input });
   try {
     const result = await runCall(call, ctx);
-    return "ask" in result ? result : { node: resultNode(call, result), failed: false };
+    return "ask" in result ? result : { node: resultNode(call, result), isInvalid: false };
   } catch (error) {
-    return { node: resultNode(call, { text: messageOf(error), isError: true }), failed: false };
+    return { node: resultNode(call, { text: messageOf(error), isError: true }), isInvalid: false };
   }
 }
 
@@ -79,7 +79,7 @@ function findProblem(call: CallPart, tools: ToolDefinition[]): string | null {
   return names.includes(call.name) ? null : `unknown tool: ${call.name}. The tools are: ${names.join(", ") || "none"}`;
 }
 
-/** The handle points at the whole output, if there is any. */
+/** `handle` points at the stored output; it is missing if the tool printed nothing. */
 type CallResult = ToolOutcome & { handle?: Handle };
 
 /** Some tools run in this process: a tool in the executor can't start turns, ask the user or send mail. */

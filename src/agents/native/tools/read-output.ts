@@ -24,7 +24,7 @@ export async function readOutputPath(call: CallPart, path: Node[], context: Pick
 
 type Page = { text: string; lastLine: number; isComplete: boolean };
 
-/** A page ends with a line; only a line that is longer than a page is cut. */
+/** Returns whole lines. Only a line that is longer than a page is cut. */
 function pageText(handle: Handle, page: Page, { firstLine, lineCount }: { firstLine: number; lineCount: number }): ToolOutcome {
   if (page.lastLine < firstLine || page.text === "") {
     const total = page.text === "" ? page.lastLine - 1 : page.lastLine;
@@ -32,19 +32,19 @@ function pageText(handle: Handle, page: Page, { firstLine, lineCount }: { firstL
   }
   const lines = page.text.replace(/\n$/, "").split("\n");
   const cut = cutText(lines.slice(0, lineCount).join("\n"), pageBytes, { keep: "head" });
-  const continued = (shownCount: number) =>
+  const continuation = (shownCount: number) =>
     `\n[lines ${firstLine}-${firstLine + shownCount - 1} of ${handle.metadata.bytes} bytes; continue with offset=${firstLine + shownCount}]`;
   if (cut.cutBytes === 0) {
     const isLast = page.isComplete && lines.length <= lineCount;
-    return { text: isLast ? cut.text : cut.text + continued(Math.min(lineCount, lines.length)), isError: false };
+    return { text: isLast ? cut.text : cut.text + continuation(Math.min(lineCount, lines.length)), isError: false };
   }
   const end = cut.text.lastIndexOf("\n");
-  if (end >= 0) return { text: cut.text.slice(0, end) + continued(cut.text.slice(0, end).split("\n").length), isError: false };
-  const skip = `[the rest of line ${firstLine} is too long to show; continue with offset=${firstLine + 1}]`;
-  return { text: `${cut.text}\n${skip}`, isError: false };
+  if (end >= 0) return { text: cut.text.slice(0, end) + continuation(cut.text.slice(0, end).split("\n").length), isError: false };
+  const skipNote = `[the rest of line ${firstLine} is too long to show; continue with offset=${firstLine + 1}]`;
+  return { text: `${cut.text}\n${skipNote}`, isError: false };
 }
 
-/** Reads from `firstLine` on, up to two pages. `lastLine` is the line that reading reached while it skipped. */
+/** Reads up to two pages from `firstLine` on. `lastLine` equals `firstLine`, or is less if the output has fewer lines. */
 async function readPage(stream: ReadableStream<Uint8Array>, firstLine: number): Promise<Page> {
   const decoder = new TextDecoder();
   let line = 1;

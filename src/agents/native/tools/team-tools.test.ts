@@ -10,7 +10,7 @@ import { openMail } from "../../team/mail/mail.ts";
 import { callTool, type ToolCallContext } from "./call-tool.ts";
 import { teamTools } from "./team-tools.ts";
 
-test("a member's calls become its mail, a refused one returns the reason, and outside a team there are no such tools", async () => {
+test("send_message and report post mail, return the reason of a refusal, and do not exist outside of a team", async () => {
   const directory = mkdtempSync(join(tmpdir(), "skein-team-tools-"));
   mkdirSync(join(directory, "shared"));
   const reports: Report[] = [];

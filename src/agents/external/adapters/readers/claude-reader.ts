@@ -1,4 +1,4 @@
-// Reads the output of Claude Code: JSON lines, or one JSON value. A message comes block by block, and its usage last.
+// Reads the output of Claude Code: JSON lines, or one JSON value. A message is printed block by block, and its usage last.
 // Sub-agents print on the same stream; their entries name the call that started them (`parent_tool_use_id`).
 import { isRecord, type Json } from "../../../../kit/text/json.ts";
 import { listAt, numberAt, objectAt, textAt } from "../../../../models/wire/json.ts";
@@ -19,8 +19,9 @@ type Message = {
   initialUsage: Usage;
   /** Final usage; null until the end of the message. */
   usage: Usage | null;
-  /** True if an event will mark the end. Results that come earlier wait in `pending`. */
+  /** True if an event will mark the end of the message. */
   isStreamed: boolean;
+  /** Results that were printed before the end of the message. They are returned after its answer. */
   pending: CliEvent[];
 };
 
@@ -30,10 +31,10 @@ type State = {
   hasAnswer: boolean;
   /** Open messages by the call that started the sub-agent; "" is Claude itself. */
   open: Map<string, Message>;
-  /** Names of tools by the parent call and their own. */
+  /** Names of called tools. The key is the parent call, a space and the id of the call. */
   names: Map<string, string>;
   isRefused: boolean;
-  /** An error message that came instead of an answer. It counts if no `result` follows. */
+  /** An error message that was printed instead of an answer. It is reported only if no `result` follows. */
   error: Extract<CliEvent, { type: "failed" }> | null;
 };
 
@@ -182,11 +183,12 @@ function close(state: State, parentCall: string): CliEvent[] {
   return [...wrap(parentCall, [answer]), ...message.pending];
 }
 
-/** Sub-agents first: the result of their call comes after their messages. */
+/** Ends the messages of sub-agents before that of Claude itself, whose key is empty. */
 function closeAll(state: State): CliEvent[] {
   return [...state.open.keys()].sort((a, b) => b.length - a.length).flatMap((parentCall) => close(state, parentCall));
 }
 
+/** Marks events of a sub-agent with the call that started it. */
 function wrap(parentCall: string, events: CliEvent[]): CliEvent[] {
   return parentCall === "" ? events : events.map((event) => ({ type: "below", call: parentCall, event }));
 }

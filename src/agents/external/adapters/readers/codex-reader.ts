@@ -10,7 +10,7 @@ import { AnswerBuilder } from "./answer-builder.ts";
 import { readEventLine } from "./json-line.ts";
 
 type State = {
-  /** Makes ids unique: Codex counts from zero in every run. */
+  /** Added to the ids of calls, which Codex counts from zero in every run. */
   suffix: string;
   answer: AnswerBuilder;
   /** Names of the running tools by call. */
@@ -71,12 +71,14 @@ function beginTurn(state: State): CliEvent[] {
   return [];
 }
 
+/** Returns the events, or stores them while they may belong to an earlier turn. */
 function queue(state: State, events: CliEvent[]): CliEvent[] {
   if (state.pending === null) return events;
   state.pending.push(...events);
   return [];
 }
 
+/** Returns the stored events. They belong to the current turn, and so do all later ones. */
 function release(state: State): CliEvent[] {
   const events = state.pending ?? [];
   state.pending = null;
@@ -94,7 +96,7 @@ function readStarted(state: State, item: Json): CliEvent[] {
   return [];
 }
 
-/** Codex prints its one list again at every change. Each time becomes a finished call. */
+/** Codex prints its to-do list again at every change. Each printed list becomes a call with a result. */
 function readTodoList(state: State, item: Json): CliEvent[] {
   state.todoCount += 1;
   const [call, name] = [`${idOf(state, item)}-${state.todoCount}`, "todo_list"];

@@ -17,7 +17,7 @@ export function textReader(session: string | null): CliReader {
   const encoder = new TextEncoder();
   let isFirst = true;
   return {
-    wantsBlank: true,
+    readsBlankLines: true,
     line: (line) => {
       const text = `${stripAnsi(line)}\n`;
       const before = isFirst ? sessionEvent(session) : [];
