@@ -127,7 +127,7 @@ describe("SKILL.md files", () => {
       "has no description, so a model can't know when to use it; it is left out",
     ],
     [
-      "with a description that is no text",
+      "with a description that is not a text",
       "---\nname: a\ndescription: [1]\n---\n",
       "has no description, so a model can't know when to use it; it is left out",
     ],

@@ -117,7 +117,7 @@ async function* runSteps(state: LoopState): AsyncGenerator<AgentEvent> {
   let wasSchemaCorrectionSent = false;
   /** The vendor refused the last request as too long. The path is compacted before the next one. */
   let isTooLong = false;
-  /** The model was told that its answer is missing. */
+  /** A correction that asks for an answer was sent. */
   let wasAnswerRequested = false;
   /** The text of an answer that was cut and is being continued. */
   let partialAnswer = "";

@@ -39,7 +39,10 @@ test("verify reports a cut-off transcript with a gap, and --repair restores it",
     const report = await skein.run(["verify"]);
     expect({ code: report.code, out: report.out }).toEqual({ code: 1, out: expect.stringContaining("lacks") });
     const repaired = await skein.run(["verify", "--repair"]);
-    expect({ code: repaired.code, out: repaired.out }).toEqual({ code: 0, out: expect.stringContaining("was completed with 3 missing lines") });
+    expect({ code: repaired.code, out: repaired.out }).toEqual({
+      code: 0,
+      out: expect.stringContaining("was completed with 3 missing lines"),
+    });
     expect(readFileSync(transcript, "utf8")).toBe(original);
     expect((await skein.run(["verify", "--json"])).json()).toMatchObject({ ok: true, problems: [] });
   });

@@ -97,12 +97,12 @@ describe("the launch of Codex", () => {
 });
 
 /** A reader that adds the fixed suffix "m" to the ids of its run. */
-const marked: Adapter = { ...codex, reader: (start) => codexReader(start, "m") };
+const codexWithFixedIds: Adapter = { ...codex, reader: (start) => codexReader(start, "m") };
 const session = "session 00000000-0000-4000-8000-000000000001";
 const callLine = (item: string, command: string): string =>
   `answer ${item}-m=command_execution(${JSON.stringify({ command: `/bin/bash -lc '${command}'` })})`;
 const resultLine = (item: string, text: string): string => `result ${item}-m command_execution${text}`;
-const three = (items: [string, string, string], usage: string): string[] => [
+const threeCommands = (items: [string, string, string], usage: string): string[] => [
   session,
   callLine(items[0], "echo one-11"),
   resultLine(items[0], ": one-11"),
@@ -124,8 +124,8 @@ const retried = (message: string): string[] => [
 const status = (words: string): string => `unexpected status ${words}, url: http://127.0.0.1:1/v1/responses`;
 
 const recordings: [string, string[], TurnStatus | null][] = [
-  ["new", three(["item_1", "item_2", "item_3"], "usage 25341+25+0+0"), null],
-  ["newest-model", three(["item_0", "item_1", "item_2"], "usage 40758+73+0+0"), null],
+  ["new", threeCommands(["item_1", "item_2", "item_3"], "usage 25341+25+0+0"), null],
+  ["newest-model", threeCommands(["item_0", "item_1", "item_2"], "usage 40758+73+0+0"), null],
   ["resume", [session, "~ Only this.", "answer Only this.", "usage 12460+6+0+0", "done"], null],
   ["fork", [session, "~ Only this.", "answer Only this.", "usage 12460+6+0+0", "done"], null],
   [
@@ -177,13 +177,13 @@ const recordings: [string, string[], TurnStatus | null][] = [
 
 describe("recorded output of Codex", () => {
   test.each(recordings)("the recording %s gives the expected events", (scenario, expected, kind) => {
-    const events = eventsOf(marked, recordingOf("codex", scenario).stdout);
+    const events = eventsOf(codexWithFixedIds, recordingOf("codex", scenario).stdout);
     expect(events.map(lineOf)).toEqual(expected);
     const failed = events.find((event) => event.type === "failed");
     expect(failed === undefined ? null : matchFailure(failed.message, codex.failures)).toBe(kind);
   });
 
-  test("the usage is the total of the thread, for a fork including earlier turns", () => {
+  test("the usage is marked as the total of the thread", () => {
     for (const scenario of ["new", "resume", "fork"]) {
       const usage = eventsOf(codex, recordingOf("codex", scenario).stdout).find((event) => event.type === "usage");
       expect(usage?.isThreadTotal).toBe(true);
@@ -217,9 +217,9 @@ describe("other output of Codex", () => {
   };
 
   test("earlier turns that a resumed thread repeats are dropped", () => {
-    const past = [{ type: "turn.started" }, message("old"), total];
+    const earlierTurn = [{ type: "turn.started" }, message("old"), total];
     const events = read(
-      [{ type: "thread.started", thread_id: "t" }, ...past, ...past, { type: "turn.started" }, message("new"), total],
+      [{ type: "thread.started", thread_id: "t" }, ...earlierTurn, ...earlierTurn, { type: "turn.started" }, message("new"), total],
       resume,
     );
     expect(events.map(lineOf)).toEqual(["session t", "~ new", "answer new", "usage 30+5+60+10", "done"]);

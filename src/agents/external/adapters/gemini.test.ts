@@ -108,7 +108,7 @@ test("cached tokens do not count as input, and thinking counts as output", () =>
   expect(events.map(lineOf)).toEqual(["usage 30+60+70+0", "done"]);
 });
 
-test("a warning is no failure, and a failed tool does not fail the turn", () => {
+test("a warning is not a failure, and a failed tool does not fail the turn", () => {
   const stream = [
     { type: "tool_use", tool_name: "read_file", tool_id: "t-1", parameters: { path: "x" } },
     { type: "tool_result", tool_id: "t-1", status: "error", error: { type: "x", message: "no such file" } },
@@ -128,8 +128,8 @@ test("a warning is no failure, and a failed tool does not fail the turn", () => 
 
 test("an unknown or shortened line is garbage and changes nothing else", () => {
   const { stdout } = recordingOf("gemini", "new");
-  const spoilt = ["Loaded cached credentials.", "null", '{"kind":"x"}', stdout.slice(0, 50), stdout].join("\n");
-  const events = eventsOf(gemini, spoilt).map(lineOf);
+  const withGarbage = ["Loaded cached credentials.", "null", '{"kind":"x"}', stdout.slice(0, 50), stdout].join("\n");
+  const events = eventsOf(gemini, withGarbage).map(lineOf);
   expect(events.filter((line) => line.startsWith("garbage"))).toHaveLength(4);
   expect(events.filter((line) => !line.startsWith("garbage"))).toEqual(expectedEvents["new"]!);
   for (let cut = 0; cut < stdout.length; cut += 29) expect(() => eventsOf(gemini, stdout.slice(0, cut))).not.toThrow();
@@ -144,9 +144,9 @@ describe("the launch of Gemini CLI", () => {
   const settings = (changes: Partial<CliLaunch>) =>
     JSON.parse(gemini.files({ ...launch, ...changes })[".gemini/settings.json"]!) as Settings;
   const thinking = (model: string, effort: string) =>
-    settings({ model, effort }).modelConfigs.customOverrides.map((row) => row.modelConfig);
+    settings({ model, effort }).modelConfigs.customOverrides.map((override) => override.modelConfig);
 
-  test("a new session gets our id, a resumed one is named, and the prompt is never a flag", () => {
+  test("a new or resumed session is passed by its id, and the prompt is never a flag", () => {
     expect(gemini.args(launch).slice(-3)).toEqual(["--session-id", "id-1", "--prompt=do it"]);
     expect(gemini.args({ ...launch, start: { how: "resume", id: "id-1" }, prompt: "-x" }).slice(-3)).toEqual([
       "--resume",
@@ -185,9 +185,9 @@ describe("the launch of Gemini CLI", () => {
   });
 
   test("directories are passed on, and servers and extensions are disabled", () => {
-    const words = gemini.args({ ...launch, addDirs: ["/a", "/b"] });
-    expect(words.join(" ")).toContain("--include-directories /a --include-directories /b");
-    expect(words.join(" ")).toContain("--allowed-mcp-server-names none --extensions none");
+    const args = gemini.args({ ...launch, addDirs: ["/a", "/b"] });
+    expect(args.join(" ")).toContain("--include-directories /a --include-directories /b");
+    expect(args.join(" ")).toContain("--allowed-mcp-server-names none --extensions none");
     expect(gemini.files(launch)[".gemini/policies/skein.toml"]).toContain("invoke_agent");
   });
 

@@ -109,10 +109,10 @@ test("thinking counts as output, cached tokens count separately, and a content f
 
 test("an unknown or shortened line is garbage and changes nothing else", () => {
   const { stdout } = recordingOf("opencode", "thinking");
-  const spoilt = ["Performing one time database migration...", "null", '{"kind":"x"}', stdout.slice(0, 50), stdout].join("\n");
-  const events = eventsOf(opencode, spoilt).map(lineOf);
-  expect(events.filter((each) => each.startsWith("garbage"))).toHaveLength(4);
-  expect(events.filter((each) => !each.startsWith("garbage"))).toEqual(expectedEvents["thinking"]!);
+  const withGarbage = ["Performing one time database migration...", "null", '{"kind":"x"}', stdout.slice(0, 50), stdout].join("\n");
+  const events = eventsOf(opencode, withGarbage).map(lineOf);
+  expect(events.filter((eventLine) => eventLine.startsWith("garbage"))).toHaveLength(4);
+  expect(events.filter((eventLine) => !eventLine.startsWith("garbage"))).toEqual(expectedEvents["thinking"]!);
   for (let cut = 0; cut < stdout.length; cut += 29) expect(() => eventsOf(opencode, stdout.slice(0, cut))).not.toThrow();
 });
 
@@ -121,7 +121,7 @@ describe("the launch of opencode", () => {
   const config = (changes: Partial<CliLaunch>) =>
     JSON.parse(opencode.env({ ...launch, ...changes })["OPENCODE_CONFIG_CONTENT"]!) as Config & Record<string, unknown>;
 
-  test("a new session has no id, and a resumed or forked one is named", () => {
+  test("a new session is started without an id, and a resumed or forked one with its id", () => {
     const tail = (start: CliLaunch["start"]): string[] => opencode.args({ ...launch, start }).slice(10);
     expect(tail(launch.start)).toEqual([]);
     expect(tail({ how: "resume", id: "ses_1" })).toEqual(["--session", "ses_1"]);
@@ -133,7 +133,7 @@ describe("the launch of opencode", () => {
     expect([opencode.args({ ...launch, prompt }).includes(prompt), opencode.stdin?.({ ...launch, prompt })]).toEqual([false, prompt]);
   });
 
-  test("all its files are in its own directory, and no configuration of the user or the project is loaded", () => {
+  test("all files of opencode are in its own directory, and no configuration of the user or the project is loaded", () => {
     const env = opencode.env(launch);
     for (const name of ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "OPENCODE_TEST_HOME"])
       expect(env[name]).toStartWith("/own/");
@@ -157,17 +157,19 @@ describe("the launch of opencode", () => {
     ["claude-opus-5-5", "anthropic", "http://127.0.0.1:1/v1", "ANTHROPIC_API_KEY"],
     ["gpt-5.2", "openai", "http://127.0.0.1:1/v1", "OPENAI_API_KEY"],
     ["gemini-3-pro-preview", "google", "http://127.0.0.1:1/v1beta", "GEMINI_API_KEY"],
-  ])("%s is asked for at its own vendor, with one credential", (model, provider, baseURL, variable) => {
-    const own = { ...launch, model };
-    expect(opencode.args(own)).toContain(`${provider}/${model}`);
-    expect(config(own)).toMatchObject({
+  ])("requests for %s go to its vendor, with one credential", (model, provider, baseURL, variable) => {
+    const changedLaunch = { ...launch, model };
+    expect(opencode.args(changedLaunch)).toContain(`${provider}/${model}`);
+    expect(config(changedLaunch)).toMatchObject({
       model: `${provider}/${model}`,
       small_model: `${provider}/${model}`,
       enabled_providers: [provider],
     });
-    expect(config(own).provider).toEqual({ [provider]: { options: { baseURL, apiKey: `{env:${variable}}` }, models: { [model]: {} } } });
-    expect(Object.entries(opencode.env(own)).filter(([, value]) => value.includes("token-1"))).toEqual([[variable, "token-1"]]);
-    expect(Object.values(opencode.files(own)).join("")).not.toContain("token-1");
+    expect(config(changedLaunch).provider).toEqual({
+      [provider]: { options: { baseURL, apiKey: `{env:${variable}}` }, models: { [model]: {} } },
+    });
+    expect(Object.entries(opencode.env(changedLaunch)).filter(([, value]) => value.includes("token-1"))).toEqual([[variable, "token-1"]]);
+    expect(Object.values(opencode.files(changedLaunch)).join("")).not.toContain("token-1");
   });
 
   test("the effort is a variant, which skein defines for models with a budget", () => {
@@ -176,10 +178,10 @@ describe("the launch of opencode", () => {
     expect(config({ model: "claude-sonnet-4-5" }).provider).toMatchObject({ anthropic: { models } });
   });
 
-  test("with its own sign-in, models, providers and keys are not changed", () => {
-    const own = { ...launch, endpoint: null, model: null };
-    expect(opencode.args(own)).not.toContain("--model");
-    expect(config(own).provider).toEqual({ anthropic: {} });
-    expect(Object.keys(opencode.env(own)).some((name) => name.endsWith("_API_KEY"))).toBeFalse();
+  test("with opencode's own sign-in, models, providers and keys are not changed", () => {
+    const changedLaunch = { ...launch, endpoint: null, model: null };
+    expect(opencode.args(changedLaunch)).not.toContain("--model");
+    expect(config(changedLaunch).provider).toEqual({ anthropic: {} });
+    expect(Object.keys(opencode.env(changedLaunch)).some((name) => name.endsWith("_API_KEY"))).toBeFalse();
   });
 });

@@ -138,8 +138,8 @@ test("an older version that repeats the message with each delta and has no last 
 test("an unknown or shortened line is garbage and changes nothing else", () => {
   const { stdout } = recordingOf("pi", "resume");
   const lines = stdout.split("\n");
-  const spoilt = ["Warning: hello", "null", "[1]", '{"type":7}', lines[0]!.slice(0, 40), "", ...lines].join("\n");
-  const events = eventsOf(pi, spoilt).map(lineOf);
+  const withGarbage = ["Warning: hello", "null", "[1]", '{"type":7}', lines[0]!.slice(0, 40), "", ...lines].join("\n");
+  const events = eventsOf(pi, withGarbage).map(lineOf);
   expect(events.filter((line) => line.startsWith("garbage"))).toHaveLength(5);
   expect(events.filter((line) => !line.startsWith("garbage"))).toEqual(expectedEvents["resume"]!);
   for (let cut = 0; cut < stdout.length; cut += 37) expect(() => eventsOf(pi, stdout.slice(0, cut))).not.toThrow();
@@ -151,7 +151,7 @@ describe("the launch of pi", () => {
   const sessionOf = (changes: Partial<CliLaunch>): string[] =>
     flags(changes).flatMap((word, at, all) => (sessionFlags.includes(word) ? [word, all[at + 1]!] : []));
 
-  test("a new session gets our id, a resumed one is named, and a fork has both", () => {
+  test("a new session has the id that skein chose, a resumed session its own id, and a fork both", () => {
     expect(sessionOf({})).toEqual(["--session-id", "id-1"]);
     expect(sessionOf({ start: { how: "resume", id: "id-1" } })).toEqual(["--session", "id-1"]);
     expect(sessionOf({ start: { how: "fork", id: "id-1", forkId: "id-2" } })).toEqual(["--fork", "id-1", "--session-id", "id-2"]);
@@ -176,11 +176,13 @@ describe("the launch of pi", () => {
   });
 
   test("the effort, the role and the directories are passed on", () => {
-    const own = { ...launch, effort: "high", role: "Be brief.", addDirs: ["/more"] };
-    const words = pi.args(own);
-    expect(words[words.indexOf("--thinking") + 1]).toBe("high");
-    expect(words[words.indexOf("--append-system-prompt") + 1]).toBe(`/own/${instructionsFile(own)}`);
-    expect(pi.files(own)[instructionsFile(own)]).toBe("Be brief.\n\nBesides the working directory you may work in: /more");
+    const changedLaunch = { ...launch, effort: "high", role: "Be brief.", addDirs: ["/more"] };
+    const args = pi.args(changedLaunch);
+    expect(args[args.indexOf("--thinking") + 1]).toBe("high");
+    expect(args[args.indexOf("--append-system-prompt") + 1]).toBe(`/own/${instructionsFile(changedLaunch)}`);
+    expect(pi.files(changedLaunch)[instructionsFile(changedLaunch)]).toBe(
+      "Be brief.\n\nBesides the working directory you may work in: /more",
+    );
     expect(flags({})).not.toContain("--append-system-prompt");
   });
 
@@ -188,20 +190,20 @@ describe("the launch of pi", () => {
     ["claude-opus-5-5", "anthropic/claude-opus-5-5", "anthropic", "http://127.0.0.1:1", "ANTHROPIC_API_KEY"],
     ["gpt-5.2", "openai/gpt-5.2", "openai", "http://127.0.0.1:1/v1", "OPENAI_API_KEY"],
     ["gemini-3-pro-preview", "google/gemini-3-pro-preview", "google", "http://127.0.0.1:1/v1beta", "GEMINI_API_KEY"],
-  ])("%s is asked for at its own vendor, with one credential", (model, named, provider, baseUrl, variable) => {
-    const own = { ...launch, model };
-    const words = pi.args(own);
-    expect(words[words.indexOf("--model") + 1]).toBe(named);
-    expect(JSON.parse(modelsIn(own))).toEqual({ providers: { [provider]: { baseUrl } } });
-    expect(Object.entries(pi.env(own)).filter(([, value]) => value === "token-1")).toEqual([[variable, "token-1"]]);
-    expect(Object.values(pi.files(own)).join("")).not.toContain("token-1");
+  ])("requests for %s go to its vendor, with one credential", (model, named, provider, baseUrl, variable) => {
+    const changedLaunch = { ...launch, model };
+    const args = pi.args(changedLaunch);
+    expect(args[args.indexOf("--model") + 1]).toBe(named);
+    expect(JSON.parse(modelsIn(changedLaunch))).toEqual({ providers: { [provider]: { baseUrl } } });
+    expect(Object.entries(pi.env(changedLaunch)).filter(([, value]) => value === "token-1")).toEqual([[variable, "token-1"]]);
+    expect(Object.values(pi.files(changedLaunch)).join("")).not.toContain("token-1");
   });
 
-  test("with its own sign-in, models and keys are not changed", () => {
-    const own = { ...launch, endpoint: null, model: null };
-    expect(pi.args(own)).not.toContain("--model");
-    expect(JSON.parse(modelsIn(own))).toEqual({ providers: {} });
-    expect(Object.keys(pi.env(own)).some((name) => name.endsWith("_API_KEY"))).toBeFalse();
+  test("with pi's own sign-in, models and keys are not changed", () => {
+    const changedLaunch = { ...launch, endpoint: null, model: null };
+    expect(pi.args(changedLaunch)).not.toContain("--model");
+    expect(JSON.parse(modelsIn(changedLaunch))).toEqual({ providers: {} });
+    expect(Object.keys(pi.env(changedLaunch)).some((name) => name.endsWith("_API_KEY"))).toBeFalse();
   });
 
   test("the version is the line that contains only a version", () => {
