@@ -7,13 +7,14 @@ import type { SystemCall } from "./syscalls.ts";
 /** The launcher's end of the socket pair: the fourth entry of `stdio`. */
 export const launcherSocketFd = 3;
 
-export type PortOffer = {
-  /** Pass it to the launcher as file descriptor `launcherSocketFd`, then call `started`. */
+export type PortReceiver = {
+  /** Pass it to the launcher as file descriptor `launcherSocketFd`, then call `closeChildEnd`. */
   childEnd: number;
-  started: () => void;
+  /** Closes this process's copy of `childEnd`. Call it once the launcher has started. */
+  closeChildEnd: () => void;
   /** Resolves with the listening socket, which the caller must close. Null if the signal aborts first. */
-  take: (signal: AbortSignal) => Promise<number | null>;
-  /** Call it after `take`, or instead of it. */
+  receive: (signal: AbortSignal) => Promise<number | null>;
+  /** Call it after `receive`, or instead of it. */
   close: () => void;
 };
 
@@ -27,7 +28,7 @@ const queueLength = 511;
 const pollMs = 3;
 
 /** Runs outside of the sandbox. */
-export function offerPort(): PortOffer {
+export function createPortReceiver(): PortReceiver {
   const libc = openLibrary();
   const ends = new Int32Array(2);
   if (libc.socketpair(unixFamily, stream | closeOnExec, 0, ptr(ends)) !== 0) throw new Error("can't create a socket pair");
@@ -38,8 +39,8 @@ export function offerPort(): PortOffer {
   const [outer, inner] = [ends[0]!, ends[1]!];
   return {
     childEnd: inner,
-    started: () => close(inner),
-    take: async (signal) => {
+    closeChildEnd: () => close(inner),
+    receive: async (signal) => {
       for (; !signal.aborted; await Bun.sleep(pollMs)) {
         const file = receiveFile(libc, outer);
         if (file !== null) return file;

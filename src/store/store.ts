@@ -144,8 +144,8 @@ export type SubSession = { session: string; parent: string; spent: Spent; steps:
 
 export type SessionImport = NewSession & Pick<Session, "id" | "forkedFrom" | "createdAt">;
 
-/** Parents come before children. `endings` has the last node of each turn. */
-export type ImportBatch = { turns: ImportedTurn[]; nodes: ImportedNode[]; endings: Set<string>; source: Source };
+/** Parents come before children. `lastNodesOfTurns` has node ids; each of them ends its turn. */
+export type ImportBatch = { turns: ImportedTurn[]; nodes: ImportedNode[]; lastNodesOfTurns: Set<string>; source: Source };
 
 export type ImportedOutput = NonNullable<ImportedNode["outputs"]>[number];
 

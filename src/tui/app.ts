@@ -6,7 +6,7 @@ import { createSuspender } from "./terminal/suspend.ts";
 import { titleOf } from "./model/attention.ts";
 import { checkBindings, type Bindings } from "./keys/bindings.ts";
 import { keyOf } from "./terminal/canvas.ts";
-import { createDraftSaver } from "./composer/unsent.ts";
+import { createUnsentSaver } from "./composer/unsent.ts";
 import type { EffectContext } from "./effects/effect-context.ts";
 import { runEffect } from "./effects/index.ts";
 import { stopFollowing } from "./effects/follow.ts";
@@ -75,9 +75,10 @@ export async function runScreen(options: ScreenOptions, renderer: CliRenderer): 
     onWheel: (by) => send({ type: "wheel", rows: by }),
     onImages: send,
   });
-  const draftSaver = createDraftSaver(options.local.unsent, (text) => send({ type: "notice", text, isError: true }));
-  const stop = () => (draftSaver.finish(), options.suspend()); // no timer runs while the process is suspended
-  const suspender = createSuspender({ renderer, surface, stop, onFault: end.reject });
+  const unsentSaver = createUnsentSaver(options.local.unsent, (text) => send({ type: "notice", text, isError: true }));
+  // The saver's timer does not run while the process is suspended.
+  const suspendProcess = () => (unsentSaver.finish(), options.suspend());
+  const suspender = createSuspender({ renderer, surface, suspendProcess, onFault: end.reject });
   const ctx: EffectContext = {
     ...options,
     pastedImages: new Map(),
@@ -95,7 +96,7 @@ export async function runScreen(options: ScreenOptions, renderer: CliRenderer): 
     try {
       const next = update(state, message);
       state = next.state;
-      draftSaver.onState(state);
+      unsentSaver.onState(state);
       surface.draw();
       if (titleOf(state) !== title) options.setTitle((title = titleOf(state)));
       for (const effect of next.effects) void runEffect(ctx, effect);
@@ -126,7 +127,7 @@ export async function runScreen(options: ScreenOptions, renderer: CliRenderer): 
     await enterSession(ctx, options.session);
     await end.promise;
   } finally {
-    draftSaver.finish();
+    unsentSaver.finish();
     stopFollowing(ctx);
     ctx.isHubLost = false; // ends the attempts to reconnect
     surface.close();

@@ -36,7 +36,7 @@ export function createTeamDirectories(worktrees: Pick<Worktrees, "planMerge" | "
       return { base, work, conflicts, changes, patch };
     },
     post: (project, team, message) => drop(join(mailDirectory(teamPaths(project, team), personAddress), "outbox"), message),
-    ask: (project, team, member) => void drop(addedMembersDirectory(teamPaths(project, team)), toJsonCase(member)),
+    requestMember: (project, team, member) => void drop(addedMembersDirectory(teamPaths(project, team)), toJsonCase(member)),
     all: (project) => directoriesIn(project).map((name) => directoryOf(teamPaths(project, name), name)),
     remove(project, team) {
       const { root } = teamPaths(project, team);
@@ -60,8 +60,8 @@ function directoryOf(paths: TeamPaths, name: string): TeamDirectory {
     const team = readLoggedTeam(paths);
     if (team !== null && shortId(team.id) !== name) throw new Fault("file-unreadable", "the log belongs to another team");
     const loggedAt = lstatSync(logPath(paths), { throwIfNoEntry: false })?.mtimeMs ?? 0;
-    return { id: team?.id ?? name, touchedAt: Math.max(touchedAt, loggedAt), isLed: hasLeader(paths), team };
+    return { id: team?.id ?? name, touchedAt: Math.max(touchedAt, loggedAt), hasLeader: hasLeader(paths), team };
   } catch {
-    return { id: name, touchedAt, isLed: hasLeader(paths), team: "unknown" };
+    return { id: name, touchedAt, hasLeader: hasLeader(paths), team: "unknown" };
   }
 }

@@ -14,6 +14,7 @@ const titles: Record<TrialCheckName, string> = {
 };
 
 export function agentsReportText(report: AgentsReport, style: Style, unicode: boolean): string {
+  // `none`: the agent does not support it. `untried`: skipped after an earlier failure.
   const marks = unicode ? { ok: "✓", failed: "✗", none: "–", untried: "·" } : { ok: "+", failed: "x", none: "-", untried: "." };
   const mark = ({ outcome }: TrialCheck): string => {
     if (outcome === "ok") return style.green(marks.ok);

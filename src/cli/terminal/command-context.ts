@@ -40,7 +40,7 @@ export function createCommandContext({ exit, ...deps }: CommandContextDeps): Com
     },
     async suspend() {
       process.kill(0, "SIGTSTP");
-      await Bun.sleep(stopDelayMs);
+      await Bun.sleep(suspendDelayMs);
     },
     out: createOutput(1, env, (error) => {
       if (error.code !== "EPIPE") throw new Fault("file-unwritable", `can't write to stdout: ${messageOf(error)}`, { cause: error });
@@ -52,8 +52,11 @@ export function createCommandContext({ exit, ...deps }: CommandContextDeps): Com
   };
 }
 
-/** The kernel needs a moment to stop all threads. A process without a shell to return to is not stopped at all. */
-const stopDelayMs = 50;
+/**
+ * The kernel needs a moment to suspend all threads, and no code may run on meanwhile. The wait has a limit because the kernel
+ * ignores SIGTSTP for a process that has no shell to return to.
+ */
+const suspendDelayMs = 50;
 
 export function currentDirectory(): string {
   try {

@@ -11,8 +11,14 @@ import type { EngineDeps } from "../engine.ts";
 import { withTimeout } from "./owner.ts";
 import { withLease } from "../tree/tree-ops.ts";
 
-// `stopMs`: a cancelled tool has 10 s to stop and its executor 3 s to close. `startMs`: a turn is recorded in this time.
-const defaultTimeouts = { stopMs: 15_000, killMs: 3_000, startMs: 1_000 };
+const defaultTimeouts = {
+  /** For a turn to stop: a cancelled tool has 10 s to stop, and its executor 3 s to close. */
+  stopMs: 15_000,
+  /** For killed processes to disappear. */
+  killMs: 3_000,
+  /** For a turn to be recorded after it took its lease. */
+  startMs: 1_000,
+};
 type KillTimeouts = typeof defaultTimeouts;
 
 export async function killTurn(

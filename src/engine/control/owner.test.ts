@@ -1,4 +1,4 @@
-// Requests to the process that runs a turn: it is stopped, never answers or has just ended. Processes and leases
+// Requests to the process that runs a turn, if that process is suspended, never answers or has just ended. Processes and leases
 // are real.
 import { expect, onTestFinished, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -44,7 +44,7 @@ test("a request to a stopped owner fails at once, with the command that resumes 
   const request = connectToHolder({ ...deps, connect: () => Promise.reject(new Error("a stopped owner was contacted")) }, session, holder);
   await expect(request).rejects.toMatchObject({
     code: "owner-unreachable",
-    message: expect.stringContaining(`process ${child.pid} runs session ${session} and can't be reached: it is stopped`),
+    message: expect.stringContaining(`process ${child.pid} runs session ${session} and can't be reached: it is suspended`),
     hint: `skein resume ${shortId(session)} resumes it`,
   });
 });

@@ -79,8 +79,8 @@ const answerTimeoutMs = 15_000;
 export async function connectToHolder(deps: EngineDeps, session: string, holder: ActiveHolder): Promise<Api> {
   const { socket } = holder;
   if (socket === null) throw unreachableFault(holder, session, "it was started without a socket");
-  // The kernel accepts connections for a stopped process, but nothing would answer.
-  if (isHolderStopped(holder)) throw unreachableFault(holder, session, "it is stopped");
+  // The kernel accepts connections for a suspended process, but nothing would answer.
+  if (isHolderSuspended(holder)) throw unreachableFault(holder, session, "it is suspended");
   const timeoutAt = performance.now() + connectTimeoutMs;
   for (let waitMs = 5; ; waitMs = Math.min(waitMs * 2, 200)) {
     try {
@@ -97,7 +97,7 @@ export async function connectToHolder(deps: EngineDeps, session: string, holder:
 export async function withTimeout<T>(answer: Promise<T>, holder: ActiveHolder, session: string, limitMs = answerTimeoutMs): Promise<T> {
   const timeout = Promise.withResolvers<never>();
   const timer = setTimeout(
-    () => timeout.reject(unreachableFault(holder, session, isHolderStopped(holder) ? "it is stopped" : "it does not answer")),
+    () => timeout.reject(unreachableFault(holder, session, isHolderSuspended(holder) ? "it is suspended" : "it does not answer")),
     limitMs,
   );
   try {
@@ -110,12 +110,12 @@ export async function withTimeout<T>(answer: Promise<T>, holder: ActiveHolder, s
   }
 }
 
-/** Whether the process was stopped by SIGSTOP: by `pause --force`, or in its terminal. */
-export function isHolderStopped(holder: ActiveHolder): holder is ActiveHolder & { pid: number } {
+/** Whether a signal suspended the process: by `pause --force`, or in its terminal. */
+export function isHolderSuspended(holder: ActiveHolder): holder is ActiveHolder & { pid: number } {
   return holder.pid !== null && isStopped(holder.pid);
 }
 
 function unreachableFault(holder: ActiveHolder, session: string, why: string): Fault {
-  const hint = isHolderStopped(holder) ? `skein resume ${shortId(session)} resumes it` : `skein kill ${shortId(session)} --force ends it`;
+  const hint = isHolderSuspended(holder) ? `skein resume ${shortId(session)} resumes it` : `skein kill ${shortId(session)} --force ends it`;
   return new Fault("owner-unreachable", `process ${holder.namedPid} runs session ${session} and can't be reached: ${why}`, { hint });
 }

@@ -1,5 +1,5 @@
-// Pauses and resumes a turn with its agent, its processes and its time limits. With `force` the whole process of an owner
-// that does not answer is stopped.
+// Pauses and resumes a turn with its agent, its processes and its time limits. With `force` the whole
+// process that runs the turn is suspended, even if it does not answer.
 import type { PauseGate } from "../../kit/flow/pause-gate.ts";
 import { freeze, resumeIfStopped } from "../../kit/process/freeze.ts";
 import { descendantsOf } from "../../kit/process/processes.ts";
@@ -11,18 +11,18 @@ import type { ActiveHolder } from "../../store/store.ts";
 import type { EngineDeps } from "../engine.ts";
 import { findOtherSessions, otherNamespaceFault } from "./kill.ts";
 import type { RunningTurn } from "../turn/running-turns.ts";
-import { callOwner, isHolderStopped } from "./owner.ts";
+import { callOwner, isHolderSuspended } from "./owner.ts";
 
 export async function pauseTurn(deps: EngineDeps, session: string, { force }: { force: boolean }): Promise<PauseReport> {
   const holder = await otherHolder(deps, session);
-  if (holder !== null && isHolderStopped(holder)) return { session, state: "paused", pid: holder.pid };
-  if (holder !== null && force) return stopProcess(deps, session, holder);
+  if (holder !== null && isHolderSuspended(holder)) return { session, state: "paused", pid: holder.pid };
+  if (holder !== null && force) return suspendProcess(deps, session, holder);
   return changePause(deps, session, { local: (gate) => gate.pause(), remote: (api) => api.turn.pause({ session, force: false }) });
 }
 
 export async function resumeTurn(deps: EngineDeps, session: string): Promise<PauseReport> {
   const holder = await otherHolder(deps, session);
-  if (holder !== null && isHolderStopped(holder)) {
+  if (holder !== null && isHolderSuspended(holder)) {
     resumeIfStopped(holder.pid);
     if (!(await isPaused(deps, session))) return { session, state: "running", pid: holder.pid };
   }
@@ -80,7 +80,7 @@ async function isPaused(deps: EngineDeps, session: string): Promise<boolean> {
   return turns.some((turn) => turn.session.id === session && turn.state === "paused");
 }
 
-async function stopProcess(deps: EngineDeps, session: string, holder: ActiveHolder): Promise<PauseReport> {
+async function suspendProcess(deps: EngineDeps, session: string, holder: ActiveHolder): Promise<PauseReport> {
   const { pid, namedPid } = holder;
   if (pid === null) throw otherNamespaceFault(namedPid, `skein pause ${session} --force`);
   const others = await findOtherSessions(await deps.store(), holder, session);
@@ -90,5 +90,8 @@ async function stopProcess(deps: EngineDeps, session: string, holder: ActiveHold
     });
   }
   if (freeze(() => [pid, ...descendantsOf(pid)]).includes(pid)) return { session, state: "paused", pid };
-  throw new Fault("session-busy", `process ${pid}, which runs this session, can't be stopped: it has ended, or belongs to another user`);
+  throw new Fault(
+    "session-busy",
+    `process ${pid}, which runs this session, can't be suspended: the process has ended, or belongs to another user`,
+  );
 }

@@ -8,7 +8,8 @@ import type { EngineDeps } from "../engine.ts";
 import type { ActiveHolder } from "../../store/store.ts";
 import { connectToHolder } from "./owner.ts";
 
-const idleMs = 200;
+/** How often an idle session is checked for a new owner and new events. */
+const idlePollMs = 200;
 
 type Watch = Parameters<Api["turn"]["watch"]>[0];
 
@@ -34,7 +35,7 @@ async function* streamEvents(deps: EngineDeps, { session, afterSeq, until }: Wat
         // Reads the queue until the turn ends, or the reader is too slow. The store then has the missed events.
         for (let isOver = false; !isOver;) {
           const { items, lags } = await queue.next();
-          for (const event of items) if (isNews(event, sent)) yield markSent(sent, event);
+          for (const event of items) if (isUnsent(event, sent)) yield markSent(sent, event);
           isOver = lags || items.length === 0;
         }
         continue;
@@ -43,7 +44,7 @@ async function* streamEvents(deps: EngineDeps, { session, afterSeq, until }: Wat
       if (holder !== null && holder.pid !== process.pid) yield* watchRemotely(deps, { session, holder, sent, signal });
       const isIdle = holder === null && !deps.running.isRequested(session);
       if (isIdle && until === "idle" && (await store.events(session, sent.seq)).length === 0) return;
-      await Promise.race([Bun.sleep(isIdle ? idleMs : 10), queue.arrived()]);
+      await Promise.race([Bun.sleep(isIdle ? idlePollMs : 10), queue.arrived()]);
     } finally {
       unsubscribe();
     }
@@ -58,7 +59,7 @@ function markSent(sent: SentPosition, event: Event): Event {
   return event;
 }
 
-function isNews(event: Event, { seq, n }: SentPosition): boolean {
+function isUnsent(event: Event, { seq, n }: SentPosition): boolean {
   return event.seq > seq || ("n" in event && event.seq === seq && event.n > n);
 }
 

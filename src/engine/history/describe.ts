@@ -101,7 +101,7 @@ const outcomeLists = {
 function taskOf(type: SessionType, instructions: string | null): string {
   const length = type === "minimal" ? "one short paragraph" : "one to three paragraphs";
   const listLines =
-    type === "minimal" ? [] : Object.entries(outcomeLists).map(([name, what]) => `${name}: ${what}, a line each, empty if nothing`);
+    type === "minimal" ? [] : Object.entries(outcomeLists).map(([name, content]) => `${name}: ${content}, a line each, empty if nothing`);
   const custom = instructions === null ? [] : [`custom: what is asked for here: ${instructions}`];
   return [
     "Describe the conversation above as JSON.",

@@ -12,8 +12,9 @@ import { rankCommits, searchWords } from "./rank-commits.ts";
 
 const maxQueries = 20;
 const maxWords = 12;
-/** Matches that each query adds from each source. With a higher flatness the first ranks differ less in score. */
+/** Number of matches that each query adds from each source. */
 const maxRanked = 200;
+/** The score of rank r is 1 / (flatness + r). With a higher value the first ranks differ less. */
 const flatness = 60;
 const hideShownMs = 24 * 3_600_000;
 const excerptChars = 600;

@@ -36,7 +36,7 @@ describe("sequential requests", () => {
   test("a request is granted while less than the limit is used, so a single one may exceed it", async () => {
     const turn = openAccount({ maxTokens: 100 });
     (await reserve(turn, 5000))(used(99));
-    expect(turn.budget.left().tokens).toBe(1);
+    expect(turn.budget.remaining().tokens).toBe(1);
     (await reserve(turn, 5000))(used(30));
     expect(await turn.reserve({ tokens: 1, costUsd: 0 })).toMatchObject({
       kind: "budget",
@@ -44,7 +44,7 @@ describe("sequential requests", () => {
       message: "the budget is used up: 129 of 100 tokens",
       hint: "raise --max-tokens and continue with --resume",
     });
-    expect(turn.budget.left().tokens).toBe(0);
+    expect(turn.budget.remaining().tokens).toBe(0);
     turn.leave();
   });
 
@@ -63,14 +63,14 @@ describe("sequential requests", () => {
     const turn = openAccount({ maxTokens: 10, maxBudgetUsd: 1 });
     (await reserve(turn))({ usage: { ...zeroUsage, cacheRead: 1_000_000 }, costUsd: null });
     (await reserve(turn))(used(1, 0.4));
-    expect(turn.budget.left()).toMatchObject({ tokens: 9, costUsd: 0.6 });
+    expect(turn.budget.remaining()).toMatchObject({ tokens: 9, costUsd: 0.6 });
     turn.leave();
   });
 
   test("a turn without limits is never refused, and its remaining budget is null", async () => {
     const turn = openAccount({});
     for (let index = 0; index < 100; index++) (await reserve(turn, 1e9, 1e9))(used(1e9, 1e9));
-    expect(turn.budget.left()).toEqual({ tokens: null, costUsd: null, children: null });
+    expect(turn.budget.remaining()).toEqual({ tokens: null, costUsd: null, children: null });
     turn.leave();
   });
 
@@ -79,7 +79,7 @@ describe("sequential requests", () => {
     const settle = await reserve(turn);
     settle(used(10));
     settle(used(10));
-    expect(turn.budget.left().tokens).toBe(90);
+    expect(turn.budget.remaining().tokens).toBe(90);
     turn.leave();
   });
 
@@ -107,7 +107,7 @@ describe("concurrent requests", () => {
     ((await third) as SettleReservation)(used(5));
     expect(await currentResult(fourth)).toBeFunction();
     ((await fourth) as SettleReservation)(used(55));
-    expect(turn.budget.left().tokens).toBe(0);
+    expect(turn.budget.remaining().tokens).toBe(0);
     turn.leave();
   });
 
@@ -202,8 +202,8 @@ describe("a budget that is used up", () => {
 
 test("sub-sessions are counted over the whole run, and refusing one does not stop the turn", async () => {
   const turn = openAccount({ maxChildren: 2 });
-  expect([turn.budget.takeSubSession(), turn.budget.left().children]).toEqual([null, 1]);
-  expect([turn.budget.takeSubSession(), turn.budget.left().children]).toEqual([null, 0]);
+  expect([turn.budget.takeSubSession(), turn.budget.remaining().children]).toEqual([null, 1]);
+  expect([turn.budget.takeSubSession(), turn.budget.remaining().children]).toEqual([null, 0]);
   expect(turn.budget.takeSubSession()).toMatchObject({ limit: "children", message: "the budget of 2 sub-sessions is used up" });
   expect(await turn.reserve({ tokens: 1, costUsd: 0 })).toBeFunction();
   turn.leave();

@@ -20,7 +20,7 @@ const graceMs = 1000;
 class Budget {
   readonly accounts = new Set<BudgetAccount>();
   /** The limit that was reached. From then on every request is refused. */
-  over: TurnError | null = null;
+  reachedLimit: TurnError | null = null;
   readonly #limits: Limits;
   readonly #running = new Set<UsageEstimate>();
   readonly #queue: QueuedRequest[] = [];
@@ -32,6 +32,7 @@ class Budget {
     this.clock = clock;
   }
 
+  /** Resolves when the request may be sent, or with the error of a reached limit. */
   reserve(account: BudgetAccount, estimate: UsageEstimate): Promise<Reservation> {
     const { promise, resolve } = Promise.withResolvers<Reservation>();
     const request = { account, estimate, answer: resolve };
@@ -57,8 +58,8 @@ class Budget {
   /** Takes the slot of a sub-session. Returns the error of a limit that is reached; null if none. */
   takeSubSession(): TurnError | null {
     const { maxChildren } = this.#limits;
-    const over = this.over ?? this.reached();
-    if (over !== null) return over;
+    const reachedLimit = this.reachedLimit ?? this.findReachedLimit();
+    if (reachedLimit !== null) return reachedLimit;
     if (maxChildren !== null && this.#used.children >= maxChildren)
       return { ...budgetUsedUp("children", ""), message: `the budget of ${pluralize(maxChildren, "sub-session")} is used up` };
     this.#used.children += 1;
@@ -70,14 +71,14 @@ class Budget {
     this.#used.children -= 1;
   }
 
-  left(): RemainingBudget {
+  remaining(): RemainingBudget {
     const { maxTokens, maxBudgetUsd, maxChildren } = this.#limits;
     const remaining = (limit: number | null, used: number) => (limit === null ? null : Math.max(0, limit - used));
     const { tokens, costUsd, children } = this.#used;
     return { tokens: remaining(maxTokens, tokens), costUsd: remaining(maxBudgetUsd, costUsd), children: remaining(maxChildren, children) };
   }
 
-  reached(): TurnError | null {
+  findReachedLimit(): TurnError | null {
     const { maxTokens, maxBudgetUsd, treeSteps } = this.#limits;
     const { tokens, costUsd, steps } = this.#used;
     if (treeSteps !== null && steps >= treeSteps) return budgetUsedUp("steps", `${treeSteps} steps`);
@@ -89,10 +90,10 @@ class Budget {
   /** Serves requests in order. A request that does not fit waits until the running requests are counted. */
   #serve(): void {
     for (let first = this.#queue[0]; first !== undefined; first = this.#queue[0]) {
-      const over = this.over ?? this.reached();
-      if (over === null && this.#running.size > 0 && !this.#fits(first.estimate)) return;
+      const reachedLimit = this.reachedLimit ?? this.findReachedLimit();
+      if (reachedLimit === null && this.#running.size > 0 && !this.#fits(first.estimate)) return;
       this.#queue.shift();
-      first.answer(over === null ? this.#begin(first) : this.#close(over));
+      first.answer(reachedLimit === null ? this.#begin(first) : this.#close(reachedLimit));
     }
   }
 
@@ -116,10 +117,10 @@ class Budget {
     };
   }
 
-  #close(over: TurnError): TurnError {
-    this.over = over;
+  #close(reachedLimit: TurnError): TurnError {
+    this.reachedLimit = reachedLimit;
     for (const account of this.accounts) account.stopIfIdle();
-    return over;
+    return reachedLimit;
   }
 }
 
@@ -154,7 +155,7 @@ export class BudgetAccount {
   /** Counts usage that was not reserved. Returns the error of the limit that it reaches; null if none. */
   count(spent: Spent): TurnError | null {
     this.budget.count(spent);
-    return this.budget.over ?? this.budget.reached();
+    return this.budget.reachedLimit ?? this.budget.findReachedLimit();
   }
 
   begin(): void {
@@ -168,9 +169,9 @@ export class BudgetAccount {
 
   /** Stops the turn if the budget is used up and none of its requests runs any more. */
   stopIfIdle(): void {
-    const { over } = this.budget;
-    if (over === null || this.#open > 0) return;
-    this.#cancelStop ??= this.budget.clock.setTimer(graceMs, () => this.#stop(over));
+    const { reachedLimit } = this.budget;
+    if (reachedLimit === null || this.#open > 0) return;
+    this.#cancelStop ??= this.budget.clock.setTimer(graceMs, () => this.#stop(reachedLimit));
   }
 
   leave(): void {

@@ -18,6 +18,7 @@ export type Deadline = {
   end: (error: TurnError) => void;
   /** The reason why the turn was stopped; null while it runs. */
   reason: () => TurnError | null;
+  /** Ends all timers. Called when the turn has ended. */
   clear: () => void;
 };
 
@@ -43,9 +44,9 @@ export function createDeadline(limits: TimeLimits, parent: AbortSignal | null, c
   };
   const cancel = (): void => end({ kind: "cancelled", message: "the turn was stopped", hint: "continue with --resume" });
   const onParentStop = (): void => {
-    const stop: unknown = parent?.reason;
-    if (!(stop instanceof StopReason) || stop.error.kind === "cancelled") return cancel();
-    end({ ...stop.error, message: `the parent turn was stopped: ${stop.error.message}` });
+    const parentReason: unknown = parent?.reason;
+    if (!(parentReason instanceof StopReason) || parentReason.error.kind === "cancelled") return cancel();
+    end({ ...parentReason.error, message: `the parent turn was stopped: ${parentReason.error.message}` });
   };
   const onTimeout = (): void => {
     const message = `the turn took longer than ${seconds(limits.timeoutMs ?? 0)}`;

@@ -11,6 +11,7 @@ export type Drafts = {
   /** Removes texts that are stored as a node now. */
   drop: (keys: string[]) => void;
   all: () => Draft[];
+  /** Cancels the scheduled save and waits for the running one. Unsaved text is still in `all()`. Rejects if a save failed. */
   stop: () => Promise<void>;
 };
 
@@ -35,7 +36,7 @@ export function createDrafts(save: (draft: Draft) => Promise<void>): Drafts {
         if (text !== undefined) await save({ key, text });
       }
     });
-    saving.catch(() => {}); // the next append or `stop` rejects with the same error
+    saving.catch(() => {}); // `stop` rejects with the same error when the recorder ends the turn
   }
 
   return {

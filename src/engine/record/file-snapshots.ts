@@ -60,9 +60,9 @@ export type FileState = { project: string; id: string };
 export async function fileStateAt(store: Store, node: string): Promise<FileState | null> {
   const path = (await store.path(node)).toReversed();
   const recorded = await store.turnFiles([...new Set(path.flatMap(({ turn }) => (turn === null ? [] : [turn])))]);
-  for (const step of path) {
-    const files = step.turn === null ? undefined : recorded.get(step.turn);
-    if (files !== undefined) return { project: files.project, id: isPrompt(step) ? files.before : (files.after ?? files.before) };
+  for (const pathNode of path) {
+    const files = pathNode.turn === null ? undefined : recorded.get(pathNode.turn);
+    if (files !== undefined) return { project: files.project, id: isPrompt(pathNode) ? files.before : (files.after ?? files.before) };
   }
   return null;
 }
@@ -117,8 +117,8 @@ export async function planRestore(deps: EngineDeps, params: { to: string; direct
   const snapshots = snapshotsOf(deps);
   const target = await findFileState(deps, snapshots, params.to, params.directory);
   const current = await takeState(snapshots, target.project);
-  const { to, kept } = await snapshots.planRestore(current.project, current.id, target.id);
-  return { ...(await diffStates(snapshots, current, to)), kept, undo: `snapshot:${current.id.slice(0, 12)}` };
+  const plan = await snapshots.planRestore(current.project, current.id, target.id);
+  return { ...(await diffStates(snapshots, current, plan.to)), kept: plan.kept, undo: `snapshot:${current.id.slice(0, 12)}` };
 }
 
 /** Carries out the plan, unless the files have changed since. */
@@ -142,7 +142,7 @@ async function takeState(snapshots: Snapshots, project: string): Promise<FileSta
   return { project, id };
 }
 
-/** A node, a session (its tip), or `snapshot:<id>` of the directory's project. */
+/** `position` is a node, a session (for its tip), or `snapshot:<id>` of the directory's project. */
 async function findFileState(deps: EngineDeps, snapshots: Snapshots, position: string, directory: string): Promise<FileState> {
   const project = deps.projectOf(directory);
   if (position.startsWith("snapshot:")) {

@@ -15,7 +15,7 @@ type ContinueMode = "new-prompt" | "resume";
  * Null if there was no question to settle.
  */
 export async function settleAsks(store: Store, recorder: Recorder, session: string, mode: ContinueMode): Promise<string[] | null> {
-  const calls = await openCalls(store, session);
+  const calls = await askingCalls(store, session);
   const asks = await asksWithoutCall(store, session);
   const open = [...calls.map(({ ask }) => ask), ...asks].find(isOpen);
   if (mode === "resume" && open !== undefined) throw stillOpen(open);
@@ -27,12 +27,12 @@ export async function settleAsks(store: Store, recorder: Recorder, session: stri
 }
 
 /** Calls at the end of the path that asked a question. A fork has the questions of its original session. */
-async function openCalls(store: Store, session: string): Promise<{ call: CallPart; ask: Ask }[]> {
+async function askingCalls(store: Store, session: string): Promise<{ call: CallPart; ask: Ask }[]> {
   const path = await store.sessionPath(session);
-  const asking = path.findLast((node) => node.author === "agent");
+  const askingNode = path.findLast((node) => node.author === "agent");
   const calls = unansweredCalls(path);
-  if (asking === undefined || calls.length === 0) return [];
-  const asks = (await store.asks(asking.session)).filter((ask) => ask.turn === asking.turn);
+  if (askingNode === undefined || calls.length === 0) return [];
+  const asks = (await store.asks(askingNode.session)).filter((ask) => ask.turn === askingNode.turn);
   return calls.flatMap((call) => asks.filter((ask) => ask.call === call.id).map((ask) => ({ call, ask })));
 }
 

@@ -5,7 +5,7 @@ import type { Store } from "../../store/store.ts";
 import { catchUp, Transcript } from "../../store/transcript.ts";
 import type { EngineDeps } from "../engine.ts";
 
-/** Null if the session has no transcript. Falls back to the data directory if its path can't be written. */
+/** Null if the session has no transcript. Falls back to the data directory if the session's path can't be written. */
 export async function openTranscript(deps: EngineDeps, store: Store, session: Session): Promise<Transcript | null> {
   if (session.transcript === null) return null;
   try {
@@ -13,7 +13,7 @@ export async function openTranscript(deps: EngineDeps, store: Store, session: Se
   } catch (error) {
     const elsewhere = deps.transcriptElsewhere(session);
     if (elsewhere === session.transcript) throw error;
-    deps.warn(`the transcript goes to ${elsewhere}: ${messageOf(error)}`);
+    deps.warn(`the transcript is written to ${elsewhere}: ${messageOf(error)}`);
     await store.updateSession(session.id, { transcript: elsewhere });
     return openAt(store, session, elsewhere);
   }

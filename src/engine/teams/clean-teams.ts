@@ -54,16 +54,16 @@ function withDirectory(deps: EngineDeps, { info: { session, turn, state }, team 
   return [{ id, name, project, idleSince, isAtWork: isActive(state), unmerged: unmergedWork(team), isPurged: false }];
 }
 
-/** Team directories without a session in this store. A process with another store may still lead one (`isLed`). */
+/** Team directories without a session in this store. A process with another store may still lead one (`hasLeader`). */
 async function purgedTeams(deps: EngineDeps, project: string): Promise<TeamToClean[]> {
   const directories = deps.teams.all(project);
   const isPurged = await Promise.all(directories.map(async ({ id }) => !(await hasSession(deps, id))));
   return directories.filter((_, index) => isPurged[index]).map((directory) => purgedTeam(directory, project));
 }
 
-function purgedTeam({ id, touchedAt, isLed, team }: TeamDirectory, project: string): TeamToClean {
+function purgedTeam({ id, touchedAt, hasLeader, team }: TeamDirectory, project: string): TeamToClean {
   const unmerged = team === "unknown" ? "its log can't be read, so unmerged work is unknown" : team === null ? null : unmergedWork(team);
-  return { id, name: null, project, idleSince: touchedAt, isAtWork: isLed, unmerged, isPurged: true };
+  return { id, name: null, project, idleSince: touchedAt, isAtWork: hasLeader, unmerged, isPurged: true };
 }
 
 /** A directory is named after the end of its session's id. */

@@ -127,6 +127,6 @@ async function addMember(deps: EngineDeps, { session: idOrName, member }: TeamAd
   const { roles } = await deps.roles(project);
   const problems = findPlanProblems([{ name: "added", goal: "", members: [member] }], planConstraints(team, roles));
   if (problems.length > 0) throw new Fault("usage", `the member can't be added: ${problems.join("; ")}`);
-  deps.teams.ask(project, id, member);
+  deps.teams.requestMember(project, id, member);
   return { key: member.key, when: isActive(info.state) ? "next" : "resumed" };
 }

@@ -1,4 +1,5 @@
-// Grafts the conclusion of one branch into another as one node with its origin. Moving the session back removes it.
+// Grafts the conclusion of one branch into another as one node with its origin. If the session
+// moves back before that node, later turns do not get it.
 import { cutText } from "../../kit/text/cut-text.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import { shortId, textOf, type NewNode, type Node } from "../../protocol/tree/node.ts";

@@ -20,8 +20,8 @@ export async function importTranscript(deps: EngineDeps, params: TranscriptImpor
   const { stored, tree } = await store.storedNodes(parsed.nodes.map((node) => node.id));
   await refuseUnconnected(store, parsed, stored);
   const fresh = parsed.nodes.filter((node) => !stored.has(node.id));
-  const target: ImportTarget = { deps, store, parsed, params };
-  const sessions = await findOrCreateSessions(target, tree);
+  const ctx: ImportContext = { deps, store, parsed, params };
+  const sessions = await findOrCreateSessions(ctx, tree);
   const main = sessions.get(parsed.main)!;
   if (params.name !== null && main.name !== params.name) await store.updateSession(main.id, { name: params.name });
   const source: Source = {
@@ -32,9 +32,9 @@ export async function importTranscript(deps: EngineDeps, params: TranscriptImpor
     tip: null,
   };
   const nodes = fresh.map((node) => ({ ...node, session: (sessions.get(node.session) ?? main).id }));
-  const added = await writeNodes(target, nodes, source);
+  const added = await writeNodes(ctx, nodes, source);
   for (const imported of parsed.sessions)
-    await moveTip(target, sessions.get(imported.id)!, { imported, source, isChanged: fresh.length > 0 });
+    await moveTip(ctx, sessions.get(imported.id)!, { imported, source, hasNewNodes: fresh.length > 0 });
   return {
     session: await store.requireSession(main.id),
     format: parsed.format,
@@ -42,7 +42,7 @@ export async function importTranscript(deps: EngineDeps, params: TranscriptImpor
     turns: new Set(fresh.map((node) => node.turn)).size,
     branches: leavesOf(parsed.nodes).length,
     unreadable: parsed.unreadable,
-    torn: parsed.torn,
+    torn: parsed.isCutOff,
   };
 }
 
@@ -59,11 +59,11 @@ async function refuseUnconnected(store: Store, parsed: ImportedTree, stored: Set
   }
 }
 
-type ImportTarget = { deps: EngineDeps; store: Store; parsed: ImportedTree; params: TranscriptImportParams };
+type ImportContext = { deps: EngineDeps; store: Store; parsed: ImportedTree; params: TranscriptImportParams };
 
 /** The sessions by their ids in the file. A stored session stays as it is. */
-async function findOrCreateSessions(target: ImportTarget, storedTree: string | null): Promise<Map<string, Session>> {
-  const { store, parsed } = target;
+async function findOrCreateSessions(ctx: ImportContext, storedTree: string | null): Promise<Map<string, Session>> {
+  const { store, parsed } = ctx;
   const sessions = new Map<string, Session>();
   let tree = storedTree ?? (await parentTree(store, parsed));
   for (const imported of parsed.sessions) {
@@ -74,7 +74,7 @@ async function findOrCreateSessions(target: ImportTarget, storedTree: string | n
   }
   for (const imported of parsed.sessions) {
     if (sessions.has(imported.id)) continue;
-    const session = await createImported(target, imported, tree ?? parsed.tree);
+    const session = await createImported(ctx, imported, tree ?? parsed.tree);
     tree ??= session.tree;
     sessions.set(imported.id, session);
   }
@@ -87,7 +87,7 @@ async function parentTree(store: Store, parsed: ImportedTree): Promise<string | 
 }
 
 async function createImported(
-  { deps, store, parsed, params }: ImportTarget,
+  { deps, store, parsed, params }: ImportContext,
   imported: ImportedSession,
   tree: string | null,
 ): Promise<Session> {
@@ -112,8 +112,8 @@ async function createImported(
 const batchSize = 200;
 
 /** Writes nodes in the order of the file, so that a parent is stored before its children. A batch has one session. */
-async function writeNodes({ deps, store, parsed }: ImportTarget, fresh: ImportedNode[], source: Source): Promise<number> {
-  const endings = new Set(new Map(fresh.map((node) => [node.turn, node.id])).values());
+async function writeNodes({ deps, store, parsed }: ImportContext, fresh: ImportedNode[], source: Source): Promise<number> {
+  const lastNodesOfTurns = new Set(new Map(fresh.map((node) => [node.turn, node.id])).values());
   const turns = new Map(parsed.turns.map((turn) => [turn.id, turn]));
   const leases = new Map<string, Lease>();
   let added = 0;
@@ -126,7 +126,12 @@ async function writeNodes({ deps, store, parsed }: ImportTarget, fresh: Imported
       const lease = leases.get(session)!;
       const nodes = await Promise.all(fresh.slice(from, to).map((node) => importOutputs(store, lease, node)));
       const used = new Set(nodes.map((node) => node.turn));
-      added += await store.importNodes(lease, { nodes, turns: [...turns.values()].filter((turn) => used.has(turn.id)), endings, source });
+      added += await store.importNodes(lease, {
+        nodes,
+        turns: [...turns.values()].filter((turn) => used.has(turn.id)),
+        lastNodesOfTurns,
+        source,
+      });
       from = to;
       await yieldToEventLoop();
     }
@@ -151,10 +156,15 @@ async function acquireRepaired(deps: EngineDeps, store: Store, id: string): Prom
 
 async function importOutputs(store: Store, lease: Lease, node: ImportedNode): Promise<ImportedNode> {
   for (const output of node.outputs ?? []) await store.importOutput(lease, output);
-  return { ...node, parts: await Promise.all(node.parts.map((part) => boundResult(store, lease, part))) };
+  return { ...node, parts: await Promise.all(node.parts.map((part) => moveLongResultToOutput(store, lease, part))) };
 }
 
-async function boundResult(store: Store, lease: Lease, part: Part): Promise<Part> {
+/**
+ * Results of other programs have no size limit. A long one is stored like the output of `bash`, so that the node stays small
+ * and a model can read the whole text.
+ */
+async function moveLongResultToOutput(store: Store, lease: Lease, part: Part): Promise<Part> {
+  // A UTF-16 unit has at most 3 bytes in UTF-8, so most results need no encoding here.
   if (part.kind !== "result" || part.handle !== undefined || part.text.length * 3 <= maxResultBytes) return part;
   const bytes = Buffer.from(part.text);
   if (bytes.length <= maxResultBytes) return part;
@@ -166,18 +176,19 @@ async function boundResult(store: Store, lease: Lease, part: Part): Promise<Part
   return { ...part, handle, text: `${cut}\n[whole output, ${bytes.length} bytes: read path "${handle.source}:${handle.identifier}"]` };
 }
 
-type TipChange = { imported: ImportedSession; source: Source; isChanged: boolean };
+type TipChange = { imported: ImportedSession; source: Source; hasNewNodes: boolean };
 
 /** Moves the tip to that of the file. A tip that was moved since the last import stays, unless it is on the path to the new tip. */
-async function moveTip({ deps, store }: ImportTarget, before: Session, { imported, source, isChanged }: TipChange): Promise<void> {
+async function moveTip({ deps, store }: ImportContext, before: Session, { imported, source, hasNewNodes }: TipChange): Promise<void> {
   const session = await store.requireSession(before.id);
   const goal = imported.tip !== null && (await store.node(imported.tip)) !== null ? imported.tip : null;
   const isEmpty = session.tip === null && session.source?.tip === null;
-  if (goal !== null && goal !== session.tip && (isChanged || isEmpty) && (await mayMove(store, session, goal))) {
-    const tip = session.source === undefined ? {} : { source: { ...source, nativeId: session.source.nativeId, tip: goal } };
-    await store.updateSession(session.id, { tip: goal, ...tip });
+  if (goal !== null && goal !== session.tip && (hasNewNodes || isEmpty) && (await mayMove(store, session, goal))) {
+    const sourceUpdate = session.source === undefined ? {} : { source: { ...source, nativeId: session.source.nativeId, tip: goal } };
+    await store.updateSession(session.id, { tip: goal, ...sourceUpdate });
   }
-  if (!isChanged && !isEmpty) return;
+  if (!hasNewNodes && !isEmpty) return;
+  // Opening the transcript adds the new nodes to its file.
   (await openTranscript(deps, store, session))?.close();
 }
 

@@ -55,7 +55,7 @@ export function createDelegate(execution: TurnExecution): {
         answer: ended.answer,
         transcript: ended.session.transcript,
         spent,
-        left: account.budget.left(),
+        left: account.budget.remaining(),
         ...exit,
         error: ended.turn.error ?? undefined,
       };
@@ -166,7 +166,7 @@ function subTurn({ deps, running: { params } }: TurnExecution, request: Delegate
   if (role === null) return turn;
   // Only the planning turn itself writes the plan.
   const subRole = role.policy === "plan" ? { ...role, policy: "readonly" as const } : role;
-  return withRole(deps, turn, { role: subRole, agent: session.agent, keep: decidedFields(request) });
+  return withRole(deps, turn, { role: subRole, agent: session.agent, explicitFields: explicitFieldsOf(request) });
 }
 
 /** Null for the default tools. An external agent always has its own. */
@@ -175,8 +175,8 @@ function toolsFor({ tools, toolLevel }: DelegateRequest, session: Session, param
   return toolLevel === "none" ? null : params.tools;
 }
 
-/** Fields that the delegating agent has decided; they take precedence over the role. */
-function decidedFields({ toolLevel, tools, limits }: DelegateRequest): RoleField[] {
+/** Fields that the delegating agent set. They take precedence over the role. */
+function explicitFieldsOf({ toolLevel, tools, limits }: DelegateRequest): RoleField[] {
   const fields: RoleField[] = toolLevel === undefined && tools === undefined ? [] : ["tools"];
   return limits?.timeoutMs === undefined ? fields : [...fields, "time"];
 }

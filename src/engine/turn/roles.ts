@@ -49,18 +49,18 @@ export async function applyRole<Turn extends RequestedTurn>(
   }
   const agent = turn.agent ?? role.agent;
   const model = turn.model ?? roleModel(role, turn.agent);
-  return withRole(deps, { ...turn, agent, model }, { role, agent: agent ?? session.agent, keep: request.keep ?? [] });
+  return withRole(deps, { ...turn, agent, model }, { role, agent: agent ?? session.agent, explicitFields: request.keep ?? [] });
 }
 
-/** Narrows a turn to a role. `agent` takes the turn; `keep` are the fields that the caller has decided itself. */
+/** Narrows a turn to a role. `agent` takes the turn; `explicitFields` are not narrowed, because the caller set them. */
 export function withRole<Turn extends RequestedTurn>(
   deps: EngineDeps,
   turn: Turn,
-  { role, agent, keep }: { role: Role; agent: string; keep: readonly RoleField[] },
+  { role, agent, explicitFields }: { role: Role; agent: string; explicitFields: readonly RoleField[] },
 ): Turn & { appliedRole: Role } {
   const { agent: name } = deps.chooseAgent(agent, turn.model);
   const takesTools = deps.agents.some((candidate) => candidate.name === name && candidate.takesTools === true);
-  return { ...narrowTurn(turn, role, takesTools ? keep : [...keep, "tools"]), appliedRole: role };
+  return { ...narrowTurn(turn, role, takesTools ? explicitFields : [...explicitFields, "tools"]), appliedRole: role };
 }
 
 /** The role's model belongs to the role's agent, so it counts only for that agent or if the turn names none. */

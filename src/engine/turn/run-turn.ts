@@ -231,7 +231,11 @@ async function executeTurn(execution: TurnExecution): Promise<EndedTurn> {
   }
   await files.recordAfter(mayHaveChanged);
   end = withStopReason(end, deadline.reason());
-  const outcome = { answer: end.answer ?? (answer === null ? "" : textOf(answer)), below: spent(), left: execution.account.budget.left() };
+  const outcome = {
+    answer: end.answer ?? (answer === null ? "" : textOf(answer)),
+    below: spent(),
+    left: execution.account.budget.remaining(),
+  };
   const { status, error = null, nativeId = null, cli, rest } = end;
   const ended = await recorder.endTurn({ status, error, nativeId, enforced: turn.enforced, cli, rest }, turn.id, outcome);
   const session = await running.store.requireSession(turn.session);

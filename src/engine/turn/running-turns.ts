@@ -22,16 +22,17 @@ export type RunningTurn = {
   asking: Map<string, (answer: string) => void>;
 };
 
+/** Limits of a watcher's queue: its numbers of transient and durable events, and the pause between two reads. */
 const queueLimits = { lossy: 1000, required: 4000, everyMs: 20 };
 
 export class RunningTurns {
   readonly #turns = new Map<string, RunningTurn>();
-  readonly #starting = new Map<string, Set<AbortController>>();
+  readonly #requested = new Map<string, Set<AbortController>>();
   readonly #watchers = new Map<string, Set<LossyQueue<Event>>>();
 
   /** Counts also turns that were requested and have not started yet. */
   get size(): number {
-    return new Set([...this.#turns.keys(), ...this.#starting.keys()]).size;
+    return new Set([...this.#turns.keys(), ...this.#requested.keys()]).size;
   }
 
   get(session: string): RunningTurn | undefined {
@@ -42,24 +43,24 @@ export class RunningTurns {
     return this.#turns.values();
   }
 
-  /** Registers a requested turn, so that it can be stopped before it has started. */
+  /** Registers a requested turn, so that it can be stopped before it has started. Call `done` when it has ended. */
   announce(session: string): { signal: AbortSignal; done: () => void } {
-    const stop = new AbortController();
-    return { signal: stop.signal, done: addTo(this.#starting, session, stop) };
+    const controller = new AbortController();
+    return { signal: controller.signal, done: addTo(this.#requested, session, controller) };
   }
 
   /** Whether a requested turn of this process has not ended, also between it and the turn of a queued message. */
   isRequested(session: string): boolean {
-    return this.#starting.has(session);
+    return this.#requested.has(session);
   }
 
   /** Returns false if this process runs nothing in the session. */
   stop(session: string): boolean {
-    const starting = this.#starting.get(session);
+    const requested = this.#requested.get(session);
     const running = this.#turns.get(session);
-    for (const stop of starting ?? []) stop.abort();
+    for (const controller of requested ?? []) controller.abort();
     running?.deadline.cancel();
-    return starting !== undefined || running !== undefined;
+    return requested !== undefined || running !== undefined;
   }
 
   /** Returns the function that unregisters the turn. */

@@ -9,6 +9,7 @@ export type TurnStarter = {
   start: Api["turn"]["start"];
   /** Stops every turn, and resolves when all are recorded as stopped. */
   stopAll: () => Promise<void>;
+  /** Resolves when every turn has ended by itself. */
   finishAll: () => Promise<void>;
 };
 

@@ -56,7 +56,7 @@ export const installClients: readonly InstallClient[] = [
     projectFile: null,
     servers: "mcpServers",
     entry: ({ command, args, path }) => ({ command, args, env: { PATH: path } }),
-    note: 'It passes no keys to skein and has no project. Add your vendors\' keys to "env" in that file, and name a project with --project.',
+    note: 'Claude Desktop passes no keys to skein and has no project. Add your vendors\' keys to "env" in that file, and name a project with --project.',
   },
   {
     name: "codex",

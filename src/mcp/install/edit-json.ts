@@ -37,7 +37,7 @@ function withProperty(parser: Parser, text: string, table: Node, [key, value]: [
   const last = table.children?.at(-1);
   const close = endOf(table) - 1;
   const contentEnd = text.slice(0, close).trimEnd().length;
-  const indent = `${indentAt(text, table.offset)}${unitOf(text)}`;
+  const indent = `${indentAt(text, table.offset)}${indentUnitOf(text)}`;
   const hasComma = last !== undefined && commaAfter(parser, text, endOf(last)) !== null;
   const eol = eolOf(text);
   const property = `${eol}${indent}${JSON.stringify(key)}: ${jsonText(text, value, indent)}${hasComma ? "," : ""}`;
@@ -88,7 +88,7 @@ function indentAt(text: string, offset: number): string {
   return /^[ \t]*/.exec(text.slice(text.lastIndexOf("\n", offset - 1) + 1))![0];
 }
 
-function unitOf(text: string): string {
+function indentUnitOf(text: string): string {
   return /^[ \t]+(?=")/m.exec(text)?.[0] ?? "  ";
 }
 
@@ -97,5 +97,5 @@ function eolOf(text: string): string {
 }
 
 function jsonText(text: string, value: unknown, indent: string): string {
-  return JSON.stringify(value, null, unitOf(text)).replaceAll("\n", `${eolOf(text)}${indent}`);
+  return JSON.stringify(value, null, indentUnitOf(text)).replaceAll("\n", `${eolOf(text)}${indent}`);
 }

@@ -42,8 +42,8 @@ function commentIn(line: string): string {
 function withoutTable(text: string, path: readonly string[]): string {
   const lines = text.split("\n");
   const statements = statementsOf(lines);
-  const isOurs = ({ table }: Statement) => table !== null && path.every((key, index) => table[index] === key);
-  for (const header of statements.filter(isOurs).toReversed()) {
+  const isInTable = ({ table }: Statement) => table !== null && path.every((key, index) => table[index] === key);
+  for (const header of statements.filter(isInTable).toReversed()) {
     const end = blockOf(statements, header.table!).at(-1)!.to;
     let from = header.from;
     while (from > 0 && lines[from - 1]!.trim() === "") from -= 1;

@@ -32,14 +32,14 @@ const serverName = "skein";
 
 export async function planInstall(client: InstallClient, file: string, server: ServerCommand): Promise<InstallPlan> {
   const { editor, before, bom, text, value, path, existing } = await openFile(client, file);
-  const ours = client.entry(server);
-  const entry = mergeEntry(existing, ours);
+  const skeinEntry = client.entry(server);
+  const entry = mergeEntry(existing, skeinEntry);
   let after = text;
   if (existing === undefined) after = editor.set(text, path, entry);
   else for (const [keys, leaf] of changedLeaves(existing, entry)) after = editor.set(after, [...path, ...keys], leaf);
   const outcome = existing === undefined ? "added" : after === text ? "unchanged" : "changed";
   requireContent(parseFile(editor, file, after), withEntry(value, path, entry), file);
-  return { outcome, file, snippet: editor.set("", path, ours), before, after: `${bom}${after}` };
+  return { outcome, file, snippet: editor.set("", path, skeinEntry), before, after: `${bom}${after}` };
 }
 
 export async function planRemoval(client: InstallClient, file: string): Promise<InstallPlan> {
@@ -86,22 +86,22 @@ async function openFile(client: InstallClient, file: string) {
   const value = parseFile(editor, file, text);
   const path = [client.servers, serverName];
   const servers = client.servers in value ? value[client.servers] : {};
-  if (!isRecord(servers)) throw new Fault("config", `${file} does not have the layout of ${client.title}`, unchanged);
+  if (!isRecord(servers)) throw new Fault("config", `${file} does not have the layout of ${client.title}`, notChangedHint);
   const existing = servers[serverName];
-  if (existing !== undefined && !isOurs(existing))
+  if (existing !== undefined && !isSkeinEntry(existing))
     throw new Fault("config", `${file} has another server called ${serverName}`, { hint: "rename or remove that server first" });
   return { editor, before, bom, text, value, path, existing };
 }
 
-const unchanged = { hint: "the file was not changed" };
+const notChangedHint = { hint: "the file was not changed" };
 
 /** Null if there is no file. */
 function readText(file: string): string | null {
   try {
-    if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) throw new Fault("config", `${file} is not a file`, unchanged);
+    if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) throw new Fault("config", `${file} is not a file`, notChangedHint);
     const bytes = readFileSync(file);
     const text = bytes.toString();
-    if (!Buffer.from(text).equals(bytes)) throw new Fault("config", `${file} is not UTF-8`, unchanged);
+    if (!Buffer.from(text).equals(bytes)) throw new Fault("config", `${file} is not UTF-8`, notChangedHint);
     return text;
   } catch (error) {
     if (error instanceof Fault) throw error;
@@ -116,9 +116,9 @@ function parseFile(editor: TextEditor, file: string, text: string): Record<strin
     const value = editor.read(text);
     if (isRecord(value)) return value;
   } catch (error) {
-    throw new Fault("config", `${file} is broken: ${messageOf(error)}`, { ...unchanged, cause: error });
+    throw new Fault("config", `${file} is broken: ${messageOf(error)}`, { ...notChangedHint, cause: error });
   }
-  throw new Fault("config", `${file} is not one object`, unchanged);
+  throw new Fault("config", `${file} is not one object`, notChangedHint);
 }
 
 /** Throws unless the edited text parses as the old content plus or minus skein's entry. */
@@ -130,14 +130,14 @@ function requireContent(content: Record<string, unknown>, expected: Record<strin
 }
 
 /** True if the entry starts `skein mcp`, also if the user wrote it by hand. */
-function isOurs(entry: unknown): entry is Entry {
+function isSkeinEntry(entry: unknown): entry is Entry {
   if (!isRecord(entry)) return false;
   return [entry["command"], entry["args"]].flat().includes("mcp");
 }
 
 /** Keeps the user's changes to skein's entry: other keys, more arguments after skein's, other values of variables. */
-function mergeEntry(existing: Entry | undefined, ours: Entry): Entry {
-  const merged = Object.entries(ours).map(([key, value]): [string, Entry[string]] => {
+function mergeEntry(existing: Entry | undefined, skeinEntry: Entry): Entry {
+  const merged = Object.entries(skeinEntry).map(([key, value]): [string, Entry[string]] => {
     const old = existing?.[key];
     if (Array.isArray(value) && Array.isArray(old)) {
       if (key === "env_vars") return [key, [...new Set([...old, ...value])]];

@@ -14,7 +14,7 @@ import type { Elicitation, Caller } from "../tools/tool.ts";
 
 export type ClientInfo = { name: string | undefined; capabilities: ClientCapabilities };
 
-/** The newer protocol sends this with every request, the older one once in the handshake. */
+/** The newer protocol sends the client's name and capabilities with every request, the older one once in the handshake. */
 export function readClientInfo(server: Server, { mcpReq }: ServerContext): ClientInfo {
   const envelope = mcpReq.envelope as Record<string, unknown> | undefined;
   const info = (envelope?.[CLIENT_INFO_META_KEY] as Implementation | undefined) ?? server.getClientVersion();

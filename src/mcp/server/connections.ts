@@ -5,15 +5,15 @@ import { Fault } from "../../protocol/api/error.ts";
 type Connect = (directory: string) => Promise<Api>;
 
 export function cacheConnections(connect: Connect): Connect {
-  const open = new Map<string, Promise<Api>>();
+  const connections = new Map<string, Promise<Api>>();
   return async (directory) => {
-    const cached = open.get(directory);
+    const cached = connections.get(directory);
     if (cached !== undefined && (await answers(cached))) return cached;
     // The first call that notices the loss connects again. Concurrent calls wait for its connection.
-    const current = open.get(directory);
+    const current = connections.get(directory);
     if (current !== undefined && current !== cached) return current;
     const next = connect(directory);
-    open.set(directory, next);
+    connections.set(directory, next);
     return next;
   };
 }

@@ -33,8 +33,9 @@ export type PendingAsk = { ask: Ask; session: string; seq: number };
 
 export type CallContext = {
   api: Api;
-  /** The working directory of agents, and its project. Both absolute; session names belong to the project. */
+  /** The working directory of agents, absolute. */
   directory: string;
+  /** The project of the directory, absolute. Session names belong to it. */
   project: string;
   caller: Caller;
 };

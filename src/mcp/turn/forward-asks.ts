@@ -1,5 +1,5 @@
-// Forwards the questions of a turn to the client's user while the turn waits. An answer from another front end withdraws the
-// question. Without an answer the question stays open for others; skein never makes one up.
+// Forwards the questions of a turn to the client's user while the turn waits. If another front end
+// answers first, the question is withdrawn. Without an answer the question stays open; skein never invents an answer.
 import type { Api } from "../../protocol/api/api.ts";
 import type { Ask } from "../../protocol/api/control.ts";
 import { Fault } from "../../protocol/api/error.ts";
@@ -12,29 +12,30 @@ export type AskForwarder = {
   onOpened: (ask: Ask) => Promise<boolean>;
   /** Call it for every question that was answered or has expired. */
   onClosed: (ask: Ask) => void;
-  /** Withdraws all questions. */
+  /** Withdraws all forwarded questions. */
   close: () => void;
 };
 
 export function createAskForwarder(api: Api, { elicitation }: Caller): AskForwarder {
-  const open = new Map<string, AbortController>();
+  /** Aborting a controller withdraws its question from the client. */
+  const forwarded = new Map<string, AbortController>();
   return {
     async onOpened(ask) {
-      if (elicitation === null || open.has(ask.id) || !(await isTurnWaiting(api, ask))) return false;
+      if (elicitation === null || forwarded.has(ask.id) || !(await isTurnWaiting(api, ask))) return false;
       if (elicitation.how === "end the call") return true;
       const controller = new AbortController();
-      open.set(ask.id, controller);
+      forwarded.set(ask.id, controller);
       void forwardAnswer(api, ask, elicitation.askUser, controller.signal);
       return false;
     },
-    onClosed: ({ id }) => open.get(id)?.abort(),
+    onClosed: ({ id }) => forwarded.get(id)?.abort(),
     close() {
-      for (const controller of open.values()) controller.abort();
+      for (const controller of forwarded.values()) controller.abort();
     },
   };
 }
 
-/** A question without a time limit has ended its turn, whose answer includes it. An expired one needs no answer. */
+/** A question without a time limit has already ended its turn, so the answer of the turn reports it. An expired question needs no answer. */
 async function isTurnWaiting(api: Api, { id, session, expiresAt }: Ask): Promise<boolean> {
   return expiresAt !== null && expiresAt > Date.now() && (await api.ask.list({ session })).some((ask) => ask.id === id);
 }

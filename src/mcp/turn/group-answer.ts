@@ -3,7 +3,7 @@
 import { readGroup, lastStatements, groupOutcome, type GroupOutcome, type Statement } from "../../protocol/team/group.ts";
 import { textOf, type Node } from "../../protocol/tree/node.ts";
 import { sessionIdentifier, type Session } from "../../protocol/tree/turn.ts";
-import { boundAnswer } from "./turn-answer.ts";
+import { shortenAnswer } from "./turn-answer.ts";
 import type { ToolAnswer, CallContext } from "../tools/tool.ts";
 import type { TurnOutput } from "./turn-answer.ts";
 
@@ -34,7 +34,7 @@ export async function groupAnswer(
 export async function finishedGroup(session: Session, objective: string, { api }: CallContext): Promise<ToolAnswer<GroupOutput> | null> {
   const { statements, answer } = readGroup(session.tip === null ? [] : await api.node.path({ node: session.tip }), objective);
   if (answer === null) return null;
-  const { text, file } = await boundAnswer(textOf(answer), session, { id: answer.turn ?? answer.id });
+  const { text, file } = await shortenAnswer(textOf(answer), session, { id: answer.turn ?? answer.id });
   const deliverable = file === null ? (groupOutcome(statements).deliverable ?? "") : text;
   const fileField = file === null ? {} : { answer_file: file };
   return { output: { status: "ok", session_id: sessionIdentifier(session), deliverable, ...fileField, ...groupData(statements) }, text };

@@ -18,7 +18,7 @@ test.each([
   ["Gemini3ProPreview", "gemini/gemini-3-pro-preview"],
   ["qwen3:8b", "ollama/qwen3:8b"],
   ["openai/gpt-5.2", "openai/gpt-5.2"],
-  ["openai/of-tomorrow:high", "openai/of-tomorrow:high"],
+  ["openai/not-in-the-catalog:high", "openai/not-in-the-catalog:high"],
   ["anthropic", "anthropic"],
 ])("the name %s means %s", async (name, expected) => {
   expect(await resolveModel(api, name)).toBe(expected);

@@ -46,12 +46,12 @@ function idOf({ name }: ModelInfo): string {
 function unknownModel(name: string, models: ModelInfo[]): Fault {
   const ids = models.map(idOf);
   const nearest = nearestWord(name, ids);
-  const part = lettersOf(name).slice(0, 4);
-  const similar = ids.filter((id) => part !== "" && lettersOf(id).includes(part));
+  const firstLetters = lettersOf(name).slice(0, 4);
+  const similar = ids.filter((id) => firstLetters !== "" && lettersOf(id).includes(firstLetters));
   const names = [...new Set([...(nearest === null ? [] : [nearest]), ...similar])].slice(0, 5);
   const hint =
     names.length === 0
-      ? "write vendor/id; `skein models` lists them"
+      ? "write vendor/id; `skein models` lists the models"
       : `similar names: ${names.join(", ")}; write any other model as vendor/id`;
   return new Fault("usage", `there is no model "${name}"`, { hint });
 }

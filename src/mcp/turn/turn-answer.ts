@@ -49,7 +49,7 @@ function runningAnswer(followed: FollowResult, turn: Turn): ToolAnswer<TurnOutpu
 async function endedAnswer(followed: FollowResult, turn: Turn): Promise<ToolAnswer<TurnOutput>> {
   const { session, asks } = followed;
   const status = turn.status ?? "broken";
-  const { text: answer, file } = await boundAnswer(followed.answer, session, turn);
+  const { text: answer, file } = await shortenAnswer(followed.answer, session, turn);
   const fields = { status, ...commonFields(followed, turn), answer, answer_file: file ?? undefined };
   if (status === "ok") return { output: fields, text: answer };
   const error = turn.error === null ? undefined : [turn.error.message, turn.error.hint].filter((line) => line !== undefined).join("\n");
@@ -87,7 +87,7 @@ const answerLimits = { tokens: 10_000, excerptBytes: 24_000 };
 const surelyLongBytes = 1_000_000;
 
 /** Shortens an answer that is too long for its caller. Writes the full text to a file next to the transcript. */
-export async function boundAnswer(text: string, session: Session, turn: Pick<Turn, "id">): Promise<{ text: string; file: string | null }> {
+export async function shortenAnswer(text: string, session: Session, turn: Pick<Turn, "id">): Promise<{ text: string; file: string | null }> {
   if (!(await isLong(text))) return { text, file: null };
   const file = session.transcript?.replace(/\.jsonl$/, `.${shortId(turn.id)}.answer.md`) ?? null;
   if (file !== null && !existsSync(file)) writeFileSync(file, text, { mode: 0o600 });

@@ -246,10 +246,10 @@ export type Snapshots = {
   changes: (project: string, from: string, to: string) => Promise<FileChange[]>;
   /** A unified diff of at most some megabytes. */
   patch: (project: string, from: string, to: string) => Promise<string>;
-  /** The state that can be reached from `now`, and the paths that can't be restored. */
-  planRestore: (project: string, now: string, wanted: string) => Promise<{ to: string; kept: string[] }>;
-  /** `now` must be recorded just before the call. */
-  restore: (project: string, now: string, to: string) => Promise<void>;
+  /** `to` is the state that a restore of `target` can reach from `current`. `kept` are the paths that can't be restored. */
+  planRestore: (project: string, current: string, target: string) => Promise<{ to: string; kept: string[] }>;
+  /** `current` must be recorded just before the call. */
+  restore: (project: string, current: string, to: string) => Promise<void>;
 };
 
 /**
@@ -286,7 +286,7 @@ export type MergePlan = { now: string; merged: string; conflicts: string[]; chan
 export type CombineResult = { commit: string; conflicts: { name: string; paths: string[] }[] };
 
 /** `team` is read from its log: null if it had not started, `unknown` if the log can't be read. */
-export type TeamDirectory = { id: string; touchedAt: number; isLed: boolean; team: TeamRecord | "unknown" | null };
+export type TeamDirectory = { id: string; touchedAt: number; hasLeader: boolean; team: TeamRecord | "unknown" | null };
 
 /** The directories of teams, seen from outside. */
 export type TeamDirectories = {
@@ -296,7 +296,7 @@ export type TeamDirectories = {
   /** Posts a message of the user. Returns its id. */
   post: (project: string, team: string, message: Record<string, unknown>) => string;
   /** Requests one more member. */
-  ask: (project: string, team: string, member: MemberPlan) => void;
+  requestMember: (project: string, team: string, member: MemberPlan) => void;
   /** All directories, also of unknown sessions. */
   all: (project: string) => TeamDirectory[];
   /** Returns the removed directory. */

@@ -33,8 +33,8 @@ const turn = {
 
 describe("the policy", () => {
   const full: Policy = { name: "full", sandbox: "off", net: "on", allowWrite: ["/w"], addDirs: ["/d"] };
-  const narrowed = (policy: Policy, role: Partial<Role>, keep: RoleField[] = []) =>
-    narrowTurn({ ...turn, policy }, { ...plain, ...role }, keep).policy;
+  const narrowed = (policy: Policy, role: Partial<Role>, explicitFields: RoleField[] = []) =>
+    narrowTurn({ ...turn, policy }, { ...plain, ...role }, explicitFields).policy;
 
   test.each([
     ["full", "workspace", { ...full, name: "workspace", sandbox: "auto" }],
@@ -50,16 +50,22 @@ describe("the policy", () => {
     expect(narrowed({ ...full, name }, { policy })).toEqual(expected);
   });
 
-  test("a role can turn the network off and never on", () => {
+  test("a role can turn the network off, but not on", () => {
     expect(narrowed({ ...defaultPolicy, net: "on" }, { net: "off" }).net).toBe("off");
     expect(narrowed(defaultPolicy, { net: "on" }).net).toBe("off");
+  });
+
+  test("a role can't turn the network off under policy full", () => {
     expect(narrowed(full, { net: "off" })).toEqual(full);
   });
 
-  test("an explicit choice for the turn overrides the role", () => {
+  test("an explicit policy, network or sandbox of the turn overrides the role", () => {
     expect(narrowed(full, { policy: "readonly", net: "off" }, ["policy"])).toEqual(full);
     expect(narrowed({ ...defaultPolicy, net: "on" }, { net: "off" }, ["net"]).net).toBe("on");
     expect(narrowed(defaultPolicy, { policy: "readonly" }, ["sandbox"]).sandbox).toBe("auto");
+  });
+
+  test("an explicit sandbox off does not override a role that requires a sandbox", () => {
     expect(narrowed(full, { policy: "readonly" }, ["sandbox"]).sandbox).toBe("required");
   });
 });
@@ -78,25 +84,25 @@ describe("the tools", () => {
     ["orchestrator", ["read", "bash", "ask_user"], ["bash", "edit"], "orchestrator", ["bash", "ask_user"]],
     ["orchestrator", ["read"], null, "orchestrator", ["read"]],
   ] as [ToolLevel, string[] | null, string[] | null, ToolLevel, string[] | null][])(
-    "level %s with tools %j is narrowed by a role with tools %j",
-    (level, named, tools, toolLevel, expected) => {
-      expect(narrowTurn({ ...turn, toolLevel: level, tools: named }, { ...plain, tools }, [])).toMatchObject({
-        toolLevel,
-        tools: expected,
+    "a turn of level %s with tools %j, under a role with tools %j, has level %s and tools %j",
+    (level, turnTools, roleTools, narrowedLevel, narrowedTools) => {
+      expect(narrowTurn({ ...turn, toolLevel: level, tools: turnTools }, { ...plain, tools: roleTools }, [])).toMatchObject({
+        toolLevel: narrowedLevel,
+        tools: narrowedTools,
       });
     },
   );
 
-  test("a role that can't write has bash at level readonly", () => {
+  test("a readonly role with read and bash narrows a turn to level readonly, unless its tools are explicit", () => {
     const role = { ...plain, tools: ["read", "bash"], policy: "readonly" as const };
     expect(narrowTurn(turn, role, [])).toMatchObject({ toolLevel: "readonly", tools: null });
     expect(narrowTurn(turn, role, ["tools"])).toMatchObject({ toolLevel: "orchestrator", tools: null });
   });
 });
 
-test("the shorter time applies unless the turn sets it explicitly", () => {
-  const timesOf = (timeoutMs: number | null, idleMs: number | null, keep: RoleField[] = []) => {
-    const narrowed = narrowTurn({ ...turn, timeoutMs, idleMs }, { ...plain, idleMs: 500 }, keep);
+test("the shorter time limit of turn and role applies, unless the turn sets its limits explicitly", () => {
+  const timesOf = (timeoutMs: number | null, idleMs: number | null, explicitFields: RoleField[] = []) => {
+    const narrowed = narrowTurn({ ...turn, timeoutMs, idleMs }, { ...plain, idleMs: 500 }, explicitFields);
     return [narrowed.timeoutMs, narrowed.idleMs];
   };
   expect([timesOf(null, null), timesOf(90_000, 100), timesOf(30_000, 900), timesOf(90_000, 900, ["time"])]).toEqual([

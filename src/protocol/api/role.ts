@@ -38,23 +38,26 @@ export function rolePrompt({ prompt, reads, writes }: Role, where: "alone" | "in
 
 type NarrowableTurn = Pick<TurnOptions, "toolLevel" | "tools" | "policy" | "timeoutMs" | "idleMs">;
 
-/** Narrows a turn to a role. The turn never gets more than it had. */
-export function narrowTurn<Turn extends NarrowableTurn>(turn: Turn, role: Role, keep: readonly RoleField[]): Turn {
-  const policy = narrowPolicyToRole(turn.policy, role, keep);
+/** Narrows a turn to a role, except for the fields that the user set explicitly. The turn never gets more than it had. */
+export function narrowTurn<Turn extends NarrowableTurn>(turn: Turn, role: Role, explicitFields: readonly RoleField[]): Turn {
+  const policy = narrowPolicyToRole(turn.policy, role, explicitFields);
   return {
     ...turn,
     policy,
-    ...(keep.includes("tools") ? {} : narrowTools(turn, role.tools, policy)),
-    ...(keep.includes("time") ? {} : { timeoutMs: shorter(turn.timeoutMs, role.timeoutMs), idleMs: shorter(turn.idleMs, role.idleMs) }),
+    ...(explicitFields.includes("tools") ? {} : narrowTools(turn, role.tools, policy)),
+    ...(explicitFields.includes("time")
+      ? {}
+      : { timeoutMs: shorter(turn.timeoutMs, role.timeoutMs), idleMs: shorter(turn.idleMs, role.idleMs) }),
   };
 }
 
 /** A policy that may write nothing requires a sandbox. */
-function narrowPolicyToRole(policy: Policy, role: Role, keep: readonly RoleField[]): Policy {
-  const name = keep.includes("policy") ? policy.name : narrowerPolicy(policy.name, role.policy);
-  const net = role.net === "off" && name !== "full" && !keep.includes("net") ? "off" : policy.net;
+function narrowPolicyToRole(policy: Policy, role: Role, explicitFields: readonly RoleField[]): Policy {
+  const name = explicitFields.includes("policy") ? policy.name : narrowerPolicy(policy.name, role.policy);
+  const net = role.net === "off" && name !== "full" && !explicitFields.includes("net") ? "off" : policy.net;
   if (name === policy.name) return { ...policy, net };
-  const sandbox = keep.includes("sandbox") && policy.sandbox !== "off" ? policy.sandbox : name === "workspace" ? "auto" : "required";
+  const sandbox =
+    explicitFields.includes("sandbox") && policy.sandbox !== "off" ? policy.sandbox : name === "workspace" ? "auto" : "required";
   return { ...policy, name, net, sandbox, allowWrite: name === "workspace" ? policy.allowWrite : [] };
 }
 

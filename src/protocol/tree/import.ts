@@ -22,9 +22,10 @@ export type ImportedTree = {
   turns: ImportedTurn[];
   /** Parents precede their children. */
   nodes: ImportedNode[];
-  /** Lines that can't be parsed, and whether the last one was cut off. */
+  /** Number of lines that can't be parsed. */
   unreadable: number;
-  torn: boolean;
+  /** The last line of the file has no line end. */
+  isCutOff: boolean;
 };
 
 export type ImportedSession = Pick<

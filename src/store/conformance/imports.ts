@@ -29,7 +29,7 @@ function nodeAt(n: number, parent: number | null, more: Partial<ImportedNode> = 
   return { author: "user", parts: [{ kind: "text", text: `node ${n}` }], ...position, ...more };
 }
 
-const batch = (nodes: ImportedNode[]) => ({ nodes, turns: [turn], endings: new Set([nodes.at(-1)!.id]), source });
+const batch = (nodes: ImportedNode[]) => ({ nodes, turns: [turn], lastNodesOfTurns: new Set([nodes.at(-1)!.id]), source });
 
 export function describeImports(open: () => Store): void {
   async function begin() {

@@ -123,7 +123,7 @@ function findProcess(holder: LeaseHolder, self: LeaseHolder): number | null {
   if (holder.boot !== self.boot) return null;
   if (holder.namespace !== self.namespace) return findInOtherNamespace(holder, self);
   const started = processStartTime(holder.pid);
-  const isRunning = started === null ? isHidden(holder.pid) : started === holder.started;
+  const isRunning = started === null ? isOfOtherUser(holder.pid) : started === holder.started;
   return isRunning ? holder.pid : null;
 }
 
@@ -148,7 +148,7 @@ function innerPid(pid: string): number | null {
 }
 
 /** Whether the process exists but belongs to another user, so that its start time can't be read. */
-function isHidden(pid: number): boolean {
+function isOfOtherUser(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return false;

@@ -1,22 +1,22 @@
-// Creates the tables in numbered steps. A released step is never changed: add a new one at the end.
+// Creates the tables in numbered migrations. A released migration is never changed: add a new one at the end.
 // Rows refer to each other by row number. Users and other modules see only ids. The row number of a node is made of its tree's
 // number and its own number in the tree. So a tree is contiguous on the disk, even if many trees grow at once.
 import { Fault } from "../../protocol/api/error.ts";
 import type { Db } from "./db.ts";
 import { errorCode } from "./faults.ts";
 
-/** Two processes may open a new file at once. Only one of them runs the steps. */
+/** Two processes may open a new file at once. Only one of them runs the migrations. */
 export function migrate(db: Db): void {
   const current = versionOf(db);
-  if (current === steps.length) return;
+  if (current === migrations.length) return;
   refuseNewer(db, current);
   useWriteAheadLog(db);
   db.write(() => {
     const version = versionOf(db);
     refuseNewer(db, version);
     if (version === 0) refuseForeign(db);
-    for (const step of steps.slice(version)) db.exec(step);
-    db.exec(`pragma user_version = ${steps.length}`);
+    for (const migration of migrations.slice(version)) db.exec(migration);
+    db.exec(`pragma user_version = ${migrations.length}`);
   });
 }
 
@@ -25,10 +25,10 @@ function versionOf(db: Db): number {
 }
 
 function refuseNewer(db: Db, version: number): void {
-  if (version <= steps.length) return;
+  if (version <= migrations.length) return;
   throw new Fault(
     "store-newer",
-    `The store ${db.path} was written by a newer skein (layout ${version}, this one supports ${steps.length}).`,
+    `The store ${db.path} was written by a newer skein (layout ${version}, this one supports ${migrations.length}).`,
     {
       hint: "Update skein, or point SKEIN_HOME at another directory.",
     },
@@ -72,7 +72,7 @@ const nodeText = `
     from json_each(nodes.body, '$.parts') p), 1, 65536) as text
   from nodes`;
 
-const steps = [
+const migrations = [
   `
   create table trees (
     n integer primary key,

@@ -2,7 +2,7 @@
 
 export type SqlValue = string | number | null;
 
-/** A statement, or a part of one, with the parameters in it. */
+/** A statement or a fragment of one, with its parameters. */
 export class Sql {
   readonly text: string;
   readonly params: SqlValue[];
@@ -13,7 +13,7 @@ export class Sql {
   }
 }
 
-/** Joins a template. An `Sql` in it becomes a part of the statement. */
+/** Joins a template to a statement. An `Sql` value is inserted as text, any other value becomes a parameter. */
 export function sql(strings: TemplateStringsArray, ...values: (SqlValue | Sql)[]): Sql {
   let text = strings[0]!;
   const params: SqlValue[] = [];

@@ -34,7 +34,7 @@ describeStore("a store in memory", async () => {
 });
 
 describe("the file of a store", () => {
-  test("the file of a store can only be read by its owner", async () => {
+  test("the files of a store can only be read by their owner", async () => {
     const paths = storePaths();
     const store = await openStore(paths);
     const { lease } = await beginTurn(store);
@@ -60,7 +60,7 @@ describe("the file of a store", () => {
     await second.close();
   });
 
-  test("a file that is no database, of another program or of a newer skein is not changed", async () => {
+  test("a file that is no database, or belongs to another program or a newer skein, is refused and not changed", async () => {
     const paths = storePaths();
     mkdirSync(paths.directory);
     writeFileSync(paths.path, "this is no database, and it is long enough to be looked at as one".repeat(20));
@@ -122,7 +122,7 @@ describe("the file of a store", () => {
     await again.close();
   });
 
-  test("a full disk is reported as such, and stored data stays", () => {
+  test("a full disk is reported as store-full, and the failed write leaves nothing", () => {
     const db = Db.open(storePaths().path);
     db.exec("create table filler (a)");
     const { page_count } = db.row<{ page_count: number }>`pragma page_count`!;
@@ -183,9 +183,9 @@ describe("verify", () => {
     expect(problems).toContainEqual({ kind: "turn", subject: turn.id, message: expect.stringContaining("missing") });
     raw.run("update turns set status = null");
     raw.run("delete from events where seq = 2");
-    const kinds = (await store.verify({})).problems.map((problem) => problem.message).join("\n");
-    expect(kinds).toContain("without a status");
-    expect(kinds).toContain("of its 5 events");
+    const messages = (await store.verify({})).problems.map((problem) => problem.message).join("\n");
+    expect(messages).toContain("without a status");
+    expect(messages).toContain("of its 5 events");
     raw.close();
     await store.close();
   });
@@ -228,7 +228,7 @@ describe("verify", () => {
     await store.close();
   });
 
-  test("verify reports missing transcript lines, except at a torn end or in a running session", async () => {
+  test("verify reports missing transcript lines, except for a last line that is cut off and in a running session", async () => {
     const paths = storePaths();
     const store = await openStore(paths);
     const { session, lease, turn } = await beginTurn(store);

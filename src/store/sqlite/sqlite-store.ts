@@ -26,7 +26,7 @@ import { verify } from "./upkeep/verify.ts";
 export type StoreOptions = {
   /** ":memory:" stores nothing on disk. */
   path: string;
-  /** Directory of whole outputs. Null stores them in files without a name, which end with the process. */
+  /** Directory of whole outputs. Null stores them in unlinked files, which the kernel deletes when the process ends. */
   outputsDir: string | null;
   /** Directory in which other agents store their data of a tree, by the tree's id. A purge removes that data. */
   agentsDir?: string;
@@ -37,7 +37,7 @@ export type StoreOptions = {
   bounds?: Partial<OutputBounds>;
 };
 
-// The functions that need nothing but the database.
+// Functions whose only dependency is the database.
 const sessionFunctions = { createSession, session, requireSession, findSession, listSessions, updateSession, forkSession };
 const turnWrites = { startTurn, recordNativeId, appendNode, endTurn, saveDraft, saveTurnFiles, setState };
 const controlWrites = { openAsk, closeAsk, queueInput, dropInput, takeInputs };

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { apply, press, sampleSession, textOf } from "../fixtures/press-keys.ts";
 import { firstState } from "../model/state.ts";
-import { createDraftSaver, unsentDraft, type UnsentDraft } from "./unsent.ts";
+import { createUnsentSaver, unsentMessage, type UnsentMessage } from "./unsent.ts";
 
 const fresh = firstState({ size: { columns: 80, rows: 24 }, net: "off", sandbox: "on" });
 const longPaste = Array.from({ length: 12 }, (_, index) => `row ${index}`).join("\n");
@@ -13,7 +13,7 @@ test("an unsent message is restored with its pastes and images, with a notice", 
     { type: "paste", text: longPaste },
     { type: "attached", path: "/a.png", text: "/a.png", problem: null },
   );
-  const unsent = unsentDraft(typed)!;
+  const unsent = unsentMessage(typed)!;
   expect(unsent.text).toBe("see[pasted 12 lines][image a.png]");
   const restored = apply(fresh, { type: "unsent", unsent: JSON.parse(JSON.stringify(unsent)), more: 0 });
   expect(textOf(restored)).toMatch(/── restored an unsent message ─[^]*> see\[pasted 12 lines\]\[image a\.png\]/);
@@ -29,20 +29,20 @@ test("an interrupted turn says what Enter does with a restored message", () => {
 
 test("a message is unsent until its turn starts, and a recalled history entry is not", () => {
   const sent = press(fresh, "o", "n", "e", "enter").state;
-  expect([sent.draft.text, unsentDraft(sent)?.text]).toEqual(["", "one"]);
-  expect(unsentDraft(press(sent, "t", "w", "o").state)?.text).toBe("one\ntwo");
-  expect(unsentDraft({ ...sent, activity: "waiting" })).toBeNull();
+  expect([sent.draft.text, unsentMessage(sent)?.text]).toEqual(["", "one"]);
+  expect(unsentMessage(press(sent, "t", "w", "o").state)?.text).toBe("one\ntwo");
+  expect(unsentMessage({ ...sent, activity: "waiting" })).toBeNull();
   const typing = apply(press(fresh, "x").state, { type: "history", entries: ["before"] });
   const recalled = press(typing, "up").state;
-  expect([recalled.draft.text, unsentDraft(recalled)?.text]).toEqual(["before", "x"]);
+  expect([recalled.draft.text, unsentMessage(recalled)?.text]).toEqual(["before", "x"]);
 });
 
 test("the unsent message is saved once for many keys, at the latest on exit, and deleted at once when empty", () => {
-  const saved: (UnsentDraft | null)[] = [];
+  const saved: (UnsentMessage | null)[] = [];
   const problems: string[] = [];
   let problem: string | null = null;
-  const storage = { claim: () => null, save: (unsent: UnsentDraft | null) => void saved.push(unsent), problem: () => problem };
-  const saver = createDraftSaver(storage, (text) => problems.push(text));
+  const storage = { claim: () => null, save: (unsent: UnsentMessage | null) => void saved.push(unsent), problem: () => problem };
+  const saver = createUnsentSaver(storage, (text) => problems.push(text));
   let state = fresh;
   saver.onState(state);
   for (const key of "hello".split("")) saver.onState((state = press(state, key).state));

@@ -3,20 +3,20 @@
 import { step, withNotice, type State, type UpdateResult } from "../model/state.ts";
 import type { Chip } from "./chips.ts";
 
-export type UnsentDraft = { text: string; chips: readonly Chip[] };
+export type UnsentMessage = { text: string; chips: readonly Chip[] };
 
 /** Unsent messages of earlier screens, and the place for the one of this screen. */
 export type UnsentStore = {
   /** Takes over the latest unsent message. `more` counts the remaining ones. Null if there is none. */
-  claim: () => { unsent: UnsentDraft; more: number } | null;
+  claim: () => { unsent: UnsentMessage; more: number } | null;
   /** Null deletes the saved message. */
-  save: (unsent: UnsentDraft | null) => void;
+  save: (unsent: UnsentMessage | null) => void;
   /** The reason why the latest claim or save failed. Null if it worked. */
   problem: () => string | null;
 };
 
 /** The text that a crash would lose: a sent message that is not recorded yet, and the typed text after it. */
-export function unsentDraft({ draft, composer, activity }: State): UnsentDraft | null {
+export function unsentMessage({ draft, composer, activity }: State): UnsentMessage | null {
   const typed = composer.recalled === null ? draft.text : composer.recalled.typed.text;
   const sent = activity === "starting" ? composer.sent : null;
   const text = [sent?.draft.text ?? "", typed].filter((part) => part.trim() !== "").join("\n");
@@ -24,7 +24,7 @@ export function unsentDraft({ draft, composer, activity }: State): UnsentDraft |
   return text === "" ? null : { text, chips };
 }
 
-export function restoreDraft(state: State, { unsent, more }: { unsent: UnsentDraft; more: number }): UpdateResult {
+export function restoreUnsent(state: State, { unsent, more }: { unsent: UnsentMessage; more: number }): UpdateResult {
   const { text, chips } = unsent;
   const othersText = more === 0 ? "" : `; ${more} more ${more === 1 ? "waits" : "wait"} for the next start`;
   const restored = { ...state, draft: { text, cursor: text.length }, composer: { ...state.composer, chips } };
@@ -34,9 +34,9 @@ export function restoreDraft(state: State, { unsent, more }: { unsent: UnsentDra
 const saveEveryMs = 1000;
 
 /** Saves the unsent message: at most once a second while it changes, at once when it becomes empty. */
-export function createDraftSaver(store: UnsentStore, onProblem: (problem: string) => void) {
+export function createUnsentSaver(store: UnsentStore, onProblem: (problem: string) => void) {
   let timer: Timer | null = null;
-  let latest: UnsentDraft | null = null;
+  let latest: UnsentMessage | null = null;
   let isReported = false;
 
   function write(): void {
@@ -50,7 +50,7 @@ export function createDraftSaver(store: UnsentStore, onProblem: (problem: string
 
   return {
     onState(state: State): void {
-      const unsent = unsentDraft(state);
+      const unsent = unsentMessage(state);
       if (Bun.deepEquals(unsent, latest)) return;
       latest = unsent;
       if (unsent === null) write();

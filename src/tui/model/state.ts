@@ -10,7 +10,7 @@ import { zeroSpent, zeroUsage, type Spent, type Usage } from "../../protocol/tre
 import type { Bindings } from "../keys/bindings.ts";
 import type { Block } from "./blocks.ts";
 import { emptyComposer, type Composer } from "../composer/composer.ts";
-import type { UnsentDraft } from "../composer/unsent.ts";
+import type { UnsentMessage } from "../composer/unsent.ts";
 import type { PickerItem } from "../overlays/picker.ts";
 import type { Search } from "../search/search.ts";
 import { noBlocks, type TranscriptBlocks } from "./transcript.ts";
@@ -114,7 +114,7 @@ export type UpdateMessage =
   /** The process that runs the turn of `session`. Null when it is this screen. */
   | { type: "runner"; session: string; runner: string | null }
   | { type: "history"; entries: readonly string[] }
-  | { type: "unsent"; unsent: UnsentDraft; more: number }
+  | { type: "unsent"; unsent: UnsentMessage; more: number }
   | { type: "found files"; query: string; files: readonly string[]; problem: string | null }
   /** The result of `attach`. `path` is null if the pasted path is no image and stays text. */
   | { type: "attached"; path: string | null; text: string; problem: string | null }

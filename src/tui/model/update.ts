@@ -7,7 +7,7 @@ import { addSpent, zeroSpent, zeroUsage } from "../../protocol/tree/usage.ts";
 import { expandChips } from "../composer/chips.ts";
 import { withFiles } from "../composer/menu.ts";
 import { attach, paste, restoreInput } from "../composer/type.ts";
-import { restoreDraft } from "../composer/unsent.ts";
+import { restoreUnsent } from "../composer/unsent.ts";
 import { focusedAsk, handleAskPaste, withFocusedAsk, withAsks, withoutAsk } from "./asks.ts";
 import { withAttention } from "./attention.ts";
 import type { Block } from "./blocks.ts";
@@ -58,7 +58,7 @@ export function update(state: State, message: UpdateMessage): UpdateResult {
     case "history":
       return step({ ...state, composer: { ...state.composer, history: message.entries } });
     case "unsent":
-      return restoreDraft(state, message);
+      return restoreUnsent(state, message);
     case "found files":
       return step(withFiles(state, message));
     case "attached":

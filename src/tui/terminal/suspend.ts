@@ -1,5 +1,5 @@
 // Suspends the screen while another program or the shell has the terminal, and resumes it in the new size.
-// Stop signals from outside do the same as Ctrl+Z.
+// SIGTSTP from another process does the same as Ctrl+Z.
 import type { CliRenderer } from "@opentui/core";
 import type { Surface } from "./surface.ts";
 
@@ -8,11 +8,12 @@ export type Suspender = ReturnType<typeof createSuspender>;
 type SuspenderOptions = {
   renderer: CliRenderer;
   surface: Pick<Surface, "suspend" | "resume">;
-  stop: () => Promise<void>;
+  /** Called after the terminal is restored. Resolves when the process continues. */
+  suspendProcess: () => Promise<void>;
   onFault: (error: unknown) => void;
 };
 
-export function createSuspender({ renderer, surface, stop, onFault }: SuspenderOptions) {
+export function createSuspender({ renderer, surface, suspendProcess, onFault }: SuspenderOptions) {
   let isSuspended = false;
 
   /** Runs `act` while another program has the terminal. */
@@ -32,11 +33,11 @@ export function createSuspender({ renderer, surface, stop, onFault }: SuspenderO
       }
     }
   }
-  /** Suspends this process: without our listener, SIGTSTP stops it. Resolves when the shell continues it. */
+  /** Suspends this process: SIGTSTP suspends it only without our listener. Resolves when the shell continues it. */
   async function suspend(): Promise<void> {
     process.off("SIGTSTP", onStopSignal);
     try {
-      await lendTerminal(stop);
+      await lendTerminal(suspendProcess);
     } finally {
       process.on("SIGTSTP", onStopSignal);
     }

@@ -245,7 +245,7 @@ test("a transcript that can't be written in the project goes to the data directo
   const path = first.record?.transcript_path as string;
   expect(first).toMatchObject({ code: 0, record: { status: "ok" } });
   expect(path).toStartWith(join(skein.root, "skein", "data", "sessions"));
-  expect(first.err).toContain(`the transcript goes to ${path}`);
+  expect(first.err).toContain(`the transcript is written to ${path}`);
   const next = await runTurn(skein, ["two", "--session", "mine"]);
   expect({ path: next.record?.transcript_path, err: next.err.includes("transcript") }).toEqual({ path, err: false });
   expect(readFileSync(path, "utf8").trimEnd().split("\n")).toHaveLength(5);
@@ -263,7 +263,7 @@ test("the complete transcript of a project that became read-only goes to the dat
   );
   expect({ code: readOnly.code, err: readOnly.err }).toEqual({
     code: 0,
-    err: expect.stringMatching(/^skein: the transcript goes to \S+: .*read-only/i),
+    err: expect.stringMatching(/^skein: the transcript is written to \S+: .*read-only/i),
   });
   const path = result.parse(JSON.parse(readOnly.out)).transcript_path as string;
   expect(path).toStartWith(join(skein.root, "skein", "data", "sessions"));

@@ -2,7 +2,7 @@
 import type { Endpoint } from "../../../models/model.ts";
 import type { UsageEstimate } from "../../../protocol/api/ports.ts";
 import { zeroUsage } from "../../../protocol/tree/usage.ts";
-import { offerPort } from "../../../sandbox/namespace-port.ts";
+import { createPortReceiver } from "../../../sandbox/namespace-port.ts";
 import { stepLimitError } from "../../native/request/request-size.ts";
 import { bytesPerToken } from "../../../kit/text/bytes-per-token.ts";
 import { Gateway } from "../gateway/gateway.ts";
@@ -34,18 +34,18 @@ export function openGatewayAccess(access: AccessRequest, endpoints: Endpoint[]):
     },
     onBytes: hooks.onBytes,
   });
-  const offer = hasOwnNetwork ? offerPort() : null;
+  const portReceiver = hasOwnNetwork ? createPortReceiver() : null;
   const stop = new AbortController();
-  const port = offer === null ? Number(new URL(gateway.url).port) : innerPort;
+  const port = portReceiver === null ? Number(new URL(gateway.url).port) : innerPort;
   return {
     endpoint: { url: `http://127.0.0.1:${port}`, token: gateway.token, wires: [...new Set(endpoints.map(({ wire }) => wire))] },
     port: isSandboxed && input.policy.net === "off" ? port : null,
-    offer,
+    portReceiver,
     // Policy full has no sandbox on purpose: the CLI must not ask for permissions either.
     isSandboxed: isSandboxed || input.policy.name === "full",
     warmUp: () => {
       gateway.warmUp();
-      if (offer !== null) void offer.take(stop.signal).then((file) => (file === null ? undefined : gateway.serve(file)));
+      if (portReceiver !== null) void portReceiver.receive(stop.signal).then((file) => (file === null ? undefined : gateway.serve(file)));
     },
     env: {},
     signInFile: null,
@@ -59,7 +59,7 @@ export function openGatewayAccess(access: AccessRequest, endpoints: Endpoint[]):
     lastError: () => gateway.requests().findLast(({ kind, error }) => kind === "answer" && error?.kind !== "cancelled")?.error ?? null,
     close: async () => {
       stop.abort();
-      offer?.close();
+      portReceiver?.close();
       await gateway.close();
     },
   };

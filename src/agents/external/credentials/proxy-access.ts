@@ -4,7 +4,7 @@ import { closeSync, openSync } from "node:fs";
 import { loadLibc } from "../../../kit/process/libc.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import { callsOf } from "../../../protocol/tree/node.ts";
-import { offerPort } from "../../../sandbox/namespace-port.ts";
+import { createPortReceiver } from "../../../sandbox/namespace-port.ts";
 import { subtractSpent } from "../../../protocol/tree/usage.ts";
 import { stepLimitError } from "../../native/request/request-size.ts";
 import type { Adapter } from "../adapters/adapter.ts";
@@ -30,7 +30,7 @@ export async function openProxyAccess(request: AccessRequest, use: SignInUse): P
     return {
       endpoint: null,
       port: route?.port ?? null,
-      offer: route?.offer ?? null,
+      portReceiver: route?.portReceiver ?? null,
       isSandboxed: isSandboxed || input.policy.name === "full",
       warmUp: () => {},
       env: { ...proxy, ...use.env },
@@ -64,7 +64,7 @@ export function unsandboxedSignIn(adapter: Adapter): Fault {
   });
 }
 
-type ProxyRoute = { port: number; offer: VendorAccess["offer"]; close: () => void };
+type ProxyRoute = { port: number; portReceiver: VendorAccess["portReceiver"]; close: () => void };
 
 /** In the CLI's own network namespace the proxy listens on its loopback, else on the machine's. */
 async function openProxyRoute({ adapter, deps }: AccessRequest, hasOwnNetwork: boolean): Promise<ProxyRoute> {
@@ -72,13 +72,13 @@ async function openProxyRoute({ adapter, deps }: AccessRequest, hasOwnNetwork: b
   const { startVendorProxy } = await import("./vendor-proxy.ts");
   if (!hasOwnNetwork) {
     const { port, close } = await startVendorProxy({ listen: { port: 0 }, ...options });
-    return { port, offer: null, close };
+    return { port, portReceiver: null, close };
   }
-  const offer = offerPort();
+  const portReceiver = createPortReceiver();
   const stop = new AbortController();
   let proxy: SocketListener | null = null;
   const listen = async () => {
-    const file = await offer.take(stop.signal);
+    const file = await portReceiver.receive(stop.signal);
     if (file === null) return;
     proxy = await startVendorProxy({ listen: { fd: file }, ...options });
     if (stop.signal.aborted) proxy.close();
@@ -87,10 +87,10 @@ async function openProxyRoute({ adapter, deps }: AccessRequest, hasOwnNetwork: b
   void listen().catch(() => undefined);
   const close = () => {
     stop.abort();
-    offer.close();
+    portReceiver.close();
     proxy?.close();
   };
-  return { port: innerPort, offer, close };
+  return { port: innerPort, portReceiver, close };
 }
 
 /** Locks the sign-in file itself: every skein on this machine then waits, and a killed one leaves no lock behind. */

@@ -8,7 +8,7 @@ import { Fault, type TurnError } from "../../../protocol/api/error.ts";
 import type { EnforcedPolicy, Policy } from "../../../protocol/api/policy.ts";
 import type { TurnContext, TurnInput } from "../../../protocol/api/ports.ts";
 import type { Spent, Usage } from "../../../protocol/tree/usage.ts";
-import type { PortOffer } from "../../../sandbox/namespace-port.ts";
+import type { PortReceiver } from "../../../sandbox/namespace-port.ts";
 import type { Adapter } from "../adapters/adapter.ts";
 import { adapterVendor, type CredentialSources, findCredential } from "./find-credential.ts";
 import { openGatewayAccess } from "./gateway-access.ts";
@@ -21,7 +21,7 @@ export type VendorAccess = {
   /** The only port that the sandbox leaves open; null when the network is on. */
   port: number | null;
   /** Connects the port in the CLI's network namespace to skein; null without such a namespace. */
-  offer: PortOffer | null;
+  portReceiver: PortReceiver | null;
   isSandboxed: boolean;
   /** Called once the CLI has been started. Loads what its first request needs. */
   warmUp: () => void;

@@ -36,7 +36,7 @@ describe("recorded transcripts", () => {
   for (const agent of agents) {
     test(`a transcript of ${agent} is recognised and imported with text, thinking, calls, results, usage and times`, async () => {
       const tree = await readTranscript({ path: fileOf(agent) }, "auto");
-      expect(tree).toMatchObject({ format: agent, unreadable: 0, torn: false });
+      expect(tree).toMatchObject({ format: agent, unreadable: 0, isCutOff: false });
       expect(summarize(tree)).toEqual(conversation);
       const answers = tree.nodes.filter((node) => node.author === "agent");
       expect(answers.every((node) => node.model?.includes("/") && node.usage!.input > 1000 && node.usage!.output > 0)).toBe(true);
@@ -69,7 +69,7 @@ describe("recorded transcripts", () => {
       const middle = Math.floor(lines.length / 2);
       const text = [...lines.slice(0, middle), "\u0000 garbage {", ...lines.slice(middle), '{"type":"mess'].join("\n");
       const tree = await readTranscript({ text }, "auto");
-      expect(tree).toMatchObject({ unreadable: 1, torn: true });
+      expect(tree).toMatchObject({ unreadable: 1, isCutOff: true });
       expect(summarize(tree)).toEqual(conversation);
     });
   }

@@ -36,7 +36,7 @@ const foreignFormats: Record<Exclude<ImportFormat, "skein">, TranscriptFormat> =
 /** In the order of detection: Gemini comes before Claude, because both have a `sessionId`. */
 const formats: Record<ImportFormat, Pick<TranscriptFormat, "recognises" | "slim">> = { skein, codex, pi, gemini, claude };
 
-type Entries = { entries: Json[]; format: ImportFormat | null; sha256: string; unreadable: number; torn: boolean };
+type Entries = { entries: Json[]; format: ImportFormat | null; sha256: string; unreadable: number; isCutOff: boolean };
 
 type ReadRequest = { source: ImportSource; name: string; format: ImportFormat | "auto"; limits: TranscriptLimits };
 
@@ -44,7 +44,7 @@ type ReadRequest = { source: ImportSource; name: string; format: ImportFormat | 
 async function readEntries(request: ReadRequest): Promise<Entries> {
   const { source, name, limits } = request;
   const hash = new Bun.CryptoHasher("sha256");
-  const result: Entries = { entries: [], format: null, sha256: "", unreadable: 0, torn: false };
+  const result: Entries = { entries: [], format: null, sha256: "", unreadable: 0, isCutOff: false };
   let totalBytes = 0;
   async function* countBytes(): AsyncGenerator<Uint8Array> {
     for await (const chunk of chunksOf(source, name)) {
@@ -59,7 +59,7 @@ async function readEntries(request: ReadRequest): Promise<Entries> {
     if (line.text.trim() === "") continue;
     const entry = line.cutBytes > 0 ? null : parseJson(line.text);
     if (entry === null) {
-      if (line.isIncomplete && line.cutBytes === 0) result.torn = true;
+      if (line.isIncomplete && line.cutBytes === 0) result.isCutOff = true;
       else result.unreadable += 1;
       if (result.format === null && result.unreadable > maxUnknownEntries) break;
       continue;
@@ -90,7 +90,7 @@ async function readSingleObject({ source, name, format: expected, limits }: Read
   const entry = parseJson(bytes.toString("utf8"));
   const format = entry === null ? null : detectFormat(entry, expected);
   const sha256 = new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
-  return { entries: entry === null ? [] : [entry], format, sha256, unreadable: 0, torn: false };
+  return { entries: entry === null ? [] : [entry], format, sha256, unreadable: 0, isCutOff: false };
 }
 
 async function* chunksOf(source: ImportSource, name: string): AsyncGenerator<Uint8Array> {

@@ -17,7 +17,7 @@ async function sh(script: string, changes: Partial<RunCliOptions> = {}): Promise
     cwd: root,
     env: { PATH: process.env["PATH"] ?? "/usr/bin:/bin" },
     stdin: null,
-    offer: null,
+    portReceiver: null,
     libc: null,
     signal: never,
     logs: null,

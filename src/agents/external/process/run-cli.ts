@@ -11,7 +11,7 @@ import { type SplitLine, LineSplitter } from "../../../kit/text/line-splitter.ts
 import { OutputReader } from "../../../kit/process/output-reader.ts";
 import { endFamily, type ProcessFamily, familyMembers } from "../../../kit/process/processes.ts";
 import { messageOf } from "../../../protocol/api/error.ts";
-import type { PortOffer } from "../../../sandbox/namespace-port.ts";
+import type { PortReceiver } from "../../../sandbox/namespace-port.ts";
 
 export type RunCliOptions = {
   /** Includes the launcher of the sandbox. */
@@ -20,8 +20,8 @@ export type RunCliOptions = {
   env: Record<string, string>;
   /** A text for stdin; null for an empty stdin. A function is called once with the open stdin. */
   stdin: string | null | ((stdin: CliStdin) => void);
-  /** The CLI gets `childEnd` as file descriptor 3. `started` is called after the spawn. */
-  offer: Pick<PortOffer, "childEnd" | "started"> | null;
+  /** The CLI gets `childEnd` as file descriptor 3. `closeChildEnd` is called after the spawn. */
+  portReceiver: Pick<PortReceiver, "childEnd" | "closeChildEnd"> | null;
   signal: AbortSignal;
   /** While the gate is paused, the CLI and all its processes are stopped. */
   gate?: PauseGate;
@@ -103,9 +103,13 @@ export async function runCli(run: RunCliOptions): Promise<CliExit> {
 /** Starts the CLI in its own session. The tag in the environment finds descendants that leave the session. */
 function spawn(run: RunCliOptions, tag: Record<string, string>) {
   const input = run.stdin === null ? "ignore" : typeof run.stdin === "string" ? new Blob([run.stdin]) : "pipe";
-  const stdio = [input, "pipe", "pipe", ...(run.offer === null ? [] : [run.offer.childEnd])] as [typeof input, "pipe", "pipe"];
+  const stdio = [input, "pipe", "pipe", ...(run.portReceiver === null ? [] : [run.portReceiver.childEnd])] as [
+    typeof input,
+    "pipe",
+    "pipe",
+  ];
   const child = Bun.spawn(run.command, { cwd: run.cwd, env: { ...run.env, ...tag }, stdio, detached: true });
-  run.offer?.started();
+  run.portReceiver?.closeChildEnd();
   if (typeof run.stdin === "function") run.stdin(createStdin(child.stdin as Bun.FileSink));
   return child;
 }

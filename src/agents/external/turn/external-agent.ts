@@ -201,7 +201,7 @@ async function startCli({ deps, input, context }: CliTurn, run: CliRun): Promise
   const exit = runCli({
     command,
     cwd: input.directory,
-    offer: access.offer,
+    portReceiver: access.portReceiver,
     stdin: dialogue?.stdin ?? adapter.stdin?.(launch) ?? null,
     env: {
       ...cliEnvironment(deps.env, access),

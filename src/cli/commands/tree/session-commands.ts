@@ -76,7 +76,8 @@ export const graft = sessionReport({
   summary: "add a branch's conclusion to another session, as one node",
   usage: "<session> [--into session] [--json]",
   flags: [{ name: "into", value: "session", summary: "the session that gets the conclusion (default: the project's current one)" }],
-  notes: "The next turn of that session gets the conclusion. Moving back in the tree removes it.",
+  notes:
+    "The next turn of the --into session gets the conclusion. If that session moves back before the new node, later turns do not get it.",
   async report({ api, session: from, args, ctx }) {
     const into = await findSession(api, ctx, args.flags["into"] as string | undefined);
     const node = await api.graft.make({ from: from.id, into: into.id });

@@ -18,7 +18,7 @@ import { readImage } from "../run/read-image.ts";
 import { fileNameOf, historyFile, openHistory } from "../../line-editor/history.ts";
 import { runFlags } from "../run/run-flags.ts";
 import { stripControls } from "../../terminal/style.ts";
-import { openUnsentStore } from "./unsent-drafts.ts";
+import { openUnsentStore } from "./unsent-store.ts";
 import { usesScreenReader, screenReaderFlag, openChat } from "../run/chat.ts";
 import { readFlags, loadRole, buildSessionOpen, buildTurn, type Flags } from "../run/run.ts";
 

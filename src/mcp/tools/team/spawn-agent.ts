@@ -48,7 +48,7 @@ function memberPlanOf(
   dependsOn: string[],
 ): MemberPlan {
   const { prompt_template: template, timeout_seconds: seconds, max_memory_mb: maxMemoryMb } = override;
-  const parts = [
+  const sections = [
     task,
     ...(template === undefined ? [] : [`# How\n${template}`]),
     ...(context === undefined ? [] : [`# What to know\n${context}`]),
@@ -58,7 +58,7 @@ function memberPlanOf(
     key: `${role}-${instance_suffix ?? randomBytes(2).toString("hex")}`,
     role,
     description: template ?? null,
-    task: parts.join("\n\n"),
+    task: sections.join("\n\n"),
     agent: agent ?? null,
     suffix: instance_suffix ?? null,
     dependsOn,

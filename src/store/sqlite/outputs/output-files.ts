@@ -29,7 +29,7 @@ export class OutputFiles {
     return openSync(path, "wx+", 0o600);
   }
 
-  /** Returns a file descriptor to read from. Call `release` after it. */
+  /** Returns a file descriptor to read from. The caller must `release` it after the last read. */
   open(identifier: string): number {
     const fd = this.#unlinked.get(identifier);
     if (fd !== undefined) return fd;
@@ -81,7 +81,7 @@ export class OutputFiles {
 
 type OutputRow = { bytes: number | null; kept_bytes: number | null; head_bytes: number | null };
 
-/** Reads the output. A part that was too big to store is replaced by one line with its size. */
+/** Reads the output. One line stands for bytes that were not stored and says how many. */
 export function readOutput(db: Db, files: OutputFiles, identifier: string): ReadableStream<Uint8Array> {
   const [, session = "", n = ""] = /^([^/]+)\/(\d+)$/.exec(identifier) ?? [];
   const row = db.row<OutputRow>`
@@ -92,7 +92,7 @@ export function readOutput(db: Db, files: OutputFiles, identifier: string): Read
   return readOutputFile(files, identifier, missingBytes > 0 ? { position: row.head_bytes ?? 0, bytes: missingBytes } : null);
 }
 
-/** The part that was not stored: its position in the file, and its size. */
+/** `bytes` bytes of the output were not stored. They belong at `position` in the file. */
 type Gap = { position: number; bytes: number };
 
 /** Reads the file, with one line in the place of the gap. */

@@ -8,7 +8,7 @@ export function sessionStamp(db: Db, session: string): string {
   return `${seq}:${tip ?? ""}`;
 }
 
-/** Null if there is none for this request, or if the session has changed since. */
+/** Null if no description of this request is stored, or if the session has changed since. */
 export function description(db: Db, session: string, request: string): string | null {
   const row = db.row<{ body: string }>`
     select body from descriptions

@@ -55,16 +55,16 @@ function toMarks(marked: string): Pick<SearchHit, "snippet" | "marks"> {
   const marks: SearchHit["marks"] = [];
   let snippet = "";
   for (const [index, piece] of marked.split(matchStart).entries()) {
-    const [hit = "", ...following] = index === 0 ? ["", piece] : piece.split(matchEnd);
-    if (hit !== "") marks.push([snippet.length, snippet.length + hit.length]);
-    snippet += hit + following.join("");
+    const [match = "", ...following] = index === 0 ? ["", piece] : piece.split(matchEnd);
+    if (match !== "") marks.push([snippet.length, snippet.length + match.length]);
+    snippet += match + following.join("");
   }
   return { snippet, marks };
 }
 
 const batchSize = 500;
 
-/** Indexes up to a batch of nodes of one tree, in its own transaction. Null takes any tree that has nodes to index. */
+/** Indexes up to a batch of nodes of one tree, in its own transaction. If `session` is null, it takes any tree that has nodes to index. */
 export function indexSome(db: Db, session: string | null = null): number {
   const staleTree = () => db.row<{ n: number; last: number; indexed: number }>`
     select n, last, indexed from trees

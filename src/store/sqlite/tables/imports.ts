@@ -55,11 +55,11 @@ export function importNodes(db: Db, lease: Lease, batch: ImportBatch): number {
       if (nodeNumber(db, node.id) !== null) continue;
       count += 1;
       const turn = turns.get(node.turn ?? "");
-      const n = turn === undefined ? null : (turnNumbers.get(turn.id) ?? beginTurn(db, target, turn, batch.source));
-      addImported(db, target, node, n);
+      const n = turn === undefined ? null : (turnNumbers.get(turn.id) ?? insertOrUpdateTurn(db, target, turn, batch.source));
+      insertImportedNode(db, target, node, n);
       if (turn === undefined || n === null) continue;
       turnNumbers.set(turn.id, n);
-      if (batch.endings.has(node.id)) recordEvent(db, target, { kind: "turn.ended", turn: n, at: turn.endedAt ?? node.at });
+      if (batch.lastNodesOfTurns.has(node.id)) recordEvent(db, target, { kind: "turn.ended", turn: n, at: turn.endedAt ?? node.at });
     }
     saveSeq(db, target, Date.now());
     return count;
@@ -69,7 +69,7 @@ export function importNodes(db: Db, lease: Lease, batch: ImportBatch): number {
 }
 
 /** Returns the row number of the turn. A turn of an earlier import gets its new end. If another session has the id, a new id is used. */
-function beginTurn(db: Db, target: WriteTarget, turn: ImportedTurn, source: ImportBatch["source"]): number {
+function insertOrUpdateTurn(db: Db, target: WriteTarget, turn: ImportedTurn, source: ImportBatch["source"]): number {
   const existing = db.row<{ n: number; session: number }>`select n, session from turns where id = ${turn.id}`;
   if (existing && existing.session === target.n) {
     db.run`
@@ -86,7 +86,7 @@ function beginTurn(db: Db, target: WriteTarget, turn: ImportedTurn, source: Impo
   return n;
 }
 
-function addImported(db: Db, target: WriteTarget, node: ImportedNode, turn: number | null): void {
+function insertImportedNode(db: Db, target: WriteTarget, node: ImportedNode, turn: number | null): void {
   const { id, parent, at, session: _session, turn: _turn, outputs: _outputs, ...body } = node;
   const parentNumber = parent === null ? null : nodeNumber(db, parent);
   if (parent !== null && (parentNumber === null || treeOf(parentNumber) !== target.tree)) {

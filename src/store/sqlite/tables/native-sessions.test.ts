@@ -60,7 +60,7 @@ test("a native session that is being forked is forked again, so that nothing is 
   await store.endTurn(lease, value.id, okTurnEnd);
 });
 
-test("with two sessions at one node the first forks the native session, and the original stays as it was", async () => {
+test("with two sessions at one node the next turn forks the native session, and a turn of the other session resumes it", async () => {
   const store = await openMemoryStore();
   const session = await newClaudeSession(store);
   const { tip } = await takeTurn(store, session, { nativeId: "a" });
@@ -70,7 +70,7 @@ test("with two sessions at one node the first forks the native session, and the 
   expect((await takeTurn(store, fork.id)).native).toEqual({ how: "resume", id: "b" });
 });
 
-test("an agent that can't fork resumes for the first session, and starts anew for the second", async () => {
+test("an agent that can't fork resumes in the first of two sessions at one node, and starts anew in the second", async () => {
   const store = await openMemoryStore();
   const session = await newClaudeSession(store);
   const { tip } = await takeTurn(store, session, { nativeId: "a", canFork: false });
@@ -79,7 +79,7 @@ test("an agent that can't fork resumes for the first session, and starts anew fo
   expect((await takeTurn(store, session, { canFork: false })).native).toBe(null);
 });
 
-test("a branch at an earlier node never gets the nodes after it", async () => {
+test("a fork at an earlier node starts a new native session, because the old one has later nodes", async () => {
   const store = await openMemoryStore();
   const session = await newClaudeSession(store);
   const { tip } = await takeTurn(store, session, { nativeId: "a" });
@@ -97,7 +97,7 @@ test("after a failed turn the native session is resumed, with the node after whi
   expect((await takeTurn(store, session)).native).toEqual({ how: "resume", id: "a", unsure: { since: good.tip } });
 });
 
-test("a native session that began with a failed turn may be empty", async () => {
+test("a native session that began with a failed turn is resumed as possibly empty", async () => {
   const store = await openMemoryStore();
   const session = await newClaudeSession(store);
   await takeTurn(store, session, { nativeId: "a" });

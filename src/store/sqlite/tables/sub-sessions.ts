@@ -95,7 +95,7 @@ export function spawnedBy(db: Db, self: LeaseHolder, turns: readonly TurnRow[]):
   });
 }
 
-/** Returns the turn that ran at `at`. `turns` are of one session, latest first; those before `at` are removed for the next, later call. */
+/** Returns the turn that ran at `at`. `turns` are of one session, latest first. Removes earlier turns, so the next call needs a later `at`. */
 function takeTurnAt(turns: TurnRow[], at: number): TurnRow | undefined {
   while ((turns.at(-2)?.started_at ?? Infinity) <= at) turns.pop();
   const turn = turns.at(-1);
@@ -115,7 +115,7 @@ function stateBeforeStart(db: Db, self: LeaseHolder, { ended_at, session_id: id,
 
 const messageTailLength = 400;
 
-/** The end of each session's last message, by the node of its tip. Empty if that node is not the agent's. */
+/** The end of each session's last message, by the node of its tip. The text is empty if that node is not the agent's. */
 function lastMessages(db: Db, sessions: readonly { tip: number | null }[]): Map<number, string> {
   const tips = JSON.stringify(sessions.map(({ tip }) => tip));
   const rows = db.rows<{ n: number; body: string }>`select n, body from nodes where n in (select value from json_each(${tips}))`;

@@ -22,8 +22,8 @@ import { requireSession } from "./sessions.ts";
 export function startTurn(db: Db, lease: Lease, start: NewTurn): WriteResult<Turn> & { native: NativeStart | null } {
   return db.writeThrough(() => {
     const target = requireLease(db, lease);
-    const { prompt, budget, fromQueue, native: forkable, ...fields } = start;
-    const native = forkable === undefined ? null : findNativeStart(db, target, start.agent, forkable);
+    const { prompt, budget, fromQueue, native: nativeOptions, ...fields } = start;
+    const native = nativeOptions === undefined ? null : findNativeStart(db, target, start.agent, nativeOptions);
     const at = Date.now();
     const id = start.id ?? Bun.randomUUIDv7();
     const row = { session: target.n, parent: target.tip, budget: budget === undefined ? null : JSON.stringify(budget) };
@@ -32,7 +32,7 @@ export function startTurn(db: Db, lease: Lease, start: NewTurn): WriteResult<Tur
     saveSeq(db, target, at);
     const seq = target.seq;
     const promptEvent = prompt && addNode(db, target, { n, id }, prompt).event;
-    const queueEvent = fromQueue === undefined ? null : takePrompt(db, target, fromQueue);
+    const queueEvent = fromQueue === undefined ? null : takeQueuedPrompt(db, target, fromQueue);
     const value = turnAt(db, n);
     const session = sessionAt(requireSession(db, target.id), value.parent, at);
     const started = toEvent({ seq, session: target.id, turn: id, at }, { type: "turn.started", turn: asStarted(value), session });
@@ -91,7 +91,7 @@ export function endTurn(db: Db, lease: Lease, turn: string, end: TurnClose): Wri
   return result;
 }
 
-// --- parts of a transaction -------------------------------------------------------------------------------
+// --- used inside a transaction ------------------------------------------------------------------------------
 
 export type OpenTurn = { n: number; id: string };
 
@@ -175,7 +175,7 @@ function dropDrafts(db: Db, turn: number, node: NewNode): void {
 }
 
 /** Removes a message from the queue inside a transaction: it has become the prompt of a turn. */
-function takePrompt(db: Db, target: WriteTarget, id: string): DurableEvent {
+function takeQueuedPrompt(db: Db, target: WriteTarget, id: string): DurableEvent {
   db.run`update inputs set taken_seq = ${target.seq} where id = ${id} and taken_seq is null`;
   return recordQueueChange(db, target);
 }

@@ -1,4 +1,4 @@
-// Finds the nodes of hidden sessions that no other session needs, and deletes them: youngest first, in small
+// Finds the nodes of purged sessions that no other session needs, and deletes them: youngest first, in small
 // transactions. Each node is checked again in its transaction, because a new fork may need it by then.
 import { yieldToEventLoop } from "../../../kit/flow/time-slice.ts";
 import type { Db } from "../db.ts";
@@ -8,8 +8,8 @@ export type TreePurgePlan = {
   /** The nodes to delete, youngest first. */
   nodes: number[];
   bytes: number;
-  /** Number of nodes that those sessions have in this tree. */
-  written: number;
+  /** Number of nodes in this tree that the sessions to purge wrote: the nodes to delete and those that stay. */
+  nodesOfSessions: number;
   /** Number of turns with a node that stays, by session. */
   keptTurns: Map<number, number>;
 };
@@ -21,7 +21,7 @@ type Row = [n: number, parent: number | null, session: number, turn: number | nu
  * Every ancestor of such a node stays too.
  */
 export function planTreePurge(db: Db, tree: number, sessionsToPurge: ReadonlySet<number>): TreePurgePlan {
-  const plan: TreePurgePlan = { nodes: [], bytes: 0, written: 0, keptTurns: new Map() };
+  const plan: TreePurgePlan = { nodes: [], bytes: 0, nodesOfSessions: 0, keptTurns: new Map() };
   const needed = pinnedNodes(db, tree, sessionsToPurge);
   const turns = new Map<number, Set<number>>();
   for (let before = (tree + 1) * nodesPerTree; ;) {
@@ -29,15 +29,15 @@ export function planTreePurge(db: Db, tree: number, sessionsToPurge: ReadonlySet
       select n, parent, session, turn, octet_length(body) from nodes
       where n > ${tree * nodesPerTree} and n < ${before} order by n desc limit 5000`;
     for (const [n, parent, session, turn, bytes] of rows) {
-      const isPurged = sessionsToPurge.has(session);
-      if (isPurged) plan.written += 1;
-      if (isPurged && !needed.has(n)) {
+      const isOfPurgedSession = sessionsToPurge.has(session);
+      if (isOfPurgedSession) plan.nodesOfSessions += 1;
+      if (isOfPurgedSession && !needed.has(n)) {
         plan.nodes.push(n);
         plan.bytes += bytes;
         continue;
       }
       if (parent !== null) needed.add(parent);
-      if (isPurged && turn !== null) turns.set(session, (turns.get(session) ?? new Set<number>()).add(turn));
+      if (isOfPurgedSession && turn !== null) turns.set(session, (turns.get(session) ?? new Set<number>()).add(turn));
     }
     if (rows.length === 0) break;
     before = rows.at(-1)![0];
@@ -53,15 +53,16 @@ export async function purgeNodes(db: Db, tree: number, plan: TreePurgePlan): Pro
   let deleted = 0;
   for (let start = 0; start < plan.nodes.length; start += batchSize) {
     deleted += db.write(() => {
-      const hidden = hiddenIn(db, tree);
-      const pinned = pinnedNodes(db, tree, hidden);
-      const { indexed = 0 } = db.row<{ indexed: number }>`select indexed from trees where n = ${tree}` ?? {};
+      const purged = purgedSessionsIn(db, tree);
+      const pinned = pinnedNodes(db, tree, purged);
+      const indexedCount = db.row<{ indexed: number }>`select indexed from trees where n = ${tree}`?.indexed ?? 0;
       const batch = plan.nodes.slice(start, start + batchSize).filter((n) => {
         // Another purge may have been faster. The number may then belong to another node.
         const writer = db.row<{ session: number }>`select session from nodes where n = ${n}`?.session;
-        if (writer === undefined || !hidden.has(writer)) return false;
+        if (writer === undefined || !purged.has(writer)) return false;
         if (pinned.has(n) || db.row`select 1 from nodes where parent = ${n} limit 1` !== null) return false;
-        if (n <= tree * nodesPerTree + indexed)
+        // FTS5 deletes an entry of the index by the insert of 'delete' with the indexed text.
+        if (n <= tree * nodesPerTree + indexedCount)
           db.run`insert into words (words, rowid, text) select 'delete', n, text from node_text where n = ${n}`;
         return db.run`delete from nodes where n = ${n}`.changes > 0;
       });
@@ -81,13 +82,13 @@ function pinnedNodes(db: Db, tree: number, excluded: ReadonlySet<number>): Set<n
   return new Set(rows.flatMap(([session, node]) => (excluded.has(session) ? [] : [node])));
 }
 
-function hiddenIn(db: Db, tree: number): Set<number> {
+function purgedSessionsIn(db: Db, tree: number): Set<number> {
   return new Set(db.values<[number]>`select n from sessions where tree = ${tree} and purged_at is not null`.flat());
 }
 
 type RemainingNodes = { count: number; turns: Map<number, { parent: number | null; tip: number }> };
 
-/** The number of remaining nodes of a hidden session, and the parent and tip of its turns among them. */
+/** The nodes of a purged session that stay: `count` is their number, `turns` has the turns that they belong to. */
 export function remainingNodes(db: Db, session: { n: number; tree: number }): RemainingNodes {
   const [first, last] = [session.tree * nodesPerTree, (session.tree + 1) * nodesPerTree];
   const rows = db.values<[n: number, parent: number | null, turn: number | null]>`

@@ -53,8 +53,8 @@ test("a purge deletes an archived session with its nodes, turns, outputs, words 
   const stays = await createWork(store, opened.directory, "beta");
   expect(await countHits(store, "alpha")).toBe(2);
   for (const [{ id }, body] of [
-    [gone, "of what goes"],
-    [stays, "of what stays"],
+    [gone, "description of the purged session"],
+    [stays, "description of the other session"],
   ] as const)
     await store.saveDescription(id, "a", { stamp: await store.sessionStamp(id), body });
   await store.updateSession(gone.id, { archivedAt: 5 });
@@ -75,7 +75,7 @@ test("a purge deletes an archived session with its nodes, turns, outputs, words 
   expect(await store.verify({})).toMatchObject({ sessions: 1, nodes: 3, turns: 1, handles: 1, transcripts: 1, problems: [] });
   const raw = new Database(opened.path);
   for (const table of ["trees", "sessions", "leases", "turns"]) expect(raw.query(`select count(*) from ${table}`).values()).toEqual([[1]]);
-  expect(raw.query("select body from descriptions").values()).toEqual([["of what stays"]]);
+  expect(raw.query("select body from descriptions").values()).toEqual([["description of the other session"]]);
   expect(raw.query("select count(*) from words_docsize").values()).toEqual([[3]]);
   raw.run("insert into words (words) values ('integrity-check')");
   raw.close();
@@ -87,29 +87,29 @@ test("a purge deletes the logs and data of other agents, unless a session of the
   const { store } = opened;
   const gone = await createWork(store, opened.directory, "gamma", { name: "gone" });
   const other = await store.forkSession(gone.id, gone.first.id, { name: "other" });
-  const memory = join(opened.agentsDir, gone.tree, "claude", "projects", "of-it.jsonl");
+  const agentData = join(opened.agentsDir, gone.tree, "claude", "projects", "native-session.jsonl");
   const logs = ["stdout", "stderr"].map((stream) => gone.path.replace(".jsonl", `.claude.${stream}.log`));
   const otherLog = join(opened.directory, "sessions", "another.claude.stdout.log");
-  for (const path of [memory, ...logs, otherLog]) {
+  for (const path of [agentData, ...logs, otherLog]) {
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, "gamma");
   }
   await store.updateSession(gone.id, { archivedAt: 5 });
   const lease = await store.acquire(other.id);
   await store.purge(everything);
-  expect([memory, ...logs, otherLog].map((path) => existsSync(path))).toEqual([true, false, false, true]);
+  expect([agentData, ...logs, otherLog].map((path) => existsSync(path))).toEqual([true, false, false, true]);
   await store.release(lease);
   await store.purge(everything);
-  expect([memory, otherLog].map((path) => existsSync(path))).toEqual([false, true]);
+  expect([agentData, otherLog].map((path) => existsSync(path))).toEqual([false, true]);
 });
 
-test("the nodes below a fork stay, with their turn and output, until the fork is purged too", async () => {
+test("nodes on the path of a fork stay, with their turn and output, until the fork is purged too", async () => {
   const opened = await openInTemp();
   const { store } = opened;
   const trunk = await createWork(store, opened.directory, "alpha");
   const fork = await store.forkSession(trunk.id, trunk.last.id, { name: "fork" });
   const lease = await store.acquire(trunk.id);
-  const past = (await store.appendNode(lease, null, userNode("alpha past the fork"))).value;
+  const afterFork = (await store.appendNode(lease, null, userNode("alpha after the fork"))).value;
   await store.release(lease);
   const path = await store.path(trunk.last.id);
   await store.updateSession(trunk.id, { archivedAt: 5 });
@@ -119,7 +119,7 @@ test("the nodes below a fork stay, with their turn and output, until the fork is
   expect(report).toMatchObject({ nodes: 1, keptNodes: 3, turns: 0, outputs: 0, transcripts: 1 });
   expect(dryRun).toEqual({ ...report, dryRun: true });
   expect(await store.path(trunk.last.id)).toEqual(path);
-  expect(await store.node(past.id)).toBeNull();
+  expect(await store.node(afterFork.id)).toBeNull();
   expect(await store.session(trunk.id)).toBeNull();
   expect(await faultCode(store.findSession(trunk.id, null))).toBe("session-unknown");
   expect(await faultCode(store.acquire(trunk.id))).toBe("session-unknown");
@@ -186,16 +186,16 @@ test("sub-sessions are purged with their parent, unless they were used since or 
   const parent = await store.createSession(newSession());
   const child = await store.createSession(newSession({ parentSession: parent.id }));
   const grandchild = await store.createSession(newSession({ parentSession: child.id }));
-  const busy = await store.createSession(newSession({ parentSession: parent.id }));
+  const usedSince = await store.createSession(newSession({ parentSession: parent.id }));
   const executing = await store.createSession(newSession({ parentSession: parent.id, plan: "1. do" }));
   const archivedAt = Date.now() + 1000;
   await store.updateSession(parent.id, { archivedAt });
   const raw = new Database(path);
-  raw.run("update sessions set updated_at = ? where id = ?", [archivedAt + 1, busy.id]);
+  raw.run("update sessions set updated_at = ? where id = ?", [archivedAt + 1, usedSince.id]);
   raw.close();
   const { sessions } = await store.purge(everything);
   expect(sessions.map((session) => session.id).toSorted()).toEqual([parent.id, child.id, grandchild.id].toSorted());
-  for (const { id } of [busy, executing]) expect(await store.session(id)).not.toBeNull();
+  for (const { id } of [usedSince, executing]) expect(await store.session(id)).not.toBeNull();
   await store.close();
 });
 

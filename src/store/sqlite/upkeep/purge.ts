@@ -1,6 +1,6 @@
-// Deletes archived sessions for good. A session is hidden first, then its rows are deleted in small transactions:
+// Deletes archived sessions for good. A session is first marked as purged, which hides it. Then its rows are deleted in small transactions:
 // no writer waits, and the next purge finishes a purge that was killed. A node stays while another session needs it;
-// its session and turn then stay as hidden rows. After every step `verify` finds no problem.
+// the rows of its session and turn then stay too. After every transaction `verify` finds no problem.
 import { readdirSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { yieldToEventLoop } from "../../../kit/flow/time-slice.ts";
@@ -26,10 +26,10 @@ export async function purge(db: Db, directories: PurgeDirectories, self: LeaseHo
   const counts = { nodes: 0, keptNodes: 0, turns: 0, outputs: 0, transcripts: 0, bytes: 0 };
   const report: PurgeReport = { dryRun, sessions: [], skipped: [], ...counts, problems: [] };
   const ctx: PurgeContext = { ...directories, db, self, request, report };
-  const hidden = hiddenSessions(db);
-  const chosen = choose(ctx).filter((session) => dryRun || hide(ctx, session));
+  const purgedEarlier = purgedSessions(db);
+  const chosen = chooseSessions(ctx).filter((session) => dryRun || markPurged(ctx, session));
   report.sessions = chosen.map(({ id, name, project, archived_at }) => ({ id, name, project, archivedAt: archived_at }));
-  const sessionsToPurge = [...hidden, ...chosen];
+  const sessionsToPurge = [...purgedEarlier, ...chosen];
   const plans = new Map<number, TreePurgePlan>();
   for (const [tree, sessions] of Map.groupBy(sessionsToPurge, (session) => session.tree)) {
     if (!dryRun) for (const session of sessions) await deleteEvents(db, session);
@@ -38,7 +38,7 @@ export async function purge(db: Db, directories: PurgeDirectories, self: LeaseHo
     report.bytes += plan.bytes;
     const deleted = dryRun ? plan.nodes.length : await purgeNodes(db, tree, plan);
     report.nodes += deleted;
-    report.keptNodes += plan.written - deleted;
+    report.keptNodes += plan.nodesOfSessions - deleted;
   }
   const nodesToDelete = new Set(dryRun ? [...plans.values()].flatMap((plan) => plan.nodes) : []);
   const needed = await referencedOutputs(db, sessionsToPurge, nodesToDelete);
@@ -56,7 +56,7 @@ export async function purge(db: Db, directories: PurgeDirectories, self: LeaseHo
 }
 
 /** The requested session, or every session that was archived early enough, with their sub-sessions that were not used since. */
-function choose({ db, self, request, report }: PurgeContext): SessionToPurge[] {
+function chooseSessions({ db, self, request, report }: PurgeContext): SessionToPurge[] {
   const archived = request.session === null ? archivedBefore(db, request.archivedBefore) : [requestedSession(db, request)];
   return withSubSessions(db, archived).filter((session) => {
     if (!isHeld(db, session.n, self)) return true;
@@ -104,13 +104,13 @@ function withSubSessions(db: Db, sessions: SessionToPurge[]): SessionToPurge[] {
 }
 
 /** Sessions of an earlier purge. Other sessions needed some of their nodes then, or the purge was killed. */
-function hiddenSessions(db: Db): SessionToPurge[] {
+function purgedSessions(db: Db): SessionToPurge[] {
   return db.rows<SessionToPurge>`select * from sessions where purged_at is not null order by n`;
 }
 
-/** Hides the session from every reader. False if it was restored, acquired or purged meanwhile. */
-function hide({ db, self, report }: PurgeContext, session: SessionToPurge): boolean {
-  const isHidden = db.write(() => {
+/** Marks the session, which hides it from every reader. False if it was restored, acquired or purged meanwhile. */
+function markPurged({ db, self, report }: PurgeContext, session: SessionToPurge): boolean {
+  const isMarked = db.write(() => {
     if (isHeld(db, session.n, self)) return false;
     const { n, archived_at } = session;
     const now = Date.now();
@@ -123,8 +123,8 @@ function hide({ db, self, report }: PurgeContext, session: SessionToPurge): bool
     db.run`update turns set parent = null, tip = null where session = ${n}`;
     return true;
   });
-  if (!isHidden) report.skipped.push({ id: session.id, name: session.name, reason: "it was used again meanwhile" });
-  return isHidden;
+  if (!isMarked) report.skipped.push({ id: session.id, name: session.name, reason: "it was used again meanwhile" });
+  return isMarked;
 }
 
 const batchSize = 500;
@@ -132,7 +132,7 @@ const batchSize = 500;
 async function deleteEvents(db: Db, session: SessionToPurge): Promise<void> {
   for (let remaining = 1; remaining > 0;) {
     remaining = db.write(() => {
-      const seq = seqIfHidden(db, session);
+      const seq = seqIfPurged(db, session);
       if (seq === null) return 0;
       const lastKept = Math.max(0, seq - batchSize);
       db.run`delete from events where session = ${session.n} and seq > ${lastKept}`;
@@ -144,7 +144,7 @@ async function deleteEvents(db: Db, session: SessionToPurge): Promise<void> {
 }
 
 /** Null if another purge was faster. The row may then belong to another session: row numbers are reused. */
-function seqIfHidden(db: Db, { n, id }: SessionToPurge): number | null {
+function seqIfPurged(db: Db, { n, id }: SessionToPurge): number | null {
   const row = db.row<{ seq: number }>`select seq from sessions where n = ${n} and id = ${id} and purged_at is not null`;
   return row?.seq ?? null;
 }
@@ -152,7 +152,7 @@ function seqIfHidden(db: Db, { n, id }: SessionToPurge): number | null {
 /** A turn with remaining nodes stays, with a new parent and tip. A session without turns and outputs is deleted. */
 async function deleteTurns(db: Db, session: SessionToPurge): Promise<number> {
   const deleted = db.write(() => {
-    if (seqIfHidden(db, session) === null) return 0;
+    if (seqIfPurged(db, session) === null) return 0;
     const remaining = remainingNodes(db, session);
     for (const [turn, { parent, tip }] of remaining.turns) db.run`update turns set parent = ${parent}, tip = ${tip} where n = ${turn}`;
     const unused = turnsOf(db, session.n).filter((turn) => !remaining.turns.has(turn));
@@ -218,7 +218,7 @@ async function deleteOutputs(ctx: PurgeContext, session: SessionToPurge, needed:
     report.outputs += 1;
     report.bytes += bytes ?? 0;
     if (dryRun) continue;
-    db.write(() => seqIfHidden(db, session) !== null && db.run`delete from handles where session = ${session.n} and n = ${n}`);
+    db.write(() => seqIfPurged(db, session) !== null && db.run`delete from handles where session = ${session.n} and n = ${n}`);
     try {
       files.remove(identifier);
     } catch (error) {

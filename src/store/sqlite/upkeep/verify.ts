@@ -12,15 +12,17 @@ import { eventKinds } from "../tables/write-turn.ts";
 import { countUnindexed, repairSteps } from "./repair.ts";
 import { verifyHandles, verifyTranscripts } from "./verify-files.ts";
 
-type Report = (kind: string, subject: string, message: string) => void;
+type AddEntry = (kind: string, subject: string, message: string) => void;
 
 export type UpkeepContext = {
   db: Db;
   files: OutputFiles;
   self: LeaseHolder;
   report: VerifyReport;
-  problem: Report;
-  repaired: Report;
+  /** Adds an entry to the report's problems. */
+  problem: AddEntry;
+  /** Adds an entry to the report's repairs. */
+  repaired: AddEntry;
   /** Counts checked rows and yields to the event loop. */
   advance: (count: number) => Promise<void>;
 };

@@ -3,9 +3,9 @@ import { expect, onTestFinished, test } from "bun:test";
 import { mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openUnsentStore } from "./unsent-drafts.ts";
+import { openUnsentStore } from "./unsent-store.ts";
 
-const emptyDraft = { text: "", chips: [] };
+const emptyMessage = { text: "", chips: [] };
 
 test("a later process takes over the unsent messages of killed processes, the latest first, each once", async () => {
   const directory = join(temporaryDirectory(), "project");
@@ -44,7 +44,7 @@ test("an unreadable file is reported and stays, and an unwritable one is reporte
   expect([store.claim(), store.problem()]).toEqual([null, `${join(directory, "1-1.json")} can't be read: it is not an unsent message`]);
   expect(readdirSync(directory)).toEqual(["1-1.json"]);
   const nowhere = openUnsentStore(join(directory, "1-1.json", "below"));
-  nowhere.save(emptyDraft);
+  nowhere.save(emptyMessage);
   expect([nowhere.isKept(), nowhere.problem()]).toEqual([false, expect.stringContaining("ENOTDIR")]);
 });
 
@@ -57,7 +57,7 @@ function temporaryDirectory(): string {
 /** Starts a process that saves `text` as an unsent message, or claims one if `text` is null. The process keeps running. */
 async function startScreen(directory: string, text: string | null, chips: object[] = []) {
   const code = `
-    const { openUnsentStore } = await import(${JSON.stringify(join(import.meta.dir, "unsent-drafts.ts"))});
+    const { openUnsentStore } = await import(${JSON.stringify(join(import.meta.dir, "unsent-store.ts"))});
     const store = openUnsentStore(${JSON.stringify(directory)});
     const [text, chips] = ${JSON.stringify([text, chips])};
     console.log(text === null ? store.claim()?.unsent.text : (store.save({ text, chips }), "saved"));

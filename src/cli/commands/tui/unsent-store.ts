@@ -6,7 +6,7 @@ import { processStartTime } from "../../../kit/process/processes.ts";
 import { replaceFile } from "../../../kit/files/replace-file.ts";
 import { messageOf } from "../../../protocol/api/error.ts";
 import type { Chip } from "../../../tui/composer/chips.ts";
-import type { UnsentDraft, UnsentStore } from "../../../tui/composer/unsent.ts";
+import type { UnsentMessage, UnsentStore } from "../../../tui/composer/unsent.ts";
 
 export function openUnsentStore(directory: string): UnsentStore & { isKept: () => boolean } {
   const ownFile = join(directory, fileNameOf(process.pid, processStartTime(process.pid) ?? ""));
@@ -64,7 +64,7 @@ function orphanedFiles(directory: string): string[] {
   return files.toSorted((a, b) => modifiedAt.get(b)! - modifiedAt.get(a)!);
 }
 
-function readUnsent(file: string): UnsentDraft | { problem: string } {
+function readUnsent(file: string): UnsentMessage | { problem: string } {
   const unreadable = (reason: string) => ({ problem: `${file} can't be read: ${reason}` });
   try {
     const { text, chips } = JSON.parse(readFileSync(file, "utf8")) as { text: unknown; chips: unknown };
