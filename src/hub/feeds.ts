@@ -20,7 +20,7 @@ const maxFeeds = 100;
 export class Feeds {
   readonly #rpc: Rpc;
   readonly #connection: Connection;
-  readonly #open = new Map<number, OpenFeed>();
+  readonly #feeds = new Map<number, OpenFeed>();
   #lastId = 0;
 
   constructor(rpc: Rpc, connection: Connection) {
@@ -29,26 +29,26 @@ export class Feeds {
   }
 
   get isFull(): boolean {
-    return this.#open.size >= maxFeeds;
+    return this.#feeds.size >= maxFeeds;
   }
 
   /** Reads nothing before `begin`. */
   add(items: AsyncIterable<unknown>, window: number): { id: number; begin: () => void } {
     const id = (this.#lastId += 1);
     const feed: OpenFeed = { iterator: items[Symbol.asyncIterator](), credit: window, onCredit: null, isClosed: false };
-    this.#open.set(id, feed);
-    return { id, begin: () => void this.#pump(id, feed) };
+    this.#feeds.set(id, feed);
+    return { id, begin: () => void this.#sendItems(id, feed) };
   }
 
   took(id: number, count: number): void {
-    const feed = this.#open.get(id);
+    const feed = this.#feeds.get(id);
     if (feed === undefined) return;
     feed.credit += count;
     feed.onCredit?.();
   }
 
   close(id: number): void {
-    const feed = this.#open.get(id);
+    const feed = this.#feeds.get(id);
     if (feed === undefined || feed.isClosed) return;
     feed.isClosed = true;
     feed.onCredit?.();
@@ -58,10 +58,10 @@ export class Feeds {
   }
 
   closeAll(): void {
-    for (const id of this.#open.keys()) this.close(id);
+    for (const id of this.#feeds.keys()) this.close(id);
   }
 
-  async #pump(id: number, feed: OpenFeed): Promise<void> {
+  async #sendItems(id: number, feed: OpenFeed): Promise<void> {
     try {
       for (;;) {
         for (let wait = this.#wait(feed); wait !== null; wait = this.#wait(feed)) await wait;
@@ -91,7 +91,7 @@ export class Feeds {
 
   /** Always sends `feed.end`, also to the client that closed the feed: nothing follows under this id. */
   #end(id: number, error?: RpcError): void {
-    this.#open.delete(id);
+    this.#feeds.delete(id);
     this.#rpc.notify("feed.end", { feed: id, ...(error === undefined ? {} : { error }) });
   }
 }

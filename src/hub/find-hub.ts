@@ -31,14 +31,14 @@ export async function connectHub(
 }
 
 export function connectToHubFile({ version }: HubLookup, file: HubFile, caller: Omit<ApiCaller, "client"> = {}): Promise<RemoteApi> {
-  refuseStopped(file);
+  refuseSuspended(file);
   return connect({ socket: file.socket }, { client: `skein ${version}`, ...caller });
 }
 
-/** The socket of a stopped process accepts connections and never answers. */
-function refuseStopped({ pid }: HubFile): void {
+/** The socket of a suspended process accepts connections and never answers. */
+function refuseSuspended({ pid }: HubFile): void {
   if (!isStopped(pid)) return;
-  throw new Fault("hub-unreachable", `the hub (process ${pid}) is stopped`, {
+  throw new Fault("hub-unreachable", `the hub (process ${pid}) is suspended`, {
     hint: `continue the hub with: kill -CONT ${pid}, or end it with: skein hub stop`,
   });
 }
@@ -63,18 +63,18 @@ export async function startHub(lookup: HubLookup, start: StartHubOptions): Promi
   });
   if (found === "exited") throw startFault(lookup, "it exited");
   if (found?.pid === started.pid) return { file: found, isNew: true };
-  if (!started.isGone()) signal(started.pid, "SIGTERM");
+  if (!started.isGone()) sendSignal(started.pid, "SIGTERM");
   if (found === null) throw startFault(lookup, "it does not answer");
   // Another hub was faster. Ours must have exited, so that it does not take over when the other hub is stopped.
   while (!started.isGone()) await Bun.sleep(5);
   return { file: found, isNew: false };
 }
 
-/** Null if no hub accepts work. Throws for a hub that is stopped or has another protocol version. */
+/** Null if no hub accepts work. Throws for a hub that is suspended or has another protocol version. */
 export async function findRunningHub(lookup: HubLookup): Promise<HubFile | null> {
   const file = readHubFile(lookup.state);
   if (file === null) return null;
-  refuseStopped(file);
+  refuseSuspended(file);
   try {
     await (await connectToHubFile(lookup, file)).api.close();
     return file;
@@ -96,6 +96,7 @@ async function spawnHub(lookup: HubLookup, { port, credentials }: StartHubOption
   const env = credentials === "kept" ? absoluteEnv : withoutCredentials(absoluteEnv);
   mkdirSync(state, { recursive: true, mode: 0o700 });
   const { log } = hubPaths(state);
+  // Creates the log with its mode before the shell appends to it.
   closeSync(openSync(log, "a", 0o600));
   if (statSync(log).size > 1 << 20) truncateSync(log);
   const argv = [...selfCommand, "hub", "start", "--foreground", ...(port === null ? [] : ["--port", String(port)])];
@@ -114,13 +115,13 @@ async function spawnHub(lookup: HubLookup, { port, credentials }: StartHubOption
 
 function startFault({ state }: HubLookup, why: string): Fault {
   const { log } = hubPaths(state);
-  let last = "";
+  let lastLines = "";
   try {
-    last = readFileSync(log, "utf8").trimEnd().split("\n").slice(-3).join("\n");
+    lastLines = readFileSync(log, "utf8").trimEnd().split("\n").slice(-3).join("\n");
   } catch (error) {
-    last = messageOf(error);
+    lastLines = messageOf(error);
   }
-  return new Fault("hub-unreachable", `the hub did not start: ${why}`, { hint: `${last === "" ? "" : `${last}\n`}see ${log}` });
+  return new Fault("hub-unreachable", `the hub did not start: ${why}`, { hint: `${lastLines === "" ? "" : `${lastLines}\n`}see ${log}` });
 }
 
 export type StopHubResult = { outcome: "not-running" | "stopped" | "killed"; pid: number | null };
@@ -133,7 +134,7 @@ export async function stopHub(lookup: HubLookup, waitMs: number): Promise<StopHu
   resumeIfStopped(pid);
   await requestStop(lookup, file, waitMs);
   if (await pollUntil(waitMs + limits.stopMs, async () => isGone())) return { outcome: "stopped", pid };
-  signal(pid, "SIGKILL");
+  sendSignal(pid, "SIGKILL");
   return { outcome: "killed", pid };
 }
 
@@ -145,11 +146,11 @@ async function requestStop(lookup: HubLookup, file: HubFile, waitMs: number): Pr
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     // `hub-unreachable`: the hub is already stopping. A hub with another protocol, or one that does not answer, gets a signal.
-    if (error.code !== "hub-unreachable" && processStartTime(file.pid) === file.process_start) signal(file.pid, "SIGTERM");
+    if (error.code !== "hub-unreachable" && processStartTime(file.pid) === file.process_start) sendSignal(file.pid, "SIGTERM");
   }
 }
 
-function signal(pid: number, name: "SIGTERM" | "SIGKILL"): void {
+function sendSignal(pid: number, name: "SIGTERM" | "SIGKILL"): void {
   try {
     process.kill(pid, name);
   } catch (error) {

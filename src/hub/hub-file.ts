@@ -53,7 +53,7 @@ export async function takeHubLock(state: string): Promise<{ release: () => void 
   const file = openSync(hubPaths(state).lock, "a", 0o600);
   const libc = await loadLibc();
   // If files can't be locked, only hub.json shows whether a hub runs.
-  const isOurs = libc === null ? readHubFile(state) === null : libc.lock(file);
-  if (!isOurs) closeSync(file);
-  return isOurs ? { release: () => closeSync(file) } : null;
+  const hasLock = libc === null ? readHubFile(state) === null : libc.lock(file);
+  if (!hasLock) closeSync(file);
+  return hasLock ? { release: () => closeSync(file) } : null;
 }

@@ -23,14 +23,19 @@ export type HubDeps = {
   api: Api;
   /** A hub that is stopping does not count. */
   isOtherHubRunning: () => Promise<boolean>;
+  /** Called once with the function that stops the hub, for signals. */
   onStop: (stop: () => void) => void;
   /** Called once, when the hub answers. */
   onReady: (file: HubFile) => void;
   log: (line: string) => void;
 };
 
-/** How long turns may continue after the request to stop, and how long their cancellation may take. */
-export const stopTimeouts = { finishMs: 10_000, cancelMs: 20_000 };
+export const stopTimeouts = {
+  /** How long turns may continue after the request to stop. */
+  finishMs: 10_000,
+  /** How long the cancellation of turns may take. */
+  cancelMs: 20_000,
+};
 
 const checkEveryMs = 5_000;
 /** Methods that start work. A hub that is stopping refuses them. */

@@ -22,7 +22,7 @@ import { listenUnix } from "./unix-socket.ts";
 const health = { status: "healthy", version: "1", protocol: 1, pid: 1, startedAt: 1_700_000_000_000, running: 0 } as const;
 const healthy = { health: { check: async () => health } };
 
-test("split frames, joined frames and empty lines are all parsed", async () => {
+test("a frame in pieces, several frames at once and empty lines are all parsed", async () => {
   using hub = startTestServer("unix", healthy);
   const raw = await connectRaw(hub.address);
   for (const character of `${helloFrame}\n`) raw.write(character);
@@ -169,7 +169,7 @@ describe("access to the hub", () => {
     }
   });
 
-  test("only its user can open the unix socket", async () => {
+  test("only the user of the hub can open its unix socket", async () => {
     using hub = startTestServer("unix", healthy);
     const { socket } = hub.address as { socket: string };
     expect(statSync(socket).mode & 0o777).toBe(0o600);
@@ -263,7 +263,7 @@ describe("a slow reader", () => {
     socket.end();
   });
 
-  test("a slow WebSocket reader gets everything later", async () => {
+  test("a slow WebSocket reader gets all events when it reads again", async () => {
     let pulled = 0;
     async function* watch() {
       for (let seq = 1; seq <= 3000; seq += 1) {

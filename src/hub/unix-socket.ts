@@ -14,21 +14,22 @@ export function createPrivateDirectory(path: string): void {
 
 /** Only this user can connect, also in the moment before the mode is set. */
 export function listenUnix(path: string, accept: AcceptConnection): Listener {
-  const open = new Set<UnixConnection>();
+  const connections = new Set<UnixConnection>();
   const oldUmask = process.umask(0o177);
   try {
     const server = Bun.listen<UnixConnection>({
       unix: path,
       socket: {
         open: (socket) => {
-          if (open.size >= connectionLimits.connections) return void socket.end(`${refusal(rpcCodes.tooMany, "too many connections")}\n`);
+          if (connections.size >= connectionLimits.connections)
+            return void socket.end(`${refusal(rpcCodes.tooMany, "too many connections")}\n`);
           socket.data = new UnixConnection(socket, accept);
-          open.add(socket.data);
+          connections.add(socket.data);
         },
-        data: (socket, bytes) => socket.data?.take(bytes),
+        data: (socket, bytes) => socket.data?.receiveBytes(bytes),
         drain: (socket) => socket.data?.flush(),
         close: (socket) => {
-          open.delete(socket.data);
+          connections.delete(socket.data);
           socket.data?.end("the connection was closed");
         },
         error: (socket, error) => socket.data?.close(error.message),
@@ -38,7 +39,7 @@ export function listenUnix(path: string, accept: AcceptConnection): Listener {
     return {
       close: () => {
         server.stop();
-        for (const connection of open) connection.close("the server stops");
+        for (const connection of connections) connection.close("the server stops");
       },
     };
   } finally {
@@ -53,7 +54,7 @@ export async function connectUnix(path: string, accept: AcceptConnection): Promi
       unix: path,
       socket: {
         open: (socket) => void (connection = new UnixConnection(socket, accept)),
-        data: (_, bytes) => connection?.take(bytes),
+        data: (_, bytes) => connection?.receiveBytes(bytes),
         drain: () => connection?.flush(),
         close: () => connection?.end("the connection was closed"),
         error: (_, error) => connection?.close(error.message),
@@ -66,7 +67,7 @@ export async function connectUnix(path: string, accept: AcceptConnection): Promi
 }
 
 /** Frames are written together at the end of a turn of the event loop. Longer ones are written at once. */
-const corkLength = 64 << 10;
+const flushAtLength = 64 << 10;
 const noBytes = new Uint8Array(0);
 
 class UnixConnection implements Connection {
@@ -78,7 +79,7 @@ class UnixConnection implements Connection {
   #framesLength = 0;
   #unsent: Uint8Array = noBytes;
   #drained: PromiseWithResolvers<void> | null = null;
-  #cork: NodeJS.Immediate | null = null;
+  #scheduledFlush: NodeJS.Immediate | null = null;
   #hasEnded = false;
 
   constructor(socket: Bun.Socket<unknown>, accept: AcceptConnection) {
@@ -94,15 +95,15 @@ class UnixConnection implements Connection {
     if (this.#hasEnded) return;
     this.#frames.push(frame, "\n");
     this.#framesLength += frame.length;
-    if (this.#drained === null) this.#cork ??= setImmediate(() => this.flush());
-    if (this.#drained === null && this.#framesLength > corkLength) this.flush();
+    if (this.#drained === null) this.#scheduledFlush ??= setImmediate(() => this.flush());
+    if (this.#drained === null && this.#framesLength > flushAtLength) this.flush();
     if (this.#unsent.length + this.#framesLength > connectionLimits.unsentBytes) this.close("the other side does not read");
   }
 
   /** Writes all frames of one turn of the event loop at once. */
   flush(): void {
-    if (this.#cork !== null) clearImmediate(this.#cork);
-    this.#cork = null;
+    if (this.#scheduledFlush !== null) clearImmediate(this.#scheduledFlush);
+    this.#scheduledFlush = null;
     if (this.#hasEnded) return;
     const bytes = this.#takeUnsent();
     const written = bytes.length === 0 ? 0 : Math.max(0, this.#socket.write(bytes));
@@ -119,7 +120,7 @@ class UnixConnection implements Connection {
     return this.#unsent.length === 0 ? frames : Buffer.concat([this.#unsent, frames]);
   }
 
-  take(bytes: Uint8Array): void {
+  receiveBytes(bytes: Uint8Array): void {
     if (this.#hasEnded) return;
     for (const line of this.#lines.push(bytes)) {
       if (line.cutBytes > 0) return this.#refuse();

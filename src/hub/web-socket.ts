@@ -24,14 +24,14 @@ export function listenWeb(options: WebOptions): Listener & { url: string } {
 }
 
 function listenAt(port: number, { token, accept }: WebOptions): Listener & { url: string } {
-  const open = new Set<Bun.ServerWebSocket<WebClient>>();
+  const connections = new Set<Bun.ServerWebSocket<WebClient>>();
   const server = Bun.serve<WebClient>({
     hostname: "127.0.0.1",
     port,
     fetch(request, self) {
       const refused = refusalOf(request, token, self.port!);
       if (refused !== null) return refused;
-      if (open.size >= connectionLimits.connections) return new Response("too many connections\n", { status: 503 });
+      if (connections.size >= connectionLimits.connections) return new Response("too many connections\n", { status: 503 });
       const headers = request.headers.has("sec-websocket-protocol") ? { "Sec-WebSocket-Protocol": subprotocol } : undefined;
       if (self.upgrade(request, { data: { handler: null, drained: null }, ...(headers && { headers }) })) return undefined;
       return new Response("this is skein's hub: JSON-RPC 2.0 over WebSocket\n", { status: 426, headers: { Upgrade: "websocket" } });
@@ -44,7 +44,7 @@ function listenAt(port: number, { token, accept }: WebOptions): Listener & { url
       // On one machine a lost client closes its connection. A paused client may continue after an hour.
       idleTimeout: 0,
       open(socket) {
-        open.add(socket);
+        connections.add(socket);
         socket.data.handler = accept(connectionOf(socket));
       },
       message(socket, frame) {
@@ -55,7 +55,7 @@ function listenAt(port: number, { token, accept }: WebOptions): Listener & { url
         if (socket.getBufferedAmount() === 0) release(socket.data);
       },
       close(socket, _, why) {
-        open.delete(socket);
+        connections.delete(socket);
         release(socket.data);
         socket.data.handler?.closed(why || "the connection was closed");
       },
@@ -64,7 +64,7 @@ function listenAt(port: number, { token, accept }: WebOptions): Listener & { url
   return {
     url: `ws://127.0.0.1:${server.port}`,
     close: () => {
-      for (const socket of open) socket.close(1001, "the server stops");
+      for (const socket of connections) socket.close(1001, "the server stops");
       void server.stop(true);
     },
   };

@@ -10,7 +10,7 @@ export type Rate = number | number[] | null;
 export type Rates = [Rate, Rate, Rate, Rate];
 /** `between` is a time of day in UTC. The last entry that applies counts. An entry without a time always applies. */
 export type DatedRates = { rates: Rates; from?: string; between?: [string, string] };
-/** A kind and its text: `=` is equal, `^` starts, `$` ends, `*` contains, `/` is a regular expression. All of a list must match. */
+/** The first character is the kind: `=` equals, `^` starts with, `$` ends with, `*` contains, `/` is a regular expression. All of a list must match. */
 export type Matcher = string | string[];
 /** Without matchers only the exact id matches. */
 export type CatalogEntry = [id: string, match: Matcher[], window: number | null, ...prices: (Rates | DatedRates)[]];
@@ -23,12 +23,12 @@ export async function priceOf(vendor: string, model: string, usage: Usage, at: n
   const rates = entry && ratesAt(entry, at);
   if (!rates) return null;
   const [input, output, read, write] = rates;
-  const prompt = usage.input + usage.cacheRead + usage.cacheWrite;
+  const promptTokens = usage.input + usage.cacheRead + usage.cacheWrite;
   const cost =
-    usage.input * tierOf(input, prompt) +
-    usage.output * tierOf(output, prompt) +
-    usage.cacheRead * tierOf(read ?? input, prompt) +
-    usage.cacheWrite * tierOf(write ?? input, prompt);
+    usage.input * pricePerMillion(input, promptTokens) +
+    usage.output * pricePerMillion(output, promptTokens) +
+    usage.cacheRead * pricePerMillion(read ?? input, promptTokens) +
+    usage.cacheWrite * pricePerMillion(write ?? input, promptTokens);
   return cost / 1_000_000;
 }
 
@@ -44,8 +44,8 @@ export async function listModels(at: number = Date.now()): Promise<Omit<ModelInf
         name: `${vendor}/${entry[0]}`,
         vendor,
         contextWindow: entry[2],
-        inputPrice: rates ? tierOf(rates[0], 0) : null,
-        outputPrice: rates ? tierOf(rates[1], 0) : null,
+        inputPrice: rates ? pricePerMillion(rates[0], 0) : null,
+        outputPrice: rates ? pricePerMillion(rates[1], 0) : null,
       };
     }),
   );
@@ -81,10 +81,10 @@ function isBetween(time: string, start: string, end: string): boolean {
   return start <= end ? time >= start && time < end : time >= start || time < end;
 }
 
-function tierOf(rate: Rate, prompt: number): number {
+function pricePerMillion(rate: Rate, promptTokens: number): number {
   if (rate === null) return 0;
   if (typeof rate === "number") return rate;
   let price = rate[0] ?? 0;
-  for (let index = 1; index + 1 < rate.length; index += 2) if (prompt > (rate[index] ?? 0)) price = rate[index + 1] ?? price;
+  for (let index = 1; index + 1 < rate.length; index += 2) if (promptTokens > (rate[index] ?? 0)) price = rate[index + 1] ?? price;
   return price;
 }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { chooseModel, type ChooseModelOptions } from "./choose-model.ts";
 
-const nothing: ChooseModelOptions = { env: { OLLAMA_HOST: "127.0.0.1:9" }, providers: {}, configured: null };
-const withKey = (env: Record<string, string>): ChooseModelOptions => ({ ...nothing, env: { ...nothing.env, ...env } });
+const noCredentials: ChooseModelOptions = { env: { OLLAMA_HOST: "127.0.0.1:9" }, providers: {}, configured: null };
+const withKey = (env: Record<string, string>): ChooseModelOptions => ({ ...noCredentials, env: { ...noCredentials.env, ...env } });
 
 describe("chooseModel", () => {
   test("the requested model is chosen if its vendor has a key", async () => {
@@ -32,7 +32,7 @@ describe("chooseModel", () => {
     });
     const providers = { anthropic: { apiKey: "k" }, mistral: { apiKey: "k" } };
     expect((await chooseModel(null, { ...withKey({ GEMINI_API_KEY: "k" }), providers })).because).toBe("GEMINI_API_KEY is set");
-    expect((await chooseModel(null, { ...nothing, providers })).because).toBe("providers.anthropic.api_key is set");
+    expect((await chooseModel(null, { ...noCredentials, providers })).because).toBe("providers.anthropic.api_key is set");
   });
 
   test("without a key the default is a model of a local Ollama", async () => {
@@ -46,7 +46,7 @@ describe("chooseModel", () => {
   });
 
   test("without a key and a local server the hint names the variables to set", async () => {
-    const fault = await chooseModel(null, nothing).catch((error: unknown) => error);
+    const fault = await chooseModel(null, noCredentials).catch((error: unknown) => error);
     expect(fault).toMatchObject({ code: "auth", hint: expect.stringContaining("ANTHROPIC_API_KEY") });
   });
 

@@ -8,7 +8,7 @@ const maxBodyLength = 64 * 1024;
 const maxMarkupLength = 8 * 1024;
 
 export async function readVendorError(response: Response): Promise<VendorError> {
-  const text = await boundedText(response);
+  const text = await readLimitedText(response);
   const error = parseError(text);
   const wait = retryAfter(response.headers, Date.now()) ?? error.retryAfterMs;
   return {
@@ -20,7 +20,7 @@ export async function readVendorError(response: Response): Promise<VendorError> 
 }
 
 /** Stops reading at the limit. Returns the text so far if the connection breaks. */
-async function boundedText(response: Response): Promise<string> {
+async function readLimitedText(response: Response): Promise<string> {
   const reader = response.body?.getReader();
   const decoder = new TextDecoder();
   let text = "";

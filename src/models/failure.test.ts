@@ -107,7 +107,7 @@ describe("failures of requests", () => {
     ["404", () => error(404, "not_found_error", "model: claude-nine"), "broken", 1, /skein models/],
     ["400", () => error(400, "invalid_request_error", "messages.0: bad"), "broken", 1, /^$/],
     [
-      "400 by policy",
+      "400 for a policy violation",
       () => Response.json({ error: { code: "content_policy_violation", message: "no" } }, { status: 400 }),
       "refused",
       1,
@@ -115,14 +115,14 @@ describe("failures of requests", () => {
     ],
     ["a redirect", () => new Response(null, { status: 307, headers: { location: "http://127.0.0.1:1/" } }), "broken", 1, /base URL/],
     [
-      "an error in a good answer",
+      "an error body with status 200",
       () => Response.json({ error: { code: 429, message: "slow down" } }, { headers: retrySoon }),
       "rate-limited",
       4,
       /rate limit/,
     ],
     [
-      "a page in place of a stream",
+      "a web page instead of a stream",
       () => new Response("<html>Welcome</html>", { headers: { "content-type": "text/html" } }),
       "broken",
       1,

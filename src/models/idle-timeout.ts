@@ -18,8 +18,8 @@ export class IdleTimeout {
     this.#options = options;
   }
 
-  /** Waits for a step of the request. Rejects when the limit is reached or the owner aborts. */
-  async limit<T>(step: Promise<T>): Promise<T> {
+  /** Waits for `pending`, such as the response or its next chunk. Rejects when the limit is reached or the owner aborts. */
+  async limit<T>(pending: Promise<T>): Promise<T> {
     const { idleMs, gate, clock = systemClock } = this.#options;
     const { promise, reject } = Promise.withResolvers<never>();
     const onAbort = (): void => reject(this.signal.reason);
@@ -28,7 +28,7 @@ export class IdleTimeout {
     const countdown = startCountdown(idleMs, () => this.#fire(), clock);
     const removeFromGate = gate?.add(countdown);
     try {
-      return await Promise.race([step, promise]);
+      return await Promise.race([pending, promise]);
     } finally {
       countdown.clear();
       removeFromGate?.();

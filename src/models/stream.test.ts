@@ -118,15 +118,15 @@ describe("broken answers", () => {
   });
 
   test("a silent server is stalled: retried once before any content, not retried after it", async () => {
-    const nothing = startVendor(() => silentAfter(new Uint8Array(0)));
-    const events = await streamEvents({}, nothing.endpoint, { idleMs: 30 });
+    const silentFromStart = startVendor(() => silentAfter(new Uint8Array(0)));
+    const events = await streamEvents({}, silentFromStart.endpoint, { idleMs: 30 });
     expect(types(events)).toEqual(["retry", "failed"]);
     expect(failedOf(events).error.kind).toBe("stalled");
-    const some = startVendor(() => silentAfter(half()));
-    const failed = failedOf(await streamEvents({}, some.endpoint, { idleMs: 1_000 }));
+    const silentAfterContent = startVendor(() => silentAfter(half()));
+    const failed = failedOf(await streamEvents({}, silentAfterContent.endpoint, { idleMs: 1_000 }));
     expect(failed.error.kind).toBe("stalled");
     expect(failed.parts).toHaveLength(1);
-    expect(some.server.requests).toHaveLength(1);
+    expect(silentAfterContent.server.requests).toHaveLength(1);
   });
 
   test("an answer is complete if the server is silent or the connection breaks after its finish reason", async () => {

@@ -74,11 +74,11 @@ export async function bindModel(name: string, { env, providers, idleMs }: BindOp
 
 type Done = Extract<ModelEvent, { type: "done" }>;
 type Delta = Exclude<WireEvent, { type: "failed" }>;
-type Attempt = { failure: Failure; parts: Done["parts"]; usage: Done["usage"]; hadContent: boolean };
+type FailedAttempt = { failure: Failure; parts: Done["parts"]; usage: Done["usage"]; hadContent: boolean };
 
 export async function* streamModel(request: ModelRequest, endpoint: Endpoint, options: StreamOptions): AsyncGenerator<ModelEvent, void> {
   const target: RequestTarget = { endpoint, model: request.model };
-  const budget: RetryBudget = { remainingMs: options.retry.maxWaitMs, retries: 0, onceUsed: false };
+  const budget: RetryBudget = { remainingMs: options.retry.maxWaitMs, retries: 0, hasRetriedOnce: false };
   for (;;) {
     const outcome = yield* tryOnce(request, target, options);
     if ("type" in outcome) return yield outcome;
@@ -96,13 +96,13 @@ export async function* streamModel(request: ModelRequest, endpoint: Endpoint, op
   }
 }
 
-type RetryBudget = { remainingMs: number; retries: number; onceUsed: boolean };
+type RetryBudget = { remainingMs: number; retries: number; hasRetriedOnce: boolean };
 
 function nextWait(failure: Failure, budget: RetryBudget, attempts: number): number | "no" | "too-long" {
   if (failure.retry === "never" || budget.retries + 1 >= attempts) return "no";
   if (failure.retry === "once") {
-    if (budget.onceUsed) return "no";
-    budget.onceUsed = true;
+    if (budget.hasRetriedOnce) return "no";
+    budget.hasRetriedOnce = true;
   }
   const backoffMs = Math.min(8000, 500 * 2 ** budget.retries);
   const wait = Math.round(failure.retryAfterMs ?? backoffMs * (1 - Math.random() / 2));
@@ -111,17 +111,17 @@ function nextWait(failure: Failure, budget: RetryBudget, attempts: number): numb
 }
 
 /** One attempt. Returns how it ended, so that the caller can decide about another attempt. */
-async function* tryOnce(request: ModelRequest, target: RequestTarget, options: StreamOptions): AsyncGenerator<Delta, Done | Attempt> {
+async function* tryOnce(request: ModelRequest, target: RequestTarget, options: StreamOptions): AsyncGenerator<Delta, Done | FailedAttempt> {
   await options.gate?.whenOpen();
   const timeout = new IdleTimeout(options.signal, options);
   let reader: WireReader | null = null;
   let hadContent = false;
-  const fail = (failure: Failure): Attempt => ({ failure, hadContent, ...(reader?.partial() ?? { parts: [], usage: zeroUsage }) });
+  const fail = (failure: Failure): FailedAttempt => ({ failure, hadContent, ...(reader?.partial() ?? { parts: [], usage: zeroUsage }) });
   try {
     const wire = await (options.loadWire ?? loadWire)(target.endpoint.wire);
     const response = await timeout.limit(send(wire, request, target.endpoint, { fetch: options.fetch, signal: timeout.signal }));
-    const refusal = await timeout.limit(readRefusal(response, target));
-    if (refusal) return fail(refusal);
+    const failure = await timeout.limit(readFailure(response, target));
+    if (failure) return fail(failure);
     reader = wire.reader(request.model);
     for await (const events of read(response, reader, timeout)) {
       for (const event of events) {
@@ -172,7 +172,7 @@ function send(wire: Wire, request: ModelRequest, endpoint: Endpoint, options: Se
 }
 
 /** The failure of an answer that is not a stream: an error, or a page of another server. Null for a stream. */
-async function readRefusal(response: Response, target: RequestTarget): Promise<Failure | null> {
+async function readFailure(response: Response, target: RequestTarget): Promise<Failure | null> {
   const type = response.headers.get("content-type") ?? "";
   if (response.ok && !/^(application\/json|text\/html)/.test(type)) return null;
   const problem = await readVendorError(response);

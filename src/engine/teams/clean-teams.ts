@@ -54,7 +54,7 @@ function withDirectory(deps: EngineDeps, { info: { session, turn, state }, team 
   return [{ id, name, project, idleSince, isAtWork: isActive(state), unmerged: unmergedWork(team), isPurged: false }];
 }
 
-/** Team directories without a session in this store. A process with another store may still lead one (`hasLeader`). */
+/** Team directories without a session in this store. A process with another store may still lead such a team. */
 async function purgedTeams(deps: EngineDeps, project: string): Promise<TeamToClean[]> {
   const directories = deps.teams.all(project);
   const isPurged = await Promise.all(directories.map(async ({ id }) => !(await hasSession(deps, id))));

@@ -22,7 +22,7 @@ export type RunningTurn = {
   asking: Map<string, (answer: string) => void>;
 };
 
-/** Limits of a watcher's queue: its numbers of transient and durable events, and the pause between two reads. */
+/** A watcher gets events at most every 20 ms. From 1000 waiting events on it loses transient ones; from 4000 on it must read the store again. */
 const queueLimits = { lossy: 1000, required: 4000, everyMs: 20 };
 
 export class RunningTurns {

@@ -87,7 +87,11 @@ const answerLimits = { tokens: 10_000, excerptBytes: 24_000 };
 const surelyLongBytes = 1_000_000;
 
 /** Shortens an answer that is too long for its caller. Writes the full text to a file next to the transcript. */
-export async function shortenAnswer(text: string, session: Session, turn: Pick<Turn, "id">): Promise<{ text: string; file: string | null }> {
+export async function shortenAnswer(
+  text: string,
+  session: Session,
+  turn: Pick<Turn, "id">,
+): Promise<{ text: string; file: string | null }> {
   if (!(await isLong(text))) return { text, file: null };
   const file = session.transcript?.replace(/\.jsonl$/, `.${shortId(turn.id)}.answer.md`) ?? null;
   if (file !== null && !existsSync(file)) writeFileSync(file, text, { mode: 0o600 });

@@ -59,16 +59,16 @@ function isThirdGeneration(model: string): boolean {
 
 function writeContents(request: ModelRequest): Json[] {
   const isThird = isThirdGeneration(request.model);
-  // Only ids of this vendor are sent back in results. The vendor can't resolve ids that skein made.
-  const ids = new Set<string>();
+  // Only vendorIds of this vendor are sent back in results. The vendor can't resolve vendorIds that skein made.
+  const vendorIds = new Set<string>();
   return groupBySide(request, "gemini").flatMap((side): Json[] => {
-    if (side.role === "user") return writeUser(side, ids, isThird);
-    for (const part of side.parts) if (part.kind === "call" && opaqueOf(part)?.id === true) ids.add(part.id);
-    return [{ role: "model", parts: writeAssistant(side, ids, isThird) }];
+    if (side.role === "user") return writeUser(side, vendorIds, isThird);
+    for (const part of side.parts) if (part.kind === "call" && opaqueOf(part)?.id === true) vendorIds.add(part.id);
+    return [{ role: "model", parts: writeAssistant(side, vendorIds, isThird) }];
   });
 }
 
-function writeAssistant(side: AssistantSide, ids: Set<string>, isThird: boolean): Json[] {
+function writeAssistant(side: AssistantSide, vendorIds: Set<string>, isThird: boolean): Json[] {
   const firstCall = side.parts.find((part) => part.kind === "call");
   return side.parts.map((part) => {
     const stored = textAt(opaqueOf(part), "signature");
@@ -76,14 +76,14 @@ function writeAssistant(side: AssistantSide, ids: Set<string>, isThird: boolean)
     if (part.kind === "thinking") return { text: part.text, thought: true, ...signature };
     if (part.kind === "text") return { text: part.text, ...signature };
     const callSignature = stored === "" && isThird && part === firstCall ? { thoughtSignature: foreignSignature } : signature;
-    const call = { ...(ids.has(part.id) && { id: part.id }), name: part.name, args: part.input };
+    const call = { ...(vendorIds.has(part.id) && { id: part.id }), name: part.name, args: part.input };
     return { functionCall: call, ...callSignature };
   });
 }
 
-function writeUser(side: UserSide, ids: Set<string>, isThird: boolean): Json[] {
+function writeUser(side: UserSide, vendorIds: Set<string>, isThird: boolean): Json[] {
   const contents: Json[] = [];
-  const results = side.results.map((result) => ({ functionResponse: writeResult(result, ids, isThird) }));
+  const results = side.results.map((result) => ({ functionResponse: writeResult(result, vendorIds, isThird) }));
   if (results.length > 0) contents.push({ role: "user", parts: results });
   const images = isThird ? [] : side.results.flatMap((result) => result.images ?? []).map(writeImage);
   const content = side.content.map((part) => (part.kind === "text" ? { text: part.text } : writeImage(part)));
@@ -91,10 +91,10 @@ function writeUser(side: UserSide, ids: Set<string>, isThird: boolean): Json[] {
   return contents;
 }
 
-function writeResult(result: ResultPart, ids: Set<string>, isThird: boolean): Json {
+function writeResult(result: ResultPart, vendorIds: Set<string>, isThird: boolean): Json {
   const images = isThird ? (result.images ?? []) : [];
   return {
-    ...(ids.has(result.call) && { id: result.call }),
+    ...(vendorIds.has(result.call) && { id: result.call }),
     name: result.name,
     response: result.isError ? { error: result.text } : { output: result.text },
     ...(images.length > 0 && { parts: images.map(writeImage) }),

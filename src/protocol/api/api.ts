@@ -35,11 +35,11 @@ type MethodFunction<Name extends MethodName> =
   unknown extends ParamsInProcess<Name> ? () => Answer<Name> : (params: ParamsInProcess<Name>) => Answer<Name>;
 
 type Noun = MethodName extends `${infer Name}.${string}` ? Name : never;
-type MethodsOf<Of extends Noun> = {
-  [Name in Extract<MethodName, `${Of}.${string}`> as Name extends `${Of}.${infer Verb}` ? Verb : never]: MethodFunction<Name>;
+type MethodsOf<N extends Noun> = {
+  [Name in Extract<MethodName, `${N}.${string}`> as Name extends `${N}.${infer Verb}` ? Verb : never]: MethodFunction<Name>;
 };
 
-export type Api = { [Of in Noun]: MethodsOf<Of> } & {
+export type Api = { [N in Noun]: MethodsOf<N> } & {
   /** `finish` waits for the turns of this process; `stop` stops them and records their end. */
   close: (how?: "stop" | "finish") => Promise<void>;
 };

@@ -27,19 +27,19 @@ export type SessionTag = { session: string; nesting: boolean };
 /** The session that this process was started in; the id is null if it is unknown. */
 export type EnclosingSession = { session: string | null; nesting: boolean };
 
-/** The sandbox as the executor sees it, to explain denials. It enforces only the last two limits itself. */
+/** The sandbox as the executor sees it, to explain denials. The executor itself enforces only `maxProcesses` and `maxMemoryBytes`. */
 export type SandboxInfo = {
   policy: PolicyName;
   net: "on" | "off";
   unixSockets: boolean;
-  /** Directories and files that may be written, with temp. All paths here are real paths. */
+  /** Real paths of directories and files that may be written, including `temp`. */
   writable: string[];
-  /** Secrets: unreadable. */
+  /** Real paths with secrets, which can't be read. */
   hidden: string[];
   temp: string;
   maxProcesses: number;
   maxMemoryBytes: number | null;
-  /** False if the kernel enforces none of this; then no failure is explained by it. */
+  /** False if the kernel enforces none of these rules. Failures are then not explained by them. */
   isEnforced: boolean;
   sessionTag?: SessionTag;
 };

@@ -33,12 +33,13 @@ export type TurnInput = Omit<TurnOptions, EngineOption> & {
   native: NativeStart | null;
   /** Path of the log files without an ending, beside the transcript; null if nothing may be stored. */
   logs: string | null;
-  /** Added to the environment of its tools or of its program. */
+  /** Variables that are added to the environment of the agent's tools or program. */
   env?: Readonly<Record<string, string>>;
 };
 
 /** Events of an agent. The engine stores a `node` before it asks for the next event. The last event is the only `end`. */
 export type AgentEvent =
+  /** `recorded` is called once, when the node is stored. */
   | { type: "node"; node: NewNode; recorded: (node: Node) => void }
   | { type: "transient"; event: TransientEventBody }
   /** The external agent's own session, as soon as its id is known. */
@@ -47,7 +48,7 @@ export type AgentEvent =
 
 export type TurnContext = {
   signal: AbortSignal;
-  /** Stores full outputs: opened for each tool call, written as data arrives. */
+  /** Opens a sink that stores the full output of one tool call while it arrives. */
   keepOutput: (call: string, source: string) => OutputSink;
   /** The full output of a handle on this path. */
   readOutput: (handle: Handle) => Promise<ReadableStream<Uint8Array>>;
@@ -71,12 +72,12 @@ export type TurnContext = {
   count: (spent: Spent) => TurnError | null;
   /** Asks the user. Settles with an answer, when the time is over, or at once if the turn can't wait. */
   ask: (question: AskRequest) => Promise<AskOutcome>;
-  /** Whether questions are possible. */
+  /** Whether `ask` may be called. */
   canAsk: boolean;
   /** Messages for the agent since the last call, recorded as user nodes. Each is returned once. */
   takeInput: () => Promise<Node[]>;
   /** Registers something that runs for this turn and can be paused. The returned function removes it. */
-  registerPausable: (part: Pausable) => () => void;
+  registerPausable: (pausable: Pausable) => () => void;
   /** Sends a message to a running sub-session, once for each id. False if nothing runs there. */
   sendMessage: (session: string, message: { id: string; text: string }) => Promise<boolean>;
   /** The mail of the team; set only for a member of one. */
@@ -113,17 +114,19 @@ export type DelegateRequest = {
   attachable: boolean;
   /** Narrows the parent's policy. A read-only sub-session requires a sandbox. */
   sandbox: { network?: boolean; extraWritePaths?: string[]; readonly?: boolean };
-  /** Narrows its tools; default: those of its parent. */
+  /** Default: the level of its parent, narrowed to the policy. */
   toolLevel?: "none" | "readonly" | "minimal";
+  /** Exactly these tools of a native sub-session, instead of those of the level. */
   tools?: string[];
-  /** Directory of the sub-session; default: that of its parent. A model can't choose it. */
+  /** Workspace of the sub-session; default: the directory of its parent. A model can't choose it. */
   at?: { directory: string; allowWrite: string[]; env: Readonly<Record<string, string>> };
   /** The mail of the team; set only for a member of one. */
   team?: TeamMailPort;
   /** Limits of the sub-session, besides those of the whole run. */
   limits?: { maxSteps?: number; timeoutMs?: number; idleMs?: number };
-  /** The sub-session's id. An existing one continues, and gets `again` instead of the task. */
+  /** The sub-session's id. An existing sub-session continues. */
   session?: string;
+  /** The prompt of an existing sub-session, instead of the task. */
   again?: string;
   /** A command instead of the task; no model is used. */
   command?: string;
@@ -215,7 +218,7 @@ export type ToolCallOptions = {
   onOutput: (chunk: Uint8Array) => void;
 };
 
-/** A tool bounds `text` only if the output must not be held in memory: bash returns head and tail. */
+/** A tool shortens `text` only if the output must not be held in memory: bash returns head and tail. */
 export type ToolOutcome = {
   text: string;
   isError: boolean;
@@ -223,9 +226,11 @@ export type ToolOutcome = {
   display?: string;
   /** Refused actions; `text` describes them too. */
   denied?: Denial[];
-  /** bash: exit code (null after a signal), duration, and bytes printed. */
+  /** bash only; null after a signal. */
   exitCode?: number | null;
+  /** bash only. */
   durationMs?: number;
+  /** bash only: the number of printed bytes. */
   bytes?: number;
 };
 
@@ -253,7 +258,7 @@ export type Snapshots = {
 };
 
 /**
- * Git worktrees of a project for a team, in the team's own repository that borrows the project's objects. The project's
+ * Git worktrees of a project for a team, in the team's own repository, which uses the project's git objects. The project's
  * repository, index and files do not change before the merge.
  */
 export type Worktrees = {
@@ -285,11 +290,15 @@ export type MergePlan = { now: string; merged: string; conflicts: string[]; chan
 
 export type CombineResult = { commit: string; conflicts: { name: string; paths: string[] }[] };
 
-/** `team` is read from its log: null if it had not started, `unknown` if the log can't be read. */
+/**
+ * `hasLeader`: a running process leads the team. `team` is read from its log: null if it had not started, `unknown` if the
+ * log can't be read.
+ */
 export type TeamDirectory = { id: string; touchedAt: number; hasLeader: boolean; team: TeamRecord | "unknown" | null };
 
 /** The directories of teams, seen from outside. */
 export type TeamDirectories = {
+  /** Whether the team's directory still exists. */
   isKept: (project: string, team: string) => boolean;
   /** `base` and `work` are the team's own commits. */
   diff: (project: string, team: TeamRecord, work: { base: string; work: string }) => Promise<Omit<TeamDiff, "session">>;

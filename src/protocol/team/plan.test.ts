@@ -47,6 +47,9 @@ test("members may depend on earlier members and on members of their own phase", 
       [{ key: "c", dependsOn: ["a", "b"] }],
     ),
   ).toEqual([]);
+});
+
+test("a plan may have a suffix with an underscore, and an unknown role with a description", () => {
   expect(
     problems([
       { role: "data_scientist", suffix: "sales_eu" },

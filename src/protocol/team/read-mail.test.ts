@@ -19,7 +19,7 @@ describe("a message", () => {
     ["the body as an object", { to: ["all"], body: { content: "hello", attachments: ["a.md"] } }, { attachments: ["a.md"] }, 0],
     ["several addressees in one text", { to: "qa, engineer_*", body: "hello" }, { to: ["qa", "engineer_*"] }, 0],
     ["a kind in capitals", { to: "all", body: "hello", type: "Handoff" }, { kind: "handoff" }, 0],
-    ["a generic kind", { to: "all", body: "hello", kind: "query" }, { kind: "question" }, 0],
+    ["the kind query", { to: "all", body: "hello", kind: "query" }, { kind: "question" }, 0],
     ["a notification", { to: "all", body: "hello", type: "notification" }, { kind: "announcement" }, 0],
     ["an unknown kind", { to: "all", body: "hello", type: "constructor" }, {}, 1],
     ["a medium priority", { to: "all", body: "hello", metadata: { priority: "medium" } }, { priority: "normal" }, 0],
@@ -31,7 +31,7 @@ describe("a message", () => {
       { kind: "response", replyTo: "x1", requiresResponse: true },
       0,
     ],
-    ["an invalid flag", { to: "all", body: "hello", metadata: { requires_response: "yes" } }, {}, 1],
+    ["a text as a flag", { to: "all", body: "hello", metadata: { requires_response: "yes" } }, {}, 1],
     ["only a subject", { to: "all", subject: "hi" }, { subject: "hi", body: "" }, 0],
   ])("a message with %s is parsed", (_title, value, expected, warnings) => {
     const mail = parseMailValue(value);
@@ -94,11 +94,14 @@ describe("a report", () => {
     expect(parseMailValue(value)).toMatchObject({ type: "report", report: expected, warnings: [] });
   });
 
-  test("an invalid progress is ignored with a warning; a missing field is refused", () => {
+  test("an invalid progress of a report is ignored with a warning", () => {
     expect(parseMailValue({ type: "status", message: "x", progress: 50 })).toMatchObject({
       report: { progress: null },
       warnings: [expect.any(String)],
     });
+  });
+
+  test("a report with an invalid result or without a required field is refused with the reason", () => {
     expect(parseMailValue({ type: "complete", result: "fine", summary: "x" })).toMatchObject({
       reason: '"result" must be success or failure',
     });

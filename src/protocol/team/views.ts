@@ -47,7 +47,7 @@ export function countMembers(team: TeamRecord): TeamInfo["members"] {
   return { total: members.length, running: count("running"), completed: count("completed"), failed: count("failed") };
 }
 
-/** One line: its last report, or how it ended. */
+/** The member's last report, or the way it ended, in one line. */
 export function lastStatusLine(member: Pick<MemberRecord, "plan" | "state" | "attempts" | "ended" | "reports">): string {
   const { plan, state, attempts, ended, reports } = member;
   if (state === "failed" || state === "waiting") {

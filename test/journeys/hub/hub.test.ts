@@ -89,9 +89,9 @@ test("a hub that was stopped with SIGSTOP is reported, is not started a second t
   await using skein = homeWithHub();
   const { pid } = hubStarted.parse((await skein.run(["hub", "start", "--json"])).json());
   process.kill(pid, "SIGSTOP");
-  const stoppedError = { out: "", err: expect.stringContaining(`the hub (process ${pid}) is stopped`) };
-  expect(await skein.run(["hub", "status"])).toMatchObject(stoppedError);
-  expect(await skein.run(["hub", "start"])).toMatchObject(stoppedError);
+  const suspendedError = { out: "", err: expect.stringContaining(`the hub (process ${pid}) is suspended`) };
+  expect(await skein.run(["hub", "status"])).toMatchObject(suspendedError);
+  expect(await skein.run(["hub", "start"])).toMatchObject(suspendedError);
   expect(await skein.run(["hub", "stop"])).toMatchObject({ code: 0, out: "the hub is stopped\n" });
   expect(await waitForNoProcesses(skein.root)).toEqual([]);
 });

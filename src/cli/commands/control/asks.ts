@@ -13,17 +13,17 @@ export const asks = reportCommand({
   summary: "list the questions that wait for an answer",
   usage: "[--json]",
   notes: `\`skein answer <ask> <text|number>\` answers one. A waiting turn then continues by
-itself. Continue one that has ended with \`skein run --resume <session>\`.`,
+itself. Continue a turn that has ended with \`skein run --resume <session>\`.`,
   async report(_args, ctx) {
     const api = await ctx.api();
-    const open = await api.ask.list({ session: null });
-    const waiting = open.length === 0 ? new Set<string>() : await waitingSessions(api);
-    const json = open.map((ask) => ({ ...ask, waiting: waiting.has(ask.session) }));
+    const openAsks = await api.ask.list({ session: null });
+    const waiting = openAsks.length === 0 ? new Set<string>() : await waitingSessions(api);
+    const json = openAsks.map((ask) => ({ ...ask, waiting: waiting.has(ask.session) }));
     return {
       json,
       async text(style) {
-        if (open.length === 0) return "no question waits for an answer\n";
-        const sessions = await Promise.all(open.map((ask) => api.session.find({ wanted: ask.session, directory: ctx.cwd })));
+        if (openAsks.length === 0) return "no question waits for an answer\n";
+        const sessions = await Promise.all(openAsks.map((ask) => api.session.find({ wanted: ask.session, directory: ctx.cwd })));
         return json.map((ask, index) => askText(ask, sessions[index]!, style)).join("");
       },
     };

@@ -8,11 +8,11 @@ export const pause = sessionReport({
   name: "pause",
   summary: "pause the running turn of a session and every process it started",
   usage: "<session> [--force] [--json]",
-  flags: [{ name: "force", summary: "stop the process that runs the turn, if it runs no other turn" }],
+  flags: [{ name: "force", summary: "suspend the process that runs the turn, if it runs no other turn" }],
   notes: `Until \`skein resume <session>\`, no request goes to a model, every process of the
-turn and of its sub-sessions is stopped, and time limits do not run. skein asks
-the process that runs the turn to pause it; --force stops a process that does not
-answer. A connection that breaks in the meantime is a network failure like any
+turn and of its sub-sessions is suspended, and time limits do not run. skein asks
+the process that runs the turn to pause it. --force suspends that process, even if
+it does not answer. A connection that breaks in the meantime is a network failure like any
 other. The exit code is also 0 if nothing was running.`,
   async report({ api, session, args }) {
     const json = await api.turn.pause({ session: session.id, force: args.flags["force"] === true });
@@ -24,7 +24,7 @@ export const resume = sessionReport({
   name: "resume",
   summary: "resume a paused turn",
   usage: "<session> [--json]",
-  notes: `Resumes a turn that \`skein pause\` paused. Continue one that has ended with
+  notes: `Resumes a turn that \`skein pause\` paused. Continue a turn that has ended with
 \`skein run --resume <session>\`. A sub-session whose parent is paused resumes with
 its parent. The exit code is also 0 if nothing was running.`,
   async report({ api, session }) {

@@ -22,7 +22,7 @@ export const attach: Command = {
     { name: "tui", summary: "use the full screen, like `skein tui <session>`" },
     { name: "json", summary: "only watch: one event per line, stored ones first" },
   ],
-  notes: `It prints the last 100 parts of the session, then its new events, whichever process
+  notes: `attach prints the last 100 parts of the session, then its new events, whichever process
 runs it. The agent gets a line you type at its next step. While it asks
 a question, the line is the answer, and a number chooses an option.
 
@@ -43,11 +43,11 @@ is the turn's. Without a terminal attach only watches. Any number of terminals c
     ctx.onStop(leaving.resolve);
     const state: WatchState = { asks: [], openTurn: null, status: null };
     const attached = { api, session: session.id, ask: () => state.asks[0] ?? null, leave: () => leaving.resolve("SIGINT") };
-    const typed = !isJson && isInteractive(ctx) ? await openTypedLines(attached, ctx) : null;
-    const screen = typed?.screen ?? ctx.out;
+    const typedLines = !isJson && isInteractive(ctx) ? await openTypedLines(attached, ctx) : null;
+    const screen = typedLines?.screen ?? ctx.out;
     const print = isJson
       ? recordPrinter(ctx)
-      : sessionPrinter(screen, { stream: screen.isTty, answers: typed === null ? "elsewhere" : "typed" });
+      : sessionPrinter(screen, { stream: screen.isTty, answers: typedLines === null ? "elsewhere" : "typed" });
     const handleEvent = (event: Event): void => {
       applyEvent(state, event);
       print(event);
@@ -60,13 +60,13 @@ is the turn's. Without a terminal attach only watches. Any number of terminals c
       for (;;) {
         const next = await Promise.race([feed.next(), leaving.promise]);
         if (typeof next === "string" || next.done === true) {
-          typed?.close();
+          typedLines?.close();
           return typeof next === "string" ? reportLeft(next, session, ctx) : reportEnd(state, session, ctx);
         }
         handleEvent(next.value);
       }
     } finally {
-      typed?.close();
+      typedLines?.close();
     }
   },
 };

@@ -68,7 +68,7 @@ export async function openChat(flags: Flags, ctx: CommandContext, sessionName: s
   const asks: TurnStartParams["asks"] = usesLineEditor ? { how: "wait", limitMs: null } : { how: "later" };
   const turn = { ...buildTurn(flags, settings, ctx), asks };
   const role = await loadRole(api, flags);
-  const open = openingOf(buildSessionOpen(flags, settings, null, { toolLevel: turn.toolLevel, role }), sessionName);
+  const open = sessionOpenOf(buildSessionOpen(flags, settings, null, { toolLevel: turn.toolLevel, role }), sessionName);
   const isNew = open.find.by === "new";
   // For an existing session the agent is not known yet, so --agent-arg is checked when the turn starts.
   const agentArgs = isNew || turn.agent !== null ? turn.agentArgs : [];
@@ -76,7 +76,7 @@ export async function openChat(flags: Flags, ctx: CommandContext, sessionName: s
   const session = isNew ? null : await api.session.open(open);
   if (session !== null) await api.session.use({ session: session.id, directory });
   const repl: Repl = { api, ctx, directory, turn, session, open, listing: [], isAnnounced: false, usesLineEditor, isSpoken };
-  await greet(repl);
+  await printGreeting(repl);
   const history = openHistory(ephemeral || !usesLineEditor ? null : historyFile((await api.config.paths()).state, ctx.project));
   const input: Input = usesLineEditor
     ? await TerminalInput.open(ctx, { history, complete: (line) => completeEntry(repl, line) })
@@ -85,17 +85,17 @@ export async function openChat(flags: Flags, ctx: CommandContext, sessionName: s
     return await runRepl(repl, input, history.add);
   } finally {
     input.close();
-    farewell(repl, ephemeral);
+    printFarewell(repl, ephemeral);
   }
 }
 
 /** A new session gets its id before its first message, so that the greeting can print it. */
-function openingOf(open: SessionOpenParams, name: string | undefined): SessionOpenParams {
+function sessionOpenOf(open: SessionOpenParams, name: string | undefined): SessionOpenParams {
   if (name !== undefined) return { ...open, find: { by: "name", wanted: name, orCreate: true } };
   return open.find.by === "new" ? { ...open, id: Bun.randomUUIDv7() } : open;
 }
 
-async function greet(repl: Repl): Promise<void> {
+async function printGreeting(repl: Repl): Promise<void> {
   const { api, ctx, session, open } = repl;
   const style = styleOf(ctx.err);
   const print = (text: string) => ctx.err.write(`${text}\n`);
@@ -114,7 +114,7 @@ async function greet(repl: Repl): Promise<void> {
   if (ask !== null) printAsk(repl, ask);
 }
 
-function farewell({ ctx, session }: Repl, ephemeral: boolean): void {
+function printFarewell({ ctx, session }: Repl, ephemeral: boolean): void {
   if (session === null || ephemeral) return;
   const name = session.name === null ? shortId(session.id) : shellQuote(stripControls(session.name));
   ctx.err.write(`Session saved. Resume with: skein chat ${name}\n`);

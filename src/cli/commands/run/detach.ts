@@ -9,7 +9,7 @@ import { jsonText } from "../../print/json.ts";
 import { printWarning, type OutputFormat } from "../../print/printer.ts";
 import { stripControls, styleOf } from "../../terminal/style.ts";
 
-/** Connects to an app in the hub with this command's environment. Starts the hub if it does not run. */
+/** Connects to an Api in the hub with this command's environment. Starts the hub if it does not run. */
 export async function connectHubFor(ctx: CommandContext, { cwd, trust }: { cwd: string; trust?: boolean }): Promise<Api> {
   const { connectHub } = await import("../../../hub/find-hub.ts");
   const caller = { directory: cwd, ...(trust === undefined ? {} : { trust }) };

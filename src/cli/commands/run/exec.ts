@@ -27,18 +27,18 @@ export const exec: Command = {
     const policy = resolvePolicy(policyValues, await api.config.values(), "minimal");
     const start = { ...bareTurn(session.id, policy), command: args.positionals[1] as string, timeoutMs };
     ctx.onStop(() => void api.turn.cancel({ session: session.id }));
-    let added: Node | null = null;
+    let addedNode: Node | null = null;
     let status: keyof typeof exitCodes = "broken";
     for await (const event of api.turn.start(start)) {
       if (event.type === "tool.output" && !args.flags["json"]) ctx.out.write(event.text);
       if (event.type === "tool.denied") ctx.err.write(`${styleOf(ctx.err).dim(`skein: ${stripControls(event.text)}`)}\n`);
-      if (event.type === "node.added") added = event.node;
+      if (event.type === "node.added") addedNode = event.node;
       printWarning(ctx, event);
       if (event.type === "turn.ended") status = event.turn.status ?? "broken";
       if (event.type === "turn.ended" && event.turn.error !== null) ctx.err.write(`skein: ${event.turn.error.message}\n`);
     }
-    if (args.flags["json"] && added !== null) ctx.out.write(jsonText(nodeRecord(added)));
-    return status === "ok" ? exitCodeOf(added) : exitCodes[status];
+    if (args.flags["json"] && addedNode !== null) ctx.out.write(jsonText(nodeRecord(addedNode)));
+    return status === "ok" ? exitCodeOf(addedNode) : exitCodes[status];
   },
 };
 

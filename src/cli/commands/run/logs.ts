@@ -17,7 +17,7 @@ export const logs: Command = {
     { name: "limit", value: "n", summary: "at most n stored parts (default 100)" },
     { name: "json", summary: "one event per line, as `run --output-format events` prints them" },
   ],
-  notes: `It only watches; \`skein attach\` can also send messages. -f ends when the session
+  notes: `logs only watches; \`skein attach\` can also send messages. -f ends when the session
 is idle. Ctrl-C ends the watching, not the turn.`,
   async run(args, ctx) {
     const limit = countFlag(args, "limit", 100);

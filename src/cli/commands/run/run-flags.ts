@@ -53,7 +53,7 @@ export const runFlags: readonly RunFlag[] = [
     summary: "exactly these tools",
     turn: (flag) => ({ tools: flag.names("--tool-level none means no tools") }),
   },
-  { name: "no-spawn", summary: "no sub-sessions", turn: () => ({ spawn: false }) },
+  { name: "no-spawn", summary: "start no sub-sessions", turn: () => ({ spawn: false }) },
   { name: "allow-nesting", summary: "tools may start skein again", turn: () => ({ nesting: true }) },
   ...policyFlags,
   { name: "plan", value: "file", summary: "execute this plan in a new session, linked to the one that planned it" },

@@ -18,13 +18,13 @@ export const models = reportCommand({
     );
     const anyReady = list.some((model) => model.ready);
     const visible = args.flags["all"] || !anyReady ? list : list.filter((model) => model.ready || model.isDefault);
-    const hidden = list.length - visible.length;
+    const unlistedCount = list.length - visible.length;
     return {
       json: list,
       text: (style) => modelTable(visible, style),
       remarks(style) {
         if (!anyReady) return "no model is ready: `skein auth status` shows which key to set\n";
-        return hidden > 0 ? style.dim(`${hidden} more without a key: skein models --all\n`) : "";
+        return unlistedCount > 0 ? style.dim(`${unlistedCount} more without a key: skein models --all\n`) : "";
       },
     };
   },

@@ -14,7 +14,7 @@ export const roles = reportCommand({
   flags: [{ name: "names", summary: "print only names, one per line (for shell completion)" }],
   notes: `A role is a prompt with limits on tools, policy, time and memory; it adds no rights.
 PROMPT is the estimated number of tokens it adds to every request. docs/ROLES.md
-explains how to write one. Problems are listed on stderr.
+explains how to write a role. Problems are listed on stderr.
 
 Examples:
   skein run --role codereviewer "look at the last commit"

@@ -7,7 +7,7 @@ export const skills = reportCommand({
   name: "skills",
   summary: "list the skills that the agent finds here",
   usage: "[--json]",
-  notes: "docs/SKILLS.md explains how to write one. Problems are listed on stderr.",
+  notes: "docs/SKILLS.md explains how to write a skill. Problems are listed on stderr.",
   async report(_args, ctx) {
     const api = await ctx.api();
     const list = await api.skills.list({ directory: ctx.cwd });

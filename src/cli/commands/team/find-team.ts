@@ -12,7 +12,7 @@ export async function findTeam(api: Api, ctx: CommandContext, query: string | un
   throw new Fault("session-unknown", "there is no team in this project yet", { hint: 'skein team run "objective"' });
 }
 
-/** Adds a hint if another process leads the team. The default hint of a busy session, a fork, would not lead the team. */
+/** Adds a hint if another process leads the team. The default hint, to fork the session, does not help with a team. */
 export async function explainBusyTeam<T>(session: Session, turn: Promise<T>): Promise<T> {
   try {
     return await turn;

@@ -105,8 +105,8 @@ async function list(member: MemberEnv, args: Args, ctx: CommandContext): Promise
   );
   const table = (titles: string[], cells: string[][]): string =>
     tableText(cells, { columns: titles.map((title) => ({ title })), width: ctx.out.columns, paintTitle: style.dim });
-  const parts = [table(["MEMBER", "ROLE", "AGENT", "STATE", "ID"], members), table(["", "ID", "FROM", "KIND", "PRIORITY", "ABOUT"], rows)];
-  return parts.filter((part) => part !== "").join("\n") || "no members and no messages\n";
+  const tables = [table(["MEMBER", "ROLE", "AGENT", "STATE", "ID"], members), table(["", "ID", "FROM", "KIND", "PRIORITY", "ABOUT"], rows)];
+  return tables.filter((text) => text !== "").join("\n") || "no members and no messages\n";
 }
 
 function headerRecord({ id, from, kind, priority, subject, sentAt, isRead }: SentMessage & { isRead: boolean }) {

@@ -27,8 +27,9 @@ Examples:
 
 type Verb = {
   positionals: number;
-  /** The required positionals, with the verb. */
+  /** Number of required positionals, including the verb. */
   min: number;
+  /** Names the required positionals in an error message. */
   needs: string;
   flags?: readonly string[];
   value: (args: Args, member: MemberEnv, ctx: CommandContext) => object;

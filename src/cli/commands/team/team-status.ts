@@ -20,9 +20,9 @@ export async function showTeam(args: Args, ctx: CommandContext): Promise<number>
   const api = await ctx.api();
   const session = await findTeam(api, ctx, args.positionals[1]);
   const view = await api.team.show({ session: session.id });
-  const messages = args.flags["messages"] ? Number.POSITIVE_INFINITY : shortListLength;
-  if (args.flags["json"]) ctx.out.write(jsonText(teamStatusRecord(view, { messages })));
-  else ctx.out.write(`${statusLines(view, messages, styleOf(ctx.out)).join("\n")}\n`);
+  const maxMessages = args.flags["messages"] ? Number.POSITIVE_INFINITY : shortListLength;
+  if (args.flags["json"]) ctx.out.write(jsonText(teamStatusRecord(view, { messages: maxMessages })));
+  else ctx.out.write(`${statusLines(view, maxMessages, styleOf(ctx.out)).join("\n")}\n`);
   return 0;
 }
 

@@ -98,7 +98,7 @@ type ResolveOptions = { maxBytes: number | null; redact: Redact | null };
 /** Null if the data was removed, or if its source stores none. Then the export contains the excerpt. */
 async function resolveText(api: Api, handle: Handle, { maxBytes, redact }: ResolveOptions): Promise<string | null> {
   try {
-    // Redaction comes before the cut: half a key would not be recognised.
+    // The text is redacted before it is cut, because half a key would not be recognised.
     const readBytes = redact === null ? maxBytes : null;
     const { content } = await api.handle.resolve({ identifier: storedIdentifier(handle), maxBytes: readBytes, as: "text" });
     if (redact === null) return content;

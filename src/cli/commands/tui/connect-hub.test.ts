@@ -8,7 +8,7 @@ import type { CommandContext } from "../../parse/command.ts";
 import { checkHubTarget, connectHubAt } from "./connect-hub.ts";
 
 function contextWith(overrides: Partial<CommandContext>): CommandContext {
-  const state = mkdtempSync(join(tmpdir(), "skein-reach-"));
+  const state = mkdtempSync(join(tmpdir(), "skein-connect-hub-"));
   onTestFinished(() => rmSync(state, { recursive: true, force: true }));
   return { state, home: state, selfCommand: [], version: "1.2.3", env: {}, ...overrides } as CommandContext;
 }
@@ -33,7 +33,7 @@ test("a hub at an address accepts the token of the environment, and only its own
   });
 });
 
-test("a missing hub is one line with a hint", async () => {
+test("a missing hub, an unknown token and an invalid address are errors", async () => {
   await expect(connectHubAt(contextWith({}), target("auto"), options)).rejects.toMatchObject({
     message: "no hub runs",
     hint: "skein hub start",

@@ -34,8 +34,8 @@ export function checkHubTarget(at: string): void {
 
 function connectToAddress(ctx: CommandContext, at: string, caller: { directory: string; trust?: boolean }): Promise<RemoteApi> {
   const file = readHubFile(ctx.state);
-  const isOurs = file !== null && new URL(file.url).host === new URL(at).host;
-  const token = ctx.env["SKEIN_HUB_TOKEN"] ?? (isOurs ? readFileSync(file.token_file, "utf8").trim() : null);
+  const isHubOfThisMachine = file !== null && new URL(file.url).host === new URL(at).host;
+  const token = ctx.env["SKEIN_HUB_TOKEN"] ?? (isHubOfThisMachine ? readFileSync(file.token_file, "utf8").trim() : null);
   if (token === null)
     throw new Fault("hub-unreachable", `the token of the hub at ${at} is unknown`, {
       hint: "set SKEIN_HUB_TOKEN to its token, or use the hub of this machine: --hub auto",

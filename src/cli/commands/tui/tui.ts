@@ -42,7 +42,7 @@ export const tui: Command = {
     },
     ...runFlags.filter((flag) => tuiRunFlags.has(flag.name)),
   ],
-  notes: `\`skein\` without arguments in a terminal does the same. It shows the project's current
+  notes: `\`skein\` without arguments in a terminal does the same. The screen shows the project's current
 session, or starts one with the first message. docs/KEYS.md lists the keys; press ?
 to show them.`,
   async run(args, ctx) {
@@ -136,10 +136,10 @@ async function openTui(flags: Flags, ctx: CommandContext, query: string | undefi
   }
 }
 
-function printUnsent({ isKept, problem }: ReturnType<typeof openUnsentStore>, { err }: CommandContext): void {
+function printUnsent({ isSaved, problem }: ReturnType<typeof openUnsentStore>, { err }: CommandContext): void {
   const reason = problem();
   if (reason !== null) err.write(`The unsent message could not be saved: ${reason}\n`);
-  else if (isKept()) err.write("The unsent message is saved: the next skein tui in this project has it.\n");
+  else if (isSaved()) err.write("The unsent message is saved: the next skein tui in this project has it.\n");
 }
 
 type ClosedSessions = { lastSession: Session | null; stopped: ReadonlyMap<string, Session>; command: string };

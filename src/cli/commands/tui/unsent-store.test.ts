@@ -30,22 +30,22 @@ test("a later process takes over the unsent messages of killed processes, the la
   expect(late.output).toBe("the older");
   await killScreen(late);
   store.save(null);
-  expect([store.isKept(), store.claim(), readdirSync(directory).length]).toEqual([
+  expect([store.isSaved(), store.claim(), readdirSync(directory).length]).toEqual([
     false,
     { unsent: { text: "the older", chips: [] }, more: 0 },
     1,
   ]);
 });
 
-test("an unreadable file is reported and stays, and an unwritable one is reported", () => {
+test("an unreadable file is reported and not deleted, and a failed save is reported", () => {
   const directory = temporaryDirectory();
   writeFileSync(join(directory, "1-1.json"), '{"text":4}');
   const store = openUnsentStore(directory);
   expect([store.claim(), store.problem()]).toEqual([null, `${join(directory, "1-1.json")} can't be read: it is not an unsent message`]);
   expect(readdirSync(directory)).toEqual(["1-1.json"]);
-  const nowhere = openUnsentStore(join(directory, "1-1.json", "below"));
-  nowhere.save(emptyMessage);
-  expect([nowhere.isKept(), nowhere.problem()]).toEqual([false, expect.stringContaining("ENOTDIR")]);
+  const unwritable = openUnsentStore(join(directory, "1-1.json", "below"));
+  unwritable.save(emptyMessage);
+  expect([unwritable.isSaved(), unwritable.problem()]).toEqual([false, expect.stringContaining("ENOTDIR")]);
 });
 
 function temporaryDirectory(): string {

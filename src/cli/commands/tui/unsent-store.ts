@@ -8,9 +8,9 @@ import { messageOf } from "../../../protocol/api/error.ts";
 import type { Chip } from "../../../tui/composer/chips.ts";
 import type { UnsentMessage, UnsentStore } from "../../../tui/composer/unsent.ts";
 
-export function openUnsentStore(directory: string): UnsentStore & { isKept: () => boolean } {
+export function openUnsentStore(directory: string): UnsentStore & { isSaved: () => boolean } {
   const ownFile = join(directory, fileNameOf(process.pid, processStartTime(process.pid) ?? ""));
-  let isKept = false;
+  let isSaved = false;
   let problem: string | null = null;
   return {
     claim() {
@@ -21,7 +21,7 @@ export function openUnsentStore(directory: string): UnsentStore & { isKept: () =
           if ("problem" in unsent) problem = unsent.problem;
           // Another screen may have claimed the file first.
           else if (nullIfMissing(() => (renameSync(file, ownFile), true)) !== null) {
-            isKept = true;
+            isSaved = true;
             return { unsent, more: files.length - index - 1 };
           }
         }
@@ -34,14 +34,14 @@ export function openUnsentStore(directory: string): UnsentStore & { isKept: () =
       try {
         if (unsent === null) rmSync(ownFile, { force: true });
         else replaceFile(ownFile, JSON.stringify(unsent), { file: 0o600, directory: 0o700 });
-        isKept = unsent !== null;
+        isSaved = unsent !== null;
         problem = null;
       } catch (error) {
         problem = messageOf(error);
       }
     },
     problem: () => problem,
-    isKept: () => isKept,
+    isSaved: () => isSaved,
   };
 }
 
