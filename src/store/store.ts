@@ -190,7 +190,7 @@ export type TurnClose = Omit<Partial<GivenTurnFields>, "id"> & {
   status: TurnStatus;
   error: Turn["error"];
   /** Spending of this turn that is on no node. */
-  rest?: Spent;
+  spentOutsideNodes?: Spent;
 };
 
 /** `key` is "text", "thinking" or the id of a running call. */

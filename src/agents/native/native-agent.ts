@@ -74,7 +74,7 @@ async function* takeTurn(deps: NativeAgentDeps, input: TurnInput, context: TurnC
   let state: LoopState | null = null;
   const withUnrecorded = (end: TurnEnd): AgentEvent => {
     const unrecorded = state?.unrecorded ?? zeroSpent;
-    return { type: "end", end: unrecorded === zeroSpent ? end : { ...end, rest: unrecorded } };
+    return { type: "end", end: unrecorded === zeroSpent ? end : { ...end, spentOutsideNodes: unrecorded } };
   };
   try {
     state = await prepare(deps, input, context);

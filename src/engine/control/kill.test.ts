@@ -12,7 +12,7 @@ import type { EngineDeps } from "../engine.ts";
 import { killTurn } from "./kill.ts";
 import { RunningTurns } from "../turn/running-turns.ts";
 
-const limits = { stopMs: 300, killMs: 500, startMs: 50 };
+const timeouts = { stopMs: 300, killMs: 500, startMs: 50 };
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -32,7 +32,7 @@ async function sessionOfShell(script: string, ownHolder: { namespace?: string } 
   const { session, lease, turn } = await beginTurn(shellStore);
   const store = await openStore({ ...options, holder: ownHolder });
   cleanups.push(() => Promise.all([shellStore.close(), store.close()]));
-  const kill = () => killTurn(createDeps(store), session.id, { force: false }, limits);
+  const kill = () => killTurn(createDeps(store), session.id, { force: false }, timeouts);
   return { child, store, shellStore, lease, turn, session, kill };
 }
 
@@ -69,7 +69,7 @@ test("a process that ignores SIGTERM is killed together with its children", asyn
   for (const pid of children) expect(processStartTime(pid)).toBeNull();
 });
 
-test("a process that is stopped by SIGSTOP can be killed", async () => {
+test("a process that SIGSTOP has suspended can be killed", async () => {
   const { child, kill } = await sessionOfShell("");
   process.kill(child.pid, "SIGSTOP");
   expect(await kill()).toMatchObject({ outcome: "killed", pid: child.pid, status: "killed" });

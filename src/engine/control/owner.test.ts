@@ -37,11 +37,15 @@ async function sessionOfSleeper() {
   return { child, session: session.id, deps, holder: (await store.holder(session.id))!, ownerStore, lease };
 }
 
-test("a request to a stopped owner fails at once, with the command that resumes it", async () => {
+test("a request to a suspended owner fails at once, with the command that resumes it", async () => {
   const { child, session, deps, holder } = await sessionOfSleeper();
   child.kill("SIGSTOP");
   while (!isStopped(child.pid)) await Bun.sleep(5);
-  const request = connectToHolder({ ...deps, connect: () => Promise.reject(new Error("a stopped owner was contacted")) }, session, holder);
+  const request = connectToHolder(
+    { ...deps, connect: () => Promise.reject(new Error("a suspended owner was contacted")) },
+    session,
+    holder,
+  );
   await expect(request).rejects.toMatchObject({
     code: "owner-unreachable",
     message: expect.stringContaining(`process ${child.pid} runs session ${session} and can't be reached: it is suspended`),

@@ -9,31 +9,31 @@ const delta = (chunk: string): AgentEvent => ({ type: "transient", event: { type
 /** Waits long enough for all pending work to run. */
 const waitForPendingWork = () => Bun.sleep(30);
 
-test("a paused turn takes no further step from its agent, and continues there after a resume", async () => {
-  const steps: number[] = [];
+test("a paused turn asks its agent for no further event, and continues there after a resume", async () => {
+  const yieldedIndexes: number[] = [];
   const { api, session, run } = await createTestEngine(async function* () {
     for (let index = 0; index < 3; index += 1) {
-      steps.push(index);
+      yieldedIndexes.push(index);
       yield delta(`${index}`);
-      if (index === 0) await firstStep.promise;
+      if (index === 0) await firstEventHandled.promise;
     }
     yield { type: "node", node: text("done"), recorded: () => {} };
     yield ok;
   });
-  const firstStep = Promise.withResolvers<void>();
+  const firstEventHandled = Promise.withResolvers<void>();
   const running = run();
-  while (steps.length === 0) await Bun.sleep(1);
+  while (yieldedIndexes.length === 0) await Bun.sleep(1);
   expect(await api.turn.pause({ session: session.id, force: false })).toMatchObject({ state: "paused", pid: process.pid });
-  firstStep.resolve();
+  firstEventHandled.resolve();
   await waitForPendingWork();
-  expect(steps.length).toBeLessThanOrEqual(2);
+  expect(yieldedIndexes.length).toBeLessThanOrEqual(2);
   expect((await api.turn.list({ endedSince: null })).map(({ state }) => state)).toEqual(["paused"]);
-  const stepsWhenPaused = steps.length;
+  const countWhenPaused = yieldedIndexes.length;
   await waitForPendingWork();
-  expect(steps.length).toBe(stepsWhenPaused);
+  expect(yieldedIndexes.length).toBe(countWhenPaused);
   expect(await api.turn.resume({ session: session.id })).toMatchObject({ state: "running" });
   const events = await running;
-  expect(steps).toEqual([0, 1, 2]);
+  expect(yieldedIndexes).toEqual([0, 1, 2]);
   expect(events.map(({ type }) => type).filter((type) => /paused|resumed|ended/.test(type))).toEqual([
     "turn.paused",
     "turn.resumed",
@@ -74,7 +74,7 @@ test("pause and resume of an idle session report that nothing is running", async
   expect(await api.turn.resume({ session: session.id })).toEqual(notRunning);
 });
 
-test("a lease of this process without a turn can't be paused", async () => {
+test("pausing a session that this process holds without a turn reports not-running", async () => {
   const { api, session, store } = await createTestEngine(async function* () {
     yield ok;
   });

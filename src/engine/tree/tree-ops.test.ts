@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { createTestEngine, node, ok, text } from "../fixtures/engine-with.ts";
 
-test("the task of a session is its first prompt: null after a move before the first node, and that of the new path after a move", async () => {
+test("a session's task is the first prompt of its path, also after a move, and null before the first node", async () => {
   const { api, run, session } = await createTestEngine(async function* () {
     yield node(text("hi"));
     yield ok;

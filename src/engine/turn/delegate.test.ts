@@ -55,12 +55,15 @@ test("a sub-session with a title is listed by it, and its agent gets the task", 
   expect(await store.session(result.session)).toMatchObject({ task: "short" });
 });
 
-test("the events of a sub-session go to onEvent, and its usage is returned and added to the parent's", async () => {
+test("the events of a sub-session are passed to onEvent, and its usage is returned and added to the parent's", async () => {
   const eventTypes: string[] = [];
   const { events, result } = await runParent({ onEvent: (event) => eventTypes.push(event.type) }, async function* () {
     yield { type: "transient", event: { type: "text.delta", text: "s" } };
     yield node(text("seen"));
-    yield { type: "end", end: { status: "ok", rest: { usage: { input: 100, output: 0, cacheRead: 0, cacheWrite: 0 }, costUsd: 0.5 } } };
+    yield {
+      type: "end",
+      end: { status: "ok", spentOutsideNodes: { usage: { input: 100, output: 0, cacheRead: 0, cacheWrite: 0 }, costUsd: 0.5 } },
+    };
   });
   expect(eventTypes).toContain("text.delta");
   expect(result).toMatchObject({ status: "ok", answer: "seen", spent: { usage: { input: 105, output: 2 }, costUsd: 0.51 } });

@@ -236,8 +236,8 @@ async function executeTurn(execution: TurnExecution): Promise<EndedTurn> {
     below: spent(),
     left: execution.account.budget.remaining(),
   };
-  const { status, error = null, nativeId = null, cli, rest } = end;
-  const ended = await recorder.endTurn({ status, error, nativeId, enforced: turn.enforced, cli, rest }, turn.id, outcome);
+  const { status, error = null, nativeId = null, cli, spentOutsideNodes } = end;
+  const ended = await recorder.endTurn({ status, error, nativeId, enforced: turn.enforced, cli, spentOutsideNodes }, turn.id, outcome);
   const session = await running.store.requireSession(turn.session);
   const isPlanning = params.policy.name === "plan" && !hasNoPrompt(params);
   if (isPlanning && (mayHaveChanged || end.status === "ok")) deps.setPlanner(session.project, session.id);

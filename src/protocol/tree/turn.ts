@@ -27,7 +27,14 @@ export const maxPlanBytes = 100_000;
 export type NativeStart = { how: "resume" | "fork"; id: string; unsure?: { since: string | null } };
 
 /**
- * The end of a turn, as the agent reports it. The default `answer` is the text of the last agent node. `rest` is usage
- * that belongs to no node.
+ * The end of a turn, as the agent reports it. The default `answer` is the text of the last agent node. `spentOutsideNodes`
+ * is usage that belongs to no node.
  */
-export type TurnEnd = { status: TurnStatus; error?: TurnError; nativeId?: string; answer?: string; cli?: CliRecord; rest?: Spent };
+export type TurnEnd = {
+  status: TurnStatus;
+  error?: TurnError;
+  nativeId?: string;
+  answer?: string;
+  cli?: CliRecord;
+  spentOutsideNodes?: Spent;
+};

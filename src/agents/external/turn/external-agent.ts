@@ -228,7 +228,7 @@ function concludeRun({ deps, emit }: CliTurn, run: CliRun, exit: CliExit, stoppe
   if (usedModel !== null) warn(emit, `${adapter.name} used model ${usedModel} instead of ${launch.model}`);
   const evidence: CliEvidence = { ...parser.evidence(), ...exit, adapter, stopped, vendorError: access.lastError() };
   if (adapter.endsByExit && exit.exitCode === 0) evidence.done ??= {};
-  const end: TurnEnd = { ...judgeEnding(evidence), cli: cliRecord(adapter, run, exit), rest: parser.unassignedUsage() };
+  const end: TurnEnd = { ...judgeEnding(evidence), cli: cliRecord(adapter, run, exit), spentOutsideNodes: parser.unassignedUsage() };
   const message = `${end.error?.message ?? ""}\n${exit.stderr}`;
   const isSessionLost =
     launch.start.how !== "new" && parser.answers === 0 && (adapter.sessionLost.test(message) || exitedAtOnce(end, exit, access));

@@ -79,7 +79,7 @@ export function endTurn(db: Db, lease: Lease, turn: string, end: TurnClose): Wri
     const { n, startedAt } = openTurn(db, target, turn);
     const at = Date.now();
     const fields = { ...end, nativeId: end.nativeId ?? undefined, enforced: end.enforced ?? undefined, endedAt: Math.max(at, startedAt) };
-    db.run`update turns set ${assignments(toColumns(turnColumns, fields))}, ${addSpent(end.rest ?? zeroSpent)} where n = ${n}`;
+    db.run`update turns set ${assignments(toColumns(turnColumns, fields))}, ${addSpent(end.spentOutsideNodes ?? zeroSpent)} where n = ${n}`;
     recordEvent(db, target, { kind: "turn.ended", turn: n, at });
     saveSeq(db, target, at);
     const value = turnAt(db, n);
