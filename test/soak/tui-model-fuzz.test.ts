@@ -27,7 +27,7 @@ for (const seed of [1, 2])
       const bad = badRows(state);
       if (bad.length > 0)
         throw new Error(`message ${index}, ${JSON.stringify(message)}, at ${JSON.stringify(state.size)}: ${bad.join("|")}`);
-      expect(state.draft.cursor).toBeWithin(0, state.draft.text.length + 1);
+      expect(state.unsent.cursor).toBeWithin(0, state.unsent.text.length + 1);
     }
     const afterEscape = ["escape", "escape", "escape"].reduce<State>(press, {
       ...state,
@@ -91,7 +91,7 @@ function answerTo(effect: Effect | undefined, pick: Pick): UpdateMessage | null 
     case "execute":
       return pick<UpdateMessage>([
         { type: "set", fields: { session } },
-        { type: "refused", draft: "prompt" in effect ? (effect.prompt ?? "") : effect.draft, text: pick(texts), hint: null },
+        { type: "refused", unsent: "prompt" in effect ? (effect.prompt ?? "") : effect.unsent, text: pick(texts), hint: null },
       ]);
     case "attach":
       return { type: "attached", path: pick([null, effect.path]), text: effect.text, problem: null };

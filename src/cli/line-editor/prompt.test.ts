@@ -33,7 +33,7 @@ describe("an entry", () => {
     expect(typed("\x04").action).toBe("leave");
     expect(typed("ab\x01\x04").prompt.line.text).toBe("b");
   });
-  test("the arrows show history entries, and then the draft again", () => {
+  test("the arrows show history entries, and then the unsent text again", () => {
     const prompt = freshPrompt(["old", "two\nrows"]);
     expect(typed("dra\x1b[A", prompt).prompt.line.text).toBe("two\nrows");
     expect(typed("dra\x1b[A\x1b[A\x1b[A", prompt).prompt.line.text).toBe("old");

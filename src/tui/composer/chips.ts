@@ -1,12 +1,12 @@
-// A chip is a label in the draft for a long paste or an image. It is plain text of the draft, so that it can be edited
-// like text. Its content replaces the label when the message is sent.
+// A chip is a label in the unsent message for a long paste or an image. The label is plain text, so that it can be edited.
+// The content of the chip replaces the label when the message is sent.
 import type { EditLine } from "../../kit/text/line-edit.ts";
 
 export type Chip = { label: string; text: string } | { label: string; image: string };
 
 const maxInline = { characters: 2000, lines: 10 };
 
-/** Null if the text is short enough for the draft. */
+/** Null if the text is short enough for the unsent message. */
 export function pasteChip(text: string, chips: readonly Chip[]): Chip | null {
   const lines = text.trimEnd().split("\n").length;
   if (text.length <= maxInline.characters && lines <= maxInline.lines) return null;

@@ -1,4 +1,4 @@
-// Tests of the composer: keys in, the draft and the effects out.
+// Tests of the composer: keys in, the unsent message and the effects out.
 import { describe, expect, test } from "bun:test";
 import { firstState, type Effect, type UpdateMessage, type State } from "../model/state.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
@@ -10,9 +10,9 @@ const session = { id: "s-1", name: null, tip: null, agent: "native", model: null
 
 describe("history", () => {
   const sent = apply(fresh, { type: "history", entries: ["one", "two\nlines", "three"] });
-  test("Up in the first row and Down in the last row go through history, and the draft is kept", () => {
+  test("Up in the first row and Down in the last row go through history, and the unsent message is kept", () => {
     const typing = press(sent, "x").state;
-    expect(drafts(typing, "up", "up", "up", "up", "up", "down", "down", "down", "down")).toEqual([
+    expect(unsentTexts(typing, "up", "up", "up", "up", "up", "down", "down", "down", "down")).toEqual([
       "three",
       "two\nlines",
       "two\nlines", // moves to its first row
@@ -27,15 +27,15 @@ describe("history", () => {
   test("Up and Down move by visible rows in a long line", () => {
     const withLongLine = apply(sent, { type: "paste", text: "w".repeat(200) });
     const movedUp = press(withLongLine, "up");
-    expect([movedUp.state.draft.text, movedUp.state.draft.cursor]).toEqual([withLongLine.draft.text, 120]);
-    expect(press(movedUp.state, "up", "up").state.draft.text).toBe("three");
+    expect([movedUp.state.unsent.text, movedUp.state.unsent.cursor]).toEqual([withLongLine.unsent.text, 120]);
+    expect(press(movedUp.state, "up", "up").state.unsent.text).toBe("three");
   });
   test("sent messages are added to the history, and Ctrl+R finds them", () => {
     const { state, effects } = press(sent, "n", "e", "w", "enter");
     expect(effects.at(-1)).toEqual({ type: "add to history", text: "new" });
     const picker = press(state, "ctrl+r", "l", "i", "n");
     expect(textOf(picker.state)).toContain("two lines");
-    expect(press(picker.state, "enter").state.draft.text).toBe("two\nlines");
+    expect(press(picker.state, "enter").state.unsent.text).toBe("two\nlines");
     expect(press(fresh, "ctrl+r").state.notice?.text).toBe("no messages sent in this project yet");
   });
 });
@@ -43,7 +43,7 @@ describe("history", () => {
 describe("undo", () => {
   test("undo reverts a word, a deletion or a paste", () => {
     const typed = press(fresh, ..."one two".split(""), "ctrl+w").state;
-    const steps = drafts(apply(typed, { type: "paste", text: "ABC" }), "ctrl+_", "ctrl+_", "ctrl+_", "ctrl+_", "ctrl+_");
+    const steps = unsentTexts(apply(typed, { type: "paste", text: "ABC" }), "ctrl+_", "ctrl+_", "ctrl+_", "ctrl+_", "ctrl+_");
     expect(steps).toEqual(["one ", "one two", "one ", "one", ""]);
   });
 });
@@ -52,22 +52,22 @@ describe("a long paste", () => {
   const text = Array.from({ length: 340 }, (_, index) => `row ${index}`).join("\n");
   const pasted = apply(press(fresh, "a", "space").state, { type: "paste", text });
   test("a long paste is a label, and its text is sent", () => {
-    expect(pasted.draft.text).toBe("a [pasted 340 lines]");
+    expect(pasted.unsent.text).toBe("a [pasted 340 lines]");
     const twice = apply(pasted, { type: "paste", text });
-    expect(twice.draft.text).toBe("a [pasted 340 lines][pasted 340 lines, 2]");
+    expect(twice.unsent.text).toBe("a [pasted 340 lines][pasted 340 lines, 2]");
     expect(press(pasted, "!", "enter").effects[0]).toEqual({ type: "start", prompt: `a ${text}!`, images: [] });
   });
   test("one key deletes a whole label, and a refused message has its labels again", () => {
-    expect(press(pasted, "backspace").state.draft.text).toBe("a ");
+    expect(press(pasted, "backspace").state.unsent.text).toBe("a ");
     const sent = press(pasted, "enter").state;
-    const refused = apply(sent, { type: "refused", draft: `a ${text}`, text: "busy", hint: null });
-    expect([refused.draft.text, press(refused, "enter").effects[0]]).toEqual([
+    const refused = apply(sent, { type: "refused", unsent: `a ${text}`, text: "busy", hint: null });
+    expect([refused.unsent.text, press(refused, "enter").effects[0]]).toEqual([
       "a [pasted 340 lines]",
       { type: "start", prompt: `a ${text}`, images: [] },
     ]);
   });
   test("the label of a long line shows its number of characters", () => {
-    expect(apply(fresh, { type: "paste", text: "x".repeat(2001) }).draft.text).toBe("[pasted 2001 characters]");
+    expect(apply(fresh, { type: "paste", text: "x".repeat(2001) }).unsent.text).toBe("[pasted 2001 characters]");
   });
 });
 
@@ -83,15 +83,15 @@ describe("a pasted image path", () => {
   });
   test("an image is sent with the message, unless its label was deleted", () => {
     const attached = apply(fresh, { type: "attached", path: "/tmp/a.png", text: "/tmp/a.png", problem: null });
-    expect(attached.draft.text).toBe("[image a.png]");
+    expect(attached.unsent.text).toBe("[image a.png]");
     expect(press(attached, "?", "enter").effects[0]).toEqual({ type: "start", prompt: "[image a.png]?", images: ["/tmp/a.png"] });
     expect(press(attached, "backspace", "x", "enter").effects[0]).toEqual({ type: "start", prompt: "x", images: [] });
     const running = press({ ...attached, session, activity: "writing" }, "enter");
-    expect([running.effects, running.state.draft.text]).toEqual([[], "[image a.png]"]);
+    expect([running.effects, running.state.unsent.text]).toEqual([[], "[image a.png]"]);
   });
   test("the path of a missing image stays text", () => {
     const text = apply(fresh, { type: "attached", path: null, text: "/x.png", problem: "no file /x.png" });
-    expect([text.draft.text, text.notice?.text]).toEqual(["/x.png", "no file /x.png"]);
+    expect([text.unsent.text, text.notice?.text]).toEqual(["/x.png", "no file /x.png"]);
   });
 });
 
@@ -104,8 +104,8 @@ describe("completion", () => {
     expect(late).toBe(typed.state);
     const withFiles = apply(typed.state, { type: "found files", query: "ap", files: ["src/app.ts", "a pie.ts"], problem: null });
     expect(textOf(withFiles)).toMatch(/@src\/app\.ts/);
-    expect(press(withFiles, "tab").state.draft.text).toBe("see @src/app.ts ");
-    expect(press(withFiles, "down", "enter").state.draft.text).toBe('see @"a pie.ts" ');
+    expect(press(withFiles, "tab").state.unsent.text).toBe("see @src/app.ts ");
+    expect(press(withFiles, "down", "enter").state.unsent.text).toBe('see @"a pie.ts" ');
     expect(renderFrame(withFiles).cursor).toEqual({ row: 22, column: 9 });
   });
   test("Esc closes the menu until another word starts, and an email address opens none", () => {
@@ -123,8 +123,8 @@ describe("completion", () => {
   test("a slash opens the menu of commands, and Enter runs one", () => {
     const typed = press(fresh, "/", "q", "u");
     expect(textOf(typed.state)).toMatch(/\/quit +quit; the session is saved/);
-    expect(press(typed.state, "enter")).toMatchObject({ state: { draft: { text: "" } }, effects: [{ type: "quit" }] });
-    expect(press(typed.state, "tab").state.draft.text).toBe("/quit ");
+    expect(press(typed.state, "enter")).toMatchObject({ state: { unsent: { text: "" } }, effects: [{ type: "quit" }] });
+    expect(press(typed.state, "tab").state.unsent.text).toBe("/quit ");
   });
 });
 
@@ -134,7 +134,7 @@ describe("the first character of a message", () => {
     const path = "/etc/hosts is a file";
     expect(press(fresh, ...path.split(""), "enter").effects[0]).toMatchObject({ type: "start", prompt: path });
     const misspelled = press(fresh, ..."/modle x".split(""), "enter");
-    expect([misspelled.effects, misspelled.state.notice?.text, misspelled.state.draft.text]).toEqual([
+    expect([misspelled.effects, misspelled.state.notice?.text, misspelled.state.unsent.text]).toEqual([
       [],
       "no command /modle; did you mean /model? A space before it sends it as text",
       "/modle x",
@@ -142,9 +142,9 @@ describe("the first character of a message", () => {
     expect(press(fresh, ..."/xylophone".split(""), "enter").effects[0]).toMatchObject({ type: "start", prompt: "/xylophone" });
   });
   test("a message that starts with an exclamation mark runs in a shell, and waits while a turn runs", () => {
-    expect(press(fresh, ..."!ls -l".split(""), "enter").effects[0]).toEqual({ type: "execute", command: "ls -l", draft: "!ls -l" });
+    expect(press(fresh, ..."!ls -l".split(""), "enter").effects[0]).toEqual({ type: "execute", command: "ls -l", unsent: "!ls -l" });
     const running = press({ ...fresh, session, activity: "writing" }, "!", "l", "s", "enter");
-    expect([running.effects, running.state.draft.text]).toEqual([[], "!ls"]);
+    expect([running.effects, running.state.unsent.text]).toEqual([[], "!ls"]);
     expect(textOf(running.state)).toContain("── a turn is running: press Enter again when it has ended; Ctrl+C stops it ");
     expect(press({ ...running.state, activity: null }, "enter").effects[0]).toMatchObject({ type: "execute", command: "ls" });
   });
@@ -171,17 +171,17 @@ describe("a queued message", () => {
   test("Up in an empty prompt withdraws a queued message, and text typed since stays after it", () => {
     expect(press(running, "up").effects).toEqual([{ type: "take back", session: "s-1", input: "q1" }]);
     const restored = apply(press(running, "x").state, { type: "taken back", input: "q1", text: "later" });
-    expect([restored.draft.text, restored.queue]).toEqual(["later\nx", []]);
+    expect([restored.unsent.text, restored.queue]).toEqual(["later\nx", []]);
   });
   test("a queued message that the agent already has is not withdrawn", () => {
     const late = apply(running, { type: "taken back", input: "q1", text: null });
-    expect([late.draft.text, late.notice?.text]).toEqual(["", "the agent already has that message"]);
+    expect([late.unsent.text, late.notice?.text]).toEqual(["", "the agent already has that message"]);
   });
 });
 
-test("the draft stays when another session is opened", () => {
+test("the unsent message stays when another session is opened", () => {
   const typing = press(fresh, "h", "i").state;
-  expect(apply(typing, { type: "opened", session, blocks: [], turns: [] }).draft.text).toBe("hi");
+  expect(apply(typing, { type: "opened", session, blocks: [], turns: [] }).unsent.text).toBe("hi");
 });
 
 // --- helpers ----------------------------------------------------------------------------------------------
@@ -201,9 +201,9 @@ function press(state: State, ...keys: string[]): { state: State; effects: Effect
   );
 }
 
-/** The draft after each key. */
-function drafts(state: State, ...keys: string[]): string[] {
-  return keys.map((_, index) => press(state, ...keys.slice(0, index + 1)).state.draft.text);
+/** The unsent message after each key. */
+function unsentTexts(state: State, ...keys: string[]): string[] {
+  return keys.map((_, index) => press(state, ...keys.slice(0, index + 1)).state.unsent.text);
 }
 
 function textOf(state: State): string {

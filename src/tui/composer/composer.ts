@@ -4,16 +4,16 @@ import type { Choice } from "../overlays/box.ts";
 import type { Chip } from "./chips.ts";
 
 export type Composer = {
-  /** Drafts before each change, the latest last. */
+  /** The unsent message before each change, the latest last. */
   undo: readonly EditLine[];
   /** Messages sent in this project, the latest last. */
   history: readonly string[];
-  /** The history entry in the draft, and the text typed before it. */
+  /** The history entry in the unsent message, and the text typed before it. */
   recalled: RecallableLine["recalled"];
   chips: readonly Chip[];
   menu: Menu | null;
   /** The latest message as it was typed. It is restored if the message is refused. */
-  sent: { draft: EditLine; chips: readonly Chip[] } | null;
+  sent: { message: EditLine; chips: readonly Chip[] } | null;
 };
 
 export type Menu = {

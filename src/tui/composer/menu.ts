@@ -8,10 +8,10 @@ import type { Menu } from "./composer.ts";
 
 const maxRows = 8;
 
-/** Opens, updates or closes the menu for the current draft. */
+/** Opens, updates or closes the menu for the current unsent message. */
 export function menuFor(state: State): UpdateResult {
-  const { draft, composer } = state;
-  const word = wordAt(draft);
+  const { unsent, composer } = state;
+  const word = wordAt(unsent);
   const withMenu = (menu: Menu | null) => ({ ...state, composer: { ...composer, menu } });
   if (word === null) return step(withMenu(null));
   const previous = composer.menu;
@@ -65,19 +65,19 @@ export function handleMenuKey(state: State, key: Key): UpdateResult | { complete
   if (choice === undefined) return null;
   const delta = moves[key.name];
   if (delta !== undefined) return withMenu({ ...menu, index: (menu.index + delta + choices.length) % choices.length });
-  if (key.name === "tab") return { complete: completeWord(state.draft, menu, choice) };
+  if (key.name === "tab") return { complete: completeWord(state.unsent, menu, choice) };
   if (key.name !== "enter") return null;
-  if (menu.kind === "file") return { complete: completeWord(state.draft, menu, choice) };
-  return state.draft.text.trimEnd() === choice.label ? null : runOrComplete(state, menu, choice);
+  if (menu.kind === "file") return { complete: completeWord(state.unsent, menu, choice) };
+  return state.unsent.text.trimEnd() === choice.label ? null : runOrComplete(state, menu, choice);
 }
 
 /** Runs a command that needs no argument. Completes any other command. */
 function runOrComplete(state: State, menu: Menu, choice: Choice): UpdateResult | { complete: EditLine } {
   const command = screenCommands.find(({ name }) => `/${name}` === choice.label);
-  const textAfter = state.draft.text.slice(state.draft.cursor);
+  const textAfter = state.unsent.text.slice(state.unsent.cursor);
   if (command === undefined || textAfter.trim() !== "" || command.typed?.startsWith("<") === true)
-    return { complete: completeWord(state.draft, menu, choice) };
-  return command.run({ ...state, draft: { text: "", cursor: 0 }, composer: { ...state.composer, undo: [], menu: null } }, "");
+    return { complete: completeWord(state.unsent, menu, choice) };
+  return command.run({ ...state, unsent: { text: "", cursor: 0 }, composer: { ...state.composer, undo: [], menu: null } }, "");
 }
 
 function completeWord({ text, cursor }: EditLine, { start }: Menu, choice: Choice): EditLine {

@@ -1,4 +1,4 @@
-// Handles Enter: sends the draft to the agent, to the running turn, to a shell (`!`) or to a screen command (`/`).
+// Handles Enter: sends the unsent message to the agent, to the running turn, to a shell (`!`) or to a screen command (`/`).
 import { emptyEditLine } from "../../kit/text/line-edit.ts";
 import { continueTurn } from "../keys/commands.ts";
 import { commandOfWord } from "../keys/keymap.ts";
@@ -9,23 +9,23 @@ import { emptyComposer } from "./composer.ts";
 const maxHistory = 1000;
 
 export function send(state: State): UpdateResult {
-  const { draft, composer, activity, session } = state;
-  const text = expandChips(draft.text, composer.chips).trim();
+  const { unsent, composer, activity, session } = state;
+  const text = expandChips(unsent.text, composer.chips).trim();
   if (text === "") return state.isInterrupted && activity === null ? continueTurn(state) : step(state);
   const result = runSlashCommand(state);
   if (result !== null) return result;
   if (state.visit !== null && activity === null)
     return step(withNotice(state, "this session is only watched; :switch goes to it; Esc, then q, goes back"));
-  const images = imagesIn(draft.text, composer.chips);
+  const images = imagesIn(unsent.text, composer.chips);
   const sent = clearPrompt(state, text);
   const addToHistory = { type: "add to history", text } as const;
-  if (draft.text.startsWith("!")) {
+  if (unsent.text.startsWith("!")) {
     const command = text.slice(1).trim();
     if (command === "") return step(state);
     // A shell command is a turn, and a session runs one turn at a time.
     const stopKey = state.runner === null ? "Ctrl+C" : ":cancel";
     if (activity !== null) return step(withNotice(state, `a turn is running: press Enter again when it has ended; ${stopKey} stops it`));
-    return step({ ...sent, activity: "starting" }, { type: "execute", command, draft: text }, addToHistory);
+    return step({ ...sent, activity: "starting" }, { type: "execute", command, unsent: text }, addToHistory);
   }
   if (activity === null) return step({ ...sent, activity: "starting" }, { type: "start", prompt: text, images }, addToHistory);
   if (session === null) return step(withNotice(state, "the turn is starting; press Enter again"));
@@ -34,19 +34,19 @@ export function send(state: State): UpdateResult {
 }
 
 function clearPrompt(state: State, text: string): State {
-  const { draft, composer } = state;
+  const { unsent, composer } = state;
   const history = composer.history.at(-1) === text ? composer.history : [...composer.history, text].slice(-maxHistory);
-  const sent = { draft, chips: composer.chips };
-  return { ...state, draft: emptyEditLine, top: "end", composer: { ...emptyComposer, history, sent } };
+  const sent = { message: unsent, chips: composer.chips };
+  return { ...state, unsent: emptyEditLine, top: "end", composer: { ...emptyComposer, history, sent } };
 }
 
 /** Runs `/model x` like `:model x`. Null for text: a path, or a slash after a space. A misspelled command gets a notice. */
 function runSlashCommand(state: State): UpdateResult | null {
-  const [, word, argument = ""] = /^\/([a-z][a-z-]*)(?:\s+([^]*))?$/.exec(state.draft.text.trimEnd()) ?? [];
+  const [, word, argument = ""] = /^\/([a-z][a-z-]*)(?:\s+([^]*))?$/.exec(state.unsent.text.trimEnd()) ?? [];
   if (word === undefined) return null;
   const command = commandOfWord(word);
   if ("run" in command && command.name === word) {
-    const next = { ...state, draft: emptyEditLine, composer: { ...state.composer, undo: [], menu: null } };
+    const next = { ...state, unsent: emptyEditLine, composer: { ...state.composer, undo: [], menu: null } };
     return command.run(next, argument.trim());
   }
   const nearest = "run" in command ? command.name : command.nearest;

@@ -1,4 +1,4 @@
-// Handles keys and pastes in the composer. Every change of the draft updates undo, history and the menu.
+// Handles keys and pastes in the composer. Every change of the unsent message updates undo, history and the menu.
 import { moveByRow } from "../../kit/text/text-layout.ts";
 import { insertText, recallEntry, type EditLine } from "../../kit/text/line-edit.ts";
 import { applyEditKey } from "../keys/edit-keys.ts";
@@ -10,9 +10,9 @@ import { menuFor, handleMenuKey } from "./menu.ts";
 import { send } from "./send.ts";
 
 export function typeKey(state: State, key: Key): UpdateResult {
-  const { draft, composer } = state;
+  const { unsent, composer } = state;
   const menuResult = handleMenuKey(state, key);
-  if (menuResult !== null) return "complete" in menuResult ? setDraft(state, menuResult.complete) : menuResult;
+  if (menuResult !== null) return "complete" in menuResult ? setUnsent(state, menuResult.complete) : menuResult;
   switch (key.name) {
     case "enter":
       return send(state);
@@ -25,22 +25,22 @@ export function typeKey(state: State, key: Key): UpdateResult {
     case "ctrl+/": {
       const previous = composer.undo.at(-1);
       if (previous === undefined) return step(withNotice(state, "nothing to undo"));
-      return step({ ...state, draft: previous, composer: { ...composer, undo: composer.undo.slice(0, -1), recalled: null } });
+      return step({ ...state, unsent: previous, composer: { ...composer, undo: composer.undo.slice(0, -1), recalled: null } });
     }
     case "backspace":
-      return setDraft(state, withoutChip(draft, composer.chips, "before") ?? applyEditKey(draft, key));
+      return setUnsent(state, withoutChip(unsent, composer.chips, "before") ?? applyEditKey(unsent, key));
     case "delete":
-      return setDraft(state, withoutChip(draft, composer.chips, "after") ?? applyEditKey(draft, key));
+      return setUnsent(state, withoutChip(unsent, composer.chips, "after") ?? applyEditKey(unsent, key));
     default:
-      return setDraft(state, applyEditKey(draft, key));
+      return setUnsent(state, applyEditKey(unsent, key));
   }
 }
 
-/** Sets the draft after an edit: adds an undo step and updates the menu. */
-export function setDraft(state: State, draft: EditLine): UpdateResult {
-  const composer = withUndo(state.composer, state.draft, draft);
-  const recalled = draft.text === state.draft.text ? composer.recalled : null;
-  return menuFor({ ...state, draft, composer: { ...composer, recalled } });
+/** Sets the unsent message after an edit: adds an undo step and updates the menu. */
+export function setUnsent(state: State, unsent: EditLine): UpdateResult {
+  const composer = withUndo(state.composer, state.unsent, unsent);
+  const recalled = unsent.text === state.unsent.text ? composer.recalled : null;
+  return menuFor({ ...state, unsent, composer: { ...composer, recalled } });
 }
 
 /** Inserts pasted text. A long one becomes a chip, and the path of an image is looked up first. */
@@ -49,13 +49,13 @@ export function paste(state: State, text: string): UpdateResult {
   const typing: State = { ...state, mode: "insert" };
   if (path !== null) return step(typing, { type: "attach", path, text });
   const chip = pasteChip(text, state.composer.chips);
-  return setDraft(withChip(typing, chip), insertText(state.draft, chip?.label ?? text));
+  return setUnsent(withChip(typing, chip), insertText(state.unsent, chip?.label ?? text));
 }
 
 /** Inserts an attached image as a chip, or the pasted path as text if `path` is null. */
 export function attach(state: State, { text, path }: { text: string; path: string | null }): UpdateResult {
   const chip = path === null ? null : imageChip(path, state.composer.chips);
-  return setDraft(withChip(state, chip), insertText(state.draft, chip?.label ?? text));
+  return setUnsent(withChip(state, chip), insertText(state.unsent, chip?.label ?? text));
 }
 
 function withChip(state: State, chip: Chip | null): State {
@@ -63,16 +63,16 @@ function withChip(state: State, chip: Chip | null): State {
 }
 
 function moveOrRecall(state: State, delta: -1 | 1): UpdateResult {
-  const { draft, composer } = state;
-  const moved = moveByRow({ prompt: composerPrompt, line: draft, columns: state.size.columns, delta });
-  if (moved !== null) return step({ ...state, draft: moved });
+  const { unsent, composer } = state;
+  const moved = moveByRow({ prompt: composerPrompt, line: unsent, columns: state.size.columns, delta });
+  if (moved !== null) return step({ ...state, unsent: moved });
   const lastQueued = state.queue.at(-1);
-  if (delta < 0 && draft.text === "" && lastQueued !== undefined && state.session !== null)
+  if (delta < 0 && unsent.text === "" && lastQueued !== undefined && state.session !== null)
     return step(state, { type: "take back", session: state.session.id, input: lastQueued.id });
-  const next = recallEntry(composer.history, { line: draft, recalled: composer.recalled }, delta);
+  const next = recallEntry(composer.history, { line: unsent, recalled: composer.recalled }, delta);
   if (next === null) return step(state);
   const { line, recalled } = next;
-  const placed = recalled === null ? { ...state, draft: line } : withText(state, line.text);
+  const placed = recalled === null ? { ...state, unsent: line } : withText(state, line.text);
   return step({ ...placed, composer: { ...placed.composer, recalled } });
 }
 
@@ -80,16 +80,16 @@ function moveOrRecall(state: State, delta: -1 | 1): UpdateResult {
 export function restoreInput(state: State, { input, text }: { input: string; text: string | null }): UpdateResult {
   const queue = state.queue.filter(({ id }) => id !== input);
   if (text === null) return step(withNotice({ ...state, queue }, "the agent already has that message"));
-  const { draft } = state;
+  const { unsent } = state;
   const placed = withText({ ...state, queue, mode: "insert" }, text);
-  return draft.text === "" ? step(placed) : setDraft(placed, { ...placed.draft, text: `${placed.draft.text}\n${draft.text}` });
+  return unsent.text === "" ? step(placed) : setUnsent(placed, { ...placed.unsent, text: `${placed.unsent.text}\n${unsent.text}` });
 }
 
-/** Replaces the draft by an earlier message. */
+/** Replaces the unsent message by an earlier message. */
 export function withText(state: State, text: string): State {
   const chip = pasteChip(text, state.composer.chips);
   const label = chip?.label ?? text;
-  const draft = { text: label, cursor: label.length };
+  const unsent = { text: label, cursor: label.length };
   const placed = withChip(state, chip);
-  return { ...placed, draft, composer: { ...withUndo(placed.composer, state.draft, draft), menu: null } };
+  return { ...placed, unsent, composer: { ...withUndo(placed.composer, state.unsent, unsent), menu: null } };
 }

@@ -29,12 +29,12 @@ test("an interrupted turn says what Enter does with a restored message", () => {
 
 test("a message is unsent until its turn starts, and a recalled history entry is not", () => {
   const sent = press(fresh, "o", "n", "e", "enter").state;
-  expect([sent.draft.text, unsentMessage(sent)?.text]).toEqual(["", "one"]);
+  expect([sent.unsent.text, unsentMessage(sent)?.text]).toEqual(["", "one"]);
   expect(unsentMessage(press(sent, "t", "w", "o").state)?.text).toBe("one\ntwo");
   expect(unsentMessage({ ...sent, activity: "waiting" })).toBeNull();
   const typing = apply(press(fresh, "x").state, { type: "history", entries: ["before"] });
   const recalled = press(typing, "up").state;
-  expect([recalled.draft.text, unsentMessage(recalled)?.text]).toEqual(["before", "x"]);
+  expect([recalled.unsent.text, unsentMessage(recalled)?.text]).toEqual(["before", "x"]);
 });
 
 test("the unsent message is saved once for many keys, at the latest on exit, and deleted at once when empty", () => {

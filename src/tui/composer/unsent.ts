@@ -16,10 +16,10 @@ export type UnsentStore = {
 };
 
 /** The text that a crash would lose: a sent message that is not recorded yet, and the typed text after it. */
-export function unsentMessage({ draft, composer, activity }: State): UnsentMessage | null {
-  const typed = composer.recalled === null ? draft.text : composer.recalled.typed.text;
+export function unsentMessage({ unsent, composer, activity }: State): UnsentMessage | null {
+  const typed = composer.recalled === null ? unsent.text : composer.recalled.typed.text;
   const sent = activity === "starting" ? composer.sent : null;
-  const text = [sent?.draft.text ?? "", typed].filter((part) => part.trim() !== "").join("\n");
+  const text = [sent?.message.text ?? "", typed].filter((part) => part.trim() !== "").join("\n");
   const chips = [...(sent?.chips ?? []), ...composer.chips].filter(({ label }) => text.includes(label));
   return text === "" ? null : { text, chips };
 }
@@ -27,7 +27,7 @@ export function unsentMessage({ draft, composer, activity }: State): UnsentMessa
 export function restoreUnsent(state: State, { unsent, more }: { unsent: UnsentMessage; more: number }): UpdateResult {
   const { text, chips } = unsent;
   const othersText = more === 0 ? "" : `; ${more} more ${more === 1 ? "waits" : "wait"} for the next start`;
-  const restored = { ...state, draft: { text, cursor: text.length }, composer: { ...state.composer, chips } };
+  const restored = { ...state, unsent: { text, cursor: text.length }, composer: { ...state.composer, chips } };
   return step(withNotice(restored, `restored an unsent message${othersText}`));
 }
 

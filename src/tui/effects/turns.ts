@@ -10,8 +10,8 @@ import { readPastedImage } from "./typing.ts";
 
 export const turnEffects: EffectHandlers<"start" | "execute" | "steer" | "cancel" | "clear" | "fork" | "reload" | "hub"> = {
   start: startTurn,
-  execute: (ctx, { command, draft }) =>
-    runTurn(ctx, { draft, task: command }, (session) =>
+  execute: (ctx, { command, unsent }) =>
+    runTurn(ctx, { unsent, task: command }, (session) =>
       ctx.api.bash.execute({ session, command, timeoutMs: ctx.turn.timeoutMs, policy: ctx.turn.policy }),
     ),
   /** A refused message returns to the prompt. */
@@ -20,7 +20,7 @@ export const turnEffects: EffectHandlers<"start" | "execute" | "steer" | "cancel
       await ctx.api.turn.steer({ session, text });
     } catch (error) {
       if (isConnectionLost(error)) void reconnect(ctx);
-      ctx.send({ type: "refused", draft: text, session, ...sendFailure(error) });
+      ctx.send({ type: "refused", unsent: text, session, ...sendFailure(error) });
     }
   },
   cancel: ({ api }, { session }) => api.turn.cancel({ session }),
@@ -70,7 +70,7 @@ export async function startTurn(
   ctx: EffectContext,
   { prompt, images }: { prompt: string | null; images: readonly string[] },
 ): Promise<void> {
-  await runTurn(ctx, { draft: prompt ?? "", task: prompt }, (session) =>
+  await runTurn(ctx, { unsent: prompt ?? "", task: prompt }, (session) =>
     ctx.api.turn.start({ ...ctx.turn, session, prompt, images: images.map((path) => readPastedImage(ctx, path)) }),
   );
 }
@@ -78,7 +78,7 @@ export async function startTurn(
 /** Runs a turn in the visible session, or in a new one. */
 async function runTurn(
   ctx: EffectContext,
-  { draft, task }: { draft: string; task: string | null },
+  { unsent, task }: { unsent: string; task: string | null },
   start: (session: string) => AsyncIterable<Event>,
 ): Promise<void> {
   const { send, turn } = ctx;
@@ -97,7 +97,7 @@ async function runTurn(
   } catch (error) {
     const failure = { ...(session === null ? {} : { session: session.id }), ...sendFailure(error) };
     if (isConnectionLost(error)) void reconnect(ctx);
-    if (!isStarted) send({ type: "refused", draft, ...failure });
+    if (!isStarted) send({ type: "refused", unsent, ...failure });
     else if (!isConnectionLost(error)) {
       if (session?.id === ctx.session?.id) await showSession(ctx, requireSession(ctx).id);
       send({ type: "failed", ...failure });

@@ -89,7 +89,7 @@ function randomChange(state: State, random: () => number, id: string): State {
       transcript: withOutput(withBlocks(transcript, toolBlock(id, "bash", {})), id, "line\n".repeat(30)),
     }),
     () => ({ ...state, activity: null, transcript: { ...transcript, running: new Map() } }),
-    () => ({ ...state, draft: { text: wide, cursor: wide.length } }),
+    () => ({ ...state, unsent: { text: wide, cursor: wide.length } }),
     () => ({ ...state, overlay: { kind: "reader", topic: "help", lines: [], top: 0 } }),
     () => ({ ...state, overlay: null, top: "end" }),
     () => ({ ...state, top: { block: 0, strip: 0, row: 0 } }),

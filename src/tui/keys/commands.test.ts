@@ -11,7 +11,7 @@ const opened = apply(firstState({ size: { columns: 80, rows: 24 }, net: "off", s
   blocks: blocksOf(nodes),
   turns: [],
 });
-const normal: State = { ...opened, mode: "normal", draft: { text: "draft", cursor: 2 } };
+const normal: State = { ...opened, mode: "normal", unsent: { text: "hello", cursor: 2 } };
 
 /** The mode, the overlay and the last effect after these keys. */
 function resultOf(state: State, ...keys: string[]): { mode: string; overlay: string | null; effect: Effect["type"] | null } {
@@ -25,7 +25,7 @@ const colon = (line: string) => [":", ...Array.from(line, (key) => (key === " " 
 describe("in Normal mode", () => {
   test("i, a, I and A start typing at their position, and o does without a block in focus", () => {
     const stateAfter = (key: string) => press(normal, key).state;
-    expect(["i", "a", "I", "A", "o", "enter"].map((key) => [stateAfter(key).mode, stateAfter(key).draft.cursor])).toEqual([
+    expect(["i", "a", "I", "A", "o", "enter"].map((key) => [stateAfter(key).mode, stateAfter(key).unsent.cursor])).toEqual([
       ["insert", 2],
       ["insert", 2],
       ["insert", 0],

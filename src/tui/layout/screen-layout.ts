@@ -23,5 +23,5 @@ export function visibleQueue(state: State): State["queue"] {
 
 /** Rows of the transcript: the screen without the queue, the rule, the composer and the status bar. */
 export function transcriptHeight(state: State): number {
-  return Math.max(1, state.size.rows - composerRows(state, state.draft) - visibleQueue(state).length - 2);
+  return Math.max(1, state.size.rows - composerRows(state, state.unsent) - visibleQueue(state).length - 2);
 }

@@ -33,7 +33,7 @@ describe("a question", () => {
   test("a question stays until it is closed; Esc postpones it and Space q shows it again", () => {
     const postponed = press(withQuestion, "escape").state;
     expect([textOf(postponed).includes("Which colour?"), statusText(postponed)]).toEqual([false, expect.stringContaining("[asking]")]);
-    expect(press(postponed, "h", "i").state.draft.text).toBe("hi");
+    expect(press(postponed, "h", "i").state.unsent.text).toBe("hi");
     const shownAgain = press(postponed, "space", "q").state;
     expect(textOf(shownAgain)).toMatch(/─ the agent asks ─[^]*Which colour\?[^]*Esc: later/);
     const closed = withEvent(shownAgain, "ask.closed", colour);

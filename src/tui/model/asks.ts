@@ -7,8 +7,8 @@ import { scrollPage } from "./scroll.ts";
 import { noAskFocus, step, withNotice, type AskFocus, type Key, type State, type UpdateResult } from "./state.ts";
 
 /** The question that gets the keys. Until the user selects it, it gets them only while the prompt is empty. */
-export function focusedAsk({ asks, askFocus, mode, draft, leader }: State): Ask | null {
-  const isPromptFree = mode === "insert" && draft.text === "" && leader === null;
+export function focusedAsk({ asks, askFocus, mode, unsent, leader }: State): Ask | null {
+  const isPromptFree = mode === "insert" && unsent.text === "" && leader === null;
   return !askFocus.isPostponed && (isPromptFree || askFocus.isSelected) ? (asks[0] ?? null) : null;
 }
 

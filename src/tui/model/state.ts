@@ -42,7 +42,7 @@ export type State = {
   focus: string | null;
   /** The first visible row of the transcript. "end" follows new rows. */
   top: ScrollPosition | "end";
-  draft: EditLine;
+  unsent: EditLine;
   composer: Composer;
   search: Search | null;
   /** The text after the colon. */
@@ -136,7 +136,7 @@ export type UpdateMessage =
   | PanelMessage
   /** Without `session`, the failure belongs to the visible session. */
   | { type: "failed"; session?: string; text: string; hint: string | null }
-  | { type: "refused"; session?: string; draft: string; text: string; hint: string | null };
+  | { type: "refused"; session?: string; unsent: string; text: string; hint: string | null };
 
 export type MessageOf<T extends UpdateMessage["type"]> = Extract<UpdateMessage, { type: T }>;
 
@@ -158,7 +158,7 @@ export type Effect =
   /** Without a prompt, continues an interrupted turn. `images` are the pasted paths. */
   | { type: "start"; prompt: string | null; images: readonly string[] }
   /** Runs a shell command of the user. Its output becomes part of the conversation. */
-  | { type: "execute"; command: string; draft: string }
+  | { type: "execute"; command: string; unsent: string }
   | { type: "add to history"; text: string }
   | { type: "attach"; path: string; text: string }
   | { type: "find files"; query: string }
@@ -220,7 +220,7 @@ export function firstState(
     images: { canDraw: false, failed: new Set() },
     focus: null,
     top: "end",
-    draft: emptyEditLine,
+    unsent: emptyEditLine,
     composer: emptyComposer,
     search: null,
     commandLine: emptyEditLine,

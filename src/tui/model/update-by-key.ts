@@ -34,7 +34,7 @@ export function pressKey(before: State, key: Key, now: number): UpdateResult {
   if (isMenuKey(state, key)) return typeKey(state, key);
   if (state.mode === "search" && state.search !== null) return searchKey(state, state.search, key);
   if (key.name === "escape") return leaveOrStop(state);
-  if (key.name === "space" && (state.mode === "normal" || (state.mode === "insert" && state.draft.text === "")))
+  if (key.name === "space" && (state.mode === "normal" || (state.mode === "insert" && state.unsent.text === "")))
     return step(
       { ...state, leader: { since: now, isShown: false } },
       { type: "wake", afterMs: leaderMenuAfterMs },
@@ -103,8 +103,8 @@ function afterLeader(state: State, key: Key, now: number): UpdateResult {
 
 export function endLeader(state: State): State {
   if (state.leader === null) return state;
-  const draft = state.mode === "insert" ? insertText(state.draft, " ") : state.draft;
-  return { ...state, leader: null, draft };
+  const unsent = state.mode === "insert" ? insertText(state.unsent, " ") : state.unsent;
+  return { ...state, leader: null, unsent };
 }
 
 export function leaderTick(state: State, now: number): State {

@@ -19,7 +19,7 @@ const session = { id: "s-1", name: null, tip: null, agent: "native", model: null
 describe("typing", () => {
   test("Enter sends the message and clears the prompt", () => {
     const { state, effects } = press(fresh, "h", "i", "enter");
-    expect({ text: state.draft.text, effects, activity: state.activity }).toEqual({
+    expect({ text: state.unsent.text, effects, activity: state.activity }).toEqual({
       text: "",
       effects: [
         { type: "start", prompt: "hi", images: [] },
@@ -33,19 +33,19 @@ describe("typing", () => {
     expect(press(running, "x", "enter").effects[0]).toEqual({ type: "steer", session: "s-1", text: "x" });
   });
   test("a refused message returns to the prompt", () => {
-    const refused = apply(press(fresh, "h", "i", "enter").state, { type: "refused", draft: "hi", text: "busy", hint: null });
-    expect([refused.draft.text, refused.activity, refused.transcript.settled.at(-1)?.kind]).toEqual(["hi", null, "error"]);
+    const refused = apply(press(fresh, "h", "i", "enter").state, { type: "refused", unsent: "hi", text: "busy", hint: null });
+    expect([refused.unsent.text, refused.activity, refused.transcript.settled.at(-1)?.kind]).toEqual(["hi", null, "error"]);
   });
   test("Esc and a key that arrive as one Alt key count as both, unless Alt has a meaning", () => {
     const { state } = press(press(fresh, "a", "b").state, "alt+I", "x");
-    expect([state.mode, state.draft.text]).toEqual(["insert", "xab"]);
+    expect([state.mode, state.unsent.text]).toEqual(["insert", "xab"]);
     expect(press(fresh, "a", "alt+space", "c").effects.at(-1)).toEqual({ type: "clear" });
-    expect(press(fresh, "a", "space", "b", "alt+b", "x").state.draft.text).toBe("a xb");
+    expect(press(fresh, "a", "space", "b", "alt+b", "x").state.unsent.text).toBe("a xb");
     const running = { ...fresh, mode: "normal" as const, session, activity: "bash" };
     expect(press(running, "alt+j").effects).toEqual([]);
   });
   test("a paste is text, whatever it contains", () => {
-    expect(apply(fresh, { type: "paste", text: " :quit\n" }).draft.text).toBe(" :quit\n");
+    expect(apply(fresh, { type: "paste", text: " :quit\n" }).unsent.text).toBe(" :quit\n");
   });
 });
 
@@ -62,10 +62,10 @@ describe("the space leader", () => {
     expect(apply(shown, { type: "tick", now: 1000 }).leader).toBeNull();
   });
   test("the leader never drops a typed space", () => {
-    expect(press(fresh, "space", "z").state.draft.text).toBe(" z");
-    expect(apply(press(fresh, "space").state, { type: "tick", now: 1000 }).draft.text).toBe(" ");
-    expect(press(fresh, "a", "space", "c").state.draft.text).toBe("a c");
-    expect(apply(press(fresh, "space").state, { type: "paste", text: "n" }).draft.text).toBe(" n");
+    expect(press(fresh, "space", "z").state.unsent.text).toBe(" z");
+    expect(apply(press(fresh, "space").state, { type: "tick", now: 1000 }).unsent.text).toBe(" ");
+    expect(press(fresh, "a", "space", "c").state.unsent.text).toBe("a c");
+    expect(apply(press(fresh, "space").state, { type: "paste", text: "n" }).unsent.text).toBe(" n");
   });
 });
 

@@ -178,19 +178,19 @@ function withFailure(state: State, { session, text, hint }: { session?: string; 
 /** Shows why a message was refused. Its turn has not started. */
 function withRefusal(state: State, message: MessageOf<"refused">): State {
   const activity = state.activity === "starting" ? null : state.activity;
-  return { ...restoreMessage(withFailure(state, message), message.draft), activity };
+  return { ...restoreMessage(withFailure(state, message), message.unsent), activity };
 }
 
 /** Puts a refused message back into the prompt, before the text that was typed since. */
 function restoreMessage(state: State, text: string): State {
-  const { draft, composer } = state;
+  const { unsent, composer } = state;
   const { sent } = composer;
-  const isLastSent = sent !== null && expandChips(sent.draft.text, sent.chips).trim() === text;
-  const typed = isLastSent ? sent.draft.text : text;
+  const isLastSent = sent !== null && expandChips(sent.message.text, sent.chips).trim() === text;
+  const typed = isLastSent ? sent.message.text : text;
   const chips = isLastSent ? [...sent.chips, ...composer.chips] : composer.chips;
   return {
     ...state,
-    draft: { text: typed + draft.text, cursor: typed.length + draft.cursor },
+    unsent: { text: typed + unsent.text, cursor: typed.length + unsent.cursor },
     composer: { ...composer, chips, undo: [], sent: null },
   };
 }

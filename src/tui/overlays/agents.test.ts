@@ -78,7 +78,7 @@ describe("a session opened from the agents panel", () => {
     expect(effectsOf(open, "j", "enter")).toEqual([{ type: "visit", session: "subtask", visit: { home: "ours", mode: "normal" } }]);
     expect(textOf(visiting)).toContain("subtask (watched; q goes back)");
     for (const keys of [["q"], ["escape"], ["space", "a"]]) expect(press(visiting, ...keys).effects).toEqual([home]);
-    expect(press(visiting, "i", "x", "enter")).toMatchObject({ effects: [], state: { draft: { text: "x" } } });
+    expect(press(visiting, "i", "x", "enter")).toMatchObject({ effects: [], state: { unsent: { text: "x" } } });
     expect(press({ ...visiting, activity: "writing" }, "i", "x", "enter").effects[0]).toEqual({
       type: "steer",
       session: "subtask",

@@ -57,7 +57,7 @@ test("a shell command keeps the model that was chosen for the next turn", async 
   const turn = { agent: "native", model: "x/y", policy: {}, timeoutMs: null };
   const shell = { bash: { execute: async function* () {} } };
   const ctx = { api: shell, turn, session, running: new Set(), send: () => {} } as unknown as EffectContext;
-  await runEffect(ctx, { type: "execute", command: "ls", draft: "!ls" });
+  await runEffect(ctx, { type: "execute", command: "ls", unsent: "!ls" });
   expect(turn).toMatchObject({ agent: "native", model: "x/y" });
 });
 

@@ -102,12 +102,12 @@ function searchText({ search, mode }: State): string | null {
 
 /** The notice of a condition that still holds, such as a lost connection. */
 function conditionNotice(state: State): State["notice"] {
-  const { isHubLost, isInterrupted, activity, mode, draft } = state;
+  const { isHubLost, isInterrupted, activity, mode, unsent } = state;
   if (isHubLost) return { text: "connection to the hub lost, reconnecting; :hub starts it", isError: true };
   const ask = state.overlay === null ? waitingAsk(state) : null;
   if (ask !== null) return { text: waitingText(state, ask), isError: false };
   if (!isInterrupted || activity !== null) return null;
-  const isTyping = mode === "insert" && draft.text.trim() !== "";
+  const isTyping = mode === "insert" && unsent.text.trim() !== "";
   return {
     text: isTyping
       ? "interrupted: Enter sends the message, :continue continues the turn"
@@ -124,13 +124,13 @@ function waitingText(state: State, ask: Ask): string {
 
 function composerOf(state: State) {
   const [prompt, line] = activeInput(state);
-  const height = composerRows(state, state.draft);
+  const height = composerRows(state, state.unsent);
   const visible = visiblePart(layOutText(prompt, line, state.size.columns), height);
   const rows = [...visible.rows, ...Array.from({ length: height - visible.rows.length }, () => "")];
   return { rows, cursor: visible.cursor };
 }
 
-function activeInput({ mode, commandLine, search, draft }: State): [prompt: string, line: EditLine] {
+function activeInput({ mode, commandLine, search, unsent }: State): [prompt: string, line: EditLine] {
   if (mode === "command") return [":", commandLine];
-  return mode === "search" && search !== null ? ["/", search.line] : [composerPrompt, draft];
+  return mode === "search" && search !== null ? ["/", search.line] : [composerPrompt, unsent];
 }
