@@ -4,13 +4,13 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { countFiles } from "../src/files/project/count-files.ts";
+import { plainGit } from "../src/files/fixtures/plain-git.ts";
 import { listFiles } from "../src/files/project/list-files.ts";
 
 const rounds = 3;
 const root = mkdtempSync(join(tmpdir(), "skein-bench-count-"));
 process.on("exit", () => rmSync(root, { recursive: true, force: true }));
 const command = [process.execPath, join(import.meta.dir, "..", "src", "main.ts"), "__count"];
-const path = process.env["PATH"] ?? "";
 
 const rows: string[] = [];
 for (const [files, lines] of [
@@ -37,7 +37,7 @@ async function measure(files: number, lines: number): Promise<string> {
   for (let n = 0; n < rounds; n++) {
     const stall = watchEventLoop();
     const startedAt = performance.now();
-    const all = await listFiles({ items: ["."], directory: project, project, path });
+    const all = await listFiles({ items: ["."], directory: project, project, git: plainGit });
     const listedAt = performance.now();
     const result = await countFiles({ command, project, files: all, top: 10, limitMs: 600_000 });
     best.count = Math.min(best.count, performance.now() - listedAt);

@@ -3,6 +3,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
+import { plainGit } from "../src/files/fixtures/plain-git.ts";
 import { createSnapshots } from "../src/files/snapshots/snapshots.ts";
 
 const rounds = 9;
@@ -27,7 +28,7 @@ async function measure(files: number): Promise<string> {
   await Bun.sleep(1100); // git reads a file again if it is as new as the index
   const snapshots = createSnapshots({
     root: join(root, "data"),
-    path: process.env["PATH"] ?? "",
+    git: plainGit,
     tooWide: [],
     leaveOut: [],
     warn: console.error,

@@ -1,13 +1,16 @@
 // The Api methods that belong to no session, each implemented by the module that has the data.
 import { findProject } from "../config/paths.ts";
 import { settingsOf } from "../config/values.ts";
+import type { GitRunner } from "../files/git.ts";
 import type { EngineDeps } from "../engine/engine.ts";
 import type { AppContext } from "./app-context.ts";
 import type { VendorAuth, ModelInfo } from "../protocol/api/api.ts";
 import type { Store } from "../store/store.ts";
 import type { CreateTrialApp } from "./agents/try-agents.ts";
 
-export function createApiMethods(ctx: AppContext, store: () => Promise<Store>, createTrialApp: CreateTrialApp): EngineDeps["methods"] {
+type ApiMethodDeps = { store: () => Promise<Store>; git: GitRunner };
+
+export function createApiMethods(ctx: AppContext, { store, git }: ApiMethodDeps, createTrialApp: CreateTrialApp): EngineDeps["methods"] {
   const { paths, project, config } = ctx;
   return {
     agents: { list: async () => (await import("./agents/list-agents.ts")).listAgents(ctx) },
@@ -46,7 +49,7 @@ export function createApiMethods(ctx: AppContext, store: () => Promise<Store>, c
         return readPlanFile(findProject(directory, paths.home));
       },
     },
-    tokens: { count: async (params) => (await import("./count-tokens.ts")).countTokens(ctx, params) },
+    tokens: { count: async (params) => (await import("./count-tokens.ts")).countTokens(ctx, git, params) },
     doctor: {
       check: async () => (await import("./doctor.ts")).checkMachine(ctx, store),
       tryAgents: async (params) => (await import("./agents/try-agents.ts")).tryAgents(ctx, createTrialApp, params),

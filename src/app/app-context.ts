@@ -1,5 +1,7 @@
 // The surroundings of one app: its options, and the paths, project and configuration that follow from them.
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { ProgramSearch } from "../kit/process/trusted-programs.ts";
 import { loadConfig, type Config, type LoadOptions } from "../config/load.ts";
 import { findPaths, findProject, type Paths } from "../config/paths.ts";
 import { trustState } from "../config/trust.ts";
@@ -58,6 +60,11 @@ function withoutNulls(provider: Config["values"]["providers"][string]): VendorCo
 /** The directories to search for programs: PATH, or a default without it. */
 export function searchPath(env: AppOptions["env"]): string {
   return env["PATH"] ?? "/usr/local/bin:/usr/bin:/bin";
+}
+
+/** For programs that run outside of the sandbox. `writable` are more directories that tools can write. */
+export function programSearch({ env, cwd, project }: AppContext, writable: readonly string[] = []): ProgramSearch {
+  return { path: searchPath(env), untrusted: [project, cwd, env["TMPDIR"] ?? tmpdir(), ...writable] };
 }
 
 /** The roles of a directory, with the trust of its project. */

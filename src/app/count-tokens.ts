@@ -3,18 +3,23 @@ import { realpathSync } from "node:fs";
 import { join } from "node:path";
 import { findProject } from "../config/paths.ts";
 import { countFiles } from "../files/project/count-files.ts";
+import type { GitRunner } from "../files/git.ts";
 import { listFiles } from "../files/project/list-files.ts";
-import { searchPath, type AppContext } from "./app-context.ts";
+import type { AppContext } from "./app-context.ts";
 import { Fault } from "../protocol/api/error.ts";
 import type { TokenCount, CountTokensParams } from "../protocol/api/api.ts";
 import { secretPaths } from "../sandbox/known-paths.ts";
 
-export async function countTokens(ctx: AppContext, { items, directory, top, limitMs }: CountTokensParams): Promise<TokenCount> {
+export async function countTokens(
+  ctx: AppContext,
+  git: GitRunner,
+  { items, directory, top, limitMs }: CountTokensParams,
+): Promise<TokenCount> {
   const { paths, env, selfCommand } = ctx;
   const startedAt = performance.now();
   const project = findProject(directory, paths.home);
   if (project === "/") throw new Fault("usage", "/ is not a project", { hint: "name a directory of a project" });
-  const allFiles = await listFiles({ items, directory, project, path: searchPath(env) });
+  const allFiles = await listFiles({ items, directory, project, git });
   const hidden = [...secretPaths({ home: paths.home, isRoot: process.getuid?.() === 0, env }), paths.data, paths.state, paths.config];
   const isHidden = hiddenBy(hidden, project);
   const files = allFiles.filter((file) => !isHidden(file));

@@ -13,6 +13,7 @@ import { findProject, type Paths } from "../config/paths.ts";
 import { readProjectState, writeProjectState } from "../config/project-state.ts";
 import { createEngine, type EngineDeps } from "../engine/engine.ts";
 import { ensurePlanFile, isPlanFile } from "../files/plan-file.ts";
+import type { GitRunner } from "../files/git.ts";
 import { lazy } from "../kit/flow/lazy.ts";
 import { chooseModel } from "../models/choose-model.ts";
 import { bindModel } from "../models/stream.ts";
@@ -47,7 +48,7 @@ export function createApp(options: AppOptions): Api {
     version: options.version,
     store: store.open,
     hasStore: store.exists,
-    snapshots: options.ephemeral ? null : lazySnapshots(ctx),
+    snapshots: options.ephemeral ? null : lazySnapshots(ctx, executors.git),
     teams,
     agents,
     chooseModel: (agent, name) => {
@@ -57,11 +58,13 @@ export function createApp(options: AppOptions): Api {
     chooseAgent: (name, model) => chooseAgent(name, model, configuredNames),
     ...projectStatePorts(ctx),
     ...transcriptPorts(ctx),
-    listFiles: createFileFinder(ctx),
+    listFiles: createFileFinder(ctx, executors.git),
     warn: options.warn,
     roles: (directory) => loadRoles(ctx, directory),
-    history: createHistorySource(ctx),
-    methods: createApiMethods(ctx, store.open, (env, cwd) => createApp({ ...options, ...throwAwayOptions, env, cwd, startedIn: cwd })),
+    history: createHistorySource(ctx, executors.git),
+    methods: createApiMethods(ctx, { store: store.open, git: executors.git }, (env, cwd) =>
+      createApp({ ...options, ...throwAwayOptions, env, cwd, startedIn: cwd }),
+    ),
     close: async () => {
       await executors.close();
       await store.close();
@@ -126,7 +129,7 @@ function createAgents(ctx: AppContext, parts: AgentParts): { agents: Agent[]; te
     enforced,
   });
   const path = searchPath(env);
-  const worktrees = lazy<Worktrees>(async () => (await import("../files/worktrees.ts")).createWorktrees(path));
+  const worktrees = lazy<Worktrees>(async () => (await import("../files/worktrees.ts")).createWorktrees(executors.git));
   const team = teamAgent({
     roles: async (project) => (await loadRoles(ctx, project)).roles,
     workspaces: worktrees,
@@ -140,11 +143,11 @@ function createAgents(ctx: AppContext, parts: AgentParts): { agents: Agent[]; te
 }
 
 /** Loaded with the first turn that has tools. */
-function lazySnapshots({ paths, env, warn }: AppContext): Snapshots {
+function lazySnapshots({ paths, warn }: AppContext, git: GitRunner): Snapshots {
   return lazy(async () =>
     (await import("../files/snapshots/snapshots.ts")).createSnapshots({
       root: join(paths.data, "files"),
-      path: searchPath(env),
+      git,
       tooWide: ["/", paths.home],
       leaveOut: [paths.data, paths.state, paths.cache, paths.config],
       warn,

@@ -2,9 +2,10 @@
 // only the first call waits for it.
 import { join, relative } from "node:path";
 import { findProject } from "../config/paths.ts";
+import type { GitRunner } from "../files/git.ts";
 import { listFiles } from "../files/project/list-files.ts";
 import { rankFiles } from "../files/project/rank-files.ts";
-import { searchPath, type AppContext } from "./app-context.ts";
+import type { AppContext } from "./app-context.ts";
 import { Fault } from "../protocol/api/error.ts";
 import type { ListFilesParams, ListFilesResult } from "../protocol/tree/file-changes.ts";
 
@@ -13,13 +14,13 @@ const maxAgeMs = 5_000;
 type Listing = { project: string; listedAt: number; files: Promise<string[]> };
 
 /** Caches the files of the last project. */
-export function createFileFinder({ paths, env }: AppContext): (params: ListFilesParams) => Promise<ListFilesResult> {
+export function createFileFinder({ paths }: AppContext, git: GitRunner): (params: ListFilesParams) => Promise<ListFilesResult> {
   let cache: Listing | null = null;
   let isListing = false;
   const startListing = (project: string): Listing => ({
     project,
     listedAt: Date.now(),
-    files: listFiles({ items: [project], directory: project, project, path: searchPath(env) }),
+    files: listFiles({ items: [project], directory: project, project, git }),
   });
   /** Lists the files again in the background. Until then the old list is used. */
   function refresh(project: string): void {

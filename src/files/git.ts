@@ -1,64 +1,58 @@
 // Runs git on a shadow repository, which has its own objects and index and uses the project only as working tree.
 // Ignores every configuration, hook, filter and attribute of the user and of the project.
+import type { ShellResult } from "../kit/process/command-shell.ts";
 import { Fault } from "../protocol/api/error.ts";
 
+/** Runs git in a sandbox of its own: tools can change the paths that git uses, but git can't leave these directories. */
+export type GitRunner = (command: GitCommand) => Promise<ShellResult>;
+
+export type GitCommand = {
+  /** The arguments of git. */
+  args: readonly string[];
+  env: Record<string, string>;
+  /** The working directory. Only `write` lets git change files there. */
+  project: string;
+  access: "read" | "write";
+  /** The repository that git may write; null if it only reads the project's own. */
+  repository: string | null;
+  stdin?: Uint8Array;
+  /** Reads at most this much output, then ends git. */
+  maxBytes?: number;
+  signal?: AbortSignal;
+};
+
 export type ShadowRepository = {
-  /** Absolute path of the executable. */
-  git: string;
-  /** The PATH in which git finds its own programs. */
-  path: string;
+  git: GitRunner;
   /** The bare repository in skein's data directory. */
   dir: string;
   project: string;
 };
 
-export type GitOptions = {
+export type GitOptions = Pick<GitCommand, "stdin" | "maxBytes" | "signal"> & {
   index?: string;
-  stdin?: Uint8Array | ReadableStream<Uint8Array>;
-  signal?: AbortSignal;
-  /** Reads at most this much output, then kills git. */
-  maxBytes?: number;
+  /** Whether git changes files of the project. Default: "read". */
+  access?: GitCommand["access"];
 };
 
 export async function runGit(shadow: ShadowRepository, args: readonly string[], options: GitOptions = {}): Promise<Buffer> {
   const { code, out, err } = await tryGit(shadow, args, options);
   if (code === 0 || out.length >= (options.maxBytes ?? Number.POSITIVE_INFINITY)) return out;
+  if (code === null) throw new Fault("internal", `git ${args[0]} took too long`);
   const message = err.trim().split("\n").slice(-3).join("; ").slice(0, 500);
-  if (options.signal?.aborted) throw new Fault("internal", `git ${args[0]} took too long`);
   throw new Fault("internal", `git ${args[0]} failed: ${message === "" ? `exit ${code}` : message}`);
 }
 
-/** Returns the exit code instead of throwing, for commands that answer with it. */
-export async function tryGit(
-  shadow: ShadowRepository,
-  args: readonly string[],
-  options: GitOptions = {},
-): Promise<{ code: number; out: Buffer; err: string }> {
-  const child = Bun.spawn([shadow.git, "--no-optional-locks", ...gitSettings, ...args], {
-    cwd: shadow.project,
-    env: environment(shadow, options.index ?? `${shadow.dir}/index`),
-    stdin: options.stdin ?? "ignore",
-    stdout: "pipe",
-    stderr: "pipe",
-    ...(options.signal === undefined ? {} : { signal: options.signal }),
+/** Returns the exit code instead of throwing, for commands that answer with it. Null if it took too long. */
+export function tryGit(shadow: ShadowRepository, args: readonly string[], options: GitOptions = {}): Promise<ShellResult> {
+  const { index = `${shadow.dir}/index`, access = "read", ...limits } = options;
+  return shadow.git({
+    args: ["--no-optional-locks", ...gitSettings, ...args],
+    env: environment(shadow, index),
+    project: shadow.project,
+    access,
+    repository: shadow.dir,
+    ...limits,
   });
-  const maxBytes = options.maxBytes ?? Number.POSITIVE_INFINITY;
-  const [out, err] = await Promise.all([readAtMost(child.stdout, maxBytes, () => child.kill()), new Response(child.stderr).text()]);
-  return { code: await child.exited, out, err };
-}
-
-/** Reads at most `maxBytes`. Calls `onLimit` once at the limit, to stop the writer. */
-export async function readAtMost(stream: ReadableStream<Uint8Array>, maxBytes: number, onLimit: () => void): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of stream) {
-    chunks.push(chunk);
-    bytes += chunk.length;
-    if (bytes < maxBytes) continue;
-    onLimit();
-    break;
-  }
-  return Buffer.concat(chunks).subarray(0, maxBytes);
 }
 
 /** Paths are bytes. Inside this module they are latin1 strings, which lose no byte. */
@@ -78,7 +72,6 @@ export function readablePath(path: string): string {
 
 function environment(shadow: ShadowRepository, index: string): Record<string, string> {
   return {
-    PATH: shadow.path,
     LC_ALL: "C",
     GIT_DIR: shadow.dir,
     GIT_WORK_TREE: shadow.project,

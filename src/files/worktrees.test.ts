@@ -3,10 +3,11 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { plainGit } from "./fixtures/plain-git.ts";
 import { createWorktrees } from "./worktrees.ts";
 
 const path = process.env["PATH"] ?? "";
-const worktrees = createWorktrees(path);
+const worktrees = createWorktrees(plainGit);
 let root = "";
 let project = "";
 let team = { project: "", gitDir: "" };

@@ -5,21 +5,20 @@ import { basename, join, resolve } from "node:path";
 import { Fault } from "../protocol/api/error.ts";
 import type { CombineResult, MergePlan, TeamRepository, Worktrees, Worktree } from "../protocol/api/ports.ts";
 import { diffTrees, patchBetween } from "./snapshots/snapshot-diff.ts";
-import { tryGit, readablePath, runGit, splitAtNul, type GitOptions, type ShadowRepository } from "./git.ts";
+import { tryGit, readablePath, runGit, splitAtNul, type GitOptions, type GitRunner, type ShadowRepository } from "./git.ts";
 import { readProjectGit } from "./project/project-git.ts";
 import { prepareShadow } from "./snapshots/shadow.ts";
 
-/** `path` is the PATH in which git is searched. */
-export function createWorktrees(path: string): Worktrees {
-  const shadowOf = (team: TeamRepository): ShadowRepository => shadowRepositoryOf(path, team);
+export function createWorktrees(git: GitRunner): Worktrees {
+  const shadowOf = ({ project, gitDir }: TeamRepository): ShadowRepository => ({ git, dir: gitDir, project });
   // git reads all worktrees when it creates one, and fails if another is just being created. So one at a time.
   let lastOpen: Promise<unknown> = Promise.resolve();
   return {
     base: async (team) => {
-      const common = await commonGitDir(path, team.project);
+      const common = await commonGitDir(git, team.project);
       if (common === null) return null;
       prepareRepository(shadowOf(team), common);
-      const head = await readProjectGit({ project: team.project, path }, ["rev-parse", "--verify", "--quiet", "HEAD"], quickRead);
+      const head = await readProjectGit({ project: team.project, git }, ["rev-parse", "--verify", "--quiet", "HEAD"], quickRead);
       return commitFiles(shadowOf(team), {
         parent: head?.bytes.toString().trim() || null,
         index: join(common, "index"),
@@ -42,16 +41,9 @@ export function createWorktrees(path: string): Worktrees {
 
 const quickRead = { maxBytes: 4_096, limitMs: 10_000 };
 
-function shadowRepositoryOf(path: string, { project, gitDir }: TeamRepository): ShadowRepository {
-  const git = Bun.which("git", { PATH: path });
-  if (git === null || !git.startsWith("/"))
-    throw new Fault("not-installed", "git is not installed", { hint: "a team needs git for its worktrees; install it" });
-  return { git, path, dir: gitDir, project };
-}
-
 /** The git directory that has the project's objects. For a worktree it is that of the main repository. */
-async function commonGitDir(path: string, project: string): Promise<string | null> {
-  const output = await readProjectGit({ project, path }, ["rev-parse", "--git-common-dir"], quickRead);
+async function commonGitDir(git: GitRunner, project: string): Promise<string | null> {
+  const output = await readProjectGit({ project, git }, ["rev-parse", "--git-common-dir"], quickRead);
   return output === null ? null : resolve(project, output.bytes.toString().trim());
 }
 

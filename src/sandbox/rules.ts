@@ -85,6 +85,26 @@ export function createSandboxRules(policy: Policy, paths: SandboxPaths): Sandbox
   };
 }
 
+export type GitSandboxPaths = Pick<SandboxPaths, "project" | "home" | "own" | "temp" | "copies" | "isRoot" | "env"> & {
+  /** Directories that git may write: its repository, and the project for a restore. */
+  writable: string[];
+};
+
+/** For git processes of skein: they read the project and write one repository. Links in the project lead nowhere else. */
+export function createGitRules({ project, writable, temp, copies, ...paths }: GitSandboxPaths): SandboxRules {
+  const accessByPath = new Map<string, PathRule["access"]>([["/", "read"]]);
+  const setAccess = (access: PathRule["access"], targets: string[]) => {
+    for (const path of targets.map(realPathOf)) if (path !== null) accessByPath.set(path, access);
+  };
+  setAccess("none", [...secretPaths(paths), paths.own.config, paths.own.data, paths.own.state]);
+  setAccess("read", [project]);
+  setAccess("write", writable);
+  setAccess("read", writable.flatMap(protectedGitPaths));
+  setAccess("write", [temp]);
+  const rules = sortByDepth([...accessByPath].map(([path, access]) => ({ path, access })));
+  return { rules, net: "off", unixSockets: false, temp, copies, maxProcesses: kernelMaxProcesses, keepsOwnerRights: paths.isRoot };
+}
+
 /** The last rule for a path wins. */
 export function sortByDepth(rules: PathRule[]): PathRule[] {
   const last = new Map(rules.map((rule) => [rule.path, rule]));

@@ -17,7 +17,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SandboxRequest } from "../../agents/external/turn/external-agent.ts";
 import { startExecutor } from "../../executor/client.ts";
+import type { GitRunner } from "../../files/git.ts";
 import type { AppContext } from "../app-context.ts";
+import type { ContainedGit } from "./contained-git.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import type { EnforcedPolicy, Policy, SessionTag } from "../../protocol/api/policy.ts";
 import type { Executor, TurnInput } from "../../protocol/api/ports.ts";
@@ -47,6 +49,8 @@ export type ExecutorProvider = {
   sandboxStatus: (turn: SandboxedTurn) => { isSandboxed: boolean; hasOwnNetwork: boolean };
   /** A new directory that is removed when the app closes. */
   createScratchDirectory: () => string;
+  /** Runs git for skein itself, in a sandbox of its own. */
+  git: GitRunner;
   close: () => Promise<void>;
 };
 
@@ -60,6 +64,7 @@ export function createExecutors(ctx: AppContext): ExecutorProvider {
   const pool = createExecutorPool((root) => ctx.processContext.running.get(root) !== undefined);
   const cleanups: Cleanup[] = [];
   let support: SandboxSupport | null = null;
+  let containedGit: ContainedGit | null = null;
 
   const requireSupport = (): SandboxSupport => {
     if (support === null) throw new Fault("internal", "the sandbox was not checked before use");
@@ -76,6 +81,11 @@ export function createExecutors(ctx: AppContext): ExecutorProvider {
     executor.ready.catch(() => rmSync(supportFile(ctx), { force: true }));
     return executor;
   };
+  const createScratchDirectory = (): string => {
+    const directory = realpathSync(mkdtempSync(join(tmpdir(), "skein-")));
+    cleanups.push(() => removeTemp(directory));
+    return directory;
+  };
   return {
     enforced: async (policy) => {
       support ??= await loadSandboxSupport(ctx);
@@ -90,12 +100,17 @@ export function createExecutors(ctx: AppContext): ExecutorProvider {
       const isSandboxed = sandboxes(requireSupport(), policy);
       return { isSandboxed, hasOwnNetwork: isSandboxed && requireSupport().tier === "namespaces" && policy.net === "off" };
     },
-    createScratchDirectory: () => {
-      const directory = mkdtempSync(join(tmpdir(), "skein-"));
-      cleanups.push(() => removeTemp(directory));
-      return directory;
+    createScratchDirectory,
+    git: async (command) => {
+      const { createContainedGit } = await import("./contained-git.ts");
+      containedGit ??= createContainedGit(ctx, {
+        support: async () => (support ??= await loadSandboxSupport(ctx)),
+        createScratchDirectory,
+      });
+      return containedGit.run(command);
     },
     close: async () => {
+      containedGit?.close();
       await pool.close();
       for (const cleanup of cleanups) {
         try {

@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { readCommits } from "./commits.ts";
 import { listFiles } from "./list-files.ts";
+import { plainGit } from "../fixtures/plain-git.ts";
 import { programPath as path, testProject, writeAll } from "../fixtures/project.ts";
 
 test("commits have subject, body and files, latest first", async () => {
@@ -16,7 +17,7 @@ test("commits have subject, body and files, latest first", async () => {
   git("commit", "-q", "--allow-empty", "--allow-empty-message", "-m", "");
   writeAll(temp, { "a.ts": "3" });
   git("commit", "-qam", "Third");
-  const { commits, note } = await readCommits({ project, path });
+  const { commits, note } = await readCommits({ project, git: plainGit });
   expect(note).toBeNull();
   expect(commits.map(({ author, subject, body, files }) => ({ author, subject, body, files }))).toEqual([
     { author: "a", subject: "Third", body: "", files: ["a.ts"] },
@@ -30,12 +31,12 @@ test("a missing or empty repository is reported in a note", async () => {
   const none = "no commits were searched: the project has no repository with commits that git can read";
   using temp = testProject();
   const { project, git } = temp;
-  expect(await readCommits({ project, path })).toEqual({ commits: [], note: none });
+  expect(await readCommits({ project, git: plainGit })).toEqual({ commits: [], note: none });
   git("init", "-q", "-b", "main");
-  expect(await readCommits({ project, path })).toEqual({ commits: [], note: none });
+  expect(await readCommits({ project, git: plainGit })).toEqual({ commits: [], note: none });
   git("commit", "-q", "--allow-empty", "-m", "One");
-  expect((await readCommits({ project, path })).commits.length).toBe(1);
-  expect(await readCommits({ project, path: "/nowhere" })).toEqual({ commits: [], note: none });
+  expect((await readCommits({ project, git: plainGit })).commits.length).toBe(1);
+  expect(await readCommits({ project, git: () => Promise.reject(new Error("no git")) })).toEqual({ commits: [], note: none });
 });
 
 test("no program that a repository configures is run", async () => {
@@ -62,8 +63,8 @@ test("no program that a repository configures is run", async () => {
   git("config", "extensions.partialClone", "origin");
   git("config", "remote.origin.url", `ext::${script}`);
   git("config", "protocol.ext.allow", "always");
-  const { commits } = await readCommits({ project, path });
-  const listed = await listFiles({ items: ["."], directory: project, project, path });
+  const { commits } = await readCommits({ project, git: plainGit });
+  const listed = await listFiles({ items: ["."], directory: project, project, git: plainGit });
   expect([commits.length, listed.includes("a.bin"), existsSync(proof)]).toEqual([1, true, false]);
   // The same repository, read by a git that trusts it.
   Bun.spawnSync(["git", "status"], { cwd: project, env: { PATH: path, HOME: temp.root } });

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { countFiles } from "./count-files.ts";
 import { countFile } from "./count-process.ts";
-import { programPath as path, testProject, writeAll } from "../fixtures/project.ts";
+import { plainGit } from "../fixtures/plain-git.ts";
+import { testProject, writeAll } from "../fixtures/project.ts";
 import { listFiles } from "./list-files.ts";
 
 const command = [process.execPath, join(import.meta.dir, "..", "..", "main.ts"), "__count"];
@@ -23,7 +24,7 @@ test("ignored files are not listed, new files are, and a requested file always i
     ".skein/sessions/x.jsonl": "5",
   });
   git("add", "a.ts");
-  const list = (items: string[], directory = project) => listFiles({ items, directory, project, path });
+  const list = (items: string[], directory = project) => listFiles({ items, directory, project, git: plainGit });
   expect((await list(["."])).toSorted()).toEqual([".gitignore", "a.ts", "src/b.ts"]);
   expect(await list(["src"])).toEqual(["src/b.ts"]);
   expect((await list(["b.ts", join(project, "d.log")], join(project, "src"))).toSorted()).toEqual(["d.log", "src/b.ts"]);
@@ -33,7 +34,7 @@ test("without a repository, directories of generated and fetched files are skipp
   using temp = testProject();
   const { project } = temp;
   writeAll(temp, { "a.ts": "1", "src/b.ts": "2", "node_modules/x/i.js": "3", "src/__pycache__/y.pyc": "4" });
-  expect((await listFiles({ items: ["."], directory: project, project, path })).toSorted()).toEqual(["a.ts", "src/b.ts"]);
+  expect((await listFiles({ items: ["."], directory: project, project, git: plainGit })).toSorted()).toEqual(["a.ts", "src/b.ts"]);
 });
 
 test("a path outside of the project is refused, also through a link", async () => {
@@ -43,7 +44,7 @@ test("a path outside of the project is refused, also through a link", async () =
   writeAll(temp, { "a.ts": "1" });
   symlinkSync("/etc", join(project, "etc"));
   for (const item of ["..", "/etc/passwd", "etc/passwd", "etc", `${project}-other`, "missing"])
-    await expect(listFiles({ items: [item], directory: project, project, path })).rejects.toThrow(
+    await expect(listFiles({ items: [item], directory: project, project, git: plainGit })).rejects.toThrow(
       item === "missing" || item.endsWith("-other") ? "there is no file or directory" : "is outside of the project",
     );
 });

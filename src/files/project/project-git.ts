@@ -2,13 +2,9 @@
 // and use no network. Output size and time are limited.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { readAtMost, gitSettings } from "../git.ts";
+import { gitSettings, type GitRunner } from "../git.ts";
 
-export type ProjectGit = {
-  project: string;
-  /** The PATH in which git is searched. */
-  path: string;
-};
+export type ProjectGit = { project: string; git: GitRunner };
 
 export type GitOutput = {
   bytes: Buffer;
@@ -20,38 +16,28 @@ export type GitReadLimits = { maxBytes: number; limitMs: number };
 
 /** Null if there is no git, no repository, or one that git can't read. */
 export async function readProjectGit(
-  { project, path }: ProjectGit,
+  { project, git }: ProjectGit,
   args: readonly string[],
   limits: GitReadLimits,
 ): Promise<GitOutput | null> {
-  const git = Bun.which("git", { PATH: path });
   const repository = join(project, ".git");
-  if (git === null || !git.startsWith("/") || !existsSync(repository)) return null;
-  const child = Bun.spawn([git, "--no-pager", "--no-optional-locks", ...gitSettings, ...safeSettings, ...args], {
-    cwd: project,
-    env: environment(project, repository, path),
-    stdin: "ignore",
-    stdout: "pipe",
-    stderr: "ignore",
-  });
-  let isLate = false;
-  const timer = setTimeout(() => {
-    isLate = true;
-    child.kill("SIGKILL");
-  }, limits.limitMs);
-  try {
-    const bytes = await readAtMost(child.stdout, limits.maxBytes, () => child.kill("SIGKILL"));
-    const code = await child.exited;
-    const isCut = isLate || bytes.length >= limits.maxBytes;
-    return code === 0 || isCut ? { bytes, isCut } : null;
-  } finally {
-    clearTimeout(timer);
-  }
+  if (!existsSync(repository)) return null;
+  const result = await git({
+    args: ["--no-pager", "--no-optional-locks", ...gitSettings, ...safeSettings, ...args],
+    env: environment(project, repository),
+    project,
+    access: "read",
+    repository: null,
+    maxBytes: limits.maxBytes,
+    signal: AbortSignal.timeout(limits.limitMs),
+  }).catch(() => null);
+  if (result === null) return null;
+  const isCut = result.code === null || result.out.length >= limits.maxBytes;
+  return result.code === 0 || isCut ? { bytes: result.out, isCut } : null;
 }
 
-function environment(project: string, repository: string, path: string): Record<string, string> {
+function environment(project: string, repository: string): Record<string, string> {
   return {
-    PATH: path,
     LC_ALL: "C",
     GIT_DIR: repository,
     GIT_WORK_TREE: project,

@@ -1,8 +1,8 @@
 // Files that are too big to be stored. A snapshot has only the hash of their content, as a link to a commit that does
 // not exist. A hashed file is not read again while its size, times and inode stay the same.
 import { readFileSync, renameSync, writeFileSync, type Stats } from "node:fs";
-import { open } from "node:fs/promises";
 import { join } from "node:path";
+import { runGit, type ShadowRepository } from "../git.ts";
 
 export const bigFileBytes = 5 << 20;
 
@@ -28,14 +28,20 @@ export class BigFiles {
     return this.#hashes[path]?.key === keyOf(stat);
   }
 
-  async idOf(path: string, absolute: Buffer, stat: Stats): Promise<string> {
-    const key = keyOf(stat);
-    const cached = this.#hashes[path];
-    if (cached?.key === key) return cached.id;
-    const id = stat.size > maxHashedBytes ? hash(key) : await hashFile(absolute);
-    this.#hashes[path] = { key, id };
+  /** The ids of the files, in order. git reads their content, in its sandbox. */
+  async idsOf(shadow: ShadowRepository, files: ReadonlyMap<string, Stats>, signal: AbortSignal): Promise<Map<string, string>> {
+    const unknown = [...files].filter(([path, stat]) => !this.isUnchanged(path, stat));
+    // git reads one path per line.
+    const [hashed, unhashed] = partition(unknown, ([path, stat]) => stat.size <= maxHashedBytes && !path.includes("\n"));
+    const ids = hashed.length === 0 ? [] : await hashFiles(shadow, hashed, signal);
+    for (const [index, [path, stat]] of hashed.entries()) this.#remember(path, stat, ids[index]!);
+    for (const [path, stat] of unhashed) this.#remember(path, stat, hash(keyOf(stat)));
+    return new Map([...files.keys()].map((path) => [path, this.#hashes[path]!.id]));
+  }
+
+  #remember(path: string, stat: Stats, id: string): void {
+    this.#hashes[path] = { key: keyOf(stat), id };
     this.#isChanged = true;
-    return id;
   }
 
   forget(path: string): void {
@@ -69,17 +75,12 @@ function hash(text: string): string {
   return new Bun.CryptoHasher("sha256").update(text).digest("hex").slice(0, 40);
 }
 
-async function hashFile(path: Buffer): Promise<string> {
-  const sum = new Bun.CryptoHasher("sha256");
-  const file = await open(path, "r");
-  try {
-    const chunk = Buffer.allocUnsafe(1 << 20);
-    for (;;) {
-      const { bytesRead } = await file.read(chunk, 0, chunk.length, null);
-      if (bytesRead === 0) return sum.digest("hex").slice(0, 40);
-      sum.update(chunk.subarray(0, bytesRead));
-    }
-  } finally {
-    await file.close();
-  }
+async function hashFiles(shadow: ShadowRepository, files: [string, Stats][], signal: AbortSignal): Promise<string[]> {
+  const stdin = Buffer.from(files.map(([path]) => `${path}\n`).join(""), "latin1");
+  const output = await runGit(shadow, ["hash-object", "--no-filters", "--stdin-paths"], { stdin, signal });
+  return output.toString().trim().split("\n");
+}
+
+function partition<Item>(items: Item[], test: (item: Item) => boolean): [Item[], Item[]] {
+  return [items.filter(test), items.filter((item) => !test(item))];
 }

@@ -42,7 +42,7 @@ export async function restoreTree(shadow: ShadowRepository, now: string, to: str
   const index = join(shadow.dir, `index.${process.pid}.restore`);
   try {
     if (existsSync(shared)) copyIndex(shared, index);
-    await runGit(shadow, ["read-tree", "-m", "-u", now, to], { index });
+    await runGit(shadow, ["read-tree", "-m", "-u", now, to], { index, access: "write" });
     renameSync(index, shared);
   } catch (error) {
     throw new Fault("file-unwritable", `the files could not be restored: ${messageOf(error)}`, { cause: error });

@@ -2,21 +2,17 @@
 // It is created without `git init`, so that no template of the user gets into it.
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Fault } from "../../protocol/api/error.ts";
-import type { ShadowRepository } from "../git.ts";
+import type { GitRunner, ShadowRepository } from "../git.ts";
 
 export type ShadowLocation = {
   /** `<data>/files`. */
   root: string;
-  /** The PATH in which git is searched. */
-  path: string;
+  git: GitRunner;
 };
 
 export function shadowRepository(location: ShadowLocation, project: string): ShadowRepository {
-  const git = Bun.which("git", { PATH: location.path });
-  if (git === null || !git.startsWith("/")) throw new Fault("not-installed", "git is not installed");
   const name = new Bun.CryptoHasher("sha256").update(project).digest("hex").slice(0, 24);
-  return { git, path: location.path, dir: join(location.root, `${name}.git`), project };
+  return { git: location.git, dir: join(location.root, `${name}.git`), project };
 }
 
 /** HEAD is written last: a repository with HEAD is complete. */

@@ -13,6 +13,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { testProject, type TestProject } from "../fixtures/project.ts";
+import { plainGit } from "../fixtures/plain-git.ts";
 import { createSnapshots } from "./snapshots.ts";
 
 async function changed(temp: TestProject, from: string, to: string): Promise<string[]> {
@@ -56,7 +57,7 @@ describe("stored files", () => {
     expect(await temp.take()).toBe(first);
     const other = createSnapshots({
       root: join(temp.data, "files"),
-      path: process.env["PATH"] ?? "",
+      git: plainGit,
       tooWide: [],
       leaveOut: [],
       warn: () => {},
@@ -191,7 +192,7 @@ describe("excluded files", () => {
     const data = join(temp.project, "own [data]");
     const inside = createSnapshots({
       root: join(data, "files"),
-      path: process.env["PATH"] ?? "",
+      git: plainGit,
       tooWide: [],
       leaveOut: [data],
       warn: () => {},
@@ -278,7 +279,7 @@ describe("failures", () => {
     const warnings: string[] = [];
     const none = createSnapshots({
       root: join(temp.data, "files"),
-      path: "/nonexistent",
+      git: () => Promise.reject(new Error("git is not installed")),
       tooWide: [],
       leaveOut: [],
       warn: (text) => warnings.push(text),
@@ -336,7 +337,7 @@ describe("failures", () => {
     const open = () =>
       createSnapshots({
         root: join(temp.data, "files"),
-        path: process.env["PATH"] ?? "",
+        git: plainGit,
         tooWide: [],
         leaveOut: [],
         warn: (text) => temp.warnings.push(text),

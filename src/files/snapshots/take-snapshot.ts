@@ -11,6 +11,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  type Stats,
   utimesSync,
   writeFileSync,
 } from "node:fs";
@@ -19,7 +20,6 @@ import { yieldToEventLoop } from "../../kit/flow/time-slice.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import { bigFileBytes, bigFileMode, BigFiles } from "./big-files.ts";
 import { absoluteBytes, runGit, splitAtNul, type ShadowRepository } from "../git.ts";
-import { packFiles } from "./pack.ts";
 import { prepareShadow } from "./shadow.ts";
 
 export type SnapshotOptions = {
@@ -34,7 +34,7 @@ export async function takeSnapshot(shadow: ShadowRepository, options: SnapshotOp
   const excludes = excludesOf(shadow.project, options.leaveOut);
   const changed = await runGit(shadow, ["ls-files", "-t", "-z", "-o", "-m", "-d", ...excludes], { signal: options.signal });
   const big = new BigFiles(shadow.dir);
-  const changes = await classify(shadow, splitAtNul(changed), big);
+  const changes = await classify(shadow, splitAtNul(changed), big, options.signal);
   const lastTree = isEmpty(changes) ? savedTree(shadow.dir, index) : null;
   if (lastTree !== null) return lastTree;
 
@@ -85,9 +85,10 @@ function isReadable(file: string): boolean {
 }
 
 /** Classifies the paths that git lists as other, changed or removed. A line is a letter, a blank and the path. */
-async function classify(shadow: ShadowRepository, lines: string[], big: BigFiles): Promise<SnapshotChanges> {
+async function classify(shadow: ShadowRepository, lines: string[], big: BigFiles, signal: AbortSignal): Promise<SnapshotChanges> {
   if (lines.length > maxFiles) throw new Fault("internal", `${lines.length.toLocaleString("en-US")} files are too many`);
   const changes: SnapshotChanges = { files: new Set(), removed: new Set(), big: new Map() };
+  const bigFiles = new Map<string, Stats>();
   const directories = new Map<string, boolean>();
   let sliceStart = performance.now();
   for (const line of lines) {
@@ -101,7 +102,7 @@ async function classify(shadow: ShadowRepository, lines: string[], big: BigFiles
       if (isTracked) changes.removed.add(path);
       big.forget(path);
     } else if (stat.isFile() && stat.size > bigFileBytes) {
-      if (!isTracked || !big.isUnchanged(path, stat)) changes.big.set(path, await big.idOf(path, absolute, stat));
+      if (!isTracked || !big.isUnchanged(path, stat)) bigFiles.set(path, stat);
     } else {
       changes.files.add(path);
       big.forget(path);
@@ -111,6 +112,7 @@ async function classify(shadow: ShadowRepository, lines: string[], big: BigFiles
       sliceStart = performance.now();
     }
   }
+  changes.big = await big.idsOf(shadow, bigFiles, signal);
   return changes;
 }
 
@@ -165,13 +167,22 @@ async function updateIndex(shadow: ShadowRepository, changes: SnapshotChanges, o
     await runGit(shadow, ["update-index", "-z", "--add", "--replace", "--index-info"], { ...options, stdin });
   }
   if (changes.files.size === 0) return;
-  if (changes.files.size > minPackFiles) await packFiles(shadow, changes.files, options.signal);
   const stdin = Buffer.from([...changes.files].map((path) => `${path}\0`).join(""), "latin1");
-  await runGit(shadow, ["update-index", "-z", "--add", "--remove", "--replace", "--stdin"], { ...options, stdin });
+  const asPack = changes.files.size > minPackFiles && (await canPackFiles(shadow)) ? ["-c", "core.bigFileThreshold=1"] : [];
+  await runGit(shadow, [...asPack, "update-index", "-z", "--add", "--remove", "--replace", "--stdin"], { ...options, stdin });
 }
 
-/** Above this number one pack is much faster than one object file each. */
+/** Above this number one pack is much faster than one object file each. git writes "big" files as one pack. */
 const minPackFiles = 32;
+
+/** Before version 2.37 git writes one pack for each file. */
+async function canPackFiles(shadow: ShadowRepository): Promise<boolean> {
+  const [major = 0, minor = 0] = /(\d+)\.(\d+)/
+    .exec((await runGit(shadow, ["version"])).toString())!
+    .slice(1)
+    .map(Number);
+  return major > 2 || (major === 2 && minor >= 37);
+}
 
 /** The tree of the last snapshot, if the index has not changed since. It is then still current. */
 function savedTree(dir: string, index: string): string | null {
