@@ -42,7 +42,7 @@ const conclusionsHead = "## Conclusions";
 await installPeers(peerNames);
 const skein = await buildSkein();
 const path = `${peersBin}:${process.env["PATH"]}`;
-const support = await probeSandbox({ selfCommand: skein.command("").slice(0, 1), path });
+const support = await probeSandbox({ selfCommand: skein.command("").slice(0, 1), programs: { path, untrusted: [] } });
 adoptOrphans();
 const server = await startRemoteModelServer(shellScript([]));
 const rows: string[] = [];

@@ -1,5 +1,5 @@
-// Restricts this process and its descendants with Landlock: the paths they may write, and without mounts also the paths
-// they may read. Signals and abstract sockets stay inside the sandbox. It can only remove rights.
+// Restricts this process and its descendants with Landlock: the paths they may read and write, and without a network
+// namespace the network. Signals and abstract sockets stay inside the sandbox. It can only remove rights.
 import { closeSync, lstatSync, readdirSync } from "node:fs";
 import { join, sep } from "node:path";
 import { errorName, openReal, type SystemCall } from "./syscalls.ts";
@@ -37,7 +37,10 @@ function landlockVersion(call: SystemCall): number {
   return Math.max(0, call("landlockCreate", null, 0, queryVersion));
 }
 
-/** With mounts, the mounts hide secrets and devices. Without them Landlock limits reading too. */
+/**
+ * Also with mounts Landlock limits reading: a mount over a file is gone as soon as a program outside replaces the file, and
+ * a secret that appears later has no mount.
+ */
 export function restrictPaths(call: SystemCall, rules: SandboxRules, hasMounts: boolean): void {
   const version = landlockVersion(call);
   // Mounts protect the same paths. Version 1 would forbid moving files between directories.
@@ -55,14 +58,13 @@ export function restrictPaths(call: SystemCall, rules: SandboxRules, hasMounts: 
   for (const { path, access } of rules.rules) {
     if (access === "write" || (access === "scratch" && hasMounts)) allow(path, all);
   }
-  if (hasMounts) {
-    allow("/", reading);
-    allow("/dev", all);
-  } else {
+  if (hasMounts) allow("/dev", all);
+  else {
     for (const path of writableDevices) allow(path, all);
-    for (const path of [...readablePaths(rules.rules), ...readableDevices]) allow(path, reading);
-    for (const path of parentPathsOf(rules.rules)) allow(path, right.readDir);
+    for (const path of readableDevices) allow(path, reading);
   }
+  for (const path of readablePaths(rules.rules)) allow(path, reading);
+  for (const path of parentPathsOf(rules.rules)) allow(path, right.readDir);
   if (limitsNet && rules.port !== undefined) {
     need(call("landlockAdd", ruleset, portRule, new BigUint64Array([connectTcp, BigInt(rules.port)]), 0), "allow a port");
   }

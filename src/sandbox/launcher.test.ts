@@ -13,7 +13,7 @@ const machines: SandboxSupport[] = [];
 
 beforeAll(async () => {
   for (const best of [undefined, "landlock"] as const) {
-    const machine = await probeSandbox({ selfCommand: self, path, ...(best === undefined ? {} : { best }) });
+    const machine = await probeSandbox({ selfCommand: self, programs: { path, untrusted: [] }, ...(best === undefined ? {} : { best }) });
     if (machine.tier !== "none" && !machines.some((other) => other.tier === machine.tier)) machines.push(machine);
   }
 });

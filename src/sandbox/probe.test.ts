@@ -29,7 +29,7 @@ describe("launchers that do not work", () => {
   test.each(rows)("a launcher that %s is not accepted", async (name, script, why) => {
     const support = await probeSandbox({
       selfCommand: launcher(name.replaceAll(" ", "-"), script),
-      path,
+      programs: { path, untrusted: [] },
       ...(name.includes("hangs") ? { tryMs: 300 } : {}),
     });
     expect(support.tier).toBe("none");
@@ -43,19 +43,19 @@ describe("launchers that do not work", () => {
       bare,
       "const { command } = JSON.parse(process.argv[3]); Bun.spawnSync(command, { stdio: ['ignore', 'inherit', 'inherit'] });",
     );
-    const support = await probeSandbox({ selfCommand: [process.execPath, bare], path });
+    const support = await probeSandbox({ selfCommand: [process.execPath, bare], programs: { path, untrusted: [] } });
     expect(support.tier).toBe("none");
     expect(support.why).toMatch(/wrote what is not allowed/);
   });
 
   test("a missing launcher is not accepted", async () => {
-    expect(await probeSandbox({ selfCommand: [join(root, "nothing")], path })).toMatchObject({ tier: "none" });
+    expect(await probeSandbox({ selfCommand: [join(root, "nothing")], programs: { path, untrusted: [] } })).toMatchObject({ tier: "none" });
   });
 });
 
 describe("the best tier", () => {
   test("with best tier none nothing is tried, and the hint says how to get more", async () => {
-    const support = await probeSandbox({ selfCommand: [join(root, "nothing")], path, best: "none" });
+    const support = await probeSandbox({ selfCommand: [join(root, "nothing")], programs: { path, untrusted: [] }, best: "none" });
     expect(support).toMatchObject({
       tier: "none",
       processes: "no",
@@ -65,14 +65,14 @@ describe("the best tier", () => {
   });
 
   test("with best tier landlock it is found by trying, without a namespace", async () => {
-    const support = await probeSandbox({ selfCommand: self, path, best: "landlock" });
+    const support = await probeSandbox({ selfCommand: self, programs: { path, untrusted: [] }, best: "landlock" });
     expect(["landlock", "none"]).toContain(support.tier);
     expect(support.processes).toBe("no");
     expect(support.hint).toContain("SKEIN_SANDBOX_BEST");
   });
 
   test("without a best tier the result is the machine's tier, with a reason for a missing one", async () => {
-    const support = await probeSandbox({ selfCommand: self, path });
+    const support = await probeSandbox({ selfCommand: self, programs: { path, untrusted: [] } });
     if (support.tier === "namespaces") expect(support).toMatchObject({ why: null, hint: null });
     else expect(support.why).toBeTruthy();
   });
@@ -82,7 +82,7 @@ test("a probe leaves no files", async () => {
   const temporary = () =>
     readdirSync(tmpdir()).filter((name) => name.startsWith("skein-probe-") && existsSync(join(tmpdir(), name, "open")));
   const before = new Set(temporary());
-  await probeSandbox({ selfCommand: launcher("quiet", "exit 0"), path });
+  await probeSandbox({ selfCommand: launcher("quiet", "exit 0"), programs: { path, untrusted: [] } });
   // Other probes may run at the same time. Their files are gone when they are done.
   for (const name of temporary().filter((one) => !before.has(one))) while (existsSync(join(tmpdir(), name))) await Bun.sleep(20);
 });

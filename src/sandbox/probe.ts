@@ -2,14 +2,16 @@
 // Only observed results count. They are valid until the machine or the rights of this process change.
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readlinkSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
+import { findSystemProgram, type ProgramSearch } from "../kit/process/trusted-programs.ts";
 import { messageOf } from "../protocol/api/error.ts";
 import { sandboxCommand, type SandboxSupport } from "./sandbox-command.ts";
 import type { SandboxRules } from "./rules.ts";
 
 export type ProbeOptions = {
   selfCommand: string[];
-  path: string;
+  /** Where unshare and setpriv are searched after the directories of the system. */
+  programs: ProgramSearch;
   /** The best tier to try, for tests of machines without the better ones. */
   best?: SandboxSupport["tier"];
   /** Time limit for each attempt. */
@@ -28,7 +30,7 @@ const settings = {
 export async function probeSandbox(options: ProbeOptions): Promise<SandboxSupport> {
   if (options.best === "none") return { ...noSandbox(null), ...limitedByUser };
   if (process.platform === "darwin") return probeSeatbelt(options);
-  const tools = findTools(options.path);
+  const tools = findTools(options.programs);
   const isLimited = options.best === "landlock";
   const reasons: string[] = tools === null ? ["unshare and setpriv were not found"] : [];
   if (tools !== null && !isLimited) {
@@ -153,12 +155,10 @@ async function lastLineOf(command: string[], tryMs = 10_000): Promise<string> {
   }
 }
 
-function findTools(path: string): SandboxSupport["tools"] {
-  const find = (name: string) =>
-    [...path.split(delimiter), "/usr/bin", "/bin", "/usr/sbin"].map((directory) => join(directory, name)).find(existsSync);
-  const unshare = find("unshare");
-  const setpriv = find("setpriv");
-  return unshare === undefined || setpriv === undefined ? null : { unshare, setpriv };
+function findTools(programs: ProgramSearch): SandboxSupport["tools"] {
+  const unshare = findSystemProgram("unshare", programs).path;
+  const setpriv = findSystemProgram("setpriv", programs).path;
+  return unshare === null || setpriv === null ? null : { unshare, setpriv };
 }
 
 function namespaceHint(): string {

@@ -17,8 +17,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SandboxRequest } from "../../agents/external/turn/external-agent.ts";
 import { startExecutor } from "../../executor/client.ts";
+import { reasonToRefuse } from "../../kit/process/trusted-programs.ts";
 import type { GitRunner } from "../../files/git.ts";
-import type { AppContext } from "../app-context.ts";
+import { programSearch, type AppContext } from "../app-context.ts";
 import type { ContainedGit } from "./contained-git.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import type { EnforcedPolicy, Policy, SessionTag } from "../../protocol/api/policy.ts";
@@ -151,7 +152,7 @@ export async function loadSandboxSupport(ctx: AppContext, { anew = false } = {})
   if (cached !== null) return cached;
   const support = await probeSandbox({
     selfCommand: ctx.selfCommand,
-    path: ctx.env["PATH"] ?? "",
+    programs: programSearch(ctx),
     best,
   });
   if (!ctx.ephemeral) cacheSupport(ctx, key, support);
@@ -269,7 +270,11 @@ function supportFile({ paths }: AppContext): string {
 function readCachedSupport(ctx: AppContext, key: string): SandboxSupport | null {
   try {
     const cached = JSON.parse(readFileSync(supportFile(ctx), "utf8")) as { key: string; machine: SandboxSupport };
-    return cached.key === key ? cached.machine : null;
+    const { untrusted } = programSearch(ctx);
+    // A cached program may by now be in a place that tools can write.
+    const programs = Object.values(cached.machine.tools ?? {});
+    const isTrusted = programs.every((program) => program.startsWith("/") && reasonToRefuse(program, untrusted) === null);
+    return cached.key === key && isTrusted ? cached.machine : null;
   } catch {
     return null;
   }

@@ -25,7 +25,11 @@ async function main(): Promise<void> {
   const request = JSON.parse(process.argv[2]!) as ForeignRequest;
   const { policy, project, home, own } = request;
   const self = [process.execPath, "--config=/dev/null", "--no-env-file", join(import.meta.dir, "../../../src/main.ts")];
-  const support = await probeSandbox({ selfCommand: self, path: process.env["PATH"] ?? "", best: request.best });
+  const support = await probeSandbox({
+    selfCommand: self,
+    programs: { path: process.env["PATH"] ?? "", untrusted: [] },
+    best: request.best,
+  });
   if (support.tier !== request.best) throw new Error(`expected ${request.best}, found ${support.tier}: ${support.why}`);
   const [temp, copies] = ["files", "copies"].map((name) => join(own.data, "tmp/foreign", name)) as [string, string];
   for (const path of [temp, copies]) mkdirSync(path, { recursive: true, mode: 0o700 });
