@@ -21,7 +21,7 @@ export type LaunchRequest = {
 /** PR_SET_NO_NEW_PRIVS, PR_CAPBSET_DROP, PR_CAP_AMBIENT and PR_CAP_AMBIENT_CLEAR_ALL. */
 const prctl = { setNoNewPrivileges: 38, dropBoundingCapability: 24, ambient: 47, clearAmbient: 4 };
 const capability = { chown: 0, dacOverride: 1, fowner: 3 };
-const rlimitProcesses = 6;
+const rlimit = { core: 4, processes: 6 };
 const seccompSetFilter = 1;
 const closeRangeOnExec = 4;
 const capabilityVersion3 = 0x2008_0522;
@@ -45,6 +45,8 @@ export function launch(request: LaunchRequest, env: Record<string, string | unde
 function applySandbox(call: SystemCall, { rules, tier, cwd }: LaunchRequest): void {
   const hasMounts = tier === "namespaces";
   raiseOomScore();
+  // A core dump would reach the machine's own handler, outside of the sandbox.
+  call("prlimit", 0, rlimit.core, new BigUint64Array([0n, 0n]), null);
   if (hasMounts) {
     if (rules.net === "off") raiseLoopback(call);
     if (rules.net === "off" && rules.port !== undefined) sendListeningSocket(need, call, rules.port);
@@ -90,7 +92,7 @@ function raiseLoopback(call: SystemCall): void {
 /** Limits the number of processes per user. Since Linux 6.14 also limits the pids of the namespace, which applies to root too. */
 function limitProcesses(call: SystemCall, max: number): void {
   const limit = new BigUint64Array([BigInt(max), BigInt(max)]);
-  call("prlimit", 0, rlimitProcesses, limit, null);
+  call("prlimit", 0, rlimit.processes, limit, null);
   const [major = 0, minor = 0] = readFileSync("/proc/sys/kernel/osrelease", "utf8").split(".").map(Number);
   if (major < 6 || (major === 6 && minor < 14)) return;
   try {

@@ -80,7 +80,7 @@ class View {
     if (stat === undefined) return [];
     if (!stat.isDirectory()) {
       this.#move(emptyTree, path);
-      return [];
+      return [path];
     }
     this.#mount("tmpfs", path, flag.noSuid | flag.noDev | flag.noExec, `size=64k,nr_inodes=64,mode=${isPassable ? "0711" : "0000"}`);
     return [path];

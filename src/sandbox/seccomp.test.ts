@@ -87,6 +87,8 @@ const rows: [string, number, number, number[], FilterOptions, Verdict][] = [
   ["sendmsg that connects by itself", 46, 211, [3, 0, 0x2000_0000], onePort, "fails with 1"],
   ["sendmmsg that connects by itself", 307, 269, [3, 0, 1, 0x2000_0000], onePort, "fails with 1"],
   ["sendto that connects by itself, in a network namespace", 44, 206, [3, 0, 0, 0x2000_0000], isolated, "allow"],
+  ["listen, which needs no bind, where one port is left open", 50, 201, [3, 5], onePort, "fails with 13"],
+  ["listen in a network namespace", 50, 201, [3, 5], isolated, "allow"],
   ["netlink for routes", 41, 198, [16, 3, 0], shut, "allow"],
   ["netlink for anything else", 41, 198, [16, 3, 9], open, "fails with 13"],
   ["a packet socket", 41, 198, [17, 3, 0], open, "fails with 13"],

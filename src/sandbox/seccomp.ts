@@ -79,6 +79,7 @@ const unshare = [272, 97] as const;
 const socket = [41, 198] as const;
 const socketPair = [53, 199] as const;
 const ioctl = [16, 29] as const;
+const listen = [50, 201] as const;
 /** `flags` is the index of the argument with the flags. */
 const sends = [
   { numbers: [44, 206], flags: 3 },
@@ -125,6 +126,8 @@ export function filterProgram(arch: Arch, options: FilterOptions): Uint8Array {
     ...(options.onlyTcp ? sends : []).flatMap(({ numbers, flags }) =>
       whenEqual(numbers[column], [{ code: load, k: argument(flags) }, ...failOnBits(fastOpen)]),
     ),
+    // A socket that listens without `bind` gets a port on every address, and Landlock checks only `bind`.
+    ...(options.onlyTcp ? failOn(listen[column], access) : []),
     ...whenEqual(socket[column], socketRules(options)),
     ...(options.unixSockets ? [] : whenEqual(socketPair[column], [{ code: load, k: argument(1) }, ...failOnBits(unconnected, access)])),
     { code: returnValue, k: allow },
