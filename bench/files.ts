@@ -1,34 +1,56 @@
 // Measures file snapshots: the first, one of an unchanged project (for which a turn without changes waits at its end),
-// and one after a change. Writes FILES.md; `-- --quick` does not.
+// and one after a change, with git in its sandbox and without. Writes FILES.md; `-- --quick` does not.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
+import { createAppContext } from "../src/app/app-context.ts";
+import { createExecutors } from "../src/app/executors/executors.ts";
+import { createProcessContext } from "../src/app/process-context.ts";
 import { plainGit } from "../src/files/fixtures/plain-git.ts";
+import type { GitRunner } from "../src/files/git.ts";
 import { createSnapshots } from "../src/files/snapshots/snapshots.ts";
+import { buildSkein } from "./contenders.ts";
 
 const rounds = 9;
 const root = mkdtempSync(join(tmpdir(), "skein-bench-files-"));
 process.on("exit", () => rmSync(root, { recursive: true, force: true }));
 
+const executors = createExecutors(await benchContext());
 const rows: string[] = [];
-for (const files of [100, 5_000, 50_000]) rows.push(await measure(files));
+for (const files of [100, 5_000, 50_000])
+  for (const [name, git] of Object.entries({ sandbox: executors.git, plain: plainGit })) rows.push(await measure(files, name, git));
+await executors.close();
 const report = `# Cost of file snapshots
 
 ${new Date().toISOString().slice(0, 10)}, \`npm run bench:files\`; Bun ${Bun.version}, ${Bun.spawnSync(["git", "--version"]).stdout.toString().trim()}, ${cpus().length} cores, load ${loadavg()[0]?.toFixed(1)} at the end. Files of about 600 bytes in 500 directories; medians of ${rounds}, the first snapshot once. Snapshots before a turn are taken while the model answers for the first time. A turn that ran tools waits for the snapshot after it.
 
-| files | first, ms | event loop blocked at most, ms | unchanged, ms | one file changed, ms |
-|---:|---:|---:|---:|---:|
+| files | git | first, ms | event loop blocked at most, ms | unchanged, ms | one file changed, ms |
+|---:|---|---:|---:|---:|---:|
 ${rows.join("\n")}
 `;
 console.log(report);
 if (!process.argv.includes("--quick")) await Bun.write(join(import.meta.dir, "FILES.md"), report);
 
-async function measure(files: number): Promise<string> {
-  const project = createProject(files);
+async function benchContext() {
+  const skein = await buildSkein();
+  const env = { PATH: "/usr/bin:/bin", HOME: join(root, "home"), SKEIN_HOME: join(root, "skein"), TMPDIR: join(root, "tmp") };
+  const processContext = createProcessContext({
+    startedAt: Date.now(),
+    enclosingSession: () => null,
+    address: () => null,
+    connect: () => Promise.reject(new Error("no other process")),
+  });
+  const directory = { cwd: root, startedIn: root };
+  const options = { ephemeral: false, trust: false, lenient: false, version: "bench", warn: console.error };
+  return createAppContext({ env, ...directory, ...options, selfCommand: skein.command("").slice(0, 1), processContext });
+}
+
+async function measure(files: number, name: string, git: GitRunner): Promise<string> {
+  const project = createProject(`${name}-${files}`, files);
   await Bun.sleep(1100); // git reads a file again if it is as new as the index
   const snapshots = createSnapshots({
-    root: join(root, "data"),
-    git: plainGit,
+    root: join(root, "skein", "data", "files"),
+    git,
     tooWide: [],
     leaveOut: [],
     warn: console.error,
@@ -44,11 +66,11 @@ async function measure(files: number): Promise<string> {
     changed.push(await timed(() => snapshots.take(project)));
   }
   const cells = [first, blockedMs, median(unchanged), median(changed)].map((ms) => ms.toFixed(ms < 10 ? 1 : 0));
-  return `| ${files.toLocaleString("en-US")} | ${cells.join(" | ")} |`;
+  return `| ${files.toLocaleString("en-US")} | ${name} | ${cells.join(" | ")} |`;
 }
 
-function createProject(files: number): string {
-  const project = join(root, `p${files}`);
+function createProject(name: string, files: number): string {
+  const project = join(root, name);
   for (let n = 0; n < files; n++) {
     const directory = join(project, `d${n % 25}`, `s${n % 500}`);
     if (n < 500) mkdirSync(directory, { recursive: true });

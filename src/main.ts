@@ -1,5 +1,5 @@
 // Parses argv and runs a front end. This is the only file that ends the process.
-// skein starts itself again with a marker as executor, launcher or token counter; then nothing else is loaded.
+// skein starts itself again with a marker as executor, launcher, token counter or packer; then nothing else is loaded.
 import { writeSync } from "node:fs";
 import type { AppOverrides } from "./cli/parse/command.ts";
 import type { ProcessContext } from "./app/process-context.ts";
@@ -12,6 +12,8 @@ if (process.argv[2] === "__executor") {
   void import("./executor/server.ts").then(({ serveExecutor }) => serveExecutor({ env: process.env, sandbox })).then(() => process.exit(0));
 } else if (process.argv[2] === "__count") {
   void import("./files/project/count-process.ts").then(({ countFromStdin }) => countFromStdin()).then(() => process.exit(0));
+} else if (process.argv[2] === "__pack") {
+  void import("./files/snapshots/pack.ts").then(({ packFromStdin }) => packFromStdin()).then(() => process.exit(0));
 } else if (process.argv[2] === "__launch") {
   void import("./sandbox/launcher.ts").then(({ launch }) => {
     writeSync(2, `${launch(JSON.parse(process.argv[3]!), process.env)}\n`);

@@ -16,6 +16,8 @@ export type GitCommand = {
   /** The repository that git may write; null if it only reads the project's own. */
   repository: string | null;
   stdin?: Uint8Array;
+  /** `pack` turns paths on stdin into a stream of their content for `git fast-import`, see snapshots/pack.ts. */
+  source?: "pack";
   /** Reads at most this much output, then ends git. */
   maxBytes?: number;
   signal?: AbortSignal;
@@ -28,7 +30,7 @@ export type ShadowRepository = {
   project: string;
 };
 
-export type GitOptions = Pick<GitCommand, "stdin" | "maxBytes" | "signal"> & {
+export type GitOptions = Pick<GitCommand, "stdin" | "source" | "maxBytes" | "signal"> & {
   index?: string;
   /** Whether git changes files of the project. Default: "read". */
   access?: GitCommand["access"];

@@ -38,9 +38,10 @@ export function createContainedGit(ctx: AppContext, deps: ContainedGitDeps): Con
     run: async (command) => {
       const git = requireGit(ctx, command.project);
       const shell = openShell(command, await deps.support());
-      const { args, env, project, stdin, maxBytes, signal } = command;
+      const { args, env, project, stdin, source, maxBytes, signal } = command;
       const limits = { ...(stdin && { stdin }), ...(maxBytes !== undefined && { maxBytes }), ...(signal && { signal }) };
-      return shell.run({ argv: [git, ...args], cwd: project, env: { ...env, PATH: "/usr/bin:/bin" }, ...limits });
+      const pipe = source === undefined ? {} : { source: [...ctx.selfCommand, `__${source}`] };
+      return shell.run({ ...pipe, argv: [git, ...args], cwd: project, env: { ...env, PATH: "/usr/bin:/bin" }, ...limits });
     },
     close: () => shells.forEach((shell) => shell.close()),
   };

@@ -19,7 +19,7 @@ import { join, relative } from "node:path";
 import { yieldToEventLoop } from "../../kit/flow/time-slice.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import { bigFileBytes, bigFileMode, BigFiles } from "./big-files.ts";
-import { absoluteBytes, runGit, splitAtNul, type ShadowRepository } from "../git.ts";
+import { absoluteBytes, runGit, splitAtNul, tryGit, type ShadowRepository } from "../git.ts";
 import { prepareShadow } from "./shadow.ts";
 
 export type SnapshotOptions = {
@@ -168,21 +168,14 @@ async function updateIndex(shadow: ShadowRepository, changes: SnapshotChanges, o
   }
   if (changes.files.size === 0) return;
   const stdin = Buffer.from([...changes.files].map((path) => `${path}\0`).join(""), "latin1");
-  const asPack = changes.files.size > minPackFiles && (await canPackFiles(shadow)) ? ["-c", "core.bigFileThreshold=1"] : [];
-  await runGit(shadow, [...asPack, "update-index", "-z", "--add", "--remove", "--replace", "--stdin"], { ...options, stdin });
+  // Fails if another process writes the same pack at the same time. Then update-index stores each file.
+  if (changes.files.size > minPackFiles)
+    await tryGit(shadow, ["fast-import", "--quiet"], { stdin, source: "pack", signal: options.signal });
+  await runGit(shadow, ["update-index", "-z", "--add", "--remove", "--replace", "--stdin"], { ...options, stdin });
 }
 
-/** Above this number one pack is much faster than one object file each. git writes "big" files as one pack. */
+/** Above this number one pack is much faster than one object file each. */
 const minPackFiles = 32;
-
-/** Before version 2.37 git writes one pack for each file. */
-async function canPackFiles(shadow: ShadowRepository): Promise<boolean> {
-  const [major = 0, minor = 0] = /(\d+)\.(\d+)/
-    .exec((await runGit(shadow, ["version"])).toString())!
-    .slice(1)
-    .map(Number);
-  return major > 2 || (major === 2 && minor >= 37);
-}
 
 /** The tree of the last snapshot, if the index has not changed since. It is then still current. */
 function savedTree(dir: string, index: string): string | null {

@@ -10,6 +10,8 @@ export type ShellCommand = {
   cwd: string;
   env: Record<string, string>;
   stdin?: Uint8Array;
+  /** A program that gets `stdin`, and whose output the command reads instead. */
+  source?: readonly string[];
   /** Output after this many bytes is cut, and the program is ended. */
   maxBytes?: number;
   /** Ends the shell, with the program and all waiting commands. */
@@ -105,15 +107,17 @@ export class CommandShell {
 }
 
 /** One line of shell script. The status of the last program is the status of the command. */
-function scriptOf({ argv, cwd, env, stdin, maxBytes }: ShellCommand, files: { in: string; out: string; err: string }): string {
+function scriptOf({ argv, cwd, env, stdin, source, maxBytes }: ShellCommand, files: { in: string; out: string; err: string }): string {
   const variables = Object.entries(env).map(([name, value]) => `${name}=${shellQuote(value)}`);
-  const program = `(export ${variables.join(" ")} && cd ${shellQuote(cwd)} && exec ${argv.map(shellQuote).join(" ")})`;
+  const start = (program: readonly string[]) => `exec ${program.map(shellQuote).join(" ")}`;
+  const run = source === undefined ? start(argv) : `(${start(source)}) | ${start(argv)}`;
+  const program = `(export ${variables.join(" ")} && cd ${shellQuote(cwd)} && ${run})`;
   const input = stdin === undefined ? "/dev/null" : shellQuote(files.in);
   const redirects = `<${input} 2>${shellQuote(files.err)}`;
   if (maxBytes === undefined) return `${program} ${redirects} >${shellQuote(files.out)}`;
   // A pipe has the status of its last program, so the other status takes a descriptor of its own.
-  const run = `{ ${program} ${redirects} 3>&-; echo $? >&3; }`;
-  return `code=$({ ${run} | head -c ${maxBytes} >${shellQuote(files.out)}; } 3>&1); (exit "$code")`;
+  const counted = `{ ${program} ${redirects} 3>&-; echo $? >&3; }`;
+  return `code=$({ ${counted} | head -c ${maxBytes} >${shellQuote(files.out)}; } 3>&1); (exit "$code")`;
 }
 
 /** Empty if the command was ended before it began. */
