@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { writableGitPaths, protectedGitPaths, createGitPlaceholders } from "./git-paths.ts";
+import { createGitPlaceholders, protectedGitPaths, writableGitPaths, writableRepositories } from "./git-paths.ts";
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), "skein-git-places-")));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -125,8 +125,8 @@ describe("missing files", () => {
     const project = repository();
     rmSync(join(project, ".git", "hooks"), { recursive: true });
     const before = git(project, "status", "--porcelain=v2", "--branch");
-    createGitPlaceholders(project);
-    createGitPlaceholders(project);
+    writableRepositories(project).forEach((repository) => createGitPlaceholders(repository));
+    writableRepositories(project).forEach((repository) => createGitPlaceholders(repository));
     expect(readdirSync(join(project, ".git")).filter((name) => name.startsWith("commondir"))).toEqual(["commondir"]);
     expect(existsSync(join(project, ".git", "hooks"))).toBe(true);
     expect(existsSync(join(project, ".git", "config.worktree"))).toBe(false);
@@ -152,7 +152,7 @@ describe("missing files", () => {
     git(project, "config", "extensions.worktreeConfig", "true");
     writeFileSync(join(project, ".git", "config.worktree"), "[a]\n\tb = c\n");
     writeFileSync(join(project, ".git", "hooks", "pre-commit"), "mine");
-    createGitPlaceholders(project);
+    writableRepositories(project).forEach((repository) => createGitPlaceholders(repository));
     expect(readFileSync(join(project, ".git", "config.worktree"), "utf8")).toContain("b = c");
     expect(readFileSync(join(project, ".git", "hooks", "pre-commit"), "utf8")).toBe("mine");
   });
@@ -161,7 +161,7 @@ describe("missing files", () => {
     const project = repository();
     git(project, "config", "extensions.worktreeConfig", "true");
     rmSync(join(project, ".git", "config.worktree"), { force: true });
-    createGitPlaceholders(project);
+    writableRepositories(project).forEach((repository) => createGitPlaceholders(repository));
     expect(readFileSync(join(project, ".git", "config.worktree"), "utf8")).toBe("");
     git(project, "status");
   });

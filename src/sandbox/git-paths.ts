@@ -32,19 +32,20 @@ export function protectedGitPaths(directory: string): string[] {
   ];
 }
 
+/** The repositories that tools can write in a directory: its own or that of its worktree, and their submodules. */
+export function writableRepositories(directory: string): string[] {
+  return writableGitPaths(directory).flatMap((repository) => [repository, ...modulesOf(join(repository, "modules"))]);
+}
+
 /**
  * Creates the files that git would look for and that are missing, because a missing file can't be protected. Their
  * content means the same as their absence. Returns the created files, so that they can be removed after the last tool.
  */
-export function createGitPlaceholders(project: string): string[] {
-  return writableGitPaths(project)
-    .flatMap((repository) => [repository, ...modulesOf(join(repository, "modules"))])
-    .flatMap((repository) => {
-      isCreated(() => mkdirSync(join(repository, "hooks")));
-      const files: [string, string][] = [[join(repository, "commondir"), ".\n"]];
-      if (/worktreeconfig/i.test(readText(join(repository, "config")) ?? "")) files.push([join(repository, "config.worktree"), ""]);
-      return files.filter(([path, text]) => isCreated(() => createFile(path, text))).map(([path]) => path);
-    });
+export function createGitPlaceholders(repository: string): string[] {
+  isCreated(() => mkdirSync(join(repository, "hooks")));
+  const files: [string, string][] = [[join(repository, "commondir"), ".\n"]];
+  if (/worktreeconfig/i.test(readText(join(repository, "config")) ?? "")) files.push([join(repository, "config.worktree"), ""]);
+  return files.filter(([path, text]) => isCreated(() => createFile(path, text))).map(([path]) => path);
 }
 
 /** Creates the file with its content in one step: git may read it at any moment and fails on an empty one. */

@@ -40,6 +40,20 @@ test("a placeholder stays while another process holds it, and is removed after t
   expect(existsSync(commondir())).toBe(false);
 });
 
+test("a placeholder stays while a session in a linked worktree needs it", () => {
+  Bun.spawnSync(["git", "init", "-q", pathOf("main")]);
+  const identity = ["-c", "user.name=a", "-c", "user.email=a@b"];
+  Bun.spawnSync(["git", "-C", pathOf("main"), ...identity, "commit", "-q", "--allow-empty", "-m", "first"]);
+  Bun.spawnSync(["git", "-C", pathOf("main"), "worktree", "add", "-q", pathOf("linked")]);
+  const placeholder = pathOf("main", ".git", "commondir");
+  const releaseMain = holdGitPlaceholders(pathOf("state"), pathOf("main"));
+  const releaseLinked = holdGitPlaceholders(pathOf("state"), pathOf("linked"));
+  releaseMain();
+  expect(existsSync(placeholder)).toBe(true);
+  releaseLinked();
+  expect(existsSync(placeholder)).toBe(false);
+});
+
 test("a placeholder that another program has changed is not removed", () => {
   const release = holdPlaceholders();
   writeFileSync(commondir(), "../elsewhere\n");

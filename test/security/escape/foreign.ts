@@ -3,7 +3,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Policy } from "../../../src/protocol/api/policy.ts";
-import { createGitPlaceholders } from "../../../src/sandbox/git-paths.ts";
+import { createGitPlaceholders, writableRepositories } from "../../../src/sandbox/git-paths.ts";
 import { probeSandbox } from "../../../src/sandbox/probe.ts";
 import { type Tier, sandboxCommand } from "../../../src/sandbox/sandbox-command.ts";
 import { createSandboxRules } from "../../../src/sandbox/rules.ts";
@@ -33,7 +33,7 @@ async function main(): Promise<void> {
   if (support.tier !== request.best) throw new Error(`expected ${request.best}, found ${support.tier}: ${support.why}`);
   const [temp, copies] = ["files", "copies"].map((name) => join(own.data, "tmp/foreign", name)) as [string, string];
   for (const path of [temp, copies]) mkdirSync(path, { recursive: true, mode: 0o700 });
-  createGitPlaceholders(project);
+  writableRepositories(project).forEach((repository) => createGitPlaceholders(repository));
   const isRoot = process.getuid?.() === 0;
   const paths = {
     project,
