@@ -63,3 +63,13 @@ test("a shell that can't be started rejects with its last line", async () => {
   const broken = new CommandShell({ command: ["/bin/sh", "-c", "echo no sandbox >&2; exit 1"], directory });
   await expect(broken.run(command("echo"))).rejects.toThrow("no sandbox");
 });
+
+test("a process waits for a running command, and ends in spite of an idle shell", async () => {
+  const script = `const { CommandShell } = await import(${JSON.stringify(join(import.meta.dir, "command-shell.ts"))});
+    const shell = new CommandShell({ command: ["/bin/sh"], directory: ${JSON.stringify(directory)} });
+    const { code } = await shell.run({ argv: ["/bin/sh", "-c", "sleep 0.2; exit 5"], cwd: "/", env: { A: "b" } });
+    console.log(code);`;
+  const child = Bun.spawn([process.execPath, "-e", script], { stdout: "pipe", stderr: "inherit", timeout: 20_000 });
+  expect(await new Response(child.stdout).text()).toBe("5\n");
+  expect(await child.exited).toBe(0);
+});

@@ -28,6 +28,7 @@ export type ShellOptions = {
   directory: string;
 };
 
+const maxTimerMs = 2 ** 31 - 1;
 const maxErrorBytes = 64 << 10;
 
 export class CommandShell {
@@ -50,16 +51,18 @@ export class CommandShell {
       resolve(null);
       this.#end(new Error("another command took too long"));
     };
+    // An idle shell must not keep the process alive, but a command must. Bun can't `ref` a child again.
+    const keepAlive = setInterval(() => {}, maxTimerMs);
     command.signal?.addEventListener("abort", stop, { once: true });
     try {
       if (command.stdin !== undefined) writeFileSync(files.in, command.stdin, { mode: 0o600 });
       this.#waiting.set(number, { resolve, reject });
       const child = (this.#child ??= this.#start());
-      child.stdin.write(`${scriptOf(command, files)}; echo "${number} $?"\n`);
-      await child.stdin.flush();
+      await send(child.stdin, `${scriptOf(command, files)}; echo "${number} $?"\n`);
       const code = await promise;
       return { code, out: readOrEmpty(files.out), err: readOrEmpty(files.err).subarray(0, maxErrorBytes).toString() };
     } finally {
+      clearInterval(keepAlive);
       this.#waiting.delete(number);
       command.signal?.removeEventListener("abort", stop);
       for (const file of Object.values(files)) rmSync(file, { force: true });
@@ -103,6 +106,15 @@ export class CommandShell {
     if (child !== null) killGroup(child.pid);
     for (const { reject } of this.#waiting.values()) reject(error);
     this.#waiting.clear();
+  }
+}
+
+async function send(stdin: Bun.FileSink, line: string): Promise<void> {
+  try {
+    stdin.write(line);
+    await stdin.flush();
+  } catch {
+    // The shell has ended. The reader of its output rejects the command with the reason.
   }
 }
 
