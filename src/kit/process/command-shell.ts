@@ -2,6 +2,7 @@
 // them. Input and output are files in a private directory, which the commands can write too.
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { sendSignal } from "./processes.ts";
 import { shellQuote } from "../text/shell-quote.ts";
 
 export type ShellCommand = {
@@ -103,7 +104,7 @@ export class CommandShell {
   #end(error: Error): void {
     const child = this.#child;
     this.#child = null;
-    if (child !== null) killGroup(child.pid);
+    if (child !== null) sendSignal(-child.pid, "SIGKILL");
     for (const { reject } of this.#waiting.values()) reject(error);
     this.#waiting.clear();
   }
@@ -135,12 +136,4 @@ function scriptOf({ argv, cwd, env, stdin, source, maxBytes }: ShellCommand, fil
 /** Empty if the command was ended before it began. */
 function readOrEmpty(file: string): Buffer {
   return existsSync(file) ? readFileSync(file) : Buffer.alloc(0);
-}
-
-function killGroup(pid: number): void {
-  try {
-    process.kill(-pid, "SIGKILL");
-  } catch {
-    // It has ended already.
-  }
 }

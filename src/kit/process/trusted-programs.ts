@@ -1,7 +1,8 @@
 // Finds programs that skein runs outside of the sandbox. A program in a place that tools or other users can write is never
 // used, because one of them could have put it there. Starts nothing.
-import { accessSync, constants, realpathSync, statSync, type Stats } from "node:fs";
+import { accessSync, constants, type Stats } from "node:fs";
 import { delimiter, dirname, join, sep } from "node:path";
+import { realPath, statPath } from "../files/path-status.ts";
 
 export type ProgramSearch = {
   /** The user's PATH. */
@@ -47,15 +48,15 @@ export function trustedPath({ path, untrusted }: ProgramSearch): string {
 
 /** Null if the program may run outside. Checks its name in PATH and the file that the name leads to. */
 export function reasonToRefuse(path: string, untrusted: readonly string[]): string | null {
-  const real = realOf(path) ?? join(realOf(dirname(path)) ?? dirname(path), "program");
-  const roots = untrusted.map((directory) => realOf(directory) ?? directory).filter((directory) => directory !== sep);
+  const real = realPath(path) ?? join(realPath(dirname(path)) ?? dirname(path), "program");
+  const roots = untrusted.map((directory) => realPath(directory) ?? directory).filter((directory) => directory !== sep);
   for (const place of new Set([path, real])) {
     const root = roots.find((directory) => place.startsWith(directory + sep));
     if (root !== undefined) return `it is in ${root}, where tools can write`;
-    const directory = statOf(dirname(place));
+    const directory = statPath(dirname(place));
     if (directory !== undefined && isForOthers(directory)) return `other users can write ${dirname(place)}`;
   }
-  const file = statOf(real);
+  const file = statPath(real);
   return file !== undefined && isForOthers(file) ? `other users can write ${real}` : null;
 }
 
@@ -66,26 +67,10 @@ function isForOthers({ mode, uid }: Stats): boolean {
 function isExecutable(path: string): boolean {
   try {
     // Most directories of PATH lack the program, and an exception for each would be slow.
-    if (!statSync(path, { throwIfNoEntry: false })?.isFile()) return false;
+    if (!statPath(path)?.isFile()) return false;
     accessSync(path, constants.X_OK);
     return true;
   } catch {
     return false;
-  }
-}
-
-function realOf(path: string): string | null {
-  try {
-    return realpathSync(path);
-  } catch {
-    return null;
-  }
-}
-
-function statOf(path: string): Stats | undefined {
-  try {
-    return statSync(path, { throwIfNoEntry: false });
-  } catch {
-    return undefined;
   }
 }
