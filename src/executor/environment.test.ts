@@ -91,6 +91,13 @@ test("in the sandbox TMPDIR is the private directory, and proxy variables are re
   expect(toolEnvironment(env, { ...bounds, isEnforced: false })).toEqual({ ...env, ...always });
 });
 
+test("with the network off, URLs are passed without user and password", () => {
+  const env = { PATH: "/bin", GOPROXY: "https://ada:pw@proxy.corp/go,https://token@other.corp|direct", GOFLAGS: "-mod=mod a@b" };
+  const seen = toolEnvironment(env, bounds);
+  expect([seen.GOPROXY, seen.GOFLAGS]).toEqual(["https://proxy.corp/go,https://other.corp|direct", "-mod=mod a@b"]);
+  expect(toolEnvironment(env, { ...bounds, net: "on" }).GOPROXY).toBe(env.GOPROXY);
+});
+
 test("the session variables are set by skein, whatever the user's own variables are", () => {
   const env = { PATH: "/bin", SKEIN_SESSION_ID: "outer", SKEIN_NESTING: "allowed" };
   const marked = (nesting: boolean) => toolEnvironment(env, { ...bounds, sessionTag: { session: "inner", nesting } });

@@ -33,11 +33,20 @@ export function toolEnvironment(env: Record<string, string | undefined>, sandbox
   }
   if (sandbox !== null) allowed.TMPDIR = sandbox.temp;
   if (sandbox?.sessionTag !== undefined) Object.assign(allowed, sessionTagVariables(sandbox.sessionTag));
-  // A proxy can't be reached without a network. Its error would hide the reason, and its address may hold a password.
-  if (sandbox?.isEnforced && sandbox.net === "off")
-    for (const name of Object.keys(allowed)) if (/_proxy$/i.test(name)) delete allowed[name];
+  if (sandbox?.isEnforced && sandbox.net === "off") removeNetworkSecrets(allowed);
   // Without PATH a shell finds only its built-ins.
   allowed.PATH ||= "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
   allowed.AI_AGENT ||= "skein";
   return allowed;
+}
+
+/** The user and password of a URL, as in GOPROXY. */
+const credentialsInUrl = /(?<=[a-z][a-z0-9+.-]*:\/\/)[^\s/@,;|'"]+@/gi;
+
+/** A proxy can't be reached without a network, and its error would hide the reason. Passwords have no use either. */
+export function removeNetworkSecrets(env: Record<string, string>): void {
+  for (const [name, value] of Object.entries(env)) {
+    if (/_proxy$/i.test(name)) delete env[name];
+    else if (value.includes("://")) env[name] = value.replace(credentialsInUrl, "");
+  }
 }

@@ -1,6 +1,6 @@
 // A CLI's connection to its vendor, out of its sandbox. With a key it goes through our gateway (gateway-access.ts), with
 // the user's sign-in through our proxy (proxy-access.ts). If the network is off, nothing else can be reached.
-import { toolEnvironment } from "../../../executor/environment.ts";
+import { removeNetworkSecrets, toolEnvironment } from "../../../executor/environment.ts";
 import type { PauseGate } from "../../../kit/flow/pause-gate.ts";
 import type { Endpoint, WireName } from "../../../models/model.ts";
 import { type Environment, parseModelName } from "../../../models/vendors.ts";
@@ -122,8 +122,7 @@ function endpointWithKey(deps: VendorAccessDeps, vendor: string): Endpoint[] {
 /** The variables that tools may see. The proxy of `access` replaces the user's own. */
 export function cliEnvironment(env: Environment, access: Pick<VendorAccess, "port" | "env">): Record<string, string> {
   const visible = toolEnvironment(env);
-  // The user's proxy can't be reached here: it would only hide the cause of an error, and its URL may hold a password.
-  if (access.port !== null) for (const name of Object.keys(visible)) if (/_proxy$/i.test(name)) delete visible[name];
+  if (access.port !== null) removeNetworkSecrets(visible);
   return { ...visible, NO_PROXY: "127.0.0.1", no_proxy: "127.0.0.1", ...access.env };
 }
 
