@@ -55,7 +55,7 @@ async function runCommand(deps: ShellAgentDeps, { input, context, emit }: Comman
   };
   const outcome = await deps.executor(input).callTool("bash", { command }, options);
   events.flush();
-  for (const denial of outcome.denied ?? []) emit({ type: "transient", event: { type: "tool.denied", call, ...denial } });
+  for (const { what, text } of outcome.denied ?? []) emit({ type: "transient", event: { type: "tool.denied", call, what, text } });
   const metadata = { command, exitCode: outcome.exitCode ?? null, durationMs: outcome.durationMs ?? 0 };
   const handle = await sink.close(metadata, storeAlways);
   emit({ type: "node", node: outputNode(input, outcome, handle), recorded: () => {} });

@@ -9,6 +9,7 @@ import type { SandboxInfo } from "../protocol/api/policy.ts";
 import type { Executor, ToolCallOptions, ToolOutcome } from "../protocol/api/ports.ts";
 import { callTag, newExecutorTag } from "./call-tag.ts";
 import { toolEnvironment } from "./environment.ts";
+import { readOutcome } from "./read-outcome.ts";
 import {
   type CallRequest,
   type CallResult,
@@ -41,14 +42,10 @@ export function startExecutor(options: ExecutorOptions): Executor & { ready: Pro
   const env = toolEnvironment(options.env, options.sandbox ?? null);
   let isClosed = false;
   let callCount = 0;
-  let cleanup: Promise<unknown> = Promise.resolve();
 
   const open = (): RunningExecutor => {
-    const connection = new ExecutorConnection({ command, env, cwd, readyMs });
     const tag = newExecutorTag();
-    // An executor that was killed can't end its processes, so they are found by their tag.
-    cleanup = connection.ended.then(({ isClean }) => (isClean ? [] : endFamily({ root: null, envTag: tag }, 0)));
-    return { connection, tag };
+    return { connection: new ExecutorConnection({ command, env, cwd, readyMs, tag }), tag };
   };
   let current = open();
 
@@ -97,16 +94,15 @@ export function startExecutor(options: ExecutorOptions): Executor & { ready: Pro
     async close() {
       isClosed = true;
       await current.connection.close();
-      await cleanup;
     },
   };
 }
 
-type ConnectionOptions = { command: string[]; env: Record<string, string>; cwd: string; readyMs: number };
+/** `tag` is the beginning of the environment entry of every process of its calls. */
+type ConnectionOptions = { command: string[]; env: Record<string, string>; cwd: string; readyMs: number; tag: string };
 type ExecutorProcess = Bun.Subprocess<"pipe", "pipe", "pipe">;
 
-/** `how` completes "the executor ...". `isClean`: the process exited with 0, so it ended its own processes. */
-type ExecutorExit = { how: string; isClean: boolean };
+const notStopped: ToolOutcome = { text: "cancelled; the tool did not stop in time, so its executor was ended", isError: true };
 
 type PendingCall = { settle: (outcome: ToolOutcome) => void; onOutput: ToolCallOptions["onOutput"] };
 
@@ -117,29 +113,32 @@ const cancelTimeoutMs = 10_000;
 const closeTimeoutMs = 3_000;
 const streamEndTimeoutMs = 200;
 
-/** One executor process, from spawn to exit, with its pending calls. */
+/** One executor process, from spawn until it and all its processes have ended, with its pending calls. */
 class ExecutorConnection {
   readonly ready: Promise<void>;
-  readonly ended: Promise<ExecutorExit>;
+  /** Resolves with a text that completes "the executor ...". */
+  readonly ended: Promise<string>;
   hasEnded = false;
   readonly #process: ExecutorProcess | null;
   readonly #pending = new Map<number, PendingCall>();
   readonly #stderr = new Excerpt(1024, 3072);
+  readonly #tag: string;
 
   constructor(options: ConnectionOptions) {
+    this.#tag = options.tag;
     const readiness = Promise.withResolvers<void>();
     this.ready = readiness.promise;
     const child = spawnExecutor(options);
     this.#process = typeof child === "string" ? null : child;
-    this.ended = typeof child === "string" ? Promise.resolve({ how: child, isClean: true }) : this.#follow(child, readiness.resolve);
+    this.ended = typeof child === "string" ? Promise.resolve(child) : this.#follow(child, readiness.resolve);
 
     const timer = setTimeout(() => {
       readiness.reject(unavailable(`was not ready within ${options.readyMs} ms`, this.#stderr));
-      this.#kill();
+      void this.#kill();
     }, options.readyMs);
     // A failure is reported to the first call, so a rejection before it is not unhandled.
     void this.ready.catch(() => undefined).finally(() => clearTimeout(timer));
-    void this.ended.then(({ how }) => {
+    void this.ended.then((how) => {
       readiness.reject(unavailable(how, this.#stderr));
       this.hasEnded = true;
       for (const { settle } of this.#pending.values()) settle(interrupted(how));
@@ -154,7 +153,8 @@ class ExecutorConnection {
       let timer: Timer | undefined;
       const cancel = (): void => {
         this.#send(jsonFrame(frameTypes.cancel, { call: request.call }));
-        timer = setTimeout(() => settle({ text: "cancelled; the tool did not stop in time", isError: true }), cancelTimeoutMs);
+        // An executor that does not answer may be stopped or traced by a command. A turn must not end before its processes.
+        timer = setTimeout(() => void this.#kill().then(() => settle(notStopped)), cancelTimeoutMs);
       };
       const settle = (outcome: ToolOutcome): void => {
         this.#pending.delete(request.call);
@@ -182,23 +182,31 @@ class ExecutorConnection {
     } catch {
       // The process has ended already.
     }
-    const timer = setTimeout(() => this.#kill(), closeTimeoutMs);
+    const timer = setTimeout(() => void this.#kill(), closeTimeoutMs);
     await this.ended;
     clearTimeout(timer);
   }
 
-  #kill(): void {
-    this.#process?.kill("SIGKILL");
+  /** Resolves when the executor and every process that it started have ended, also those of its pid namespace. */
+  async #kill(): Promise<void> {
+    if (this.#process === null || this.hasEnded) return;
+    const { pid, exitCode, signalCode } = this.#process;
+    // The pid of an ended process may belong to another one by now.
+    await endFamily({ root: exitCode === null && signalCode === null ? pid : null, envTag: this.#tag }, 0);
+    this.#process.kill("SIGKILL");
+    await this.ended;
   }
 
-  async #follow(child: ExecutorProcess, onReady: () => void): Promise<ExecutorExit> {
-    const frames = this.#readFrames(child, onReady).catch(() => child.kill("SIGKILL"));
+  async #follow(child: ExecutorProcess, onReady: () => void): Promise<string> {
+    const frames = this.#readFrames(child, onReady).catch(() => void this.#kill());
     const stderr = this.#readStderr(child);
     await child.exited;
     const how = child.signalCode ? `was killed by ${child.signalCode}` : `ended with exit code ${child.exitCode}`;
     // Another process may have inherited the streams and keep them open.
     await Promise.race([Promise.all([frames, stderr]), Bun.sleep(streamEndTimeoutMs)]);
-    return { how, isClean: child.exitCode === 0 };
+    // An executor that was killed can't end its processes, so they are found by their tag.
+    if (child.exitCode !== 0) await endFamily({ root: null, envTag: this.#tag }, 0);
+    return how;
   }
 
   async #readFrames(child: ExecutorProcess, onReady: () => void): Promise<void> {
@@ -211,7 +219,7 @@ class ExecutorConnection {
           this.#pending.get(call)?.onOutput(bytes);
         } else if (type === frameTypes.result) {
           const { call, outcome } = readJsonFrame<CallResult>(payload);
-          this.#pending.get(call)?.settle(outcome);
+          this.#pending.get(call)?.settle(readOutcome(outcome));
         }
       }
     }

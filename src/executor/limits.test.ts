@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createTestClock } from "../kit/flow/fixtures/test-clock.ts";
-import { familyMembers } from "../kit/process/processes.ts";
+import { familyMembers, processStartTime } from "../kit/process/processes.ts";
 import type { SandboxInfo } from "../protocol/api/policy.ts";
 import type { Executor } from "../protocol/api/ports.ts";
 import { callTool, startTestExecutor } from "./fixtures/test-executor.ts";
@@ -79,20 +79,72 @@ test("commands below the limits, or without limits, run to their end", async () 
   }
 });
 
-test("processes are not scanned while no command runs", async () => {
+test.if(existsSync("/proc/self/statm"))(
+  "a file in memory counts, though it is not mapped and its process hides its files",
+  async () => {
+    const number = process.arch === "arm64" ? { memfd: 279, prctl: 167 } : { memfd: 319, prctl: 157 };
+    const fill = (hide: string) =>
+      `perl -e '${hide} my $n = "x\\0"; my $f = syscall(${number.memfd}, $n, 0); open my $h, ">&=", $f or die; print $h "x" x 1048576 for 1 .. 150; $h->flush; sleep 300'`;
+    for (const hide of ["", `syscall(${number.prctl}, 4, 0);`]) {
+      const executor = start({ ...limitedSandbox, maxMemoryBytes: 100 << 20 });
+      try {
+        expect((await bash(executor, fill(`use IO::Handle; ${hide}`))).text).toContain("stopped: more than 100 MB of memory");
+      } finally {
+        await executor.close();
+      }
+    }
+  },
+  60_000,
+);
+
+test.if(existsSync("/proc/self/statm"))(
+  "background processes that exceed a limit after their call are ended, and the next call reports it",
+  async () => {
+    const executor = start({ ...limitedSandbox, maxMemoryBytes: 60 << 20 });
+    try {
+      const grow = `while [ ! -e go ]; do sleep 0.1; done; x=$(head -c 100000000 /dev/zero | tr "\\0" x); sleep 300`;
+      const started = await bash(executor, `setsid bash -c '${grow}' > /dev/null 2>&1 & echo $!`);
+      const pid = Number(started.text);
+      await Bun.write(join(directory, "go"), "");
+      await waitUntil(() => processStartTime(pid) === null);
+      expect((await bash(executor, "echo ok")).text).toBe(
+        "ok\n[before this command, background processes were stopped: more than 60 MB of memory]",
+      );
+      expect((await bash(executor, "echo ok")).text).toBe("ok");
+    } finally {
+      await executor.close();
+    }
+  },
+  60_000,
+);
+
+test("processes are scanned until no command runs and none has left a process", async () => {
   let scans = 0;
+  let pids: number[] = [];
   const clock = createTestClock();
-  const countProcesses = () => {
+  const listPids = () => {
     scans += 1;
-    return [];
+    return pids;
   };
-  const limits = createResourceLimits(limitedSandbox, countProcesses, clock);
+  const limits = createResourceLimits(limitedSandbox, { listPids, clock });
   const [first, second] = [limits.watch(), limits.watch()];
-  first.pause();
+  first.end();
   await clock.advance(1_100);
   expect(scans).toBe(2);
-  second.pause();
-  await clock.advance(1_100);
-  expect(scans).toBe(2);
+  pids = [process.pid];
+  second.end();
+  await clock.advance(1_000);
+  expect(scans).toBe(4);
+  limits.pause();
+  await clock.advance(1_000);
+  expect(scans).toBe(4);
+  limits.resume();
+  pids = [];
+  await clock.advance(2_000);
+  expect(scans).toBe(5);
   expect([first.signal.aborted, second.signal.aborted]).toEqual([false, false]);
 });
+
+async function waitUntil(isTrue: () => boolean): Promise<void> {
+  while (!isTrue()) await Bun.sleep(20);
+}

@@ -1,34 +1,53 @@
-// Limits how many processes and how much memory all commands use together. Checks only while a command runs.
-// Over a limit, every started process is killed at once, and the running calls report the limit.
+// Limits how many processes and how much memory all commands use together. Checks while a command runs, and afterwards
+// as long as it has left processes. Over a limit, every started process is killed at once, and the running calls report it.
 import { type Clock, systemClock } from "../kit/flow/clock.ts";
 import type { Pausable } from "../kit/flow/pause-gate.ts";
 import { descendantsOf, killAll } from "../kit/process/processes.ts";
-import { residentBytes } from "../kit/process/memory-use.ts";
+import { memoryOf, type PrivateMemory } from "../kit/process/memory-use.ts";
 import { groupDigits } from "../kit/text/cut-text.ts";
 import type { SandboxInfo } from "../protocol/api/policy.ts";
 
-export type ResourceLimits = { watch: () => ResourceWatch };
+/** Paused while every session is paused: frozen processes use no more memory. */
+export type ResourceLimits = Pausable & { watch: () => ResourceWatch };
 
-/** The watch of one call. `signal` aborts when a limit is exceeded; its reason is a text that names the limit. */
-export type ResourceWatch = Pausable & { signal: AbortSignal };
+/** The watch of one call. */
+export type ResourceWatch = {
+  /** Aborts when a limit is exceeded. Its reason is a text that names the limit. */
+  signal: AbortSignal;
+  /** The limit that processes exceeded after the last call, if no call has reported it yet. */
+  earlier: string | null;
+  end: () => void;
+};
 
-type LimitValues = Pick<SandboxInfo, "maxProcesses" | "maxMemoryBytes">;
+export type LimitValues = Pick<SandboxInfo, "maxProcesses" | "maxMemoryBytes">;
 
-const checkIntervalMs = 500;
+export type LimitOptions = {
+  /** Returns the processes that are counted, and killed over a limit. */
+  listPids?: () => number[];
+  /** Memory that only these processes can use; null if there is none. */
+  ownMemory?: () => PrivateMemory | null;
+  clock?: Clock;
+  intervalMs?: number;
+};
 
-/** `listPids` returns the processes that are counted, and killed over a limit. No check runs while every watch is paused. */
-export function createResourceLimits(
-  limits: LimitValues,
-  listPids: () => number[] = () => descendantsOf(process.pid),
-  clock: Clock = systemClock,
-): ResourceLimits {
+export function createResourceLimits(limits: LimitValues, options: LimitOptions = {}): ResourceLimits {
+  const { listPids = () => descendantsOf(process.pid), ownMemory = () => null, clock = systemClock, intervalMs = 500 } = options;
   const watches = new Set<AbortController>();
   let cancelTimer: (() => void) | null = null;
+  let isPaused = false;
+  let unreported: string | null = null;
 
+  const schedule = (): void => {
+    cancelTimer ??= isPaused ? null : clock.setTimer(intervalMs, check);
+  };
   const check = (): void => {
-    cancelTimer = clock.setTimer(checkIntervalMs, check);
-    const why = exceededLimit(listPids(), limits);
+    cancelTimer = null;
+    const pids = listPids();
+    if (watches.size === 0 && pids.length === 0) return;
+    schedule();
+    const why = exceededLimit(pids, limits, ownMemory);
     if (why === null) return;
+    if (watches.size === 0) unreported = why;
     for (const watch of watches) watch.abort(why);
     // Process 1 of a pid namespace can signal all others in one call, however fast they fork. The executor is
     // started by another process, so pid 1 means that it is the first process of a namespace.
@@ -37,29 +56,34 @@ export function createResourceLimits(
   };
 
   return {
+    pause: () => {
+      isPaused = true;
+      cancelTimer?.();
+      cancelTimer = null;
+    },
+    resume: () => {
+      isPaused = false;
+      schedule();
+    },
     watch: () => {
       const watch = new AbortController();
-      const resume = (): void => {
-        watches.add(watch);
-        cancelTimer ??= clock.setTimer(checkIntervalMs, check);
-      };
-      const pause = (): void => {
-        watches.delete(watch);
-        if (watches.size > 0) return;
-        cancelTimer?.();
-        cancelTimer = null;
-      };
-      resume();
-      return { signal: watch.signal, pause, resume };
+      const earlier = unreported;
+      unreported = null;
+      watches.add(watch);
+      schedule();
+      return { signal: watch.signal, earlier, end: () => void watches.delete(watch) };
     },
   };
 }
 
-function exceededLimit(pids: number[], { maxProcesses, maxMemoryBytes }: LimitValues): string | null {
+function exceededLimit(
+  pids: number[],
+  { maxProcesses, maxMemoryBytes }: LimitValues,
+  ownMemory: () => PrivateMemory | null,
+): string | null {
   // JSON turns Infinity into null, which means no limit too.
   if (maxProcesses > 0 && pids.length > maxProcesses) return `stopped: more than ${groupDigits(maxProcesses)} processes`;
   if (maxMemoryBytes === null || !(maxMemoryBytes > 0)) return null;
-  let bytes = 0;
-  for (const pid of pids) bytes += residentBytes(pid);
+  const bytes = memoryOf(pids, maxMemoryBytes, ownMemory());
   return bytes > maxMemoryBytes ? `stopped: more than ${groupDigits(Math.floor(maxMemoryBytes / 2 ** 20))} MB of memory` : null;
 }

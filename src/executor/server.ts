@@ -4,11 +4,13 @@
 import type { Pausable } from "../kit/flow/pause-gate.ts";
 import { createSlots } from "../kit/flow/slots.ts";
 import { loadLibc } from "../kit/process/libc.ts";
+import type { PrivateMemory } from "../kit/process/memory-use.ts";
 import { descendantsOf, killAll, killStrayChildren } from "../kit/process/processes.ts";
 import { oneLine } from "../kit/text/cut-text.ts";
 import { nearestWord } from "../kit/text/nearest-word.ts";
 import { messageOf } from "../protocol/api/error.ts";
 import type { SandboxInfo } from "../protocol/api/policy.ts";
+import { executorNames } from "../sandbox/enclosing-session.ts";
 import type { ToolOutcome } from "../protocol/api/ports.ts";
 import { type ExecutorToolName, executorToolNames, executorTools, toolDefinition } from "../protocol/api/tool-table.ts";
 import { toolEnvironment } from "./environment.ts";
@@ -152,8 +154,17 @@ async function loadTools({ env, sandbox }: ServerOptions, suspension: Suspension
     import("../kit/process/run-process.ts"),
     loadLibc(),
   ]);
+  // Commands run as the same user. Without this they could change results, or the executor's limits, in its memory.
+  if (sandbox?.isEnforced) libc?.refuseTracing(executorNames[sandbox.sessionTag?.nesting === true ? "nesting" : "plain"]);
   if (libc?.adoptOrphans() === true) suspension.allSessions.add(startInterval(() => reapOrphans(libc)));
-  return { functions, env: toolEnvironment(env, sandbox), limits: sandbox === null ? null : createResourceLimits(sandbox) };
+  const limits = sandbox === null ? null : createResourceLimits(sandbox, { ownMemory: () => ownMemoryIn(sandbox) });
+  if (limits !== null) suspension.allSessions.add(limits);
+  return { functions, env: toolEnvironment(env, sandbox), limits };
+}
+
+/** Only the sandbox with namespaces has its own /dev/shm and IPC. There the executor is the first process. */
+function ownMemoryIn({ isEnforced }: SandboxInfo): PrivateMemory | null {
+  return isEnforced && process.pid === 1 ? { tmpfs: "/dev/shm", hasSystemV: true } : null;
 }
 
 function isToolName(name: string): name is ExecutorToolName {

@@ -4,6 +4,12 @@ import { lstatSync, readFileSync } from "node:fs";
 import { rlimitTags } from "../kit/process/libc.ts";
 import type { EnclosingSession, SessionTag } from "../protocol/api/policy.ts";
 
+/**
+ * Process names of an executor in a sandbox. Its environment can't be read there, so its commands find it by the name. A
+ * command can't change the name.
+ */
+export const executorNames = { plain: "skein-executor", nesting: "skein-nesting" };
+
 type Variables = Record<string, string | undefined>;
 
 /** The tag inside the sandbox: a file that can't be removed, on macOS a path that can't be read. */
@@ -60,7 +66,11 @@ function parentTags(): (EnclosingSession | null)[] {
   if (process.platform === "darwin") return parentTagsFromPs();
   const tags = [];
   // In a pid namespace that uses the /proc of another one, our own pid is wrong there, but "self" is right.
-  for (let pid = parentOf("self"); pid > 0; pid = parentOf(pid)) tags.push(tagAmong(environmentOf(pid), "\0"));
+  for (let { parent: pid } = statOf("self"); pid > 0;) {
+    const { name, parent } = statOf(pid);
+    tags.push(tagAmong(environmentOf(pid), "\0") ?? (name === executorNames.plain ? unknown : null));
+    pid = parent;
+  }
   return tags;
 }
 
@@ -71,10 +81,12 @@ function environmentOf(pid: number): string {
   return uid === 0 || lstatSync(path, { throwIfNoEntry: false })?.uid === uid ? (readText(path) ?? "") : "";
 }
 
-function parentOf(pid: number | "self"): number {
+function statOf(pid: number | "self"): { name: string; parent: number } {
   const stat = readText(`/proc/${pid}/stat`);
+  if (stat === null) return { name: "", parent: 0 };
   // The program name is in parentheses and may contain any character.
-  return stat === null ? 0 : Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ", 2)[1]);
+  const end = stat.lastIndexOf(")");
+  return { name: stat.slice(stat.indexOf("(") + 1, end), parent: Number(stat.slice(end + 2).split(" ", 2)[1]) };
 }
 
 function tagAmong(entries: string, separator: string): EnclosingSession | null {

@@ -5,7 +5,7 @@ import { Fault } from "../../protocol/api/error.ts";
 import { shortId } from "../../protocol/tree/node.ts";
 import { pollUntil } from "../../kit/flow/sleep.ts";
 import { resumeIfStopped } from "../../kit/process/freeze.ts";
-import { descendantsOf, processStartTime } from "../../kit/process/processes.ts";
+import { descendantsOf, familyMembers, processStartTime, sendSignal as signalIfPresent } from "../../kit/process/processes.ts";
 import type { ActiveHolder, Store } from "../../store/store.ts";
 import type { EngineDeps } from "../engine.ts";
 import { withTimeout } from "./owner.ts";
@@ -31,6 +31,8 @@ export async function killTurn(
   const holder = await findTurnHolder(store, session, timeouts);
   if (holder === null && (await store.openTurns(session)).length === 0) return createReport(store, session, "not-running", null);
   if (holder !== null && holder.pid !== null) resumeIfStopped(holder.pid);
+  // Listed before the stop, so that a turn that starts afterwards keeps its processes.
+  const processes = identified(familyMembers({ root: null, envTag: `SKEIN_SESSION_ID=${session}` }));
   if (holder?.pid === process.pid) await stopLocal(deps, session, timeouts);
   else if (holder !== null && (force || !(await stopByRequest(deps, session, holder, timeouts)))) {
     const others = await findOtherSessions(store, holder, session);
@@ -39,6 +41,7 @@ export async function killTurn(
     // Taking the lease records the end of a turn whose process was killed.
     for (const other of others) await withLease(deps, other, async () => {});
   }
+  await endProcesses(processes, timeouts);
   const isEndUnrecorded = (await store.openTurns(session)).length > 0;
   if (isEndUnrecorded) await withLease(deps, session, async () => {});
   return createReport(store, session, isEndUnrecorded ? "killed" : "stopped", holder?.pid ?? null);
@@ -100,13 +103,11 @@ async function stopBySignal({ pid, namedPid, started }: ActiveHolder, session: s
     sendSignal(pid, "SIGTERM");
     if (await pollUntil(timeouts.stopMs, isGone)) return;
   }
-  const descendants = descendantsOf(pid).map((child) => ({ child, started: processStartTime(child) }));
+  const descendants = identified(descendantsOf(pid));
   sendSignal(pid, "SIGKILL");
   // The executor of a killed process ends its own commands. Commands that survive are killed here.
-  const survivors = () =>
-    descendants.filter(({ child, started: startTime }) => startTime !== null && processStartTime(child) === startTime);
-  if (await pollUntil(timeouts.killMs, async () => (await isGone()) && survivors().length === 0)) return;
-  for (const { child } of survivors()) sendSignal(child, "SIGKILL");
+  if (await pollUntil(timeouts.killMs, async () => (await isGone()) && survivorsOf(descendants).length === 0)) return;
+  await endProcesses(descendants, timeouts);
   if (await isGone()) return;
   throw new Fault("session-busy", `process ${pid} was killed and still exists`, { hint: "the process may be waiting for a device" });
 }
@@ -115,6 +116,25 @@ export function otherNamespaceFault(pid: number, command: string): Fault {
   return new Fault("session-busy", `this session is run by process ${pid} of another container or pid namespace`, {
     hint: `${command} must be called there`,
   });
+}
+
+type IdentifiedProcess = { pid: number; started: string | null };
+
+function identified(pids: number[]): IdentifiedProcess[] {
+  return pids.map((pid) => ({ pid, started: processStartTime(pid) }));
+}
+
+function survivorsOf(processes: IdentifiedProcess[]): IdentifiedProcess[] {
+  return processes.filter(({ pid, started }) => started !== null && processStartTime(pid) === started);
+}
+
+/**
+ * Kills the processes that are still there, and waits for their end: background processes of earlier calls, and commands of
+ * an executor that could not end them because it was stopped or traced.
+ */
+async function endProcesses(processes: IdentifiedProcess[], { killMs }: KillTimeouts): Promise<void> {
+  for (const { pid } of survivorsOf(processes)) signalIfPresent(pid, "SIGKILL");
+  await pollUntil(killMs, async () => survivorsOf(processes).length === 0);
 }
 
 function sendSignal(pid: number, signal: "SIGTERM" | "SIGKILL"): void {

@@ -27,7 +27,6 @@ export const runBash: RunTool = async (input, ctx) => {
   if (refusal !== null) return deniedOutcome("command", refusal);
   const excerpt = new Excerpt(headBytes, tailBytes);
   const watch = ctx.limits?.watch() ?? null;
-  const unregister = watch === null ? null : ctx.gate?.add(watch);
   try {
     const end = await runProcess({
       command: ["bash", "-c", command],
@@ -43,24 +42,39 @@ export const runBash: RunTool = async (input, ctx) => {
       },
     });
     return outcomeOf(
-      { command, end, output: excerpt.text().text, seconds, exceededLimit: watch?.signal.aborted ? String(watch.signal.reason) : null },
+      {
+        command,
+        end,
+        output: excerpt.text().text,
+        seconds,
+        earlierLimit: watch?.earlier ?? null,
+        exceededLimit: watch?.signal.aborted ? String(watch.signal.reason) : null,
+      },
       ctx,
     );
   } catch (error) {
     return errorOutcome(startProblem(error, ctx));
   } finally {
-    unregister?.();
-    watch?.pause();
+    watch?.end();
   }
 };
 
-type FinishedCommand = { command: string; end: ProcessEnd; output: string; seconds: number | undefined; exceededLimit: string | null };
+type FinishedCommand = {
+  command: string;
+  end: ProcessEnd;
+  output: string;
+  seconds: number | undefined;
+  /** The limit that background processes exceeded before this command. */
+  earlierLimit: string | null;
+  exceededLimit: string | null;
+};
 
 function outcomeOf(finished: FinishedCommand, ctx: ToolContext): ToolOutcome {
-  const { end, seconds, exceededLimit } = finished;
+  const { end, seconds, earlierLimit, exceededLimit } = finished;
   const ending = exceededLimit === null ? endingOf(end, seconds) : `${exceededLimit}; everything that was running was ended`;
   const denials = denialsOf(finished, ctx);
   const notes = denials.map(({ text }) => `[${text}]`);
+  if (earlierLimit !== null) notes.push(`[before this command, background processes were ${earlierLimit}]`);
   const output = shortenFor(notes, finished.output.replace(/\r?\n$/, "")) || "(no output)";
   if (exceededLimit !== null) denials.unshift({ what: "process", text: exceededLimit });
   return {

@@ -1,4 +1,5 @@
-// Calls of the C library that Bun does not offer: one pipe for two streams, adopting orphans, file locks.
+// Calls of the C library that Bun does not offer: one pipe for two streams, adopting orphans, refusing to be
+// traced, file locks.
 // Loaded on first use, in about 3 ms. Null if it can't be loaded; callers then work without it.
 
 export type Libc = {
@@ -11,6 +12,11 @@ export type Libc = {
    * this limit, so every descendant of the started process inherits the value. `tag` is null if the limit can't be set.
    */
   withRlimitTag: <T>(number: number, start: () => T) => { result: T; tag: number | null };
+  /**
+   * Other processes of the user can't trace this one or read its memory, environment and open files. Not inherited by
+   * executed programs. `name` is shown by /proc instead of the program's. False if the system can't. Linux only.
+   */
+  refuseTracing: (name: string) => boolean;
   reap: (pid: number) => void;
   /** Locks an open file without waiting, until it is closed or this process ends. False if another process has the lock. */
   lock: (file: number) => boolean;
@@ -40,6 +46,8 @@ const libraries =
 
 const closeOnExec = 0o2000000;
 const setChildSubreaper = 36;
+const setDumpable = 4;
+const setName = 15;
 const noHang = 1;
 const exclusiveNonBlocking = 2 | 4;
 const messageQueueLimit = 12;
@@ -68,6 +76,10 @@ async function open(): Promise<Libc | null> {
           return failed ? null : { read: ends[0]!, write: ends[1]! };
         },
         adoptOrphans: () => (isAdopting = linux?.prctl(setChildSubreaper, 1n, 0n, 0n, 0n) === 0),
+        refuseTracing: (name) => {
+          linux?.prctl(setName, BigInt(ptr(Buffer.from(`${name}\0`))), 0n, 0n, 0n);
+          return linux?.prctl(setDumpable, 0n, 0n, 0n, 0n) === 0;
+        },
         withRlimitTag: (number, start) => {
           const old = new BigUint64Array(2);
           const setLimit = (soft: bigint) => linux?.prlimit(0, messageQueueLimit, ptr(new BigUint64Array([soft, old[1]!])), null) === 0;

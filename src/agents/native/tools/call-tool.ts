@@ -105,7 +105,7 @@ async function runInExecutor(call: CallPart, { input, executor, toolEnv, context
     },
   });
   events.flush();
-  for (const denial of outcome.denied ?? []) emit({ type: "tool.denied", call: call.id, ...denial });
+  for (const { what, text } of outcome.denied ?? []) emit({ type: "tool.denied", call: call.id, what, text });
   const metadata = { command: call.input["command"] as string, exitCode: outcome.exitCode ?? null, durationMs: outcome.durationMs ?? 0 };
   if (sink === null) return outcome;
   try {
