@@ -49,12 +49,6 @@ async function checkConfiguredAgent({ env }: AppContext, name: string, recipe: A
   return { ...check, ok: false, optional: true, detail: `there is no ${recipe.command}`, hint: recipe.hint ?? undefined };
 }
 
-const tierTexts = {
-  namespaces: "fully enforced (namespaces)",
-  landlock: "mostly enforced (landlock)",
-  seatbelt: "mostly enforced (seatbelt)",
-};
-
 /** Ignores the cached result: the user may just have changed the machine's support. */
 async function checkSandbox(ctx: AppContext): Promise<DoctorCheck> {
   const support = await loadSandboxSupport(ctx, { anew: true });
@@ -64,7 +58,7 @@ async function checkSandbox(ctx: AppContext): Promise<DoctorCheck> {
   const joinTexts = (...texts: (string | null)[]) => texts.filter((text) => text !== null).join("; ");
   if (tier === "none")
     return { ...check, detail: `nothing is enforced: ${joinTexts(why, "policies readonly and plan refuse, workspace warns")}` };
-  const enforced = `${tierTexts[tier]}, tested just now`;
+  const enforced = `${missing.length === 0 ? "fully" : "mostly"} enforced (${tier}), tested just now`;
   if (missing.length === 0) return { ...check, detail: enforced };
   return { ...check, detail: joinTexts(enforced, `not enforced: ${missing.join(", ")}`, why, hint && `for more: ${hint}`) };
 }

@@ -14,6 +14,8 @@ export type LaunchRequest = {
   rules: SandboxRules;
   tier: "namespaces" | "landlock";
   cwd: string;
+  /** Whether the sandbox has a user namespace of its own, so that limits of the namespace concern nobody else. */
+  hasUserNamespace: boolean;
   /** The absolute path of the program, and its arguments. */
   command: string[];
 };
@@ -42,7 +44,7 @@ export function launch(request: LaunchRequest, env: Record<string, string | unde
   }
 }
 
-function applySandbox(call: SystemCall, { rules, tier, cwd }: LaunchRequest): void {
+function applySandbox(call: SystemCall, { rules, tier, cwd, hasUserNamespace }: LaunchRequest): void {
   const hasMounts = tier === "namespaces";
   raiseOomScore();
   // A core dump would reach the machine's own handler, outside of the sandbox.
@@ -51,6 +53,7 @@ function applySandbox(call: SystemCall, { rules, tier, cwd }: LaunchRequest): vo
     if (rules.net === "off") raiseLoopback(call);
     if (rules.net === "off" && rules.port !== undefined) sendListeningSocket(need, call, rules.port);
     limitProcesses(call, rules.maxProcesses);
+    if (hasUserNamespace) limitInotify();
     mountView(call, rules);
   }
   process.chdir(cwd);
@@ -99,6 +102,21 @@ function limitProcesses(call: SystemCall, max: number): void {
     writeFileSync("/proc/sys/kernel/pid_max", String(max));
   } catch {
     // The limit above and the limit of the executor still apply.
+  }
+}
+
+/**
+ * Leaves half of the user's inotify instances and watches to programs outside: the kernel counts those of the sandbox
+ * for the same user. A limit of the own user namespace is the only means, so there is none for root.
+ */
+function limitInotify(): void {
+  for (const name of ["instances", "watches"]) {
+    try {
+      const max = Number(readFileSync(`/proc/sys/fs/inotify/max_user_${name}`, "utf8"));
+      writeFileSync(`/proc/sys/user/max_inotify_${name}`, String(Math.ceil(max / 2)));
+    } catch {
+      // Only a protection against exhaustion. The kernel may have no such limit.
+    }
   }
 }
 

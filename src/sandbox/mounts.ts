@@ -110,7 +110,8 @@ class View {
     ["fd", "stdin", "stdout", "stderr"].forEach((name, index) =>
       symlinkSync(`/proc/self/fd${index === 0 ? "" : `/${index - 1}`}`, `/dev/${name}`),
     );
-    this.#mount("tmpfs", "/dev/shm", flag.noSuid | flag.noDev, "mode=1777");
+    // Its files use memory that no process has mapped, and each name uses memory of the kernel.
+    this.#mount("tmpfs", "/dev/shm", flag.noSuid | flag.noDev, "mode=1777,size=25%,nr_inodes=65536");
   }
 
   #move(tree: number, path: string): void {

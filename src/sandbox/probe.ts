@@ -21,6 +21,12 @@ export type ProbeOptions = {
 const graceMs = 200;
 const limitedByUser = { why: "SKEIN_SANDBOX_BEST excludes better tiers", hint: "unset SKEIN_SANDBOX_BEST" };
 
+const withoutLandlock = {
+  lacksLandlock: true,
+  why: "the kernel has no Landlock",
+  hint: "use a kernel with Landlock (5.19 or newer), and name it in its lsm= option; see docs/SANDBOX.md",
+};
+
 const settings = {
   apparmor: "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
   clone: "/proc/sys/kernel/unprivileged_userns_clone",
@@ -36,15 +42,15 @@ export async function probeSandbox(options: ProbeOptions): Promise<SandboxSuppor
   if (tools !== null && !isLimited) {
     for (const processes of ["plain", "with-user"] as const) {
       const support: SandboxSupport = { tier: "namespaces", processes, tools, why: null, hint: null };
-      const problem = await trySandbox(support, options);
-      if (problem === null) return support;
-      reasons.push(problem);
+      const result = await trySandbox(support, options);
+      if (result.problem === null) return result.canWritePipes ? { ...support, ...withoutLandlock } : support;
+      reasons.push(result.problem);
     }
   }
   const hint = tools === null ? "install util-linux 2.36 or newer" : namespaceHint();
   const reason = isLimited ? limitedByUser : { why: reasons.at(-1)!, hint };
   const fallback: SandboxSupport = { tier: "landlock", processes: "no", tools, ...reason };
-  const problem = await trySandbox(fallback, options);
+  const { problem } = await trySandbox(fallback, options);
   if (problem === null) return fallback;
   const processes = tools === null || isLimited ? "no" : await probeProcesses(tools, options);
   return {
@@ -65,7 +71,7 @@ export function machineKey(version: string): string {
 
 async function probeSeatbelt(options: ProbeOptions): Promise<SandboxSupport> {
   const support: SandboxSupport = { ...noSandbox(null), tier: "seatbelt" };
-  const problem = await trySandbox(support, options);
+  const { problem } = await trySandbox(support, options);
   const hint = "see that /usr/bin/sandbox-exec works, and that skein itself is not started in a sandbox";
   return problem === null ? support : { ...noSandbox(null), why: problem, hint };
 }
@@ -74,14 +80,21 @@ function noSandbox(tools: SandboxSupport["tools"]): SandboxSupport {
   return { tier: "none", processes: "no", tools, why: null, hint: null };
 }
 
-/** Null if every forbidden action failed and every allowed one worked; else the problem. */
-async function trySandbox(support: SandboxSupport, options: ProbeOptions): Promise<string | null> {
+/**
+ * `problem` is null if every forbidden action failed and every allowed one worked. `canWritePipes`: a named pipe outside
+ * could be opened for writing, which only Landlock prevents.
+ */
+type TrialResult = { problem: string | null; canWritePipes: boolean };
+
+async function trySandbox(support: SandboxSupport, options: ProbeOptions): Promise<TrialResult> {
   const directory = realpathSync(mkdtempSync(join(tmpdir(), "skein-probe-")));
   try {
     const paths = ["open", "closed", "secret", "temp", "copies"].map((name) => join(directory, name));
     for (const path of paths) mkdirSync(path);
     const [open, closed, secret, temp, copies] = paths as [string, string, string, string, string];
     writeFileSync(join(secret, "key"), "secret");
+    const mkfifo = findSystemProgram("mkfifo", options.programs).path;
+    if (mkfifo !== null) Bun.spawnSync([mkfifo, join(closed, "pipe")], { stdio: ["ignore", "ignore", "ignore"] });
     const rules: SandboxRules = {
       rules: [
         { path: "/", access: "read" },
@@ -102,10 +115,11 @@ async function trySandbox(support: SandboxSupport, options: ProbeOptions): Promi
       sandboxCommand({ command, cwd: open, rules, support, selfCommand: options.selfCommand }),
       options.tryMs,
     );
-    if (output !== success) return output || "the launcher printed nothing";
+    const canWritePipes = existsSync(join(open, "pipe"));
+    if (output !== success) return { problem: output || "the launcher printed nothing", canWritePipes };
     // The output alone could be forged.
-    if (readText(join(open, "file")) !== "ok\n") return "the launcher did not start the program";
-    return existsSync(join(closed, "file")) ? "wrote what is not allowed" : null;
+    if (readText(join(open, "file")) !== "ok\n") return { problem: "the launcher did not start the program", canWritePipes };
+    return { problem: existsSync(join(closed, "file")) ? "wrote what is not allowed" : null, canWritePipes };
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
@@ -113,11 +127,15 @@ async function trySandbox(support: SandboxSupport, options: ProbeOptions): Promi
 
 const success = "sandbox works";
 
-/** Must be able to write $1, and unable to write $2, to read $3 and to use the network namespace $4. */
+/**
+ * Must be able to write $1, and unable to write $2, to read $3 and to use the network namespace $4. Reports by a file in $1
+ * whether a named pipe in $2 can be opened; opened for reading too, it needs no reader.
+ */
 const attempts = `
 echo ok >"$1/file" || { echo "can't write what is allowed"; exit; }
 (echo bad >"$2/file") 2>/dev/null && { echo "wrote what is not allowed"; exit; }
 (cat "$3/key") 2>/dev/null && { echo "read a secret"; exit; }
+[ -p "$2/pipe" ] && (: <>"$2/pipe") 2>/dev/null && : >"$1/pipe"
 [ -n "$4" ] && [ "$4" = "$(readlink /proc/self/ns/net)" ] && { echo "in the network of the machine"; exit; }
 [ -n "$4" ] && [ $$ != 1 ] && { echo "among the processes of the machine"; exit; }
 echo ${success}`;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { Policy, PolicyName } from "../protocol/api/policy.ts";
+import { defaultPolicy, type Policy, type PolicyName } from "../protocol/api/policy.ts";
 import type { LaunchRequest } from "./launcher.ts";
 import { enforcedPolicy, type SandboxSupport, sandboxCommand } from "./sandbox-command.ts";
 import type { SandboxRules } from "./rules.ts";
@@ -38,12 +38,19 @@ describe("sandboxCommand", () => {
   test("as root the command has mount, pid, ipc and network namespaces, then the launcher", () => {
     const args = argsOf(machine("namespaces", "plain"), rules());
     expect(args.slice(0, -1)).toEqual([...tied, "/usr/bin/unshare", ...apart, "--ipc", "--net", "--", "/skein", "__launch"]);
-    expect(order(args)).toEqual({ rules: rules(), tier: "namespaces", cwd: "/work", command: ["/bin/tool", "a b"] });
+    const command = ["/bin/tool", "a b"];
+    expect(order(args)).toEqual({ rules: rules(), tier: "namespaces", cwd: "/work", hasUserNamespace: false, command });
   });
 
   test("as a user the command also has a user namespace with capabilities for the launcher", () => {
     const args = argsOf(machine("namespaces", "with-user"), rules());
+    expect(order(args).hasUserNamespace).toBe(true);
     expect(args.slice(4, -3)).toEqual(["--user", "--map-current-user", ...apart, "--ipc", "--net", "--keep-caps", "--"]);
+  });
+
+  test("without Landlock the tier namespaces names what it can't enforce", () => {
+    expect(enforcedPolicy(machine("namespaces", "plain"), defaultPolicy).missing).toEqual([]);
+    expect(enforcedPolicy(machine("namespaces", "plain", { lacksLandlock: true }), defaultPolicy).missing).toContain("named pipes outside");
   });
 
   test("with the network on there is no network namespace", () => {

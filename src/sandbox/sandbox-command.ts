@@ -24,7 +24,9 @@ export type SandboxSupport = {
   processes: "plain" | "with-user" | "no";
   /** Absolute paths of programs of util-linux: one creates namespaces, one ends a child with its parent. */
   tools: { unshare: string; setpriv: string } | null;
-  /** The reason why no higher tier works, and what would help. */
+  /** In tier `namespaces`: the kernel has no Landlock, which some restrictions need. */
+  lacksLandlock?: boolean;
+  /** The reason why no more is enforced, and what would help. */
   why: string | null;
   hint: string | null;
 };
@@ -35,7 +37,7 @@ export function sandboxCommand({ rules, support, selfCommand, command, cwd }: Sa
   if (tier === "seatbelt") return rules === null ? command : ["/usr/bin/sandbox-exec", "-p", seatbeltProfile(rules), ...command];
   const namespaceArgs = unshareArgs(support, []);
   if (rules === null || tier === "none") return [...parentDeathArgs(tools, namespaceArgs.length > 0), ...namespaceArgs, ...command];
-  const request: LaunchRequest = { rules, tier, cwd, command };
+  const request: LaunchRequest = { rules, tier, cwd, hasUserNamespace: support.processes === "with-user", command };
   const launcher = [...selfCommand, "__launch", JSON.stringify(request)];
   if (tier === "landlock") return [...parentDeathArgs(tools, false), ...launcher];
   const extraArgs = ["--ipc", ...(rules.net === "off" ? ["--net"] : []), ...(support.processes === "with-user" ? ["--keep-caps"] : [])];
@@ -57,7 +59,8 @@ export function enforcedPolicy(support: SandboxSupport, policy: Policy): Enforce
     return { policy: name, tier: "none", fs: false, net: "on", secrets: false, processes, missing };
   }
   const { tier } = support;
-  return { policy: name, tier, fs: true, net, secrets: true, processes: tier === "namespaces", missing: [...gaps[tier]] };
+  const missing = [...gaps[tier], ...(support.lacksLandlock ? gapsWithoutLandlock : [])];
+  return { policy: name, tier, fs: true, net, secrets: true, processes: tier === "namespaces", missing };
 }
 
 /** The gaps of each tier. docs/SANDBOX.md explains them. */
@@ -66,6 +69,9 @@ const gaps: Record<Exclude<Tier, "none">, readonly string[]> = {
   landlock: ["processes", "git hooks and config and .skein inside the project", "modes and times outside", "names of secrets"],
   seatbelt: ["processes", "servers on the loopback of this machine"],
 };
+
+/** A read-only mount does not stop writing to a named pipe, and a mount over a secret ends when the secret is replaced. */
+const gapsWithoutLandlock = ["named pipes outside", "secrets that are replaced or created while a tool runs"];
 
 function unshareArgs({ tools, processes }: SandboxSupport, extraArgs: string[]): string[] {
   if (tools === null || processes === "no") return [];

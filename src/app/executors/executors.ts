@@ -15,7 +15,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { SandboxRequest } from "../../agents/external/turn/external-agent.ts";
+import type { SandboxedCommand, SandboxRequest } from "../../agents/external/turn/external-agent.ts";
 import { startExecutor } from "../../executor/client.ts";
 import { reasonToRefuse } from "../../kit/process/trusted-programs.ts";
 import type { GitRunner } from "../../files/git.ts";
@@ -44,8 +44,8 @@ export type ExecutorProvider = {
   enforced: (policy: Policy) => Promise<EnforcedPolicy>;
   /** `enforced` must have been called before. */
   get: (turn: SandboxedTurn) => Executor;
-  /** The command that starts another program in the turn's sandbox, and variables to add to its environment. */
-  sandboxCommand: (turn: SandboxedTurn, request: SandboxRequest) => { command: string[]; env: Record<string, string> };
+  /** The command that starts another program in the turn's sandbox, variables to add to its environment, and its limits. */
+  sandboxCommand: (turn: SandboxedTurn, request: SandboxRequest) => SandboxedCommand;
   /** Whether the turn is sandboxed, and whether it has its own network namespace. */
   sandboxStatus: (turn: SandboxedTurn) => { isSandboxed: boolean; hasOwnNetwork: boolean };
   /** A new directory that is removed when the app closes. */
@@ -127,7 +127,7 @@ export function createExecutors(ctx: AppContext): ExecutorProvider {
 /** The first process of a pid namespace must reap orphans, which no agent's CLI does. */
 const reaper = ["/bin/sh", "-c", '"$@"; exit $?', "sh"];
 
-function sandboxCommandFor(ctx: AppContext, turn: SandboxedTurn, request: SandboxRequest, sandbox: TurnSandbox) {
+function sandboxCommandFor(ctx: AppContext, turn: SandboxedTurn, request: SandboxRequest, sandbox: TurnSandbox): SandboxedCommand {
   const { support, rules, info } = sandbox;
   const pathRules = (access: PathRule["access"], paths: string[]) => paths.map((path) => ({ path: realpathSync(path), access }));
   const wider: SandboxRules | null =
@@ -140,7 +140,8 @@ function sandboxCommandFor(ctx: AppContext, turn: SandboxedTurn, request: Sandbo
         };
   const inner = support.processes === "no" ? request.command : [...reaper, ...request.command];
   const command = sandboxCommand({ command: inner, cwd: turn.directory, rules: wider, support, selfCommand: ctx.selfCommand });
-  return { command, env: { TMPDIR: info.temp, ...sessionTagVariables(sessionTagOf(turn)) } };
+  const { maxProcesses, maxMemoryBytes } = info;
+  return { command, env: { TMPDIR: info.temp, ...sessionTagVariables(sessionTagOf(turn)) }, limits: { maxProcesses, maxMemoryBytes } };
 }
 
 /** The cached probe result of this boot, else a new probe. `anew` ignores the cache. */

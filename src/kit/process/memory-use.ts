@@ -9,6 +9,16 @@ export function residentBytes(pid: number): number {
 /** Memory that belongs to these processes only: a temporary file system, and System V memory of an own IPC namespace. */
 export type PrivateMemory = { tmpfs: string; hasSystemV: boolean };
 
+/** The private memory of a process in another mount namespace; null if it has the /dev/shm of this process. */
+export function privateMemoryOf(pid: number): PrivateMemory | null {
+  const tmpfs = `/proc/${pid}/root/dev/shm`;
+  try {
+    return statSync(tmpfs).dev === statSync("/dev/shm").dev ? null : { tmpfs, hasSystemV: false };
+  } catch {
+    return null;
+  }
+}
+
 /**
  * The memory of all processes together, in bytes. Files in memory are looked at only if the shared memory of the whole
  * machine could exceed `limit`, because that takes longer.

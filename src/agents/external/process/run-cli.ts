@@ -10,6 +10,8 @@ import type { Libc } from "../../../kit/process/libc.ts";
 import { type SplitLine, LineSplitter } from "../../../kit/text/line-splitter.ts";
 import { OutputReader } from "../../../kit/process/output-reader.ts";
 import { endFamily, type ProcessFamily, familyMembers } from "../../../kit/process/processes.ts";
+import { type PrivateMemory, privateMemoryOf } from "../../../kit/process/memory-use.ts";
+import { createResourceLimits, type LimitValues } from "../../../executor/limits.ts";
 import { messageOf } from "../../../protocol/api/error.ts";
 import type { PortReceiver } from "../../../sandbox/namespace-port.ts";
 
@@ -27,6 +29,8 @@ export type RunCliOptions = {
   gate?: PauseGate;
   /** Sets a marker rlimit, so that descendants are found even without parent and environment. Null sets none. */
   libc: Libc | null;
+  /** Limits of the CLI with all its processes. `onExceeded` is called once, after they were killed. */
+  limits?: { values: LimitValues; onExceeded: (reason: string) => void };
   /** Output is appended to `<path>.stdout.log` and `<path>.stderr.log`; null writes no logs. */
   logs: string | null;
   /** Called for every line of stdout. Reading waits until it resolves; a rejection stops the CLI. */
@@ -68,6 +72,7 @@ export async function runCli(run: RunCliOptions): Promise<CliExit> {
     },
     resume: () => thaw(frozen.splice(0)),
   });
+  const unwatch = watchLimits(run, () => familyMembers({ root: child.pid, envTag: null }));
   const lines = createLineReader(run, startedAt, stop);
   const stderr = new Excerpt(2 << 10, 14 << 10);
   const logs = { stdout: openLog(run.logs, "stdout"), stderr: openLog(run.logs, "stderr") };
@@ -85,6 +90,7 @@ export async function runCli(run: RunCliOptions): Promise<CliExit> {
   if (run.signal.aborted) stop();
   await child.exited;
   leaveGate?.();
+  unwatch();
   // Processes that it left running would keep its streams open.
   await endFamily(family, 0);
   await Promise.all(outputs.map((output) => output.drain(run.signal.aborted ? remainderMs : Infinity)));
@@ -97,6 +103,23 @@ export async function runCli(run: RunCliOptions): Promise<CliExit> {
     signal: child.signalCode === null ? null : String(child.signalCode),
     stderr: stderr.text().text,
     bytes: outputs[0].bytes,
+  };
+}
+
+/** Each check reads the status of all processes of the machine, so it is less frequent than in the executor. */
+const limitCheckMs = 2_000;
+
+function watchLimits({ limits, gate }: RunCliOptions, listPids: () => number[]): () => void {
+  if (limits === undefined) return () => {};
+  const ownMemory = (): PrivateMemory | null => privateMemoryOf(listPids().at(-1) ?? 0);
+  const watcher = createResourceLimits(limits.values, { listPids, ownMemory, intervalMs: limitCheckMs });
+  const watch = watcher.watch();
+  watch.signal.addEventListener("abort", () => limits.onExceeded(String(watch.signal.reason)));
+  const leaveGate = gate?.add(watcher);
+  return () => {
+    leaveGate?.();
+    watcher.pause();
+    watch.end();
   };
 }
 

@@ -3,6 +3,7 @@
 import { type PauseGate, createGateBehind } from "../../../kit/flow/pause-gate.ts";
 import { loadLibc } from "../../../kit/process/libc.ts";
 import { Fault, type TurnError } from "../../../protocol/api/error.ts";
+import type { LimitValues } from "../../../executor/limits.ts";
 import type { EnforcedPolicy, Policy } from "../../../protocol/api/policy.ts";
 import type { Agent, TurnCheckInput, PreviewInput, Preview, TurnContext, TurnInput } from "../../../protocol/api/ports.ts";
 import type { CliRecord, NativeStart, TurnEnd } from "../../../protocol/tree/turn.ts";
@@ -37,10 +38,12 @@ export type ExternalAgentDeps = {
   /** Each tree has its own configuration directory below this one. */
   configRoot: string;
   /** Returns the command that runs `request.command` in the sandbox of this turn, and variables to add to its environment. */
-  sandboxCommand: (turn: TurnInput, request: SandboxRequest) => { command: string[]; env: Record<string, string> };
+  sandboxCommand: (turn: TurnInput, request: SandboxRequest) => SandboxedCommand;
   enforced: (policy: Policy) => Promise<EnforcedPolicy>;
   vendorAccess: VendorAccessDeps;
 };
+
+export type SandboxedCommand = { command: string[]; env: Record<string, string>; limits?: LimitValues };
 
 export type SandboxRequest = {
   command: string[];
@@ -142,7 +145,8 @@ async function runOnce(turn: CliTurn, program: string, vendorSession: NativeStar
       onFlood: stop.withError,
       onQuestions: stop.withQuestions,
     });
-    const run = { launch, program, access, parser, dialogue, pauseGate, signal: stop.signal };
+    const onLimit = (reason: string): void => stop.withError({ kind: "broken", message: `${adapter.name} was ${reason}` });
+    const run = { launch, program, access, parser, dialogue, pauseGate, signal: stop.signal, onLimit };
     const exit = await startCli(turn, run);
     await parser.finish();
     return concludeRun(turn, run, exit, await stop.reason());
@@ -182,6 +186,8 @@ type CliRun = {
   dialogue: RunningDialogue | null;
   pauseGate: PauseGate;
   signal: AbortSignal;
+  /** Called once, with the limit of processes or memory that the CLI has exceeded. */
+  onLimit: (reason: string) => void;
 };
 
 /** Runs the CLI in its sandbox. Resolves when it has exited; rejects when it can't be started. */
@@ -190,7 +196,7 @@ async function startCli({ deps, input, context }: CliTurn, run: CliRun): Promise
   const { launch, program, access, parser, dialogue } = run;
   prepareConfigDir(adapter, launch);
   if (adapter.signIn?.linkedAs !== undefined) linkConfigFile(launch.configDir, adapter.signIn.linkedAs, access.signInFile);
-  const { command, env } = deps.sandboxCommand(input, {
+  const { command, env, limits } = deps.sandboxCommand(input, {
     command: [program, ...adapter.args(launch)],
     readable: [packageOf(program)],
     writable: [launch.configDir, ...(access.signInFile === null ? [] : [access.signInFile])],
@@ -213,6 +219,7 @@ async function startCli({ deps, input, context }: CliTurn, run: CliRun): Promise
     signal: dialogue?.signal ?? run.signal,
     gate: run.pauseGate,
     libc,
+    ...(limits === undefined ? {} : { limits: { values: limits, onExceeded: run.onLimit } }),
     logs: input.logs === null ? null : `${input.logs}.${adapter.name}`,
     onLine: (line, isCut) => parser.line(line, isCut),
     onOutput: context.keepAlive,
