@@ -58,7 +58,7 @@ test.if(existsSync("/proc/self/statm"))(
     const executor = start({ ...limitedSandbox, maxMemoryBytes: 60 << 20 });
     try {
       // About 100 MB in one bash variable.
-      const hungry = await bash(executor, "x=$(head -c 100000000 /dev/zero | tr '\\0' x); sleep 300");
+      const hungry = await bash(executor, "x=$(head -c 100000000 /dev/zero | tr '\\0' x); sleep 300; :");
       expect(hungry.text).toBe("(no output)\nstopped: more than 60 MB of memory; everything that was running was ended");
       expect((await bash(executor, "echo ok")).text).toBe("ok");
     } finally {
@@ -102,7 +102,7 @@ test.if(existsSync("/proc/self/statm"))(
   async () => {
     const executor = start({ ...limitedSandbox, maxMemoryBytes: 60 << 20 });
     try {
-      const grow = `while [ ! -e go ]; do sleep 0.1; done; x=$(head -c 100000000 /dev/zero | tr "\\0" x); sleep 300`;
+      const grow = `while [ ! -e go ]; do sleep 0.1; done; x=$(head -c 100000000 /dev/zero | tr "\\0" x); sleep 300; :`;
       const started = await bash(executor, `setsid bash -c '${grow}' > /dev/null 2>&1 & echo $!`);
       const pid = Number(started.text);
       await Bun.write(join(directory, "go"), "");

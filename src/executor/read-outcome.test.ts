@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import type { ToolOutcome } from "../protocol/api/ports.ts";
 import { readOutcome } from "./read-outcome.ts";
 
 test("a complete result is read unchanged", () => {
@@ -12,7 +13,7 @@ test("a complete result is read unchanged", () => {
     durationMs: 3,
     bytes: 4,
   };
-  expect<unknown>(readOutcome(outcome)).toEqual(outcome);
+  expect(readOutcome(outcome)).toEqual(outcome as ToolOutcome);
 });
 
 test("unknown fields and wrong types are left out", () => {
@@ -28,7 +29,7 @@ test("unknown fields and wrong types are left out", () => {
     exitCode: "0",
     durationMs: {},
   };
-  expect<unknown>(readOutcome(forged)).toEqual({ text: "done", isError: false, denied: [{ what: "write", text: "no" }] });
+  expect(readOutcome(forged)).toEqual({ text: "done", isError: false, denied: [{ what: "write", text: "no" }] });
 });
 
 test("a result without text is refused", () => {

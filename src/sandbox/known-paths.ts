@@ -150,8 +150,8 @@ function movedPaths(env: Variables): string[] {
 
 /** A variable with a common value such as `/dev/null` or `/tmp` must not hide more than a secret. */
 function isTooBroad(path: string, home: string): boolean {
-  const isParent = path.split(sep).length < 3 || `${home}${sep}`.startsWith(`${path}${sep}`);
-  return isParent || scratchPaths(home).includes(path) || /^\/(dev|proc|sys)\//.test(path);
+  const isParent = path.lastIndexOf(sep) === 0 || `${home}${sep}`.startsWith(`${path}${sep}`);
+  return isParent || /^\/(dev|proc|sys)\//.test(path) || scratchPaths(home).includes(path);
 }
 
 /**
@@ -160,8 +160,12 @@ function isTooBroad(path: string, home: string): boolean {
  */
 function presentBelow(directory: string, names: readonly string[]): string[] {
   const present = process.platform === "darwin" ? null : listing(directory);
-  const existing = present === null ? names : names.filter((name) => present.has(name.split(sep, 1)[0]!));
-  return existing.map((name) => join(directory, name));
+  return (present === null ? names : names.filter((name) => present.has(firstPart(name)))).map((name) => join(directory, name));
+}
+
+function firstPart(path: string): string {
+  const end = path.indexOf(sep);
+  return end < 0 ? path : path.slice(0, end);
 }
 
 function tickets(): string[] {

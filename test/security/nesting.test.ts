@@ -148,6 +148,15 @@ describe("skein started by a model", () => {
     300_000,
   );
 
+  test("under Landlock alone a command without its own tags is found by the name of its executor", async () => {
+    const command = `env -i ${withEmptyEnv("prlimit --msgqueue=819200:819200 skein run x")}`;
+    await withHome(shellScript([command]), async (skein, server) => {
+      skein.env["SKEIN_SANDBOX_BEST"] = "landlock";
+      await skein.run(["run", "x", ...model]);
+      expect(resultsOf(server.main().at(-1)!)[0]).toMatch(refused);
+    });
+  });
+
   test("skein in the sandbox can still run commands that only read", async () => {
     await withHome(shellScript(["skein --version", "skein list"]), async (skein, server) => {
       await skein.run(["run", "x", ...model]);

@@ -17,6 +17,9 @@ const policies: Record<string, string[]> = {
   [unsandboxed]: ["--policy", "full", "--sandbox", "off"],
 };
 
+/** The number of the system call. */
+const ptrace = process.arch === "arm64" ? 117 : 101;
+
 type Batch = { run: EventReader; attempts: readonly StartedEscape[]; session: string };
 type Stop = {
   name: string;
@@ -64,6 +67,15 @@ const executorAttacks: readonly { escape: Escape; stop: Stop; notCovered: Record
     },
     stop: stops[4] as Stop,
     notCovered: { [unsandboxed]: "a stopped executor does not notice that skein has ended" },
+  },
+  {
+    escape: {
+      name: "when skein kill reports the end, nothing is left of a command that stops and traces the executor",
+      script: ({ ready, tag }) =>
+        `setsid -f sleep ${tag}; perl -e '$0 = "tracer ${tag}"; syscall(${ptrace}, 16, shift() + 0, 0, 0); sleep 86400' $PPID & ${ready}; kill -STOP $PPID`,
+    },
+    stop: { name: "skein kill", act: killAndLookAtOnce, code: 130 },
+    notCovered: {},
   },
 ];
 
@@ -202,6 +214,12 @@ async function stopBatch(home: TemporaryHome, stop: Stop, batch: Batch): Promise
 async function killSession(home: TemporaryHome, { session }: Batch): Promise<void> {
   const ran = await home.run(["kill", session]);
   expect({ code: ran.code, out: ran.out }).toEqual({ code: 0, out: `stopped ${session}\n` });
+}
+
+async function killAndLookAtOnce(home: TemporaryHome, batch: Batch): Promise<void> {
+  await killSession(home, batch);
+  const left = batch.attempts.flatMap(({ tag }) => processesOf(home.root, { tag }).filter(({ command }) => command.includes(tag)));
+  expect(left).toEqual([]);
 }
 
 /** Waits until every call of the batch has its result. */

@@ -148,3 +148,15 @@ test("a program that prints without a pause can still be stopped", async () => {
   const exit = await sh("timeout 10 yes; exit 7", { signal: stop.signal, onLine: async () => {} });
   expect(exit.signal ?? exit.exitCode).not.toBe(7);
 });
+
+test.if(existsSync("/proc/self/statm"))(
+  "a CLI that exceeds its memory is ended with its processes, and the limit is reported",
+  async () => {
+    const reasons: string[] = [];
+    const ran = await sh("(x=$(head -c 100000000 /dev/zero | tr '\\0' x); sleep 300; :) & wait; sleep 300", {
+      limits: { values: { maxProcesses: 100, maxMemoryBytes: 60 << 20 }, onExceeded: (reason) => void reasons.push(reason) },
+    });
+    expect(reasons).toEqual(["stopped: more than 60 MB of memory"]);
+    expect(ran.signal).toBe("SIGKILL");
+  },
+);

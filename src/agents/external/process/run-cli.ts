@@ -29,7 +29,7 @@ export type RunCliOptions = {
   gate?: PauseGate;
   /** Sets a marker rlimit, so that descendants are found even without parent and environment. Null sets none. */
   libc: Libc | null;
-  /** Limits of the CLI with all its processes. `onExceeded` is called once, after they were killed. */
+  /** Limits of the CLI with all its processes. `onExceeded` is called once, before they are killed. */
   limits?: { values: LimitValues; onExceeded: (reason: string) => void };
   /** Output is appended to `<path>.stdout.log` and `<path>.stderr.log`; null writes no logs. */
   logs: string | null;
