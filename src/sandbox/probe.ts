@@ -10,7 +10,7 @@ import type { SandboxRules } from "./rules.ts";
 
 export type ProbeOptions = {
   selfCommand: string[];
-  /** Where unshare and setpriv are searched after the directories of the system. */
+  /** unshare and setpriv are searched here after the directories of the system. */
   programs: ProgramSearch;
   /** The best tier to try, for tests of machines without the better ones. */
   best?: SandboxSupport["tier"];
