@@ -115,14 +115,34 @@ describe.each(Object.keys(policies))("under policy %s", (policy) => {
   });
 });
 
-/** Survivors are reported after `limitMs`. */
-type Trial = { escapes: readonly Escape[]; stop: Stop; flags: string[]; seconds: number; limitMs?: number };
+test("under Landlock alone, nothing is left of a command that stops the executor when skein kill reports the end", async () => {
+  const { escape, stop } = executorAttacks.at(-1)!;
+  const env = { SKEIN_SANDBOX_BEST: "landlock" };
+  expect(await survivorsAfter({ escapes: [escape], stop, flags: ["--policy", "workspace"], seconds: 60, env })).toEqual([]);
+});
 
-async function survivorsAfter({ escapes: all, stop, flags, seconds, limitMs = 20_000 }: Trial): Promise<string[] | "not started"> {
+/** Survivors are reported after `limitMs`. */
+type Trial = {
+  escapes: readonly Escape[];
+  stop: Stop;
+  flags: string[];
+  seconds: number;
+  limitMs?: number;
+  env?: Record<string, string>;
+};
+
+async function survivorsAfter({
+  escapes: all,
+  stop,
+  flags,
+  seconds,
+  limitMs = 20_000,
+  env = {},
+}: Trial): Promise<string[] | "not started"> {
   const base = 80_000_000 + Math.floor(Math.random() * 9_000_000);
   const server = startModelServer(({ position }) => scripts[Number(/\d+/.exec(position.prompt)?.[0])] as Script);
   cleanups.push(() => server.stop());
-  const home = temporaryHome(vendorEnv(server.url));
+  const home = temporaryHome({ ...vendorEnv(server.url), ...env });
   cleanups.push(() => home[Symbol.dispose]());
   for (const folder of ["ready", "beat", "own"]) mkdirSync(join(home.project, folder));
   const started = all.map((escape, index) => prepareEscape(home, escape, index, base));
