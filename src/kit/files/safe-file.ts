@@ -11,7 +11,7 @@ export class UnsafePathError extends Error {
 export type SafeOpenOptions = {
   /** Mode of a file that is created. */
   mode?: number;
-  /** Who may own the file. Default: this user. */
+  /** Users that may own the file. Default: this user. */
   owners?: readonly number[];
 };
 

@@ -112,7 +112,7 @@ export class CommandShell {
 
 async function send(stdin: Bun.FileSink, line: string): Promise<void> {
   try {
-    stdin.write(line);
+    await stdin.write(line);
     await stdin.flush();
   } catch {
     // The shell has ended. The reader of its output rejects the command with the reason.
