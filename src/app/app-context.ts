@@ -1,11 +1,11 @@
 // The surroundings of one app: its options, and the paths, project and configuration that follow from them.
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ProgramSearch } from "../kit/process/trusted-programs.ts";
+import { createProgramSearch, type ProgramSearch } from "../kit/process/trusted-programs.ts";
 import { loadConfig, type Config, type LoadOptions } from "../config/load.ts";
 import { findPaths, findProject, type Paths } from "../config/paths.ts";
 import { trustState } from "../config/trust.ts";
 import type { VendorConfig } from "../models/vendors.ts";
+import type { Policy } from "../protocol/api/policy.ts";
 import type { RoleList } from "../protocol/api/role.ts";
 import type { ProcessContext } from "./process-context.ts";
 
@@ -57,14 +57,14 @@ function withoutNulls(provider: Config["values"]["providers"][string]): VendorCo
   return Object.fromEntries(Object.entries(provider).filter(([, value]) => value !== null));
 }
 
-/** The directories to search for programs: PATH, or a default without it. */
-export function searchPath(env: AppOptions["env"]): string {
-  return env["PATH"] ?? "/usr/local/bin:/usr/bin:/bin";
-}
+/** The places of a turn where its tools can write. */
+export type TurnPlaces = { project: string; directory?: string; policy?: Pick<Policy, "addDirs" | "allowWrite"> };
 
-/** For programs that run outside of the sandbox. `writable` are more directories that tools can write. */
-export function programSearch({ env, cwd, project }: AppContext, writable: readonly string[] = []): ProgramSearch {
-  return { path: searchPath(env), untrusted: [project, cwd, env["TMPDIR"] ?? tmpdir(), ...writable] };
+/** For programs that run outside of the sandbox. */
+export function programSearch({ env, cwd, project, paths }: AppContext, turn?: TurnPlaces): ProgramSearch {
+  const directories = [project, cwd, ...(turn === undefined ? [] : [turn.project, turn.directory ?? turn.project])];
+  const writable = turn?.policy === undefined ? [] : [...turn.policy.addDirs, ...turn.policy.allowWrite];
+  return createProgramSearch({ env, home: paths.home, directories, writable });
 }
 
 /** The roles of a directory, with the trust of its project. */

@@ -1,6 +1,6 @@
 // The checks of `skein doctor` for this machine.
 import type { AppContext } from "./app-context.ts";
-import { findProgram } from "../agents/external/process/program.ts";
+import { externalAgents } from "../agents/external/adapters/index.ts";
 import type { AgentConfig } from "../protocol/api/agents.ts";
 import { recipeEntry } from "../agents/external/configured/recipe.ts";
 import { checkConfig } from "../config/doctor.ts";
@@ -11,6 +11,7 @@ import { toolsByLevel, defaultPolicy } from "../protocol/api/policy.ts";
 import { enforcedPolicy } from "../sandbox/sandbox-command.ts";
 import type { Store } from "../store/store.ts";
 import { createExecutors, loadSandboxSupport } from "./executors/executors.ts";
+import { findInstalled } from "./agents/external-agents.ts";
 import { authStatus } from "./api-methods.ts";
 
 export async function checkMachine(ctx: AppContext, store: () => Promise<Store>): Promise<DoctorReport> {
@@ -34,19 +35,30 @@ export async function checkMachine(ctx: AppContext, store: () => Promise<Store>)
       detail: source ?? (ready ? "none needed" : "not set"),
       hint,
     })),
+    ...(await checkRefusedAgents(ctx)),
     ...(await Promise.all(Object.entries(ctx.config.values.agents).map(([name, recipe]) => checkConfiguredAgent(ctx, name, recipe)))),
   ];
   return { checks, ok: checks.every((check) => check.ok || check.optional) };
 }
 
 /** An invalid entry stops every run. A missing program stops only the runs of its agent, so that check is optional. */
-async function checkConfiguredAgent({ env }: AppContext, name: string, recipe: AgentConfig): Promise<DoctorCheck> {
+async function checkConfiguredAgent(ctx: AppContext, name: string, recipe: AgentConfig): Promise<DoctorCheck> {
   const check = await runCheck(`agent: ${name}`, async () => {
     recipeEntry(name, recipe);
-    return findProgram(recipe.command ?? "", env["PATH"] ?? "") ?? "";
+    return findInstalled(ctx, recipe.command ?? "").program?.path ?? "";
   });
   if (!check.ok || check.detail !== "") return check;
-  return { ...check, ok: false, optional: true, detail: `there is no ${recipe.command}`, hint: recipe.hint ?? undefined };
+  const detail = findInstalled(ctx, recipe.command ?? "").refused?.text ?? `there is no ${recipe.command}`;
+  return { ...check, ok: false, optional: true, detail, hint: recipe.hint ?? undefined };
+}
+
+/** Built-in agents are in `skein agents`. Only those appear here whose program is found but not used. */
+async function checkRefusedAgents(ctx: AppContext): Promise<DoctorCheck[]> {
+  const adapters = await Promise.all(externalAgents.map((entry) => entry.load()));
+  return adapters.flatMap(({ name, program, install }) => {
+    const { refused } = findInstalled(ctx, program);
+    return refused === null ? [] : [{ name: `agent: ${name}`, ok: false, optional: true, detail: refused.text, hint: install }];
+  });
 }
 
 /** Ignores the cached result: the user may just have changed the machine's support. */

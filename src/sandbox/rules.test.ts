@@ -3,7 +3,8 @@ import { linkSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, wr
 import { tmpdir, totalmem } from "node:os";
 import { dirname, join } from "node:path";
 import type { Policy, PolicyName } from "../protocol/api/policy.ts";
-import { describeSandbox, isTooBroad, type SandboxPaths, type PathRule, createSandboxRules } from "./rules.ts";
+import { isTooBroad } from "../kit/files/path-status.ts";
+import { describeSandbox, type SandboxPaths, type PathRule, createSandboxRules } from "./rules.ts";
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), "skein-rules-")));
 afterAll(() => rmSync(root, { recursive: true, force: true }));

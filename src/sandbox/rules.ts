@@ -3,6 +3,7 @@
 import { lstatSync, realpathSync, statSync } from "node:fs";
 import { totalmem } from "node:os";
 import { dirname, sep } from "node:path";
+import { isTooBroad } from "../kit/files/path-status.ts";
 import type { SandboxInfo, Policy, SessionTag } from "../protocol/api/policy.ts";
 import { protectedGitPaths, writableGitPaths } from "./git-paths.ts";
 import { scratchPaths, secretPaths } from "./known-paths.ts";
@@ -130,11 +131,6 @@ export function describeSandbox(rules: SandboxRules, policy: Policy, isEnforced:
 
 export function planFilePath(project: string): string {
   return `${project}/.skein/plan.md`;
-}
-
-/** The home directory is no project: a tool that may write there could change programs that run at the next login. */
-export function isTooBroad(project: string, home: string): boolean {
-  return `${realPathOf(home) ?? home}${sep}`.startsWith(project === sep ? sep : `${realPathOf(project) ?? project}${sep}`);
 }
 
 function writablePaths(policy: Policy, paths: SandboxPaths): string[] {

@@ -29,10 +29,13 @@ export function temporaryHome(env: Record<string, string> = {}, prefix: string[]
   const project = join(base, "project");
   mkdirSync(join(project, ".git"), { recursive: true });
   mkdirSync(home);
+  // skein runs no program from its temp directory, and fake programs of tests are in `base`.
+  mkdirSync(join(base, "tmp"), { mode: 0o700 });
   const homeEnv = {
     PATH: process.env["PATH"] ?? "",
     HOME: home,
     SKEIN_HOME: join(base, "skein"),
+    TMPDIR: join(base, "tmp"),
     LANG: "C.UTF-8",
     OLLAMA_HOST: "127.0.0.1:9",
     BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0",

@@ -33,7 +33,7 @@ function countProcesses(session: string, { sleep }: TrialMarkers): number {
 
 function findSleeping(sleep: string): number[] {
   if (process.platform !== "linux") {
-    const lines = Bun.spawnSync(["ps", "-axww", "-o", "pid=,command="]).stdout.toString().split("\n");
+    const lines = Bun.spawnSync(["/bin/ps", "-axww", "-o", "pid=,command="]).stdout.toString().split("\n");
     return lines.filter((line) => line.includes(sleep)).map((line) => Number.parseInt(line, 10));
   }
   const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name) && name !== String(process.pid));

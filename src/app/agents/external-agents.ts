@@ -3,9 +3,10 @@ import { join } from "node:path";
 import type { Adapter } from "../../agents/external/adapters/adapter.ts";
 import type { ExternalAgentDeps } from "../../agents/external/turn/external-agent.ts";
 import { type AgentEntry, externalAgents, findExternalAgent } from "../../agents/external/adapters/index.ts";
-import { findProgram, type Program, readProgram } from "../../agents/external/process/program.ts";
+import { agentProgram, type Program, readProgram, refusalText } from "../../agents/external/process/program.ts";
 import { recipeEntry } from "../../agents/external/configured/recipe.ts";
-import type { AppContext } from "../app-context.ts";
+import { programSearch, type AppContext } from "../app-context.ts";
+import { findProgram } from "../../kit/process/trusted-programs.ts";
 import type { Endpoint } from "../../models/model.ts";
 import { endpointFor } from "../../models/vendors.ts";
 import { messageOf } from "../../protocol/api/error.ts";
@@ -53,16 +54,24 @@ function createLazyAgent({ name, canFork, resumes }: AgentEntry, ctx: AppContext
 
 /** The result of a trial of this program takes precedence over the table. */
 function vendorSessions(program: string, canFork: boolean, ctx: AppContext): Agent["native"] {
-  const installed = findInstalled(ctx, program);
+  const { program: installed } = findInstalled(ctx, program);
   const findings = installed === null ? null : cachedFindings(ctx.paths.state, installed);
   if (findings === null) return { canFork };
   return findings.resume ? { canFork: findings.fork } : undefined;
 }
 
-/** The program in PATH; null if it is not installed. */
-export function findInstalled({ env }: AppContext, program: string): Program | null {
-  const path = findProgram(program, env["PATH"] ?? "");
-  return path === null ? null : readProgram(path);
+export type InstalledProgram = {
+  /** Null if it is not installed, or is not used. */
+  program: Program | null;
+  /** The program that was found but is not used, with the reason; null if there is none, or another one is used. */
+  refused: { path: string; text: string } | null;
+};
+
+export function findInstalled(ctx: AppContext, name: string): InstalledProgram {
+  const match = findProgram(name, programSearch(ctx));
+  const program = agentProgram(name, match);
+  if (program !== null) return { program: readProgram(program), refused: null };
+  return { program: null, refused: match.refused && { path: match.refused.path, text: refusalText(match) ?? "" } };
 }
 
 async function loadAgent(name: string, ctx: AppContext, executors: ExecutorProvider): Promise<Agent> {
@@ -74,7 +83,7 @@ async function loadAgent(name: string, ctx: AppContext, executors: ExecutorProvi
   const deps: ExternalAgentDeps = {
     adapter,
     env: ctx.env,
-    find: (program) => findProgram(program, ctx.env["PATH"] ?? ""),
+    find: (program, turn) => findProgram(program, programSearch(ctx, turn)),
     configRoot: ctx.ephemeral ? executors.createScratchDirectory() : join(ctx.paths.data, "agents"),
     sandboxCommand: executors.sandboxCommand,
     enforced: executors.enforced,

@@ -5,14 +5,14 @@ import { vendorsOf } from "../../agents/external/adapters/multi-vendor.ts";
 import { type Credential, describeCredential } from "../../agents/external/credentials/find-credential.ts";
 import { type AgentEntry, externalAgents } from "../../agents/external/adapters/index.ts";
 import { askVersion, type Program } from "../../agents/external/process/program.ts";
-import type { AppContext } from "../app-context.ts";
+import { programSearch, type AppContext } from "../app-context.ts";
 import { chooseModel } from "../../models/choose-model.ts";
 import type { AgentCredential, AgentInfo } from "../../protocol/api/agents.ts";
 import type { VendorAuth } from "../../protocol/api/api.ts";
 import { messageOf } from "../../protocol/api/error.ts";
 import { version } from "../../version.ts";
 import { credentialSources, defaultModelOf } from "./agent-credentials.ts";
-import { configuredEntries, findInstalled, loadAdapter } from "./external-agents.ts";
+import { configuredEntries, findInstalled, type InstalledProgram, loadAdapter } from "./external-agents.ts";
 import { type TrialFindings, cachedFindings, cacheVersion, cachedVersion } from "./agent-cache.ts";
 import { authStatus } from "../api-methods.ts";
 
@@ -46,12 +46,13 @@ async function nativeInfo(ctx: AppContext, auth: VendorAuth[]): Promise<AgentInf
 }
 
 async function cliInfo(ctx: AppContext, entry: AgentEntry, adapter: Adapter): Promise<AgentInfo> {
-  const program = findInstalled(ctx, adapter.program);
+  const installed = findInstalled(ctx, adapter.program);
+  const { program } = installed;
   const findings = program === null ? null : cachedFindings(ctx.paths.state, program);
   const sources = credentialSources(ctx);
   const credentials = vendorsOf(adapter).map((vendor) => ({ vendor, ...describeCredential(adapter, sources, defaultModelOf(vendor)) }));
   return {
-    ...commonInfo(entry, adapter, program, findings),
+    ...commonInfo(entry, adapter, installed, findings),
     kind: "cli",
     version: program === null ? null : await findVersion(ctx, adapter, program),
     vendors: credentials.map(({ vendor }) => vendor),
@@ -61,7 +62,7 @@ async function cliInfo(ctx: AppContext, entry: AgentEntry, adapter: Adapter): Pr
       source: source || null,
       note: kind === "none" ? null : note || null,
     })),
-    ...missingPart(adapter, program, findings, credentials),
+    ...missingPart(adapter, installed, findings, credentials),
   };
 }
 
@@ -69,28 +70,30 @@ type ConfiguredAgent = { entry: AgentEntry; adapter: Adapter; auth: VendorAuth[]
 
 /** A configured agent uses the vendors' keys through the gateway. Its program is never started to find its version. */
 function configuredInfo(ctx: AppContext, { entry, adapter, auth }: ConfiguredAgent): AgentInfo {
-  const program = findInstalled(ctx, adapter.program);
+  const installed = findInstalled(ctx, adapter.program);
+  const { program, refused } = installed;
   const credentials = keysIn(auth, null);
+  const missing = refused?.text ?? `there is no ${adapter.program}`;
   return {
-    ...commonInfo(entry, adapter, program, null),
+    ...commonInfo(entry, adapter, installed, null),
     kind: "configured",
     version: program === null ? null : cachedVersion(ctx.paths.state, program),
     vendors: credentials.map(({ vendor }) => vendor),
     credentials,
-    ...(program === null ? { missing: `there is no ${adapter.program}`, hint: adapter.install } : { missing: null, hint: null }),
+    ...(program === null ? { missing, hint: adapter.install } : { missing: null, hint: null }),
   };
 }
 
 function commonInfo(
   { canFork, resumes = true }: AgentEntry,
   adapter: Adapter,
-  program: Program | null,
+  { program, refused }: InstalledProgram,
   findings: TrialFindings | null,
 ): Pick<AgentInfo, "name" | "installed" | "path" | "can" | "tried"> {
   return {
     name: adapter.name,
     installed: program !== null,
-    path: program?.path ?? null,
+    path: program?.path ?? refused?.path ?? null,
     can: {
       resume: findings?.resume ?? resumes,
       fork: findings?.fork ?? canFork,
@@ -104,11 +107,11 @@ function commonInfo(
 /** The first thing that prevents a turn. */
 function missingPart(
   adapter: Adapter,
-  program: Program | null,
+  { program, refused }: InstalledProgram,
   findings: TrialFindings | null,
   credentials: Credential[],
 ): Pick<AgentInfo, "missing" | "hint"> {
-  if (program === null) return { missing: "not installed", hint: adapter.install };
+  if (program === null) return { missing: refused?.text ?? "not installed", hint: adapter.install };
   if (findings?.works === false) return { missing: `broken: ${findings.reason ?? "it failed its trial"}`, hint: "skein doctor --agents" };
   if (credentials.every(({ kind }) => kind === "none")) return { missing: "no key and no sign-in", hint: credentials[0]?.note ?? null };
   return { missing: null, hint: null };
@@ -121,11 +124,11 @@ function keysIn(auth: VendorAuth[], localVendor: string | null): AgentCredential
   );
 }
 
-/** Looks in a file beside the program, then in the cache, and then runs `--version`. */
+/** Looks in a file beside the program, then in the cache, and then runs `--version`. The program must be trusted. */
 export async function findVersion(ctx: AppContext, adapter: Adapter, program: Program): Promise<string | null> {
   const cached = cachedVersion(ctx.paths.state, program);
   if (cached !== null) return cached;
-  const output = await askVersion(program.path, ctx.env, new AbortController().signal);
+  const output = await askVersion(program.path, { env: ctx.env, search: programSearch(ctx), signal: new AbortController().signal });
   const version = adapter.version.exec(output ?? "")?.[1] ?? null;
   if (version !== null && !ctx.ephemeral) cacheVersion(ctx.paths.state, program, version);
   return version;

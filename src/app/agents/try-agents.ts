@@ -10,7 +10,8 @@ import type { Adapter } from "../../agents/external/adapters/adapter.ts";
 import { type AgentEntry, externalAgents } from "../../agents/external/adapters/index.ts";
 import type { Program } from "../../agents/external/process/program.ts";
 import { toolEnvironment } from "../../executor/environment.ts";
-import type { AppContext } from "../app-context.ts";
+import { programSearch, type AppContext } from "../app-context.ts";
+import { trustedEnvironment } from "../../kit/process/trusted-programs.ts";
 import { createSlots, type Slots } from "../../kit/flow/slots.ts";
 import type { AgentsReport, AgentTrial, TrialCheck, TrialCheckName } from "../../protocol/api/agents.ts";
 import type { Api, TryAgentsParams } from "../../protocol/api/api.ts";
@@ -26,10 +27,10 @@ export type CreateTrialApp = (env: Record<string, string | undefined>, cwd: stri
 export async function tryAgents(ctx: AppContext, createApp: CreateTrialApp, params: TryAgentsParams): Promise<AgentsReport> {
   const loadCli = async (entry: (typeof externalAgents)[number]) => {
     const adapter = await entry.load();
-    return { entry, adapter, program: findInstalled(ctx, adapter.program) };
+    return { entry, adapter, ...findInstalled(ctx, adapter.program) };
   };
   const clis = await Promise.all(externalAgents.map(loadCli));
-  const installed = clis.flatMap(({ program, ...cli }) => (program === null ? [] : [{ ...cli, program }]));
+  const installed = clis.flatMap(({ entry, adapter, program }) => (program === null ? [] : [{ entry, adapter, program }]));
   if (installed.length > 0) {
     await checkLoopback();
     // Probes the sandbox once for all apps.
@@ -49,7 +50,9 @@ export async function tryAgents(ctx: AppContext, createApp: CreateTrialApp, para
   return {
     ok: agents.every((agent) => agent.works),
     agents,
-    notInstalled: clis.filter(({ program }) => program === null).map(({ adapter }) => ({ agent: adapter.name, hint: adapter.install })),
+    notInstalled: clis.flatMap(({ adapter, program, refused }) =>
+      program === null ? [{ agent: adapter.name, hint: adapter.install, refused: refused?.text ?? null }] : [],
+    ),
   };
 }
 
@@ -168,9 +171,11 @@ function copySandboxProbe({ paths }: AppContext, root: string): void {
   }
 }
 
-/** The variables that tools may see, without the user's directories and proxies. */
+/** The variables that tools may see, without the user's directories and proxies. The app must find the same programs as here. */
 function trialEnv(ctx: AppContext, root: string, url: string): Record<string, string | undefined> {
-  const visible = Object.entries(toolEnvironment(ctx.env)).filter(([name]) => !/^XDG_|_proxy$/i.test(name));
+  const visible = Object.entries(trustedEnvironment(toolEnvironment(ctx.env), programSearch(ctx))).filter(
+    ([name]) => !/^XDG_|_proxy$/i.test(name),
+  );
   return {
     ...Object.fromEntries(visible),
     HOME: join(root, "home"),

@@ -48,7 +48,7 @@ export function createContainedGit(ctx: AppContext, deps: ContainedGitDeps): Con
 }
 
 function requireGit(ctx: AppContext, project: string): string {
-  const { path, refused } = findProgram("git", programSearch(ctx, [project]));
+  const { path, refused } = findProgram("git", programSearch(ctx, { project }));
   if (path !== null) return path;
   if (refused === null) throw new Fault("not-installed", "git is not installed", { hint: "install it" });
   throw new Fault("not-installed", `git at ${refused.path} is not used: ${refused.reason}`, { hint: "install git in a system directory" });

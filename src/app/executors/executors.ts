@@ -17,6 +17,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SandboxedCommand, SandboxRequest } from "../../agents/external/turn/external-agent.ts";
 import { startExecutor } from "../../executor/client.ts";
+import { isTooBroad } from "../../kit/files/path-status.ts";
 import { reasonToRefuse } from "../../kit/process/trusted-programs.ts";
 import type { GitRunner } from "../../files/git.ts";
 import { programSearch, type AppContext } from "../app-context.ts";
@@ -25,15 +26,7 @@ import { Fault } from "../../protocol/api/error.ts";
 import type { EnforcedPolicy, Policy, SessionTag } from "../../protocol/api/policy.ts";
 import type { Executor, TurnInput } from "../../protocol/api/ports.ts";
 import { enforcedPolicy, type SandboxSupport, sandboxCommand } from "../../sandbox/sandbox-command.ts";
-import {
-  describeSandbox,
-  sortByDepth,
-  isTooBroad,
-  planFilePath,
-  type PathRule,
-  type SandboxRules,
-  createSandboxRules,
-} from "../../sandbox/rules.ts";
+import { describeSandbox, sortByDepth, planFilePath, type PathRule, type SandboxRules, createSandboxRules } from "../../sandbox/rules.ts";
 import { sessionTagVariables } from "../../sandbox/enclosing-session.ts";
 import { version } from "../../version.ts";
 import { holdGitPlaceholders } from "./git-placeholders.ts";

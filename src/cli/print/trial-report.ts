@@ -32,8 +32,8 @@ export function agentsReportText(report: AgentsReport, style: Style, unicode: bo
   ];
   const table = itemTable(report.agents, columns, { paintTitle: style.dim });
   const problems = report.agents.flatMap((trial) => problemLines(trial, style));
-  const notInstalled = report.notInstalled.map(({ agent, hint }) =>
-    style.dim(`${stripControls(agent)} is not installed: ${stripControls(hint)}`),
+  const notInstalled = report.notInstalled.map(({ agent, hint, refused }) =>
+    style.dim(stripControls(`${agent} is not installed: ${refused === null ? "" : `${refused}; `}${hint}`)),
   );
   const remarks = [...problems, ...notInstalled].map((line) => `${line}\n`).join("");
   return `${table}${remarks === "" || table === "" ? remarks : `\n${remarks}`}\n${verdictText(report, style)}\n`;

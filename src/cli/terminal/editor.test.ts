@@ -1,16 +1,48 @@
-import { expect, test } from "bun:test";
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { editorFrom, runEditor } from "./editor.ts";
 
-test("the editor is $VISUAL, then $EDITOR, then vi; a missing editor is a fault", () => {
-  expect(editorFrom({ VISUAL: "code --wait", EDITOR: "ed" })).toBe("code --wait");
-  expect(editorFrom({ VISUAL: " ", EDITOR: "ed" })).toBe("ed");
-  expect(() => editorFrom({ PATH: "/nowhere" })).toThrow("neither $VISUAL nor $EDITOR is set, and there is no vi");
+let root = "";
+beforeEach(() => {
+  root = realpathSync(mkdtempSync(join(tmpdir(), "skein-editor-")));
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+const programs = { path: "/usr/bin:/bin", untrusted: [] };
+
+test("the editor is $VISUAL, then $EDITOR, then vi; without any, the fault says what to do", () => {
+  expect(editorFrom({ VISUAL: "code --wait", EDITOR: "ed" }, programs)).toBe("code --wait");
+  expect(editorFrom({ VISUAL: " ", EDITOR: "ed" }, programs)).toBe("ed");
+  expect(() => editorFrom({}, { path: "/nowhere", untrusted: [] })).toThrow("neither $VISUAL nor $EDITOR is set, and there is no vi");
 });
 
 test("the editor gets the file after its own arguments, and its exit code or signal is returned", async () => {
-  const options = { env: { PATH: process.env["PATH"] }, cwd: import.meta.dir };
+  const options = { env: {}, cwd: import.meta.dir, programs };
   expect(await runEditor(`test 'two words' = 'two words' -a -e`, "./editor.ts", options)).toBe(0);
   expect(await runEditor("test -d", "./editor.ts", options)).toBe(1);
   expect(await runEditor("kill -9 $$ #", "./editor.ts", options)).toBe("SIGKILL");
   expect(runEditor("test -e", "/not/here", options)).rejects.toThrow("/not/here is not on this machine");
+});
+
+test("an editor in a PATH directory of the project is neither chosen nor run, and one behind it is", async () => {
+  const write = (directory: string, text: string) => {
+    mkdirSync(join(root, directory), { recursive: true });
+    writeFileSync(join(root, directory, "my-editor"), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+  };
+  write("project/bin", `touch '${root}/planted'`);
+  const path = `bin:${join(root, "project/bin")}`;
+  const only = { path: `${path}:/usr/bin:/bin`, untrusted: [join(root, "project")] };
+  for (const EDITOR of ["my-editor", "my-editor -w", join(root, "project/bin/my-editor")])
+    expect(() => editorFrom({ EDITOR }, only)).toThrow(`${join(root, "project/bin/my-editor")} is not used: it is in`);
+  writeFileSync(join(root, "project", "plan"), "");
+  const options = { env: { PATH: path }, cwd: join(root, "project"), programs: only };
+  expect(await runEditor("'my-editor'", "./plan", options)).toBe(127);
+
+  write("trusted", `touch '${root}/edited'`);
+  const both = { ...only, path: `${path}:${join(root, "trusted")}:/usr/bin:/bin` };
+  expect(editorFrom({ EDITOR: "my-editor" }, both)).toBe("my-editor");
+  expect(await runEditor("my-editor", "./plan", { ...options, programs: both })).toBe(0);
+  expect([existsSync(join(root, "planted")), existsSync(join(root, "edited"))]).toEqual([false, true]);
 });

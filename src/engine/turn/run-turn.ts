@@ -83,7 +83,7 @@ async function runTurn(deps: EngineDeps, params: TurnRequest, publish: (event: E
   const { session, agent, model } = await resolveAgent(deps, store, params);
   // `turn.check` has already checked an agent that the caller named. The session or the task named this one.
   if ((params.agent === null && params.command === null) || multiAgentName(params) !== null)
-    await agent.check({ ...params, model, project: session.project });
+    await agent.check({ ...params, model, project: session.project, directory: session.directory });
   const enforced = await agent.enforced(params.policy, model);
   if (params.policy.name === "plan") await deps.ensurePlanFile(session.project);
   const lease = await store.acquire(session.id);

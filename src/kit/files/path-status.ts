@@ -1,5 +1,6 @@
 // Looks up a path that may not exist.
 import { realpathSync, statSync, type Stats } from "node:fs";
+import { sep } from "node:path";
 
 /** Undefined if nothing is there or it can't be reached. A dangling link counts as missing. */
 export function statPath(path: string): Stats | undefined {
@@ -17,4 +18,12 @@ export function realPath(path: string): string | null {
   } catch {
     return null;
   }
+}
+
+/**
+ * Whether a directory is the home directory or contains it. It is then no project: a tool that may write there could change
+ * programs that run at the next login.
+ */
+export function isTooBroad(directory: string, home: string): boolean {
+  return `${realPath(home) ?? home}${sep}`.startsWith(directory === sep ? sep : `${realPath(directory) ?? directory}${sep}`);
 }

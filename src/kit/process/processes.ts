@@ -206,7 +206,7 @@ function readText(path: string): string | null {
 }
 
 function fromPs(): ProcessInfo[] {
-  const { stdout } = Bun.spawnSync(["ps", "-axo", "pid=,ppid=,pgid=,stat="]);
+  const { stdout } = Bun.spawnSync(["/bin/ps", "-axo", "pid=,ppid=,pgid=,stat="]);
   return stdout
     .toString()
     .split("\n")

@@ -89,7 +89,7 @@ function start(request: ProcessRequest, libc: Libc | null): Child {
   const options = { cwd: request.cwd, env: request.env, detached: true } as const;
   const pipe = libc?.pipe() ?? null;
   if (!pipe) {
-    const command = ["sh", "-c", 'exec "$@" 2>&1', "sh", ...request.command];
+    const command = ["/bin/sh", "-c", 'exec "$@" 2>&1', "sh", ...request.command];
     const child = Bun.spawn(command, { ...options, stdio: ["ignore", "pipe", "ignore"] });
     return { process: child, output: child.stdout, release: () => {} };
   }

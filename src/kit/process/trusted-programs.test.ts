@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { findProgram, findSystemProgram, trustedPath } from "./trusted-programs.ts";
+import { createProgramSearch, findProgram, findSystemProgram, trustedEnvironment, trustedPath } from "./trusted-programs.ts";
 
 let root = "";
 const pathOf = (...names: string[]) => join(root, ...names);
@@ -66,4 +66,49 @@ test("the PATH for programs outside of the sandbox has only absolute, trusted di
   expect(trustedPath(search("bin", pathOf("project", ".venv", "bin"), pathOf("open"), pathOf("bin"), "/usr/bin"))).toBe(
     `${pathOf("bin")}:/usr/bin`,
   );
+});
+
+test("an absolute path is checked like an entry of PATH, and a relative one is never found", () => {
+  expect(findProgram(pathOf("bin", "git"), search()).path).toBe(pathOf("bin", "git"));
+  const planted = pathOf("project", ".venv", "bin", "git");
+  expect(findProgram(planted, search())).toEqual({
+    path: null,
+    refused: { path: planted, reason: `it is in ${pathOf("project")}, where tools can write` },
+  });
+  expect(findProgram("bin/git", search(root))).toEqual({ path: null, refused: null });
+});
+
+test("a link in the project between two trusted places is refused, because tools can change it", () => {
+  symlinkSync(pathOf("bin", "git"), pathOf("project", "between"));
+  symlinkSync(pathOf("project", "between"), pathOf("bin", "begin"));
+  expect(findProgram("begin", search(pathOf("bin"))).refused?.reason).toContain("where tools can write");
+});
+
+test("a program below a directory that other users can write is refused, unless that directory is sticky", () => {
+  plant("shared", "bin", "git");
+  chmodSync(pathOf("shared"), 0o777);
+  expect(findProgram("git", search(pathOf("shared", "bin"))).refused?.reason).toBe(`other users can write ${pathOf("shared")}`);
+  chmodSync(pathOf("shared"), 0o1777);
+  expect(findProgram("git", search(pathOf("shared", "bin"))).path).toBe(pathOf("shared", "bin", "git"));
+});
+
+test("programs in the home directory are trusted when skein runs there, but not when tools may write it", () => {
+  plant("home", "bin", "git");
+  const places = { env: { PATH: pathOf("home", "bin"), TMPDIR: pathOf("tmp") }, home: pathOf("home"), directories: [pathOf("home"), root] };
+  expect(findProgram("git", createProgramSearch(places)).path).toBe(pathOf("home", "bin", "git"));
+  expect(findProgram("git", createProgramSearch({ ...places, writable: [pathOf("home")] })).path).toBeNull();
+  expect(findProgram("git", createProgramSearch({ ...places, env: { ...places.env, TMPDIR: root } })).path).toBeNull();
+});
+
+test("the environment for programs outside of the sandbox names no place where tools can write", () => {
+  const inside = pathOf("project", "lib");
+  const env = {
+    PATH: "/usr/bin",
+    LD_LIBRARY_PATH: `/usr/lib:${inside}`,
+    NODE_PATH: inside,
+    VIRTUAL_ENV: pathOf("project"),
+    LANG: "C",
+    A: undefined,
+  };
+  expect(trustedEnvironment(env, search(inside, "/usr/bin"))).toEqual({ PATH: "/usr/bin", LANG: "C" });
 });

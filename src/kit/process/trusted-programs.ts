@@ -1,8 +1,11 @@
 // Finds programs that skein runs outside of the sandbox. A program in a place that tools or other users can write is never
 // used, because one of them could have put it there. Starts nothing.
-import { accessSync, constants, type Stats } from "node:fs";
-import { delimiter, dirname, join, sep } from "node:path";
-import { realPath, statPath } from "../files/path-status.ts";
+import { accessSync, constants, readlinkSync, type Stats } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, delimiter, dirname, isAbsolute, join, resolve, sep } from "node:path";
+import { isTooBroad, realPath, statPath } from "../files/path-status.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
 
 export type ProgramSearch = {
   /** The user's PATH. */
@@ -18,20 +21,38 @@ export type ProgramMatch = {
   refused: { path: string; reason: string } | null;
 };
 
+export type SearchPlaces = {
+  env: Environment;
+  home: string;
+  /** Projects and working directories. Tools can't write those that contain the home directory. */
+  directories: readonly string[];
+  /** Directories that the user opened for tools. */
+  writable?: readonly string[];
+};
+
 const systemDirectories = ["/usr/bin", "/bin", "/usr/sbin", "/sbin"];
 /** The owner of files whose real owner has no number in our user namespace. */
 const overflowUid = 65_534;
+
+export function createProgramSearch({ env, home, directories, writable = [] }: SearchPlaces): ProgramSearch {
+  const projects = directories.filter((directory) => !isTooBroad(directory, home));
+  return { path: searchPath(env), untrusted: [...new Set([...projects, env["TMPDIR"] || tmpdir(), ...writable])] };
+}
+
+/** The directories to search for programs: PATH, or a default without it. */
+export function searchPath(env: Environment): string {
+  return env["PATH"] ?? "/usr/local/bin:/usr/bin:/bin";
+}
 
 /** Programs of the system come first, so that PATH can't replace them. */
 export function findSystemProgram(name: string, search: ProgramSearch): ProgramMatch {
   return findProgram(name, { ...search, path: [...systemDirectories, search.path].join(delimiter) });
 }
 
+/** `name` is looked up in PATH. An absolute path is only checked. */
 export function findProgram(name: string, search: ProgramSearch): ProgramMatch {
   let refused: ProgramMatch["refused"] = null;
-  for (const directory of search.path.split(delimiter)) {
-    if (!directory.startsWith(sep)) continue;
-    const path = join(directory, name);
+  for (const path of candidates(name, search)) {
     if (!isExecutable(path)) continue;
     const reason = reasonToRefuse(path, search.untrusted);
     if (reason === null) return { path, refused };
@@ -40,28 +61,85 @@ export function findProgram(name: string, search: ProgramSearch): ProgramMatch {
   return { path: null, refused };
 }
 
+function candidates(name: string, { path }: ProgramSearch): string[] {
+  if (isAbsolute(name)) return [name];
+  // A relative path would depend on the working directory, which may be a project.
+  if (name.includes(sep)) return [];
+  return path.split(delimiter).flatMap((directory) => (isAbsolute(directory) ? [join(directory, name)] : []));
+}
+
 /** PATH for a program that runs outside of the sandbox: without relative entries and without those that are refused. */
 export function trustedPath({ path, untrusted }: ProgramSearch): string {
-  const entries = path.split(delimiter).filter((directory) => directory.startsWith(sep));
+  const entries = path.split(delimiter).filter((directory) => isAbsolute(directory));
   return entries.filter((directory) => reasonToRefuse(join(directory, "program"), untrusted) === null).join(delimiter);
 }
 
-/** Null if the program may run outside. Checks its name in PATH and the file that the name leads to. */
-export function reasonToRefuse(path: string, untrusted: readonly string[]): string | null {
-  const real = realPath(path) ?? join(realPath(dirname(path)) ?? dirname(path), "program");
-  const roots = untrusted.map((directory) => realPath(directory) ?? directory).filter((directory) => directory !== sep);
-  for (const place of new Set([path, real])) {
-    const root = roots.find((directory) => place.startsWith(directory + sep));
-    if (root !== undefined) return `it is in ${root}, where tools can write`;
-    const directory = statPath(dirname(place));
-    if (directory !== undefined && isForOthers(directory)) return `other users can write ${dirname(place)}`;
-  }
-  const file = statPath(real);
-  return file !== undefined && isForOthers(file) ? `other users can write ${real}` : null;
+/**
+ * The environment of a program that runs outside of the sandbox, with the trusted PATH. Variables that name a place where
+ * tools can write are left out: LD_LIBRARY_PATH, NODE_PATH and others make a program load code from there.
+ */
+export function trustedEnvironment(env: Environment, search: ProgramSearch): Record<string, string> {
+  const isTrusted = (value: string) =>
+    value.split(delimiter).every((entry) => !isAbsolute(entry) || rootOf(realPath(entry) ?? entry, search.untrusted) === undefined);
+  const kept = Object.entries(env).flatMap(([name, value]) => (value !== undefined && isTrusted(value) ? [[name, value] as const] : []));
+  return { ...Object.fromEntries(kept), PATH: trustedPath(search) };
 }
 
-function isForOthers({ mode, uid }: Stats): boolean {
-  return (mode & 0o002) !== 0 || ![0, process.getuid?.() ?? 0, overflowUid].includes(uid);
+/** Null if the program may run outside. Checks its name in PATH, every link that the name leads to, and the file. */
+export function reasonToRefuse(path: string, untrusted: readonly string[]): string | null {
+  for (const place of [path, ...linkChain(path)]) {
+    const root = rootOf(place, untrusted);
+    if (root !== undefined) return `it is in ${root}, where tools can write`;
+    const open = parentsOf(place).find(isOpenDirectory);
+    if (open !== undefined) return `other users can write ${open}`;
+  }
+  const file = statPath(path);
+  return file !== undefined && isForOthers(file) ? `other users can write ${path}` : null;
+}
+
+/** The real place of a path, and of each link after it. A link inside of a chain could be changed after this check. */
+function linkChain(path: string, rest = maxLinks): string[] {
+  const place = join(realPath(dirname(path)) ?? dirname(path), basename(path));
+  const target = readLink(place);
+  return [place, ...(target === null || rest === 0 ? [] : linkChain(resolve(dirname(place), target), rest - 1))];
+}
+
+/** The kernel follows as many. */
+const maxLinks = 40;
+
+function readLink(path: string): string | null {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return null;
+  }
+}
+
+function rootOf(path: string, untrusted: readonly string[]): string | undefined {
+  const roots = untrusted.map((directory) => realPath(directory) ?? directory).filter((directory) => directory !== sep);
+  return roots.find((directory) => `${path}${sep}`.startsWith(directory + sep));
+}
+
+function parentsOf(path: string): string[] {
+  const parent = dirname(path);
+  return parent === path ? [] : [parent, ...parentsOf(parent)];
+}
+
+/** Whether other users can add or replace entries. In a sticky directory they can only add: `distance` 0 has the program. */
+function isOpenDirectory(path: string, distance: number): boolean {
+  const directory = statPath(path);
+  if (directory === undefined) return false;
+  return distance > 0 && (directory.mode & sticky) !== 0 ? isForeign(directory) : isForOthers(directory);
+}
+
+const sticky = 0o1000;
+
+function isForOthers(status: Stats): boolean {
+  return (status.mode & 0o002) !== 0 || isForeign(status);
+}
+
+function isForeign({ uid }: Stats): boolean {
+  return ![0, process.getuid?.() ?? 0, overflowUid].includes(uid);
 }
 
 function isExecutable(path: string): boolean {

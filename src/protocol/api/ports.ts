@@ -153,7 +153,7 @@ export type RemainingBudget = { tokens: number | null; costUsd: number | null; c
 /** The part of a turn that an agent can check before the turn exists. The model is null if only the session has one. */
 export type TurnCheckInput = Pick<
   TurnInput,
-  "model" | "toolLevel" | "tools" | "spawn" | "limits" | "answerSchema" | "agentArgs" | "group" | "team"
+  "model" | "toolLevel" | "tools" | "spawn" | "limits" | "answerSchema" | "agentArgs" | "group" | "team" | "policy" | "directory"
 > & {
   images: readonly ImageData[];
   project: string;

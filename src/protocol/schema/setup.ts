@@ -33,8 +33,8 @@ export type TrialSummary = z.output<typeof trialSummary>;
 export const agentInfo = fields({
   name: z.string(),
   kind: z.enum(["native", "cli", "configured"]).describe("`configured`: added by the configuration"),
-  installed: z.boolean(),
-  path: nullableText.describe("its program; null for the native agent and for a missing program"),
+  installed: z.boolean().describe("false also for a program in a place that tools or other users can write"),
+  path: nullableText.describe("its program, also if it is found but not used; null for the native agent and for a missing program"),
   version: nullableText,
   vendors: texts.describe("vendors whose models it uses"),
   credentials: z.array(agentCredential).describe("the credential of a turn, for each vendor; one of them is enough"),
@@ -69,7 +69,9 @@ export type AgentTrial = z.output<typeof agentTrial>;
 export const agentsReport = fields({
   ok: z.boolean().describe("false if an installed agent is broken"),
   agents: z.array(agentTrial),
-  notInstalled: z.array(fields({ agent: z.string(), hint: z.string() })),
+  notInstalled: z.array(
+    fields({ agent: z.string(), hint: z.string(), refused: nullableText.describe("the program that is found but not used, and why") }),
+  ),
 });
 export type AgentsReport = z.output<typeof agentsReport>;
 

@@ -1,6 +1,7 @@
 // Agents from the configuration: checks of their recipe, arguments, environment and model.
 import { describe, expect, test } from "bun:test";
 import { Fault } from "../../../protocol/api/error.ts";
+import { defaultPolicy } from "../../../protocol/api/policy.ts";
 import type { TurnCheckInput } from "../../../protocol/api/ports.ts";
 import type { CliLaunch } from "../adapters/adapter.ts";
 import { configuredAdapter } from "./configured-adapter.ts";
@@ -23,6 +24,8 @@ const launch: CliLaunch = {
   extraArgs: [],
 };
 const turn: TurnCheckInput = {
+  policy: defaultPolicy,
+  directory: "/project",
   model: null,
   toolLevel: "minimal",
   tools: null,

@@ -1,6 +1,8 @@
-// Finds an installed program, its package and its version. `askVersion` starts the program; the rest only reads files.
+// Describes the program of an agent: its package and its version. `askVersion` starts the program outside of the sandbox;
+// the rest only reads files.
 import { readFileSync, realpathSync, statSync } from "node:fs";
-import { basename, delimiter, dirname, join } from "node:path";
+import { basename, dirname, isAbsolute, join } from "node:path";
+import { trustedEnvironment, type ProgramMatch, type ProgramSearch } from "../../../kit/process/trusted-programs.ts";
 import { isRecord, type Json } from "../../../kit/text/json.ts";
 import { parseJson, textAt } from "../../../models/wire/json.ts";
 
@@ -13,14 +15,25 @@ export type Program = {
   version: string | null;
 };
 
-/** Looks only in absolute directories of PATH: the current directory may be a hostile project. */
-export function findProgram(program: string, path: string): string | null {
-  const directories = path.split(delimiter).filter((directory) => directory.startsWith("/"));
-  return Bun.which(program, { PATH: directories.join(delimiter) });
+export type AgentProgram = {
+  path: string;
+  /** False if tools can replace the program: it may run in the sandbox only, and no file beside it is read. */
+  isTrusted: boolean;
+};
+
+/** Null if the program may not run at all. The user names an absolute path in the configuration, so it may run in any place. */
+export function agentProgram(name: string, { path, refused }: ProgramMatch): AgentProgram | null {
+  if (path !== null) return { path, isTrusted: true };
+  return refused !== null && isAbsolute(name) ? { path: refused.path, isTrusted: false } : null;
 }
 
-export function readProgram(path: string): Program {
-  return { path, mtimeMs: statSync(path).mtimeMs, version: packageVersion(path) };
+/** Why the only program that was found is not used; null if none was found. */
+export function refusalText({ refused }: ProgramMatch): string | null {
+  return refused === null ? null : `${refused.path} is found but not used: ${refused.reason}`;
+}
+
+export function readProgram({ path, isTrusted }: AgentProgram): Program {
+  return { path, mtimeMs: statSync(path).mtimeMs, version: isTrusted ? packageVersion(path) : null };
 }
 
 /** The directory of the program's package, else the directory of the program. */
@@ -36,8 +49,10 @@ export function packageVersion(program: string): string | null {
 const versionTimeoutMs = 20_000;
 const maxOutputBytes = 64 << 10;
 
-/** Returns the output of `--version`; null if that fails or takes longer than 20 s. */
-export async function askVersion(path: string, env: Record<string, string | undefined>, signal: AbortSignal): Promise<string | null> {
+type VersionOptions = { env: Record<string, string | undefined>; search: ProgramSearch; signal: AbortSignal };
+
+/** Returns the output of `--version`; null if that fails or takes longer than 20 s. The program must be trusted. */
+export async function askVersion(path: string, { env, search, signal }: VersionOptions): Promise<string | null> {
   const [{ runProcess }, { toolEnvironment }] = await Promise.all([
     import("../../../kit/process/run-process.ts"),
     import("../../../executor/environment.ts"),
@@ -47,7 +62,7 @@ export async function askVersion(path: string, env: Record<string, string | unde
   const request = {
     command: [path, "--version"],
     cwd: "/",
-    env: toolEnvironment(env),
+    env: trustedEnvironment(toolEnvironment(env), search),
     timeoutMs: versionTimeoutMs,
     signal,
     killGraceMs: 500,

@@ -2,6 +2,7 @@
 // ended. Contains nothing about a particular CLI; that is in its adapter.
 import { type PauseGate, createGateBehind } from "../../../kit/flow/pause-gate.ts";
 import { loadLibc } from "../../../kit/process/libc.ts";
+import type { ProgramMatch } from "../../../kit/process/trusted-programs.ts";
 import { Fault, type TurnError } from "../../../protocol/api/error.ts";
 import type { LimitValues } from "../../../executor/limits.ts";
 import type { EnforcedPolicy, Policy } from "../../../protocol/api/policy.ts";
@@ -22,7 +23,7 @@ import {
   type VendorAccessDeps,
 } from "../credentials/vendor-access.ts";
 import { linkConfigFile, prepareConfigDir } from "../process/config-files.ts";
-import { packageOf, packageVersion } from "../process/program.ts";
+import { agentProgram, packageOf, packageVersion, refusalText, type AgentProgram } from "../process/program.ts";
 import { type CliExit, runCli } from "../process/run-cli.ts";
 import { promptWithBrief } from "./brief.ts";
 import { judgeEnding, type CliEvidence } from "./ending.ts";
@@ -33,8 +34,8 @@ export type ExternalAgentDeps = {
   adapter: Adapter;
   /** The user's environment. The CLI gets only the variables that tools may see. */
   env: Record<string, string | undefined>;
-  /** Returns the absolute path of a program; null when it is not installed. */
-  find: (program: string) => string | null;
+  /** Finds a program that tools of the turn can't replace. */
+  find: (program: string, turn: Pick<TurnInput, "project" | "directory" | "policy">) => ProgramMatch;
   /** Each tree has its own configuration directory below this one. */
   configRoot: string;
   /** Returns the command that runs `request.command` in the sandbox of this turn, and variables to add to its environment. */
@@ -68,10 +69,11 @@ export function externalAgent(deps: ExternalAgentDeps): Agent {
   };
 }
 
-function checkTurn({ adapter, find }: ExternalAgentDeps, turn: TurnCheckInput): void {
+function checkTurn(deps: ExternalAgentDeps, turn: TurnCheckInput): void {
+  const { adapter } = deps;
   checkAgentArgs(adapter, turn.agentArgs);
   adapter.check?.(turn);
-  if (find(adapter.program) === null) throw notInstalled(adapter);
+  requireProgram(deps, turn);
   if (turn.answerSchema !== null)
     throw new Fault("usage", `--json-schema needs the native agent; ${adapter.name} has its own format of answers`);
   if (turn.tools !== null) throw new Fault("usage", `--tools needs the native agent; ${adapter.name} has its own tools`);
@@ -83,8 +85,12 @@ function checkTurn({ adapter, find }: ExternalAgentDeps, turn: TurnCheckInput): 
     throw new Fault("usage", `--image needs the native agent; ${adapter.name} is sent text`, { hint: "name the file in the task" });
 }
 
-function notInstalled(adapter: Adapter): Fault {
-  return new Fault("not-installed", `${adapter.name} is not installed: there is no ${adapter.program} in PATH`, { hint: adapter.install });
+function requireProgram({ adapter, find }: ExternalAgentDeps, turn: Parameters<ExternalAgentDeps["find"]>[1]): AgentProgram {
+  const match = find(adapter.program, turn);
+  const program = agentProgram(adapter.program, match);
+  if (program !== null) return program;
+  const reason = refusalText(match) ?? `there is no ${adapter.program} in PATH`;
+  throw new Fault("not-installed", `${adapter.name} is not installed: ${reason}`, { hint: adapter.install });
 }
 
 /** Shows the prompt of a new session of the CLI. Before the user has typed a task, its end is missing. */
@@ -100,9 +106,8 @@ type CliTurn = { deps: ExternalAgentDeps; input: TurnInput; context: TurnContext
 
 /** If the CLI's own session can't be resumed, runs once more in a new session, with a brief of the conversation. */
 async function runWithRetry(turn: CliTurn): Promise<TurnEnd> {
-  const { adapter, find } = turn.deps;
-  const program = find(adapter.program);
-  if (program === null) throw notInstalled(adapter);
+  const { adapter } = turn.deps;
+  const program = requireProgram(turn.deps, turn.input);
   const first = await runOnce(turn, program, turn.input.native);
   if (!first.isSessionLost) return first.end;
   warn(turn.emit, `${adapter.name} could not resume its own session; it starts a new one with a brief`);
@@ -115,7 +120,7 @@ function warn(emit: Emit, message: string): void {
 
 type CliOutcome = { end: TurnEnd; isSessionLost: boolean };
 
-async function runOnce(turn: CliTurn, program: string, vendorSession: NativeStart | null): Promise<CliOutcome> {
+async function runOnce(turn: CliTurn, program: AgentProgram, vendorSession: NativeStart | null): Promise<CliOutcome> {
   const { deps, input, context, emit } = turn;
   const { adapter } = deps;
   const stop = createStop(context);
@@ -179,7 +184,7 @@ function createStop(context: TurnContext) {
 
 type CliRun = {
   launch: CliLaunch;
-  program: string;
+  program: AgentProgram;
   access: VendorAccess;
   parser: OutputParser;
   /** Null for a CLI that only prints. */
@@ -197,8 +202,9 @@ async function startCli({ deps, input, context }: CliTurn, run: CliRun): Promise
   prepareConfigDir(adapter, launch);
   if (adapter.signIn?.linkedAs !== undefined) linkConfigFile(launch.configDir, adapter.signIn.linkedAs, access.signInFile);
   const { command, env, limits } = deps.sandboxCommand(input, {
-    command: [program, ...adapter.args(launch)],
-    readable: [packageOf(program)],
+    command: [program.path, ...adapter.args(launch)],
+    // A link that a tool made could lead to a secret.
+    readable: program.isTrusted ? [packageOf(program.path)] : [],
     writable: [launch.configDir, ...(access.signInFile === null ? [] : [access.signInFile])],
     port: access.port,
   });
@@ -251,7 +257,7 @@ function exitedAtOnce({ status }: TurnEnd, { lines, exitCode }: CliExit, access:
 function cliRecord(adapter: Adapter, { launch, program, parser }: CliRun, exit: CliExit): CliRecord {
   const redacted = { ...launch, prompt: "<prompt>", role: launch.role === null ? null : "<role>", endpoint: null };
   return {
-    version: parser.version ?? packageVersion(program),
+    version: parser.version ?? (program.isTrusted ? packageVersion(program.path) : null),
     argv: [adapter.program, ...adapter.args(redacted)],
     started: launch.start.how,
     exitCode: exit.exitCode,

@@ -94,7 +94,7 @@ describe("doctor --agents", () => {
         checks: checks({ ...untried, tools: "failed" }, "garbage"),
       },
     ],
-    notInstalled: [{ agent: "opencode", hint: "npm install -g opencode-ai" }],
+    notInstalled: [{ agent: "opencode", hint: "npm install -g opencode-ai", refused: null }],
   };
   const apiWith = (report: AgentsReport) => ({ doctor: { tryAgents: async () => report } });
 
@@ -130,7 +130,7 @@ broken: codex
   test("doctor --agents --json prints a record of the schema, and progress only on a terminal", async () => {
     const { json, code } = await run(doctor, ["--agents", "--json"], { api: apiWith(broken) });
     expect(code).toBe(1);
-    expect(agentsReport.parse(json()).not_installed).toEqual([{ agent: "opencode", hint: "npm install -g opencode-ai" }]);
+    expect(agentsReport.parse(json()).not_installed).toEqual([{ agent: "opencode", hint: "npm install -g opencode-ai", refused: null }]);
     const slow: Parameters<typeof run>[2] = {
       tty: true,
       api: {

@@ -2,6 +2,7 @@
 // loads the screen.
 import { join } from "node:path";
 import { absolutePath } from "../../../kit/files/absolute-path.ts";
+import { createProgramSearch } from "../../../kit/process/trusted-programs.ts";
 import { oneLine } from "../../../kit/text/cut-text.ts";
 import { Fault, messageOf } from "../../../protocol/api/error.ts";
 import { shortId } from "../../../protocol/tree/node.ts";
@@ -93,9 +94,16 @@ async function openTui(flags: Flags, ctx: CommandContext, query: string | undefi
       signal = received;
       stop();
     });
+  const { addDirs, allowWrite } = turn.policy;
+  const programs = createProgramSearch({
+    env: ctx.env,
+    home: ctx.home,
+    directories: [project, directory],
+    writable: [...addDirs, ...allowWrite],
+  });
   const editor = {
-    command: () => editorFrom(ctx.env),
-    edit: (command: string, file: string) => ctx.lendTerminal(() => runEditor(command, file, { env: ctx.env, cwd: directory })),
+    command: () => editorFrom(ctx.env, programs),
+    edit: (command: string, file: string) => ctx.lendTerminal(() => runEditor(command, file, { env: ctx.env, cwd: directory, programs })),
   };
   try {
     const exitSignal = await openScreen({
