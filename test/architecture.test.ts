@@ -5,7 +5,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { brokenCalls, callChains } from "./support/call-chain.ts";
-import { clauseComments, longParameterLists, privateWordsIn } from "./support/scan-source.ts";
+import { clauseComments, longParameterLists, privateWordsIn, programStarts } from "./support/scan-source.ts";
 
 const root = join(import.meta.dir, "..");
 const sources = [...new Glob("src/**/*.ts").scanSync({ cwd: root })].sort();
@@ -93,6 +93,51 @@ describe("layers", () => {
   test("zod stays out of everything but the schemas", () => {
     const users = production.filter((file) => /from "zod"/.test(textOf(file)));
     expect(users.filter((file) => !file.startsWith("src/protocol/schema/"))).toEqual([]);
+  });
+});
+
+describe("programs", () => {
+  /** Their commands begin with skein itself, a program of `findProgram`, or run inside of the sandbox. */
+  const mayCompute = new Set([
+    "src/agents/external/process/run-cli.ts",
+    "src/executor/client.ts",
+    "src/files/project/count-files.ts",
+    "src/kit/process/command-shell.ts",
+    "src/kit/process/run-process.ts",
+    "src/sandbox/probe.ts",
+  ]);
+  const refusedStarts = (file: string, code: string) =>
+    programStarts(code).flatMap(({ line, how }) =>
+      how === "absolute" || (how === "computed" && mayCompute.has(file)) ? [] : [`${file}:${line} starts a program ${how}`],
+    );
+
+  test("production code looks up no program in PATH and starts none by its name, outside of trusted-programs.ts", () => {
+    expect(production.flatMap((file) => refusedStarts(file, textOf(file)))).toEqual([]);
+    expect([...mayCompute].filter((file) => !programStarts(textOf(file)).some(({ how }) => how === "computed"))).toEqual([]);
+  });
+
+  const planted: Record<string, string> = {
+    "a bare name": 'const { stdout } = Bun.spawnSync(["git", "status"]);',
+    "a bare name in a file that may compute commands": 'Bun.spawn(\n  ["git", ...args],\n  { cwd },\n);',
+    "a relative path": 'Bun.spawn(["./node_modules/.bin/tool"]);',
+    "a command from a variable": "Bun.spawn(command, { env });",
+    "a lookup in PATH": 'const git = Bun.which("git", { PATH: env["PATH"] });',
+    "the shell of Bun": "await Bun.$`git status`;",
+    "an import of the process module": 'import { execFile } from "node:child_process";',
+    "an import of Bun's own functions": 'import { spawn, which } from "bun";',
+    "a dynamic import": 'const { spawn } = await import("child_process");',
+    "Bun in a variable": "const { spawn } = Bun;",
+  };
+  for (const [name, code] of Object.entries(planted)) {
+    test(`a new file with ${name} is refused`, () => {
+      const file = name.includes("may compute") ? "src/kit/process/run-process.ts" : "src/app/planted.ts";
+      expect(refusedStarts(file, `// Planted.\n${code}\n`)).toHaveLength(1);
+    });
+  }
+
+  test("an absolute path, a comment and a string are not refused", () => {
+    const code = '// Bun.which is slow.\nBun.spawnSync(["/bin/ps", "-ax"]);\nconst text = "Bun.spawn(command)";\n';
+    expect(refusedStarts("src/app/planted.ts", code)).toEqual([]);
   });
 });
 

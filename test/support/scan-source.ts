@@ -1,5 +1,5 @@
 // Reads TypeScript files as text for test/architecture.test.ts: comments and strings blanked, functions with too many
-// parameters, comments, words. Text is enough here, and faster than a compiler.
+// parameters, comments, words, starts of programs. Text is enough here, and faster than a compiler.
 
 /** The code with the contents of comments, strings and regular expressions replaced by blanks; offsets stay the same. */
 export function blankText(code: string): string {
@@ -107,4 +107,25 @@ export function clauseComments(code: string): string[] {
   return commentsOf(code).filter((comment) =>
     /^(What|Where|Of|Who|Whose|Whom|By which|Whatever|Whoever|That which|Those|Such) /.test(comment),
   );
+}
+
+/** `absolute` names the program in place; `computed` gets it from a value; `by name` lets PATH decide. */
+export type ProgramStart = { line: number; how: "absolute" | "computed" | "by name" };
+
+/** The starts of programs in a file, and every lookup in PATH. Only `absolute` is safe without a look at the code. */
+export function programStarts(code: string): ProgramStart[] {
+  const text = blankText(code);
+  const lineAt = (index: number) => text.slice(0, index).split("\n").length;
+  const calls = [...text.matchAll(/\bBun\s*\.\s*spawn(?:Sync)?\b/g)].map(({ 0: call, index }): ProgramStart => {
+    const first = /^\s*\(\s*\[\s*(["'`])([^"'`]*)\1/.exec(code.slice(index + call.length));
+    return { line: lineAt(index), how: first === null ? "computed" : first[2]!.startsWith("/") ? "absolute" : "by name" };
+  });
+  const lookups = [
+    // Bun as a value, or its shell, would hide a start from the pattern above.
+    ...text.matchAll(/\bBun\s*\.\s*(?:which\b|\$)|\bBun\b(?!\s*\.)/g),
+    ...code.matchAll(
+      /^(?:import|export)\b[^;]*?["'](?:node:)?(?:bun|child_process)["']|\b(?:import|require)\(\s*["'](?:node:)?(?:bun|child_process)["']/gm,
+    ),
+  ].map(({ index }): ProgramStart => ({ line: lineAt(index), how: "by name" }));
+  return [...calls, ...lookups];
 }

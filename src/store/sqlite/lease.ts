@@ -165,7 +165,7 @@ function busyFault(name: string, lease: HeldLease): Fault {
 }
 
 function bootId(): string {
-  if (process.platform === "darwin") return commandOutput(["/usr/sbin/sysctl", "-n", "kern.bootsessionuuid"]) ?? "";
+  if (process.platform === "darwin") return bootSessionOfMac() ?? "";
   return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
 }
 
@@ -173,8 +173,12 @@ function pidNamespace(): string {
   return process.platform === "darwin" ? "" : readlinkSync("/proc/self/ns/pid");
 }
 
-function commandOutput(command: string[]): string | null {
-  const { exitCode, stdout } = Bun.spawnSync(command, { stdin: "ignore", stderr: "ignore", env: { LC_ALL: "C", TZ: "UTC" } });
+function bootSessionOfMac(): string | null {
+  const { exitCode, stdout } = Bun.spawnSync(["/usr/sbin/sysctl", "-n", "kern.bootsessionuuid"], {
+    stdin: "ignore",
+    stderr: "ignore",
+    env: { LC_ALL: "C" },
+  });
   const text = stdout.toString().trim();
   return exitCode === 0 && text !== "" ? text : null;
 }
