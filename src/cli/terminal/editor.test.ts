@@ -11,15 +11,17 @@ beforeEach(() => {
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 const programs = { path: "/usr/bin:/bin", untrusted: [] };
+const cwd = import.meta.dir;
 
 test("the editor is $VISUAL, then $EDITOR, then vi; without any, the fault says what to do", () => {
-  expect(editorFrom({ VISUAL: "code --wait", EDITOR: "ed" }, programs)).toBe("code --wait");
-  expect(editorFrom({ VISUAL: " ", EDITOR: "ed" }, programs)).toBe("ed");
-  expect(() => editorFrom({}, { path: "/nowhere", untrusted: [] })).toThrow("neither $VISUAL nor $EDITOR is set, and there is no vi");
+  expect(editorFrom({ env: { VISUAL: "code --wait", EDITOR: "ed" }, cwd, programs })).toBe("code --wait");
+  expect(editorFrom({ env: { VISUAL: " ", EDITOR: "ed" }, cwd, programs })).toBe("ed");
+  const none = { path: "/nowhere", untrusted: [] };
+  expect(() => editorFrom({ env: {}, cwd, programs: none })).toThrow("neither $VISUAL nor $EDITOR is set, and there is no vi");
 });
 
 test("the editor gets the file after its own arguments, and its exit code or signal is returned", async () => {
-  const options = { env: {}, cwd: import.meta.dir, programs };
+  const options = { env: {}, cwd, programs };
   expect(await runEditor(`test 'two words' = 'two words' -a -e`, "./editor.ts", options)).toBe(0);
   expect(await runEditor("test -d", "./editor.ts", options)).toBe(1);
   expect(await runEditor("kill -9 $$ #", "./editor.ts", options)).toBe("SIGKILL");
@@ -34,15 +36,15 @@ test("an editor in a PATH directory of the project is neither chosen nor run, an
   write("project/bin", `touch '${root}/planted'`);
   const path = `bin:${join(root, "project/bin")}`;
   const only = { path: `${path}:/usr/bin:/bin`, untrusted: [join(root, "project")] };
-  for (const EDITOR of ["my-editor", "my-editor -w", join(root, "project/bin/my-editor")])
-    expect(() => editorFrom({ EDITOR }, only)).toThrow(`${join(root, "project/bin/my-editor")} is not used: it is in`);
-  writeFileSync(join(root, "project", "plan"), "");
   const options = { env: { PATH: path }, cwd: join(root, "project"), programs: only };
+  for (const EDITOR of ["my-editor", "my-editor -w", "./bin/my-editor", join(root, "project/bin/my-editor")])
+    expect(() => editorFrom({ ...options, env: { EDITOR } })).toThrow(`${join(root, "project/bin/my-editor")} is not used: it is in`);
+  writeFileSync(join(root, "project", "plan"), "");
   expect(await runEditor("'my-editor'", "./plan", options)).toBe(127);
 
   write("trusted", `touch '${root}/edited'`);
   const both = { ...only, path: `${path}:${join(root, "trusted")}:/usr/bin:/bin` };
-  expect(editorFrom({ EDITOR: "my-editor" }, both)).toBe("my-editor");
+  expect(editorFrom({ ...options, env: { EDITOR: "my-editor" }, programs: both })).toBe("my-editor");
   expect(await runEditor("my-editor", "./plan", { ...options, programs: both })).toBe(0);
   expect([existsSync(join(root, "planted")), existsSync(join(root, "edited"))]).toEqual([false, true]);
 });

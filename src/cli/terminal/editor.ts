@@ -7,11 +7,13 @@ import { Fault } from "../../protocol/api/error.ts";
 
 type Environment = Record<string, string | undefined>;
 
-export function editorFrom(env: Environment, programs: ProgramSearch): string {
+type EditorOptions = { env: Environment; cwd: string; programs: ProgramSearch };
+
+export function editorFrom({ env, cwd, programs }: EditorOptions): string {
   const command = [env["VISUAL"], env["EDITOR"]].find((value) => value !== undefined && value.trim() !== "") ?? "vi";
   // The command is text for a shell. Its first word is the program, unless it has quotes or variables.
   const [name = ""] = /^[\w@%+=:,./-]+(?=\s|$)/.exec(command.trim()) ?? [];
-  const { path, refused } = findProgram(name, programs);
+  const { path, refused } = findProgram(name.includes("/") ? resolve(cwd, name) : name, programs);
   if (path === null && refused !== null)
     throw new Fault("not-installed", `the editor ${refused.path} is not used: ${refused.reason}`, {
       hint: "export EDITOR with the absolute path of an editor that tools can't change",
@@ -22,8 +24,6 @@ export function editorFrom(env: Environment, programs: ProgramSearch): string {
     });
   return command;
 }
-
-type EditorOptions = { env: Environment; cwd: string; programs: ProgramSearch };
 
 /** Runs the editor through the shell, because the command may have arguments and quotes. Returns its exit code or signal. */
 export async function runEditor(command: string, file: string, { env, cwd, programs }: EditorOptions): Promise<number | string> {

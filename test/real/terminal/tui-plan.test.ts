@@ -34,9 +34,10 @@ function answerTo(prompt: string): Script {
 
 async function onScreen(check: (skein: TemporaryHome, terminal: Terminal, server: ModelServer) => Promise<void>): Promise<void> {
   const server = startModelServer(({ position }) => answerTo(position.prompt));
-  using skein = temporaryHome({ ...vendorEnv(server.url), EDITOR: "./editor '--flag with blanks'" });
+  using skein = temporaryHome(vendorEnv(server.url));
   // Saves as many editors do: it writes a new file and renames it over the old one. The second run fails after that.
-  const editor = join(skein.project, "editor");
+  const editor = join(skein.root, "editor");
+  skein.env["EDITOR"] = `${editor} '--flag with blanks'`;
   const lines = [
     "#!/bin/sh",
     '[ "$1" = "--flag with blanks" ] || exit 9',

@@ -95,15 +95,11 @@ async function openTui(flags: Flags, ctx: CommandContext, query: string | undefi
       stop();
     });
   const { addDirs, allowWrite } = turn.policy;
-  const programs = createProgramSearch({
-    env: ctx.env,
-    home: ctx.home,
-    directories: [project, directory],
-    writable: [...addDirs, ...allowWrite],
-  });
+  const { env, home } = ctx;
+  const programs = createProgramSearch({ env, home, directories: [project, directory], writable: [...addDirs, ...allowWrite] });
   const editor = {
-    command: () => editorFrom(ctx.env, programs),
-    edit: (command: string, file: string) => ctx.lendTerminal(() => runEditor(command, file, { env: ctx.env, cwd: directory, programs })),
+    command: () => editorFrom({ env, cwd: directory, programs }),
+    edit: (command: string, file: string) => ctx.lendTerminal(() => runEditor(command, file, { env, cwd: directory, programs })),
   };
   try {
     const exitSignal = await openScreen({
