@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { defaultPolicy, type Policy, type PolicyName } from "../protocol/api/policy.ts";
 import type { LaunchRequest } from "./launcher.ts";
-import { enforcedPolicy, type SandboxSupport, sandboxCommand } from "./sandbox-command.ts";
+import { enforcedPolicy, moveLoaderVariables, type SandboxSupport, sandboxCommand } from "./sandbox-command.ts";
 import type { SandboxRules } from "./rules.ts";
 
 const tools = { unshare: "/usr/bin/unshare", setpriv: "/usr/bin/setpriv" };
@@ -121,4 +121,13 @@ describe("enforcedPolicy", () => {
       missing: [],
     });
   });
+});
+
+test("variables of the dynamic loader are set behind the launcher, and all others stay in the environment", () => {
+  const env = { PATH: "/bin", LD_LIBRARY_PATH: "lib:", DYLD_LIBRARY_PATH: undefined, LDFLAGS: "-L" };
+  expect(moveLoaderVariables(env)).toEqual({
+    args: ["/usr/bin/env", "LD_LIBRARY_PATH=lib:"],
+    env: { PATH: "/bin", LDFLAGS: "-L" },
+  });
+  expect(moveLoaderVariables({ PATH: "/bin" })).toEqual({ args: [], env: { PATH: "/bin" } });
 });

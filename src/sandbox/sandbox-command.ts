@@ -44,6 +44,22 @@ export function sandboxCommand({ rules, support, selfCommand, command, cwd }: Sa
   return [...parentDeathArgs(tools, true), ...unshareArgs(support, extraArgs), ...launcher];
 }
 
+/**
+ * Moves variables of the dynamic loader behind the launcher: `args` set them inside. They name directories with code, which
+ * may be in the project, and `unshare`, `setpriv` and the launcher would load it outside.
+ */
+export function moveLoaderVariables<Value extends string | undefined>(env: Readonly<Record<string, Value>>): MovedVariables<Value> {
+  const moved = Object.entries(env).flatMap(([name, value]) => (isLoaderVariable(name) && value ? [`${name}=${value}`] : []));
+  const others = Object.entries(env).filter(([name]) => !isLoaderVariable(name));
+  return { args: moved.length === 0 ? [] : ["/usr/bin/env", ...moved], env: Object.fromEntries(others) };
+}
+
+type MovedVariables<Value> = { args: string[]; env: Record<string, Value> };
+
+function isLoaderVariable(name: string): boolean {
+  return /^(LD|DYLD)_/.test(name);
+}
+
 /** The end of a pid namespace ends all its processes. Without one, the executor gets SIGTERM, to end its processes itself. */
 function parentDeathArgs(tools: SandboxSupport["tools"], hasPidNamespace: boolean): string[] {
   return tools === null ? [] : [tools.setpriv, "--pdeathsig", hasPidNamespace ? "KILL" : "TERM"];

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { startModelServer, type ModelServer } from "../../src/scripted-model/model-server.ts";
 import { shellScript } from "../../src/scripted-model/script.ts";
+import { until } from "../support/cpu-time.ts";
 import { startInPty } from "../support/pty.ts";
 import { skeinCommand, temporaryHome, vendorEnv, wireModels, type TemporaryHome } from "../support/temporary-home.ts";
 import { persons, readableProgram, type Person } from "./escape/person.ts";
@@ -168,6 +169,27 @@ const rows: Record<string, (world: World) => Promise<void>> = {
     expect((JSON.parse(out) as { name: string }[]).find(({ name }) => name === "claude")).toMatchObject({ version: "2.1.0" });
   },
 
+  "library-path-in-project": async (world) => {
+    const { skein } = world;
+    // The agent's own setting would make the launcher's programs load a library of the project.
+    const lib = join(skein.project, "lib");
+    const script = 'echo "$LD_LIBRARY_PATH" > "$1/seen"; while [ ! -e "$1/go" ]; do /bin/sleep 0.05; done; echo done';
+    const agent = {
+      command: "/bin/sh",
+      args: ["-c", script, "sh", "{directory}", "{prompt}"],
+      env: { LD_LIBRARY_PATH: "{directory}/lib" },
+    };
+    configure(world, { agents: { mine: agent } });
+    const running = run(world, "x", { PATH: system }, ["-a", "mine"]);
+    const seen = join(skein.project, "seen");
+    await until(() => existsSync(seen) && readFileSync(seen, "utf8") === `${lib}\n`, "the agent sees its variable");
+    expect(namesWithVariable(`LD_LIBRARY_PATH=${lib}`).filter((name) => name !== "sh" && name !== "sleep")).toEqual([]);
+    write(join(skein.project, "go"), "");
+    expect({ ...(await running).record }).toMatchObject({ status: "ok", result: "done" });
+    const shown = await run(world, 'echo "$LD_LIBRARY_PATH" > shown', { PATH: system, LD_LIBRARY_PATH: "/nowhere" });
+    expect([shown.code, readFileSync(join(skein.project, "shown"), "utf8")]).toEqual([0, "/nowhere\n"]);
+  },
+
   "agent-in-project-by-absolute-path": async (world) => {
     const { skein } = world;
     const program = write(join(skein.project, "agent"), `${trap(world, "agent").replace("exit 1", "echo hello from inside")}`);
@@ -187,6 +209,19 @@ const rows: Record<string, (world: World) => Promise<void>> = {
     expect((await skein.run(["doctor"], { env })).out).toContain(program);
   },
 };
+
+/** Names of the running programs that have this text in their environment. */
+function namesWithVariable(text: string): string[] {
+  const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  return pids.flatMap((pid) => {
+    try {
+      const has = readFileSync(`/proc/${pid}/environ`, "utf8").includes(text);
+      return has ? [readFileSync(`/proc/${pid}/comm`, "utf8").trim()] : [];
+    } catch {
+      return []; // It has ended, or belongs to another user.
+    }
+  });
+}
 
 const cases = people.flatMap((person) => ["namespaces", "landlock"].map((tier) => ({ person, who: person.name, tier })));
 

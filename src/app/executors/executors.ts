@@ -17,6 +17,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SandboxedCommand, SandboxRequest } from "../../agents/external/turn/external-agent.ts";
 import { startExecutor } from "../../executor/client.ts";
+import { toolEnvironment } from "../../executor/environment.ts";
 import { isTooBroad } from "../../kit/files/path-status.ts";
 import { reasonToRefuse } from "../../kit/process/trusted-programs.ts";
 import type { GitRunner } from "../../files/git.ts";
@@ -25,7 +26,7 @@ import type { ContainedGit } from "./contained-git.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import type { EnforcedPolicy, Policy, SessionTag } from "../../protocol/api/policy.ts";
 import type { Executor, TurnInput } from "../../protocol/api/ports.ts";
-import { enforcedPolicy, type SandboxSupport, sandboxCommand } from "../../sandbox/sandbox-command.ts";
+import { enforcedPolicy, moveLoaderVariables, type SandboxSupport, sandboxCommand } from "../../sandbox/sandbox-command.ts";
 import { describeSandbox, sortByDepth, planFilePath, type PathRule, type SandboxRules, createSandboxRules } from "../../sandbox/rules.ts";
 import { sessionTagVariables } from "../../sandbox/enclosing-session.ts";
 import { version } from "../../version.ts";
@@ -67,10 +68,11 @@ export function createExecutors(ctx: AppContext): ExecutorProvider {
   const start = (turn: SandboxedTurn): Executor => {
     const sandbox = sandboxFor(ctx, turn, requireSupport(), cleanups);
     const { rules, info } = sandbox;
-    const inner = [...ctx.selfCommand, "__executor", JSON.stringify(info)];
+    const { args, env } = moveLoaderVariables(toolEnvironment(ctx.env, info));
+    const inner = [...args, ...ctx.selfCommand, "__executor", JSON.stringify(info)];
     const { selfCommand } = ctx;
     const command = sandboxCommand({ command: inner, cwd: turn.directory, rules, support: sandbox.support, selfCommand });
-    const executor = startExecutor({ command, env: ctx.env, cwd: turn.directory, sandbox: info, root: turn.root });
+    const executor = startExecutor({ command, env, cwd: turn.directory, sandbox: info, root: turn.root });
     // The cached probe result is wrong, so the next start probes again.
     executor.ready.catch(() => rmSync(supportFile(ctx), { force: true }));
     return executor;

@@ -11,6 +11,7 @@ import type { CliRecord, NativeStart, TurnEnd } from "../../../protocol/tree/tur
 import { noPreview } from "../../no-preview.ts";
 import { type Emit, streamTurn } from "../../stream-turn.ts";
 import type { Adapter, CliLaunch } from "../adapters/adapter.ts";
+import { moveLoaderVariables } from "../../../sandbox/sandbox-command.ts";
 import { checkAgentArgs } from "../adapters/agent-args.ts";
 import { openAsksForLater, type CliQuestion } from "../adapters/questions.ts";
 import { startDialogue, type RunningDialogue } from "../configured/dialogue.ts";
@@ -201,8 +202,10 @@ async function startCli({ deps, input, context }: CliTurn, run: CliRun): Promise
   const { launch, program, access, parser, dialogue } = run;
   prepareConfigDir(adapter, launch);
   if (adapter.signIn?.linkedAs !== undefined) linkConfigFile(launch.configDir, adapter.signIn.linkedAs, access.signInFile);
+  const own = moveLoaderVariables({ ...adapter.env(launch), ...input.env });
+  const user = moveLoaderVariables(cliEnvironment(deps.env, access));
   const { command, env, limits } = deps.sandboxCommand(input, {
-    command: [program.path, ...adapter.args(launch)],
+    command: [...user.args, ...own.args, program.path, ...adapter.args(launch)],
     // A link that a tool made could lead to a secret.
     readable: program.isTrusted ? [packageOf(program.path)] : [],
     writable: [launch.configDir, ...(access.signInFile === null ? [] : [access.signInFile])],
@@ -216,10 +219,9 @@ async function startCli({ deps, input, context }: CliTurn, run: CliRun): Promise
     portReceiver: access.portReceiver,
     stdin: dialogue?.stdin ?? adapter.stdin?.(launch) ?? null,
     env: {
-      ...cliEnvironment(deps.env, access),
+      ...user.env,
       ...env,
-      ...adapter.env(launch),
-      ...input.env,
+      ...own.env,
       SKEIN_SESSION_ID: input.session,
     },
     signal: dialogue?.signal ?? run.signal,
