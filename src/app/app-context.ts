@@ -7,6 +7,7 @@ import { trustState } from "../config/trust.ts";
 import type { VendorConfig } from "../models/vendors.ts";
 import type { Policy } from "../protocol/api/policy.ts";
 import type { RoleList } from "../protocol/api/role.ts";
+import { toolPlaces } from "./executors/tool-places.ts";
 import type { ProcessContext } from "./process-context.ts";
 
 export type AppOptions = {
@@ -64,7 +65,8 @@ export type TurnPlaces = { project: string; directory?: string; policy?: Pick<Po
 export function programSearch({ env, cwd, project, paths }: AppContext, turn?: TurnPlaces): ProgramSearch {
   const directories = [project, cwd, ...(turn === undefined ? [] : [turn.project, turn.directory ?? turn.project])];
   const writable = turn?.policy === undefined ? [] : [...turn.policy.addDirs, ...turn.policy.allowWrite];
-  return createProgramSearch({ env, home: paths.home, directories, writable });
+  const search = createProgramSearch({ env, home: paths.home, directories, writable });
+  return { ...search, untrusted: [...search.untrusted, ...toolPlaces(paths.state)] };
 }
 
 /** The roles of a directory, with the trust of its project. */

@@ -157,6 +157,24 @@ const rows: Record<string, (world: World) => Promise<void>> = {
     });
   },
 
+  "path-agent-of-another-project": async (world) => {
+    const { skein } = world;
+    // The shell keeps the PATH of the first project, and skein then works in a second one.
+    plant(world, "kit", ["claude"]);
+    const env = { PATH: venv(world) };
+    expect((await run(world, "mkdir -p .venv/bin; cp kit/claude .venv/bin/claude", env)).code).toBe(0);
+    const other = join(skein.root, "other");
+    mkdirSync(other);
+    giveAway(world);
+    for (const cwd of [other, skein.home]) {
+      const { out } = await skein.run(["agents", "--json"], { cwd, env });
+      expect((JSON.parse(out) as { name: string }[]).find(({ name }) => name === "claude")).toMatchObject({
+        installed: false,
+        missing: expect.stringContaining(`it is in ${skein.project}, where tools can write`),
+      });
+    }
+  },
+
   "path-interpreter-in-project": async (world) => {
     const { skein } = world;
     plant(world, ".venv/bin", ["my-interpreter"]);
@@ -192,7 +210,7 @@ const rows: Record<string, (world: World) => Promise<void>> = {
 
   "agent-in-project-by-absolute-path": async (world) => {
     const { skein } = world;
-    const program = write(join(skein.project, "agent"), `${trap(world, "agent").replace("exit 1", "echo hello from inside")}`);
+    const program = write(join(skein.project, "agent"), trap(world, "agent").replace("exit 1", "echo hello from inside"));
     // It leads out of the project to a directory with a secret, which must stay unreadable.
     const secret = write(join(skein.home, ".ssh", "tool"), "#!/bin/sh\necho the private key\n");
     symlinkSync(secret, join(skein.project, "linked"));

@@ -31,6 +31,7 @@ import { describeSandbox, sortByDepth, planFilePath, type PathRule, type Sandbox
 import { sessionTagVariables } from "../../sandbox/enclosing-session.ts";
 import { version } from "../../version.ts";
 import { holdGitPlaceholders } from "./git-placeholders.ts";
+import { addToolPlaces } from "./tool-places.ts";
 import { createExecutorPool } from "./executor-pool.ts";
 
 export type ExecutorProvider = {
@@ -169,6 +170,10 @@ function sandboxFor(ctx: AppContext, turn: SandboxedTurn, machineSupport: Sandbo
   const { policy, project, directory } = turn;
   const support = supportFor(policy, machineSupport);
   const { temp, copies } = makeTemp(ctx, turn, cleanups);
+  if (policy.name === "workspace") {
+    const projects = [project, directory].filter((path) => !isTooBroad(path, ctx.paths.home));
+    addToolPlaces(ctx.paths.state, [...projects, ...policy.addDirs, ...policy.allowWrite]);
+  }
   const canGuard = policy.name === "workspace" && (support.tier === "namespaces" || support.tier === "seatbelt");
   const writable = canGuard ? [project, directory, ...policy.addDirs, ...policy.allowWrite] : [];
   for (const path of writable) cleanups.push(holdGitPlaceholders(ctx.paths.state, path));

@@ -10,7 +10,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export type ProgramSearch = {
   /** The user's PATH. */
   path: string;
-  /** Directories that tools can write: the project, the working directory, added directories, the temp directory. */
+  /** Real paths of directories that tools can write: the project, the working directory, added ones, the temp directory. */
   untrusted: readonly string[];
 };
 
@@ -36,7 +36,8 @@ const overflowUid = 65_534;
 
 export function createProgramSearch({ env, home, directories, writable = [] }: SearchPlaces): ProgramSearch {
   const projects = directories.filter((directory) => !isTooBroad(directory, home));
-  return { path: searchPath(env), untrusted: [...new Set([...projects, env["TMPDIR"] || tmpdir(), ...writable])] };
+  const places = [...projects, env["TMPDIR"] || tmpdir(), ...writable].map((place) => realPath(place) ?? place);
+  return { path: searchPath(env), untrusted: [...new Set(places)] };
 }
 
 /** The directories to search for programs: PATH, or a default without it. */
@@ -116,8 +117,7 @@ function readLink(path: string): string | null {
 }
 
 function rootOf(path: string, untrusted: readonly string[]): string | undefined {
-  const roots = untrusted.map((directory) => realPath(directory) ?? directory).filter((directory) => directory !== sep);
-  return roots.find((directory) => `${path}${sep}`.startsWith(directory + sep));
+  return untrusted.find((directory) => directory !== sep && `${path}${sep}`.startsWith(directory + sep));
 }
 
 function parentsOf(path: string): string[] {

@@ -1,0 +1,31 @@
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { addToolPlaces, toolPlaces } from "./tool-places.ts";
+
+let root = "";
+const pathOf = (...names: string[]) => join(root, ...names);
+beforeEach(() => {
+  root = realpathSync(mkdtempSync(join(tmpdir(), "skein-places-")));
+  for (const name of ["one", "two\nlines 100%"]) mkdirSync(pathOf(name));
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+test("each real directory is recorded once, whatever its name", () => {
+  symlinkSync(pathOf("one"), pathOf("linked"));
+  expect(toolPlaces(pathOf("state"))).toEqual([]);
+  addToolPlaces(pathOf("state"), [pathOf("linked"), pathOf("missing")]);
+  addToolPlaces(pathOf("state"), [pathOf("one"), pathOf("two\nlines 100%")]);
+  expect(toolPlaces(pathOf("state"))).toEqual([pathOf("one"), pathOf("two\nlines 100%")]);
+});
+
+test("a long record is reduced to the directories that still exist", () => {
+  const file = pathOf("state", "tool-places");
+  mkdirSync(pathOf("state"));
+  writeFileSync(file, Array.from({ length: 500 }, (_, index) => `${root}/gone-${index}\0`).join(""));
+  addToolPlaces(pathOf("state"), [pathOf("one")]);
+  expect(readFileSync(file, "utf8")).toBe(`${pathOf("one")}\0`);
+  appendFileSync(file, "/half/a/pa");
+  expect(toolPlaces(pathOf("state"))).toEqual([pathOf("one")]);
+});

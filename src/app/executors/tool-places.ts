@@ -1,0 +1,42 @@
+// Records the directories that tools of any run could write. A program from there is not trusted in other projects either: PATH
+// may keep the virtual environment of one project while skein works in another, above all in the hub.
+import { appendFileSync, mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { realPath } from "../../kit/files/path-status.ts";
+import { replaceFile } from "../../kit/files/replace-file.ts";
+
+/** From this many places on, those that no longer exist are removed. */
+const maxPlaces = 500;
+
+/** Real paths. Empty if nothing is recorded or it can't be read. */
+export function toolPlaces(state: string): string[] {
+  try {
+    // A full disk may have cut the last path.
+    return readFileSync(placesFile(state), "utf8").split("\0").slice(0, -1);
+  } catch {
+    return [];
+  }
+}
+
+export function addToolPlaces(state: string, paths: readonly string[]): void {
+  const places = toolPlaces(state);
+  const added = new Set(paths.flatMap((path) => realPath(path) ?? []).filter((path) => !places.includes(path)));
+  if (added.size === 0) return;
+  try {
+    mkdirSync(state, { recursive: true, mode: 0o700 });
+    if (places.length < maxPlaces) return appendFileSync(placesFile(state), textOf([...added]), { mode: 0o600 });
+    const existing = places.filter((path) => realPath(path) !== null);
+    replaceFile(placesFile(state), textOf([...existing, ...added]), { file: 0o600, directory: 0o700 });
+  } catch {
+    // Without the record, the directories of the current turn are still refused.
+  }
+}
+
+/** A path may contain every character but NUL. */
+function textOf(paths: string[]): string {
+  return paths.map((path) => `${path}\0`).join("");
+}
+
+function placesFile(state: string): string {
+  return join(state, "tool-places");
+}
