@@ -13,7 +13,7 @@ afterEach(() => rmSync(root, { recursive: true, force: true }));
 const programs = { path: "/usr/bin:/bin", untrusted: [] };
 const cwd = import.meta.dir;
 
-test("the editor is $VISUAL, then $EDITOR, then vi; without any, the fault says what to do", () => {
+test("the editor is $VISUAL, then $EDITOR, then vi; a missing editor is a fault", () => {
   expect(editorFrom({ env: { VISUAL: "code --wait", EDITOR: "ed" }, cwd, programs })).toBe("code --wait");
   expect(editorFrom({ env: { VISUAL: " ", EDITOR: "ed" }, cwd, programs })).toBe("ed");
   const none = { path: "/nowhere", untrusted: [] };
