@@ -1,16 +1,20 @@
 // The Api methods that belong to no session, each implemented by the module that has the data.
 import { findProject } from "../config/paths.ts";
 import { settingsOf } from "../config/values.ts";
-import type { GitRunner } from "../files/git.ts";
 import type { EngineDeps } from "../engine/engine.ts";
 import type { AppContext } from "./app-context.ts";
+import type { ExecutorProvider } from "./executors/executors.ts";
 import type { VendorAuth, ModelInfo } from "../protocol/api/api.ts";
 import type { Store } from "../store/store.ts";
 import type { CreateTrialApp } from "./agents/try-agents.ts";
 
-type ApiMethodDeps = { store: () => Promise<Store>; git: GitRunner };
+type ApiMethodDeps = { store: () => Promise<Store>; executors: Pick<ExecutorProvider, "git" | "containedReader"> };
 
-export function createApiMethods(ctx: AppContext, { store, git }: ApiMethodDeps, createTrialApp: CreateTrialApp): EngineDeps["methods"] {
+export function createApiMethods(
+  ctx: AppContext,
+  { store, executors }: ApiMethodDeps,
+  createTrialApp: CreateTrialApp,
+): EngineDeps["methods"] {
   const { paths, project, config } = ctx;
   return {
     agents: { list: async () => (await import("./agents/list-agents.ts")).listAgents(ctx) },
@@ -49,7 +53,7 @@ export function createApiMethods(ctx: AppContext, { store, git }: ApiMethodDeps,
         return readPlanFile(findProject(directory, paths.home));
       },
     },
-    tokens: { count: async (params) => (await import("./count-tokens.ts")).countTokens(ctx, git, params) },
+    tokens: { count: async (params) => (await import("./count-tokens.ts")).countTokens(ctx, executors, params) },
     doctor: {
       check: async () => (await import("./doctor.ts")).checkMachine(ctx, store),
       tryAgents: async (params) => (await import("./agents/try-agents.ts")).tryAgents(ctx, createTrialApp, params),

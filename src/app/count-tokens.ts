@@ -3,16 +3,16 @@ import { realpathSync } from "node:fs";
 import { join } from "node:path";
 import { findProject } from "../config/paths.ts";
 import { countFiles } from "../files/project/count-files.ts";
-import type { GitRunner } from "../files/git.ts";
 import { listFiles } from "../files/project/list-files.ts";
 import type { AppContext } from "./app-context.ts";
+import type { ExecutorProvider } from "./executors/executors.ts";
 import { Fault } from "../protocol/api/error.ts";
 import type { TokenCount, CountTokensParams } from "../protocol/api/api.ts";
 import { secretPaths } from "../sandbox/known-paths.ts";
 
 export async function countTokens(
   ctx: AppContext,
-  git: GitRunner,
+  { git, containedReader }: Pick<ExecutorProvider, "git" | "containedReader">,
   { items, directory, top, limitMs }: CountTokensParams,
 ): Promise<TokenCount> {
   const { paths, env, selfCommand } = ctx;
@@ -26,7 +26,8 @@ export async function countTokens(
   const secret = allFiles.length - files.length;
   if (files.length === 0 && secret > 0) throw new Fault("usage", "these files contain secrets, which no tool may read");
   const remainingMs = Math.max(1, limitMs - (performance.now() - startedAt));
-  const counted = await countFiles({ command: [...selfCommand, "__count"], project, files, top, limitMs: remainingMs });
+  const command = await containedReader(project, [...selfCommand, "__count"]);
+  const counted = await countFiles({ command, project, files, top, limitMs: remainingMs });
   return { ...counted, skipped: { ...counted.skipped, secret } };
 }
 

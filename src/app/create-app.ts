@@ -63,7 +63,7 @@ export function createApp(options: AppOptions): Api {
     warn: options.warn,
     roles: (directory) => loadRoles(ctx, directory),
     history: createHistorySource(ctx, executors.git),
-    methods: createApiMethods(ctx, { store: store.open, git: executors.git }, (env, cwd) =>
+    methods: createApiMethods(ctx, { store: store.open, executors }, (env, cwd) =>
       createApp({ ...options, ...throwAwayOptions, env, cwd, startedIn: cwd }),
     ),
     close: async () => {

@@ -1,5 +1,7 @@
 // Runs git on a shadow repository, which has its own objects and index and uses the project only as working tree.
 // Ignores every configuration, hook, filter and attribute of the user and of the project.
+import { accessSync, constants, statSync } from "node:fs";
+import { join } from "node:path";
 import type { ShellResult } from "../kit/process/command-shell.ts";
 import { Fault } from "../protocol/api/error.ts";
 
@@ -68,6 +70,17 @@ export function absoluteBytes(shadow: ShadowRepository, path: string): Buffer {
   return Buffer.concat([Buffer.from(`${shadow.project}/`), Buffer.from(path, "latin1")]);
 }
 
+/** The file of the project's repository that excludes files; null if there is none that git can read without waiting. */
+export function excludeFile(project: string): string | null {
+  const file = join(project, ".git", "info", "exclude");
+  try {
+    accessSync(file, constants.R_OK);
+    return statSync(file).isFile() ? file : null;
+  } catch {
+    return null;
+  }
+}
+
 export function readablePath(path: string): string {
   return Buffer.from(path, "latin1").toString("utf8");
 }
@@ -84,6 +97,9 @@ function environment(shadow: ShadowRepository, index: string): Record<string, st
     GIT_ATTR_NOSYSTEM: "1",
     GIT_LITERAL_PATHSPECS: "1",
     GIT_TERMINAL_PROMPT: "0",
+    // Else a replacement in the repository would show other content than the object has.
+    GIT_NO_REPLACE_OBJECTS: "1",
+    GIT_NO_LAZY_FETCH: "1",
   };
 }
 

@@ -1,6 +1,6 @@
 // Worktrees of a real repository: parallel work that is combined, and merged into a project that changed meanwhile.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { plainGit } from "./fixtures/plain-git.ts";
@@ -45,7 +45,7 @@ describe("worktrees", () => {
     writeFileSync(join(member.directory, "mine.txt"), "work\n");
     await worktrees.open(team, member);
     expect(existsSync(join(member.directory, "mine.txt"))).toBe(true);
-    rmSync(join(team.gitDir, "worktrees", "one", "index"));
+    rmSync(join(team.gitDir, "members", "one.index"));
     await worktrees.open(team, member);
     expect(gitIn(member.directory, "status", "--porcelain")).toBe("");
   });
@@ -60,19 +60,19 @@ describe("worktrees", () => {
   test("a worktree is committed with the commits made in it, and not at all without a change", async () => {
     const member = await open("one");
     const by = { name: "one", message: "work" };
-    expect(await worktrees.commit(team, member, by)).toBeNull();
+    expect(await worktrees.commit(team, member, by)).toEqual({ commit: null, problem: null });
     writeFileSync(join(member.directory, "b.txt"), "b\n");
     gitIn(member.directory, "add", "b.txt");
     gitIn(member.directory, "commit", "-qm", "its own");
-    const own = await worktrees.commit(team, member, by);
-    expect(gitIn(member.directory, "log", "-1", "--format=%s", own!)).toBe("its own");
+    const own = await commitWork(member, "work");
+    expect(gitIn(member.directory, "log", "-1", "--format=%s", own)).toBe("its own");
     writeFileSync(join(member.directory, "c.txt"), "c\n");
-    const both = await worktrees.commit(team, member, by);
+    const both = await commitWork(member, "work");
     expect(gitIn(member.directory, "status", "--porcelain")).toBe("");
-    expect(gitIn(member.directory, "log", "--format=%an %s", both!).split("\n").slice(0, 2)).toEqual(["one work", "test its own"]);
+    expect(gitIn(member.directory, "log", "--format=%an %s", both).split("\n").slice(0, 2)).toEqual(["one work", "test its own"]);
   });
 
-  test("files of repositories created in a worktree are committed, also if its link to git was removed", async () => {
+  test("files of repositories created in a worktree are committed, also if its own repository was removed", async () => {
     const member = await open("one");
     for (const [name, isCommitted] of [
       ["empty", false],
@@ -85,10 +85,10 @@ describe("worktrees", () => {
       if (isCommitted) gitIn(inner, "add", "-A");
       if (isCommitted) gitIn(inner, "commit", "-qm", "its own");
     }
-    const work = (await worktrees.commit(team, member, { name: "one", message: "work" }))!;
+    const work = await commitWork(member, "work");
     const changed = (await worktrees.changes(team, member.from, work)).map(({ path: file }) => file);
     expect(changed).toEqual(["empty/deep/file.txt", "sub/whole/deep/file.txt"]);
-    rmSync(join(member.directory, ".git"));
+    rmSync(join(member.directory, ".git"), { recursive: true });
     await worktrees.open(team, member);
     expect(gitIn(member.directory, "status", "--porcelain")).toBe("");
     expect(existsSync(join(member.directory, "sub/whole/deep/file.txt"))).toBe(true);
@@ -103,7 +103,7 @@ describe("worktrees", () => {
     rmSync(join(member.directory, "a.txt"));
     mkdirSync(join(member.directory, "a.txt"));
     writeFileSync(join(member.directory, "a.txt", "b"), "b\n");
-    const work = (await worktrees.commit(team, member, { name: "one", message: "work" }))!;
+    const work = await commitWork(member, "work");
     await worktrees.merge(team, await worktrees.planMerge(team, member.from, work));
     expect([read("a.txt/b"), read("theirs/file.txt")]).toEqual(["b\n", "x\n"]);
   });
@@ -115,10 +115,60 @@ describe("worktrees", () => {
     gitIn(evil, "init", "-q");
     gitIn(evil, "config", "core.fsmonitor", `touch ${join(root, "ran")}`);
     writeFileSync(join(member.directory, ".gitattributes"), "* filter=evil\n");
-    rmSync(join(member.directory, ".git"));
+    rmSync(join(member.directory, ".git"), { recursive: true });
     symlinkSync(join(evil, ".git"), join(member.directory, ".git"));
-    expect(await worktrees.commit(team, member, { name: "one", message: "work" })).toBeString();
+    expect(await commitWork(member, "work")).toBeString();
     expect(existsSync(join(root, "ran"))).toBe(false);
+  });
+
+  test("corrupt commits of a member are reported, and its files are committed", async () => {
+    const member = await open("one");
+    writeFileSync(join(member.directory, "b.txt"), "b\n");
+    gitIn(member.directory, "add", "b.txt");
+    gitIn(member.directory, "commit", "-qm", "its own");
+    const blob = gitIn(member.directory, "rev-parse", "HEAD:b.txt");
+    const object = join(member.directory, ".git/objects", blob.slice(0, 2), blob.slice(2));
+    chmodSync(object, 0o600);
+    writeFileSync(object, "broken");
+    const { commit, problem } = await worktrees.commit(team, member, { name: "one", message: "work" });
+    expect(problem).toContain("its own commits are not kept, only its files: ");
+    expect((await worktrees.changes(team, member.from, commit!)).map(({ path: file }) => file)).toEqual(["b.txt"]);
+    expect(gitIn(project, "--git-dir", team.gitDir, "log", "-1", "--format=%an %s", commit!)).toBe("one work");
+  });
+
+  test("commits that git's fsck refuses are not kept, but the files are", async () => {
+    const member = await open("one");
+    writeFileSync(join(member.directory, "b.txt"), "b\n");
+    gitIn(member.directory, "add", "b.txt");
+    const raw = `tree ${gitIn(member.directory, "write-tree")}\nparent ${member.from}\nauthor broken\ncommitter broken\n\nx\n`;
+    writeFileSync(join(root, "commit"), raw);
+    const evil = gitIn(member.directory, "hash-object", "-t", "commit", "-w", "--literally", join(root, "commit"));
+    gitIn(member.directory, "update-ref", `refs/heads/${member.branch}`, evil);
+    const { commit, problem } = await worktrees.commit(team, member, { name: "one", message: "work" });
+    expect(problem).toContain("index-pack");
+    expect(gitIn(project, "--git-dir", team.gitDir, "rev-parse", `${commit}^`)).toBe(member.from);
+  });
+
+  test("attributes and excludes of the member's repository hide nothing from the patch", async () => {
+    const member = await open("one");
+    writeFileSync(join(member.directory, "a.sh"), "echo evil\n");
+    writeFileSync(join(member.directory, ".gitattributes"), "*.sh -diff\n");
+    writeFileSync(join(member.directory, ".git/info/attributes"), "*.sh -diff\n");
+    mkdirSync(join(member.directory, ".git/info"), { recursive: true });
+    writeFileSync(join(member.directory, ".git/info/exclude"), "a.sh\n");
+    const work = await commitWork(member, "work");
+    expect(await worktrees.patch(team, member.from, work)).toContain("+echo evil");
+  });
+
+  test("the uncommitted work of a worktree of skein 0.1.0 is kept", async () => {
+    const from = await base();
+    const member = { directory: join(root, "work", "old"), branch: "skein/t/old", from };
+    gitIn(project, "--git-dir", team.gitDir, "worktree", "add", "-q", "-B", member.branch, member.directory, from);
+    writeFileSync(join(member.directory, "mine.txt"), "work\n");
+    await worktrees.open(team, member);
+    expect(gitIn(member.directory, "status", "--porcelain")).toBe("?? mine.txt");
+    expect(existsSync(join(team.gitDir, "worktrees", "old"))).toBe(false);
+    expect((await worktrees.changes(team, from, await commitWork(member, "work"))).map(({ path: file }) => file)).toEqual(["mine.txt"]);
   });
 });
 
@@ -134,7 +184,7 @@ describe("combine", () => {
       const member = await open(name);
       mkdirSync(join(member.directory, "d"), { recursive: true });
       writeFileSync(join(member.directory, file), text);
-      works.push({ name, commit: (await worktrees.commit(team, member, { name, message: name }))! });
+      works.push({ name, commit: await commitWork(member, name) });
     }
     const from = await base();
     const { commit, conflicts } = await worktrees.combine(team, from, works, "phase 1");
@@ -152,7 +202,7 @@ describe("merge", () => {
     const member = await open("one");
     writeFileSync(join(member.directory, "a.txt"), "ONE\ntwo\nthree\n");
     rmSync(join(member.directory, ".gitignore"));
-    const work = (await worktrees.commit(team, member, { name: "one", message: "one" }))!;
+    const work = await commitWork(member, "one");
     write("a.txt", "one\ntwo\nthree\nfour\n");
     const before = stateOf();
     const plan = await worktrees.planMerge(team, from, work);
@@ -174,7 +224,7 @@ describe("merge", () => {
     const from = await base();
     const member = await open("one");
     writeFileSync(join(member.directory, "a.txt"), "ONE\ntwo\nthree\n");
-    const work = (await worktrees.commit(team, member, { name: "one", message: "one" }))!;
+    const work = await commitWork(member, "one");
     const plan = await worktrees.planMerge(team, from, work);
     write("a.txt", "mine\ntwo\nthree\n");
     expect(worktrees.merge(team, plan)).rejects.toThrow("a.txt");
@@ -199,6 +249,10 @@ async function open(name: string) {
   const member = { directory: join(root, "work", name), branch: `skein/t/${name}`, from: await base() };
   await worktrees.open(team, member);
   return member;
+}
+
+async function commitWork(member: Awaited<ReturnType<typeof open>>, message: string): Promise<string> {
+  return (await worktrees.commit(team, member, { name: member.directory.split("/").at(-1)!, message })).commit!;
 }
 
 function write(file: string, text: string): void {

@@ -1,36 +1,29 @@
-// Git worktrees for a team. They belong to a separate repository that borrows the project's objects, so that commits
-// never touch the user's repository. No program that a repository or worktree configures is ever run.
-import { copyFileSync, existsSync, lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { basename, join, resolve } from "node:path";
-import { Fault } from "../protocol/api/error.ts";
-import type { CombineResult, MergePlan, TeamRepository, Worktrees, Worktree } from "../protocol/api/ports.ts";
+// The work of a team: each member has a clone, and its commits and files are taken into a separate repository that borrows
+// the project's objects. Only skein writes that repository, and commits never touch the user's repository.
+import { existsSync, lstatSync, mkdirSync, realpathSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { ownersFor, readSafely } from "../kit/files/safe-file.ts";
+import { Fault, messageOf } from "../protocol/api/error.ts";
+import type { CommitResult, CombineResult, MergePlan, TeamRepository, Worktrees, Worktree } from "../protocol/api/ports.ts";
 import { diffTrees, patchBetween } from "./snapshots/snapshot-diff.ts";
-import { tryGit, readablePath, runGit, splitAtNul, type GitOptions, type GitRunner, type ShadowRepository } from "./git.ts";
+import { createClone, hasClone, showAsCommitted, takeCommits } from "./member-clone.ts";
+import { excludeFile, tryGit, readablePath, runGit, splitAtNul, type GitOptions, type GitRunner, type ShadowRepository } from "./git.ts";
 import { readProjectGit } from "./project/project-git.ts";
-import { prepareShadow } from "./snapshots/shadow.ts";
+import { prepareShadow, rawAttributes } from "./snapshots/shadow.ts";
+import { copyIndex } from "./snapshots/take-snapshot.ts";
 
 export function createWorktrees(git: GitRunner): Worktrees {
   const shadowOf = ({ project, gitDir }: TeamRepository): ShadowRepository => ({ git, dir: gitDir, project });
-  // git reads all worktrees when it creates one, and fails if another is just being created. So one at a time.
-  let lastOpen: Promise<unknown> = Promise.resolve();
   return {
     base: async (team) => {
-      const common = await commonGitDir(git, team.project);
-      if (common === null) return null;
-      prepareRepository(shadowOf(team), common);
+      const directories = await projectGitDirs(git, team.project);
+      if (directories === null) return null;
+      prepareRepository(shadowOf(team), directories.common);
       const head = await readProjectGit({ project: team.project, git }, ["rev-parse", "--verify", "--quiet", "HEAD"], quickRead);
-      return commitFiles(shadowOf(team), {
-        parent: head?.bytes.toString().trim() || null,
-        index: join(common, "index"),
-        innerRepositories: "skip",
-      });
+      return commitProject(shadowOf(team), head?.bytes.toString().trim() || null);
     },
-    open: (team, worktree) => {
-      const opened = lastOpen.then(() => openWorktree(shadowOf(team), worktree));
-      lastOpen = opened.catch(() => {});
-      return opened;
-    },
-    commit: (team, worktree, author) => commitWorktree(shadowOf(team), worktree, author),
+    open: (team, worktree) => openWorkspace(shadowOf(team), worktree),
+    commit: (team, worktree, author) => commitWorkspace(shadowOf(team), worktree, author),
     combine: (team, onto, works, message) => combineCommits(shadowOf(team), onto, works, message),
     changes: (team, from, to) => diffTrees(shadowOf(team), from, to),
     patch: (team, from, to) => patchBetween(shadowOf(team), from, to),
@@ -41,10 +34,13 @@ export function createWorktrees(git: GitRunner): Worktrees {
 
 const quickRead = { maxBytes: 4_096, limitMs: 10_000 };
 
-/** The git directory that has the project's objects. For a worktree it is that of the main repository. */
-async function commonGitDir(git: GitRunner, project: string): Promise<string | null> {
-  const output = await readProjectGit({ project, git }, ["rev-parse", "--git-common-dir"], quickRead);
-  return output === null ? null : resolve(project, output.bytes.toString().trim());
+type GitDirs = { own: string; common: string };
+
+/** The git directories of the project. In a worktree only `common` has the objects, and only `own` the index. */
+async function projectGitDirs(git: GitRunner, project: string): Promise<GitDirs | null> {
+  const output = await readProjectGit({ project, git }, ["rev-parse", "--git-dir", "--git-common-dir"], quickRead);
+  const [own, common] = output?.bytes.toString().split("\n") ?? [];
+  return own === undefined || common === undefined ? null : { own: resolve(project, own), common: resolve(project, common) };
 }
 
 function prepareRepository(repository: ShadowRepository, common: string): void {
@@ -53,35 +49,47 @@ function prepareRepository(repository: ShadowRepository, common: string): void {
   writeFileSync(join(repository.dir, "objects", "info", "alternates"), `${join(common, "objects")}\n`);
 }
 
-type CommitOptions = {
-  parent: string | null;
-  /** The index to start from: files that it has as unchanged are not read again. */
-  index: string;
-  innerRepositories: InnerRepositories;
-};
+/** Commits the user's files. Files that the project's own index has as unchanged are not read again. */
+async function commitProject(repository: ShadowRepository, parent: string | null): Promise<string> {
+  const directories = await projectGitDirs(repository.git, repository.project);
+  return withTemporaryIndex(repository, async (index) => {
+    if (directories !== null) copyProjectIndex(join(directories.own, "index"), index);
+    const tree = await writeFilesTree(repository, index, "skip");
+    return commitTree(repository, tree, parent === null ? [] : [parent], skeinAuthor("the files as they are"));
+  });
+}
+
+/** A tool may have put a link or a pipe there. Without the index git reads all files, and takes no ignored ones. */
+function copyProjectIndex(from: string, to: string): void {
+  try {
+    const path = realpathSync(from);
+    const stat = lstatSync(path);
+    const bytes = readSafely(path, { maxBytes: maxIndexBytes, owners: ownersFor(stat) });
+    if (bytes === null) return;
+    writeFileSync(to, bytes, { flag: "wx", mode: 0o600 });
+    const seconds = Math.floor(stat.mtimeMs / 1000); // see copyIndex
+    utimesSync(to, seconds, seconds);
+  } catch {
+    rmSync(to, { force: true });
+  }
+}
+
+const maxIndexBytes = 512 << 20;
+
+async function withTemporaryIndex<Result>(repository: ShadowRepository, work: (index: string) => Promise<Result>): Promise<Result> {
+  const index = join(repository.dir, `files-${process.pid}-${crypto.randomUUID()}.index`);
+  try {
+    return await work(index);
+  } finally {
+    for (const file of [index, `${index}.lock`]) rmSync(file, { force: true });
+  }
+}
 
 /** Repositories inside of the working tree. Those in the user's project are skipped; those of a member are its work. */
 type InnerRepositories = "skip" | "include";
 
-/** Commits the files of the working tree, with a temporary index. */
-async function commitFiles(
-  repository: ShadowRepository,
-  { parent, index, innerRepositories }: CommitOptions,
-  author = skeinAuthor("the files as they are"),
-): Promise<string> {
-  const workIndex = join(repository.dir, `files-${process.pid}-${crypto.randomUUID()}.index`);
-  try {
-    if (existsSync(index)) copyFileSync(index, workIndex);
-    const tree = await writeFilesTree(repository, workIndex, innerRepositories);
-    return (await commitTree(repository, tree, parent === null ? [] : [parent], author)).trim();
-  } finally {
-    rmSync(workIndex, { force: true });
-  }
-}
-
 async function writeFilesTree(repository: ShadowRepository, index: string, innerRepositories: InnerRepositories): Promise<string> {
-  const excludeFile = join(repository.project, ".git", "info", "exclude");
-  const excludes = ["-c", `core.excludesFile=${existsSync(excludeFile) ? excludeFile : "/dev/null"}`];
+  const excludes = ["-c", `core.excludesFile=${(innerRepositories === "skip" ? excludeFile(repository.project) : null) ?? "/dev/null"}`];
   const list = [...excludes, "ls-files", "-z", "--cached", "--others", "--exclude-standard"];
   // git lists tracked files last. They are updated first, because a file may have become a directory.
   const paths = [...new Set(splitAtNul(await runGit(repository, list, { index })).toReversed())];
@@ -99,42 +107,65 @@ async function writeFilesTree(repository: ShadowRepository, index: string, inner
   return run(repository, ["write-tree"], { index });
 }
 
-async function openWorktree(repository: ShadowRepository, { directory, branch, from }: Worktree & { from: string }): Promise<void> {
-  const gitDir = join(repository.dir, "worktrees", basename(directory));
-  const index = join(gitDir, "index");
-  if (existsSync(index) && existsSync(directory)) return restoreLink(gitDir, directory);
+/** skein's own index of a member's files. The member can't change it. It is written last, so it means a complete workspace. */
+function memberIndex(repository: ShadowRepository, directory: string): string {
+  return join(repository.dir, "members", `${basename(directory)}.index`);
+}
+
+async function openWorkspace(repository: ShadowRepository, worktree: Worktree & { from: string }): Promise<void> {
+  const { directory, branch, from } = worktree;
+  const index = memberIndex(repository, directory);
+  mkdirSync(dirname(index), { recursive: true, mode: 0o700 });
+  await adoptOldWorktree(repository, worktree);
+  if (existsSync(index) && existsSync(directory)) {
+    if (hasClone(directory)) return;
+    // The member removed its repository, or replaced it. Its files are its work and stay.
+    rmSync(join(directory, ".git"), { force: true });
+    return createClone(repository, worktree);
+  }
   rmSync(directory, { recursive: true, force: true });
-  rmSync(gitDir, { recursive: true, force: true });
-  await run(repository, ["worktree", "add", "--quiet", "--no-checkout", "-B", branch, directory, from]);
-  await run({ ...repository, project: directory }, ["read-tree", "--reset", "-u", from], { index: `${index}.first` });
-  renameSync(`${index}.first`, index);
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  await run(repository, ["update-ref", `refs/heads/${branch}`, from]);
+  await withTemporaryIndex(repository, async (first) => {
+    await run({ ...repository, project: directory }, ["read-tree", "--reset", "-u", from], { index: first, access: "write" });
+    await createClone(repository, worktree);
+    renameSync(first, index);
+  });
 }
 
-/** Writes the `.git` link again if a member removed it, so that its work is not lost. */
-function restoreLink(gitDir: string, directory: string): void {
-  const link = join(directory, ".git");
-  if (lstatSync(link, { throwIfNoEntry: false }) === undefined) writeFileSync(link, `gitdir: ${gitDir}\n`, { flag: "wx" });
+/** skein 0.1.0 gave members worktrees of the team's repository. Their files stay; their link to it is replaced. */
+async function adoptOldWorktree(repository: ShadowRepository, { directory, from }: Worktree & { from: string }): Promise<void> {
+  const old = join(repository.dir, "worktrees", basename(directory));
+  if (!existsSync(join(old, "index")) || !existsSync(directory)) return;
+  await withTemporaryIndex(repository, async (index) => {
+    await run(repository, ["read-tree", from], { index });
+    renameSync(index, memberIndex(repository, directory));
+  });
+  rmSync(old, { recursive: true, force: true });
 }
 
-/** Keeps commits that the member made, if they descend from the start of the worktree. Null if nothing changed. */
-async function commitWorktree(
-  repository: ShadowRepository,
-  { directory, branch, from }: Worktree & { from: string },
-  author: Author,
-): Promise<string | null> {
-  const worktree = { ...repository, project: directory };
-  const tip = await run(repository, ["rev-parse", "--verify", "--quiet", `refs/heads/${branch}^{commit}`]).catch(() => from);
-  const parent = (await isAncestor(repository, from, tip)) ? tip : from;
-  const index = join(repository.dir, "worktrees", basename(directory), "index");
-  const commit = await commitFiles(worktree, { parent, index, innerRepositories: "include" }, author);
-  const [before, after] = await Promise.all([treeOf(repository, from), treeOf(repository, commit)]);
-  if (before === after) return null;
-  const isUnchanged = (await treeOf(repository, parent)) === after;
-  const newTip = isUnchanged ? parent : commit;
-  await run(repository, ["update-ref", `refs/heads/${branch}`, newTip]);
-  // A member that continues there sees its work as committed.
-  await run(worktree, ["read-tree", newTip], { index });
-  return newTip;
+/** Keeps commits that the member made, if they descend from the start of its work. */
+async function commitWorkspace(repository: ShadowRepository, worktree: Worktree & { from: string }, author: Author): Promise<CommitResult> {
+  const { directory, branch, from } = worktree;
+  const taken = await takeCommits(repository, worktree).then(
+    (tip) => ({ tip, problem: null }),
+    (error: unknown) => ({ tip: from, problem: `its own commits are not kept, only its files: ${messageOf(error)}` }),
+  );
+  const { problem } = taken;
+  const parent = (await isAncestor(repository, from, taken.tip)) ? taken.tip : from;
+  const index = memberIndex(repository, directory);
+  return withTemporaryIndex(repository, async (work) => {
+    if (existsSync(index)) copyIndex(index, work);
+    const tree = await writeFilesTree({ ...repository, project: directory }, work, "include");
+    if (tree === (await treeOf(repository, from))) return { commit: null, problem };
+    const isCommitted = tree === (await treeOf(repository, parent));
+    const commit = isCommitted ? parent : await commitTree(repository, tree, [parent], author);
+    await run(repository, ["update-ref", `refs/heads/${branch}`, commit]);
+    renameSync(work, index);
+    // A member that continues there sees its work as committed. It may have broken its clone, which only hurts itself.
+    await showAsCommitted(repository, worktree, commit).catch(() => null);
+    return { commit, problem };
+  });
 }
 
 async function combineCommits(
@@ -147,7 +178,7 @@ async function combineCommits(
   for (const { name, commit } of works) {
     const { tree, conflicts } = await mergeTrees(repository, combined.commit, commit);
     if (conflicts.length > 0) combined.conflicts.push({ name, paths: conflicts });
-    else combined.commit = (await commitTree(repository, tree, [combined.commit, commit], skeinAuthor(`${message}\n\n${name}`))).trim();
+    else combined.commit = await commitTree(repository, tree, [combined.commit, commit], skeinAuthor(`${message}\n\n${name}`));
   }
   if (combined.commit !== onto) await run(repository, ["update-ref", "refs/heads/joined", combined.commit]);
   return combined;
@@ -164,26 +195,23 @@ async function mergeTrees(repository: ShadowRepository, ours: string, theirs: st
 
 /** Merges with the state of the project at the start of the work, so that later changes of the user stay. */
 async function planMerge(repository: ShadowRepository, base: string, work: string): Promise<MergePlan> {
-  const projectIndex = join(repository.project, ".git", "index");
-  const now = await commitFiles(repository, { parent: base, index: projectIndex, innerRepositories: "skip" });
+  // A tool in the project may have added attributes that hide changes.
+  writeFileSync(join(repository.dir, "info", "attributes"), rawAttributes);
+  const now = await commitProject(repository, base);
   const { tree, conflicts } = await mergeTrees(repository, now, work);
-  const merged =
-    conflicts.length > 0 ? now : (await commitTree(repository, tree, [now, work], skeinAuthor("brought into the project"))).trim();
+  const merged = conflicts.length > 0 ? now : await commitTree(repository, tree, [now, work], skeinAuthor("brought into the project"));
   return { now, merged, conflicts, changes: await diffTrees(repository, now, merged) };
 }
 
 /** git refuses if a file differs from the plan. */
 async function merge(repository: ShadowRepository, { now, merged, conflicts }: MergePlan): Promise<void> {
   if (conflicts.length > 0) throw new Fault("usage", `the work conflicts with the project in ${conflicts.join(", ")}`);
-  const index = join(repository.dir, `merge-${process.pid}-${crypto.randomUUID()}.index`);
-  try {
+  await withTemporaryIndex(repository, async (index) => {
     await run(repository, ["read-tree", now], { index });
     // git replaces only files that it has checked itself.
     await run(repository, ["update-index", "-q", "--refresh"], { index }).catch(() => "");
-    await run(repository, ["read-tree", "-m", "-u", now, merged], { index });
-  } finally {
-    rmSync(index, { force: true });
-  }
+    await run(repository, ["read-tree", "-m", "-u", now, merged], { index, access: "write" });
+  });
 }
 
 async function isAncestor(repository: ShadowRepository, older: string, newer: string): Promise<boolean> {

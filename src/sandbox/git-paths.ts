@@ -2,8 +2,10 @@
 // command would run a changed hook or setting.
 import { linkSync, lstatSync, mkdirSync, readdirSync, readFileSync, realpathSync, unlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { ownersFor, readSafely } from "../kit/files/safe-file.ts";
 
 const maxModules = 512;
+const maxBorrowed = 16;
 
 /** The paths that commits write: the repository inside the project, or the shared repository of a worktree. */
 export function writableGitPaths(project: string): string[] {
@@ -30,6 +32,30 @@ export function protectedGitPaths(directory: string): string[] {
     ...[directory, ...modulesOf(join(directory, "modules"))].flatMap(protectedNames),
     ...worktrees.flatMap(protectedNames),
   ];
+}
+
+/** The object directories that a repository borrows from others, directly or through them. */
+export function borrowedObjects(repository: string): string[] {
+  const found = new Set<string>();
+  const pending = [join(repository, "objects")];
+  for (let next = pending.pop(); next !== undefined && found.size < maxBorrowed; next = pending.pop())
+    for (const line of readAlternates(next)) {
+      const path = resolve(next, line);
+      if (!found.has(path)) pending.push(path);
+      found.add(path);
+    }
+  return [...found];
+}
+
+function readAlternates(objects: string): string[] {
+  try {
+    const path = join(realpathSync(objects), "info", "alternates");
+    const text = readSafely(path, { maxBytes: 64 << 10, owners: ownersFor(lstatSync(path)) })?.toString() ?? "";
+    return text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  } catch {
+    // It is missing, which is usual. Or it is a link or a pipe, which git has not created.
+    return [];
+  }
 }
 
 /** The repositories that tools can write in a directory: its own or that of its worktree, and their submodules. */

@@ -5,7 +5,7 @@ import { totalmem } from "node:os";
 import { dirname, sep } from "node:path";
 import { isTooBroad } from "../kit/files/path-status.ts";
 import type { SandboxInfo, Policy, SessionTag } from "../protocol/api/policy.ts";
-import { protectedGitPaths, writableGitPaths } from "./git-paths.ts";
+import { borrowedObjects, protectedGitPaths, writableGitPaths } from "./git-paths.ts";
 import { scratchPaths, secretPaths } from "./known-paths.ts";
 
 /** `scratch` can be read, and writes go to a private copy. Without support for copies it is read-only. */
@@ -71,6 +71,11 @@ export function createSandboxRules(policy: Policy, paths: SandboxPaths): Sandbox
     [paths.project, paths.directory, ...policy.addDirs].filter((path) => !isTooBroad(path, paths.home)),
   );
   setAccess("write", writable);
+  // Objects that appear later are missing in a private copy, if git has looked for them before.
+  setAccess(
+    "read",
+    writable.flatMap(borrowedObjects).filter((path) => accessOf(accessByPath, realPathOf(path)) === "scratch"),
+  );
   setAccess("read", protectedPaths(writable, policy.allowWrite));
   if (policy.name !== "readonly" && isOwnFile(planFilePath(paths.project))) setAccess("write", [planFilePath(paths.project)]);
   setAccess("write", [paths.temp]);
@@ -164,6 +169,12 @@ function isOwnFile(path: string): boolean {
 /** Skills, roles and instructions are for the model, though they are beside hidden files. */
 function readableSkeinPaths({ own, home }: SandboxPaths): string[] {
   return [...["skills", "roles", "AGENTS.md", "CLAUDE.md"].map((name) => `${own.config}/${name}`), `${home}/.claude/skills`];
+}
+
+/** The access of the longest path that contains `path`. */
+function accessOf(accessByPath: ReadonlyMap<string, PathRule["access"]>, path: string | null): PathRule["access"] | null {
+  if (path === null) return null;
+  return accessByPath.get(path) ?? (path === sep ? null : accessOf(accessByPath, dirname(path)));
 }
 
 function realPathOf(path: string): string | null {

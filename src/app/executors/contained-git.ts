@@ -9,6 +9,7 @@ import { Fault } from "../../protocol/api/error.ts";
 import { createGitRules } from "../../sandbox/rules.ts";
 import { sandboxCommand, type SandboxSupport } from "../../sandbox/sandbox-command.ts";
 import { programSearch, type AppContext } from "../app-context.ts";
+import { createPipeWatch } from "./pipe-watch.ts";
 
 export type ContainedGit = { run: GitRunner; close: () => void };
 
@@ -18,30 +19,44 @@ type ContainedGitDeps = {
   createScratchDirectory: () => string;
 };
 
-/** More shells than this are rare: one process works in few projects at a time. */
-const maxShells = 8;
+/** More idle shells than this are rare: one process works in few projects at a time. */
+const maxIdleShells = 8;
+/** No command of git takes longer, so that none holds a turn for ever. Most callers set a shorter limit. */
+const maxCommandMs = 600_000;
+
+type ShellPlace = Pick<GitCommand, "project" | "repository" | "access">;
 
 export function createContainedGit(ctx: AppContext, deps: ContainedGitDeps): ContainedGit {
   const shells = new Map<string, CommandShell>();
-  const openShell = (command: GitCommand, support: SandboxSupport): CommandShell => {
-    const key = JSON.stringify([command.project, command.repository, command.access]);
-    const shell = shells.get(key) ?? startShell(ctx, command, { support, directory: deps.createScratchDirectory() });
+  const openShell = async (place: ShellPlace, purpose: "git" | "find"): Promise<CommandShell> => {
+    const support = await deps.support();
+    const key = JSON.stringify([place.project, place.repository, place.access, purpose]);
+    const shell = shells.get(key) ?? startShell(ctx, place, { support, directory: deps.createScratchDirectory() });
     shells.delete(key);
     shells.set(key, shell); // a Map is in order of insertion: the latest is last
-    for (const [oldKey, old] of [...shells].slice(0, -maxShells)) {
+    const idle = [...shells].filter(([, { isBusy }]) => !isBusy);
+    for (const [oldKey, old] of idle.slice(0, -maxIdleShells)) {
+      if (old === shell) continue;
       shells.delete(oldKey);
       old.close();
     }
     return shell;
   };
+  const pipes = createPipeWatch(async (project, argv, limits) => {
+    const shell = await openShell({ project, repository: null, access: "read" }, "find");
+    return shell.run({ argv, cwd: project, env: { LC_ALL: "C", PATH: "/usr/bin:/bin" }, ...limits });
+  });
   return {
     run: async (command) => {
       const git = requireGit(ctx, command.project);
-      const shell = openShell(command, await deps.support());
-      const { args, env, project, stdin, source, maxBytes, signal } = command;
-      const limits = { ...(stdin && { stdin }), ...(maxBytes !== undefined && { maxBytes }), ...(signal && { signal }) };
-      const pipe = source === undefined ? {} : { source: [...ctx.selfCommand, `__${source}`] };
-      return shell.run({ ...pipe, argv: [git, ...args], cwd: project, env: { ...env, PATH: "/usr/bin:/bin" }, ...limits });
+      const { args, env, project, stdin, source, maxBytes } = command;
+      return pipes.during(project, async (blocked) => {
+        const shell = await openShell(command, "git");
+        const signal = AbortSignal.any([AbortSignal.timeout(maxCommandMs), blocked, ...(command.signal ? [command.signal] : [])]);
+        const limits = { signal, ...(stdin && { stdin }), ...(maxBytes !== undefined && { maxBytes }) };
+        const pipe = source === undefined ? {} : { source: [...ctx.selfCommand, `__${source}`] };
+        return shell.run({ ...pipe, argv: [git, ...args], cwd: project, env: { ...env, PATH: "/usr/bin:/bin" }, ...limits });
+      });
     },
     close: () => shells.forEach((shell) => shell.close()),
   };
@@ -56,16 +71,26 @@ function requireGit(ctx: AppContext, project: string): string {
 
 function startShell(
   ctx: AppContext,
-  command: GitCommand,
+  place: ShellPlace,
   { support, directory }: { support: SandboxSupport; directory: string },
 ): CommandShell {
+  const { command, temp } = containedCommand(ctx, place, { command: ["/bin/sh"], support, directory });
+  return new CommandShell({ command, directory: temp });
+}
+
+/** The command in git's sandbox. `directory` is private; `temp` in it is the only other directory that it can write. */
+export function containedCommand(
+  ctx: AppContext,
+  { project, repository, access }: ShellPlace,
+  { command, support, directory }: { command: string[]; support: SandboxSupport; directory: string },
+): { command: string[]; temp: string } {
   const { home, config, data, state, cache } = ctx.paths;
   const temp = join(directory, "io");
   const copies = join(directory, "copies");
   for (const path of [temp, copies]) mkdirSync(path, { mode: 0o700 });
   const rules = createGitRules({
-    project: command.project,
-    writable: [...(command.repository === null ? [] : [command.repository]), ...(command.access === "write" ? [command.project] : [])],
+    project,
+    writable: [...(repository === null ? [] : [repository]), ...(access === "write" ? [project] : [])],
     home,
     own: { config, data, state, cache },
     temp,
@@ -73,6 +98,5 @@ function startShell(
     isRoot: process.getuid?.() === 0,
     env: ctx.env,
   });
-  const shell = sandboxCommand({ command: ["/bin/sh"], cwd: "/", rules, support, selfCommand: ctx.selfCommand });
-  return new CommandShell({ command: shell, directory: temp });
+  return { command: sandboxCommand({ command, cwd: "/", rules, support, selfCommand: ctx.selfCommand }), temp };
 }

@@ -47,6 +47,8 @@ export type ExecutorProvider = {
   createScratchDirectory: () => string;
   /** Runs git for skein itself, in a sandbox of its own. */
   git: GitRunner;
+  /** The command in a sandbox that reads the project and writes nothing, for other programs of skein that open its files. */
+  containedReader: (project: string, command: string[]) => Promise<string[]>;
   close: () => Promise<void>;
 };
 
@@ -105,6 +107,12 @@ export function createExecutors(ctx: AppContext): ExecutorProvider {
         createScratchDirectory,
       });
       return containedGit.run(command);
+    },
+    containedReader: async (project, command) => {
+      const { containedCommand } = await import("./contained-git.ts");
+      support ??= await loadSandboxSupport(ctx);
+      const place = { project, repository: null, access: "read" } as const;
+      return containedCommand(ctx, place, { command, support, directory: createScratchDirectory() }).command;
     },
     close: async () => {
       containedGit?.close();

@@ -2,6 +2,7 @@
 // and use no network. Output size and time are limited.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import type { ShellResult } from "../../kit/process/command-shell.ts";
 import { gitSettings, type GitRunner } from "../git.ts";
 
 export type ProjectGit = { project: string; git: GitRunner };
@@ -20,20 +21,29 @@ export async function readProjectGit(
   args: readonly string[],
   limits: GitReadLimits,
 ): Promise<GitOutput | null> {
-  const repository = join(project, ".git");
-  if (!existsSync(repository)) return null;
-  const result = await git({
+  if (!existsSync(join(project, ".git"))) return null;
+  const result = await tryProjectGit({ project, git }, args, limits).catch(() => null);
+  if (result === null) return null;
+  const isCut = result.code === null || result.out.length >= limits.maxBytes;
+  return result.code === 0 || isCut ? { bytes: result.out, isCut } : null;
+}
+
+/** Reads without any write access, also to the repository. The code is null if it took too long. */
+export function tryProjectGit(
+  { project, git }: ProjectGit,
+  args: readonly string[],
+  { stdin, ...limits }: GitReadLimits & { stdin?: Uint8Array },
+): Promise<ShellResult> {
+  return git({
     args: ["--no-pager", "--no-optional-locks", ...gitSettings, ...safeSettings, ...args],
-    env: environment(project, repository),
+    env: environment(project, join(project, ".git")),
     project,
     access: "read",
     repository: null,
     maxBytes: limits.maxBytes,
     signal: AbortSignal.timeout(limits.limitMs),
-  }).catch(() => null);
-  if (result === null) return null;
-  const isCut = result.code === null || result.out.length >= limits.maxBytes;
-  return result.code === 0 || isCut ? { bytes: result.out, isCut } : null;
+    ...(stdin && { stdin }),
+  });
 }
 
 function environment(project: string, repository: string): Record<string, string> {

@@ -21,10 +21,10 @@ export function prepareShadow({ dir, project }: ShadowRepository): void {
   for (const part of ["objects", "refs", "info"]) mkdirSync(join(dir, part), { recursive: true, mode: 0o700 });
   const caseSettings = process.platform === "darwin" ? "\tignorecase = true\n\tprecomposeunicode = true\n" : "";
   writeFileSync(join(dir, "config"), `[core]\n\trepositoryformatversion = 0\n\tbare = false\n${caseSettings}`);
-  writeFileSync(join(dir, "info", "attributes"), attributes);
+  writeFileSync(join(dir, "info", "attributes"), rawAttributes);
   writeFileSync(join(dir, "project"), `${project}\n`);
   writeFileSync(join(dir, "HEAD"), "ref: refs/heads/none\n");
 }
 
 /** Overrides every .gitattributes of the project: bytes are stored unchanged, and no filter is run. */
-const attributes = "* -text -ident !eol !filter !working-tree-encoding !diff !merge !whitespace\n";
+export const rawAttributes = "* -text -ident !eol !filter !working-tree-encoding !diff !merge !whitespace\n";

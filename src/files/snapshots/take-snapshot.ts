@@ -19,7 +19,7 @@ import { join, relative } from "node:path";
 import { yieldToEventLoop } from "../../kit/flow/time-slice.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import { bigFileBytes, bigFileMode, BigFiles } from "./big-files.ts";
-import { absoluteBytes, runGit, splitAtNul, tryGit, type ShadowRepository } from "../git.ts";
+import { absoluteBytes, excludeFile, runGit, splitAtNul, tryGit, type ShadowRepository } from "../git.ts";
 import { prepareShadow } from "./shadow.ts";
 
 export type SnapshotOptions = {
@@ -70,18 +70,9 @@ function excludesOf(project: string, leaveOut: readonly string[]): string[] {
     .map((directory) => relative(project, directory))
     .filter((path) => path !== "" && !path.startsWith(".."))
     .map((path) => `--exclude=/${path.replace(/[\\*?[\]!# ]/g, "\\$&")}/`);
-  const excludeFile = join(project, ".git", "info", "exclude");
-  const fromFile = isReadable(excludeFile) ? [`--exclude-from=${excludeFile}`] : [];
+  const file = excludeFile(project);
+  const fromFile = file === null ? [] : [`--exclude-from=${file}`];
   return ["--exclude-per-directory=.gitignore", "--exclude=**/.skein/sessions/", ...ownDirectories, ...fromFile];
-}
-
-function isReadable(file: string): boolean {
-  try {
-    accessSync(file, constants.R_OK);
-    return statSync(file).isFile();
-  } catch {
-    return false;
-  }
 }
 
 /** Classifies the paths that git lists as other, changed or removed. A line is a letter, a blank and the path. */

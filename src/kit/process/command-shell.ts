@@ -42,6 +42,10 @@ export class CommandShell {
     this.#options = options;
   }
 
+  get isBusy(): boolean {
+    return this.#waiting.size > 0;
+  }
+
   /** Rejects if the shell can't be started or ends before the command. */
   async run(command: ShellCommand): Promise<ShellResult> {
     if (command.signal?.aborted) return { code: null, out: Buffer.alloc(0), err: "" };

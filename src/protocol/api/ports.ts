@@ -264,10 +264,10 @@ export type Snapshots = {
 export type Worktrees = {
   /** The project's files now, as a commit. Null without a repository. */
   base: (at: TeamRepository) => Promise<string | null>;
-  /** Opens a worktree at that commit on its own branch. An existing worktree is left as it is. */
+  /** Opens a workspace at that commit: a clone on its own branch. An existing one is left as it is. */
   open: (at: TeamRepository, worktree: Worktree & { from: string }) => Promise<void>;
-  /** Commits all changes since its start to its branch; null if nothing changed. */
-  commit: (at: TeamRepository, worktree: Worktree & { from: string }, by: { name: string; message: string }) => Promise<string | null>;
+  /** Commits all changes since its start to its branch. */
+  commit: (at: TeamRepository, worktree: Worktree & { from: string }, by: { name: string; message: string }) => Promise<CommitResult>;
   /** Merges the commits of several members onto `onto`, one after the other. A commit that conflicts is left out and listed. */
   combine: (
     at: TeamRepository,
@@ -287,6 +287,13 @@ export type Worktrees = {
 export type TeamRepository = { project: string; gitDir: string };
 export type Worktree = { directory: string; branch: string };
 export type MergePlan = { now: string; merged: string; conflicts: string[]; changes: FileChange[] };
+
+export type CommitResult = {
+  /** Null if nothing changed. */
+  commit: string | null;
+  /** Why commits that the member made itself are not part of it; null if they are, or if there are none. */
+  problem: string | null;
+};
 
 export type CombineResult = { commit: string; conflicts: { name: string; paths: string[] }[] };
 

@@ -141,12 +141,17 @@ async function finishAttempt(run: TeamRun, member: MemberRecord, { status, answe
   };
 }
 
-async function commitWork({ deps, repository, record }: TeamRun, { id, plan, phase, workspace }: MemberRecord): Promise<string | null> {
+async function commitWork(
+  { deps, repository, record, emit }: TeamRun,
+  { id, plan, phase, workspace }: MemberRecord,
+): Promise<string | null> {
   const { directory, branch } = workspace;
   const from = phaseBase(record, phase);
   if (branch === null || from === null) return null;
   const author = { name: id, message: `${plan.key}: ${oneLine(plan.task, 60)}` };
-  return deps.workspaces.commit(repository, { directory, branch, from }, author);
+  const { commit, problem } = await deps.workspaces.commit(repository, { directory, branch, from }, author);
+  if (problem !== null) emit({ type: "warning.raised", message: `${id}: ${problem}` });
+  return commit;
 }
 
 async function unmetChecks(run: TeamRun, member: MemberRecord): Promise<string[]> {

@@ -5,7 +5,7 @@ import { messageOf, type TurnError } from "../../../protocol/api/error.ts";
 import { rolePrompt } from "../../../protocol/api/role.ts";
 import { findPlanProblems, planConstraints } from "../../../protocol/team/plan.ts";
 import type { PlannedPhases } from "../../../protocol/schema/parse-plan.ts";
-import { membersOf } from "../../../protocol/team/team.ts";
+import { membersOf, type TeamRecord } from "../../../protocol/team/team.ts";
 import { stripFence } from "../../native/answer-schema.ts";
 import { toTurnError } from "../../delegate-failure.ts";
 import { memberRole, type TeamRun } from "./team-run.ts";
@@ -50,10 +50,18 @@ async function askPlanner(run: TeamRun, session: string, task: string): Promise<
   try {
     const plan = parsePlannedPhases(JSON.parse(stripFence(result.answer)));
     const problems = "problems" in plan ? [] : findPlanProblems(plan.phases, planConstraints(record, run.roles));
+    if (!("problems" in plan)) problems.push(...workspaceProblems(plan, record));
     return problems.length === 0 ? plan : { problems };
   } catch (error) {
     return { problems: [`it is not JSON: ${messageOf(error)}`] };
   }
+}
+
+/** The planner reads what members wrote. Only the user decides that members work in the project itself. */
+function workspaceProblems({ phases }: PlannedPhases, { wish }: TeamRecord): string[] {
+  if (wish.workspace === "project") return [];
+  const members = phases.flatMap((phase) => phase.members).filter(({ workspace }) => workspace === "project");
+  return members.map(({ key }) => `${key}: the workspace "project" needs the user's choice of --workspace project`);
 }
 
 function planningTask({ record, roles }: TeamRun): string {
@@ -70,11 +78,11 @@ function planningTask({ record, roles }: TeamRun): string {
     `# Roles\n${roles.map(({ name, description }) => `- ${name}: ${description}`).join("\n")}`,
     cast.length === 0 ? "" : `Use only: ${assignments.join(", ")}.`,
     `At most ${limits.maxAgents - memberCount} more members, ${limits.maxPerRole} of one role.`,
-    rules,
+    answerRules(record.wish.workspace === "project"),
   ];
   return paragraphs.filter((text) => text !== "").join("\n\n");
 }
 
-const rules = `# Answer
-JSON only: {"done": false, "reason": "...", "phases": [{"name", "goal", "members": [{"key", "role", "task", "agent"?, "suffix"?, "must_read"?: [paths], "validation"?: [{"kind": "file", "path"} or {"kind": "command", "command"}], "depends_on"?: [keys], "workspace"?: "worktree"|"project"|"plain"}]}]}
+const answerRules = (canUseProject: boolean): string => `# Answer
+JSON only: {"done": false, "reason": "...", "phases": [{"name", "goal", "members": [{"key", "role", "task", "agent"?, "suffix"?, "must_read"?: [paths], "validation"?: [{"kind": "file", "path"} or {"kind": "command", "command"}], "depends_on"?: [keys], "workspace"?: "worktree"|${canUseProject ? '"project"|' : ""}"plain"}]}]}
 One phase, or two if the second does not depend on findings of the first. Members of a phase work at the same time unless depends_on says otherwise. A task names what to do, what to read (must_read: files in the shared context or the repository) and how to check that it is done (validation). Say {"done": true, "reason": "...", "phases": []} when the objective is met.`;
