@@ -26,7 +26,7 @@ export async function countTokens(
   const secret = allFiles.length - files.length;
   if (files.length === 0 && secret > 0) throw new Fault("usage", "these files contain secrets, which no tool may read");
   const remainingMs = Math.max(1, limitMs - (performance.now() - startedAt));
-  const command = await containedReader(project, [...selfCommand, "__count"]);
+  const command = () => containedReader(project, [...selfCommand, "__count"]);
   const counted = await countFiles({ command, project, files, top, limitMs: remainingMs });
   return { ...counted, skipped: { ...counted.skipped, secret } };
 }

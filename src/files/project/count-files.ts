@@ -9,8 +9,8 @@ import type { TokenCount } from "../../protocol/api/api.ts";
 import type { SkipReason } from "./count-process.ts";
 
 export type CountFilesOptions = {
-  /** Command that starts a counting process. */
-  command: readonly string[];
+  /** The command of a counting process, in a sandbox of its own. Called once for each process. */
+  command: () => Promise<readonly string[]>;
   project: string;
   /** Paths relative to the project. */
   files: readonly string[];
@@ -48,7 +48,7 @@ export async function countFiles(
 /** The answers that arrived in time. */
 async function countShare(share: readonly string[], { command, project, limitMs }: CountFilesOptions): Promise<string[]> {
   if (share.length === 0) return [];
-  const child = Bun.spawn([...command], {
+  const child = Bun.spawn([...(await command())], {
     cwd: "/",
     env: {},
     stdin: new Blob([share.map((path) => `${JSON.stringify(join(project, path))}\n`).join("")]),
