@@ -50,7 +50,7 @@ export function createContainedGit(ctx: AppContext, deps: ContainedGitDeps): Con
     run: async (command) => {
       const git = requireGit(ctx, command.project);
       const { args, env, project, stdin, source, maxBytes } = command;
-      return pipes.during(project, async (blocked) => {
+      return pipes.during({ project, isShadow: command.repository !== null }, async (blocked) => {
         const shell = await openShell(command, "git");
         const signal = AbortSignal.any([AbortSignal.timeout(maxCommandMs), blocked, ...(command.signal ? [command.signal] : [])]);
         const limits = { signal, ...(stdin && { stdin }), ...(maxBytes !== undefined && { maxBytes }) };

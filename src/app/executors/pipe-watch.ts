@@ -9,40 +9,45 @@ import { Fault } from "../../protocol/api/error.ts";
 /** Runs a program in the sandbox of the project, beside git. */
 type RunBeside = (project: string, argv: string[], limits: Pick<ShellCommand, "maxBytes" | "signal">) => Promise<ShellResult>;
 
+/** A shadow repository reads nothing of the project's own repository. */
+type WatchedPlace = { project: string; isShadow: boolean };
+
 export type PipeWatch = {
   /** Runs `work`. Rejects with the path of the pipe if git waits for one; `blocked` is aborted before. */
-  during: (project: string, work: (blocked: AbortSignal) => Promise<ShellResult>) => Promise<ShellResult>;
+  during: (place: WatchedPlace, work: (blocked: AbortSignal) => Promise<ShellResult>) => Promise<ShellResult>;
 };
 
 const firstSearchMs = 2_000;
 const maxSearchMs = 10_000;
-const search = ["/usr/bin/find", ".", "(", "-name", ".gitignore", "-o", "-name", ".gitattributes", "-o", "-path", "*/.git/*", ")"];
+const search = ["/usr/bin/find", ".", "(", "-name", ".gitignore", "-o", "-name", ".gitattributes", "-o", "-path"];
 
 export function createPipeWatch(runBeside: RunBeside): PipeWatch {
-  /** The pipes that were found, by project. git is not started there while they exist. */
+  /** The pipes that were found, by place. git is not started there while they exist. */
   const known = new Map<string, string>();
 
-  const find = async (project: string): Promise<string | null> => {
+  const find = async ({ project, isShadow }: WatchedPlace): Promise<string | null> => {
     const limits = { maxBytes: 64 << 10, signal: AbortSignal.timeout(maxSearchMs) };
-    const { out } = await runBeside(project, [...search, "-type", "p", "-print0"], limits);
+    const repositories = isShadow ? "./*/.git/*" : "*/.git/*";
+    const { out } = await runBeside(project, [...search, repositories, ")", "-type", "p", "-print0"], limits);
     const [path, rest] = out.toString().split("\0", 2);
     return rest === undefined ? null : path!.replace(/^\.\//, "");
   };
 
   return {
-    async during(project, work) {
-      const knownPipe = known.get(project);
-      if (knownPipe !== undefined && isPipe(join(project, knownPipe))) throw blockedBy(knownPipe);
-      known.delete(project);
+    async during(place, work) {
+      const key = JSON.stringify(place);
+      const knownPipe = known.get(key);
+      if (knownPipe !== undefined && isPipe(join(place.project, knownPipe))) throw blockedBy(knownPipe);
+      known.delete(key);
       const blocked = new AbortController();
       let found: string | null = null;
       let waitMs = firstSearchMs;
       let timer: ReturnType<typeof setTimeout> | null = null;
       const look = async (): Promise<void> => {
         // The search fails if the project is removed or the app closes. Then git fails too.
-        found = await find(project).catch(() => null);
+        found = await find(place).catch(() => null);
         if (found !== null) {
-          known.set(project, found);
+          known.set(key, found);
           blocked.abort();
         } else if (timer !== null) schedule();
       };
@@ -54,7 +59,7 @@ export function createPipeWatch(runBeside: RunBeside): PipeWatch {
       try {
         const result = await work(blocked.signal).catch((error: unknown) => {
           // Another command in the same shell waited for the pipe, and the shell was ended.
-          const pipe = known.get(project);
+          const pipe = known.get(key);
           throw pipe === undefined ? error : blockedBy(pipe);
         });
         if (result.code === null && found !== null) throw blockedBy(found);

@@ -23,9 +23,11 @@ for (const person of people)
       expect((await skein.run(["exec", "main", make])).code).toBe(0);
       const tip = /"tip": "([0-9a-f-]{36})"/.exec((await skein.run(["show", "main", "--json"])).out)![1]!;
       expect((await skein.run(["exec", "main", "rm -rf d; mkdir d"])).code).toBe(0);
-      symlinkSync(skein.home, `${d}.link`);
+      // A restore would remove a link beside the directory first.
+      const link = join(skein.project, ".git", "d.link");
+      symlinkSync(skein.home, link);
       giveTo(person, skein);
-      using swapper = await startSwapper(person, ["create", d, `${d}.link`]);
+      using swapper = await startSwapper(person, ["create", d, link]);
       const restored = await skein.run(["files", "restore", tip, "--yes"]);
       swapper.kill();
       expect(await new Response(swapper.stdout).text(), restored.err).toContain("swapped");

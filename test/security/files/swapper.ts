@@ -25,4 +25,4 @@ for (let found = false; !found;) {
     found ||= (buffer.readUInt32LE(at + 4) & isDirectory) === 0 && buffer.readUInt32LE(at + 12) > 0;
 }
 const code = libc.renameat2(here, text(directory), here, text(other), exchange);
-process.stdout.write(code === 0 ? "swapped\n" : "not swapped\n");
+process.stdout.write(code === 0 ? "swapped\n" : "failed\n");
