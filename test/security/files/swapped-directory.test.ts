@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { skeinCommand, temporaryHome, type TemporaryHome } from "../../support/temporary-home.ts";
 import { persons, readableProgram, type Person } from "../escape/person.ts";
+import type { SwapperArguments } from "./swapper.ts";
 
 const secret = "TOPSECRET-SNAPSHOT-KEY";
 const shared = mkdtempSync(join(tmpdir(), "skein-swapped-"));
@@ -75,7 +76,7 @@ function giveTo({ uid }: Person, { root }: TemporaryHome): void {
   Bun.spawnSync(["chown", "-Rh", `${uid}:${uid}`, root]);
 }
 
-async function startSwapper(person: Person, args: string[]) {
+async function startSwapper(person: Person, args: SwapperArguments) {
   const { bun } = person.prefix.length === 0 ? { bun: process.execPath } : programOf(person);
   const script = join(shared, "swapper.ts");
   if (!existsSync(script)) await Bun.write(script, Bun.file(join(import.meta.dir, "swapper.ts")));

@@ -2,7 +2,9 @@
 // the same. Arguments: the event (`create` or `open`), the directory, the other path. Prints `watching` and `swapped`.
 import { dlopen, FFIType, ptr } from "bun:ffi";
 
-const [event, directory, other] = process.argv.slice(2) as [string, string, string];
+export type SwapperArguments = [event: "create" | "open", directory: string, other: string];
+
+const [event, directory, other] = process.argv.slice(2) as SwapperArguments;
 const { symbols: libc } = dlopen("libc.so.6", {
   inotify_init1: { args: [FFIType.i32], returns: FFIType.i32 },
   inotify_add_watch: { args: [FFIType.i32, FFIType.ptr, FFIType.u32], returns: FFIType.i32 },
