@@ -55,7 +55,8 @@ export function realDirectory(directory: string): string {
   try {
     return realpathSync(directory);
   } catch (error) {
-    throw new Fault("file-unreadable", `can't use ${directory} as a directory: ${messageOf(error)}`, { cause: error });
+    const reason = directory.includes("\ufffd") ? "its path is not UTF-8" : messageOf(error);
+    throw new Fault("file-unreadable", `can't use ${directory} as a directory: ${reason}`, { cause: error });
   }
 }
 
