@@ -1,7 +1,7 @@
 // The composition root: creates the engine from configuration, store, models, executors and agents.
 // Below the front ends, only `src/app` knows all of them and reads configuration.
-import { copyFileSync, existsSync, mkdirSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { agentModel, chooseAgent, type ConfiguredNames } from "../agents/external/adapters/choose-agent.ts";
 import { type AgentEntry, externalAgentNames, externalAgents } from "../agents/external/adapters/index.ts";
 import { groupAgent } from "../agents/group/group-agent.ts";
@@ -9,7 +9,7 @@ import { readContextFiles } from "../agents/native/request/context-files.ts";
 import { nativeAgent } from "../agents/native/native-agent.ts";
 import { shellAgent } from "../agents/shell.ts";
 import { teamAgent } from "../agents/team/team-agent.ts";
-import { findProject, type Paths } from "../config/paths.ts";
+import { findProject } from "../config/paths.ts";
 import { readProjectState, writeProjectState } from "../config/project-state.ts";
 import { createEngine, type EngineDeps } from "../engine/engine.ts";
 import { ensurePlanFile, isPlanFile } from "../files/plan-file.ts";
@@ -19,14 +19,11 @@ import { searchPath } from "../kit/process/trusted-programs.ts";
 import { chooseModel } from "../models/choose-model.ts";
 import { bindModel } from "../models/stream.ts";
 import type { Api } from "../protocol/api/api.ts";
-import { Fault, messageOf } from "../protocol/api/error.ts";
 import type { Agent, Snapshots, TeamDirectories, Worktrees } from "../protocol/api/ports.ts";
-import type { Session } from "../protocol/tree/turn.ts";
 import { catalogText } from "../skills/catalog.ts";
 import { scanSkills } from "../skills/scan-skills.ts";
 import { openStore } from "../store/sqlite/sqlite-store.ts";
 import type { Store } from "../store/store.ts";
-import { transcriptPath } from "../store/transcript.ts";
 import { configuredEntries, createExternalAgents } from "./agents/external-agents.ts";
 import { createTeamDirectories } from "./agents/team-directories.ts";
 import { createApiMethods } from "./api-methods.ts";
@@ -34,6 +31,7 @@ import { createAppContext, loadRoles, type AppContext, type AppOptions } from ".
 import { createExecutors, type ExecutorProvider } from "./executors/executors.ts";
 import { createFileFinder } from "./find-files.ts";
 import { createHistorySource } from "./history-source.ts";
+import { transcriptPorts } from "./transcript-ports.ts";
 
 export function createApp(options: AppOptions): Api {
   const ctx = createAppContext(options);
@@ -58,7 +56,7 @@ export function createApp(options: AppOptions): Api {
     },
     chooseAgent: (name, model) => chooseAgent(name, model, configuredNames),
     ...projectStatePorts(ctx),
-    ...transcriptPorts(ctx),
+    ...transcriptPorts(ctx, executors.tier),
     listFiles: createFileFinder(ctx, executors.git),
     warn: options.warn,
     roles: (directory) => loadRoles(ctx, directory),
@@ -165,32 +163,6 @@ function projectStatePorts({ paths, ephemeral }: AppContext) {
     ensurePlanFile: async (project) => ensurePlanFile(project),
     setPlanner: (project, planning) => (ephemeral ? undefined : writeProjectState(paths, project, { planning })),
   } satisfies Partial<EngineDeps>;
-}
-
-function transcriptPorts({ paths, ephemeral }: AppContext) {
-  return {
-    transcriptFor: (session) =>
-      ephemeral ? null : transcriptPath(session.transcriptDir ?? transcriptDir(session.project, paths), session),
-    transcriptElsewhere: (session) => transcriptPath(join(paths.data, "sessions"), session),
-    copyTranscript,
-    readTranscript: async (...args) => (await import("../agents/external/import/read-transcript.ts")).readTranscript(...args),
-  } satisfies Partial<EngineDeps>;
-}
-
-/** In the project, or in skein's data directory if the directory is no project. */
-function transcriptDir(project: string, paths: Paths): string {
-  const isProject = existsSync(join(project, ".skein")) || existsSync(join(project, ".git"));
-  return isProject ? join(project, ".skein", "sessions") : join(paths.data, "sessions");
-}
-
-async function copyTranscript(session: Session, to: string): Promise<void> {
-  if (session.transcript === null) throw new Fault("usage", "--output-file needs a transcript; leave --ephemeral out");
-  try {
-    mkdirSync(dirname(to), { recursive: true });
-    copyFileSync(session.transcript, to);
-  } catch (error) {
-    throw new Fault("file-unwritable", `can't write ${to}: ${messageOf(error)}`, { cause: error });
-  }
 }
 
 function loadSkills(ctx: AppContext, directory: string, project: string): { text: string; paths: string[] } {

@@ -40,15 +40,19 @@ export function findPaths(env: Record<string, string | undefined>, cwd: string):
  */
 export function findProject(directory: string, home: string): string {
   const start = realDirectory(directory);
+  return hasProjectMarker(start) ? start : (enclosingProject(start, home) ?? start);
+}
+
+/** The nearest project above a directory; null if there is none. `directory` has no links. */
+export function enclosingProject(directory: string, home: string): string | null {
   const top = realPath(home) ?? home;
-  if (hasProjectMarker(start)) return start;
-  for (let current = start; current !== top;) {
+  for (let current = directory; current !== top;) {
     const parent = dirname(current);
     if (parent === current || parent === top || dirname(parent) === parent) break;
     current = parent;
-    if (hasProjectMarker(current)) return isWritableByAll(current) ? start : current;
+    if (hasProjectMarker(current)) return isWritableByAll(current) ? null : current;
   }
-  return start;
+  return null;
 }
 
 export function realDirectory(directory: string): string {

@@ -65,7 +65,7 @@ export type EngineDeps = {
   plannerOf: (project: string, file: string) => string | null;
   setPlanner: (project: string, session: string) => void;
   /** The path of a session's transcript; null in a run that writes none. */
-  transcriptFor: (session: { id: string; project: string; transcriptDir: string | null; createdAt: number }) => string | null;
+  transcriptFor: (session: { id: string; project: string; transcriptDir: string | null; createdAt: number }) => Promise<string | null>;
   /** The path of the transcript if the first path can't be written. */
   transcriptElsewhere: (session: Session) => string;
   copyTranscript: (session: Session, to: string) => Promise<void>;

@@ -1,9 +1,12 @@
 // The transcript file of a session: created once, then only appended to, and readable after any crash.
-// The store is authoritative: `catchUp` adds the lines that a crash prevented.
-import { closeSync, existsSync, fstatSync, ftruncateSync, mkdirSync, openSync, readSync, writeFileSync, writeSync } from "node:fs";
+// The store is authoritative: `catchUp` adds the lines that a crash prevented. Tools may be able to write the directory,
+// so every file in it is opened by `safe-file.ts`.
+import { closeSync, constants, fstatSync, ftruncateSync, readSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { makeDirectorySafely, openSafely, readChunks, writeAll } from "../kit/files/safe-file.ts";
 import { readLines } from "../kit/text/line-splitter.ts";
 import { Fault, messageOf } from "../protocol/api/error.ts";
+import { makeSkeinDirectory } from "../protocol/tree/skein-directory.ts";
 import { type Node, shortId } from "../protocol/tree/node.ts";
 import type { Session } from "../protocol/tree/turn.ts";
 import { errorCode } from "./sqlite/faults.ts";
@@ -26,10 +29,7 @@ export class Transcript {
   /** Creates a missing file. Removes a torn last line. Writes the header again if the file lost it. */
   static open(path: string, session: Session): Transcript {
     return withFileFaults(path, () => {
-      const isNew = !existsSync(path);
-      if (isNew) createDirectory(dirname(path));
-      // `x` refuses a file that another program created meanwhile.
-      const fd = openSync(path, isNew ? "ax+" : "a+", 0o600);
+      const fd = openExisting(path) ?? create(path);
       const { wholeBytes, bytes, line } = lastLine(fd);
       if (wholeBytes < bytes) ftruncateSync(fd, wholeBytes);
       const transcript = new Transcript(path, fd, wholeBytes, lastLineId(line));
@@ -56,7 +56,7 @@ export class Transcript {
   #write(text: string): void {
     const bytes = Buffer.from(text);
     try {
-      for (let done = 0; done < bytes.length;) done += writeSync(this.#fd, bytes, done);
+      writeAll(this.#fd, bytes);
       this.#bytes += bytes.length;
     } catch (error) {
       ftruncateSync(this.#fd, this.#bytes);
@@ -97,25 +97,38 @@ export function headerLine(session: Session): string {
 export async function readLineKeys(path: string): Promise<{ keys: Set<string>; broken: number; isTorn: boolean }> {
   const keys = new Set<string>();
   let broken = 0;
-  for await (const { text, isIncomplete } of readLines(Bun.file(path).stream(), Infinity)) {
-    if (isIncomplete) return { keys, broken, isTorn: true };
-    const line = parseLine(text);
-    if (line === null) broken += 1;
-    else if (line !== "header") keys.add(lineKey(line));
+  const fd = openSafely(path, constants.O_RDONLY);
+  try {
+    for await (const { text, isIncomplete } of readLines(readChunks(fd), Infinity)) {
+      if (isIncomplete) return { keys, broken, isTorn: true };
+      const line = parseLine(text);
+      if (line === null) broken += 1;
+      else if (line !== "header") keys.add(lineKey(line));
+    }
+    return { keys, broken, isTorn: false };
+  } finally {
+    closeSync(fd);
   }
-  return { keys, broken, isTorn: false };
 }
 
-function createDirectory(directory: string): void {
-  const parent = dirname(directory);
-  mkdirSync(parent, { recursive: true });
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
-  if (basename(directory) !== "sessions" || basename(parent) !== ".skein") return;
+const appending = constants.O_RDWR | constants.O_APPEND;
+
+function openExisting(path: string): number | null {
   try {
-    writeFileSync(join(parent, ".gitignore"), "sessions/\n", { flag: "wx" });
+    return openSafely(path, appending);
   } catch (error) {
-    if (errorCode(error) !== "EEXIST") throw error;
+    if (errorCode(error) === "ENOENT") return null;
+    throw error;
   }
+}
+
+/** Refuses a file that another program created meanwhile. */
+function create(path: string): number {
+  const directory = dirname(path);
+  const parent = dirname(directory);
+  if (basename(directory) === "sessions" && basename(parent) === ".skein") makeSkeinDirectory(dirname(parent));
+  makeDirectorySafely(directory);
+  return openSafely(path, appending | constants.O_CREAT | constants.O_EXCL, { mode: 0o600 });
 }
 
 /** Reads backwards from the end until it has the last whole line. */

@@ -43,6 +43,8 @@ export type ExecutorProvider = {
   sandboxCommand: (turn: SandboxedTurn, request: SandboxRequest) => SandboxedCommand;
   /** Whether the turn is sandboxed, and whether it has its own network namespace. */
   sandboxStatus: (turn: SandboxedTurn) => { isSandboxed: boolean; hasOwnNetwork: boolean };
+  /** The tier of the sandbox on this machine. */
+  tier: () => Promise<SandboxSupport["tier"]>;
   /** A new directory that is removed when the app closes. */
   createScratchDirectory: () => string;
   /** Runs git for skein itself, in a sandbox of its own. */
@@ -99,6 +101,7 @@ export function createExecutors(ctx: AppContext): ExecutorProvider {
       const isSandboxed = sandboxes(requireSupport(), policy);
       return { isSandboxed, hasOwnNetwork: isSandboxed && requireSupport().tier === "namespaces" && policy.net === "off" };
     },
+    tier: async () => (support ??= await loadSandboxSupport(ctx)).tier,
     createScratchDirectory,
     git: async (command) => {
       const { createContainedGit } = await import("./contained-git.ts");

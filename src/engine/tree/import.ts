@@ -95,7 +95,7 @@ async function createImported(
   const isMain = imported.id === parsed.main;
   const agent = deps.agents.some((candidate) => candidate.name === imported.agent) ? imported.agent : "native";
   const { id, model, task, toolLevel, forkedFrom, createdAt, plan } = imported;
-  const transcript = deps.transcriptFor({ id, project, transcriptDir: null, createdAt });
+  const transcript = await deps.transcriptFor({ id, project, transcriptDir: null, createdAt });
   const location = { directory: params.directory, project, parentSession: null, forkedFrom, transcript };
   const source: Source = { agent: parsed.format, nativeId: isMain ? parsed.nativeId : id, path: null, sha256: parsed.sha256, tip: null };
   const session = { id, agent, model, task, toolLevel, createdAt, ...location, plan, source };

@@ -24,7 +24,7 @@ export async function fork(deps: EngineDeps, params: { session: string; at: stri
   const node = params.at ?? from.tip;
   if (node === null) throw new Fault("usage", "an empty session can't be forked", { hint: "send a message to the session first" });
   const forked = await store.forkSession(from.id, node, { name: params.name });
-  const transcript = deps.transcriptFor({ id: forked.id, project: forked.project, transcriptDir: null, createdAt: forked.createdAt });
+  const transcript = await deps.transcriptFor({ id: forked.id, project: forked.project, transcriptDir: null, createdAt: forked.createdAt });
   return store.updateSession(forked.id, { transcript, task: await taskAt(store, from, node) });
 }
 

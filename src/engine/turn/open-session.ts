@@ -70,7 +70,7 @@ async function create(deps: EngineDeps, params: SessionOpenParams, name: string 
   const parent = params.parentSession === null ? null : (await store.findSession(params.parentSession, project)).id;
   const parentSession = parent ?? (await plannerOf(deps, store, params, project));
   const id = params.id ?? Bun.randomUUIDv7();
-  const transcript = deps.transcriptFor({ id, project, transcriptDir: params.transcriptDir, createdAt: Date.now() });
+  const transcript = await deps.transcriptFor({ id, project, transcriptDir: params.transcriptDir, createdAt: Date.now() });
   const plan = params.plan?.text;
   const { agent } = chosen;
   return store.createSession({ id, name, agent, model, directory, project, task, toolLevel, parentSession, transcript, plan });

@@ -118,7 +118,8 @@ async function runTurn(deps: EngineDeps, params: TurnRequest, publish: (event: E
       recorder.publishTransient({ type: "warning.raised", message }),
     );
     const runSubTurn: TurnExecution["runSubTurn"] = (...args) => runTurnAndQueue(deps, ...args);
-    return await executeTurn({ deps, scope, running, account, session, agent, turn, native, runSubTurn });
+    const opened = { ...session, transcript: transcript?.path ?? null };
+    return await executeTurn({ deps, scope, running, account, session: opened, agent, turn, native, runSubTurn });
   } catch (error) {
     deadline.cancel(); // a turn that can't be recorded must not continue
     throw error;

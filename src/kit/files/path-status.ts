@@ -1,6 +1,6 @@
 // Looks up a path that may not exist.
 import { realpathSync, statSync, type Stats } from "node:fs";
-import { sep } from "node:path";
+import { basename, dirname, join, sep } from "node:path";
 
 /** Undefined if nothing is there or it can't be reached. A dangling link counts as missing. */
 export function statPath(path: string): Stats | undefined {
@@ -26,4 +26,11 @@ export function realPath(path: string): string | null {
  */
 export function isTooBroad(directory: string, home: string): boolean {
   return `${realPath(home) ?? home}${sep}`.startsWith(directory === sep ? sep : `${realPath(directory) ?? directory}${sep}`);
+}
+
+/** The path without symbolic links. Its end may be missing: then only the existing directories are resolved. */
+export function resolveLinks(path: string): string {
+  const real = realPath(path);
+  if (real !== null || path === dirname(path)) return real ?? path;
+  return join(resolveLinks(dirname(path)), basename(path));
 }

@@ -1,7 +1,23 @@
 // Opens files in places that tools can write. No component of the path may be a link, and the file must be a regular
 // file of this user with one name. Everything after that uses the descriptor, so a later swap of the path has no effect.
-import { closeSync, constants, fstatSync, mkdirSync, openSync, readSync, type Stats } from "node:fs";
-import { sep } from "node:path";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  type Stats,
+  writeSync,
+} from "node:fs";
+import { basename, dirname, sep } from "node:path";
+import { yieldToEventLoop } from "../flow/time-slice.ts";
+import { realPath } from "./path-status.ts";
 
 /** The path is not what skein would have created there. The message has no path. */
 export class UnsafePathError extends Error {
@@ -13,6 +29,14 @@ export type SafeOpenOptions = {
   mode?: number;
   /** Users that may own the file. Default: this user. */
   owners?: readonly number[];
+  /** Whether the file may have more than one name. Default: no, because a write would change a file elsewhere. */
+  hasOtherNames?: boolean;
+};
+
+export type SafeReadOptions = Omit<SafeOpenOptions, "mode"> & {
+  maxBytes: number;
+  /** Reads the head of a file with more than `maxBytes`. Otherwise such a file is unsafe. */
+  isCut?: boolean;
 };
 
 /** Kernel flags that node:fs does not name: O_PATH and O_CLOEXEC of Linux, O_NOFOLLOW_ANY of macOS. */
@@ -21,15 +45,16 @@ const closeOnExec = 0o2000000;
 const noLinksAnywhere = 0x2000_0000;
 
 const isLinux = process.platform === "linux";
+const directoryFlags = isLinux ? pathOnly | constants.O_DIRECTORY : constants.O_RDONLY | constants.O_DIRECTORY;
 
 /**
  * Opens a regular file. `path` must be absolute and normalized. Throws UnsafePathError for a link, a pipe, a second hard
  * link or another owner; other errors, such as ENOENT, are those of `open`. Never waits for the other end of a pipe.
  */
-export function openSafely(path: string, flags: number, { mode = 0o600, owners = [ownUid()] }: SafeOpenOptions = {}): number {
-  const file = openWithoutLinks(path, flags | constants.O_NONBLOCK, mode);
+export function openSafely(path: string, flags: number, options: SafeOpenOptions = {}): number {
+  const file = openWithoutLinks(path, flags | constants.O_NONBLOCK, options.mode ?? 0o600);
   try {
-    const problem = problemOf(fstatSync(file), owners);
+    const problem = problemOf(fstatSync(file), options);
     if (problem !== null) throw new UnsafePathError(problem);
     return file;
   } catch (error) {
@@ -38,24 +63,94 @@ export function openSafely(path: string, flags: number, { mode = 0o600, owners =
   }
 }
 
-/** The content; null if there is no such file. A file with more than `maxBytes` is unsafe, unless `isCut` allows its head. */
-export function readSafely(
-  path: string,
-  { maxBytes, isCut = false, owners }: { maxBytes: number; isCut?: boolean; owners?: readonly number[] },
-): Buffer | null {
+/** The content; null if there is no such file. */
+export function readSafely(path: string, { maxBytes, isCut = false, ...options }: SafeReadOptions): Buffer | null {
+  return readAndClose(() => openSafely(path, constants.O_RDONLY, options), { maxBytes, isCut });
+}
+
+/**
+ * Reads a file below `root`, such as a file of a project. Links are followed as long as they stay below `root`. The real
+ * path is then opened without links, so a swap after the check is refused. Hard links are allowed: tools can read them, too.
+ */
+export function readBelow(root: string, path: string, limits: Pick<SafeReadOptions, "maxBytes" | "isCut">): Buffer | null {
+  const realRoot = realPath(root);
+  const real = realPath(path);
+  if (realRoot === null || real === null) return null;
+  if (!real.startsWith(realRoot === sep ? sep : realRoot + sep)) throw new UnsafePathError(`it leads out of ${root}`);
+  return readSafely(real, { ...limits, owners: ownersFor(statSync(realRoot)), hasOtherNames: true });
+}
+
+/** Reads a file that the user named, wherever it is and whoever owns it. Refuses pipes and devices instead of waiting. */
+export function readRegularFile(path: string, limits: Pick<SafeReadOptions, "maxBytes" | "isCut">): Buffer | null {
+  return readAndClose(() => openRegularFile(path), limits);
+}
+
+/** Opens a file that the user named for reading. */
+export function openRegularFile(path: string): number {
+  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | closeOnExec);
+  if (fstatSync(file).isFile()) return file;
+  closeSync(file);
+  throw new UnsafePathError("it is not a regular file");
+}
+
+/** Creates a file that does not exist. Returns false if something has that name. */
+export function createSafely(path: string, text: string | Uint8Array, mode = 0o600): boolean {
   let file: number;
   try {
-    file = openSafely(path, constants.O_RDONLY, owners === undefined ? {} : { owners });
+    file = openSafely(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, { mode });
   } catch (error) {
-    if (isMissing(error)) return null;
+    if (codeOf(error) === "EEXIST") return false;
     throw error;
   }
   try {
-    const { size } = fstatSync(file);
-    if (size > maxBytes && !isCut) throw new UnsafePathError(`it has ${size} bytes; the limit is ${maxBytes}`);
-    return readUpTo(file, Math.min(size, maxBytes));
+    writeAll(file, text);
+    return true;
   } finally {
     closeSync(file);
+  }
+}
+
+/**
+ * Writes a file completely or not at all: a temporary file in the same directory, then a rename. Throws if a directory of
+ * the path is a link, or if the name belongs to anything else than a regular file. `write` gets the open temporary file.
+ */
+export async function replaceSafely(path: string, write: (file: number) => void | Promise<void>, mode = 0o600): Promise<void> {
+  const directory = openWithoutLinks(dirname(path), directoryFlags);
+  const inDirectory = (name: string) => (isLinux ? childPath(directory, name) : `${dirname(path)}/${name}`);
+  const name = basename(path);
+  const temporary = inDirectory(`.${name.slice(0, 100)}.${process.pid}-${crypto.randomUUID()}.tmp`);
+  try {
+    const existing = lstatSync(inDirectory(name), { throwIfNoEntry: false });
+    if (existing !== undefined && !existing.isFile()) throw new UnsafePathError("it is not a regular file");
+    const file = openSync(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW | closeOnExec, mode);
+    try {
+      await write(file);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    renameSync(temporary, inDirectory(name));
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  } finally {
+    closeSync(directory);
+  }
+}
+
+export function writeAll(file: number, text: string | Uint8Array): void {
+  const bytes = typeof text === "string" ? Buffer.from(text) : text;
+  for (let done = 0; done < bytes.length;) done += writeSync(file, bytes, done);
+}
+
+/** The content of an open file in chunks, from its beginning. */
+export async function* readChunks(file: number): AsyncGenerator<Buffer> {
+  for (let position = 0; ; await yieldToEventLoop()) {
+    const chunk = Buffer.allocUnsafe(256 << 10);
+    const count = readSync(file, chunk, 0, chunk.length, position);
+    if (count === 0) return;
+    position += count;
+    yield chunk.subarray(0, count);
   }
 }
 
@@ -63,7 +158,7 @@ export function readSafely(
 export function makeDirectorySafely(path: string, mode = 0o700): void {
   if (!isLinux) {
     mkdirSync(path, { recursive: true, mode });
-    closeSync(openWithoutLinks(path, constants.O_RDONLY | constants.O_DIRECTORY));
+    closeSync(openWithoutLinks(path, directoryFlags));
     return;
   }
   const parts = partsOf(path);
@@ -79,10 +174,26 @@ export function makeDirectorySafely(path: string, mode = 0o700): void {
   }
 }
 
-/** Users whose files in `directory` are as trustworthy as our own: ours, and for root also its owner. */
-export function ownersFor(directory: Stats): number[] {
-  const own = ownUid();
-  return own === 0 ? [own, directory.uid] : [own];
+/** Users whose files in `directory` are as trustworthy as our own: this user, root, and the owner of the directory. */
+function ownersFor(directory: Stats): number[] {
+  return [ownUid(), 0, directory.uid];
+}
+
+function readAndClose(open: () => number, { maxBytes, isCut = false }: Pick<SafeReadOptions, "maxBytes" | "isCut">): Buffer | null {
+  let file: number;
+  try {
+    file = open();
+  } catch (error) {
+    if (isMissing(error)) return null;
+    throw error;
+  }
+  try {
+    const { size } = fstatSync(file);
+    if (size > maxBytes && !isCut) throw new UnsafePathError(`it has ${size} bytes; the limit is ${maxBytes}`);
+    return readUpTo(file, Math.min(size, maxBytes));
+  } finally {
+    closeSync(file);
+  }
 }
 
 function openOrMake(parent: number, name: string, mode: number): number {
@@ -143,9 +254,9 @@ function partsOf(path: string): string[] {
   return parts.filter((part) => part !== "");
 }
 
-function problemOf(stat: Stats, owners: readonly number[]): string | null {
+function problemOf(stat: Stats, { owners = [ownUid()], hasOtherNames = false }: SafeOpenOptions): string | null {
   if (!stat.isFile()) return "it is not a regular file";
-  if (stat.nlink !== 1) return "it has a second name (a hard link)";
+  if (stat.nlink !== 1 && !hasOtherNames) return "it has a second name (a hard link)";
   return owners.includes(stat.uid) ? null : "it belongs to another user";
 }
 

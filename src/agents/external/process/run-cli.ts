@@ -1,7 +1,8 @@
 // Runs one CLI until it exits: passes stdout on as lines, keeps the end of stderr, logs both, and ends every process that
 // the CLI started. Contains nothing about a particular CLI or the tree.
-import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
+import { closeSync, constants } from "node:fs";
 import { dirname } from "node:path";
+import { makeDirectorySafely, openSafely, writeAll } from "../../../kit/files/safe-file.ts";
 import { callTag, newExecutorTag } from "../../../executor/call-tag.ts";
 import { Excerpt } from "../../../kit/text/excerpt.ts";
 import { freeze, thaw } from "../../../kit/process/freeze.ts";
@@ -186,17 +187,18 @@ function createLineReader(run: RunCliOptions, startedAt: number, stop: () => voi
 function writeLog(log: number | null, chunk: Uint8Array): void {
   if (log === null) return;
   try {
-    writeSync(log, chunk);
+    writeAll(log, chunk);
   } catch {
     // Writing the transcript beside it fails too, and reports it.
   }
 }
 
+/** Null if the log can't be opened, or if a tool put a link in its place. */
 function openLog(path: string | null, stream: "stdout" | "stderr"): number | null {
   if (path === null) return null;
   try {
-    mkdirSync(dirname(path), { recursive: true });
-    return openSync(`${path}.${stream}.log`, "a", 0o600);
+    makeDirectorySafely(dirname(path));
+    return openSafely(`${path}.${stream}.log`, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT, { mode: 0o600 });
   } catch {
     return null;
   }

@@ -1,7 +1,8 @@
 // Repairs transcripts from the store. Missing lines are inserted in their place, and lines that are not in the store stay.
 // A file with damaged lines is copied beside the repaired one.
-import { constants, copyFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { dirname } from "node:path";
+import { createSafely, readSafely, replaceSafely, UnsafePathError, writeAll } from "../../../kit/files/safe-file.ts";
 import { yieldToEventLoop } from "../../../kit/flow/time-slice.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import type { Session } from "../../../protocol/tree/turn.ts";
@@ -19,11 +20,11 @@ export async function repairTranscripts({ db, self, repaired }: UpkeepContext): 
     const lease = tryAcquire(() => acquire(db, session.id, self));
     if (lease === null) continue;
     try {
-      const change = repairTranscript(session, sessionNodes(db, session.id).flatMap(toTranscriptLines));
+      const change = await repairTranscript(session, sessionNodes(db, session.id).flatMap(toTranscriptLines));
       if (change !== null) repaired("transcript", session.transcript!, `The transcript ${session.transcript} ${change}.`);
     } catch (error) {
       // The file can't be written. The check after the repair lists the lines that are still missing.
-      if (!(error instanceof Error) || !("code" in error)) throw error;
+      if (!(error instanceof UnsafePathError) && !(error instanceof Error && "code" in error)) throw error;
     } finally {
       release(db, lease);
     }
@@ -41,10 +42,11 @@ function tryAcquire<T>(acquire: () => T): T | null {
 }
 
 /** Describes the change; null if the transcript is complete. */
-function repairTranscript(session: Session, lines: TranscriptLine[]): string | null {
+async function repairTranscript(session: Session, lines: TranscriptLine[]): Promise<string | null> {
   const path = session.transcript!;
-  if (!existsSync(path)) return writeAgain(session, lines);
-  const texts = readFileSync(path, "utf8").split("\n");
+  const bytes = readSafely(path, { maxBytes: Infinity });
+  if (bytes === null) return writeAgain(session, lines);
+  const texts = bytes.toString("utf8").split("\n");
   const isTorn = texts.pop() !== "";
   const rows = texts.map((text) => ({ text, line: parseLine(text) }));
   const header = rows.find(({ line }) => line === "header");
@@ -53,12 +55,9 @@ function repairTranscript(session: Session, lines: TranscriptLine[]): string | n
   const keys = new Set(existing.map(({ key }) => key));
   const missing = lines.filter((line) => !keys.has(lineKey(line))).length;
   if (missing === 0 && broken === 0 && !isTorn && header !== undefined) return null;
-  if (broken > 0) copyFileSync(path, freeName(`${path}.damaged`), constants.COPYFILE_EXCL);
-  const repairedPath = `${path}.repairing`;
-  rmSync(repairedPath, { force: true });
+  if (broken > 0) keepDamaged(path, bytes);
   const content = [header?.text ?? headerLine(session), ...mergeLines(existing, lines), ""].join("\n");
-  writeFileSync(repairedPath, content, { mode: 0o600, flag: "wx", flush: true });
-  renameSync(repairedPath, path);
+  await replaceSafely(path, (file) => writeAll(file, content));
   return `was completed with ${missing} missing lines${broken > 0 ? `; ${broken} damaged lines are in a copy beside it` : ""}`;
 }
 
@@ -90,8 +89,6 @@ function mergeLines(existing: { text: string; key: string }[], lines: Transcript
   return [...first, ...[...merged.values()].flat()];
 }
 
-function freeName(path: string): string {
-  let name = path;
-  for (let count = 2; existsSync(name); count += 1) name = `${path}-${count}`;
-  return name;
+function keepDamaged(path: string, bytes: Uint8Array): void {
+  for (let count = 1; !createSafely(`${path}.damaged${count === 1 ? "" : `-${count}`}`, bytes); count += 1);
 }

@@ -1,8 +1,8 @@
 import { Database } from "bun:sqlite";
 import { afterAll, expect, test } from "bun:test";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { beginTurn } from "../../fixtures/begin-turn.ts";
 import { agentNode, okTurnEnd } from "../../fixtures/samples.ts";
 import { openStore } from "../sqlite-store.ts";
@@ -124,13 +124,16 @@ test("a damaged page is listed with everything it hides, and a repair deletes no
   await damaged.close();
 });
 
-test("a transcript that can't be written stays unchanged and is listed as a problem", async () => {
+test("a transcript that is a link is neither followed nor replaced, and is listed as a problem", async () => {
   const { store, directory } = await openInTemp();
   const { path, content } = await createSession(store, directory);
   const gap = content.split("\n").toSpliced(2, 1).join("\n");
-  writeFileSync(path, gap);
-  mkdirSync(`${path}.repairing`);
+  const outside = join(directory, "outside");
+  writeFileSync(outside, gap);
+  rmSync(path);
+  symlinkSync(outside, path);
   expect(await store.verify({ repair: true })).toMatchObject({ repaired: [], problems: [{ kind: "transcript", subject: path }] });
-  expect(readFileSync(path, "utf8")).toBe(gap);
+  expect(readFileSync(outside, "utf8")).toBe(gap);
+  expect(readdirSync(dirname(path))).toEqual([basename(path)]);
   await store.close();
 });
