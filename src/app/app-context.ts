@@ -1,5 +1,6 @@
 // The surroundings of one app: its options, and the paths, project and configuration that follow from them.
 import { join } from "node:path";
+import type { FileReader } from "../kit/files/file-reader.ts";
 import { createProgramSearch, type ProgramSearch } from "../kit/process/trusted-programs.ts";
 import { loadConfig, type Config, type LoadOptions } from "../config/load.ts";
 import { findPaths, findProject, type Paths } from "../config/paths.ts";
@@ -31,14 +32,15 @@ export type AppContext = AppOptions & {
   paths: Paths;
   project: string;
   config: Config;
-  isTrusted: () => boolean;
+  /** `files` has the bytes of the project's files that were parsed. */
+  isTrusted: (files?: FileReader) => boolean;
   providers: Record<string, VendorConfig>;
 };
 
 export function createAppContext(options: AppOptions): AppContext {
   const paths = findPaths(options.env, options.startedIn);
   const project = findProject(options.cwd, paths.home);
-  const isTrusted = () => options.trust ?? trustState(paths, project).trusted;
+  const isTrusted = (files?: FileReader) => options.trust ?? trustState(paths, project, files).trusted;
   const config = loadConfigOrDefaults(options, { project, env: options.env, paths, trusted: isTrusted });
   const providers = Object.fromEntries(Object.entries(config.values.providers).map(([name, provider]) => [name, withoutNulls(provider)]));
   return { ...options, paths, project, config, isTrusted, providers };
@@ -73,6 +75,6 @@ export function programSearch({ env, cwd, project, paths }: AppContext, turn?: T
 export async function loadRoles({ paths, project: appProject, isTrusted }: AppContext, directory: string): Promise<RoleList> {
   const { scanRoles } = await import("../roles/scan-roles.ts");
   const project = findProject(directory, paths.home);
-  const trusted = () => (project === appProject ? isTrusted() : trustState(paths, project).trusted);
+  const trusted = (files: FileReader) => (project === appProject ? isTrusted(files) : trustState(paths, project, files).trusted);
   return scanRoles({ project, home: paths.home, configDir: paths.config, trusted });
 }

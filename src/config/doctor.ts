@@ -9,16 +9,16 @@ import { trustState } from "./trust.ts";
 export function checkConfig(options: Omit<LoadOptions, "trusted">): DoctorCheck[] {
   const { paths, project } = options;
   return [
-    fileCheck("user config", paths.userConfig),
-    fileCheck("project config", join(project, ".skein", "config.jsonc")),
+    fileCheck("user config", paths.userConfig, null),
+    fileCheck("project config", join(project, ".skein", "config.jsonc"), project),
     environmentCheck(options),
     ...(["config", "data", "state", "cache"] as const).map((name) => directoryCheck(`${name} directory`, paths[name])),
     trustCheck(options),
   ];
 }
 
-function fileCheck(name: string, path: string): DoctorCheck {
-  return checkThat(name, () => (checkConfigFile(path) === "missing" ? `${path} (not there, not needed)` : path));
+function fileCheck(name: string, path: string, project: string | null): DoctorCheck {
+  return checkThat(name, () => (checkConfigFile(path, project) === "missing" ? `${path} (not there, not needed)` : path));
 }
 
 /** Loads a configuration without files, so that only variables can fail. */

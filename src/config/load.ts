@@ -2,6 +2,7 @@
 // It runs before the first request: synchronous, nothing heavy, one stat for a file that does not exist.
 import { join } from "node:path";
 import { Fault } from "../protocol/api/error.ts";
+import { FileReader } from "../kit/files/file-reader.ts";
 import { nearestWord } from "../kit/text/nearest-word.ts";
 import { isRecord } from "../kit/text/json.ts";
 import { configKeys, findKey, hasSubKeys, type ConfigKey } from "./keys.ts";
@@ -23,16 +24,17 @@ export type LoadOptions = {
   project: string;
   env: Record<string, string | undefined>;
   paths: Paths;
-  /** Called only if the project's config tries to widen something. */
-  trusted: () => boolean;
+  /** Called only if the project's config tries to widen something. `files` has the bytes that were parsed. */
+  trusted: (files: FileReader) => boolean;
 };
 
 export function loadConfig({ project, env, paths, trusted }: LoadOptions): Config {
   const warnings: string[] = [];
   const userFile = paths.userConfig;
   const projectFile = join(project, ".skein", "config.jsonc");
-  const sources: ConfigSources = new Map(readLayer(userFile));
-  const ignored = addProject(sources, readLayer(projectFile) ?? new Map(), trusted);
+  const files = new FileReader(project);
+  const sources: ConfigSources = new Map(readLayer(userFile, null));
+  const ignored = addProject(sources, readLayer(projectFile, files) ?? new Map(), () => trusted(files));
   if (ignored.length > 0) warnings.push(untrustedWarning(projectFile, ignored));
   addEnvironment(sources, env);
   const warn = (message: string) => void warnings.push(message);
@@ -46,9 +48,9 @@ export function loadConfig({ project, env, paths, trusted }: LoadOptions): Confi
   });
 }
 
-/** Checks a file without using it; throws the same fault as loading it. */
-export function checkConfigFile(path: string): "missing" | "ok" {
-  return readLayer(path) === null ? "missing" : "ok";
+/** Checks a file without using it; throws the same fault as loading it. `project` is null for the user's file. */
+export function checkConfigFile(path: string, project: string | null): "missing" | "ok" {
+  return readLayer(path, project === null ? null : new FileReader(project)) === null ? "missing" : "ok";
 }
 
 /** "did you mean ..." for a key that does not exist. */
@@ -65,8 +67,8 @@ export function unknownKeyHint(dotted: string): string {
 }
 
 /** The checked values of a file by dotted key; null if there is no file. */
-function readLayer(path: string): ConfigSources | null {
-  const text = readConfigText(path);
+function readLayer(path: string, files: FileReader | null): ConfigSources | null {
+  const text = readConfigText(path, files);
   if (text === null) return null;
   const sources: ConfigSources = new Map();
   for (const [key, written] of flatten(parseConfigText(text, path), path)) {

@@ -1,19 +1,22 @@
 // Reads one config file as JSON with comments. A missing file costs one stat; a broken one is a fault with file and line.
-import { readFileSync, statSync, type Stats } from "node:fs";
+import { statSync, type Stats } from "node:fs";
+import type { FileReader } from "../kit/files/file-reader.ts";
+import { readRegularFile } from "../kit/files/safe-file.ts";
 import { Fault, messageOf } from "../protocol/api/error.ts";
 import { isRecord } from "../kit/text/json.ts";
 
 const maxBytes = 1_000_000;
 
-/** The text of a config file; null if there is none. Refuses a pipe or a device, which could block. */
-export function readConfigText(path: string): string | null {
+/** The text of a config file; null if there is none. Without `files` it is the user's own file, which may be anywhere. */
+export function readConfigText(path: string, files: FileReader | null): string | null {
   const stat = statOf(path);
   if (stat === undefined) return null;
   if (!stat.isFile()) throw new Fault("config", `${path} is not a file`, { hint: "remove it, or put a config file there" });
   if (stat.size > maxBytes)
     throw new Fault("config", `${path} is larger than ${maxBytes} bytes`, { hint: "a config file holds settings only" });
   try {
-    return readFileSync(path, "utf8").replace(/^\uFEFF/, "");
+    const bytes = files === null ? readRegularFile(path, { maxBytes }) : files.read(path, maxBytes);
+    return bytes === null ? null : bytes.toString("utf8").replace(/^\uFEFF/, "");
   } catch (error) {
     throw new Fault("config", `can't read ${path}: ${messageOf(error)}`, { cause: error });
   }

@@ -107,6 +107,16 @@ describe("config set", () => {
     expect(trustState(paths, project).trusted).toBe(true);
   });
 
+  test("config set refuses a project's file that leads out of the project", async () => {
+    const { paths, project, set } = createSetup();
+    const outside = join(paths.home, "outside.jsonc");
+    writeFileSync(outside, "{}");
+    mkdirSync(join(project, ".skein"));
+    symlinkSync(outside, join(project, ".skein", "config.jsonc"));
+    await expect(set("net", "off", "project")).rejects.toThrow("it leads out of");
+    expect(readFileSync(outside, "utf8")).toBe("{}");
+  });
+
   test("config set names a file that can't be written", async () => {
     const { paths, set } = createSetup();
     writeFileSync(join(paths.home, ".config"), "a file");

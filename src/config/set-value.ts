@@ -1,7 +1,9 @@
 // `config set`: changes one value in a config file. Keeps its comments and layout.
 import { realpathSync, statSync } from "node:fs";
-import { join } from "node:path";
-import { Fault } from "../protocol/api/error.ts";
+import { dirname, join } from "node:path";
+import { FileReader } from "../kit/files/file-reader.ts";
+import { makeDirectorySafely, replaceSafely, writeAll } from "../kit/files/safe-file.ts";
+import { Fault, messageOf } from "../protocol/api/error.ts";
 import { findKey } from "./keys.ts";
 import { unknownKeyHint } from "./load.ts";
 import type { Paths } from "./paths.ts";
@@ -28,22 +30,45 @@ export async function setConfigValue(options: SetValueOptions): Promise<{ path: 
     const checked = checkValue(entry, value);
     if (!checked.ok) throw new Fault("config", `"${options.key}" must be ${checked.expected}`);
   }
-  const path = options.scope === "user" ? options.paths.userConfig : join(options.project, ".skein", "config.jsonc");
-  const wasTrusted = options.scope === "project" && trustState(options.paths, options.project).trusted;
-  await writeValue(
-    path,
-    options.key,
-    value,
-    options.scope === "user" ? { file: 0o600, directory: 0o700 } : { file: 0o644, directory: 0o755 },
-  );
-  if (wasTrusted) grantTrust(options.paths, options.project);
+  const { paths, project, key } = options;
+  if (options.scope === "user") return { path: await writeValue(paths.userConfig, null, { key, value }) };
+  const path = join(project, ".skein", "config.jsonc");
+  const files = new FileReader(project);
+  const wasTrusted = trustState(paths, project, files).trusted;
+  await writeValue(path, files, { key, value });
+  if (!wasTrusted) return { path };
+  // Only the typed change is trusted, not a file that appeared meanwhile.
+  files.seal();
+  grantTrust(paths, project, files);
   return { path };
 }
 
-async function writeValue(path: string, key: string, value: unknown, modes: { file: number; directory: number }): Promise<void> {
-  const before = readConfigText(path);
+/** Changes the file and its bytes in `files`, which is null for the user's own file. Returns its path. */
+async function writeValue(path: string, files: FileReader | null, change: { key: string; value: unknown }): Promise<string> {
+  const before = readConfigText(path, files);
+  const after = await edit(before, path, change);
+  if (after === null || after === before) return path;
+  // Writes to the target of a link, so that the link stays.
+  const target = before === null ? path : realpathSync(path);
+  if (files === null) {
+    const mode = before === null ? 0o600 : statSync(target).mode & 0o777;
+    writeFileAtomically(target, after, { file: mode, directory: 0o700 });
+    return path;
+  }
+  try {
+    makeDirectorySafely(dirname(target), 0o755);
+    await replaceSafely(target, (file) => writeAll(file, after), 0o644);
+  } catch (error) {
+    throw new Fault("file-unwritable", `can't write ${target}: ${messageOf(error)}`, { cause: error });
+  }
+  files.put(path, after);
+  return path;
+}
+
+/** The changed text; null if there is nothing to write. */
+async function edit(before: string | null, path: string, { key, value }: { key: string; value: unknown }): Promise<string | null> {
   if (before !== null) parseConfigText(before, path);
-  if (before === null && value === undefined) return;
+  if (before === null && value === undefined) return null;
   const { applyEdits, modify } = await import("jsonc-parser");
   const text = before === null || isBlank(before) ? `${before?.trimEnd() ?? ""}\n{}\n`.trimStart() : before;
   const edits = modify(text, key.split("."), value, {
@@ -51,10 +76,7 @@ async function writeValue(path: string, key: string, value: unknown, modes: { fi
   });
   const after = applyEdits(text, edits);
   parseConfigText(after, path);
-  if (after === before) return;
-  // Writes to the target of a link, so that the link stays.
-  const target = before === null ? path : realpathSync(path);
-  writeFileAtomically(target, after, before === null ? modes : { ...modes, file: statSync(target).mode & 0o777 });
+  return after;
 }
 
 /** Whether the text has only blanks and comments, and so no object to change. */

@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { FileReader } from "../kit/files/file-reader.ts";
 import { findPaths, type Paths } from "./paths.ts";
 import { grantTrust, revokeTrust, trustSources, trustState } from "./trust.ts";
 
@@ -125,6 +126,37 @@ test("trust covers the content behind links, and loops of links end", () => {
   symlinkSync(join(project, "nowhere"), join(project, ".skein", "skills", "dangling"));
   expect(grantTrust(paths, project)).toMatchObject({ trusted: true, files: [".skein/config.jsonc", ".skein/skills/linked/SKILL.md"] });
   write("elsewhere/SKILL.md", "two");
+  expect(trustState(paths, project).trusted).toBe(false);
+});
+
+test("the bytes that were parsed decide, also if the file has its trusted content again", () => {
+  const { paths, project, write } = createProject({ ".skein/config.jsonc": "{}", ".skein/roles/a.md": "role" });
+  grantTrust(paths, project);
+  for (const [path, text] of [
+    [".skein/config.jsonc", '{"policy":"full"}'],
+    [".skein/roles/new.md", "evil"],
+  ] as const) {
+    const files = new FileReader(project);
+    write(path, text);
+    expect(files.read(join(project, path), 1_000)?.toString()).toBe(text);
+    if (path === ".skein/config.jsonc") write(path, "{}");
+    else rmSync(join(project, path));
+    expect(trustState(paths, project).trusted).toBe(true);
+    expect(trustState(paths, project, files).trusted).toBe(false);
+  }
+});
+
+test("trust covers the target of a link out of the project, but not its content, which is never used", () => {
+  const { paths, project } = createProject({ ".skein/config.jsonc": "{}" });
+  const outside = join(project, "..", "outside.md");
+  writeFileSync(outside, "one");
+  mkdirSync(join(project, ".skein", "roles"));
+  symlinkSync(outside, join(project, ".skein", "roles", "a.md"));
+  expect(grantTrust(paths, project)).toMatchObject({ trusted: true, files: [".skein/config.jsonc", ".skein/roles/a.md"] });
+  writeFileSync(outside, "two");
+  expect(trustState(paths, project).trusted).toBe(true);
+  rmSync(join(project, ".skein", "roles", "a.md"));
+  symlinkSync(paths.home, join(project, ".skein", "roles", "a.md"));
   expect(trustState(paths, project).trusted).toBe(false);
 });
 

@@ -34,13 +34,13 @@ describe("the plan file", () => {
     writeFileSync(temp.file, new Uint8Array([0xff, 0xfe]));
     expect(() => readPlanFile(temp.path)).toThrow("is not UTF-8 text");
     writeFileSync(temp.file, "x".repeat(maxPlanBytes + 1));
-    expect(() => readPlanFile(temp.path)).toThrow("a plan may have 100000");
+    expect(() => readPlanFile(temp.path)).toThrow("the limit is 100000");
     const [link, folder] = [project(), project()];
     mkdirSync(link.folder);
     symlinkSync(temp.file, link.file);
     symlinkSync(temp.folder, folder.folder);
-    expect(() => readPlanFile(link.path)).toThrow("not a plain file");
-    expect(() => readPlanFile(folder.path)).toThrow("in a directory that is a link");
+    expect(() => readPlanFile(link.path)).toThrow("it is a link");
+    expect(() => readPlanFile(folder.path)).toThrow("a directory of its path is a link");
   });
 
   test("a link in the place of the plan file is refused, whatever its target", () => {
@@ -52,18 +52,19 @@ describe("the plan file", () => {
     linkSync(outside, hard.file);
     symlinkSync(join(root, "not-there"), hanging.file);
     symlinkSync(root, folder.folder);
-    for (const temp of [link, hard, hanging]) expect(() => ensurePlanFile(temp.path)).toThrow("not a plain file");
-    expect(() => ensurePlanFile(folder.path)).toThrow("not a directory inside of the project");
+    for (const temp of [link, hanging]) expect(() => ensurePlanFile(temp.path)).toThrow("it is a link");
+    expect(() => ensurePlanFile(hard.path)).toThrow("second name");
+    expect(() => ensurePlanFile(folder.path)).toThrow("a directory of its path is a link");
     expect(readFileSync(outside, "utf8")).toBe("theirs");
   });
 
   test("a directory in the place of the plan file is refused", () => {
     const temp = project();
     mkdirSync(temp.file, { recursive: true });
-    expect(() => ensurePlanFile(temp.path)).toThrow("not a plain file");
+    expect(() => ensurePlanFile(temp.path)).toThrow("it is a directory");
     const other = project();
     writeFileSync(other.folder, "");
-    expect(() => ensurePlanFile(other.path)).toThrow("not a directory inside of the project");
+    expect(() => ensurePlanFile(other.path)).toThrow("a directory of its path is a link or a file");
   });
 
   test("a plan file that can't be created is reported with its path", () => {

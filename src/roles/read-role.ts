@@ -11,7 +11,7 @@ import { headlessLimits } from "../protocol/api/turn-options.ts";
 import { inferLimits } from "./infer-role.ts";
 import { resolveToolNames, type NamedTools } from "./role-tools.ts";
 
-export type RoleFile = { path: string; origin: "user" | "project"; trusted: boolean; format: "skein" | "claude" };
+export type RoleFile = { path: string; content: Buffer; origin: "user" | "project"; trusted: boolean; format: "skein" | "claude" };
 
 export const maxRoleBytes = 64 * 1024;
 
@@ -60,7 +60,7 @@ type Remarks = { notes: string[]; ignored: string[] };
 
 /** `findWeaker` returns the role of this name that the file replaces. */
 export function readRole(file: RoleFile, findWeaker: (name: string) => Role | undefined): { role: Role | null; problems: string[] } {
-  const { fields, body, problems } = readFrontmatter(file.path, maxRoleBytes);
+  const { fields, body, problems } = readFrontmatter(() => file.content, maxRoleBytes);
   if (Object.keys(fields).length === 0) return { role: null, problems };
   try {
     return { role: roleOf(file, fields, body, findWeaker), problems };

@@ -167,7 +167,9 @@ describe("a hostile project", () => {
       { link: ["work/.skein/roles/bad.md", "secret.md"] },
     );
     expect(role("good").description).toBe("good");
-    expect(problems).toEqual([{ path: join(home, "work/.skein/roles/bad.md"), message: "is a link that leads out of the project" }]);
+    expect(problems).toEqual([
+      { path: join(home, "work/.skein/roles/bad.md"), message: `can't be read: it leads out of ${join(home, "work")}` },
+    ]);
   });
 });
 
@@ -231,7 +233,7 @@ describe("invalid role files", () => {
     [file("description: d\nmax_memory_mb: -1"), "its max_memory_mb must be a whole number above 0; the role is left out"],
     [file("description: d\ntools: {a: b}"), "its tools must be a list of names; the role is left out"],
     [file("description: d", "a\0b"), "has bytes that are not text; the role is left out"],
-    ["x".repeat(70_000), "has 70000 bytes; 65536 are allowed"],
+    ["x".repeat(70_000), "can't be read: it has 70000 bytes; the limit is 65536"],
   ])("the invalid role file %# is reported and left out", (text, message) => {
     const { roles, problems, home } = scan({ ".config/skein/roles/r.md": text });
     expect(roles).toEqual([...builtInRoles]);

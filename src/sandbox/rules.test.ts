@@ -49,6 +49,18 @@ function accessTo(rules: PathRule[], path: string): PathRule["access"] {
   return ours.findLast((rule) => rule.path === "/" || path === rule.path || path.startsWith(`${rule.path}/`))!.access;
 }
 
+test("a skill that the user linked from a hidden place can be read, and one in the project can still be written", () => {
+  const { at, places } = makeHome(["home/.claude/plugins/p/SKILL.md", "home/project/skill/SKILL.md", "home/.claude/secret/x"]);
+  mkdirSync(join(at, "home/.agents/skills"), { recursive: true });
+  for (const [name, target] of Object.entries({ p: ".claude/plugins/p", own: "project/skill", none: ".claude/secret" }))
+    symlinkSync(join(at, "home", target), join(at, "home/.agents/skills", name));
+  const { rules } = createSandboxRules(policy("workspace"), places);
+  const access = ["home/.claude/plugins/p/SKILL.md", "home/project/skill/SKILL.md", "home/.claude/secret/x"].map((path) =>
+    accessTo(rules, join(at, path)),
+  );
+  expect(access).toEqual(["read", "write", "none"]);
+});
+
 describe("access by policy and path", () => {
   const rows: [string, PathRule["access"], PathRule["access"], PathRule["access"]][] = [
     // path, workspace, readonly, plan

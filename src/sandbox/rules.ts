@@ -1,6 +1,6 @@
 // Turns a policy and a few paths into sandbox rules, as data. The rule with the longest path decides for a file.
 // Enforces nothing: the launcher and the Seatbelt profile are built from the rules.
-import { lstatSync, realpathSync, statSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { totalmem } from "node:os";
 import { dirname, sep } from "node:path";
 import { isTooBroad } from "../kit/files/path-status.ts";
@@ -65,6 +65,11 @@ export function createSandboxRules(policy: Policy, paths: SandboxPaths): Sandbox
   setAccess("none", secretPaths(paths));
   setAccess("none", [paths.own.config, paths.own.data, paths.own.state]);
   setAccess("read", readableSkeinPaths(paths));
+  const hidden = [...accessByPath].flatMap(([path, access]) => (access === "none" ? [path + sep] : []));
+  setAccess(
+    "read",
+    linkedSkills(paths).filter((path) => hidden.some((directory) => path.startsWith(directory))),
+  );
   // A project below a scratch path must not be scratch itself, or its changes would be lost.
   setAccess(
     "read",
@@ -175,6 +180,19 @@ function readableSkeinPaths({ own, home }: SandboxPaths): string[] {
 function accessOf(accessByPath: ReadonlyMap<string, PathRule["access"]>, path: string | null): PathRule["access"] | null {
   if (path === null) return null;
   return accessByPath.get(path) ?? (path === sep ? null : accessOf(accessByPath, dirname(path)));
+}
+
+/** Directories of skills that the user linked into a directory of skills. */
+function linkedSkills({ own, home }: SandboxPaths): string[] {
+  return [`${own.config}/skills`, `${home}/.agents/skills`, `${home}/.claude/skills`].flatMap((directory) => {
+    try {
+      const links = readdirSync(directory, { withFileTypes: true }).filter((entry) => entry.isSymbolicLink());
+      const paths = links.map(({ name }) => `${directory}/${name}`).filter((path) => existsSync(`${path}/SKILL.md`));
+      return paths.flatMap((path) => realPathOf(path) ?? []);
+    } catch {
+      return [];
+    }
+  });
 }
 
 function realPathOf(path: string): string | null {

@@ -195,6 +195,32 @@ describe("SKILL.md files", () => {
   });
 });
 
+describe("links out of a project", () => {
+  test("a skill of the project behind a link out of it is not read, and the user's own one is still found", () => {
+    const { scan, home, project } = createSetup({
+      ".claude/skills/mine/SKILL.md": skill("mine"),
+      ".claude/agents/deploy.md": skill("secret"),
+      "work/.agents/skills/inside/SKILL.md": skill("inside"),
+    });
+    mkdirSync(join(project, ".claude/skills/stolen"), { recursive: true });
+    symlinkSync(join(home, ".claude/agents/deploy.md"), join(project, ".claude/skills/stolen/SKILL.md"));
+    symlinkSync(join(home, ".claude/skills"), join(project, ".claude/skills/all"));
+    symlinkSync("../../.agents/skills/inside", join(project, ".claude/skills/again"));
+    const list = scan();
+    expect(names(list)).toEqual(["inside", "mine"]);
+    expect(messages(list).toSorted()).toEqual([
+      `can't be read: it leads out of ${project}`,
+      "is a link that leads out of the project; put the link into ~/.agents/skills",
+    ]);
+  });
+
+  test("a skill of the user may be a link to any place", () => {
+    const { scan, home } = createSetup({ "elsewhere/mine/SKILL.md": skill("mine"), ".agents/skills/.keep": "" });
+    symlinkSync(join(home, "elsewhere/mine"), join(home, ".agents/skills/mine"));
+    expect(names(scan())).toEqual(["mine"]);
+  });
+});
+
 describe("search for skills", () => {
   test("the search goes four directories deep, stops at a skill, and skips hidden directories and node_modules", () => {
     const { scan } = createSetup({

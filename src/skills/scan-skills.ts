@@ -1,9 +1,10 @@
 // Finds skills of the project and of the user: directories with a SKILL.md. Visits a bounded number of directories and
 // never throws; an invalid skill is a problem in the list. A missing directory costs one stat.
 import { readdirSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, sep } from "node:path";
 import { readFrontmatter } from "../kit/files/frontmatter.ts";
 import { realPath, statPath } from "../kit/files/path-status.ts";
+import { readBelow, readRegularFile } from "../kit/files/safe-file.ts";
 import { messageOf } from "../protocol/api/error.ts";
 import type { SkillList, SkillInfo } from "../protocol/api/api.ts";
 
@@ -16,7 +17,8 @@ export type ScanSkillsOptions = {
   trusted: boolean;
 };
 
-type Root = { path: string; scope: SkillInfo["scope"]; trusted: boolean };
+/** `boundary` is the real path of the project; null for skills of the user, who may link them from anywhere. */
+type Root = { path: string; scope: SkillInfo["scope"]; trusted: boolean; boundary: string | null };
 type Problem = SkillList["problems"][number];
 
 const maxDepth = 4;
@@ -29,7 +31,7 @@ export function scanSkills(options: ScanSkillsOptions): SkillList {
   const visited = new Set<string>();
   const budget = { remaining: maxDirectories };
   for (const root of rootsOf(options)) {
-    for (const file of findFiles(root.path, visited, budget, problems)) {
+    for (const file of findFiles(root, visited, budget, problems)) {
       const skill = readSkill(file, root, problems);
       if (!skill) continue;
       const winner = skills.find((other) => other.name === skill.name);
@@ -43,13 +45,14 @@ export function scanSkills(options: ScanSkillsOptions): SkillList {
 /** In order of precedence: the project before the user, a nearer directory before a farther one. */
 function rootsOf({ directory, project, home, configDir, trusted }: ScanSkillsOptions): Root[] {
   const userPaths = [join(configDir, "skills"), join(home, ".agents", "skills"), join(home, ".claude", "skills")];
-  const roots: Root[] = [{ path: join(project, ".skein", "skills"), scope: "project", trusted }];
+  const ofProject = { scope: "project", trusted, boundary: realPath(project) ?? project } as const;
+  const roots: Root[] = [{ ...ofProject, path: join(project, ".skein", "skills") }];
   // Trust covers the files at the top of the project, not the skills of its subdirectories.
   for (const parent of parentsUpTo(directory, project))
-    roots.push({ path: join(parent, ".agents", "skills"), scope: "project", trusted: trusted && parent === project });
-  roots.push({ path: join(project, ".claude", "skills"), scope: "project", trusted });
+    roots.push({ ...ofProject, path: join(parent, ".agents", "skills"), trusted: trusted && parent === project });
+  roots.push({ ...ofProject, path: join(project, ".claude", "skills") });
   const projectRoots = roots.filter((root) => !userPaths.includes(root.path));
-  return [...projectRoots, ...userPaths.map((path): Root => ({ path, scope: "user", trusted: true }))];
+  return [...projectRoots, ...userPaths.map((path): Root => ({ path, scope: "user", trusted: true, boundary: null }))];
 }
 
 /** The directory and its parents up to the project. Only the project if the directory is outside of it. */
@@ -64,14 +67,18 @@ function parentsUpTo(directory: string, project: string): string[] {
 }
 
 /** The SKILL.md files below `root`. A directory that was visited before, also through a link, is skipped. */
-function findFiles(root: string, visited: Set<string>, budget: { remaining: number }, problems: Problem[]): string[] {
-  if (!statPath(root)?.isDirectory()) return [];
+function findFiles(root: Root, visited: Set<string>, budget: { remaining: number }, problems: Problem[]): string[] {
+  if (!statPath(root.path)?.isDirectory()) return [];
   const files: string[] = [];
-  const queue = [{ path: root, depth: 0 }];
+  const queue = [{ path: root.path, depth: 0 }];
   for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
     const { path, depth } = next;
     const real = realPath(path);
     if (real === null || visited.has(real)) continue;
+    if (root.boundary !== null && !real.startsWith(root.boundary + sep)) {
+      problems.push({ path, message: "is a link that leads out of the project; put the link into ~/.agents/skills" });
+      continue;
+    }
     visited.add(real);
     if (budget.remaining <= 0) {
       problems.push({ path, message: `was not searched: more than ${maxDirectories} directories` });
@@ -99,7 +106,9 @@ function subdirectories(path: string, problems: Problem[]): string[] {
 }
 
 function readSkill(file: string, root: Root, problems: Problem[]): SkillInfo | null {
-  const { fields, problems: messages } = readFrontmatter(file, headBytes);
+  const limits = { maxBytes: headBytes, isCut: true };
+  const read = () => (root.boundary === null ? readRegularFile(file, limits) : readBelow(root.boundary, file, limits));
+  const { fields, problems: messages } = readFrontmatter(read, headBytes);
   const addProblem = (message: string): number => problems.push({ path: file, message });
   messages.forEach(addProblem);
   const description = typeof fields["description"] === "string" ? fields["description"].trim() : "";

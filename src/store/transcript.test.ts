@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Node } from "../protocol/tree/node.ts";
@@ -37,7 +37,9 @@ const nodes: Node[] = sampleNodes.map((node, index) => ({
 }));
 
 function newPath(): string {
-  return transcriptPath(join(root, Bun.randomUUIDv7(), ".skein", "sessions"), session);
+  const project = join(root, Bun.randomUUIDv7());
+  mkdirSync(project);
+  return transcriptPath(join(project, ".skein", "sessions"), session);
 }
 
 function writeTranscript(count = nodes.length): string {

@@ -3,10 +3,11 @@
 // so every file in it is opened by `safe-file.ts`.
 import { closeSync, constants, fstatSync, ftruncateSync, readSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { makeIgnoredDirectory } from "../kit/files/ignored-directory.ts";
 import { makeDirectorySafely, openSafely, readChunks, writeAll } from "../kit/files/safe-file.ts";
 import { readLines } from "../kit/text/line-splitter.ts";
 import { Fault, messageOf } from "../protocol/api/error.ts";
-import { makeSkeinDirectory } from "../protocol/tree/skein-directory.ts";
+import { gitignoreTexts } from "../protocol/tree/skein-directory.ts";
 import { type Node, shortId } from "../protocol/tree/node.ts";
 import type { Session } from "../protocol/tree/turn.ts";
 import { errorCode } from "./sqlite/faults.ts";
@@ -126,7 +127,7 @@ function openExisting(path: string): number | null {
 function create(path: string): number {
   const directory = dirname(path);
   const parent = dirname(directory);
-  if (basename(directory) === "sessions" && basename(parent) === ".skein") makeSkeinDirectory(dirname(parent));
+  if (basename(directory) === "sessions" && basename(parent) === ".skein") makeIgnoredDirectory(parent, gitignoreTexts.private);
   makeDirectorySafely(directory);
   return openSafely(path, appending | constants.O_CREAT | constants.O_EXCL, { mode: 0o600 });
 }

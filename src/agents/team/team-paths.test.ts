@@ -30,7 +30,7 @@ test("createTeamDirectory follows no symbolic link of a cloned repository, and w
   writeFileSync(join(outside, "mine"), "mine");
   const paths = teamPaths(inside, team.id);
   symlinkSync(outside, join(inside, ".skein", "teams"));
-  expect(() => createTeamDirectory(paths, ["true"])).toThrow("not a directory inside the project");
+  expect(() => createTeamDirectory(paths, ["true"])).toThrow("a directory of its path is a link");
   rmSync(join(inside, ".skein", "teams"));
   mkdirSync(join(inside, ".skein", "teams"));
   symlinkSync(join(outside, "mine"), join(inside, ".skein", "teams", ".gitignore"));

@@ -1,12 +1,15 @@
 // The files of a team: its directories, its log, the list of members, and the environment of a member. A member can write only
 // its workspace, `shared` and its outbox.
-import { appendFileSync, chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { appendFileSync, chmodSync, existsSync, lstatSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { makeIgnoredDirectory } from "../../kit/files/ignored-directory.ts";
+import { makeDirectorySafely } from "../../kit/files/safe-file.ts";
 import { openJsonLog } from "../../kit/files/json-log.ts";
 import { processStartTime } from "../../kit/process/processes.ts";
 import { shellQuote } from "../../kit/text/shell-quote.ts";
 import { replaceFile } from "../../kit/files/replace-file.ts";
-import { Fault } from "../../protocol/api/error.ts";
+import { Fault, messageOf } from "../../protocol/api/error.ts";
+import { gitignoreTexts } from "../../protocol/tree/skein-directory.ts";
 import { shortId, type Node } from "../../protocol/tree/node.ts";
 import type { TeamRepository } from "../../protocol/api/ports.ts";
 import type { Role } from "../../protocol/api/role.ts";
@@ -24,10 +27,12 @@ export function teamPaths(project: string, team: string): TeamPaths {
 /** Creates or repairs the team's directory, with `bin/skein` that runs `selfCommand`. */
 export function createTeamDirectory(paths: TeamPaths, selfCommand: readonly string[]): void {
   const teams = dirname(paths.root);
-  for (const directory of [dirname(teams), teams, ...Object.values(paths)]) {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+  try {
     // A cloned repository may contain a link that leads elsewhere.
-    if (!lstatSync(directory).isDirectory()) throw new Fault("file-unwritable", `${directory} is not a directory inside the project`);
+    makeIgnoredDirectory(dirname(teams), gitignoreTexts.private);
+    for (const directory of [teams, ...Object.values(paths)]) makeDirectorySafely(directory);
+  } catch (error) {
+    throw new Fault("file-unwritable", `${paths.root} can't be created: ${messageOf(error)}`, { cause: error });
   }
   replaceFile(join(teams, ".gitignore"), "*\n", { file: 0o644, directory: 0o700 });
   const command = selfCommand.map(shellQuote).join(" ");

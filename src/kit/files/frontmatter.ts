@@ -1,13 +1,13 @@
-// Reads the frontmatter of a Markdown file: its fields, its body, and problems. Reads at most `maxBytes` and never throws.
-import { closeSync, openSync, readSync } from "node:fs";
+// Reads the frontmatter of a Markdown file: its fields, its body, and problems. Never throws.
 import { isRecord } from "../text/json.ts";
 
 export type Frontmatter = { fields: Record<string, unknown>; body: string; problems: string[] };
 
-export function readFrontmatter(path: string, maxBytes: number): Frontmatter {
+/** `read` returns the first `maxBytes` of the file. It may throw. */
+export function readFrontmatter(read: () => Buffer | null, maxBytes: number): Frontmatter {
   let head: string;
   try {
-    head = readHead(path, maxBytes);
+    head = new TextDecoder().decode(read() ?? new Uint8Array());
   } catch (error) {
     return { fields: {}, body: "", problems: [`can't be read: ${reasonOf(error)}`] };
   }
@@ -15,17 +15,6 @@ export function readFrontmatter(path: string, maxBytes: number): Frontmatter {
   if (match === null)
     return { fields: {}, body: head, problems: [`has no frontmatter between two lines "---" in its first ${maxBytes} bytes`] };
   return { ...parseFields(match[1] ?? ""), body: head.slice(match[0].length).trim() };
-}
-
-/** The caller has checked that it is a regular file: opening a pipe would block. */
-function readHead(path: string, maxBytes: number): string {
-  const fd = openSync(path, "r");
-  try {
-    const buffer = new Uint8Array(maxBytes);
-    return new TextDecoder().decode(buffer.subarray(0, readSync(fd, buffer, 0, maxBytes, 0)));
-  } finally {
-    closeSync(fd);
-  }
 }
 
 function parseFields(block: string): Pick<Frontmatter, "fields" | "problems"> {

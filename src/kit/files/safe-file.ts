@@ -3,6 +3,7 @@
 import {
   closeSync,
   constants,
+  fchmodSync,
   fstatSync,
   fsyncSync,
   lstatSync,
@@ -17,7 +18,7 @@ import {
 } from "node:fs";
 import { basename, dirname, sep } from "node:path";
 import { yieldToEventLoop } from "../flow/time-slice.ts";
-import { realPath } from "./path-status.ts";
+import { realPath, statPath } from "./path-status.ts";
 
 /** The path is not what skein would have created there. The message has no path. */
 export class UnsafePathError extends Error {
@@ -73,6 +74,8 @@ export function readSafely(path: string, { maxBytes, isCut = false, ...options }
  * path is then opened without links, so a swap after the check is refused. Hard links are allowed: tools can read them, too.
  */
 export function readBelow(root: string, path: string, limits: Pick<SafeReadOptions, "maxBytes" | "isCut">): Buffer | null {
+  // Most files are missing, and a status costs less than an exception.
+  if (statPath(path) === undefined) return null;
   const realRoot = realPath(root);
   const real = realPath(path);
   if (realRoot === null || real === null) return null;
@@ -82,15 +85,16 @@ export function readBelow(root: string, path: string, limits: Pick<SafeReadOptio
 
 /** Reads a file that the user named, wherever it is and whoever owns it. Refuses pipes and devices instead of waiting. */
 export function readRegularFile(path: string, limits: Pick<SafeReadOptions, "maxBytes" | "isCut">): Buffer | null {
-  return readAndClose(() => openRegularFile(path), limits);
+  return statPath(path) === undefined ? null : readAndClose(() => openRegularFile(path), limits);
 }
 
 /** Opens a file that the user named for reading. */
 export function openRegularFile(path: string): number {
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | closeOnExec);
-  if (fstatSync(file).isFile()) return file;
+  const stat = fstatSync(file);
+  if (stat.isFile()) return file;
   closeSync(file);
-  throw new UnsafePathError("it is not a regular file");
+  throw new UnsafePathError(stat.isDirectory() ? "it is a directory" : "it is not a regular file");
 }
 
 /** Creates a file that does not exist. Returns false if something has that name. */
@@ -112,7 +116,7 @@ export function createSafely(path: string, text: string | Uint8Array, mode = 0o6
 
 /**
  * Writes a file completely or not at all: a temporary file in the same directory, then a rename. Throws if a directory of
- * the path is a link, or if the name belongs to anything else than a regular file. `write` gets the open temporary file.
+ * the path is a link, or if the name belongs to anything else than a regular file, whose mode stays. `write` gets the open temporary file.
  */
 export async function replaceSafely(path: string, write: (file: number) => void | Promise<void>, mode = 0o600): Promise<void> {
   const directory = openWithoutLinks(dirname(path), directoryFlags);
@@ -124,6 +128,7 @@ export async function replaceSafely(path: string, write: (file: number) => void 
     if (existing !== undefined && !existing.isFile()) throw new UnsafePathError("it is not a regular file");
     const file = openSync(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW | closeOnExec, mode);
     try {
+      if (existing !== undefined) fchmodSync(file, existing.mode & 0o777);
       await write(file);
       fsyncSync(file);
     } finally {
@@ -169,13 +174,15 @@ export function makeDirectorySafely(path: string, mode = 0o700): void {
       closeSync(directory);
       directory = next;
     }
+  } catch (error) {
+    throw problemOfOpen(error, path);
   } finally {
     closeSync(directory);
   }
 }
 
 /** Users whose files in `directory` are as trustworthy as our own: this user, root, and the owner of the directory. */
-function ownersFor(directory: Stats): number[] {
+export function ownersFor(directory: Stats): number[] {
   return [ownUid(), 0, directory.uid];
 }
 
@@ -201,18 +208,14 @@ function openOrMake(parent: number, name: string, mode: number): number {
   try {
     return openDirectory(path);
   } catch (error) {
-    if (!isMissing(error)) throw linkProblem(error);
+    if (!isMissing(error)) throw error;
   }
   try {
     mkdirSync(path, { mode });
   } catch (error) {
     if (codeOf(error) !== "EEXIST") throw error;
   }
-  try {
-    return openDirectory(path);
-  } catch (error) {
-    throw linkProblem(error);
-  }
+  return openDirectory(path);
 }
 
 /**
@@ -236,7 +239,7 @@ function openWithoutLinks(path: string, flags: number, mode?: number): number {
       if (name !== undefined) closeSync(directory);
     }
   } catch (error) {
-    throw linkProblem(error);
+    throw problemOfOpen(error, path);
   }
 }
 
@@ -261,12 +264,20 @@ function problemOf(stat: Stats, { owners = [ownUid()], hasOtherNames = false }: 
 }
 
 /** `open` answers ELOOP for a link as file, and ENOTDIR for a link as directory. A pipe without a reader answers ENXIO. */
-function linkProblem(error: unknown): unknown {
-  const code = codeOf(error);
-  if (code === "ELOOP") return new UnsafePathError("it is a link");
-  if (code === "ENOTDIR") return new UnsafePathError("a directory of its path is a link or a file");
-  return code === "ENXIO" ? new UnsafePathError("it is not a regular file") : error;
+function problemOfOpen(error: unknown, path: string): unknown {
+  const reason = openProblems[codeOf(error) ?? ""];
+  if (reason !== undefined) return new UnsafePathError(reason);
+  // Otherwise the message has a path with the number of a descriptor.
+  if (error instanceof Error) error.message = error.message.replace(/'\/proc\/self\/fd\/.*'$/s, `'${path}'`);
+  return error;
 }
+
+const openProblems: Record<string, string> = {
+  ELOOP: "it is a link",
+  ENOTDIR: "a directory of its path is a link or a file",
+  EISDIR: "it is a directory",
+  ENXIO: "it is not a regular file",
+};
 
 function readUpTo(file: number, bytes: number): Buffer {
   const buffer = Buffer.allocUnsafe(bytes);

@@ -1,6 +1,6 @@
 // Renders a turn as the answer of a call: the agent's answer unchanged, or the turn's state and the next step. This is the
 // only file that shortens an answer.
-import { existsSync, writeFileSync } from "node:fs";
+import { createSafely, readSafely } from "../../kit/files/safe-file.ts";
 import { byteLength, cutText } from "../../kit/text/cut-text.ts";
 import { formatDuration } from "../../kit/text/duration.ts";
 import type { Ask } from "../../protocol/api/control.ts";
@@ -93,11 +93,20 @@ export async function shortenAnswer(
   turn: Pick<Turn, "id">,
 ): Promise<{ text: string; file: string | null }> {
   if (!(await isLong(text))) return { text, file: null };
-  const file = session.transcript?.replace(/\.jsonl$/, `.${shortId(turn.id)}.answer.md`) ?? null;
-  if (file !== null && !existsSync(file)) writeFileSync(file, text, { mode: 0o600 });
+  const path = session.transcript?.replace(/\.jsonl$/, `.${shortId(turn.id)}.answer.md`);
+  const file = path !== undefined && storeAnswer(path, text) ? path : null;
   const location = file === null ? `skein show ${session.id}` : file;
   const note = (bytes: number) => `[... ${bytes} bytes not shown; the full answer: ${location} ...]`;
   return { text: cutText(text, answerLimits.excerptBytes, { keep: "both", headShare: 0.5, note }).text, file };
+}
+
+/** False if the file can't be written, or if another program put a file there. */
+function storeAnswer(path: string, text: string): boolean {
+  try {
+    return createSafely(path, text) || readSafely(path, { maxBytes: byteLength(text) })?.toString("utf8") === text;
+  } catch {
+    return false;
+  }
 }
 
 async function isLong(text: string): Promise<boolean> {

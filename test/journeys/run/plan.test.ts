@@ -83,9 +83,9 @@ describe("planning", () => {
     [
       "a link out of the project",
       (skein: TemporaryHome) => symlinkSync(join(skein.home, "theirs"), planFile(skein)),
-      /plan\.md is not a plain file/,
+      /plan\.md can't be written: it is a link/,
     ],
-    ["a directory", (skein: TemporaryHome) => mkdirSync(planFile(skein)), /plan\.md is not a plain file/],
+    ["a directory", (skein: TemporaryHome) => mkdirSync(planFile(skein)), /plan\.md can't be written: it is a directory/],
   ])("planning is refused before anything is stored if the plan file is %s", async (_title, createObstacle, pattern) => {
     await withHome(async (skein, server) => {
       mkdirSync(join(skein.project, ".skein"));

@@ -1,5 +1,7 @@
 // Reads a transcript of any known agent, line by line with limits, and converts it to a tree for the engine. Refuses any
 // other file. Writes nothing.
+import { closeSync } from "node:fs";
+import { openRegularFile, readChunks } from "../../../kit/files/safe-file.ts";
 import { readLines } from "../../../kit/text/line-splitter.ts";
 import type { Json } from "../../../kit/text/json.ts";
 import { parseJson } from "../../../models/wire/json.ts";
@@ -98,19 +100,23 @@ async function* chunksOf(source: ImportSource, name: string): AsyncGenerator<Uin
     yield Buffer.from(source.text);
     return;
   }
+  let file: number | null = null;
   try {
-    yield* Bun.file(source.path).stream() as unknown as AsyncIterable<Uint8Array>;
+    file = openRegularFile(source.path);
+    yield* readChunks(file);
   } catch (error) {
     const reason = reasons[(error as NodeJS.ErrnoException).code ?? ""] ?? messageOf(error);
     throw new Fault("file-unreadable", `can't read ${name}: ${reason}`, {
       cause: error,
       hint: "`skein import --help` has the paths of transcripts",
     });
+  } finally {
+    if (file !== null) closeSync(file);
   }
 }
 
 /** Used instead of the system's messages, which repeat the path. */
-const reasons: Record<string, string> = { ENOENT: "it does not exist", EISDIR: "it is a directory" };
+const reasons: Record<string, string> = { ENOENT: "it does not exist" };
 
 function detectFormat(entry: Json, expected: ImportFormat | "auto"): ImportFormat | null {
   const names = Object.keys(formats) as ImportFormat[];

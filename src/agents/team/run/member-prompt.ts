@@ -1,7 +1,8 @@
 // The first prompt of a member: identity, paths, task and earlier work. The order is fixed and the length is bounded, because
 // the prompt costs tokens for every member.
-import { readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { resolveContained } from "../../../kit/files/contained-path.ts";
+import { readSafely } from "../../../kit/files/safe-file.ts";
 import { cutText, groupDigits } from "../../../kit/text/cut-text.ts";
 import { messageOf } from "../../../protocol/api/error.ts";
 import { shortId } from "../../../protocol/tree/node.ts";
@@ -98,7 +99,8 @@ function fileText(path: string, directories: readonly string[]): string {
   if (file === null) return "(missing or empty; ask the member who should write it)";
   if (file.bytes > maxFileBytes) return `(it has ${groupDigits(file.bytes)} bytes: look at its parts yourself)`;
   try {
-    return readFileSync(file.path, "utf8");
+    // The path has no links. One that a member creates now is refused.
+    return readSafely(file.path, { maxBytes: maxFileBytes, hasOtherNames: true })?.toString("utf8") ?? "(missing)";
   } catch (error) {
     return `(it can't be read: ${messageOf(error)})`;
   }

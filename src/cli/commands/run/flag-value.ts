@@ -1,7 +1,9 @@
 // Reads and checks the values of flags. Every problem is a usage fault that names the flag.
-import { accessSync, constants, existsSync, readFileSync, realpathSync, statSync, type Stats } from "node:fs";
-import { dirname } from "node:path";
+import { accessSync, constants, existsSync, lstatSync, realpathSync, statSync, type Stats } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { absolutePath } from "../../../kit/files/absolute-path.ts";
+import { resolveLinks } from "../../../kit/files/path-status.ts";
+import { readRegularFile } from "../../../kit/files/safe-file.ts";
 import { isRecord } from "../../../kit/text/json.ts";
 import { Fault, messageOf } from "../../../protocol/api/error.ts";
 import { parseCount, parseTime } from "../../parse/args.ts";
@@ -23,6 +25,8 @@ export function flagReader({ flags }: Args, directories: FlagDirectories) {
     },
   };
 }
+
+const maxJsonBytes = 16 << 20;
 
 /** A flag of the command line. A switch has an empty text and no list. */
 export class FlagValue {
@@ -76,7 +80,7 @@ export class FlagValue {
     const path = this.path();
     if (!existsSync(path)) throw this.#fault(`: no file ${path}`);
     try {
-      const value: unknown = JSON.parse(readFileSync(path, "utf8"));
+      const value: unknown = JSON.parse(String(readRegularFile(path, { maxBytes: maxJsonBytes })));
       if (isRecord(value)) return value;
     } catch (error) {
       throw this.#fault(`: ${path} is not JSON: ${messageOf(error)}`);
@@ -84,15 +88,16 @@ export class FlagValue {
     throw this.#fault(`: ${path} does not hold a JSON object`);
   }
 
-  /** A file that can be created or overwritten. */
+  /** A file that can be created or overwritten. Links of its directory are resolved now, before tools can change them. */
   writableFile(): string {
     const file = this.path();
-    if (statOrNull(file)?.isDirectory()) throw this.#fault(`: ${file} is a directory`);
-    this.writableDirectory(dirname(file));
-    return file;
+    const stat = lstatSync(file, { throwIfNoEntry: false });
+    if (stat?.isDirectory()) throw this.#fault(`: ${file} is a directory`);
+    if (stat !== undefined && !stat.isFile()) throw this.#fault(`: ${file} is not a regular file`);
+    return join(this.writableDirectory(dirname(file)), basename(file));
   }
 
-  /** Missing directories will be created, so the nearest existing one must be writable. */
+  /** Missing directories will be created, so the nearest existing one must be writable. Returns the path without links. */
   writableDirectory(directory = this.path()): string {
     let nearest = directory;
     while (!existsSync(nearest) && nearest !== dirname(nearest)) nearest = dirname(nearest);
@@ -102,7 +107,7 @@ export class FlagValue {
     } catch (cause) {
       throw this.#fault(`: can't write to ${nearest}`, { cause });
     }
-    return directory;
+    return resolveLinks(directory);
   }
 
   existingDirectory(): string {

@@ -1,5 +1,5 @@
 // Reads the file of `run --plan`, before anything is written.
-import { readFileSync } from "node:fs";
+import { readRegularFile } from "../../../kit/files/safe-file.ts";
 import { Fault, messageOf } from "../../../protocol/api/error.ts";
 import { maxPlanBytes, type Plan } from "../../../protocol/tree/turn.ts";
 import { statOrNull } from "./flag-value.ts";
@@ -15,7 +15,7 @@ export function readPlan(file: string): Plan {
   if (!stat.isFile()) throw problem(`${file} is no regular file`);
   if (stat.size > maxPlanBytes) throw problem(`${file} has ${stat.size} bytes; a plan may have ${maxPlanBytes}`);
   try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(file));
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(readRegularFile(file, { maxBytes: maxPlanBytes }) ?? Buffer.alloc(0));
     if (text.trim() !== "") return { file, text };
   } catch (error) {
     throw problem(error instanceof TypeError ? `${file} is not UTF-8 text` : messageOf(error));

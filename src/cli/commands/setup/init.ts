@@ -1,7 +1,9 @@
 // skein init: creates the files of a project that are missing. Overwrites nothing.
-import { lstatSync, mkdirSync, statSync, writeFileSync } from "node:fs";
+import { statSync } from "node:fs";
 import { join } from "node:path";
+import { createSafely, readSafely, replaceSafely, makeDirectorySafely, writeAll } from "../../../kit/files/safe-file.ts";
 import { Fault, messageOf } from "../../../protocol/api/error.ts";
+import { gitignoreTexts } from "../../../protocol/tree/skein-directory.ts";
 import { reportCommand } from "../report-command.ts";
 
 export const init = reportCommand({
@@ -9,7 +11,8 @@ export const init = reportCommand({
   summary: "prepare this project: .skein/ and a starter AGENTS.md",
   usage: "[--json]",
   notes: `Creates .skein/config.jsonc with its schema, .skein/.gitignore, and AGENTS.md if
-there is neither AGENTS.md nor CLAUDE.md. Existing files are not changed.`,
+there is neither AGENTS.md nor CLAUDE.md. These files are meant to be committed.
+Existing files are not changed.`,
   async report(_args, ctx) {
     const api = await ctx.api();
     const schema = `${JSON.stringify(await api.config.schema(), null, 2)}\n`;
@@ -18,7 +21,7 @@ there is neither AGENTS.md nor CLAUDE.md. Existing files are not changed.`,
     const files = [
       createFile(join(directory, "config.jsonc"), configStarter),
       createFile(join(directory, "config.schema.json"), schema),
-      createFile(join(directory, ".gitignore"), gitignoreStarter),
+      await createGitignore(join(directory, ".gitignore")),
     ];
     const hasContext = ["AGENTS.md", "CLAUDE.md"].some((name) => exists(join(ctx.project, name)));
     if (!hasContext) files.push(createFile(join(ctx.project, "AGENTS.md"), agentsStarter));
@@ -34,24 +37,31 @@ there is neither AGENTS.md nor CLAUDE.md. Existing files are not changed.`,
 
 /** Refuses a symbolic link, because it could lead out of the project. */
 function createDirectory(path: string): void {
-  const stat = lstatSync(path, { throwIfNoEntry: false });
-  if (stat && !stat.isDirectory())
-    throw new Fault("file-unwritable", `${path} is not a directory`, { hint: "move it away, then run `skein init` again" });
-  if (stat) return;
   try {
-    mkdirSync(path);
+    makeDirectorySafely(path, 0o755);
   } catch (error) {
-    throw new Fault("file-unwritable", `can't create ${path}: ${messageOf(error)}`, { cause: error });
+    const hint = "move it away, then run `skein init` again";
+    throw new Fault("file-unwritable", `can't create ${path}: ${messageOf(error)}`, { hint, cause: error });
   }
 }
 
 function createFile(path: string, text: string): { path: string; made: boolean } {
   try {
-    writeFileSync(path, text, { flag: "wx" });
-    return { path, made: true };
+    return { path, made: createSafely(path, text, 0o644) };
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EEXIST") return { path, made: false };
     throw new Fault("file-unwritable", `can't write ${path}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** Replaces the file that an earlier run created, because that one also ignores itself. */
+async function createGitignore(path: string): Promise<{ path: string; made: boolean }> {
+  const created = createFile(path, gitignoreTexts.committed);
+  try {
+    if (created.made || readSafely(path, { maxBytes: 10_000, isCut: true })?.toString() !== gitignoreTexts.private) return created;
+    await replaceSafely(path, (file) => writeAll(file, gitignoreTexts.committed), 0o644);
+    return { path, made: true };
+  } catch {
+    return created; // Any other file is the user's own.
   }
 }
 
@@ -71,10 +81,6 @@ const configStarter = `{
   // "max_budget_usd": 2,
   // "policy": "readonly",
 }
-`;
-
-const gitignoreStarter = `sessions/
-plan.md
 `;
 
 const agentsStarter = `# For agents that work in this project

@@ -173,7 +173,7 @@ describe("init", () => {
     symlinkSync(outside, join(directory, ".skein"));
     await expect(run(init, [], { api, project: directory })).rejects.toMatchObject({
       code: "file-unwritable",
-      message: `${join(directory, ".skein")} is not a directory`,
+      message: `can't create ${join(directory, ".skein")}: a directory of its path is a link or a file`,
     });
     expect(readdirSync(outside)).toEqual([]);
     const other = createProject("linked-file");

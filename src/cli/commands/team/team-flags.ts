@@ -1,6 +1,6 @@
 // Reads the request for a team from the flags of `skein team run`.
-import { readFileSync } from "node:fs";
 import { absolutePath } from "../../../kit/files/absolute-path.ts";
+import { readRegularFile } from "../../../kit/files/safe-file.ts";
 import { Fault, messageOf } from "../../../protocol/api/error.ts";
 import { planPhases } from "../../../protocol/team/plan.ts";
 import { strategies, defaultTeamLimits, workspaceKinds } from "../../../protocol/team/team.ts";
@@ -65,10 +65,14 @@ function parseAssignment(word: string): RoleAssignment {
   return { role, agent };
 }
 
+const maxPhasesBytes = 1 << 20;
+
 async function readPhases(file: string): Promise<PhasePlan[]> {
   let value: unknown;
   try {
-    value = JSON.parse(readFileSync(file, "utf8"));
+    const bytes = readRegularFile(file, { maxBytes: maxPhasesBytes });
+    if (bytes === null) throw new Error(`no file ${file}`);
+    value = JSON.parse(bytes.toString("utf8"));
   } catch (error) {
     throw new Fault("usage", `--phases: ${messageOf(error)}`);
   }

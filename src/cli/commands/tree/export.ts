@@ -1,6 +1,8 @@
 // skein export: writes a session's whole tree, for reading or for import elsewhere.
-import { closeSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { absolutePath } from "../../../kit/files/absolute-path.ts";
+import { resolveLinks } from "../../../kit/files/path-status.ts";
+import { replaceSafely, writeAll } from "../../../kit/files/safe-file.ts";
 import { redactDeep, redactor, envSecrets } from "../../../kit/text/redact.ts";
 import { cutText, decodeUtf8 } from "../../../kit/text/cut-text.ts";
 import type { Api, TreeView } from "../../../protocol/api/api.ts";
@@ -127,22 +129,13 @@ function outputReader(api: Api, redact: Redact | null): ReadOutput {
   };
 }
 
-/** Writes to a temporary file and renames it, so that a failure keeps the existing file. */
+/** A failure keeps the existing file. */
 async function writeFile(path: string, pieces: AsyncIterable<string>): Promise<void> {
-  const partialFile = `${path}.${process.pid}.partial`;
   try {
-    const fd = openSync(partialFile, "wx", 0o600);
-    try {
-      for await (const piece of pieces) {
-        const bytes = Buffer.from(piece);
-        for (let done = 0; done < bytes.length;) done += writeSync(fd, bytes, done);
-      }
-    } finally {
-      closeSync(fd);
-    }
-    renameSync(partialFile, path);
+    await replaceSafely(join(resolveLinks(dirname(path)), basename(path)), async (file) => {
+      for await (const piece of pieces) writeAll(file, piece);
+    });
   } catch (error) {
-    rmSync(partialFile, { force: true });
     if (error instanceof Fault) throw error;
     throw new Fault("file-unwritable", `can't write ${path}: ${messageOf(error)}`, { cause: error });
   }
