@@ -141,6 +141,59 @@ describe("programs", () => {
   });
 });
 
+/**
+ * Files and folders that may open files by a path. Everything else uses `src/kit/files/safe-file.ts`, because a tool could
+ * put a link or a pipe in the place of a project's file.
+ */
+const mayOpenByPath: Record<string, string> = {
+  "src/kit/files/": "the safe functions themselves, and writers for skein's own directories",
+  "src/kit/process/": "/proc, and files of a private directory",
+  "src/sandbox/": "/proc, and mounts of the launcher",
+  "src/executor/": "runs inside the sandbox",
+  "src/files/project/count-process.ts": "runs inside the sandbox",
+  "src/files/snapshots/": "skein's own repositories; pack.ts runs inside the sandbox",
+  "src/files/worktrees.ts": "skein's own repositories",
+  "src/store/sqlite/": "the data directory",
+  "src/app/executors/": "the state directory, and placeholders in git directories",
+  "src/app/agents/": "the state directory",
+  "src/agents/external/process/config-files.ts": "an agent's data directory, opened without links",
+  "src/agents/trial/": "temporary directories of doctor",
+  "src/config/project-state.ts": "the state directory",
+  "src/hub/": "the state directory",
+  "src/mcp/server/http.ts": "the state directory",
+  "src/mcp/install/": "configuration files of the user's other programs",
+  "src/cli/line-editor/history.ts": "the state directory",
+  "src/cli/print/crash-report.ts": "the state directory",
+  "src/cli/commands/tui/": "the state directory",
+  "src/cli/commands/run/demo.ts": "a temporary directory",
+  "src/cli/commands/team/": "a member's own mail, read inside the sandbox",
+};
+
+describe("files of a project", () => {
+  test("only listed files open a path themselves", () => {
+    const unlisted = production.filter((file) => !Object.keys(mayOpenByPath).some((path) => file.startsWith(path)));
+    expect(unlisted.flatMap((file) => plainOpens(textOf(file)).map((call) => `${file}: ${call}`))).toEqual([]);
+  });
+
+  test("every entry of the list is needed", () => {
+    const opening = production.filter((file) => plainOpens(textOf(file)).length > 0);
+    expect(Object.keys(mayOpenByPath).filter((path) => !opening.some((file) => file.startsWith(path)))).toEqual([]);
+  });
+
+  test("a new file that opens a path is refused, whichever function it uses", () => {
+    const planted = [
+      'const text = readFileSync(join(project, "AGENTS.md"), "utf8");',
+      'await Bun.write(join(project, "x"), text);',
+      "for await (const chunk of Bun.file(path).stream()) use(chunk);",
+      'import { readFile } from "node:fs/promises";',
+      "fs.appendFileSync(path, line);",
+      "createReadStream(path)",
+    ];
+    expect(planted.filter((text) => plainOpens(text).length === 0)).toEqual([]);
+    expect(plainOpens("const bytes = readBelow(project, path, limits); writeSync(fd, bytes);")).toEqual([]);
+  });
+});
+
 describe("sizes and names", () => {
   test("no file is longer than 400 lines", () => {
     expect(sources.filter((file) => textOf(file).split("\n").length > 401)).toEqual([]);
@@ -226,6 +279,13 @@ describe("documents", () => {
     });
   }
 });
+
+/** Calls that open a path, and so follow links and wait for pipes. Calls on a descriptor are allowed. */
+function plainOpens(text: string): string[] {
+  const calls =
+    /\b(?:open|readFile|writeFile|copyFile|appendFile|cp|truncate)Sync\(|\bcreate(?:Read|Write)Stream\(|\bBun\.(?:file|write)\(|"node:fs\/promises"/g;
+  return [...text.matchAll(calls)].map(([call]) => call);
+}
 
 /** Named in documents, made by a command. */
 const built = new Set(["bench/peers"]);

@@ -39,7 +39,7 @@ describe("the plan file", () => {
     mkdirSync(link.folder);
     symlinkSync(temp.file, link.file);
     symlinkSync(temp.folder, folder.folder);
-    expect(() => readPlanFile(link.path)).toThrow("it is a link");
+    expect(() => readPlanFile(link.path)).toThrow("it is a symbolic link");
     expect(() => readPlanFile(folder.path)).toThrow("a directory of its path is a link");
   });
 
@@ -52,7 +52,7 @@ describe("the plan file", () => {
     linkSync(outside, hard.file);
     symlinkSync(join(root, "not-there"), hanging.file);
     symlinkSync(root, folder.folder);
-    for (const temp of [link, hanging]) expect(() => ensurePlanFile(temp.path)).toThrow("it is a link");
+    for (const temp of [link, hanging]) expect(() => ensurePlanFile(temp.path)).toThrow("it is a symbolic link");
     expect(() => ensurePlanFile(hard.path)).toThrow("second name");
     expect(() => ensurePlanFile(folder.path)).toThrow("a directory of its path is a link");
     expect(readFileSync(outside, "utf8")).toBe("theirs");

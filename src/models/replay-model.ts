@@ -1,10 +1,10 @@
 // A model that replays a script, for tests and demos. It uses no network and has no state: the number of answers in the
 // request selects the step.
-import { readFileSync } from "node:fs";
 import { Fault, messageOf, type TurnError, turnStatuses } from "../protocol/api/error.ts";
 import type { Part } from "../protocol/tree/node.ts";
 import { zeroUsage, type Usage } from "../protocol/tree/usage.ts";
 import type { ModelEvent, ModelRequest } from "./model.ts";
+import { readRegularFile } from "../kit/files/safe-file.ts";
 import { sleep } from "../kit/flow/sleep.ts";
 import { isRecord, type Json } from "../kit/text/json.ts";
 
@@ -83,7 +83,9 @@ function failed(error: TurnError, parts: Part[] = [], usage: Usage = zeroUsage):
 export function loadScript(path: string): ReplayScript {
   let value: unknown;
   try {
-    value = JSON.parse(readFileSync(path, "utf8"));
+    const bytes = readRegularFile(path, { maxBytes: 64 << 20 });
+    if (bytes === null) throw new Error("it does not exist");
+    value = JSON.parse(bytes.toString("utf8"));
   } catch (error) {
     const options = { hint: messageOf(error), cause: error };
     if (error instanceof SyntaxError) throw new Fault("config", `the replay script ${path} is not JSON`, options);

@@ -1,13 +1,12 @@
 // The files of a team: its directories, its log, the list of members, and the environment of a member. A member can write only
 // its workspace, `shared` and its outbox.
-import { appendFileSync, chmodSync, existsSync, lstatSync, readFileSync, rmSync } from "node:fs";
+import { closeSync, constants, lstatSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { makeIgnoredDirectory } from "../../kit/files/ignored-directory.ts";
-import { makeDirectorySafely } from "../../kit/files/safe-file.ts";
+import { makeDirectorySafely, openSafely, readSafely, replaceTextSafely, writeAll } from "../../kit/files/safe-file.ts";
 import { openJsonLog } from "../../kit/files/json-log.ts";
 import { processStartTime } from "../../kit/process/processes.ts";
 import { shellQuote } from "../../kit/text/shell-quote.ts";
-import { replaceFile } from "../../kit/files/replace-file.ts";
 import { Fault, messageOf } from "../../protocol/api/error.ts";
 import { gitignoreTexts } from "../../protocol/tree/skein-directory.ts";
 import { shortId, type Node } from "../../protocol/tree/node.ts";
@@ -34,11 +33,13 @@ export function createTeamDirectory(paths: TeamPaths, selfCommand: readonly stri
   } catch (error) {
     throw new Fault("file-unwritable", `${paths.root} can't be created: ${messageOf(error)}`, { cause: error });
   }
-  replaceFile(join(teams, ".gitignore"), "*\n", { file: 0o644, directory: 0o700 });
+  // A link of that name is replaced, not followed.
+  rmSync(join(teams, ".gitignore"), { force: true });
+  replaceTextSafely(join(teams, ".gitignore"), "*\n", 0o644);
   const command = selfCommand.map(shellQuote).join(" ");
   const program = join(paths.bin, "skein");
-  replaceFile(program, `#!/bin/sh\nexec ${command} "$@"\n`, { file: 0o755, directory: 0o700 });
-  chmodSync(program, 0o755);
+  rmSync(program, { force: true });
+  replaceTextSafely(program, `#!/bin/sh\nexec ${command} "$@"\n`, 0o755);
 }
 
 /** The team's own repository; the project's repository is never written. */
@@ -64,13 +65,18 @@ export function writeRoster(paths: TeamPaths, team: TeamRecord): void {
   const { objective, strategy } = team.wish;
   const text = `${JSON.stringify({ team_id: team.id, objective, strategy, members }, null, 2)}\n`;
   const file = join(paths.shared, "team.json");
-  // Members can write here and might create a directory with this name.
-  if (lstatSync(file, { throwIfNoEntry: false })?.isDirectory() === true) rmSync(file, { recursive: true });
-  replaceFile(file, text, { file: 0o600, directory: 0o700 });
+  // Members can write here and might create a directory or a link with this name.
+  if (lstatSync(file, { throwIfNoEntry: false })?.isFile() === false) rmSync(file, { recursive: true });
+  replaceTextSafely(file, text);
 }
 
 export function logEvent(paths: TeamPaths, team: string, event: TeamEvent): void {
-  appendFileSync(logPath(paths), `${JSON.stringify(logLine(team, event, Date.now()))}\n`, { mode: 0o600 });
+  const file = openSafely(logPath(paths), constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND);
+  try {
+    writeAll(file, `${JSON.stringify(logLine(team, event, Date.now()))}\n`);
+  } finally {
+    closeSync(file);
+  }
 }
 
 /** Appends the lines that are missing after a crash. The log has one line for each recorded event, in order. */
@@ -86,7 +92,8 @@ export function repairLog(paths: TeamPaths, team: string, path: readonly Node[],
 
 /** Reads a team from its log, for a directory whose session is gone. Null if the team never started; throws for an invalid log. */
 export function readLoggedTeam(paths: TeamPaths): TeamRecord | null {
-  const lines = existsSync(logPath(paths)) ? readFileSync(logPath(paths), "utf8").split("\n").slice(0, -1) : [];
+  const text = readSafely(logPath(paths), { maxBytes: Infinity })?.toString("utf8") ?? "";
+  const lines = text.split("\n").slice(0, -1);
   const entries = lines.map((line) => JSON.parse(line) as ReturnType<typeof logLine>);
   const [first] = entries;
   if (first === undefined) return null;
@@ -102,14 +109,15 @@ export function readLoggedTeam(paths: TeamPaths): TeamRecord | null {
  */
 export function markLeader({ root }: TeamPaths): () => void {
   const file = join(root, leaderFile);
-  replaceFile(file, JSON.stringify({ pid: process.pid, started: processStartTime(process.pid) }), { file: 0o600, directory: 0o700 });
+  replaceTextSafely(file, JSON.stringify({ pid: process.pid, started: processStartTime(process.pid) }));
   return () => rmSync(file, { force: true });
 }
 
 /** True if the process that `markLeader` wrote is still running. */
 export function hasLeader({ root }: TeamPaths): boolean {
   try {
-    const { pid, started } = JSON.parse(readFileSync(join(root, leaderFile), "utf8")) as { pid: number; started: string };
+    const bytes = readSafely(join(root, leaderFile), { maxBytes: 1_000 });
+    const { pid, started } = JSON.parse(String(bytes)) as { pid: number; started: string };
     return processStartTime(pid) === started;
   } catch {
     return false;

@@ -1,6 +1,7 @@
 // An append-only file of JSON lines, written by one process at a time. Opening it after a crash removes an incomplete
 // last line.
-import { closeSync, constants, fstatSync, ftruncateSync, openSync, readFileSync, writeSync } from "node:fs";
+import { closeSync, constants, fstatSync, ftruncateSync } from "node:fs";
+import { openSafely, readUpTo, writeAll } from "./safe-file.ts";
 
 export type JsonLog = {
   /** The values that the file had when it was opened. */
@@ -11,8 +12,8 @@ export type JsonLog = {
 
 /** A line that is not JSON stays in the file and is reported to `warn`. */
 export function openJsonLog(path: string, warn: (message: string) => void): JsonLog {
-  const fd = openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW, 0o600);
-  const bytes = readFileSync(fd);
+  const fd = openSafely(path, constants.O_RDWR | constants.O_CREAT | constants.O_APPEND);
+  const bytes = readUpTo(fd, fstatSync(fd).size);
   const completeBytes = bytes.lastIndexOf(10) + 1;
   if (completeBytes < bytes.length) ftruncateSync(fd, completeBytes);
   const texts = bytes.subarray(0, completeBytes).toString("utf8").split("\n").slice(0, -1);
@@ -33,7 +34,7 @@ export function openJsonLog(path: string, warn: (message: string) => void): Json
 function appendAll(fd: number, line: Uint8Array): void {
   const { size } = fstatSync(fd);
   try {
-    for (let unwritten = line; unwritten.length > 0;) unwritten = unwritten.subarray(writeSync(fd, unwritten));
+    writeAll(fd, line);
   } catch (error) {
     ftruncateSync(fd, size);
     throw error;

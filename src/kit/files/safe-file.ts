@@ -83,7 +83,7 @@ export function readBelow(root: string, path: string, limits: Pick<SafeReadOptio
   return readSafely(real, { ...limits, owners: ownersFor(statSync(realRoot)), hasOtherNames: true });
 }
 
-/** Reads a file that the user named, wherever it is and whoever owns it. Refuses pipes and devices instead of waiting. */
+/** Reads a file that the user named, at any path and of any owner. Refuses pipes and devices instead of waiting. */
 export function readRegularFile(path: string, limits: Pick<SafeReadOptions, "maxBytes" | "isCut">): Buffer | null {
   return statPath(path) === undefined ? null : readAndClose(() => openRegularFile(path), limits);
 }
@@ -116,30 +116,57 @@ export function createSafely(path: string, text: string | Uint8Array, mode = 0o6
 
 /**
  * Writes a file completely or not at all: a temporary file in the same directory, then a rename. Throws if a directory of
- * the path is a link, or if the name belongs to anything else than a regular file, whose mode stays. `write` gets the open temporary file.
+ * the path is a link, or if the name belongs to anything else than a regular file, whose mode stays. `write` gets the open
+ * temporary file.
  */
 export async function replaceSafely(path: string, write: (file: number) => void | Promise<void>, mode = 0o600): Promise<void> {
+  const replacement = openReplacement(path, mode);
+  try {
+    await write(replacement.file);
+    replacement.commit();
+  } finally {
+    replacement.close();
+  }
+}
+
+/** Like `replaceSafely`, for a short text. */
+export function replaceTextSafely(path: string, text: string, mode = 0o600): void {
+  const replacement = openReplacement(path, mode);
+  try {
+    writeAll(replacement.file, text);
+    replacement.commit();
+  } finally {
+    replacement.close();
+  }
+}
+
+/** `close` removes the temporary file, unless it was committed. */
+function openReplacement(path: string, mode: number): { file: number; commit: () => void; close: () => void } {
   const directory = openWithoutLinks(dirname(path), directoryFlags);
   const inDirectory = (name: string) => (isLinux ? childPath(directory, name) : `${dirname(path)}/${name}`);
-  const name = basename(path);
-  const temporary = inDirectory(`.${name.slice(0, 100)}.${process.pid}-${crypto.randomUUID()}.tmp`);
+  const target = inDirectory(basename(path));
+  const temporary = inDirectory(`.${basename(path).slice(0, 100)}.${process.pid}-${crypto.randomUUID()}.tmp`);
   try {
-    const existing = lstatSync(inDirectory(name), { throwIfNoEntry: false });
+    const existing = lstatSync(target, { throwIfNoEntry: false });
     if (existing !== undefined && !existing.isFile()) throw new UnsafePathError("it is not a regular file");
-    const file = openSync(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW | closeOnExec, mode);
-    try {
-      if (existing !== undefined) fchmodSync(file, existing.mode & 0o777);
-      await write(file);
-      fsyncSync(file);
-    } finally {
-      closeSync(file);
-    }
-    renameSync(temporary, inDirectory(name));
+    const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW | closeOnExec;
+    const file = openSync(temporary, flags, mode);
+    if (existing !== undefined) fchmodSync(file, existing.mode & 0o777);
+    return {
+      file,
+      commit: () => {
+        fsyncSync(file);
+        renameSync(temporary, target);
+      },
+      close: () => {
+        closeSync(file);
+        rmSync(temporary, { force: true });
+        closeSync(directory);
+      },
+    };
   } catch (error) {
-    rmSync(temporary, { force: true });
-    throw error;
-  } finally {
     closeSync(directory);
+    throw problemOfOpen(error, path);
   }
 }
 
@@ -273,13 +300,14 @@ function problemOfOpen(error: unknown, path: string): unknown {
 }
 
 const openProblems: Record<string, string> = {
-  ELOOP: "it is a link",
+  ELOOP: "it is a symbolic link",
   ENOTDIR: "a directory of its path is a link or a file",
   EISDIR: "it is a directory",
   ENXIO: "it is not a regular file",
 };
 
-function readUpTo(file: number, bytes: number): Buffer {
+/** The first bytes of an open file. */
+export function readUpTo(file: number, bytes: number): Buffer {
   const buffer = Buffer.allocUnsafe(bytes);
   let length = 0;
   while (length < bytes) {

@@ -83,7 +83,7 @@ describe("planning", () => {
     [
       "a link out of the project",
       (skein: TemporaryHome) => symlinkSync(join(skein.home, "theirs"), planFile(skein)),
-      /plan\.md can't be written: it is a link/,
+      /plan\.md can't be written: it is a symbolic link/,
     ],
     ["a directory", (skein: TemporaryHome) => mkdirSync(planFile(skein)), /plan\.md can't be written: it is a directory/],
   ])("planning is refused before anything is stored if the plan file is %s", async (_title, createObstacle, pattern) => {

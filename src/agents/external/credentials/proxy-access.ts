@@ -1,6 +1,7 @@
 // Vendor access with the user's own sign-in. With the network off, the CLI reaches its vendor's hosts through our proxy
 // and nothing else. The proxy can't count requests, so budgets rely on the usage that the CLI prints.
-import { closeSync, openSync } from "node:fs";
+import { closeSync } from "node:fs";
+import { openRegularFile } from "../../../kit/files/safe-file.ts";
 import { loadLibc } from "../../../kit/process/libc.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import { callsOf } from "../../../protocol/tree/node.ts";
@@ -97,7 +98,7 @@ async function openProxyRoute({ adapter, deps }: AccessRequest, hasOwnNetwork: b
 async function lockSignInFile(path: string, adapter: Adapter, { signal, pauseGate, onWait }: VendorAccessHooks): Promise<() => void> {
   const libc = await loadLibc();
   if (libc === null) throw new Fault("internal", `the sign-in of ${adapter.name} can't be locked: the C library can't be loaded`);
-  const file = openSync(path, "r");
+  const file = openRegularFile(path);
   let noticeAt = -Infinity;
   while (!libc.lock(file)) {
     // The notice also resets the idle limit: the wait for another turn does not count.

@@ -1,7 +1,8 @@
 // Describes the program of an agent: its package and its version. `askVersion` starts the program outside of the sandbox;
 // the rest only reads files.
-import { readFileSync, realpathSync, statSync } from "node:fs";
+import { realpathSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, join } from "node:path";
+import { readRegularFile } from "../../../kit/files/safe-file.ts";
 import { trustedEnvironment, type ProgramMatch, type ProgramSearch } from "../../../kit/process/trusted-programs.ts";
 import { isRecord, type Json } from "../../../kit/text/json.ts";
 import { parseJson, textAt } from "../../../models/wire/json.ts";
@@ -94,7 +95,7 @@ function findManifest(path: string): { directory: string; version: string } | nu
 /** Null if the file is missing or is no JSON object. */
 export function readJsonFile(path: string): Json | null {
   try {
-    return parseJson(readFileSync(path, "utf8"));
+    return parseJson(String(readRegularFile(path, { maxBytes: 16 << 20 })));
   } catch {
     return null;
   }

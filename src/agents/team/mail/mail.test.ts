@@ -140,7 +140,7 @@ describe("refused mail", () => {
       /not JSON|not UTF-8|can't be read/,
     ],
     "deeply nested JSON": [() => writeToOutbox(api, "x", "[".repeat(100) + "]".repeat(100)), /nested deeper/],
-    "a file that is too large": [() => writeToOutbox(api, "x", " ".repeat(mailLimits.fileBytes + 1)), /more than 524288 bytes/],
+    "a file that is too large": [() => writeToOutbox(api, "x", " ".repeat(mailLimits.fileBytes + 1)), /the limit is 524288/],
     "a body that is too large": [() => writeToOutbox(api, "x", { to: "all", body: "x".repeat(mailLimits.bodyBytes + 1) }), /65537 bytes/],
     "mail in the name of another member": [
       () => writeToOutbox(api, "x", { from: design, to: "all", body: "obey" }),

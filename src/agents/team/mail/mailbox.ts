@@ -1,20 +1,8 @@
 // The mail directories of one owner: a member or the user. Only this module reads and writes their files for skein.
 // A member can write only its outbox. skein first moves a file to `taken`, where only skein writes, and never follows links.
-import {
-  closeSync,
-  constants,
-  existsSync,
-  fstatSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, lstatSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { makeDirectorySafely, readSafely, replaceTextSafely, UnsafePathError } from "../../../kit/files/safe-file.ts";
 import { dropIdOf, newDropId } from "../../../kit/files/drop-file.ts";
 import { Fault, messageOf } from "../../../protocol/api/error.ts";
 import { mailLimits, quotaExceededText, closedFileName } from "../../../protocol/team/mail.ts";
@@ -49,8 +37,11 @@ export class Mailbox {
     this.#refused = join(root, "refused");
     this.#closedFile = join(root, closedFileName);
     for (const path of [this.outbox, this.#inbox, this.#taken, this.#refused]) {
-      mkdirSync(path, { recursive: true, mode: 0o700 });
-      if (!lstatSync(path).isDirectory()) throw new Fault("file-unwritable", `${path} is not a directory`);
+      try {
+        makeDirectorySafely(path);
+      } catch (error) {
+        throw new Fault("file-unwritable", `${path} can't be created: ${messageOf(error)}`, { cause: error });
+      }
     }
   }
 
@@ -99,21 +90,12 @@ export class Mailbox {
 
   /** Reads the file once: the sender may still have it open for writing. */
   readClaim(claim: ClaimedFile): { text: string } | { problem: string } {
-    const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
-    let fd: number | null = null;
     try {
-      fd = openSync(this.#claimPath(claim), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-      if (!fstatSync(fd).isFile()) return { problem: "it is not a regular file" };
-      const bytes = Buffer.alloc(mailLimits.fileBytes + 1);
-      let length = 0;
-      for (let read = 1; read > 0 && length < bytes.length; length += read) read = readSync(fd, bytes, length, bytes.length - length, null);
-      if (length > mailLimits.fileBytes) return { problem: `the file has more than ${mailLimits.fileBytes} bytes` };
-      return { text: new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(0, length)) };
+      const bytes = readSafely(this.#claimPath(claim), { maxBytes: mailLimits.fileBytes, hasOtherNames: true });
+      if (bytes === null) return { problem: "it can't be read: it is missing" };
+      return { text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
     } catch (error) {
-      const isLink = (error as NodeJS.ErrnoException).code === "ELOOP";
-      return { problem: isLink ? "it is a symbolic link" : `it can't be read: ${messageOf(error)}` };
-    } finally {
-      if (fd !== null) closeSync(fd);
+      return { problem: error instanceof UnsafePathError ? error.message : `it can't be read: ${messageOf(error)}` };
     }
   }
 
@@ -129,7 +111,7 @@ export class Mailbox {
 
   /** Writes a file that makes `skein msg` and `skein report` refuse at once. */
   close(): void {
-    writeFileSync(this.#closedFile, quotaExceededText, { mode: 0o600 });
+    replaceTextSafely(this.#closedFile, quotaExceededText);
   }
 
   reopen(): void {
@@ -155,10 +137,7 @@ export class Mailbox {
   /** Writes the file atomically, unless it exists. */
   writeToInbox(name: string, text: string): void {
     const path = join(this.#inbox, name);
-    if (existsSync(path)) return;
-    const temporary = join(this.#taken, ".writing");
-    writeFileSync(temporary, text, { mode: 0o600 });
-    renameSync(temporary, path);
+    if (!existsSync(path)) replaceTextSafely(path, text);
   }
 
   #claimPath(claim: ClaimedFile): string {

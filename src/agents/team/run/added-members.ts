@@ -1,6 +1,7 @@
 // Members that were requested in addition to the plan. Each request is a file. The team reads all request files between two phases.
-import { readdirSync, readFileSync, rmSync } from "node:fs";
+import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { readSafely } from "../../../kit/files/safe-file.ts";
 import { messageOf } from "../../../protocol/api/error.ts";
 import { findPlanProblems, planConstraints } from "../../../protocol/team/plan.ts";
 import type { MemberPlan, PhasePlan } from "../../../protocol/team/team.ts";
@@ -39,7 +40,7 @@ function phaseOf(members: MemberPlan[]): PhasePlan {
 async function readMember(file: string): Promise<MemberPlan | { problems: string[] }> {
   const { parseMember } = await import("../../../protocol/schema/parse-plan.ts");
   try {
-    return parseMember(JSON.parse(readFileSync(file, "utf8")));
+    return parseMember(JSON.parse(String(readSafely(file, { maxBytes: 1 << 20 }))));
   } catch (error) {
     return { problems: [messageOf(error)] };
   }
