@@ -24,10 +24,7 @@ const rows: Record<string, Row> = {
     steps: [{ args: inLogs, command: "for f in logs/*.jsonl; do ln -sf $HOME/.bashrc $f; done" }, {}],
   },
   "the directory of a transcript is replaced by a link": {
-    steps: [
-      { args: inLogs, command: "n=$(ls logs); rm -r logs; mkdir other; ln -s $HOME/.bashrc other/$n; ln -s $PWD/other logs" },
-      {},
-    ],
+    steps: [{ args: inLogs, command: "n=$(ls logs); rm -r logs; mkdir other; ln -s $HOME/.bashrc other/$n; ln -s $PWD/other logs" }, {}],
   },
   "a transcript is replaced by a pipe": {
     steps: [{ args: inLogs, command: "for f in logs/*.jsonl; do rm $f; mkfifo $f; done" }, {}],
@@ -35,10 +32,7 @@ const rows: Record<string, Row> = {
   "the project's .skein is a link, which a tool replaces by a directory with a link": {
     files: { ".cfg/sessions/.keep": "" },
     links: { ".skein": ".cfg" },
-    steps: [
-      { command: "n=$(ls .cfg/sessions); rm .skein; mkdir -p .skein/sessions; ln -s $HOME/.bashrc .skein/sessions/$n" },
-      {},
-    ],
+    steps: [{ command: "n=$(ls .cfg/sessions); rm .skein; mkdir -p .skein/sessions; ln -s $HOME/.bashrc .skein/sessions/$n" }, {}],
   },
   "a transcript of a project inside of the project is replaced by a link": {
     files: { "pkg/.git/HEAD": "" },
@@ -69,8 +63,9 @@ for (const person of users) {
             answer: "fine $(touch $HOME/PWNED)",
           });
           expect({ code: ran.code, err: ran.code === 0 ? "" : ran.err }).toEqual({ code: 0, err: "" });
+          // After an earlier step the path is what the tool left there.
           const path = ran.json()["transcript_path"] as string;
-          expect(readFileSync(path, "utf8")).toContain("fine $(touch");
+          if (index === steps.length - 1) expect(readFileSync(path, "utf8")).toContain("fine $(touch");
         }
         expect(victim.files()).toEqual(untouched);
       });
