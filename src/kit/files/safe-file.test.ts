@@ -6,16 +6,30 @@ import {
   linkSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
   writeSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { makeDirectorySafely, openSafely, readSafely, UnsafePathError } from "./safe-file.ts";
+import { FileReader } from "./file-reader.ts";
+import {
+  createSafely,
+  makeDirectorySafely,
+  openSafely,
+  readBelow,
+  readRegularFile,
+  readSafely,
+  replaceSafely,
+  replaceTextSafely,
+  UnsafePathError,
+  writeAll,
+} from "./safe-file.ts";
 
 let root = "";
 const pathOf = (...names: string[]) => join(root, ...names);
@@ -85,4 +99,64 @@ test("missing directories are created, but not through a link", () => {
 test("a path with dots is refused", () => {
   expect(() => readSafely(`${root}/project/../home/secret`, limit)).toThrow("is not an absolute path");
   expect(() => readSafely("project/file", limit)).toThrow("is not an absolute path");
+});
+
+test("a file below a root is read through links that stay inside, and through no others", () => {
+  writeFileSync(pathOf("project", "file"), "text");
+  symlinkSync("file", pathOf("project", "inside"));
+  symlinkSync(pathOf("home", "secret"), pathOf("project", "outside"));
+  linkSync(pathOf("project", "file"), pathOf("project", "second"));
+  expect(["file", "inside", "second"].map((name) => readBelow(pathOf("project"), pathOf("project", name), limit)?.toString())).toEqual([
+    "text",
+    "text",
+    "text",
+  ]);
+  expect(readBelow(pathOf("project"), pathOf("project", "none"), limit)).toBeNull();
+  expect(() => readBelow(pathOf("project"), pathOf("project", "outside"), limit)).toThrow("it leads out of");
+});
+
+test("a file that the user named may be a link, but neither a pipe nor a directory", () => {
+  symlinkSync(pathOf("home", "secret"), pathOf("project", "link"));
+  expect(readRegularFile(pathOf("project", "link"), limit)?.toString()).toBe("secret");
+  expect(Bun.spawnSync(["mkfifo", pathOf("project", "pipe")]).exitCode).toBe(0);
+  expect(() => readRegularFile(pathOf("project", "pipe"), limit)).toThrow("not a regular file");
+  expect(() => readRegularFile(pathOf("project"), limit)).toThrow("it is a directory");
+});
+
+test("a new file never replaces or follows anything", () => {
+  symlinkSync(pathOf("home", "new"), pathOf("project", "link"));
+  expect([createSafely(pathOf("project", "file"), "one"), createSafely(pathOf("project", "file"), "two")]).toEqual([true, false]);
+  expect(createSafely(pathOf("project", "link"), "one")).toBe(false);
+  expect(readFileSync(pathOf("project", "file"), "utf8")).toBe("one");
+  expect(existsSync(pathOf("home", "new"))).toBe(false);
+});
+
+test("a file is replaced completely with its mode, and a failure or a link changes nothing", async () => {
+  writeFileSync(pathOf("project", "file"), "old", { mode: 0o640 });
+  replaceTextSafely(pathOf("project", "file"), "new");
+  expect([readFileSync(pathOf("project", "file"), "utf8"), statSync(pathOf("project", "file")).mode & 0o777]).toEqual(["new", 0o640]);
+  const failing = replaceSafely(pathOf("project", "file"), (file) => {
+    writeAll(file, "half");
+    throw new Error("full");
+  });
+  await expect(failing).rejects.toThrow("full");
+  symlinkSync(pathOf("home", "secret"), pathOf("project", "link"));
+  symlinkSync(pathOf("home"), pathOf("project", "directory"));
+  expect(() => replaceTextSafely(pathOf("project", "link"), "x")).toThrow("not a regular file");
+  expect(() => replaceTextSafely(pathOf("project", "directory", "secret"), "x")).toThrow("is a link");
+  expect(readdirSync(pathOf("project")).toSorted()).toEqual(["directory", "file", "link"]);
+  expect([readFileSync(pathOf("project", "file"), "utf8"), readFileSync(pathOf("home", "secret"), "utf8")]).toEqual(["new", "secret"]);
+});
+
+test("a reader returns the same bytes of a file, and refuses new files once it is sealed", () => {
+  const reader = new FileReader(pathOf("project"));
+  writeFileSync(pathOf("project", "file"), "one");
+  const read = () => reader.read(pathOf("project", "file"), 10)?.toString();
+  expect(read()).toBe("one");
+  writeFileSync(pathOf("project", "file"), "two");
+  expect(read()).toBe("one");
+  reader.seal();
+  reader.put(pathOf("project", "file"), "three");
+  expect([read(), reader.paths]).toEqual(["three", [pathOf("project", "file")]]);
+  expect(() => reader.read(pathOf("project", "other"), 10)).toThrow("appeared meanwhile");
 });
