@@ -135,6 +135,7 @@ function alone(adapter: Adapter, variant = "alone"): Contender {
     endpoint: { url, token: "dummy" },
     isSandboxed: true,
     isRoot: process.getuid?.() === 0,
+    isOffline: true,
     extraArgs: [],
   });
   return {

@@ -42,6 +42,7 @@ export function openCliSite(adapter: Adapter, model: string, script: ScriptSourc
       endpoint: { url: server.url, token: "throw-away-token" },
       isSandboxed: true,
       isRoot: process.getuid?.() === 0,
+      isOffline: true,
       extraArgs: [],
       ...changes,
     }),

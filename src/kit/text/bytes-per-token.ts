@@ -6,3 +6,8 @@ export const bytesPerToken = {
   /** For counts that are shown as estimates: English text and code have a little under four bytes a token. */
   average: 3.7,
 } as const;
+
+/** Tokens in so many bytes of text, for budgets. */
+export function tokensIn(bytes: number): number {
+  return Math.ceil(bytes / bytesPerToken.cautious);
+}

@@ -21,6 +21,11 @@ export type Policy = {
 
 export const defaultPolicy: Policy = { name: "workspace", sandbox: "auto", net: "off", allowWrite: [], addDirs: [] };
 
+/** Whether tools and CLIs may connect to nothing. Policy `full` restricts nothing. */
+export function isOffline({ name, net }: Policy): boolean {
+  return net === "off" && name !== "full";
+}
+
 /** Marks the processes of a session: the topmost session of the run, and whether it may start skein again. */
 export type SessionTag = { session: string; nesting: boolean };
 

@@ -104,6 +104,8 @@ export type CliLaunch = {
   /** True if our sandbox confines the CLI. Its own sandbox and its permission requests are then off. */
   isSandboxed: boolean;
   isRoot: boolean;
+  /** True if the network is off. The vendor's own search would be refused then. */
+  isOffline: boolean;
   extraArgs: readonly string[];
 };
 

@@ -60,6 +60,7 @@ test.each(await loadAdapters())("$name refuses the flags that its adapter sets",
     endpoint: { url: "http://127.0.0.1:1", token: "t" },
     isSandboxed: true,
     isRoot: false,
+    isOffline: true,
     extraArgs: [],
   };
   const starts: CliLaunch["start"][] = [

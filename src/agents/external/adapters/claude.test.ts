@@ -16,6 +16,7 @@ const launch: CliLaunch = {
   endpoint: { url: "http://127.0.0.1:4", token: "throw-away" },
   isSandboxed: true,
   isRoot: false,
+  isOffline: true,
   extraArgs: ["--max-budget-usd=2"],
 };
 

@@ -18,6 +18,7 @@ const launch: CliLaunch = {
   endpoint: { url: "http://127.0.0.1:4", token: "throw-away" },
   isSandboxed: true,
   isRoot: true,
+  isOffline: true,
   extraArgs: ["--output-schema=x.json"],
 };
 

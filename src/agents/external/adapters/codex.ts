@@ -87,6 +87,8 @@ function settings(launch: CliLaunch): string[] {
     "agents.enabled=false",
     ...featuresOff.map((name) => `features.${name}=false`),
     ...(launch.isSandboxed ? [] : ['approval_policy="never"']),
+    // The gateway refuses requests with a search that opens pages, and Codex declares one by default.
+    ...(launch.isOffline ? ['web_search="disabled"'] : []),
     ...(effort === null ? [] : [`model_reasoning_effort=${quote(effort)}`]),
     ...(role !== null && start.how === "new" ? [`developer_instructions=${quote(role)}`] : []),
     ...(endpoint === null ? [] : gateway(endpoint.url)),

@@ -17,6 +17,7 @@ const launch: CliLaunch = {
   endpoint: { url: "http://127.0.0.1:1", token: "token-1" },
   isSandboxed: true,
   isRoot: false,
+  isOffline: true,
   extraArgs: [],
 };
 

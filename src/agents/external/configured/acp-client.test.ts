@@ -17,6 +17,7 @@ const launch: CliLaunch = {
   endpoint: null,
   isSandboxed: true,
   isRoot: false,
+  isOffline: true,
   extraArgs: [],
 };
 

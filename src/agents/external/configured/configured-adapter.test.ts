@@ -21,6 +21,7 @@ const launch: CliLaunch = {
   endpoint: { url: "http://127.0.0.1:8787", token: "throw-away" },
   isSandboxed: true,
   isRoot: false,
+  isOffline: true,
   extraArgs: [],
 };
 const turn: TurnCheckInput = {

@@ -1,12 +1,13 @@
 // Vendor access with a key: the CLI sends its requests to our gateway, which holds the key and counts the usage.
 import type { Endpoint } from "../../../models/model.ts";
+import { isOffline } from "../../../protocol/api/policy.ts";
 import type { UsageEstimate } from "../../../protocol/api/ports.ts";
-import { zeroUsage } from "../../../protocol/tree/usage.ts";
+import { countedTokens, zeroUsage } from "../../../protocol/tree/usage.ts";
 import { createPortReceiver } from "../../../sandbox/namespace-port.ts";
 import { stepLimitError } from "../../native/request/request-size.ts";
-import { bytesPerToken } from "../../../kit/text/bytes-per-token.ts";
+import { tokensIn } from "../../../kit/text/bytes-per-token.ts";
 import { Gateway } from "../gateway/gateway.ts";
-import type { LedgerEntry, LastAnswer } from "../gateway/ledger.ts";
+import type { LedgerEntry } from "../gateway/ledger.ts";
 import type { AccessRequest, VendorAccess } from "./vendor-access.ts";
 
 /** Our port in the CLI's own network namespace. */
@@ -14,7 +15,7 @@ export const innerPort = 8787;
 /** The CLI may still print the result of its last call before it is stopped. */
 const lastOutputMs = 250;
 
-export function openGatewayAccess(access: AccessRequest, endpoints: Endpoint[]): VendorAccess {
+export async function openGatewayAccess(access: AccessRequest, endpoints: Endpoint[]): Promise<VendorAccess> {
   const { deps, input, hooks, usage } = access;
   const { isSandboxed, hasOwnNetwork } = deps.sandboxStatus(input);
   let requestCount = 0;
@@ -23,10 +24,11 @@ export function openGatewayAccess(access: AccessRequest, endpoints: Endpoint[]):
     price: deps.price,
     ready: hooks.ready,
     pauseGate: hooks.pauseGate,
-    reserve: async (request, last) => {
+    isOffline: isOffline(input.policy),
+    reserve: async (request) => {
       const stepError = stepLimitError(requestCount, input.limits);
       if (stepError === null) requestCount += 1;
-      const reservation = stepError ?? (await hooks.budget.reserve(await estimateRequest(access, request, last)));
+      const reservation = stepError ?? (await hooks.budget.reserve(await estimateRequest(access, request)));
       if (typeof reservation === "function") return reservation;
       await Bun.sleep(lastOutputMs);
       hooks.onBudgetUsedUp(reservation);
@@ -36,7 +38,7 @@ export function openGatewayAccess(access: AccessRequest, endpoints: Endpoint[]):
   });
   const portReceiver = hasOwnNetwork ? createPortReceiver() : null;
   const stop = new AbortController();
-  const port = portReceiver === null ? Number(new URL(gateway.url).port) : innerPort;
+  const port = portReceiver === null ? await gateway.listen({ port: 0 }) : innerPort;
   return {
     endpoint: { url: `http://127.0.0.1:${port}`, token: gateway.token, wires: [...new Set(endpoints.map(({ wire }) => wire))] },
     port: isSandboxed && input.policy.net === "off" ? port : null,
@@ -45,7 +47,8 @@ export function openGatewayAccess(access: AccessRequest, endpoints: Endpoint[]):
     isSandboxed: isSandboxed || input.policy.name === "full",
     warmUp: () => {
       gateway.warmUp();
-      if (portReceiver !== null) void portReceiver.receive(stop.signal).then((file) => (file === null ? undefined : gateway.serve(file)));
+      if (portReceiver !== null)
+        void portReceiver.receive(stop.signal).then((file) => (file === null ? undefined : gateway.listen({ fd: file })));
     },
     env: {},
     signInFile: null,
@@ -65,15 +68,18 @@ export function openGatewayAccess(access: AccessRequest, endpoints: Endpoint[]):
   };
 }
 
-/** Assumes that the prefix cached by the last answer is cached again, and that the next answer is as long as the last. */
-async function estimateRequest({ deps, input }: AccessRequest, request: LedgerEntry, last: LastAnswer | null): Promise<UsageEstimate> {
+/** Output tokens that are reserved for a request without a limit of its own. */
+const unlimitedOutput = 32_000;
+
+/**
+ * The most that the request can cost, as far as it is known: nothing cached, and the longest answer it allows. A request that
+ * does not fit waits until the running ones are counted, so parallel requests exceed a limit no more than a single one.
+ */
+async function estimateRequest({ deps, input }: AccessRequest, request: LedgerEntry): Promise<UsageEstimate> {
   if (request.route.kind !== "answer") return { tokens: 0, costUsd: 0 };
-  const isCached = last !== null && last.usage.cacheRead + last.usage.cacheWrite > 0;
-  const earlierTokens = last === null || isCached ? 0 : last.usage.input;
-  const inputTokens = earlierTokens + Math.ceil(Math.max(0, request.bytes - (last?.bytes ?? 0)) / bytesPerToken.cautious);
-  const output = last?.usage.output ?? 0;
+  const usage = { ...zeroUsage, input: tokensIn(request.bytes), output: request.outputLimit ?? unlimitedOutput };
   const { endpoint, model } = request;
   const isPriced = input.limits.maxBudgetUsd !== null && model !== null;
-  const costUsd = isPriced ? await deps.price(endpoint.vendor, model, { ...zeroUsage, input: inputTokens, output }) : null;
-  return { tokens: inputTokens + output, costUsd };
+  const costUsd = isPriced ? await deps.price(endpoint.vendor, model, usage) : null;
+  return { tokens: countedTokens(usage), costUsd };
 }

@@ -4,6 +4,7 @@ import { closeSync } from "node:fs";
 import { openRegularFile } from "../../../kit/files/safe-file.ts";
 import { loadLibc } from "../../../kit/process/libc.ts";
 import { Fault } from "../../../protocol/api/error.ts";
+import { isOffline } from "../../../protocol/api/policy.ts";
 import { callsOf } from "../../../protocol/tree/node.ts";
 import { createPortReceiver } from "../../../sandbox/namespace-port.ts";
 import { subtractSpent } from "../../../protocol/tree/usage.ts";
@@ -21,7 +22,7 @@ const waitNoticeMs = 60_000;
 export async function openProxyAccess(request: AccessRequest, use: SignInUse): Promise<VendorAccess> {
   const { deps, adapter, input, hooks, usage } = request;
   const { isSandboxed, hasOwnNetwork } = deps.sandboxStatus(input);
-  const isRestricted = input.policy.net === "off" && input.policy.name !== "full";
+  const isRestricted = isOffline(input.policy);
   if (isRestricted && !isSandboxed) throw unsandboxedSignIn(adapter);
   const unlock = use.file?.isExclusive ? await lockSignInFile(use.file.path, adapter, hooks) : () => {};
   try {

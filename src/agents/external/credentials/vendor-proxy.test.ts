@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { connect, createServer, type Server, type Socket } from "node:net";
+import { clientHello } from "../../../../test/support/client-hello.ts";
 import type { SocketListener } from "../gateway/join-sockets.ts";
 import { startVendorProxy } from "./vendor-proxy.ts";
 
@@ -21,8 +22,11 @@ async function proxyFor(hosts: string[]): Promise<SocketListener> {
   return proxy;
 }
 
-/** Sends a text, closes its side of the connection, and returns everything that it received. */
-async function send({ port }: SocketListener, text: string): Promise<string> {
+const connectTo = (target: string, ...bytes: (Buffer | string)[]): Buffer =>
+  Buffer.concat([Buffer.from(`CONNECT ${target} HTTP/1.1\r\nHost: x\r\n\r\n`), ...bytes.map((part) => Buffer.from(part))]);
+
+/** Sends bytes, closes its side of the connection, and returns everything that it received. */
+async function send({ port }: SocketListener, text: string | Buffer): Promise<string> {
   const socket = connect({ host: "127.0.0.1", port, allowHalfOpen: true });
   let received = "";
   socket.on("data", (chunk) => (received += chunk.toString("latin1")));
@@ -36,20 +40,21 @@ async function send({ port }: SocketListener, text: string): Promise<string> {
 describe("vendor proxy", () => {
   test("a tunnel to an allowed host forwards early bytes and half-closed connections", async () => {
     const port = await vendor((socket) => {
-      let received = "";
-      socket.on("data", (chunk) => (received += chunk.toString()));
+      let received = 0;
+      socket.on("data", (chunk) => (received += chunk.length));
       socket.on("end", () => socket.end(`got ${received}`));
     });
     const proxy = await proxyFor([`localhost:${port}`]);
-    const answer = await send(proxy, `CONNECT LOCALHOST:${port} HTTP/1.1\r\nHost: x\r\n\r\nhello`);
-    expect(answer).toBe("HTTP/1.1 200 Connection established\r\n\r\ngot hello");
+    const hello = clientHello("Localhost");
+    const answer = await send(proxy, connectTo(`LOCALHOST:${port}`, hello, "hello"));
+    expect(answer).toBe(`HTTP/1.1 200 Connection established\r\n\r\ngot ${hello.length + 5}`);
   });
 
   test("a tunnel forwards a megabyte each way without loss", async () => {
     const port = await vendor((socket) => socket.pipe(socket));
     const proxy = await proxyFor([`127.0.0.1:${port}`]);
-    const payload = "x".repeat(1024 * 1024);
-    const answer = await send(proxy, `CONNECT 127.0.0.1:${port} HTTP/1.1\r\n\r\n${payload}`);
+    const payload = Buffer.concat([clientHello(null), Buffer.alloc(1024 * 1024, "x")]);
+    const answer = await send(proxy, connectTo(`127.0.0.1:${port}`, payload));
     expect(answer.length).toBe(payload.length + "HTTP/1.1 200 Connection established\r\n\r\n".length);
   });
 
@@ -92,13 +97,37 @@ describe("vendor proxy", () => {
     const through = () => new URL(`http://me:p%40ss@127.0.0.1:${port}`);
     const proxy = await startVendorProxy({ listen: { port: 0 }, hosts: ["api.example.com", "refused.example.com"], through });
     open.push(proxy);
-    const answer = await send(proxy, "CONNECT api.example.com:443 HTTP/1.1\r\n\r\nhello");
-    expect(answer).toBe("HTTP/1.1 200 Connection established\r\n\r\nhello");
+    const hello = clientHello("api.example.com");
+    const answer = await send(proxy, connectTo("api.example.com:443", hello));
+    expect(answer).toBe(`HTTP/1.1 200 Connection established\r\n\r\n${hello.toString("latin1")}`);
     expect(requests[0]).toContain(`CONNECT api.example.com:443 HTTP/1.1\r\n`);
     expect(requests[0]).toContain(`Proxy-Authorization: Basic ${btoa("me:p@ss")}\r\n`);
     expect(await send(proxy, "CONNECT refused.example.com:443 HTTP/1.1\r\n\r\n")).toStartWith("HTTP/1.1 502 ");
     expect(await send(proxy, "CONNECT other.example.com:443 HTTP/1.1\r\n\r\n")).toStartWith("HTTP/1.1 403 ");
     expect(requests.length).toBe(2);
+  });
+
+  test("a tunnel to an allowed host carries no bytes to another server at the same address", async () => {
+    const received: string[] = [];
+    const port = await vendor((socket) => {
+      socket.on("data", (chunk) => received.push(chunk.toString("latin1")));
+      socket.on("end", () => socket.end("reached"));
+    });
+    const proxy = await proxyFor([`localhost:${port}`]);
+    const refused = [
+      clientHello("attacker.example"),
+      clientHello("localhost.attacker.example"),
+      clientHello(null),
+      clientHello("localhost", { isEncrypted: true }),
+      "GET / HTTP/1.1\r\nHost: attacker.example\r\n\r\n",
+      Buffer.concat([clientHello("localhost").subarray(0, 30)]),
+      Buffer.alloc(100_000, 22),
+      "",
+    ];
+    for (const bytes of refused) expect(await send(proxy, connectTo(`localhost:${port}`, bytes))).not.toContain("reached");
+    expect(received).toEqual([]);
+    // The message may come in pieces.
+    expect(await send(proxy, connectTo(`localhost:${port}`, clientHello("localhost", { recordSize: 50 })))).toContain("reached");
   });
 
   test("an unreachable vendor is a 502", async () => {
@@ -119,7 +148,7 @@ describe("vendor proxy", () => {
     const proxy = await proxyFor([`127.0.0.1:${port}`]);
     const socket = connect({ host: "127.0.0.1", port: proxy.port });
     socket.on("error", () => {});
-    socket.write(`CONNECT 127.0.0.1:${port} HTTP/1.1\r\n\r\n`);
+    socket.write(connectTo(`127.0.0.1:${port}`, clientHello(null)));
     await new Promise<void>((resolve) => socket.once("data", () => resolve()));
     proxy.close();
     await ended.promise;

@@ -1,6 +1,8 @@
 // An HTTP proxy for a CLI that uses its own sign-in. It opens tunnels to the vendor's hosts, by name, and to nothing
-// else. The tunnels are encrypted end to end; nothing is read or counted here.
-import { connect, type Socket } from "node:net";
+// else. The tunnels are encrypted end to end. Only the server's name at their start is read: many sites share the
+// addresses of a vendor, and that name chooses among them.
+import { connect, isIP, type Socket } from "node:net";
+import { maxHelloBytes, readClientHello } from "./client-hello.ts";
 import { joinSockets, listenForSockets, type ListenTarget, type SocketListener } from "../gateway/join-sockets.ts";
 
 export type VendorProxyOptions = {
@@ -57,16 +59,47 @@ function openTunnel(socket: Socket, head: string, early: Buffer, { hosts, throug
   const vendor = connect({ ...first, allowHalfOpen: true, noDelay: true });
   const fail = () => refuse(socket, "502 Bad Gateway", `skein: ${host} can't be reached`);
   const join = () => {
-    vendor.removeAllListeners("error");
     socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
-    if (early.length > 0) vendor.write(early);
-    joinSockets(socket, vendor);
+    readHello(socket, early, (hello) => {
+      vendor.removeAllListeners("error");
+      if (hello === null || !asksFor(hello, host)) return void [socket, vendor].map((end) => end.destroy());
+      vendor.write(hello);
+      joinSockets(socket, vendor);
+    });
   };
   vendor.once("error", fail);
   vendor.once("connect", () =>
     proxy === null ? join() : connectThrough(vendor, { proxy, target: `${host}:${port}`, onOpen: join, onFailed: fail }),
   );
   socket.once("close", () => vendor.destroy());
+}
+
+/** Reads the first TLS message and pauses the socket. `onHello` gets all bytes so far; null if there is no such message. */
+function readHello(socket: Socket, early: Buffer, onHello: (bytes: Buffer | null) => void): void {
+  let received = early;
+  const isComplete = () => received.length > 0 && readClientHello(received) !== "incomplete";
+  const finish = (bytes: Buffer | null) => {
+    socket.off("data", read).off("end", fail).off("close", fail).setTimeout(0);
+    socket.pause();
+    onHello(bytes);
+  };
+  const fail = () => finish(null);
+  const read = (chunk: Buffer) => {
+    received = Buffer.concat([received, chunk]);
+    if (isComplete()) finish(received);
+    else if (received.length > maxHelloBytes) fail();
+  };
+  if (isComplete()) return onHello(received);
+  if (socket.readableEnded || socket.destroyed) return onHello(null);
+  socket.setTimeout(headTimeoutMs, fail);
+  socket.on("data", read).once("end", fail).once("close", fail).resume();
+}
+
+/** Clients name no server if its host is an address. */
+function asksFor(bytes: Buffer, host: string): boolean {
+  const hello = readClientHello(bytes);
+  if (hello === null || hello === "incomplete" || hello.hasHiddenName) return false;
+  return isIP(host) === 0 ? hello.serverName === host : hello.serverName === null || hello.serverName === host;
 }
 
 type UpstreamTunnel = { proxy: URL; target: string; onOpen: () => void; onFailed: () => void };

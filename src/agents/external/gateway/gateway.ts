@@ -11,8 +11,9 @@ import { textAt } from "../../../models/wire/json.ts";
 import { messageOf, type TurnError } from "../../../protocol/api/error.ts";
 import type { SettleReservation } from "../../../protocol/api/ports.ts";
 import type { Spent } from "../../../protocol/tree/usage.ts";
-import { readAtMost, readRequestBody } from "./request-body.ts";
-import { type LedgerEntry, type LastAnswer, Ledger, type MeteredRequest, type Price } from "./ledger.ts";
+import { outputLimit, readAtMost, readRequestBody } from "./request-body.ts";
+import { type LedgerEntry, Ledger, type MeteredRequest, type Price } from "./ledger.ts";
+import type { ListenTarget } from "./join-sockets.ts";
 import { Meter } from "./meter.ts";
 import { errorAnswer, forwardedHeaders, matchRoute, authTokens, vendorHeaders, vendorUrl, guessWire } from "./routes.ts";
 
@@ -21,12 +22,14 @@ export type GatewayOptions = {
   endpoints: readonly Endpoint[];
   /** Resolves to null when the price is unknown. */
   price: Price;
+  /** The network is off: requests that make the vendor fetch an address are refused. */
+  isOffline?: boolean;
   /** No request is forwarded before this resolves. */
   ready?: Promise<void>;
   /** While the gate is paused, no request and no byte of an answer is forwarded. */
   pauseGate?: PauseGate;
   /** Called before every request. An error refuses the request, and the CLI does not retry it. */
-  reserve: (request: LedgerEntry, last: LastAnswer | null) => Promise<TurnError | SettleReservation>;
+  reserve: (request: LedgerEntry) => Promise<TurnError | SettleReservation>;
   /** Called for every chunk of an answer. */
   onBytes?: () => void;
 };
@@ -36,7 +39,7 @@ type ForwardedRequest = { request: Request; url: URL; body: Uint8Array | null };
 export class Gateway {
   /** The CLI gets this instead of a key. */
   readonly token = `sk-skein-${crypto.getRandomValues(new Uint8Array(24)).toHex()}`;
-  /** On this machine's loopback. */
+  /** On this machine's loopback, without a limit of connections. A CLI gets the port of `listen` instead. */
   readonly url: string;
   readonly #options: GatewayOptions;
   readonly #ledger: Ledger;
@@ -60,14 +63,19 @@ export class Gateway {
     this.url = `http://127.0.0.1:${this.#server.port}`;
   }
 
-  /** Also serves a listening socket, the port in a CLI's namespace, and closes it at the end. */
-  async serve(file: number): Promise<void> {
+  /**
+   * Opens the port for a CLI: a listening socket in its namespace, or a free port of the machine. Returns the port. It accepts
+   * a bounded number of connections, which Bun.serve can't do.
+   */
+  async listen(target: ListenTarget): Promise<number> {
     const { connectAndJoin, listenForSockets } = await import("./join-sockets.ts");
-    if (this.#isClosed) return closeSync(file);
+    if (this.#isClosed && "fd" in target) closeSync(target.fd);
+    if (this.#isClosed) return 0;
     const address = { host: "127.0.0.1", port: this.#server.port! };
-    const listener = await listenForSockets({ fd: file }, (socket) => connectAndJoin(address, socket));
+    const listener = await listenForSockets(target, (socket) => connectAndJoin(address, socket));
     if (this.#isClosed) listener.close();
     else this.#listeners.push(listener);
+    return listener.port;
   }
 
   /** Loads the code that the first request needs. */
@@ -110,11 +118,13 @@ export class Gateway {
     if (route === null) return errorAnswer(guessedWire, 404, `there is nothing at ${method} ${path.slice(0, 200)}`);
     const endpoint = this.#endpoint(route.wire);
     if (endpoint === undefined) return errorAnswer(route.wire, 404, "this turn has no vendor for such requests");
-    const read = await readRequestBody(request, route.wire, endpoint.vendor);
-    if (typeof read === "string") return errorAnswer(route.wire, 413, read);
+    const { isOffline = false } = this.#options;
+    const read = await readRequestBody(request, { wire: route.wire, vendor: endpoint.vendor, isOffline });
+    if ("status" in read) return errorAnswer(route.wire, read.status, read.message);
     const { body, json } = read;
     const model = route.model ?? (textAt(json ?? undefined, "model") || null);
-    const entry = this.#ledger.begin({ endpoint, route, model, bytes: body?.length ?? 0 });
+    const limit = json === null ? null : outputLimit(json, route.wire);
+    const entry = this.#ledger.begin({ endpoint, route, model, bytes: body?.length ?? 0, outputLimit: limit });
     return this.#forward({ request, url, body }, entry);
   }
 
@@ -124,12 +134,13 @@ export class Gateway {
     try {
       await this.#options.ready;
       await this.#options.pauseGate?.whenOpen();
-      const reservation = await this.#options.reserve(entry, this.#ledger.lastAnswer);
+      const reservation = await this.#options.reserve(entry);
       if (typeof reservation !== "function") {
         await this.#ledger.end(entry, reservation);
         return errorAnswer(route.wire, 400, "this turn's budget is used up");
       }
       entry.settle = reservation;
+      entry.isSent = true;
       const response = await sendToVendor(forwarded, entry);
       entry.status = response.status;
       return await (response.ok ? this.#forwardAnswer(response, entry) : this.#forwardError(response, entry));

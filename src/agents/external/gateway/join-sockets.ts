@@ -26,10 +26,14 @@ export type ListenTarget = { port: 0 } | { fd: number };
 /** `port` is 0 for a socket in another network namespace. `close` also destroys open connections. */
 export type SocketListener = { port: number; close: () => void };
 
-/** Each side of a connection ends separately. */
+/** Open connections of one agent. Each costs skein up to three file descriptors, which all sessions of a hub share. */
+export const maxConnections = 128;
+
+/** Each side of a connection ends separately. Connections beyond the limit are closed at once. */
 export async function listenForSockets(target: ListenTarget, onConnection: (socket: Socket) => void): Promise<SocketListener> {
   const open = new Set<Socket>();
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+    if (open.size >= maxConnections) return void socket.destroy();
     open.add(socket);
     socket.on("close", () => open.delete(socket));
     onConnection(socket);

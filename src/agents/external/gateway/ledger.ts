@@ -3,6 +3,7 @@ import type { Endpoint, WireName } from "../../../models/model.ts";
 import type { TurnError } from "../../../protocol/api/error.ts";
 import type { SettleReservation } from "../../../protocol/api/ports.ts";
 import { addSpent, zeroSpent, zeroUsage, type Spent, type Usage } from "../../../protocol/tree/usage.ts";
+import { tokensIn } from "../../../kit/text/bytes-per-token.ts";
 import type { Meter } from "./meter.ts";
 import type { GatewayRoute } from "./routes.ts";
 
@@ -14,15 +15,13 @@ export type MeteredRequest = {
   model: string | null;
   /** Null when the vendor did not answer, or was not asked. */
   status: number | null;
+  /** An estimate for an answer whose usage the vendor did not report, or not completely. */
   usage: Usage;
-  /** Null when the vendor reported no usage, or the price is unknown. */
+  /** Null when the price is unknown. */
   costUsd: number | null;
   /** Why the request was refused or interrupted. The CLI may print it in other words. */
   error: TurnError | null;
 };
-
-/** Size of the last request and usage of its answer, to estimate the next one. */
-export type LastAnswer = { bytes: number; usage: Usage };
 
 export type Price = (vendor: string, model: string, usage: Usage) => Promise<number | null>;
 
@@ -33,8 +32,12 @@ export type LedgerEntry = {
   model: string | null;
   /** Size of the request's body. */
   bytes: number;
+  /** The most output tokens that the request allows; null if it sets no limit. */
+  outputLimit: number | null;
   /** Interrupts the request. */
   stop: AbortController;
+  /** True from the moment the vendor may have received the request. */
+  isSent: boolean;
   status: number | null;
   /** Null for a request that costs nothing, and for one without a successful answer. */
   meter: Meter | null;
@@ -45,7 +48,6 @@ export type LedgerEntry = {
 export class Ledger {
   readonly records: MeteredRequest[] = [];
   spent: Spent = zeroSpent;
-  lastAnswer: LastAnswer | null = null;
   readonly #price: Price;
   readonly #open = new Map<LedgerEntry, PromiseWithResolvers<void>>();
   /** The open requests that are being recorded. */
@@ -55,8 +57,8 @@ export class Ledger {
     this.#price = price;
   }
 
-  begin(request: Pick<LedgerEntry, "endpoint" | "route" | "model" | "bytes">): LedgerEntry {
-    const entry: LedgerEntry = { ...request, stop: new AbortController(), status: null, meter: null, settle: null };
+  begin(request: Pick<LedgerEntry, "endpoint" | "route" | "model" | "bytes" | "outputLimit">): LedgerEntry {
+    const entry: LedgerEntry = { ...request, stop: new AbortController(), isSent: false, status: null, meter: null, settle: null };
     this.#open.set(entry, Promise.withResolvers());
     return entry;
   }
@@ -66,13 +68,11 @@ export class Ledger {
     const ended = this.#open.get(entry);
     if (ended === undefined || this.#ending.has(entry)) return ended?.promise;
     this.#ending.add(entry);
-    const { route, meter, model, status } = entry;
-    const usage = meter === null ? zeroUsage : meter.usage;
-    const costUsd = usage === null ? null : await this.#cost(entry, usage);
-    const spent = { usage: usage ?? zeroUsage, costUsd };
+    const { route, model, status } = entry;
+    const usage = usageOf(entry);
+    const spent = { usage, costUsd: await this.#cost(entry, usage) };
     this.records.push({ wire: route.wire, kind: route.kind, model, status, error, ...spent });
     this.spent = addSpent(this.spent, spent);
-    if (meter?.usage) this.lastAnswer = { bytes: entry.bytes, usage: meter.usage };
     entry.settle?.(spent);
     this.#open.delete(entry);
     this.#ending.delete(entry);
@@ -90,4 +90,11 @@ export class Ledger {
     // Without a price the tokens still count.
     return model === null ? null : this.#price(endpoint.vendor, model, usage).catch(() => null);
   }
+}
+
+/** A client that disconnects before the answer has started still made the vendor read its request. */
+function usageOf({ meter, route, stop, isSent, status, bytes }: LedgerEntry): Usage {
+  if (meter !== null) return meter.countedUsage(bytes);
+  const isCancelled = route.kind === "answer" && isSent && status === null && stop.signal.aborted;
+  return isCancelled ? { ...zeroUsage, input: tokensIn(bytes) } : zeroUsage;
 }

@@ -1,28 +1,61 @@
-// Reads the body of a CLI's request: limits its size, decompresses it, and adds the option that makes a vendor report usage.
+// Reads the body of a CLI's request once: limits its size, decompresses it, refuses what the gateway can't account for or
+// allow, and adds the option that makes a vendor report usage. The vendor gets exactly the values that were checked.
 import type { WireName } from "../../../models/model.ts";
 import type { Json } from "../../../kit/text/json.ts";
-import { objectAt, parseJson } from "../../../models/wire/json.ts";
+import { numberAt, objectAt, parseJson } from "../../../models/wire/json.ts";
+import { findVendorFetch } from "./vendor-fetches.ts";
 
 const maxBodyBytes = 64 * 1024 * 1024;
 
-/** Returns a string, the error message, for a body that can't be read. Invalid JSON is forwarded with `json` null: the vendor reports it. */
-export async function readRequestBody(
-  request: Request,
-  wire: WireName,
-  vendor: string,
-): Promise<{ body: Uint8Array | null; json: Json | null } | string> {
+export type RequestBody = { body: Uint8Array | null; json: Json | null };
+export type RefusedBody = { status: 400 | 413; message: string };
+
+export type BodyRules = {
+  wire: WireName;
+  vendor: string;
+  /** The vendor must not fetch addresses either. */
+  isOffline: boolean;
+};
+
+export async function readRequestBody(request: Request, rules: BodyRules): Promise<RequestBody | RefusedBody> {
   if (request.body === null) return { body: null, json: null };
   const { bytes, isCut } = await readAtMost(request.body, maxBodyBytes);
-  if (isCut) return `a request may have ${maxBodyBytes / 1024 / 1024} MB`;
+  if (isCut) return { status: 413, message: `a request may have ${maxBodyBytes / 1024 / 1024} MB` };
   const body = await decompress(bytes, request.headers.get("content-encoding"));
-  if (body === null) return "the request can't be unpacked";
+  if (body === null) return { status: 413, message: "the request can't be unpacked" };
+  if (body.length === 0) return { body, json: null };
   const json = parseJson(new TextDecoder().decode(body));
+  // A vendor's parser may accept more than ours, for example NaN. Then nothing would be checked.
+  if (json === null) return { status: 400, message: "the request is not a JSON object" };
+  const message = reasonToRefuse(json, rules);
+  if (message !== null) return { status: 400, message };
   // Mistral refuses a request with this option.
-  const needsUsageOption = json !== null && wire === "openai-chat" && json.stream === true && vendor !== "mistral";
-  if (!needsUsageOption || objectAt(json, "stream_options")?.include_usage !== undefined) return { body, json };
-  json.stream_options = { ...objectAt(json, "stream_options"), include_usage: true };
+  if (rules.wire === "openai-chat" && json["stream"] === true && rules.vendor !== "mistral")
+    json["stream_options"] = { ...objectAt(json, "stream_options"), include_usage: true };
+  // Of a repeated key, a vendor's parser may use another value than ours. After this there is only one.
   return { body: new TextEncoder().encode(JSON.stringify(json)), json };
 }
+
+function reasonToRefuse(json: Json, { wire, isOffline }: BodyRules): string | null {
+  if (wire === "openai-responses" && json["background"] !== undefined && json["background"] !== null && json["background"] !== false)
+    return "background is not supported: the usage of such a request can't be counted";
+  const field = isOffline ? findVendorFetch(json, wire) : null;
+  if (field === null) return null;
+  return `${field} would let the vendor fetch from the network, which is off for this turn; allow it with --net on`;
+}
+
+/** The most output tokens that the vendor may answer with; null if the request sets no limit. */
+export function outputLimit(json: Json, wire: WireName): number | null {
+  const config = wire === "gemini" ? (objectAt(json, "generationConfig") ?? objectAt(json, "generation_config")) : json;
+  const limits = limitFields.flatMap((name) => numberAt(config, name) ?? []).filter((limit) => limit > 0);
+  if (limits.length === 0) return null;
+  const answers = Math.max(1, ...countFields.map((name) => numberAt(config, name) ?? 1));
+  return Math.max(...limits) * answers;
+}
+
+const limitFields = ["max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens"];
+/** The number of alternative answers. */
+const countFields = ["n", "candidateCount", "candidate_count"];
 
 /** Stops reading after the chunk that exceeds the limit. */
 export async function readAtMost(

@@ -96,7 +96,7 @@ describe("gateway routes", () => {
     const { gateway } = startGatewayFixture();
     await gateway.close();
     const late = openSync("/dev/null", "r");
-    await gateway.serve(late);
+    await gateway.listen({ fd: late });
     expect(() => fstatSync(late)).toThrow("EBADF");
   });
 });

@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, describe, expect, test } from "bun:test";
-import { rmSync, writeFileSync } from "node:fs";
+import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ModelServerOptions } from "../../../scripted-model/model-server.ts";
 import { waitForNoProcesses } from "../../../../test/support/processes.ts";
@@ -60,6 +60,29 @@ describe.each(["namespaces", "landlock"] as const)("in the best sandbox up to %s
        console.log(JSON.stringify({ whole: answers.filter((text) => text.includes("message_stop")).length, long: long.status, stranger: stranger.status }));`,
     );
     expect(output).toEqual({ whole: 40, long: 200, stranger: 401 });
+  });
+
+  test("a sandboxed program can't use up the file descriptors of skein with open connections", async () => {
+    const before = readdirSync("/proc/self/fd").length;
+    let most = 0;
+    const watch = setInterval(() => (most = Math.max(most, readdirSync("/proc/self/fd").length)), 20);
+    const output = await inside(
+      support,
+      `const { hostname, port } = new URL(url);
+       let closed = 0;
+       const open = await Promise.all(Array.from({ length: 600 }, () => Bun.connect({ hostname, port: Number(port),
+         socket: { data() {}, close() { closed += 1; } } }).catch(() => null)));
+       while (closed < 600 - 128) await Bun.sleep(20);
+       const kept = open.length - closed;
+       for (const socket of open) socket?.end();
+       while (closed < 600) await Bun.sleep(20);
+       let status = 0;
+       while (status !== 200) status = await ask().then((answer) => answer.status, () => 0);
+       console.log(JSON.stringify({ kept, status }));`,
+    );
+    clearInterval(watch);
+    expect(output).toEqual({ kept: 128, status: 200 });
+    expect(most - before).toBeLessThan(600);
   });
 
   test("a sandboxed program reaches no other port and can send no datagram", async () => {

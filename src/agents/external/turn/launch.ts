@@ -1,4 +1,5 @@
 // Builds the launch of a CLI: its prompt, its role, and the CLI's own session to start, resume or fork.
+import { isOffline } from "../../../protocol/api/policy.ts";
 import { join } from "node:path";
 import { parseModelName } from "../../../models/vendors.ts";
 import { textOf } from "../../../protocol/tree/node.ts";
@@ -33,6 +34,7 @@ export function createLaunch(
     endpoint,
     isSandboxed,
     isRoot: process.getuid?.() === 0,
+    isOffline: isOffline(input.policy),
     extraArgs: input.agentArgs,
   };
 }
