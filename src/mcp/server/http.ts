@@ -8,9 +8,9 @@ import {
   originValidationResponse,
 } from "@modelcontextprotocol/server";
 import { randomBytes } from "node:crypto";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
 import { isSameToken, listenOnFreePort } from "../../kit/flow/loopback.ts";
+import { createFile } from "../../kit/files/replace-file.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import { createMcpServer, type McpServerDeps } from "./mcp-server.ts";
 
@@ -21,6 +21,7 @@ export type HttpServerDeps = McpServerDeps & {
 };
 
 const firstPort = 4454;
+const minTokenLength = 32;
 
 export function serveOverHttp(deps: HttpServerDeps): { url: string; close: () => Promise<void> } {
   const token = readOrCreateToken(deps.tokenFile);
@@ -50,16 +51,15 @@ export function serveOverHttp(deps: HttpServerDeps): { url: string; close: () =>
   };
 }
 
-/** The token never changes, so that a client is configured once. */
+/** The token never changes, so that a client is configured once. Servers that start together share the one that was created first. */
 function readOrCreateToken(file: string): string {
-  try {
-    return readFileSync(file, "utf8").trim();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-  }
-  const token = randomBytes(32).toString("base64url");
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  writeFileSync(file, `${token}\n`, { mode: 0o600, flag: "wx" });
+  if (!existsSync(file)) createFile(file, `${randomBytes(32).toString("base64url")}\n`, { file: 0o600, directory: 0o700 });
+  const token = readFileSync(file, "utf8").trim();
+  // An empty token would admit every local user.
+  if (token.length < minTokenLength)
+    throw new Fault("config", `the token in ${file} has fewer than ${minTokenLength} characters`, {
+      hint: "delete the file; the next start creates a new token",
+    });
   return token;
 }
 
