@@ -44,7 +44,7 @@ function head(document: Document): string {
 function sectionStart(segment: Segment): string {
   if (segment.branches === 1) return `<section class="root" id="b-${segment.number}">\n`;
   const indent = Math.min(segment.depth, 8) * 0.75;
-  const from = segment.from === null ? "the start" : `<a href="#n-${segment.from.id}">${shortId(segment.from.id)}</a>`;
+  const from = segment.from === null ? "the start" : `<a href="#n-${escaped(segment.from.id)}">${escaped(shortId(segment.from.id))}</a>`;
   return `<section id="b-${segment.number}" style="margin-left: ${indent}rem"><h2>${branchTitle(segment)}, from ${from}</h2>\n`;
 }
 
@@ -56,8 +56,8 @@ function branchLinks(segment: Segment): string {
 
 function* article({ node, author, labels, hasHead, blocks }: ExportNode): Generator<string> {
   const marks = labels.map((label) => `<span class="label">${escaped(label)}</span>`).join("");
-  const head = `<b>${escaped(author)}</b><span>${shortId(node.id)}</span><time>${timeText(node.at)}</time>${marks}`;
-  yield `<article class="${node.author}" id="n-${escaped(node.id)}">${hasHead ? `<div class="who">${head}</div>` : ""}`;
+  const head = `<b>${escaped(author)}</b><span>${escaped(shortId(node.id))}</span><time>${timeText(node.at)}</time>${marks}`;
+  yield `<article class="${escaped(node.author)}" id="n-${escaped(node.id)}">${hasHead ? `<div class="who">${head}</div>` : ""}`;
   for (const block of blocks) yield blockHtml(block, node);
   yield "</article>\n";
 }

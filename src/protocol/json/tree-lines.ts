@@ -40,7 +40,7 @@ export function treeLines(node: Node): TreeLine[] {
   });
 }
 
-/** The node of the lines with one id. Without the additional fields it has only the data of a transcript. */
+/** The node of the lines with one id. Without the additional fields it has only what a transcript holds. The lines are untrusted. */
 export function nodeOfLines(lines: TreeLine[], tree: string, session: string): Node {
   const first = lines[0]!;
   const extra = first.node;
@@ -54,13 +54,17 @@ export function nodeOfLines(lines: TreeLine[], tree: string, session: string): N
     session: extra?.session_id ?? session,
     turn: extra?.turn_id ?? null,
     at: Date.parse(first.timestamp),
-    author: extra?.author ?? authors[first.role],
+    author: isAuthor(extra?.author) ? extra.author : authors[first.role],
     parts: lines.filter((line) => line.data !== null).map((line) => partOfLine(line)),
     ...(note === undefined ? {} : { note }),
     ...(extra?.model === undefined ? {} : { model: extra.model }),
     ...(usage === undefined ? {} : { usage: fromJsonCase(usage) as Usage }),
     ...(costUsd === undefined ? {} : { costUsd }),
   };
+}
+
+function isAuthor(author: unknown): author is Author {
+  return Object.values(authors).some((known) => known === author);
 }
 
 export function partOfLine(line: TreeLine): Part {

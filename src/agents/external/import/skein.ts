@@ -4,7 +4,7 @@ import { isRecord, type Json } from "../../../kit/text/json.ts";
 import { listAt, objectAt, textAt } from "../../../models/wire/json.ts";
 import type { ImportedNode, ImportedSession, ImportedTurn } from "../../../protocol/tree/import.ts";
 import type { Handle } from "../../../protocol/tree/handle.ts";
-import { type Part, type ResultPart, textOf } from "../../../protocol/tree/node.ts";
+import { type Node, type Part, type ResultPart, textOf } from "../../../protocol/tree/node.ts";
 import { toolLevels, type Policy, type EnforcedPolicy } from "../../../protocol/api/policy.ts";
 import { turnStatuses, type TurnError } from "../../../protocol/api/error.ts";
 import { nodeOfLines, type TreeLine } from "../../../protocol/json/tree-lines.ts";
@@ -45,11 +45,21 @@ function nodesOf(entries: Json[], main: string): { nodes: ImportedNode[]; malfor
   let malformed = body.length - valid.length;
   const nodes: ImportedNode[] = [];
   for (const lines of Map.groupBy(valid, (line) => textAt(line, "id")).values()) {
-    const { tree: _tree, ...node } = nodeOfLines(lines as TreeLine[], "", main);
+    const { tree: _tree, ...node } = withKnownFields(nodeOfLines(lines as TreeLine[], "", main));
     if (node.parts.every(isPart) && Number.isFinite(node.at)) nodes.push({ ...node, ...outputsOf(lines, node.parts) });
     else malformed += 1;
   }
   return { nodes, malformed };
+}
+
+/** Leaves out additional fields of another type. */
+function withKnownFields({ note, model, costUsd, ...node }: Node): Node {
+  return {
+    ...node,
+    ...(isRecord(note) && typeof note["about"] === "string" ? { note } : {}),
+    ...(typeof model === "string" ? { model } : {}),
+    ...(typeof costUsd === "number" ? { costUsd } : {}),
+  };
 }
 
 function isLine(entry: Json): boolean {
