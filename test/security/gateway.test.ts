@@ -145,6 +145,8 @@ afterEach(async () => {
   skein[Symbol.dispose]();
 });
 
+const repeat = (count: number, request: Sent): Sent[] => Array.from({ length: count }, () => request);
+
 type Outcome = { answers: [number, string][]; result: { status: string; usage: { input: number; output: number } } };
 
 async function runAgent(requests: Sent[], flags: string[] = [], more: object = {}): Promise<Outcome> {
@@ -188,7 +190,7 @@ describe("the budget of --max-tokens 3000", () => {
         return Response.json({ type: "message", usage: { input_tokens: 50, output_tokens: 10_000 } });
       };
       const withoutLimit = { path: messages, body: { ...body, max_tokens: body.max_tokens === 9 ? undefined : body.max_tokens } };
-      const { result } = await runAgent(Array<Sent>(20).fill(withoutLimit), limit, { atOnce: true });
+      const { result } = await runAgent(repeat(20, withoutLimit), limit, { atOnce: true });
       expect([arrived.length, result.status]).toEqual([1, "budget"]);
     }
   });
@@ -198,7 +200,7 @@ describe("the budget of --max-tokens 3000", () => {
     const stream = event("x".repeat(40_000));
     answer = () => new Response(stream, { headers: { "content-type": "text/event-stream" } });
     const body = { ...user("hi"), stream: true, stream_options: { include_usage: false } };
-    const { result } = await runAgent(Array<Sent>(25).fill({ path: chat, body }), limit);
+    const { result } = await runAgent(repeat(25, { path: chat, body }), limit);
     expect([arrived.length, result.status]).toEqual([1, "budget"]);
     expect(result.usage.output).toBeGreaterThan(9000);
     expect(JSON.parse(arrived[0]!)).toMatchObject({ stream_options: { include_usage: true } });
@@ -214,7 +216,7 @@ describe("the budget of --max-tokens 3000", () => {
         }),
         { headers: { "content-type": "text/event-stream" } },
       );
-    const { result } = await runAgent(Array<Sent>(10).fill({ path: messages, body: { ...user("hi"), stream: true } }), limit, {
+    const { result } = await runAgent(repeat(10, { path: messages, body: { ...user("hi"), stream: true } }), limit, {
       hangUp: true,
     });
     expect([arrived.length, result.status]).toEqual([1, "budget"]);

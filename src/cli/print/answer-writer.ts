@@ -1,6 +1,6 @@
 // Writes an answer piece by piece, and other lines between the pieces, each on its own line.
 import type { TextOutput } from "../parse/command.ts";
-import { controlCharacters } from "./event-lines.ts";
+import { printableText } from "../terminal/style.ts";
 
 /** `lineScreen` may be another stream of the same terminal. */
 export function createAnswerWriter(screen: TextOutput, lineScreen = screen) {
@@ -13,7 +13,7 @@ export function createAnswerWriter(screen: TextOutput, lineScreen = screen) {
   function append(text: string): void {
     if (text === "") return;
     streamed += text;
-    screen.write(screen.isTty ? text.replace(controlCharacters, "") : text);
+    screen.write(screen.isTty ? printableText(text) : text);
     isMidLine = !text.endsWith("\n");
   }
   function printLines(...lines: string[]): void {

@@ -7,23 +7,19 @@ import type { Ask, QueuedInput } from "../../protocol/api/control.ts";
 import type { Event } from "../../protocol/tree/event.ts";
 import { shortId, textOf, type Node, type ResultPart, mainArgument } from "../../protocol/tree/node.ts";
 import type { ResultRecord } from "../../protocol/json/records.ts";
-import { stripControls, type Style } from "../terminal/style.ts";
+import { printable, printableText, stripControls, type Style } from "../terminal/style.ts";
 
 export type LineStyle = { style: Style; columns: number };
-
-/** Output of a model must not move the cursor or repaint the terminal. */
-// oxlint-disable-next-line no-control-regex
-export const controlCharacters = /[\x00-\x08\x0b-\x1f\x7f\x80-\x9f]/g;
 
 export function startLine(event: Extract<Event, { type: "turn.started" }>): string {
   const { turn, session } = event;
   const enforcement = turn.enforced?.tier === "none" && turn.policy.name !== "full" ? " (not enforced)" : "";
-  const model = turn.model === null ? "" : ` · ${turn.model}`;
-  return `${turn.agent}${model} · policy ${turn.policy.name}${enforcement} · session ${printableLabel(session)}`;
+  const model = turn.model === null ? "" : ` · ${stripControls(turn.model)}`;
+  return `${stripControls(turn.agent)}${model} · policy ${turn.policy.name}${enforcement} · session ${printableLabel(session)}`;
 }
 
 export function callLine(name: string, input: Record<string, unknown>, { style, columns }: LineStyle): string {
-  return `${style.cyan("•")} ${style.bold(stripControls(name))} ${oneLine(mainArgument(input), Math.max(20, columns - name.length - 4))}`;
+  return `${style.cyan("•")} ${style.bold(stripControls(name))} ${printable(oneLine(mainArgument(input), Math.max(20, columns - name.length - 4)))}`;
 }
 
 /** The result in one line, followed by the diff of an edit. */
@@ -35,7 +31,7 @@ export function resultLines(part: ResultPart, lineStyle: LineStyle): string[] {
 function resultLine(part: ResultPart, { style, columns }: LineStyle): string {
   const lines = part.text.trimEnd().split("\n");
   const more = lines.length > 1 ? ` (+${pluralize(lines.length - 1, "line")})` : "";
-  const text = oneLine((part.isError ? lines.at(-1) : lines[0]) ?? "", Math.max(20, columns - more.length - 4));
+  const text = printable(oneLine((part.isError ? lines.at(-1) : lines[0]) ?? "", Math.max(20, columns - more.length - 4)));
   return part.isError ? `  ${style.red(`✗ ${text}`)}${style.dim(more)}` : style.dim(`  ${text}${more}`);
 }
 
@@ -48,7 +44,7 @@ function diffLines(diff: string, style: Style): string {
     .split("\n")
     .filter((line) => !/^(---|\+\+\+) /.test(line));
   const painted = lines.slice(0, maxDiffLines).map((line) => {
-    const text = `    ${line.replace(controlCharacters, "")}`;
+    const text = `    ${printableText(line)}`;
     return line.startsWith("+") ? style.green(text) : line.startsWith("-") ? style.red(text) : style.dim(text);
   });
   if (lines.length > maxDiffLines) painted.push(style.dim(`    (+${pluralize(lines.length - maxDiffLines, "line")})`));
@@ -72,7 +68,7 @@ export function noticeLines(event: Event, { style, columns }: LineStyle): string
       return [style.yellow("  resumed")];
     case "session.spawned": {
       const head = `  ↳ session ${shortId(event.session)} · ${stripControls(event.agent)} · `;
-      return [style.dim(`${head}${oneLine(event.task, Math.max(20, columns - head.length))}`)];
+      return [style.dim(`${head}${printable(oneLine(event.task, Math.max(20, columns - head.length)))}`)];
     }
     case "ask.closed":
       return [style.dim(`  ${closedAskText(event.ask)}`)];
@@ -110,7 +106,7 @@ function closedAskText({ outcome, answer }: Ask): string {
 export function queueLines(oldQueue: readonly QueuedInput[], newQueue: readonly QueuedInput[], { style, columns }: LineStyle): string[] {
   const missingIn = (others: readonly QueuedInput[]) => (input: QueuedInput) => others.every(({ id }) => id !== input.id);
   const line = (state: string) => (input: QueuedInput) =>
-    style.dim(`  ${state}: ${oneLine(input.text, Math.max(20, columns - state.length - 4))}`);
+    style.dim(`  ${state}: ${printable(oneLine(input.text, Math.max(20, columns - state.length - 4)))}`);
   const delivered = oldQueue.filter(missingIn(newQueue)).map(line("given to the agent"));
   return [...delivered, ...newQueue.filter(missingIn(oldQueue)).map(line("waits for the agent's next step"))];
 }

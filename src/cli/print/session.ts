@@ -8,12 +8,11 @@ import type { Handle } from "../../protocol/tree/handle.ts";
 import { callsOf, textOf, type Node, type Part } from "../../protocol/tree/node.ts";
 import { resultRecord } from "../../protocol/json/records.ts";
 import type { TextOutput } from "../parse/command.ts";
-import { stripControls, styleOf } from "../terminal/style.ts";
+import { printableText, stripControls, styleOf } from "../terminal/style.ts";
 import { createAnswerWriter } from "./answer-writer.ts";
 import {
   askLines,
   callLine,
-  controlCharacters,
   errorLines,
   noticeLines,
   queueLines,
@@ -93,7 +92,7 @@ function messageLines(node: Node, { style }: LineStyle): string[] {
   if (text === "" || node.author === "agent" || node.author === "tool") return [];
   if (node.author === "note") return [style.dim(`  ${stripControls(noteTitle(node))}: ${stripControls(headOf(text, noteBytes))}`)];
   const lines = cutText(text, promptBytes, { keep: "both" }).text.split("\n");
-  return lines.map((line, index) => style.bold(`${index === 0 ? ">" : " "} ${line.replace(controlCharacters, "")}`));
+  return lines.map((line, index) => style.bold(`${index === 0 ? ">" : " "} ${printableText(line)}`));
 }
 
 function noteTitle({ note }: Node): string {

@@ -8,8 +8,7 @@ import { shortId, type Node, type ResultPart, mainArgument } from "../../protoco
 import { costText } from "../../protocol/tree/usage-text.ts";
 import type { ResultRecord } from "../../protocol/json/records.ts";
 import type { CommandContext } from "../parse/command.ts";
-import { stripControls } from "../terminal/style.ts";
-import { controlCharacters } from "./event-lines.ts";
+import { printable, printableText, stripControls } from "../terminal/style.ts";
 import type { Printer, PrintOptions } from "./printer.ts";
 
 export function screenReaderPrinter(ctx: Pick<CommandContext, "out">, options: Pick<PrintOptions, "conversation">): Printer {
@@ -58,7 +57,7 @@ function spokenLines(event: Event): string[] {
     case "node.added":
       return nodeLines(event.node);
     case "tool.started":
-      return [`Tool ${stripControls(event.name)}: ${oneLine(mainArgument(event.input), 300)}`];
+      return [`Tool ${stripControls(event.name)}: ${printable(oneLine(mainArgument(event.input), 300))}`];
     case "tool.denied":
       return [`Denied: ${stripControls(event.text)}`];
     case "model.retried":
@@ -70,7 +69,7 @@ function spokenLines(event: Event): string[] {
     case "turn.resumed":
       return ["Resumed."];
     case "session.spawned":
-      return [`Sub-session of ${stripControls(event.agent)}: ${oneLine(event.task, 300)}`];
+      return [`Sub-session of ${stripControls(event.agent)}: ${printable(oneLine(event.task, 300))}`];
     default:
       return [];
   }
@@ -82,12 +81,12 @@ export function nodeLines(node: Node): string[] {
     if (part.kind === "result") return resultLine(part);
     if (part.kind !== "text" || part.text.trim() === "") return [];
     const author = node.author === "user" ? "You" : node.author === "agent" ? "Assistant" : "Note";
-    return `${author}: ${part.text.trim().replace(controlCharacters, "")}`;
+    return `${author}: ${printableText(part.text.trim())}`;
   });
 }
 
 function resultLine({ name, text, isError }: ResultPart): string {
   const lines = text.trimEnd().split("\n");
-  const excerpt = oneLine((isError ? lines.at(-1) : lines[0]) ?? "", 300);
+  const excerpt = printable(oneLine((isError ? lines.at(-1) : lines[0]) ?? "", 300));
   return `Result of ${stripControls(name)}, ${isError ? "failed" : "ok"}, ${pluralize(lines.length, "line")}: ${excerpt}`;
 }

@@ -1,5 +1,6 @@
 // Creates the command context of the real process: streams, terminal and signals. The entry provides the Api.
 import { fstatSync, statSync, writeSync } from "node:fs";
+import { safeForTerminal } from "../../kit/text/terminal-text.ts";
 import { Fault, messageOf } from "../../protocol/api/error.ts";
 import type { CommandContext, TextOutput } from "../parse/command.ts";
 
@@ -84,7 +85,7 @@ function createOutput(fd: number, env: NodeJS.ProcessEnv, onError: (error: NodeJ
     write(text) {
       if (hasFailed) return;
       try {
-        writeAll(fd, text);
+        writeAll(fd, isTty ? safeForTerminal(text) : text);
       } catch (error) {
         hasFailed = true;
         onError(error as NodeJS.ErrnoException);

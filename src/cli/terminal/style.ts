@@ -2,26 +2,13 @@
 // `printable` first. Otherwise it could move the cursor or repaint the terminal.
 import type { TextOutput } from "../parse/command.ts";
 
+export { stripControls, printable, printableText } from "../../kit/text/terminal-text.ts";
+
 type Paint = (text: string) => string;
 export type Style = { bold: Paint; dim: Paint; red: Paint; green: Paint; yellow: Paint; cyan: Paint };
 
 export function styleOf(screen: Pick<TextOutput, "color">): Style {
   return screen.color ? colored : uncolored;
-}
-
-/** Removes control characters and escape sequences; a line break becomes a blank. */
-export function stripControls(text: string): string {
-  return printable(Bun.stripANSI(text).replace(/\s+/g, " "));
-}
-
-/** Like `stripControls`, for one line; keeps its blanks. */
-export function printable(line: string): string {
-  return Bun.stripANSI(line).replace(/[\p{Cc}\u202A-\u202E\u2066-\u2069]/gu, "");
-}
-
-/** Like `printable`, for several lines; keeps their tabs. */
-export function printableText(text: string): string {
-  return Bun.stripANSI(text).replace(/(?![\n\t])[\p{Cc}\u202A-\u202E\u2066-\u2069]/gu, "");
 }
 
 /** Whether the terminal's locale shows more than ASCII. */

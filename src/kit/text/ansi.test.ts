@@ -3,7 +3,7 @@ import { ansiRuns, stripAnsi } from "./ansi.ts";
 
 test("stripAnsi removes colours, control characters and lone surrogates", () => {
   expect(stripAnsi("\x1b[1;31mred\x1b[0m \x1b]8;;http://x\x07link\x1b]8;;\x07 a\u0000b\x07 \ud800 \u202Eabc\ttab\nend")).toBe(
-    "red link ab \ufffd abc\ttab\nend",
+    "red link ab \ufffd <U+202E>abc\ttab\nend",
   );
 });
 

@@ -1,5 +1,6 @@
 // Converts terminal output for a display that is not a terminal: to plain text, or to runs of one style.
 // A line that was overwritten after a carriage return keeps only its last text.
+import { showDirections } from "./terminal-text.ts";
 
 export type TextStyle = {
   /** 0-15 as a number, other colours as #rrggbb. */
@@ -51,7 +52,7 @@ function applyCarriageReturns(text: string): string {
 }
 
 function cleanText(text: string): string {
-  return text.toWellFormed().replace(/[^\P{Cc}\n\t]|[\u202A-\u202E\u2066-\u2069]/gu, "");
+  return showDirections(text.toWellFormed().replace(/[^\P{Cc}\n\t]/gu, ""));
 }
 
 function styleAfter(before: TextStyle, codes: number[]): TextStyle {

@@ -40,7 +40,7 @@ export function treeLines(node: Node): TreeLine[] {
   });
 }
 
-/** The node of the lines with one id. Without the additional fields it has only what a transcript holds. The lines are untrusted. */
+/** The node of the lines with one id. Without the additional fields it has only the data of a transcript. The lines are untrusted. */
 export function nodeOfLines(lines: TreeLine[], tree: string, session: string): Node {
   const first = lines[0]!;
   const extra = first.node;

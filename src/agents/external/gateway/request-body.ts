@@ -32,7 +32,7 @@ export async function readRequestBody(request: Request, rules: BodyRules): Promi
   // Mistral refuses a request with this option.
   if (rules.wire === "openai-chat" && json["stream"] === true && rules.vendor !== "mistral")
     json["stream_options"] = { ...objectAt(json, "stream_options"), include_usage: true };
-  // Of a repeated key, a vendor's parser may use another value than ours. After this there is only one.
+  // A vendor's parser may use another value of a repeated key than ours. After this there is only one.
   return { body: new TextEncoder().encode(JSON.stringify(json)), json };
 }
 

@@ -8,6 +8,7 @@ import type { Command } from "../../parse/command.ts";
 import { findSession } from "../../parse/find-session.ts";
 import { jsonText } from "../../print/json.ts";
 import { policyFlags, resolvePolicy, readPolicyFlags } from "./policy-flags.ts";
+import { warningText } from "../../print/print-fault.ts";
 import { printWarning } from "../../print/printer.ts";
 import { stripControls, styleOf } from "../../terminal/style.ts";
 
@@ -35,7 +36,7 @@ export const exec: Command = {
       if (event.type === "node.added") addedNode = event.node;
       printWarning(ctx, event);
       if (event.type === "turn.ended") status = event.turn.status ?? "broken";
-      if (event.type === "turn.ended" && event.turn.error !== null) ctx.err.write(`skein: ${event.turn.error.message}\n`);
+      if (event.type === "turn.ended" && event.turn.error !== null) ctx.err.write(warningText(event.turn.error.message));
     }
     if (args.flags["json"] && addedNode !== null) ctx.out.write(jsonText(nodeRecord(addedNode)));
     return status === "ok" ? exitCodeOf(addedNode) : exitCodes[status];

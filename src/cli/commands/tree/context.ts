@@ -2,7 +2,7 @@
 import type { ContextView } from "../../../protocol/api/api.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import type { TextOutput } from "../../parse/command.ts";
-import { printableText, styleOf, type Style } from "../../terminal/style.ts";
+import { printableText, stripControls, styleOf, type Style } from "../../terminal/style.ts";
 import { sessionReport } from "../report-command.ts";
 
 export const context = sessionReport({
@@ -21,18 +21,24 @@ export const context = sessionReport({
     return {
       json: { sessionId: view.session.id, nodeId: view.node, model, system, tools: view.tools.map(({ name }) => name), messages, tokens },
       text: () =>
-        args.flags["body"] ? `${view.body ?? "there is no request, because no model is available"}\n` : requestText(view, ctx.out),
+        args.flags["body"]
+          ? `${forScreen(view.body ?? "there is no request, because no model is available", ctx.out)}\n`
+          : requestText(view, ctx.out),
     };
   },
 });
 
 /** Keeps control characters for a pipe and removes them for a terminal. */
+function forScreen(text: string, screen: TextOutput): string {
+  return screen.isTty ? printableText(text) : text;
+}
+
 function requestText(view: ContextView, screen: TextOutput): string {
   const style = styleOf(screen);
-  const names = view.tools.map((tool) => tool.name).join(", ") || "none";
+  const names = stripControls(view.tools.map((tool) => tool.name).join(", ")) || "none";
   const system = { role: "system", text: view.system, tokens: view.tokens.system };
   const messages = [system, ...view.messages].map(({ text, ...message }) =>
-    messageText({ ...message, text: screen.isTty ? printableText(text) : text }, style),
+    messageText({ ...message, text: forScreen(text, screen) }, style),
   );
   return `${tokenCounts(view)}\n${style.dim(`tools: ${names}`)}\n\n${messages.join("\n")}`;
 }
@@ -40,9 +46,9 @@ function requestText(view: ContextView, screen: TextOutput): string {
 /** The model, and estimates of the tokens of its next request. */
 export function tokenCounts({ model, tokens: { system, tools, messages } }: ContextView): string {
   const total = system + tools + messages;
-  return `${model ?? "no model"}: about ${total} tokens (system ${system}, tools ${tools}, messages ${messages})`;
+  return `${stripControls(model ?? "no model")}: about ${total} tokens (system ${system}, tools ${tools}, messages ${messages})`;
 }
 
 export function messageText({ role, text, tokens }: { role: string; text: string; tokens: number }, style: Style): string {
-  return `${style.bold(role)} ${style.dim(`~${tokens}`)}\n${text}\n`;
+  return `${style.bold(stripControls(role))} ${style.dim(`~${tokens}`)}\n${text}\n`;
 }
