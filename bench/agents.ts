@@ -98,7 +98,8 @@ async function medianCallMs(site: BenchSite): Promise<number> {
 /** In the namespaces that skein uses, without the other sandbox rules: the cost of the kernel and two small programs. */
 function namespaced(adapter: Adapter): Contender {
   const contender = alone(adapter, "apart");
-  const command = (task: string) => sandboxCommand({ command: contender.command(task), cwd: "/", rules: null, support, selfCommand: [] });
+  const command = (task: string) =>
+    sandboxCommand({ command: contender.command(task), cwd: "/", rules: null, support, selfCommand: [] }).command;
   return { ...contender, command };
 }
 

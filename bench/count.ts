@@ -39,7 +39,7 @@ async function measure(files: number, lines: number): Promise<string> {
     const startedAt = performance.now();
     const all = await listFiles({ items: ["."], directory: project, project, git: plainGit });
     const listedAt = performance.now();
-    const result = await countFiles({ command: async () => command, project, files: all, top: 10, limitMs: 600_000 });
+    const result = await countFiles({ command: async () => ({ command, env: {} }), project, files: all, top: 10, limitMs: 600_000 });
     best.count = Math.min(best.count, performance.now() - listedAt);
     best.list = Math.min(best.list, listedAt - startedAt);
     best.blocked = Math.min(best.blocked, stall.stop());

@@ -16,7 +16,7 @@ if (process.argv[2] === "__executor") {
   void import("./files/snapshots/pack.ts").then(({ packFromStdin }) => packFromStdin()).then(() => process.exit(0));
 } else if (process.argv[2] === "__launch") {
   void import("./sandbox/launcher.ts").then(({ launch }) => {
-    writeSync(2, `${launch(JSON.parse(process.argv[3]!), process.env)}\n`);
+    writeSync(2, `${launch(process.env)}\n`);
     process.exit(125);
   });
 } else {

@@ -24,6 +24,8 @@ import {
 export type ExecutorOptions = {
   /** A program that calls `serveExecutor`, usually started by the sandbox launcher. */
   command: string[];
+  /** Variables for the launcher itself. */
+  launchEnv?: Record<string, string>;
   /** The user's environment. Only the variables that tools may see are passed on. */
   env: Record<string, string | undefined>;
   cwd: string;
@@ -39,7 +41,7 @@ type RunningExecutor = { connection: ExecutorConnection; tag: string };
 /** `ready` rejects with `sandbox-unavailable` if the process ends or sends nothing for `readyMs`. */
 export function startExecutor(options: ExecutorOptions): Executor & { ready: Promise<void> } {
   const { command, cwd, readyMs = 10_000 } = options;
-  const env = toolEnvironment(options.env, options.sandbox ?? null);
+  const env = { ...toolEnvironment(options.env, options.sandbox ?? null), ...options.launchEnv };
   let isClosed = false;
   let callCount = 0;
 

@@ -39,14 +39,14 @@ async function launch(machine: SandboxSupport, at: (part: string) => string, mor
     keepsOwnerRights: false,
     sessionTag: { session: "s-1", nesting: false },
   };
-  const command = sandboxCommand({
+  const { command, env } = sandboxCommand({
     command: ["/bin/sh", "-c", script],
     cwd: at("temp"),
     rules: sandboxRules,
     support: machine,
     selfCommand: self,
   });
-  const child = Bun.spawn(command, { env: { PATH: path, SEEN: "kept" }, stdio: ["ignore", "pipe", "pipe"] });
+  const child = Bun.spawn(command, { env: { PATH: path, SEEN: "kept", ...env }, stdio: ["ignore", "pipe", "pipe"] });
   const [out, err, code] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text(), child.exited]);
   return { out, err, code };
 }
@@ -55,7 +55,11 @@ describe("the launcher", () => {
   test("the launcher executes the program with its environment, directory and exit code", async () => {
     for (const machine of machines) {
       const at = places(`becomes-${machine.tier}`);
-      expect(await launch(machine, at, [], 'echo "$SEEN $PWD"; exit 7')).toEqual({ out: `kept ${at("temp")}\n`, err: "", code: 7 });
+      expect(await launch(machine, at, [], 'echo "$SEEN $PWD$SKEIN_LAUNCH"; exit 7')).toEqual({
+        out: `kept ${at("temp")}\n`,
+        err: "",
+        code: 7,
+      });
     }
   });
 
@@ -107,8 +111,8 @@ describe("the launcher", () => {
         maxProcesses: 9,
         keepsOwnerRights: false,
       };
-      const command = sandboxCommand({ command: [at("nothing")], cwd: root, rules, support: machine, selfCommand: self });
-      const { exitCode, stderr } = Bun.spawnSync(command, { env: { PATH: path } });
+      const { command, env } = sandboxCommand({ command: [at("nothing")], cwd: root, rules, support: machine, selfCommand: self });
+      const { exitCode, stderr } = Bun.spawnSync(command, { env: { PATH: path, ...env } });
       expect(exitCode).toBe(125);
       expect(stderr.toString()).toContain(`can't start ${at("nothing")}: ENOENT`);
     }

@@ -6,19 +6,9 @@ import { messageOf } from "../protocol/api/error.ts";
 import { sendListeningSocket } from "./namespace-port.ts";
 import { restrictPaths } from "./landlock.ts";
 import { mountView } from "./mounts.ts";
+import { type LaunchRequest, launchVariable } from "./launch-request.ts";
 import { type Arch, type FilterOptions, filterProgram } from "./seccomp.ts";
 import { cString, cStrings, errorName, openSystemCalls, type SystemCall } from "./syscalls.ts";
-import type { SandboxRules } from "./rules.ts";
-
-export type LaunchRequest = {
-  rules: SandboxRules;
-  tier: "namespaces" | "landlock";
-  cwd: string;
-  /** Whether the sandbox has a user namespace of its own, so that limits of the namespace concern nobody else. */
-  hasUserNamespace: boolean;
-  /** The absolute path of the program, and its arguments. */
-  command: string[];
-};
 
 /** PR_SET_NO_NEW_PRIVS, PR_CAPBSET_DROP, PR_CAP_AMBIENT and PR_CAP_AMBIENT_CLEAR_ALL. */
 const prctl = { setNoNewPrivileges: 38, dropBoundingCapability: 24, ambient: 47, clearAmbient: 4 };
@@ -34,8 +24,9 @@ const setInterfaceFlags = 0x8914;
 const interfaceUp = 0x41;
 
 /** Returns only if it failed, with the reason. */
-export function launch(request: LaunchRequest, env: Record<string, string | undefined>): string {
+export function launch({ [launchVariable]: text = "", ...env }: Record<string, string | undefined>): string {
   try {
+    const request = JSON.parse(text) as LaunchRequest;
     const call = openSystemCalls();
     applySandbox(call, request);
     return `can't start ${request.command[0]}: ${errorName(execProgram(call, request.command, env))}`;

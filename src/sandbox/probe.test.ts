@@ -41,7 +41,7 @@ describe("launchers that do not work", () => {
     const bare = join(root, "bare.ts");
     writeFileSync(
       bare,
-      "const { command } = JSON.parse(process.argv[3]); Bun.spawnSync(command, { stdio: ['ignore', 'inherit', 'inherit'] });",
+      "const { command } = JSON.parse(process.env.SKEIN_LAUNCH); Bun.spawnSync(command, { stdio: ['ignore', 'inherit', 'inherit'] });",
     );
     const support = await probeSandbox({ selfCommand: [process.execPath, bare], programs: { path, untrusted: [] } });
     expect(support.tier).toBe("none");

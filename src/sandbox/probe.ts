@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { findSystemProgram, type ProgramSearch } from "../kit/process/trusted-programs.ts";
 import { messageOf } from "../protocol/api/error.ts";
-import { sandboxCommand, type SandboxSupport } from "./sandbox-command.ts";
+import { type SandboxCommand, sandboxCommand, type SandboxSupport } from "./sandbox-command.ts";
 import type { SandboxRules } from "./rules.ts";
 
 export type ProbeOptions = {
@@ -154,10 +154,10 @@ async function probeProcesses(tools: NonNullable<SandboxSupport["tools"]>, { try
 }
 
 /** The last line of output. The program is killed after the time limit, and its descendants are not awaited. */
-async function lastLineOf(command: string[], tryMs = 10_000): Promise<string> {
+async function lastLineOf({ command, env }: SandboxCommand, tryMs = 10_000): Promise<string> {
   try {
     const child = Bun.spawn(command, {
-      env: { PATH: "/usr/bin:/bin" },
+      env: { PATH: "/usr/bin:/bin", ...env },
       stdio: ["ignore", "pipe", "pipe"],
       timeout: tryMs,
       killSignal: "SIGKILL",

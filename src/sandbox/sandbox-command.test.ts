@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { defaultPolicy, type Policy, type PolicyName } from "../protocol/api/policy.ts";
-import type { LaunchRequest } from "./launcher.ts";
+import { type LaunchRequest, launchVariable } from "./launch-request.ts";
 import { enforcedPolicy, moveLoaderVariables, type SandboxSupport, sandboxCommand } from "./sandbox-command.ts";
 import type { SandboxRules } from "./rules.ts";
 
@@ -26,9 +26,10 @@ const rules = (net: "on" | "off" = "off"): SandboxRules => ({
   maxProcesses: 9,
   keepsOwnerRights: false,
 });
-const argsOf = (on: SandboxSupport, within: SandboxRules | null) =>
+const commandOf = (on: SandboxSupport, within: SandboxRules | null) =>
   sandboxCommand({ command: ["/bin/tool", "a b"], cwd: "/work", rules: within, support: on, selfCommand: ["/skein"] });
-const order = (args: string[]) => JSON.parse(args.at(-1)!) as LaunchRequest;
+const argsOf = (on: SandboxSupport, within: SandboxRules | null) => commandOf(on, within).command;
+const requestOf = (on: SandboxSupport) => JSON.parse(commandOf(on, rules()).env[launchVariable]!) as LaunchRequest;
 
 const tied = ["/usr/bin/setpriv", "--pdeathsig", "KILL"];
 const asked = ["/usr/bin/setpriv", "--pdeathsig", "TERM"];
@@ -37,15 +38,21 @@ const apart = ["--mount", "--pid", "--fork", "--kill-child", "--mount-proc"];
 describe("sandboxCommand", () => {
   test("as root the command has mount, pid, ipc and network namespaces, then the launcher", () => {
     const args = argsOf(machine("namespaces", "plain"), rules());
-    expect(args.slice(0, -1)).toEqual([...tied, "/usr/bin/unshare", ...apart, "--ipc", "--net", "--", "/skein", "__launch"]);
+    expect(args).toEqual([...tied, "/usr/bin/unshare", ...apart, "--ipc", "--net", "--", "/skein", "__launch"]);
     const command = ["/bin/tool", "a b"];
-    expect(order(args)).toEqual({ rules: rules(), tier: "namespaces", cwd: "/work", hasUserNamespace: false, command });
+    expect(requestOf(machine("namespaces", "plain"))).toEqual({
+      rules: rules(),
+      tier: "namespaces",
+      cwd: "/work",
+      hasUserNamespace: false,
+      command,
+    });
   });
 
   test("as a user the command also has a user namespace with capabilities for the launcher", () => {
     const args = argsOf(machine("namespaces", "with-user"), rules());
-    expect(order(args).hasUserNamespace).toBe(true);
-    expect(args.slice(4, -3)).toEqual(["--user", "--map-current-user", ...apart, "--ipc", "--net", "--keep-caps", "--"]);
+    expect(requestOf(machine("namespaces", "with-user")).hasUserNamespace).toBe(true);
+    expect(args.slice(4, -2)).toEqual(["--user", "--map-current-user", ...apart, "--ipc", "--net", "--keep-caps", "--"]);
   });
 
   test("without Landlock the tier namespaces names what it can't enforce", () => {
@@ -59,9 +66,9 @@ describe("sandboxCommand", () => {
 
   test("with Landlock alone the process gets SIGTERM when skein ends, so that it can end its children", () => {
     const args = argsOf(machine("landlock", "no"), rules());
-    expect(args.slice(0, -1)).toEqual([...asked, "/skein", "__launch"]);
-    expect(order(args).tier).toBe("landlock");
-    expect(argsOf(machine("landlock", "no", { tools: null }), rules()).slice(0, -1)).toEqual(["/skein", "__launch"]);
+    expect(args).toEqual([...asked, "/skein", "__launch"]);
+    expect(requestOf(machine("landlock", "no")).tier).toBe("landlock");
+    expect(argsOf(machine("landlock", "no", { tools: null }), rules())).toEqual(["/skein", "__launch"]);
   });
 
   test("on macOS the command runs in sandbox-exec, and unchanged without a sandbox", () => {

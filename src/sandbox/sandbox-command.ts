@@ -1,7 +1,7 @@
 // Builds the command line that starts a process under a policy. The launcher and standard Linux programs enforce it;
 // this file enforces nothing.
 import type { EnforcedPolicy, Policy } from "../protocol/api/policy.ts";
-import type { LaunchRequest } from "./launcher.ts";
+import { type LaunchRequest, launchVariable } from "./launch-request.ts";
 import { seatbeltProfile } from "./seatbelt.ts";
 import type { SandboxRules } from "./rules.ts";
 
@@ -31,17 +31,23 @@ export type SandboxSupport = {
   hint: string | null;
 };
 
+/** `env` must be added to the environment of the started process. */
+export type SandboxCommand = { command: string[]; env: Record<string, string> };
+
 /** Without sandbox rules it is the command itself, with its processes contained if the machine can. */
-export function sandboxCommand({ rules, support, selfCommand, command, cwd }: SandboxCommandOptions): string[] {
+export function sandboxCommand({ rules, support, selfCommand, command, cwd }: SandboxCommandOptions): SandboxCommand {
   const { tier, tools } = support;
-  if (tier === "seatbelt") return rules === null ? command : ["/usr/bin/sandbox-exec", "-p", seatbeltProfile(rules), ...command];
+  if (tier === "seatbelt")
+    return { command: rules === null ? command : ["/usr/bin/sandbox-exec", "-p", seatbeltProfile(rules), ...command], env: {} };
   const namespaceArgs = unshareArgs(support, []);
-  if (rules === null || tier === "none") return [...parentDeathArgs(tools, namespaceArgs.length > 0), ...namespaceArgs, ...command];
+  if (rules === null || tier === "none")
+    return { command: [...parentDeathArgs(tools, namespaceArgs.length > 0), ...namespaceArgs, ...command], env: {} };
   const request: LaunchRequest = { rules, tier, cwd, hasUserNamespace: support.processes === "with-user", command };
-  const launcher = [...selfCommand, "__launch", JSON.stringify(request)];
-  if (tier === "landlock") return [...parentDeathArgs(tools, false), ...launcher];
+  const env = { [launchVariable]: JSON.stringify(request) };
+  const launcher = [...selfCommand, "__launch"];
+  if (tier === "landlock") return { command: [...parentDeathArgs(tools, false), ...launcher], env };
   const extraArgs = ["--ipc", ...(rules.net === "off" ? ["--net"] : []), ...(support.processes === "with-user" ? ["--keep-caps"] : [])];
-  return [...parentDeathArgs(tools, true), ...unshareArgs(support, extraArgs), ...launcher];
+  return { command: [...parentDeathArgs(tools, true), ...unshareArgs(support, extraArgs), ...launcher], env };
 }
 
 /**

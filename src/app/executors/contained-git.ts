@@ -7,7 +7,7 @@ import { CommandShell } from "../../kit/process/command-shell.ts";
 import { findProgram } from "../../kit/process/trusted-programs.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import { createGitRules } from "../../sandbox/rules.ts";
-import { sandboxCommand, type SandboxSupport } from "../../sandbox/sandbox-command.ts";
+import { sandboxCommand, type SandboxCommand, type SandboxSupport } from "../../sandbox/sandbox-command.ts";
 import { programSearch, type AppContext } from "../app-context.ts";
 import { createPipeWatch } from "./pipe-watch.ts";
 
@@ -74,8 +74,8 @@ function startShell(
   place: ShellPlace,
   { support, directory }: { support: SandboxSupport; directory: string },
 ): CommandShell {
-  const { command, temp } = containedCommand(ctx, place, { command: ["/bin/sh"], support, directory });
-  return new CommandShell({ command, directory: temp });
+  const { temp, ...shell } = containedCommand(ctx, place, { command: ["/bin/sh"], support, directory });
+  return new CommandShell({ ...shell, directory: temp });
 }
 
 /** The command in git's sandbox. `directory` is private; `temp` in it is the only other directory that it can write. */
@@ -83,7 +83,7 @@ export function containedCommand(
   ctx: AppContext,
   { project, repository, access }: ShellPlace,
   { command, support, directory }: { command: string[]; support: SandboxSupport; directory: string },
-): { command: string[]; temp: string } {
+): SandboxCommand & { temp: string } {
   const { home, config, data, state, cache } = ctx.paths;
   const temp = join(directory, "io");
   const copies = join(directory, "copies");
@@ -98,5 +98,5 @@ export function containedCommand(
     isRoot: process.getuid?.() === 0,
     env: ctx.env,
   });
-  return { command: sandboxCommand({ command, cwd: "/", rules, support, selfCommand: ctx.selfCommand }), temp };
+  return { ...sandboxCommand({ command, cwd: "/", rules, support, selfCommand: ctx.selfCommand }), temp };
 }

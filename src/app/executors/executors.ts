@@ -26,7 +26,13 @@ import type { ContainedGit } from "./contained-git.ts";
 import { Fault } from "../../protocol/api/error.ts";
 import type { EnforcedPolicy, Policy, SessionTag } from "../../protocol/api/policy.ts";
 import type { Executor, TurnInput } from "../../protocol/api/ports.ts";
-import { enforcedPolicy, moveLoaderVariables, type SandboxSupport, sandboxCommand } from "../../sandbox/sandbox-command.ts";
+import {
+  enforcedPolicy,
+  moveLoaderVariables,
+  type SandboxSupport,
+  sandboxCommand,
+  type SandboxCommand,
+} from "../../sandbox/sandbox-command.ts";
 import { describeSandbox, sortByDepth, planFilePath, type PathRule, type SandboxRules, createSandboxRules } from "../../sandbox/rules.ts";
 import { sessionTagVariables } from "../../sandbox/enclosing-session.ts";
 import { version } from "../../version.ts";
@@ -50,7 +56,7 @@ export type ExecutorProvider = {
   /** Runs git for skein itself, in a sandbox of its own. */
   git: GitRunner;
   /** The command in a sandbox that reads the project and writes nothing, for other programs of skein that open its files. */
-  containedReader: (project: string, command: string[]) => Promise<string[]>;
+  containedReader: (project: string, command: string[]) => Promise<SandboxCommand>;
   close: () => Promise<void>;
 };
 
@@ -76,8 +82,15 @@ export function createExecutors(ctx: AppContext): ExecutorProvider {
     const { args, env } = moveLoaderVariables(toolEnvironment(ctx.env, info));
     const inner = [...args, ...ctx.selfCommand, "__executor", JSON.stringify(info)];
     const { selfCommand } = ctx;
-    const command = sandboxCommand({ command: inner, cwd: turn.directory, rules, support: sandbox.support, selfCommand });
-    const executor = startExecutor({ command, env, cwd: turn.directory, sandbox: info, root: turn.root });
+    const sandboxed = sandboxCommand({ command: inner, cwd: turn.directory, rules, support: sandbox.support, selfCommand });
+    const executor = startExecutor({
+      command: sandboxed.command,
+      launchEnv: sandboxed.env,
+      env,
+      cwd: turn.directory,
+      sandbox: info,
+      root: turn.root,
+    });
     // The cached probe result is wrong, so the next start probes again.
     executor.ready.catch(() => rmSync(supportFile(ctx), { force: true }));
     return executor;
@@ -115,7 +128,7 @@ export function createExecutors(ctx: AppContext): ExecutorProvider {
       const { containedCommand } = await import("./contained-git.ts");
       support ??= await loadSandboxSupport(ctx);
       const place = { project, repository: null, access: "read" } as const;
-      return containedCommand(ctx, place, { command, support, directory: createScratchDirectory() }).command;
+      return containedCommand(ctx, place, { command, support, directory: createScratchDirectory() });
     },
     close: async () => {
       containedGit?.close();
@@ -146,9 +159,13 @@ function sandboxCommandFor(ctx: AppContext, turn: SandboxedTurn, request: Sandbo
           ...(request.port === null ? {} : { port: request.port }),
         };
   const inner = support.processes === "no" ? request.command : [...reaper, ...request.command];
-  const command = sandboxCommand({ command: inner, cwd: turn.directory, rules: wider, support, selfCommand: ctx.selfCommand });
+  const { command, env } = sandboxCommand({ command: inner, cwd: turn.directory, rules: wider, support, selfCommand: ctx.selfCommand });
   const { maxProcesses, maxMemoryBytes } = info;
-  return { command, env: { TMPDIR: info.temp, ...sessionTagVariables(sessionTagOf(turn)) }, limits: { maxProcesses, maxMemoryBytes } };
+  return {
+    command,
+    env: { ...env, TMPDIR: info.temp, ...sessionTagVariables(sessionTagOf(turn)) },
+    limits: { maxProcesses, maxMemoryBytes },
+  };
 }
 
 /** The cached probe result of this boot, else a new probe. `anew` ignores the cache. */

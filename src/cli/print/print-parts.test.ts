@@ -11,7 +11,7 @@ describe("style", () => {
   });
 
   test("stripControls removes escape sequences and control characters", () => {
-    expect(stripControls("a\x1b[2J\x1b]0;title\x07b\r\nc\x00\x9b31md\u202Ee")).toBe("ab cde");
+    expect(stripControls("a\x1b[2J\x1b]0;title\x07b\r\nc\x00\x9b31md\u202Ee")).toBe("ab cd<U+202E>e");
   });
 
   test("Unicode marks are used only with a UTF-8 locale", () => {

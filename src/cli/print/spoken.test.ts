@@ -23,7 +23,7 @@ test("each line for a screen reader starts with its kind, and has no control cha
     "Result of bash, ok, 2 lines: a",
     "Denied: the network is off",
     "Assistant: Two files:",
-    "- a[2J",
+    "- a",
     "- b",
     "Question: Which one?",
     "Option 1: red",

@@ -9,7 +9,7 @@ import { plainGit } from "../fixtures/plain-git.ts";
 import { testProject, writeAll } from "../fixtures/project.ts";
 import { listFiles } from "./list-files.ts";
 
-const command = async () => [process.execPath, join(import.meta.dir, "..", "..", "main.ts"), "__count"];
+const command = async () => ({ command: [process.execPath, join(import.meta.dir, "..", "..", "main.ts"), "__count"], env: {} });
 
 test("ignored files are not listed, new files are, and a requested file always is", async () => {
   using temp = testProject();
@@ -92,5 +92,7 @@ test("files that are not counted in time are estimated by their size", async () 
 
 test("a counting process that fails throws a fault with its reason", async () => {
   const wish = { project: "/", files: ["a"], top: 1, limitMs: 60_000 };
-  await expect(countFiles({ ...wish, command: async () => ["/bin/sh", "-c", "echo no table >&2; exit 3"] })).rejects.toThrow("no table");
+  await expect(
+    countFiles({ ...wish, command: async () => ({ command: ["/bin/sh", "-c", "echo no table >&2; exit 3"], env: {} }) }),
+  ).rejects.toThrow("no table");
 });

@@ -10,7 +10,7 @@ import type { SkipReason } from "./count-process.ts";
 
 export type CountFilesOptions = {
   /** The command of a counting process, in a sandbox of its own. Called once for each process. */
-  command: () => Promise<readonly string[]>;
+  command: () => Promise<{ command: readonly string[]; env: Record<string, string> }>;
   project: string;
   /** Paths relative to the project. */
   files: readonly string[];
@@ -48,9 +48,10 @@ export async function countFiles(
 /** The answers that arrived in time. */
 async function countShare(share: readonly string[], { command, project, limitMs }: CountFilesOptions): Promise<string[]> {
   if (share.length === 0) return [];
-  const child = Bun.spawn([...(await command())], {
+  const { command: counter, env } = await command();
+  const child = Bun.spawn([...counter], {
     cwd: "/",
-    env: {},
+    env,
     stdin: new Blob([share.map((path) => `${JSON.stringify(join(project, path))}\n`).join("")]),
     stdout: "pipe",
     stderr: "pipe",

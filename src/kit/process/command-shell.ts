@@ -25,6 +25,7 @@ export type ShellResult = { code: number | null; out: Buffer; err: string };
 export type ShellOptions = {
   /** Starts `/bin/sh` without arguments, in a sandbox or not. */
   command: readonly string[];
+  env?: Record<string, string>;
   /** For input and output. It exists and is private. */
   directory: string;
 };
@@ -83,7 +84,8 @@ export class CommandShell {
   }
 
   #start(): Bun.Subprocess<"pipe", "pipe", "pipe"> {
-    const child = Bun.spawn([...this.#options.command], { cwd: "/", env: {}, stdio: ["pipe", "pipe", "pipe"], detached: true });
+    const { command, env = {} } = this.#options;
+    const child = Bun.spawn([...command], { cwd: "/", env, stdio: ["pipe", "pipe", "pipe"], detached: true });
     child.unref();
     void this.#readReplies(child);
     return child;

@@ -47,10 +47,10 @@ async function main(): Promise<void> {
   };
   const defaults = createSandboxRules(policy, paths);
   const rules = { ...defaults, maxProcesses: request.maxProcesses ?? defaults.maxProcesses };
-  const command = sandboxCommand({ command: request.command, cwd: project, rules, support, selfCommand: self });
+  const { command, env } = sandboxCommand({ command: request.command, cwd: project, rules, support, selfCommand: self });
   const child = Bun.spawn(["/bin/bash", "-c", 'exec 9<>"$0"; exec "$@"', request.held, ...command], {
     cwd: project,
-    env: { ...process.env, TMPDIR: temp },
+    env: { ...process.env, TMPDIR: temp, ...env },
     stdio: ["ignore", "inherit", "inherit"],
     // run-cli does the same: a process in its own session has no terminal.
     detached: true,

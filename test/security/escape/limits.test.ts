@@ -109,8 +109,8 @@ async function startLimitedExecutor() {
   });
   const sandbox = { ...describeSandbox(rules, defaultPolicy, true), maxMemoryBytes: 200 << 20 };
   const inner = [...selfCommand, "__executor", JSON.stringify(sandbox)];
-  const command = sandboxCommand({ command: inner, cwd: directory, rules, support, selfCommand });
-  return startExecutor({ command, env: process.env, cwd: directory, sandbox });
+  const { command, env: launchEnv } = sandboxCommand({ command: inner, cwd: directory, rules, support, selfCommand });
+  return startExecutor({ command, launchEnv, env: process.env, cwd: directory, sandbox });
 }
 
 async function execute(outside: Outside, tier: "none" | "namespaces" | "landlock", command: string): Promise<string> {

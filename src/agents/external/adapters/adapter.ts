@@ -43,7 +43,7 @@ export type Adapter = {
   openDialogue?: (launch: CliLaunch, out: DialogueOutput) => CliDialogue;
   /** For a CLI without a last event: exit code 0 after an answer counts as success. */
   endsByExit?: boolean;
-  /** Text for stdin if the prompt is too long for an argument (128 KB on Linux), else null. */
+  /** The prompt, for a CLI that reads it from stdin: every user of the machine can read arguments. Null leaves stdin empty. */
   stdin?: (launch: CliLaunch) => string | null;
   /** `start` tells the reader whether the output may repeat earlier turns. */
   reader: (start?: CliLaunch["start"]) => CliReader;

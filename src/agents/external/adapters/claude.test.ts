@@ -24,12 +24,11 @@ const args = (changes: Partial<CliLaunch> = {}): string[] => claude.args({ ...la
 const env = (changes: Partial<CliLaunch> = {}): Record<string, string> => claude.env({ ...launch, ...changes });
 
 describe("the launch of Claude Code", () => {
-  test("model, effort, role and directories are flags, and the prompt is the last argument", () => {
+  test("model, effort and directories are flags", () => {
     expect(args()).toContain("--model=claude-opus-5-5");
     expect(args()).toContain("--effort=high");
-    expect(args()).toContain("--append-system-prompt=You review.");
     expect(args()).toContain("--add-dir=/other");
-    expect(args().slice(-3)).toEqual(["--max-budget-usd=2", "--", "do it"]);
+    expect(args().at(-1)).toBe("--max-budget-usd=2");
   });
 
   test("missing options add no flag", () => {
@@ -45,15 +44,15 @@ describe("the launch of Claude Code", () => {
     expect(args({ start }).filter((arg) => /session-id|resume|fork/.test(arg))).toEqual(expected);
   });
 
-  test("a prompt that begins with a slash is not run as a command", () => {
-    expect(args({ prompt: "/compact" }).at(-1)).toBe(" /compact");
+  test("the prompt goes to stdin and the role to a file, so that no argument contains them", () => {
+    expect(claude.stdin?.(launch)).toBe("do it");
+    expect(args().join()).not.toMatch(/do it|You review/);
+    const [, file] = /--append-system-prompt-file=\/data\/agents\/t\/claude\/(\S+?)(,|$)/.exec(args().join())!;
+    expect(claude.files(launch)[file!]).toBe("You review.");
   });
 
-  test("a prompt that is too long for an argument goes to stdin", () => {
-    const prompt = `/${"x".repeat(200_000)}`;
-    expect(claude.stdin?.({ ...launch, prompt })).toBe(` ${prompt}`);
-    expect(args({ prompt }).at(-1)).toBe("--max-budget-usd=2");
-    expect(claude.stdin?.(launch)).toBeNull();
+  test("a prompt that begins with a slash is not run as a command", () => {
+    expect(claude.stdin?.({ ...launch, prompt: "/compact" })).toBe(" /compact");
   });
 
   test("our sandbox disables permission requests; without it Claude Code's own sandbox is required", () => {

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { numberAt, objectAt, textAt } from "../../../models/wire/json.ts";
 import type { Adapter, CliLaunch, SignIn } from "./adapter.ts";
 import { claudeReader } from "./readers/claude-reader.ts";
-import { isLongPrompt, promptOnStdin } from "./long-prompt.ts";
 
 const minTokenLifeMs = 5 * 60_000;
 
@@ -43,7 +42,10 @@ export const claude: Adapter = {
   efforts: ["low", "medium", "high", "xhigh", "max"],
   takesRole: true,
   version: /(\d+\.\d+\.\d+\S*) \(Claude Code\)/,
-  files: (launch) => ({ [`${instructionsDir(launch)}/CLAUDE.md`]: instructionsText(launch.directory) }),
+  files: (launch) => ({
+    [`${instructionsDir(launch)}/CLAUDE.md`]: instructionsText(launch.directory),
+    ...(launch.role === null ? {} : { [roleFile(launch.role)]: launch.role }),
+  }),
   env,
   args,
   forbiddenArgs:
@@ -53,7 +55,7 @@ export const claude: Adapter = {
     "--input-format --replay-user-messages --no-session-persistence --session-id --resume -r --continue -c " +
     "--fork-session --from-pr --teleport --cloud --environment --bg --background --desktop --ide --chrome " +
     "--remote-control --model --fallback-model --effort --strict-mcp-config --system-prompt-snapshot",
-  stdin: (launch) => promptOnStdin(promptOf(launch)),
+  stdin: promptOf,
   reader: claudeReader,
   questionTool: "AskUserQuestion",
   failures: [
@@ -85,13 +87,12 @@ function args(launch: CliLaunch): string[] {
     `--tools=${tools}`,
     ...(model === null ? [] : [`--model=${model}`]),
     ...(effort === null ? [] : [`--effort=${effort}`]),
-    ...(role === null ? [] : [`--append-system-prompt=${role}`]),
+    ...(role === null ? [] : [`--append-system-prompt-file=${launch.configDir}/${roleFile(role)}`]),
     ...[`${launch.configDir}/${instructionsDir(launch)}`, ...launch.addDirs].map((directory) => `--add-dir=${directory}`),
     ...permissions(launch),
     start.how === "new" ? `--session-id=${start.id}` : `--resume=${start.id}`,
     ...(start.how === "fork" ? ["--fork-session", `--session-id=${start.forkId}`] : []),
     ...launch.extraArgs,
-    ...(isLongPrompt(promptOf(launch)) ? [] : ["--", promptOf(launch)]),
   ];
 }
 
@@ -131,6 +132,11 @@ const thinkingTokens: Record<string, string> = { low: "4000", medium: "16000" };
 /** One directory of instructions per project: turns that run at the same time share the configuration directory. */
 function instructionsDir(launch: CliLaunch): string {
   return `skein/${Bun.hash(launch.directory).toString(36)}`;
+}
+
+/** Named by a hash of its text: turns that run at the same time may have other roles. */
+function roleFile(role: string): string {
+  return `skein/role-${Bun.hash(role).toString(36)}.md`;
 }
 
 /** Imports the project's instructions, which are ignored along with its settings. Missing files cause no error. */

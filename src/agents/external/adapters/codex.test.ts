@@ -29,9 +29,9 @@ const settings = (changes: Partial<CliLaunch> = {}): string[] =>
 
 describe("the launch of Codex", () => {
   test.each<[CliLaunch["start"], string[]]>([
-    [{ how: "new", id: "" }, ["--output-schema=x.json", "--", "do it"]],
-    [resume, ["--output-schema=x.json", "resume", "t-1", "--", "do it"]],
-    [{ how: "fork", id: "t-1", forkId: "" }, ["--output-schema=x.json", "fork", "t-1", "--", "do it"]],
+    [{ how: "new", id: "" }, ["--output-schema=x.json", "--", "-"]],
+    [resume, ["--output-schema=x.json", "resume", "t-1", "--", "-"]],
+    [{ how: "fork", id: "t-1", forkId: "" }, ["--output-schema=x.json", "fork", "t-1", "--", "-"]],
   ])("the start %o has its own arguments", (start, expected) => {
     const actual = args({ start, role: null });
     expect(actual.slice(0, 3)).toEqual(["exec", "--json", "--skip-git-repo-check"]);
@@ -52,7 +52,7 @@ describe("the launch of Codex", () => {
   });
 
   test("the role of a resumed session goes into the prompt", () => {
-    expect(args({ start: resume }).at(-1)).toBe(`${launch.role}\n\ndo it`);
+    expect(codex.stdin?.({ ...launch, start: resume })).toBe(`${launch.role}\n\ndo it`);
     expect(settings({ start: resume }).join()).not.toContain("developer_instructions");
   });
 
@@ -83,12 +83,14 @@ describe("the launch of Codex", () => {
     expect(settings()).toContain("model_providers.skein.request_max_retries=2");
   });
 
-  test("a prompt that is too long for an argument goes to stdin, and a single dash is a prompt", () => {
-    const prompt = "x".repeat(200_000);
-    expect(codex.stdin?.({ ...launch, prompt })).toBe(prompt);
-    expect(args({ prompt }).at(-1)).toBe("-");
-    expect(codex.stdin?.(launch)).toBeNull();
-    expect(args({ prompt: "-", role: null }).at(-1)).toBe("- ");
+  test("the prompt goes to stdin", () => {
+    expect([args().at(-1), codex.stdin?.(launch)]).toEqual(["-", "do it"]);
+    expect(args().join()).not.toContain("do it");
+  });
+
+  test("the search that opens pages is off with the network", () => {
+    expect(settings()).toContain('web_search="disabled"');
+    expect(settings({ isOffline: false }).join()).not.toContain("web_search");
   });
 
   test("the version is read from the output of --version", () => {

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { objectAt, textAt } from "../../../models/wire/json.ts";
 import type { Adapter, CliLaunch, SignIn } from "./adapter.ts";
 import { codexReader } from "./readers/codex-reader.ts";
-import { isLongPrompt, promptOnStdin } from "./long-prompt.ts";
 
 /** Each renewal makes the old token invalid, also in copies. Codex writes the new token into the same file. */
 const signIn: SignIn = {
@@ -40,7 +39,7 @@ export const codex: Adapter = {
     "-c --config --enable --disable --profile -p --oss --local-provider -s --sandbox --approve-for-me -m --model -C --cd " +
     "--dangerously-bypass-approvals-and-sandbox --dangerously-bypass-hook-trust --yolo --full-auto --worktree --add-dir " +
     "--ephemeral --ignore-user-config --json --last --all --color",
-  stdin: (launch) => promptOnStdin(promptOf(launch)),
+  stdin: promptOf,
   reader: codexReader,
   failures: [
     [/not logged in|codex login|missing environment variable|refresh token|could not be refreshed|sign in again/i, "auth"],
@@ -71,7 +70,7 @@ function args(launch: CliLaunch): string[] {
     ...launch.extraArgs,
     ...(start.how === "new" ? [] : [start.how, start.id]),
     "--",
-    isLongPrompt(promptOf(launch)) ? "-" : promptOf(launch),
+    "-",
   ];
 }
 
@@ -122,7 +121,5 @@ function quote(text: string): string {
 
 /** Codex keeps the instructions of a session's first turn, so a later role goes into the prompt. */
 function promptOf({ prompt, role, start }: CliLaunch): string {
-  const text = role === null || start.how === "new" ? prompt : `${role}\n\n${prompt}`;
-  // A single dash would mean stdin.
-  return text === "-" ? "- " : text;
+  return role === null || start.how === "new" ? prompt : `${role}\n\n${prompt}`;
 }

@@ -10,7 +10,6 @@ import { callPart } from "../import/parts.ts";
 import { repairGeminiTranscript } from "./gemini-transcript.ts";
 import { AnswerBuilder } from "./readers/answer-builder.ts";
 import { readEventLine } from "./readers/json-line.ts";
-import { isLongPrompt, promptOnStdin } from "./long-prompt.ts";
 
 /** Several processes may renew Google's tokens at once. Gemini CLI writes them into the same file. */
 const signIn: SignIn = {
@@ -43,7 +42,7 @@ export const gemini: Adapter = {
     "--prompt -p --prompt-interactive -i --output-format -o --resume -r --session-id --session-file --model -m " +
     "--yolo -y --approval-mode --sandbox -s --policy --admin-policy --allowed-mcp-server-names --extensions -e " +
     "--include-directories --worktree -w --acp --experimental-acp --skip-trust",
-  stdin: ({ prompt }) => promptOnStdin(prompt),
+  stdin: ({ prompt }) => prompt,
   reader,
   questionTool: "ask_user",
   failures: [
@@ -132,7 +131,6 @@ function args(launch: CliLaunch): string[] {
     ...launch.addDirs.flatMap((dir) => ["--include-directories", dir]),
     ...(start.how === "new" ? ["--session-id", start.id] : ["--resume", start.id]),
     ...launch.extraArgs,
-    ...(isLongPrompt(launch.prompt) ? [] : [`--prompt=${launch.prompt}`]),
   ];
 }
 

@@ -11,7 +11,6 @@ import { matchFailure, plainMessage } from "./failure-patterns.ts";
 import { resultContent } from "../import/parts.ts";
 import { piParts, piUsage } from "../import/pi.ts";
 import { readEventLine } from "./readers/json-line.ts";
-import { isLongPrompt, promptOnStdin } from "./long-prompt.ts";
 
 const signIn: SignIn = {
   command: "pi, and /login with an API key",
@@ -32,7 +31,7 @@ export const pi: Adapter = {
   forbiddenArgs:
     "--mode --print -p --session --session-id --session-dir --no-session --fork --continue -c --resume -r --model " +
     "--models --provider --api-key --thinking --extension -e --approve -a --export --list-models",
-  stdin: ({ prompt }) => promptOnStdin(prompt),
+  stdin: ({ prompt }) => prompt,
   reader,
   failures: [[/No session found matching|session .*not found/i, "broken"]],
   sessionLost: /No session found matching|Session found in different project/,
@@ -77,7 +76,7 @@ function env(launch: CliLaunch): Record<string, string> {
 }
 
 function args(launch: CliLaunch): string[] {
-  const { model, effort, start, prompt } = launch;
+  const { model, effort, start } = launch;
   return [
     "--print",
     "--mode",
@@ -92,8 +91,6 @@ function args(launch: CliLaunch): string[] {
     ...(instructionsOf(launch) === "" ? [] : ["--append-system-prompt", `${launch.configDir}/${instructionsFile(launch)}`]),
     ...sessionArgs(start),
     ...launch.extraArgs,
-    // pi takes an argument that begins with @ for a file.
-    ...(isLongPrompt(prompt) ? [] : ["--", prompt.startsWith("@") ? ` ${prompt}` : prompt]),
   ];
 }
 

@@ -7,7 +7,7 @@ import type { Adapter, CliEvent, CliLaunch, CliReader } from "../adapters/adapte
 import { instructionsOf } from "../adapters/multi-vendor.ts";
 import { AcpDialogue, acpSessionLost } from "./acp-client.ts";
 import { claudeReader } from "../adapters/readers/claude-reader.ts";
-import { isLongPrompt, promptOnStdin } from "../adapters/long-prompt.ts";
+import { isLongPrompt, promptOnStdin } from "./long-prompt.ts";
 import { jsonReader, textReader } from "../adapters/readers/plain-readers.ts";
 import type { AgentConfig } from "../../../protocol/api/agents.ts";
 import { hasPlaceholder } from "./recipe.ts";

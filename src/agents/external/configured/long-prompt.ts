@@ -1,5 +1,5 @@
-// Decides whether a prompt is an argument or goes to stdin. On Linux an argument has at most 128 KB, and for the sandbox
-// the whole command is one argument, as JSON.
+// Decides whether the prompt of a configured agent is an argument or goes to stdin. On Linux an argument and a variable have
+// at most 128 KB, and the sandbox gets the whole command in one variable, as JSON.
 import { byteLength } from "../../../kit/text/cut-text.ts";
 
 const maxArgumentBytes = 60_000;
