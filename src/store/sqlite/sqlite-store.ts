@@ -4,6 +4,7 @@ import type { Lease, PurgeRequest, Store } from "../store.ts";
 import { Db } from "./db.ts";
 import { acquire, activeHolder, currentProcess, type LeaseHolder, release } from "./lease.ts";
 import { OutputFiles, readOutput } from "./outputs/output-files.ts";
+import { OutputTotal } from "./outputs/output-total.ts";
 import { type OutputBounds, outputBounds, StoredOutput } from "./outputs/outputs.ts";
 import { description, saveDescription, sessionStamp } from "./search/descriptions.ts";
 import { search } from "./search/search.ts";
@@ -49,10 +50,11 @@ const searchFunctions = { search, shownHits, recordShownHits, sessionStamp, desc
 export async function openStore(options: StoreOptions): Promise<Store> {
   const db = Db.open(options.path);
   const files = new OutputFiles(options.outputsDir);
-  const bounds = { ...outputBounds, ...options.bounds };
+  const bounds: OutputBounds = { ...outputBounds, ...options.bounds };
   const leases = new Set<Lease>();
   let cachedSelf: LeaseHolder | null = null;
   const self = () => (cachedSelf ??= { ...currentProcess(), ...options.holder, socket: options.socket?.() ?? null });
+  const total = new OutputTotal({ db, files, self, directory: options.outputsDir, maxBytes: bounds.totalBytes });
   return {
     ...db.bind({ ...sessionFunctions, ...turnWrites, ...controlWrites, ...importFunctions }),
     ...db.bind({ ...nodeReads, ...turnReads, ...searchFunctions }),
@@ -80,7 +82,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
         db.close();
       },
     }),
-    openOutput: (lease, call, source) => new StoredOutput({ db, files, bounds, lease, call, source }),
+    openOutput: (lease, call, source) => new StoredOutput({ db, files, bounds, total, lease, call, source }),
   };
 }
 

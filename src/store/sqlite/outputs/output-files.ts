@@ -1,11 +1,27 @@
 // Stores the full outputs of tools in files: `<directory>/<session>/<n>`. A file is readable only by its user, written once
 // and read as a stream.
-import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readSync, rmdirSync, unlinkSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { statPath } from "../../../kit/files/path-status.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import type { Db } from "../db.ts";
 import { errorCode } from "../faults.ts";
+
+export type CutFile = { sha256: string; publish: () => void; discard: () => void };
 
 /** Without a directory, outputs are in unlinked temporary files, which the kernel deletes when the process ends. */
 export class OutputFiles {
@@ -53,6 +69,34 @@ export class OutputFiles {
       this.#unlinked.delete(identifier);
       closeSync(fd);
     } else if (this.#directory !== null) unlinkSync(join(this.#directory, identifier));
+  }
+
+  /** Null if there is no file. */
+  size(identifier: string): number | null {
+    const fd = this.#unlinked.get(identifier);
+    if (fd !== undefined) return fstatSync(fd).size;
+    return this.#directory === null ? null : (statPath(join(this.#directory, identifier))?.size ?? null);
+  }
+
+  /** Writes head and tail of an output, `bytes` each, to a new file. `publish` replaces the old file. Null if it can't be cut. */
+  cut(identifier: string, bytes: number): CutFile | null {
+    if (this.#directory === null || (this.size(identifier) ?? 0) <= 2 * bytes) return null;
+    const path = join(this.#directory, identifier);
+    const content = Buffer.alloc(2 * bytes);
+    const fd = openSync(path, "r");
+    try {
+      readSync(fd, content, 0, bytes, 0);
+      readSync(fd, content, bytes, bytes, fstatSync(fd).size - bytes);
+    } finally {
+      closeSync(fd);
+    }
+    const temporary = join(this.#directory, `cut-${Bun.randomUUIDv7()}`);
+    writeFileSync(temporary, content, { mode: 0o600, flag: "wx" });
+    return {
+      sha256: new Bun.CryptoHasher("sha256").update(content).digest("hex"),
+      publish: () => renameSync(temporary, path),
+      discard: () => rmSync(temporary, { force: true }),
+    };
   }
 
   /** The identifiers of all files. */

@@ -8,6 +8,7 @@ import type { Db } from "../db.ts";
 import { storeFault } from "../faults.ts";
 import { requireLease } from "../lease.ts";
 import type { OutputFiles } from "./output-files.ts";
+import type { OutputTotal } from "./output-total.ts";
 import type { Lease } from "../../store.ts";
 
 export type OutputBounds = {
@@ -17,11 +18,22 @@ export type OutputBounds = {
   headBytes: number;
   /** Stored bytes from the end of an output that is longer than `headBytes`. */
   tailBytes: number;
+  /** Of all stored outputs together. By default 20 GB, or a tenth of a smaller disk. */
+  totalBytes?: number;
 };
 
 export const outputBounds: OutputBounds = { memoryBytes: 32 << 10, headBytes: 1 << 30, tailBytes: 1 << 20 };
 
-export type StoredOutputOptions = { db: Db; files: OutputFiles; bounds: OutputBounds; lease: Lease; call: string; source: string };
+export type StoredOutputOptions = {
+  db: Db;
+  files: OutputFiles;
+  bounds: OutputBounds;
+  /** Of all outputs in the store. */
+  total: OutputTotal;
+  lease: Lease;
+  call: string;
+  source: string;
+};
 
 export class StoredOutput implements OutputSink {
   readonly #options: StoredOutputOptions;
@@ -96,8 +108,9 @@ export class StoredOutput implements OutputSink {
       this.#tail.push(chunk);
       return;
     }
-    const { headBytes, tailBytes } = this.#options.bounds;
-    const available = headBytes - this.#head;
+    const { bounds, total } = this.#options;
+    const { tailBytes } = bounds;
+    const available = Math.max(0, total.add(chunk.length, bounds.headBytes) - this.#head);
     const headPart = chunk.length <= available ? chunk.length : wholeCharacters(chunk, available);
     this.#writeFile(chunk.subarray(0, headPart));
     this.#head += headPart;
