@@ -7,7 +7,7 @@ import type { Adapter, CliEvent, CliLaunch, CliReader } from "../adapters/adapte
 import { instructionsOf } from "../adapters/multi-vendor.ts";
 import { AcpDialogue, acpSessionLost } from "./acp-client.ts";
 import { claudeReader } from "../adapters/readers/claude-reader.ts";
-import { isLongPrompt, promptOnStdin } from "./long-prompt.ts";
+import { byteLength } from "../../../kit/text/cut-text.ts";
 import { jsonReader, textReader } from "../adapters/readers/plain-readers.ts";
 import type { AgentConfig } from "../../../protocol/api/agents.ts";
 import { hasPlaceholder } from "./recipe.ts";
@@ -136,4 +136,16 @@ function readerOf({ output, args, resumeArgs }: AgentConfig, start: CliLaunch["s
 function withoutModels(reader: CliReader): CliReader {
   const strip = (events: CliEvent[]) => events.map((event) => ("model" in event ? { ...event, model: undefined } : event));
   return { line: (text) => strip(reader.line(text)), end: () => strip(reader.end()) };
+}
+
+/** On Linux an argument and a variable have at most 128 KB, and the sandbox gets the whole command in one variable, as JSON. */
+const maxArgumentBytes = 60_000;
+
+function isLongPrompt(prompt: string): boolean {
+  return prompt.length > maxArgumentBytes || byteLength(JSON.stringify(prompt)) > maxArgumentBytes;
+}
+
+/** Returns null for a prompt that is short enough for an argument. */
+function promptOnStdin(prompt: string): string | null {
+  return isLongPrompt(prompt) ? prompt : null;
 }

@@ -18,7 +18,7 @@ export type OutputBounds = {
   headBytes: number;
   /** Stored bytes from the end of an output that is longer than `headBytes`. */
   tailBytes: number;
-  /** Of all stored outputs together. By default 20 GB, or a tenth of a smaller disk. */
+  /** The bound of all stored outputs together. Default: 20 GB, or a tenth of a smaller disk. */
   totalBytes?: number;
 };
 
@@ -28,7 +28,7 @@ export type StoredOutputOptions = {
   db: Db;
   files: OutputFiles;
   bounds: OutputBounds;
-  /** Of all outputs in the store. */
+  /** The size of all outputs in the store. */
   total: OutputTotal;
   lease: Lease;
   call: string;
