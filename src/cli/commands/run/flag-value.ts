@@ -91,10 +91,11 @@ export class FlagValue {
   /** A file that can be created or overwritten. Links of its directory are resolved now, before tools can change them. */
   writableFile(): string {
     const file = this.path();
+    const directory = this.writableDirectory(dirname(file));
     const stat = lstatSync(file, { throwIfNoEntry: false });
     if (stat?.isDirectory()) throw this.#fault(`: ${file} is a directory`);
     if (stat !== undefined && !stat.isFile()) throw this.#fault(`: ${file} is not a regular file`);
-    return join(this.writableDirectory(dirname(file)), basename(file));
+    return join(directory, basename(file));
   }
 
   /** Missing directories will be created, so the nearest existing one must be writable. Returns the path without links. */
