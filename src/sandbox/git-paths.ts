@@ -1,8 +1,19 @@
 // Lists the files of a git repository that tools need to write, and those they must not write: the user's next git
 // command would run a changed hook or setting.
-import { linkSync, lstatSync, mkdirSync, readdirSync, readFileSync, realpathSync, unlinkSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { ownersFor, readSafely } from "../kit/files/safe-file.ts";
+import { makeDirectorySafely, openSafely, ownersFor, readSafely } from "../kit/files/safe-file.ts";
 
 const maxModules = 512;
 const maxBorrowed = 16;
@@ -58,6 +69,11 @@ function readAlternates(objects: string): string[] {
   }
 }
 
+/** The repositories of submodules inside a repository. */
+export function gitModules(repository: string): string[] {
+  return isRepository(repository) ? modulesOf(join(repository, "modules")) : [];
+}
+
 /** The repositories that tools can write in a directory: its own or that of its worktree, and their submodules. */
 export function writableRepositories(directory: string): string[] {
   return writableGitPaths(directory).flatMap((repository) => [repository, ...modulesOf(join(repository, "modules"))]);
@@ -85,6 +101,22 @@ function createFile(path: string, text: string): void {
   }
 }
 
+/**
+ * Creates an empty directory or file with its parents, because a missing path can't be protected. Returns what it created,
+ * parents first. Does not follow links.
+ */
+export function createPlaceholder(path: string, kind: "directory" | "file"): string[] {
+  const missing: string[] = [];
+  for (let parent = dirname(path); lstatSync(parent, { throwIfNoEntry: false }) === undefined; parent = dirname(parent))
+    missing.unshift(parent);
+  const isMade = isCreated(() => {
+    if (kind === "directory" && lstatSync(path, { throwIfNoEntry: false }) !== undefined) throw new Error("it exists");
+    makeDirectorySafely(kind === "directory" ? path : dirname(path), 0o755);
+    if (kind === "file") closeSync(openSafely(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, { mode: 0o644 }));
+  });
+  return isMade ? [...missing, path] : [];
+}
+
 function isCreated(act: () => void): boolean {
   try {
     act();
@@ -95,7 +127,7 @@ function isCreated(act: () => void): boolean {
   }
 }
 
-function isRepository(directory: string): boolean {
+export function isRepository(directory: string): boolean {
   return kindOf(join(directory, "HEAD")) === "file" && kindOf(join(directory, "objects")) === "directory";
 }
 

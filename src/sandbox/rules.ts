@@ -1,12 +1,13 @@
 // Turns a policy and a few paths into sandbox rules, as data. The rule with the longest path decides for a file.
 // Enforces nothing: the launcher and the Seatbelt profile are built from the rules.
-import { existsSync, lstatSync, readdirSync, realpathSync, statSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync, statSync } from "node:fs";
 import { totalmem } from "node:os";
 import { dirname, sep } from "node:path";
 import { isTooBroad } from "../kit/files/path-status.ts";
 import type { SandboxInfo, Policy, SessionTag } from "../protocol/api/policy.ts";
 import { borrowedObjects, protectedGitPaths, writableGitPaths } from "./git-paths.ts";
 import { scratchPaths, secretPaths } from "./known-paths.ts";
+import { parentsOfProtected, protectedPaths, realPathOf } from "./protected-paths.ts";
 
 /** `scratch` can be read, and writes go to a private copy. Without support for copies it is read-only. */
 export type PathRule = { path: string; access: "none" | "read" | "write" | "scratch" };
@@ -81,7 +82,10 @@ export function createSandboxRules(policy: Policy, paths: SandboxPaths): Sandbox
     "read",
     writable.flatMap(borrowedObjects).filter((path) => accessOf(accessByPath, realPathOf(path)) === "scratch"),
   );
-  setAccess("read", protectedPaths(writable, policy.allowWrite));
+  const isVisible = (path: string) => accessOf(accessByPath, path) !== "none";
+  const guarded = guardedPaths(policy, paths).filter(isVisible);
+  setAccess("write", parentsOfProtected(guarded, writable).filter(isVisible));
+  setAccess("read", guarded);
   if (policy.name !== "readonly" && isOwnFile(planFilePath(paths.project))) setAccess("write", [planFilePath(paths.project)]);
   setAccess("write", [paths.temp]);
   const rules = [...accessByPath].map(([path, access]) => ({ path, access }));
@@ -143,22 +147,18 @@ export function planFilePath(project: string): string {
   return `${project}/.skein/plan.md`;
 }
 
-function writablePaths(policy: Policy, paths: SandboxPaths): string[] {
+/** The paths in writable directories that stay read-only, if the tier can protect them. */
+export function guardedPaths(policy: Policy, paths: WritablePaths): string[] {
+  return protectedPaths({ ...paths, writable: writablePaths(policy, paths), allowed: policy.allowWrite });
+}
+
+type WritablePaths = Pick<SandboxPaths, "project" | "directory" | "home" | "env">;
+
+export function writablePaths(policy: Policy, paths: WritablePaths): string[] {
   if (policy.name !== "workspace") return [];
   const projectPaths = [paths.project, paths.directory].filter((path) => !isTooBroad(path, paths.home));
   const all = [...projectPaths, ...policy.addDirs, ...policy.allowWrite];
   return [...all, ...all.flatMap(writableGitPaths)];
-}
-
-/**
- * Paths where a change would run code, or extend what skein does, outside of the sandbox. Only paths inside a writable
- * one: otherwise a link could make a secret readable.
- */
-function protectedPaths(writable: string[], allowed: string[]): string[] {
-  const roots = writable.flatMap((path) => realPathOf(path) ?? []);
-  const exceptions = new Set(allowed.map(realPathOf));
-  const candidates = writable.flatMap((path) => [...protectedGitPaths(path), `${path}/.skein`]).flatMap((path) => realPathOf(path) ?? []);
-  return candidates.filter((path) => !exceptions.has(path) && roots.some((root) => path.startsWith(root + sep)));
 }
 
 /** A regular file without links to it: an untrusted project could place a link here. */
@@ -193,16 +193,6 @@ function linkedSkills({ own, home }: SandboxPaths): string[] {
       return [];
     }
   });
-}
-
-function realPathOf(path: string): string | null {
-  // Most paths do not exist, and an exception for each would cost milliseconds.
-  try {
-    if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return null;
-    return realpathSync(path);
-  } catch {
-    return null;
-  }
 }
 
 function ownerOf(path: string): number {

@@ -1,37 +1,54 @@
 // Creates placeholder files in a repository, so that the sandbox can protect them. The last process that needs them
 // removes them, because the other processes still need the protection.
-import { appendFileSync, mkdirSync, readFileSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, lstatSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { processStartTime } from "../../kit/process/processes.ts";
-import { createGitPlaceholders, writableRepositories } from "../../sandbox/git-paths.ts";
+import { readSafely } from "../../kit/files/safe-file.ts";
+import type { NamedPaths } from "../../sandbox/git-config.ts";
+import { createGitPlaceholders, createPlaceholder, writableRepositories } from "../../sandbox/git-paths.ts";
 
 let holdCount = 0;
 
 /** Returns the function that releases the placeholders of all repositories that tools can write in `directory`. */
-export function holdGitPlaceholders(stateDir: string, directory: string): () => void {
-  const releases = writableRepositories(directory).map((repository) => holdRepository(stateDir, realpathSync(repository)));
+export function holdGitPlaceholders(stateDir: string, directory: string): Release {
+  const repositories = writableRepositories(directory).map((repository) => realpathSync(repository));
+  // Holders are counted for the repository, because worktrees in several directories share it.
+  return releaseAll(repositories.map((repository) => hold(stateDir, repository, () => createGitPlaceholders(repository))));
+}
+
+/** The same for paths that git's settings name. Also an existing path is held: it may be another session's placeholder. */
+export function holdConfiguredPaths(stateDir: string, { hooks, includes }: NamedPaths): Release {
+  return releaseAll([
+    ...hooks.map((path) => hold(stateDir, path, () => createPlaceholder(path, "directory"))),
+    ...includes.map((path) => hold(stateDir, path, () => createPlaceholder(path, "file"))),
+  ]);
+}
+
+type Release = () => void;
+
+function releaseAll(releases: Release[]): Release {
   return () => releases.forEach((release) => release());
 }
 
-/** Holders are counted for the repository, because worktrees in several directories share it. */
-function holdRepository(stateDir: string, repository: string): () => void {
-  const holdDirectory = join(stateDir, "guards", Bun.hash(repository).toString(16));
+/** `create` returns the paths that it created. Holders are counted for `key`. */
+function hold(stateDir: string, key: string, create: () => string[]): Release {
+  const holdDirectory = join(stateDir, "guards", Bun.hash(key).toString(16));
   const holdFile = join(holdDirectory, `${process.pid}-${processStartTime(process.pid)}-${(holdCount += 1)}`);
   try {
     mkdirSync(holdDirectory, { recursive: true, mode: 0o700 });
     writeFileSync(holdFile, "");
-    const created = createGitPlaceholders(repository);
+    const created = create();
     if (created.length > 0) appendFileSync(join(holdDirectory, "made"), created.map((path) => `${path}\n`).join(""));
   } catch {
-    createGitPlaceholders(repository); // no hold file can be written, so the placeholders stay
+    create(); // no hold file can be written, so the placeholders stay
     return () => {};
   }
   return () => {
     rmSync(holdFile, { force: true });
     if (hasOthers(holdDirectory)) return;
-    for (const path of createdPaths(holdDirectory)) removePlaceholder(path);
+    for (const path of createdPaths(holdDirectory).toReversed()) removePlaceholder(path);
     // A process that started meanwhile relies on the removed files.
-    if (hasOthers(holdDirectory)) createGitPlaceholders(repository);
+    if (hasOthers(holdDirectory)) create();
     else rmSync(holdDirectory, { recursive: true, force: true });
   };
 }
@@ -54,10 +71,11 @@ function createdPaths(holdDirectory: string): string[] {
   }
 }
 
-/** Removes a file only if it still has the content of a placeholder. */
+/** Removes a directory only if it is empty, and a file only if it still has the content of a placeholder. */
 function removePlaceholder(path: string): void {
   try {
-    if (readFileSync(path, "utf8").replace(".\n", "") === "") rmSync(path);
+    if (lstatSync(path).isDirectory()) rmdirSync(path);
+    else if (readSafely(path, { maxBytes: 2 })?.toString().replace(".\n", "") === "") rmSync(path);
   } catch {
     // The file is already removed, or can't be read.
   }

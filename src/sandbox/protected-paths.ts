@@ -1,0 +1,105 @@
+// The paths inside writable directories that stay read-only: a change there would run code, or extend what skein does,
+// outside of the sandbox. Also finds those that can't be protected.
+import { lstatSync, realpathSync, statSync } from "node:fs";
+import { dirname, join, relative, resolve, sep } from "node:path";
+import { ownersFor } from "../kit/files/safe-file.ts";
+import { type NamedPaths, pathsNamedBy, readGitConfig } from "./git-config.ts";
+import { gitModules, isRepository, protectedGitPaths } from "./git-paths.ts";
+
+export type ProtectionInput = {
+  /** Writable directories and files. Those of repositories are among them. */
+  writable: string[];
+  /** Paths that the user has named as writable. They are not protected. */
+  allowed: string[];
+  home: string;
+  env?: Record<string, string | undefined>;
+};
+
+/** Existing paths only, and none below another one. */
+export function protectedPaths(input: ProtectionInput): string[] {
+  const roots = input.writable.flatMap((path) => realPathOf(path) ?? []);
+  const exceptions = new Set(input.allowed.map(realPathOf));
+  const { hooks, includes } = configuredPaths(input);
+  const candidates = [...input.writable.flatMap((path) => [...protectedGitPaths(path), join(path, ".skein")]), ...hooks, ...includes];
+  // Only paths inside a writable one: otherwise a link could make a secret readable.
+  const paths = [...new Set(candidates.flatMap((path) => realPathOf(path) ?? []))].filter(
+    (path) => !exceptions.has(path) && roots.some((root) => path.startsWith(root + sep)),
+  );
+  return paths.filter((path) => !paths.some((other) => path.startsWith(other + sep)));
+}
+
+/**
+ * The directories between a writable directory and a protected path. The kernel lets nobody rename a mount point, but it
+ * does not stop a rename of the directories above it.
+ */
+export function parentsOfProtected(paths: string[], writable: string[]): string[] {
+  const roots = writable.flatMap((path) => realPathOf(path) ?? []);
+  return [...new Set(paths.flatMap((path) => roots.filter((root) => path.startsWith(root + sep)).flatMap((root) => stepsTo(path, root))))];
+}
+
+/** Hooks directories and included files that git's settings name in a writable directory. They may be missing. */
+export function configuredPaths({ writable, allowed, home, env = {} }: ProtectionInput): NamedPaths {
+  const owners = ownersOf(writable);
+  const own = [
+    ...["config", "config.worktree"].flatMap((name) => writable.flatMap((path) => [join(path, name), join(path, ".git", name)])),
+    ...userFiles(home, env),
+  ];
+  const worktrees = writable.filter((path) => !isRepository(path));
+  const named = [pathsNamedBy(own, { worktrees: worktrees.length > 0 ? worktrees : writable, home, owners })];
+  for (const repository of writable.flatMap(gitModules)) {
+    const config = join(repository, "config");
+    const worktree = readGitConfig(config, owners)?.findLast(({ key }) => key === "core.worktree")?.value;
+    named.push(pathsNamedBy([config], { worktrees: worktree === undefined ? [] : [resolve(repository, worktree)], home, owners }));
+  }
+  const isInside = (path: string) => !allowed.includes(path) && writable.some((root) => path.startsWith(root + sep));
+  const inside = (kind: keyof NamedPaths) => [...new Set(named.flatMap((paths) => paths[kind]).filter(isInside))];
+  return { hooks: inside("hooks"), includes: inside("includes") };
+}
+
+/** A link that a tool could replace, so that no mount can protect what it leads to. Null if there is none. */
+export function findUnprotectableLink(input: ProtectionInput): string | null {
+  const { hooks, includes } = configuredPaths(input);
+  const direct = input.writable.flatMap((path) => [join(path, ".git"), join(path, ".skein")]);
+  const configured = [...hooks, ...includes].flatMap((path) => {
+    const root = input.writable.find((directory) => path.startsWith(directory + sep))!;
+    return [...stepsTo(path, root), path];
+  });
+  const isAllowed = (path: string) => input.allowed.includes(path) || input.allowed.includes(realPathOf(path) ?? path);
+  return [...direct, ...configured].find((path) => isLink(path) && !isAllowed(path)) ?? null;
+}
+
+export function realPathOf(path: string): string | null {
+  // Most paths do not exist, and an exception for each would cost milliseconds.
+  try {
+    if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return null;
+    return realpathSync(path);
+  } catch {
+    return null;
+  }
+}
+
+/** Settings of the user and of the machine. They may name relative paths, which are then paths of the project. */
+function userFiles(home: string, env: Record<string, string | undefined>): string[] {
+  const global = env["GIT_CONFIG_GLOBAL"];
+  const files = global ? [global] : [join(home, ".gitconfig"), join(env["XDG_CONFIG_HOME"] || join(home, ".config"), "git", "config")];
+  return [...files, env["GIT_CONFIG_SYSTEM"] || "/etc/gitconfig"];
+}
+
+/** `/p/a/b/c` from `/p`: `/p/a` and `/p/a/b`. */
+function stepsTo(path: string, root: string): string[] {
+  const parts = relative(root, dirname(path)).split(sep).filter(Boolean);
+  return parts.map((_, index) => join(root, ...parts.slice(0, index + 1)));
+}
+
+function ownersOf(paths: string[]): number[] {
+  const stats = paths.flatMap((path) => statSync(path, { throwIfNoEntry: false }) ?? []);
+  return [...new Set(stats.flatMap(ownersFor))];
+}
+
+function isLink(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+  } catch {
+    return false; // a parent is no directory
+  }
+}
