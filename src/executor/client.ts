@@ -38,8 +38,14 @@ export type ExecutorOptions = {
 
 type RunningExecutor = { connection: ExecutorConnection; tag: string };
 
+export type StartedExecutor = Executor & {
+  ready: Promise<void>;
+  /** Kills the process at once, with all that it started. Running calls end with `message`. No further call runs. */
+  abort: (message: string) => void;
+};
+
 /** `ready` rejects with `sandbox-unavailable` if the process ends or sends nothing for `readyMs`. */
-export function startExecutor(options: ExecutorOptions): Executor & { ready: Promise<void> } {
+export function startExecutor(options: ExecutorOptions): StartedExecutor {
   const { command, cwd, readyMs = 10_000 } = options;
   const env = { ...toolEnvironment(options.env, options.sandbox ?? null), ...options.launchEnv };
   let isClosed = false;
@@ -93,6 +99,10 @@ export function startExecutor(options: ExecutorOptions): Executor & { ready: Pro
       const { env, entry } = callTag(tag, call);
       return connection.call({ call, name, input, session, cwd, env: { ...callOptions.env, ...env }, envTag: entry }, callOptions);
     },
+    abort(message) {
+      isClosed = true;
+      current.connection.abort(message);
+    },
     async close() {
       isClosed = true;
       await current.connection.close();
@@ -125,6 +135,7 @@ class ExecutorConnection {
   readonly #pending = new Map<number, PendingCall>();
   readonly #stderr = new Excerpt(1024, 3072);
   readonly #tag: string;
+  #abortMessage: string | null = null;
 
   constructor(options: ConnectionOptions) {
     this.#tag = options.tag;
@@ -143,7 +154,8 @@ class ExecutorConnection {
     void this.ended.then((how) => {
       readiness.reject(unavailable(how, this.#stderr));
       this.hasEnded = true;
-      for (const { settle } of this.#pending.values()) settle(interrupted(how));
+      const outcome = this.#abortMessage === null ? interrupted(how) : { text: this.#abortMessage, isError: true };
+      for (const { settle } of this.#pending.values()) settle(outcome);
     });
   }
 
@@ -187,6 +199,11 @@ class ExecutorConnection {
     const timer = setTimeout(() => void this.#kill(), closeTimeoutMs);
     await this.ended;
     clearTimeout(timer);
+  }
+
+  abort(message: string): void {
+    this.#abortMessage = message;
+    void this.#kill();
   }
 
   /** Resolves when the executor and every process that it started have ended, also those of its pid namespace. */

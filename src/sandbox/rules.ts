@@ -152,6 +152,19 @@ export function guardedPaths(policy: Policy, paths: WritablePaths): string[] {
   return protectedPaths({ ...paths, writable: writablePaths(policy, paths), allowed: policy.allowWrite });
 }
 
+/**
+ * The guarded paths that must stay mounted, with the directories above them. Other worktrees of the repository come and go,
+ * and theirs are not among them.
+ */
+export function mountedGuards(policy: Policy, paths: WritablePaths): string[] {
+  const writable = writablePaths(policy, paths);
+  const guarded = guardedPaths(policy, paths);
+  const otherWorktrees = writable.map((path) => `${realPathOf(path) ?? path}${sep}worktrees`);
+  return [...guarded, ...parentsOfProtected(guarded, writable)].filter(
+    (path) => !otherWorktrees.some((directory) => path === directory || path.startsWith(directory + sep)),
+  );
+}
+
 type WritablePaths = Pick<SandboxPaths, "project" | "directory" | "home" | "env">;
 
 export function writablePaths(policy: Policy, paths: WritablePaths): string[] {

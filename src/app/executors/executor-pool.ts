@@ -8,6 +8,10 @@ const maxIdle = 8;
 export type ExecutorPool = {
   /** `root` is the topmost session that the executor works for. */
   get: (key: string, root: string, start: () => Executor) => Executor;
+  /** Closes the executor of that key, so that the next `get` starts another one. */
+  drop: (key: string) => void;
+  /** Closes all executors of a topmost session. */
+  dropAll: (root: string) => Promise<void>;
   close: () => Promise<void>;
 };
 
@@ -34,6 +38,15 @@ export function createExecutorPool(isBusy: (root: string) => boolean): ExecutorP
       open.set(key, { root, executor }); // a Map keeps the order of insertion, so the latest is last
       if (existing === undefined) closeIdle();
       return executor;
+    },
+    drop(key) {
+      const dropped = open.get(key);
+      if (dropped !== undefined) startClosing(key, dropped.executor);
+    },
+    async dropAll(root) {
+      const keys = [...open].filter(([, entry]) => entry.root === root).map(([key]) => key);
+      for (const key of keys) startClosing(key, open.get(key)!.executor);
+      await Promise.all(keys.map((key) => closing.get(key)));
     },
     close: async () => {
       await Promise.all([...closing.values(), ...[...open.values()].map(({ executor }) => executor.close())]);

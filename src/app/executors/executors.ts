@@ -7,7 +7,6 @@ import {
   readdirSync,
   readFileSync,
   realpathSync,
-  rmdirSync,
   rmSync,
   statSync,
   utimesSync,
@@ -33,19 +32,35 @@ import {
   sandboxCommand,
   type SandboxCommand,
 } from "../../sandbox/sandbox-command.ts";
-import { describeSandbox, sortByDepth, planFilePath, type PathRule, type SandboxRules, createSandboxRules } from "../../sandbox/rules.ts";
+import {
+  describeSandbox,
+  sortByDepth,
+  planFilePath,
+  type PathRule,
+  type SandboxRules,
+  createSandboxRules,
+  mountedGuards,
+  writablePaths,
+} from "../../sandbox/rules.ts";
 import { sessionTagVariables } from "../../sandbox/enclosing-session.ts";
 import { version } from "../../version.ts";
-import { holdGitPlaceholders } from "./git-placeholders.ts";
+import type { NamedPaths } from "../../sandbox/git-config.ts";
+import { configuredPaths } from "../../sandbox/protected-paths.ts";
+import { holdConfiguredPaths, holdGitPlaceholders } from "./git-placeholders.ts";
 import { addToolPlaces } from "./tool-places.ts";
 import { createExecutorPool } from "./executor-pool.ts";
+import { createGuardWatch, guardExecutor, lostGuardText } from "./guard-watch.ts";
 
 export type ExecutorProvider = {
   /** Returns what this machine enforces for the policy. Throws if the policy requires a sandbox and there is none. */
   enforced: (policy: Policy) => Promise<EnforcedPolicy>;
   /** `enforced` must have been called before. */
   get: (turn: SandboxedTurn) => Executor;
-  /** The command that starts another program in the turn's sandbox, variables to add to its environment, and its limits. */
+  /** Ends the executors of a topmost session, with all processes that their commands left running. */
+  endAll: (root: string) => Promise<void>;
+  /** Null before the first call of `enforced`. */
+  support: () => SandboxSupport | null;
+  /** The command that starts another program in the turn's sandbox. */
   sandboxCommand: (turn: SandboxedTurn, request: SandboxRequest) => SandboxedCommand;
   /** Whether the turn is sandboxed, and whether it has its own network namespace. */
   sandboxStatus: (turn: SandboxedTurn) => { isSandboxed: boolean; hasOwnNetwork: boolean };
@@ -76,9 +91,13 @@ export function createExecutors(ctx: AppContext): ExecutorProvider {
     if (support === null) throw new Fault("internal", "the sandbox was not checked before use");
     return support;
   };
-  const start = (turn: SandboxedTurn): Executor => {
+  const get = (turn: SandboxedTurn): Executor => {
+    const key = JSON.stringify([turn.root, turn.project, turn.directory, turn.policy, turn.nesting, planKey(turn)]);
+    return pool.get(key, turn.root, () => start(turn, key));
+  };
+  const start = (turn: SandboxedTurn, key: string): Executor => {
     const sandbox = sandboxFor(ctx, turn, requireSupport(), cleanups);
-    const { rules, info } = sandbox;
+    const { rules, info, guards } = sandbox;
     const { args, env } = moveLoaderVariables(toolEnvironment(ctx.env, info));
     const inner = [...args, ...ctx.selfCommand, "__executor", JSON.stringify(info)];
     const { selfCommand } = ctx;
@@ -93,7 +112,7 @@ export function createExecutors(ctx: AppContext): ExecutorProvider {
     });
     // The cached probe result is wrong, so the next start probes again.
     executor.ready.catch(() => rmSync(supportFile(ctx), { force: true }));
-    return executor;
+    return guardExecutor(executor, guards, { drop: () => pool.drop(key), next: () => get(turn) });
   };
   const createScratchDirectory = (): string => {
     const directory = realpathSync(mkdtempSync(join(tmpdir(), "skein-")));
@@ -105,10 +124,9 @@ export function createExecutors(ctx: AppContext): ExecutorProvider {
       support ??= await loadSandboxSupport(ctx);
       return requireSandbox(enforcedPolicy(supportFor(policy, support), policy), policy, support);
     },
-    get: (turn) => {
-      const key = JSON.stringify([turn.root, turn.project, turn.directory, turn.policy, turn.nesting, planKey(turn)]);
-      return pool.get(key, turn.root, () => start(turn));
-    },
+    get,
+    endAll: (root) => pool.dropAll(root),
+    support: () => support,
     sandboxCommand: (turn, request) => sandboxCommandFor(ctx, turn, request, sandboxFor(ctx, turn, requireSupport(), cleanups)),
     sandboxStatus: ({ policy }) => {
       const isSandboxed = sandboxes(requireSupport(), policy);
@@ -148,7 +166,7 @@ export function createExecutors(ctx: AppContext): ExecutorProvider {
 const reaper = ["/bin/sh", "-c", '"$@"; exit $?', "sh"];
 
 function sandboxCommandFor(ctx: AppContext, turn: SandboxedTurn, request: SandboxRequest, sandbox: TurnSandbox): SandboxedCommand {
-  const { support, rules, info } = sandbox;
+  const { support, rules, info, guards } = sandbox;
   const pathRules = (access: PathRule["access"], paths: string[]) => paths.map((path) => ({ path: realpathSync(path), access }));
   const wider: SandboxRules | null =
     rules === null
@@ -161,11 +179,12 @@ function sandboxCommandFor(ctx: AppContext, turn: SandboxedTurn, request: Sandbo
   const inner = support.processes === "no" ? request.command : [...reaper, ...request.command];
   const { command, env } = sandboxCommand({ command: inner, cwd: turn.directory, rules: wider, support, selfCommand: ctx.selfCommand });
   const { maxProcesses, maxMemoryBytes } = info;
-  return {
-    command,
-    env: { ...env, TMPDIR: info.temp, ...sessionTagVariables(sessionTagOf(turn)) },
-    limits: { maxProcesses, maxMemoryBytes },
+  const watchGuards = (onLost: (message: string) => void): (() => void) => {
+    guards.start((path) => onLost(lostGuardText(path)));
+    return guards.close;
   };
+  const agentEnv = { ...env, TMPDIR: info.temp, ...sessionTagVariables(sessionTagOf(turn)) };
+  return { command, env: agentEnv, limits: { maxProcesses, maxMemoryBytes }, watchGuards };
 }
 
 /** The cached probe result of this boot, else a new probe. `anew` ignores the cache. */
@@ -204,9 +223,9 @@ function sandboxFor(ctx: AppContext, turn: SandboxedTurn, machineSupport: Sandbo
   }
   const canGuard = policy.name === "workspace" && (support.tier === "namespaces" || support.tier === "seatbelt");
   const writable = canGuard ? [project, directory, ...policy.addDirs, ...policy.allowWrite] : [];
-  for (const path of writable) cleanups.push(holdGitPlaceholders(ctx.paths.state, path));
-  if (writable.length > 0 && !isTooBroad(project, ctx.paths.home)) holdDirectory(join(project, ".skein"), cleanups);
   const { home, config, data, state, cache } = ctx.paths;
+  for (const path of writable) cleanups.push(holdGitPlaceholders(state, path));
+  if (canGuard) cleanups.push(holdConfiguredPaths(state, missingPaths(ctx, turn)));
   const untagged = createSandboxRules(policy, {
     project,
     directory,
@@ -220,7 +239,18 @@ function sandboxFor(ctx: AppContext, turn: SandboxedTurn, machineSupport: Sandbo
   });
   const rules: SandboxRules = { ...untagged, sessionTag: sessionTagOf(turn) };
   const isSandboxed = sandboxes(support, policy);
-  return { support, rules: isSandboxed ? rules : null, info: describeSandbox(rules, policy, isSandboxed) };
+  // A profile of macOS protects a path by its name, and needs no watch.
+  const guards = createGuardWatch(
+    canGuard && support.tier === "namespaces" ? mountedGuards(policy, { project, directory, home, env: ctx.env }) : [],
+  );
+  return { support, rules: isSandboxed ? rules : null, info: describeSandbox(rules, policy, isSandboxed), guards };
+}
+
+/** Paths that get a placeholder if they are missing: else a tool could create them, with hooks or settings in them. */
+function missingPaths({ paths: { home }, env }: AppContext, { policy, project, directory }: SandboxedTurn): NamedPaths {
+  const writable = writablePaths(policy, { project, directory, home, env });
+  const { hooks, includes } = configuredPaths({ writable, allowed: policy.allowWrite, home, env });
+  return { hooks: [...hooks, ...(isTooBroad(project, home) ? [] : [join(project, ".skein")])], includes };
 }
 
 /** Policy `full` with the sandbox switched off uses nothing that the machine supports. */
@@ -235,16 +265,6 @@ function sandboxes({ tier }: SandboxSupport, policy: Policy): boolean {
 
 function sessionTagOf({ root, nesting }: SandboxedTurn): SessionTag {
   return { session: root, nesting };
-}
-
-/** Creates a directory so that it can be protected. Else a tool could create it, with a config file in it. */
-function holdDirectory(directory: string, cleanups: Cleanup[]): void {
-  try {
-    mkdirSync(directory);
-    cleanups.push(() => rmdirSync(directory));
-  } catch {
-    // It exists, or it can't be created.
-  }
 }
 
 /** An editor replaces the plan by a new file. A turn that may write the plan then needs a new sandbox. */

@@ -16,7 +16,7 @@ import {
   type Stats,
   writeSync,
 } from "node:fs";
-import { basename, dirname, sep } from "node:path";
+import { basename, dirname, join, sep } from "node:path";
 import { yieldToEventLoop } from "../flow/time-slice.ts";
 import { realPath, statPath } from "./path-status.ts";
 
@@ -32,7 +32,12 @@ export type SafeOpenOptions = {
   owners?: readonly number[];
   /** Whether the file may have more than one name. Default: no, because a write would change a file elsewhere. */
   hasOtherNames?: boolean;
+  /** An open directory that a relative path starts at. */
+  from?: SafeDirectory;
 };
+
+/** A directory that stays the same, whatever happens to its path. `path` reaches it without the path's components. */
+export type SafeDirectory = { file: number; path: string; close: () => void };
 
 export type SafeReadOptions = Omit<SafeOpenOptions, "mode"> & {
   maxBytes: number;
@@ -53,7 +58,7 @@ const directoryFlags = isLinux ? pathOnly | constants.O_DIRECTORY : constants.O_
  * link or another owner; other errors, such as ENOENT, are those of `open`. Never waits for the other end of a pipe.
  */
 export function openSafely(path: string, flags: number, options: SafeOpenOptions = {}): number {
-  const file = openWithoutLinks(path, flags | constants.O_NONBLOCK, options.mode ?? 0o600);
+  const file = openWithoutLinks(path, flags | constants.O_NONBLOCK, { mode: options.mode ?? 0o600, from: options.from });
   try {
     const problem = problemOf(fstatSync(file), options);
     if (problem !== null) throw new UnsafePathError(problem);
@@ -208,6 +213,12 @@ export function makeDirectorySafely(path: string, mode = 0o700): void {
   }
 }
 
+/** Opens a directory without following links. `path` is absolute; as bytes it need not be UTF-8. */
+export function openDirectorySafely(path: string | Buffer): SafeDirectory {
+  const file = openWithoutLinks(path, directoryFlags);
+  return { file, path: isLinux ? `/proc/self/fd/${file}` : path.toString(), close: () => closeSync(file) };
+}
+
 /** Users whose files in `directory` are as trustworthy as our own: this user, root, and the owner of the directory. */
 export function ownersFor(directory: Stats): number[] {
   return [ownUid(), 0, directory.uid];
@@ -231,7 +242,7 @@ function readAndClose(open: () => number, { maxBytes, isCut = false }: Pick<Safe
 }
 
 function openOrMake(parent: number, name: string, mode: number): number {
-  const path = childPath(parent, name);
+  const path = childBytes(parent, name);
   try {
     return openDirectory(path);
   } catch (error) {
@@ -249,28 +260,31 @@ function openOrMake(parent: number, name: string, mode: number): number {
  * Opens component by component. Each step starts at the descriptor of the last one (Linux has it as a directory in /proc),
  * so the parents can't be swapped in between. macOS checks all components in one call.
  */
-function openWithoutLinks(path: string, flags: number, mode?: number): number {
+function openWithoutLinks(path: string | Buffer, flags: number, { mode, from }: Pick<SafeOpenOptions, "mode" | "from"> = {}): number {
   try {
-    if (!isLinux) return openSync(path, flags | constants.O_NOFOLLOW | noLinksAnywhere, mode);
-    const parts = partsOf(path);
+    if (!isLinux) {
+      const absolute = from === undefined ? path : join(from.path, path.toString());
+      return openSync(absolute, flags | constants.O_NOFOLLOW | noLinksAnywhere, mode);
+    }
+    const parts = partsOf(from === undefined ? path : `/${path.toString()}`);
     const name = parts.pop();
-    let directory = openSync(sep, pathOnly | constants.O_DIRECTORY | closeOnExec);
+    let directory = openSync(from?.path ?? sep, pathOnly | constants.O_DIRECTORY | closeOnExec);
     try {
       for (const part of parts) {
-        const next = openDirectory(childPath(directory, part));
+        const next = openDirectory(childBytes(directory, part));
         closeSync(directory);
         directory = next;
       }
-      return name === undefined ? directory : openSync(childPath(directory, name), flags | constants.O_NOFOLLOW | closeOnExec, mode);
+      return name === undefined ? directory : openSync(childBytes(directory, name), flags | constants.O_NOFOLLOW | closeOnExec, mode);
     } finally {
       if (name !== undefined) closeSync(directory);
     }
   } catch (error) {
-    throw problemOfOpen(error, path);
+    throw problemOfOpen(error, path.toString());
   }
 }
 
-function openDirectory(path: string): number {
+function openDirectory(path: Buffer): number {
   return openSync(path, pathOnly | constants.O_DIRECTORY | constants.O_NOFOLLOW | closeOnExec);
 }
 
@@ -278,9 +292,17 @@ function childPath(directory: number, name: string): string {
   return `/proc/self/fd/${directory}/${name}`;
 }
 
-function partsOf(path: string): string[] {
-  const parts = path.split(sep).slice(1);
-  if (!path.startsWith(sep) || parts.some((part) => part === "." || part === "..")) throw new Error(`${path} is not an absolute path`);
+/** `name` has one letter for each byte. */
+function childBytes(directory: number, name: string): Buffer {
+  return Buffer.from(childPath(directory, name), "latin1");
+}
+
+/** The components, with one letter for each byte. */
+function partsOf(path: string | Buffer): string[] {
+  const text = (typeof path === "string" ? Buffer.from(path) : path).toString("latin1");
+  const parts = text.split(sep).slice(1);
+  if (!text.startsWith(sep) || parts.some((part) => part === "." || part === ".."))
+    throw new Error(`${path.toString()} is not an absolute path`);
   return parts.filter((part) => part !== "");
 }
 

@@ -39,13 +39,11 @@ export type ExternalAgentDeps = {
   find: (program: string, turn: Pick<TurnInput, "project" | "directory" | "policy">) => ProgramMatch;
   /** Each tree has its own configuration directory below this one. */
   configRoot: string;
-  /** Returns the command that runs `request.command` in the sandbox of this turn, and variables to add to its environment. */
+  /** Returns the command that runs `request.command` in the sandbox of this turn. */
   sandboxCommand: (turn: TurnInput, request: SandboxRequest) => SandboxedCommand;
   enforced: (policy: Policy) => Promise<EnforcedPolicy>;
   vendorAccess: VendorAccessDeps;
 };
-
-export type SandboxedCommand = { command: string[]; env: Record<string, string>; limits?: LimitValues };
 
 export type SandboxRequest = {
   command: string[];
@@ -55,6 +53,18 @@ export type SandboxRequest = {
   writable: string[];
   /** The port that stays open when the network is off. */
   port: number | null;
+};
+
+export type SandboxedCommand = {
+  command: string[];
+  /** Variables to add to the environment. */
+  env: Record<string, string>;
+  limits?: LimitValues;
+  /**
+   * Watches the protected paths. `onLost` is called at most once, when a program outside has replaced one, so that the CLI
+   * could write it. The returned function ends the watch. Missing if no path needs a watch.
+   */
+  watchGuards?: (onLost: (message: string) => void) => () => void;
 };
 
 export function externalAgent(deps: ExternalAgentDeps): Agent {
@@ -152,7 +162,8 @@ async function runOnce(turn: CliTurn, program: AgentProgram, vendorSession: Nati
       onQuestions: stop.withQuestions,
     });
     const onLimit = (reason: string): void => stop.withError({ kind: "broken", message: `${adapter.name} was ${reason}` });
-    const run = { launch, program, access, parser, dialogue, pauseGate, signal: stop.signal, onLimit };
+    const onGuardLost = (message: string) => stop.withError(guardLost(message, adapter.name));
+    const run = { launch, program, access, parser, dialogue, pauseGate, signal: stop.signal, onLimit, onGuardLost };
     const exit = await startCli(turn, run);
     await parser.finish();
     return concludeRun(turn, run, exit, await stop.reason());
@@ -183,6 +194,10 @@ function createStop(context: TurnContext) {
   };
 }
 
+function guardLost(message: string, agent: string): TurnError {
+  return { kind: "sandbox-unavailable", message: `${message}; ${agent} was stopped to keep it protected`, hint: "continue with --resume" };
+}
+
 type CliRun = {
   launch: CliLaunch;
   program: AgentProgram;
@@ -194,6 +209,8 @@ type CliRun = {
   signal: AbortSignal;
   /** Called once, with the limit of processes or memory that the CLI has exceeded. */
   onLimit: (reason: string) => void;
+  /** Stops the CLI, because a program outside has replaced a protected path. */
+  onGuardLost: (message: string) => void;
 };
 
 /** Runs the CLI in its sandbox. Resolves when it has exited; rejects when it can't be started. */
@@ -204,7 +221,7 @@ async function startCli({ deps, input, context }: CliTurn, run: CliRun): Promise
   if (adapter.signIn?.linkedAs !== undefined) linkConfigFile(launch.configDir, adapter.signIn.linkedAs, access.signInFile);
   const own = moveLoaderVariables({ ...adapter.env(launch), ...input.env });
   const user = moveLoaderVariables(cliEnvironment(deps.env, access));
-  const { command, env, limits } = deps.sandboxCommand(input, {
+  const { command, env, limits, watchGuards } = deps.sandboxCommand(input, {
     command: [...user.args, ...own.args, program.path, ...adapter.args(launch)],
     // A link that a tool made could lead to a secret.
     readable: program.isTrusted ? [packageOf(program.path)] : [],
@@ -233,7 +250,8 @@ async function startCli({ deps, input, context }: CliTurn, run: CliRun): Promise
     onOutput: context.keepAlive,
   });
   access.warmUp();
-  return exit;
+  const endWatch = watchGuards?.(run.onGuardLost);
+  return exit.finally(() => endWatch?.());
 }
 
 function concludeRun({ deps, emit }: CliTurn, run: CliRun, exit: CliExit, stopped: CliEvidence["stopped"]): CliOutcome {
