@@ -1,6 +1,6 @@
 // Paths that are the same for every user: secrets that no tool may read, and scratch directories that get a private
 // copy. Relative names are below a home directory, or below the directory that a variable names instead.
-import { lstatSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync, readFileSync } from "node:fs";
 import { join, normalize, sep } from "node:path";
 
 /** Names below a directory of the home. `variable` may name another directory; both are covered then. */
@@ -118,6 +118,19 @@ type SecretOwner = { home: string; isRoot: boolean; env?: Variables };
 
 export function scratchPaths(home: string): string[] {
   return ["/tmp", "/var/tmp", ...homeScratch.map((name) => join(home, name))];
+}
+
+/**
+ * Paths of secrets that may appear later: at least one for each directory of secrets, which is enough for a rule that
+ * allows the existing entries of that directory one by one.
+ */
+export function missingSecrets(home: string): string[] {
+  const examples = groups.flatMap(({ directory, names }) => {
+    const present = listing(join(home, directory));
+    const missing = names.find((name) => present?.has(firstPart(name)) === false);
+    return missing === undefined ? [] : [join(home, directory, missing)];
+  });
+  return [...examples, ...secretsOfHome(home)].filter((path) => !existsSync(path));
 }
 
 function secretsOfHome(home: string): string[] {

@@ -21,7 +21,9 @@ const devices = ["null", "zero", "full", "random", "urandom", "tty"];
 /** Throws if the file system can't be built as the rules require. */
 export function mountView(call: SystemCall, sandbox: SandboxRules): void {
   const view = new View(call);
-  const rules = sandbox.rules.filter((rule) => rule.path !== sep && !isWithin(rule.path, "/dev"));
+  const isMountable = ({ path, access }: PathRule) =>
+    path !== sep && !isWithin(path, "/dev") && (access !== "none" || statSync(path, { throwIfNoEntry: false }) !== undefined);
+  const rules = sandbox.rules.filter(isMountable);
   const cover = emptyFile(sandbox.copies);
   const trees = new Map(rules.map((rule) => [rule, view.clone(rule.access === "none" ? cover : rule.path)]));
   const nodes = devices.map((name) => ({ name, tree: view.clone(join("/dev", name)) }));

@@ -6,7 +6,7 @@ import { dirname, sep } from "node:path";
 import { isTooBroad } from "../kit/files/path-status.ts";
 import type { SandboxInfo, Policy, SessionTag } from "../protocol/api/policy.ts";
 import { borrowedObjects, protectedGitPaths, writableGitPaths } from "./git-paths.ts";
-import { scratchPaths, secretPaths } from "./known-paths.ts";
+import { missingSecrets, scratchPaths, secretPaths } from "./known-paths.ts";
 import { parentsOfProtected, protectedPaths, realPathOf } from "./protected-paths.ts";
 
 /** `scratch` can be read, and writes go to a private copy. Without support for copies it is read-only. */
@@ -63,6 +63,8 @@ export function createSandboxRules(policy: Policy, paths: SandboxPaths): Sandbox
     for (const path of targets.map(realPathOf)) if (path !== null) accessByPath.set(path, access);
   };
   setAccess("scratch", scratchPaths(paths.home));
+  // Landlock keeps a missing secret unreadable when it appears. Mounts need an existing path.
+  for (const path of missingSecrets(realPathOf(paths.home) ?? paths.home)) accessByPath.set(path, "none");
   setAccess("none", secretPaths(paths));
   setAccess("none", [paths.own.config, paths.own.data, paths.own.state]);
   setAccess("read", readableSkeinPaths(paths));
