@@ -1,6 +1,6 @@
 // The agent behind `skein exec`: runs one command in the executor, without a model. The output becomes a user node with a
 // handle, so that the next request includes it.
-import { cutText } from "../kit/text/cut-text.ts";
+import { cutText, oneLine } from "../kit/text/cut-text.ts";
 import { Fault } from "../protocol/api/error.ts";
 import type { Handle } from "../protocol/tree/handle.ts";
 import { maxResultBytes, type NewNode } from "../protocol/tree/node.ts";
@@ -14,6 +14,7 @@ import { streamTurn, type Emit } from "./stream-turn.ts";
 const call = "exec";
 /** Even an empty output is stored: its handle has the exit code. */
 const storeAlways = -1;
+const maxReasonLength = 400;
 
 export type ShellAgentDeps = {
   executor: (turn: TurnInput) => Executor;
@@ -55,6 +56,9 @@ async function runCommand(deps: ShellAgentDeps, { input, context, emit }: Comman
   };
   const outcome = await deps.executor(input).callTool("bash", { command }, options);
   events.flush();
+  // The command did not end by itself, so its output does not give the reason.
+  if (outcome.isError && outcome.exitCode === undefined)
+    emit({ type: "transient", event: { type: "warning.raised", message: oneLine(outcome.text, maxReasonLength) } });
   for (const { what, text } of outcome.denied ?? []) emit({ type: "transient", event: { type: "tool.denied", call, what, text } });
   const metadata = { command, exitCode: outcome.exitCode ?? null, durationMs: outcome.durationMs ?? 0 };
   const handle = await sink.close(metadata, storeAlways);

@@ -19,7 +19,7 @@ import { searchPath } from "../kit/process/trusted-programs.ts";
 import { chooseModel } from "../models/choose-model.ts";
 import { bindModel } from "../models/stream.ts";
 import type { Api } from "../protocol/api/api.ts";
-import type { Agent, Snapshots, TeamDirectories, Worktrees } from "../protocol/api/ports.ts";
+import type { Agent, ProjectGuards, Snapshots, TeamDirectories, Worktrees } from "../protocol/api/ports.ts";
 import { catalogText } from "../skills/catalog.ts";
 import { scanSkills } from "../skills/scan-skills.ts";
 import { openStore } from "../store/sqlite/sqlite-store.ts";
@@ -38,6 +38,7 @@ export function createApp(options: AppOptions): Api {
   for (const warning of ctx.config.warnings) options.warn(warning);
   const store = createStoreAccess(ctx);
   const executors = createExecutors(ctx);
+  const snapshots = options.ephemeral ? null : lazySnapshots(ctx, executors.git);
   const configuredAgents = configuredEntries(ctx);
   const choose = createModelChooser(ctx);
   const configuredNames = { agents: configuredAgents.map(({ name }) => name), vendors: Object.keys(ctx.providers) };
@@ -47,7 +48,8 @@ export function createApp(options: AppOptions): Api {
     version: options.version,
     store: store.open,
     hasStore: store.exists,
-    snapshots: options.ephemeral ? null : lazySnapshots(ctx, executors.git),
+    snapshots,
+    guards: createGuards(ctx, executors, snapshots),
     teams,
     agents,
     chooseModel: (agent, name) => {
@@ -152,6 +154,12 @@ function lazySnapshots({ paths, warn }: AppContext, git: GitRunner): Snapshots {
       warn,
     }),
   );
+}
+
+/** The comparison is loaded with the first turn that has tools. */
+function createGuards(ctx: AppContext, executors: ExecutorProvider, snapshots: Snapshots | null): ProjectGuards {
+  const comparison = lazy(async () => (await import("./executors/project-guards.ts")).createProjectGuards(ctx, { executors, snapshots }));
+  return { check: async (turn) => executors.refuseLinks(turn), begin: async (turn) => comparison.begin(turn) };
 }
 
 function projectStatePorts({ paths, ephemeral }: AppContext) {

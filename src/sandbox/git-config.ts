@@ -93,8 +93,8 @@ const isSwitch = /^(|true|false|yes|no|on|off|\d+)$/i;
 /** The settings that make git run a program. */
 export function programSettings(settings: GitSetting[]): GitSetting[] {
   return settings.filter(({ key, value }) => {
-    if (/^alias\./.test(key) || /^submodule\..*\.update$/.test(key)) return value.startsWith("!");
-    if (key === "core.fsmonitor" || /^pager\./.test(key)) return !isSwitch.test(value);
+    if (key.startsWith("alias.") || /^submodule\..*\.update$/.test(key)) return value.startsWith("!");
+    if (key === "core.fsmonitor" || key.startsWith("pager.")) return !isSwitch.test(value);
     if (/^(remote\..*\.(push)?url|url\..*\.(pushinsteadof|insteadof))$/.test(key)) return /ext::/.test(`${key} ${value}`);
     return programKeys.some((pattern) => pattern.test(key));
   });
@@ -146,5 +146,5 @@ function absolute(value: string, base: string, home: string): string {
 
 /** Control characters are in no sensible path, and would forge lines of files that list paths. */
 function isPlain(path: string): boolean {
-  return [...path].every((letter) => letter >= " " && letter !== "\u007f");
+  return !/\p{Cc}/u.test(path);
 }

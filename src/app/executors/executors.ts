@@ -45,7 +45,7 @@ import {
 import { sessionTagVariables } from "../../sandbox/enclosing-session.ts";
 import { version } from "../../version.ts";
 import type { NamedPaths } from "../../sandbox/git-config.ts";
-import { configuredPaths } from "../../sandbox/protected-paths.ts";
+import { configuredPaths, findUnprotectableLink } from "../../sandbox/protected-paths.ts";
 import { holdConfiguredPaths, holdGitPlaceholders } from "./git-placeholders.ts";
 import { addToolPlaces } from "./tool-places.ts";
 import { createExecutorPool } from "./executor-pool.ts";
@@ -54,6 +54,8 @@ import { createGuardWatch, guardExecutor, lostGuardText } from "./guard-watch.ts
 export type ExecutorProvider = {
   /** Returns what this machine enforces for the policy. Throws if the policy requires a sandbox and there is none. */
   enforced: (policy: Policy) => Promise<EnforcedPolicy>;
+  /** Throws if a path that must stay protected is a link. `enforced` must have been called before. */
+  refuseLinks: (turn: Pick<SandboxedTurn, "project" | "directory" | "policy">) => void;
   /** `enforced` must have been called before. */
   get: (turn: SandboxedTurn) => Executor;
   /** Ends the executors of a topmost session, with all processes that their commands left running. */
@@ -124,6 +126,7 @@ export function createExecutors(ctx: AppContext): ExecutorProvider {
       support ??= await loadSandboxSupport(ctx);
       return requireSandbox(enforcedPolicy(supportFor(policy, support), policy), policy, support);
     },
+    refuseLinks: (turn) => refuseLinks(ctx, turn, requireSupport()),
     get,
     endAll: (root) => pool.dropAll(root),
     support: () => support,
@@ -211,6 +214,24 @@ function requireSandbox(enforced: EnforcedPolicy, policy: Policy, support: Sandb
   });
 }
 
+function canGuard({ name }: Policy, { tier }: SandboxSupport): boolean {
+  return name === "workspace" && (tier === "namespaces" || tier === "seatbelt");
+}
+
+function refuseLinks(
+  { paths: { home }, env }: AppContext,
+  { project, directory, policy }: Pick<SandboxedTurn, "project" | "directory" | "policy">,
+  support: SandboxSupport,
+): void {
+  if (!canGuard(policy, support)) return;
+  const writable = writablePaths(policy, { project, directory, home, env });
+  const link = findUnprotectableLink({ writable, allowed: policy.allowWrite, home, env });
+  if (link === null) return;
+  throw new Fault("sandbox-unavailable", `${link} is a symbolic link, and the sandbox can't protect what a link leads to`, {
+    hint: `replace it by a directory; or use --policy readonly; or let tools write it: --allow-write ${link}`,
+  });
+}
+
 type TurnSandbox = ReturnType<typeof sandboxFor>;
 
 function sandboxFor(ctx: AppContext, turn: SandboxedTurn, machineSupport: SandboxSupport, cleanups: Cleanup[]) {
@@ -221,11 +242,11 @@ function sandboxFor(ctx: AppContext, turn: SandboxedTurn, machineSupport: Sandbo
     const projects = [project, directory].filter((path) => !isTooBroad(path, ctx.paths.home));
     addToolPlaces(ctx.paths.state, [...projects, ...policy.addDirs, ...policy.allowWrite]);
   }
-  const canGuard = policy.name === "workspace" && (support.tier === "namespaces" || support.tier === "seatbelt");
-  const writable = canGuard ? [project, directory, ...policy.addDirs, ...policy.allowWrite] : [];
+  const isGuarded = canGuard(policy, support);
+  const writable = isGuarded ? [project, directory, ...policy.addDirs, ...policy.allowWrite] : [];
   const { home, config, data, state, cache } = ctx.paths;
   for (const path of writable) cleanups.push(holdGitPlaceholders(state, path));
-  if (canGuard) cleanups.push(holdConfiguredPaths(state, missingPaths(ctx, turn)));
+  if (isGuarded) cleanups.push(holdConfiguredPaths(state, missingPaths(ctx, turn)));
   const untagged = createSandboxRules(policy, {
     project,
     directory,
@@ -241,7 +262,7 @@ function sandboxFor(ctx: AppContext, turn: SandboxedTurn, machineSupport: Sandbo
   const isSandboxed = sandboxes(support, policy);
   // A profile of macOS protects a path by its name, and needs no watch.
   const guards = createGuardWatch(
-    canGuard && support.tier === "namespaces" ? mountedGuards(policy, { project, directory, home, env: ctx.env }) : [],
+    isGuarded && support.tier === "namespaces" ? mountedGuards(policy, { project, directory, home, env: ctx.env }) : [],
   );
   return { support, rules: isSandboxed ? rules : null, info: describeSandbox(rules, policy, isSandboxed), guards };
 }

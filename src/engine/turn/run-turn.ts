@@ -16,6 +16,7 @@ import type { EngineDeps } from "../engine.ts";
 import { type BudgetAccount, openBudgetAccount } from "../limits/budget.ts";
 import { createDeadline } from "../limits/deadline.ts";
 import { createFileRecorder } from "../record/file-snapshots.ts";
+import { createGuardRecorder } from "../record/guard-recorder.ts";
 import { Recorder } from "../record/recorder.ts";
 import { continuation, recover } from "../record/recover.ts";
 import { settleAsks } from "../record/settle-asks.ts";
@@ -85,6 +86,7 @@ async function runTurn(deps: EngineDeps, params: TurnRequest, publish: (event: E
   if ((params.agent === null && params.command === null) || multiAgentName(params) !== null)
     await agent.check({ ...params, model, project: session.project, directory: session.directory });
   const enforced = await agent.enforced(params.policy, model);
+  await deps.guards.check({ project: session.project, directory: session.directory, policy: params.policy });
   if (params.policy.name === "plan") await deps.ensurePlanFile(session.project);
   const lease = await store.acquire(session.id);
   const clock = deps.clock ?? systemClock;
@@ -184,6 +186,7 @@ export async function checkTurn(deps: EngineDeps, request: TurnCheckParams): Pro
   const model = chosen.model === null && !params.isNew ? null : await deps.chooseModel(chosen.agent, chosen.model);
   await agent.check({ ...params, model, project });
   await agent.enforced(params.policy, model);
+  await deps.guards.check({ project, directory: params.directory, policy: params.policy });
   if (params.policy.name === "plan" && params.isNew) await deps.ensurePlanFile(project);
 }
 
@@ -212,7 +215,16 @@ async function executeTurn(execution: TurnExecution): Promise<EndedTurn> {
   const { deps, running, agent, turn } = execution;
   const { params, recorder, deadline, gate } = running;
   const files = createFileRecorder(deps.snapshots, running, { project: execution.session.project, turn: turn.id });
-  const { input, context, spent } = await createTurnContext(execution, files.recordBefore);
+  const guards = createGuardRecorder(deps.guards, recorder, {
+    ...execution.session,
+    root: execution.scope.root ?? turn.session,
+    policy: params.policy,
+  });
+  const keepFiles = async (): Promise<void> => {
+    await files.recordBefore();
+    await guards.begin();
+  };
+  const { input, context, spent } = await createTurnContext(execution, keepFiles);
   let end: TurnEnd = { status: "broken", error: { kind: "broken", message: `${agent.name} ended without a result` } };
   let answer: Node | null = null;
   let mayHaveChanged = params.command !== null || params.team?.work === "merge";
@@ -231,6 +243,7 @@ async function executeTurn(execution: TurnExecution): Promise<EndedTurn> {
     }
   }
   await files.recordAfter(mayHaveChanged);
+  await guards.finish();
   end = withStopReason(end, deadline.reason());
   const outcome = {
     answer: end.answer ?? (answer === null ? "" : textOf(answer)),

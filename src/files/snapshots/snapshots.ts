@@ -19,12 +19,15 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
   const running = new Map<string, Promise<unknown>>();
   const waiting = new Map<string, Promise<string | null>>();
   const warned = new Set<string>();
+  const innerRepositories = new Map<string, string[]>();
   const shadow = (project: string) => shadowRepository(options, project);
 
   async function take(project: string): Promise<string | null> {
     if (options.tooWide.includes(project)) return null;
     try {
-      return await takeSnapshot(shadow(project), { leaveOut: options.leaveOut, signal: AbortSignal.timeout(maxSnapshotMs) });
+      const snapshot = await takeSnapshot(shadow(project), { leaveOut: options.leaveOut, signal: AbortSignal.timeout(maxSnapshotMs) });
+      innerRepositories.set(project, snapshot.innerRepositories);
+      return snapshot.tree;
     } catch (error) {
       if (!warned.has(project)) options.warn(`the files of ${project} are not recorded: ${messageOf(error)}`);
       warned.add(project);
@@ -55,6 +58,7 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
     changes: async (project, from, to) => diffTrees(shadow(project), from, to),
     patch: async (project, from, to) => patchBetween(shadow(project), from, to),
     planRestore: async (project, now, target) => planRestore(shadow(project), now, target),
+    innerRepositories: async (project) => innerRepositories.get(project) ?? [],
     restore: async (project, now, to) => restoreTree(shadow(project), now, to),
   };
 }

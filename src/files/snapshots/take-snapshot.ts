@@ -28,15 +28,20 @@ export type SnapshotOptions = {
   signal: AbortSignal;
 };
 
-export async function takeSnapshot(shadow: ShadowRepository, options: SnapshotOptions): Promise<string> {
+/** The id of the tree, and the untracked repositories that are not part of it. */
+export type Snapshot = { tree: string; innerRepositories: string[] };
+
+export async function takeSnapshot(shadow: ShadowRepository, options: SnapshotOptions): Promise<Snapshot> {
   prepareShadow(shadow);
   const index = join(shadow.dir, "index");
   const excludes = excludesOf(shadow.project, options.leaveOut);
   const changed = await runGit(shadow, ["ls-files", "-t", "-z", "-o", "-m", "-d", ...excludes], { signal: options.signal });
   const big = new BigFiles(shadow.dir);
-  const changes = await classify(shadow, splitAtNul(changed), big, options.signal);
+  const lines = splitAtNul(changed);
+  const changes = await classify(shadow, lines, big, options.signal);
+  const innerRepositories = lines.filter((line) => line.endsWith("/")).map((line) => line.slice(2, -1));
   const lastTree = isEmpty(changes) ? savedTree(shadow.dir, index) : null;
-  if (lastTree !== null) return lastTree;
+  if (lastTree !== null) return { tree: lastTree, innerRepositories };
 
   const work = join(shadow.dir, `index.${process.pid}.${++count}`);
   try {
@@ -50,7 +55,7 @@ export async function takeSnapshot(shadow: ShadowRepository, options: SnapshotOp
     if (existsSync(work)) renameSync(work, index);
     big.save();
     writeFileSync(join(shadow.dir, "tree"), `${stampOf(index)} ${tree}`);
-    return tree;
+    return { tree, innerRepositories };
   } finally {
     rmSync(work, { force: true });
     rmSync(`${work}.lock`, { force: true });
@@ -72,7 +77,13 @@ function excludesOf(project: string, leaveOut: readonly string[]): string[] {
     .map((path) => `--exclude=/${path.replace(/[\\*?[\]!# ]/g, "\\$&")}/`);
   const file = excludeFile(project);
   const fromFile = file === null ? [] : [`--exclude-from=${file}`];
-  return ["--exclude-per-directory=.gitignore", "--exclude=**/.skein/sessions/", ...ownDirectories, ...fromFile];
+  return [
+    "--exclude-per-directory=.gitignore",
+    "--exclude=**/.skein/sessions/",
+    "--exclude=.git-moved-by-skein-*",
+    ...ownDirectories,
+    ...fromFile,
+  ];
 }
 
 /** Classifies the paths that git lists as other, changed or removed. A line is a letter, a blank and the path. */

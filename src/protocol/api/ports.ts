@@ -255,7 +255,22 @@ export type Snapshots = {
   planRestore: (project: string, current: string, target: string) => Promise<{ to: string; kept: string[] }>;
   /** `current` must be recorded just before the call. */
   restore: (project: string, current: string, to: string) => Promise<void>;
+  /** Untracked repositories inside the project at the last `take`. The paths have one letter for each byte. */
+  innerRepositories: (project: string) => Promise<string[]>;
 };
+
+/** Keeps a project free of changes that would run programs when the user calls git. */
+export type ProjectGuards = {
+  /** Throws if a path that must stay protected can't be. `Agent.enforced` must have been called before. */
+  check: (turn: Omit<GuardedTurn, "root">) => Promise<void>;
+  /**
+   * Call it before anything can change a file. Call the returned function after the turn: it compares, moves dangerous new
+   * repositories aside, and returns a line for each finding.
+   */
+  begin: (turn: GuardedTurn) => Promise<() => Promise<string[]>>;
+};
+
+export type GuardedTurn = Pick<TurnInput, "root" | "project" | "directory" | "policy">;
 
 /**
  * Git worktrees of a project for a team, in the team's own repository, which uses the project's git objects. The project's

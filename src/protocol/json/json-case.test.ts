@@ -110,6 +110,7 @@ const notes: (Note | undefined)[] = [
   { about: "compaction", keptFrom: "n" },
   { about: "interruption" },
   { about: "correction" },
+  { about: "warning" },
   { about: "below", call: "c" },
   { about: "graft", from: { session: "s", node: "n" } },
   {

@@ -117,13 +117,15 @@ export type StatementJson = z.input<typeof statementInfo>;
 
 const position = fields({ session: id, node: id }, renamedFields.position);
 
-export const noteTopic = z.enum(["compaction", "interruption", "correction", "below", "group", "team", "graft"]);
+export const noteTopic = z.enum(["compaction", "interruption", "correction", "below", "group", "team", "graft", "warning"]);
 
 /** Details of a note. User, agent and tool nodes have none. */
 export type Note =
   | { about: "compaction"; keptFrom: string | null }
   | { about: "interruption" }
   | { about: "correction" }
+  /** A finding of skein about the turn, such as a repository that it moved aside. */
+  | { about: "warning" }
   /** Output of a sub-agent of an external CLI, under the call that started it. Shown, never sent to a model. */
   | { about: "below"; call: string }
   /** A participant's statement in a group. Shown, never sent; only the group's answer is sent. */

@@ -91,11 +91,15 @@ function applyEvent(state: State, event: Exclude<Event, { type: "ask.opened" | "
         `attempt ${event.attempt + 1} in ${formatDuration(event.waitMs)}: ${oneLine(event.error.message, 300)}`,
         "error",
       );
-    case "warning.raised":
+    case "warning.raised": {
+      const last = transcript.settled.at(-1);
+      // A warning that is stored as a node was shown with it.
+      if (last?.kind === "note" && last.text === event.message) return state;
       return {
         ...state,
         transcript: withBlocks(transcript, { id: `warning-${blockCount(transcript)}`, kind: "note", text: event.message }),
       };
+    }
     case "turn.paused":
       return { ...state, activity: "paused" };
     case "turn.resumed":
