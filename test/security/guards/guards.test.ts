@@ -1,7 +1,7 @@
 // Each attempt makes the user's own git run a program, or reads a secret, unless skein's guards hold. The effect counts: a
 // file that only a program outside of the sandbox can create.
 import { describe, expect, test } from "bun:test";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startModelServer } from "../../../src/scripted-model/model-server.ts";
 import { shellScript } from "../../../src/scripted-model/script.ts";
@@ -76,6 +76,24 @@ test("the next call of a turn gets a sandbox that protects the new file", async 
   } finally {
     await server.stop();
   }
+});
+
+test("an agent's own CLI is stopped when a protected file is replaced", async () => {
+  const [person] = persons();
+  await using world = openWorld(person!, "namespaces");
+  const script = join(world.home.root, "cli");
+  const wait = `touch ${world.waiting}; while [ ! -e ${world.go} ]; do sleep 0.05; done`;
+  writeFileSync(script, `#!/bin/sh\n${wait}; echo '[core] editor = evil' >> .git/config\n`, { mode: 0o755 });
+  const configDir = join(world.home.env["SKEIN_HOME"]!, "config");
+  mkdirSync(configDir, { recursive: true });
+  writeFileSync(join(configDir, "config.jsonc"), JSON.stringify({ agents: { mine: { command: script } } }));
+  const ran = world.home.run(["run", "go", "-a", "mine"], { env: vendorEnv("http://127.0.0.1:9") });
+  while (!existsSync(world.waiting)) await Bun.sleep(20);
+  world.outside("git config core.editor vim");
+  const { code, err } = await ran;
+  expect(err).toMatch(/config was replaced outside of the sandbox; mine was stopped to keep it protected/);
+  expect(code).toBe(9);
+  expect(readFileSync(join(world.project, ".git", "config"), "utf8")).not.toContain("evil");
 });
 
 test("a session in a worktree keeps the protection of commondir when the session that created it ends", async () => {
