@@ -8,33 +8,41 @@ const gitlinkMode = 0o160000;
 const statBytes = 40;
 const modeOffset = 24;
 const extendedFlag = 0x4000;
+/** Part of the flags: the length of the path. This value means that the path is at least as long. */
+const longName = 0xfff;
 
 type IndexEntry = { path: string; mode: number };
 
 /** Paths have one letter for each byte. Empty if there is no index, or none that can be read. */
 export function readGitlinks(gitDir: SafeDirectory, owners: readonly number[]): string[] {
-  const main = readEntries(gitDir, "index", owners);
+  const isRelevant = (mode: number, nameBytes: number) => mode === gitlinkMode || nameBytes === 0;
+  const main = readEntries(gitDir, "index", { owners, isRelevant });
   // A split index has most entries in another file, and replaces them by entries without a name.
-  const isSplit = main.some(({ path }) => path === "");
   const names = readdirSync(gitDir.path).filter((name) => name.startsWith("sharedindex."));
-  const others = names.flatMap((name) => readEntries(gitDir, name, owners));
-  const isUnknown = isSplit && main.some(({ path, mode }) => path === "" && mode === gitlinkMode);
+  const isUnknown = main.some(({ path, mode }) => path === "" && mode === gitlinkMode);
+  const others = names.flatMap((name) => readEntries(gitDir, name, { owners, isRelevant: isUnknown ? () => true : isRelevant }));
   const gitlinks = [...main, ...others].filter(({ path, mode }) => path !== "" && (mode === gitlinkMode || isUnknown));
   return [...new Set(gitlinks.map(({ path }) => path))];
 }
 
-function readEntries(gitDir: SafeDirectory, name: string, owners: readonly number[]): IndexEntry[] {
+type ReadOptions = {
+  owners: readonly number[];
+  /** Other entries are left out: an index may have a hundred thousand. */
+  isRelevant: (mode: number, nameBytes: number) => boolean;
+};
+
+function readEntries(gitDir: SafeDirectory, name: string, { owners, isRelevant }: ReadOptions): IndexEntry[] {
   try {
     const bytes = readSafely(name, { maxBytes: maxIndexBytes, owners, from: gitDir });
     if (bytes === null || bytes.toString("latin1", 0, 4) !== "DIRC") return [];
-    return parseIndex(bytes, 20) ?? parseIndex(bytes, 32) ?? [];
+    return parseIndex(bytes, 20, isRelevant) ?? parseIndex(bytes, 32, isRelevant) ?? [];
   } catch {
     return []; // git can't read such a file either, or it belongs to another user
   }
 }
 
 /** Null if the entries do not fit ids of that length. */
-function parseIndex(bytes: Buffer, idBytes: number): IndexEntry[] | null {
+function parseIndex(bytes: Buffer, idBytes: number, isRelevant: ReadOptions["isRelevant"]): IndexEntry[] | null {
   const version = bytes.readUInt32BE(4);
   const count = bytes.readUInt32BE(8);
   const entries: IndexEntry[] = [];
@@ -53,11 +61,12 @@ function parseIndex(bytes: Buffer, idBytes: number): IndexEntry[] | null {
       kept = previous.slice(0, Math.max(0, previous.length - value));
       at = end;
     }
-    const nul = bytes.indexOf(0, at);
-    if (nul === -1) return null;
-    const path = kept + bytes.toString("latin1", at, nul);
-    previous = path;
-    entries.push({ path, mode });
+    const nameBytes = flags & longName;
+    // In version 4 the flags have the length of the whole path, of which only the end is stored.
+    const nul = version === 4 || nameBytes === longName ? bytes.indexOf(0, at) : at + nameBytes;
+    if (nul === -1 || bytes[nul] !== 0) return null;
+    if (version === 4) previous = kept + bytes.toString("latin1", at, nul);
+    if (isRelevant(mode, nameBytes)) entries.push({ path: version === 4 ? previous : bytes.toString("latin1", at, nul), mode });
     // Before version 4 an entry is filled up with 1 to 8 zero bytes to a multiple of 8.
     at = version === 4 ? nul + 1 : start + Math.ceil((nul + 1 - start) / 8) * 8;
   }
