@@ -50,7 +50,7 @@ test("full work_with flow with Claude: a task with model name, role and effort e
   expect(await conversationOf(skein, "work")).toEqual(["user: do the work", "agent: All three were said."]);
   const [start] = skein.started();
   expect(start).toMatchObject({ name: "claude", how: "new" });
-  for (const words of ["--model=claude-opus-4-5", "--effort=high", "--append-system-prompt=You are a planner.", "do the work"])
+  for (const words of ["--model=claude-opus-4-5", "--effort=high", "You are a planner.", "do the work"])
     expect(start!.input).toContain(words);
 });
 

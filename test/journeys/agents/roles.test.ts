@@ -130,12 +130,12 @@ test("a role of an untrusted project sets the prompt but no rights, and Claude C
   }
 });
 
-test("another agent gets the role's prompt on its command line and keeps its own tools", async () => {
+test("another agent gets the role's prompt and keeps its own tools", async () => {
   using skein = homeWithFakeClis(["claude"]);
   write(skein, "skein/config/roles/poet.md", "---\ndescription: verses\nagent: claude\ntools: read, write\ntimeout: 5m\n---\nRhyme.\n");
   const ran = await skein.run(["run", "sing", "--role", "poet", "--json"]);
   expect([ran.code, ran.err]).toEqual([0, ""]);
   const [start] = skein.started();
   expect(start).toMatchObject({ name: "claude" });
-  expect(start?.input).toContain("--append-system-prompt=Rhyme.");
+  expect(start?.input).toContain("Rhyme.");
 });
