@@ -15,7 +15,7 @@ if (process.argv[2] === "__executor") {
 } else if (process.argv[2] === "__pack") {
   void import("./files/snapshots/pack.ts").then(({ packFromStdin }) => packFromStdin()).then(() => process.exit(0));
 } else if (process.argv[2] === "__launch") {
-  void import("./sandbox/launcher.ts").then(({ launch }) => {
+  void import("./sandbox/launch/launcher.ts").then(({ launch }) => {
     writeSync(2, `${launch(process.env)}\n`);
     process.exit(125);
   });

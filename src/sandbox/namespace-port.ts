@@ -2,7 +2,7 @@
 // socket inside the network namespace and sends it out over a socket pair. It needs no process in between and no path.
 import { closeSync } from "node:fs";
 import { dlopen, ptr, read } from "bun:ffi";
-import type { SystemCall } from "./syscalls.ts";
+import type { SystemCall } from "./launch/syscalls.ts";
 
 /** The launcher's end of the socket pair: the fourth entry of `stdio`. */
 export const launcherSocketFd = 3;

@@ -101,17 +101,12 @@ export function createExecutors(ctx: AppContext): ExecutorProvider {
     const sandbox = sandboxFor(ctx, turn, requireSupport(), cleanups);
     const { rules, info, guards } = sandbox;
     const { args, env } = moveLoaderVariables(toolEnvironment(ctx.env, info));
-    const inner = [...args, ...ctx.selfCommand, "__executor", JSON.stringify(info)];
     const { selfCommand } = ctx;
-    const sandboxed = sandboxCommand({ command: inner, cwd: turn.directory, rules, support: sandbox.support, selfCommand });
-    const executor = startExecutor({
-      command: sandboxed.command,
-      launchEnv: sandboxed.env,
-      env,
-      cwd: turn.directory,
-      sandbox: info,
-      root: turn.root,
-    });
+    const inner = [...args, ...selfCommand, "__executor", JSON.stringify(info)];
+    const cwd = turn.directory;
+    const sandboxed = sandboxCommand({ command: inner, cwd, rules, support: sandbox.support, selfCommand });
+    const launch = { command: sandboxed.command, launchEnv: sandboxed.env, env, cwd };
+    const executor = startExecutor({ ...launch, sandbox: info, root: turn.root });
     // The cached probe result is wrong, so the next start probes again.
     executor.ready.catch(() => rmSync(supportFile(ctx), { force: true }));
     return guardExecutor(executor, guards, { drop: () => pool.drop(key), next: () => get(turn) });

@@ -86,7 +86,7 @@ describe("a search in a project's history", () => {
   test("hits contain no invisible characters or escape sequences", async () => {
     const { search, run } = await engineWithHistory();
     await run({ prompt: "look \u{E0049}\u{E0047}\u200B\u202Ehere\u001b[31m now" });
-    expect((await search("look")).hits.map((hit) => hit.text)).toContain("look here now");
+    expect((await search("look")).hits.map((hit) => hit.text)).toContain("look <U+202E>here now");
   });
 
   test("a hit is returned once per asker, and the number of hidden hits is returned", async () => {

@@ -1,6 +1,6 @@
 // Executes a command on a kernel that seems to have no Landlock: a filter answers the first call of Landlock with ENOSYS.
 import { ptr } from "bun:ffi";
-import { cString, cStrings, openSystemCalls } from "../../../src/sandbox/syscalls.ts";
+import { cString, cStrings, openSystemCalls } from "../../../src/sandbox/launch/syscalls.ts";
 
 const landlockCreate = 444;
 const noSuchCall = 38;

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { probeSandbox } from "./probe.ts";
-import { type SandboxSupport, sandboxCommand } from "./sandbox-command.ts";
-import type { PathRule } from "./rules.ts";
+import { probeSandbox } from "../probe.ts";
+import { type SandboxSupport, sandboxCommand } from "../sandbox-command.ts";
+import type { PathRule } from "../rules.ts";
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), "skein-launch-")));
 const self = [process.execPath, "--config=/dev/null", "--no-env-file", join(import.meta.dir, "..", "main.ts")];

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { readablePaths } from "./landlock.ts";
-import type { PathRule } from "./rules.ts";
+import type { PathRule } from "../rules.ts";
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), "skein-landlock-")));
 

@@ -3,8 +3,8 @@
 import { closeSync, mkdirSync, openSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
 import { errorName, openReal, type SystemCall } from "./syscalls.ts";
-import type { PathRule, SandboxRules } from "./rules.ts";
-import { sessionTagPaths, sessionTagText } from "./enclosing-session.ts";
+import type { PathRule, SandboxRules } from "../rules.ts";
+import { sessionTagPaths, sessionTagText } from "../enclosing-session.ts";
 
 const currentDirectory = -100;
 const pathOnly = 0o10000000;

@@ -3,7 +3,7 @@
 import { closeSync, lstatSync, readdirSync } from "node:fs";
 import { join, sep } from "node:path";
 import { errorName, openReal, type SystemCall } from "./syscalls.ts";
-import type { PathRule, SandboxRules } from "./rules.ts";
+import type { PathRule, SandboxRules } from "../rules.ts";
 
 const queryVersion = 1;
 

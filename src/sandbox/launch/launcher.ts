@@ -2,11 +2,11 @@
 // If any restriction can't be applied, it ends with one line that says which, and starts nothing.
 import { readFileSync, writeFileSync } from "node:fs";
 import { ptr } from "bun:ffi";
-import { messageOf } from "../protocol/api/error.ts";
-import { sendListeningSocket } from "./namespace-port.ts";
+import { messageOf } from "../../protocol/api/error.ts";
+import { sendListeningSocket } from "../namespace-port.ts";
 import { restrictPaths } from "./landlock.ts";
 import { mountView } from "./mounts.ts";
-import { type LaunchRequest, launchVariable } from "./launch-request.ts";
+import { type LaunchRequest, launchVariable } from "../launch-request.ts";
 import { type Arch, type FilterOptions, filterProgram } from "./seccomp.ts";
 import { cString, cStrings, errorName, openSystemCalls, type SystemCall } from "./syscalls.ts";
 
