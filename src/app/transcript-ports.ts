@@ -42,7 +42,11 @@ async function canProtect(project: string, { home }: Paths, tier: ExecutorProvid
 }
 
 function isLink(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+  try {
+    return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+  } catch {
+    return false; // A parent is a file. The store then writes the transcript elsewhere, with a warning.
+  }
 }
 
 async function copyTranscript(session: Session, to: string): Promise<void> {

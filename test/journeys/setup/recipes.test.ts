@@ -63,7 +63,7 @@ function applyRecipe({ toAdd, changes }: Recipe): void {
 function homeOfCopy(): TemporaryHome {
   const programs = join(copy, "programs");
   mkdirSync(programs);
-  writeFileSync(join(programs, "ada"), '#!/bin/sh\n[ "$1" = --version ] && echo 1.2.3 || echo "heard $2"\n', { mode: 0o755 });
+  writeFileSync(join(programs, "ada"), '#!/bin/sh\n[ "$1" = --version ] && echo 1.2.3 || echo "heard $(cat)"\n', { mode: 0o755 });
   const env = {
     PATH: `${programs}:${process.env["PATH"]}`,
     ACME_BASE_URL: `${server.url}/v1`,

@@ -33,10 +33,10 @@ test("an architect, two engineers and a reviewer share mail and artifacts, and m
     expect(the(log, "message_sent").map(({ message }) => [message.delivered.length, message.subject])).toEqual([[2, "design"]]);
     expect(the(log, "artifact_created").map(({ description }) => description)).toEqual(["the design"]);
     expect(readFileSync(join(root, "shared/reviews/verdict.txt"), "utf8")).toBe("tests pass\n");
-    expect(git(skein.project, "status", "--porcelain")).toBe("?? .skein/");
+    expect(git(skein.project, "status", "--porcelain")).toBe("");
     const merged = await skein.run(["team", "merge", id, "--yes"]);
     expect(merged.code).toBe(0);
-    expect(git(skein.project, "status", "--porcelain")).toBe("?? .skein/\n?? product.js\n?? sum.js");
+    expect(git(skein.project, "status", "--porcelain")).toBe("?? product.js\n?? sum.js");
     expect(readFileSync(join(skein.project, "sum.js"), "utf8")).toBe("export const sum = informed;\n");
     expect(Bun.spawnSync(["sh", "check.sh"], { cwd: skein.project }).stdout.toString()).toBe("tests pass\n");
     expect(existsSync("/etc/outside") || existsSync(join(skein.project, "outside"))).toBe(false);

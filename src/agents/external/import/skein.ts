@@ -58,7 +58,7 @@ function withKnownFields({ note, model, costUsd, ...node }: Node): Node {
     ...node,
     ...(isRecord(note) && typeof note["about"] === "string" ? { note } : {}),
     ...(typeof model === "string" ? { model } : {}),
-    ...(typeof costUsd === "number" ? { costUsd } : {}),
+    ...(typeof costUsd === "number" || costUsd === null ? { costUsd } : {}),
   };
 }
 
