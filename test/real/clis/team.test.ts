@@ -59,7 +59,7 @@ test.each(agents)(
     expect(readFileSync(join(root, "shared/reviews/verdict.txt"), "utf8")).toBe("tests pass\n");
     expect((await skein.run(["team", "merge", id, "--yes"])).code).toBe(0);
     expect(Bun.spawnSync(["sh", "check.sh"], { cwd: skein.project }).stdout.toString()).toBe("tests pass\n");
-    expect(git(skein.project, "status", "--porcelain")).toBe("?? .skein/\n?? product.js\n?? sum.js");
+    expect(git(skein.project, "status", "--porcelain")).toBe("?? product.js\n?? sum.js");
     expect((await skein.run(["verify"])).code).toBe(0);
     expect(await waitForNoProcesses(skein.root, 20_000)).toEqual([]);
   },
