@@ -233,7 +233,7 @@ function namesWithVariable(text: string): string[] {
   const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
   return pids.flatMap((pid) => {
     try {
-      const has = readFileSync(`/proc/${pid}/environ`, "utf8").includes(text);
+      const has = readFileSync(`/proc/${pid}/environ`, "utf8").split("\0").includes(text);
       return has ? [readFileSync(`/proc/${pid}/comm`, "utf8").trim()] : [];
     } catch {
       return []; // It has ended, or belongs to another user.

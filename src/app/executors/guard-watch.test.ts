@@ -59,3 +59,9 @@ test("a change of the content alone is no loss, because the mount stays", async 
   await Bun.sleep(50);
   expect(lost).toEqual([]);
 });
+
+test("a directory that is created again counts as replaced, though it may get the inode of the removed one", () => {
+  rmSync(join(root, "hooks"), { recursive: true });
+  mkdirSync(join(root, "hooks"));
+  expect(guards.findLost()).toBe(join(root, "hooks"));
+});

@@ -90,10 +90,11 @@ export function lostGuardText(path: string): string {
   return `${path} was replaced outside of the sandbox`;
 }
 
+/** The time of creation is part of it, because a new file may get the number of the removed one. */
 function identityOf(path: string): string {
   try {
-    const stat = lstatSync(path, { throwIfNoEntry: false });
-    return stat === undefined ? "missing" : `${stat.dev}-${stat.ino}`;
+    const stat = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+    return stat === undefined ? "missing" : `${stat.dev}-${stat.ino}-${stat.birthtimeNs}`;
   } catch {
     return "missing"; // a parent is no directory anymore
   }

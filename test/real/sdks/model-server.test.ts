@@ -146,7 +146,7 @@ describe.each(Object.entries(clients))("%s", (protocol, talk) => {
     expect(seen.final).toBe(script.final);
     expect(seen.thinking).toBe("Let me see what is there.");
     expect(server.main().map((request) => request.step)).toEqual([0, 1, 2, 3]);
-    expect(server.requests.every((request) => request.protocol === protocol)).toBe(true);
+    expect(server.requests.every((request) => request.wire === protocol)).toBe(true);
     expect(seen.input).toBeGreaterThan(300);
   });
 

@@ -62,6 +62,11 @@ for (const person of users) {
             command,
             answer: "fine $(touch $HOME/PWNED)",
           });
+          // With mounts a `.skein` that is a link can't be protected, so the run refuses.
+          if (links[".skein"] !== undefined && tier === "namespaces") {
+            expect({ code: ran.code, err: ran.err }).toEqual({ code: 9, err: expect.stringContaining("is a symbolic link") });
+            break;
+          }
           expect({ code: ran.code, err: ran.code === 0 ? "" : ran.err }).toEqual({ code: 0, err: "" });
           // After an earlier step the path is what the tool left there.
           const path = ran.json()["transcript_path"] as string;
