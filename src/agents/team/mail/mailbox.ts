@@ -43,6 +43,8 @@ export class Mailbox {
         throw new Fault("file-unwritable", `${path} can't be created: ${messageOf(error)}`, { cause: error });
       }
     }
+    // A killed process may have left temporary files of incomplete messages.
+    for (const name of readdirSync(this.#inbox)) if (name.endsWith(".tmp")) rmSync(join(this.#inbox, name), { force: true });
   }
 
   /** Returns the files sorted by name. Without `evenFresh`, files that may be incomplete are left out. */
