@@ -11,7 +11,7 @@ import { sandboxCommand, type SandboxCommand, type SandboxSupport } from "../../
 import { programSearch, type AppContext } from "../app-context.ts";
 import { createPipeWatch } from "./pipe-watch.ts";
 
-export type ContainedGit = { run: GitRunner; close: () => void };
+export type ContainedGit = { run: GitRunner; close: () => Promise<void> };
 
 type ContainedGitDeps = {
   support: () => Promise<SandboxSupport>;
@@ -25,6 +25,10 @@ const maxIdleShells = 8;
 const maxCommandMs = 600_000;
 
 type ShellPlace = Pick<GitCommand, "project" | "repository" | "access">;
+
+/** An app that closes waits at most this long for running commands. */
+const maxCloseMs = 3_000;
+const idleMs = 10;
 
 export function createContainedGit(ctx: AppContext, deps: ContainedGitDeps): ContainedGit {
   const shells = new Map<string, CommandShell>();
@@ -58,7 +62,12 @@ export function createContainedGit(ctx: AppContext, deps: ContainedGitDeps): Con
         return shell.run({ ...pipe, argv: [git, ...args], cwd: project, env: { ...env, PATH: "/usr/bin:/bin" }, ...limits });
       });
     },
-    close: () => shells.forEach((shell) => shell.close()),
+    close: async () => {
+      // The snapshot of a stopped turn is several commands, one right after the other. It shall still be recorded.
+      for (const end = performance.now() + maxCloseMs; performance.now() < end; await Bun.sleep(idleMs))
+        if (![...shells.values()].some((shell) => shell.isBusy)) break;
+      shells.forEach((shell) => shell.close());
+    },
   };
 }
 

@@ -147,7 +147,7 @@ export function createExecutors(ctx: AppContext): ExecutorProvider {
       return containedCommand(ctx, place, { command, support, directory: createScratchDirectory() });
     },
     close: async () => {
-      containedGit?.close();
+      await containedGit?.close();
       await pool.close();
       for (const cleanup of cleanups) {
         try {
