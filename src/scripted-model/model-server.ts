@@ -67,7 +67,7 @@ type State = {
   script: ScriptSource;
   options: ModelServerOptions;
   permanentFault: ServerFault | null;
-  /** By the number of the request. */
+  /** The key is the number of the request. */
   faults: Map<number, ServerFault>;
   requests: RecordedRequest[];
   answeredCount: number;

@@ -15,7 +15,7 @@ type Attack = {
   title: string;
   /** Runs in the member's workspace. */
   command: string;
-  /** What the attack would have changed outside. */
+  /** Returns the effect that the attack would have outside. */
   check: (skein: TemporaryHome, root: string) => unknown;
   expected: unknown;
 };

@@ -12,11 +12,11 @@ export type GuardAttack = {
   inside: string;
   /** Runs outside as soon as the tool waits. */
   meanwhile?: string;
-  /** What the user does after the turn. It must not run `$plant`, which only works outside. */
+  /** The user runs it after the turn. It must not run `$plant`, which only works outside. */
   after: string;
   /** skein must refuse to run with exit code 9. */
   isRefused?: true;
-  /** What skein must report. */
+  /** skein must report a text that matches. */
   report?: RegExp;
 };
 

@@ -22,7 +22,7 @@ export type GuardWorld = AsyncDisposable & {
 export function openWorld(person: Person, tier: Tier | "none"): GuardWorld {
   const env: Record<string, string> = tier === "landlock" ? { SKEIN_SANDBOX_BEST: tier } : {};
   let program = skeinCommand();
-  // Not below /tmp, of which tools see a private copy.
+  // The directory is outside of /tmp, because tools see a private copy of /tmp.
   const userHome = mkdtempSync(join(process.getuid?.() === 0 ? "/var/lib" : homedir(), "skein-guards-"));
   const home = temporaryHome({ ...env, HOME: userHome, GIT_CONFIG_NOSYSTEM: "1", ...identity }, person.prefix, () => program);
   const { root, project } = home;

@@ -74,9 +74,9 @@ export async function openMail(options: MailOptions): Promise<Mail> {
 
 export class Mail {
   readonly #options: MailOptions;
-  /** By the id of the member, or `person`. */
+  /** The key is the id of the member, or `person`. */
   readonly #owners = new Map<string, Owner>();
-  /** By the id of the mail. */
+  /** The key is the id of the mail. */
   readonly #recorded = new Map<string, MailEvent>();
   /** The time of the latest claim. Each claim gets a later time, so that their order is fixed. */
   #clock = 0;
