@@ -23,10 +23,10 @@ function fileCheck(name: string, path: string, project: string | null): DoctorCh
 
 /** Loads a configuration without files, so that only variables can fail. */
 function environmentCheck(options: Omit<LoadOptions, "trusted">): DoctorCheck {
-  const nowhere = join(options.paths.state, "no-such-directory");
-  const paths = { ...options.paths, userConfig: join(nowhere, "config.jsonc") };
+  const missingDirectory = join(options.paths.state, "no-such-directory");
+  const paths = { ...options.paths, userConfig: join(missingDirectory, "config.jsonc") };
   return checkThat("config variables", () => {
-    loadConfig({ ...options, project: nowhere, paths, trusted: () => false });
+    loadConfig({ ...options, project: missingDirectory, paths, trusted: () => false });
     return "all usable";
   });
 }

@@ -11,7 +11,7 @@ import type { AskRequest, OutputSink } from "../protocol/api/ports.ts";
 import type { Limits } from "../protocol/api/turn-options.ts";
 import type { Spent } from "../protocol/tree/usage.ts";
 import type { SessionView } from "../protocol/tree/views.ts";
-import type { NativeStart, Session, Source, Turn } from "../protocol/tree/turn.ts";
+import type { CliSessionStart, Session, Source, Turn } from "../protocol/tree/turn.ts";
 
 export type Store = {
   // --- sessions ---------------------------------------------------------------------------------------------
@@ -39,7 +39,7 @@ export type Store = {
    * With `turn.native`, also finds the agent's own session to resume or fork.
    * A session to resume is claimed for this turn, in the same transaction.
    */
-  startTurn: (lease: Lease, turn: NewTurn) => Promise<WriteResult<Turn> & { native: NativeStart | null }>;
+  startTurn: (lease: Lease, turn: NewTurn) => Promise<WriteResult<Turn> & { native: CliSessionStart | null }>;
   /** Stores the id of the agent's own session as soon as the agent reports it. */
   recordNativeId: (lease: Lease, turn: string, nativeId: string) => Promise<void>;
   /** Adds the node below the session's tip, moves the tip and drops the drafts that the node completes. */

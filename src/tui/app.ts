@@ -110,8 +110,8 @@ export async function runScreen(options: ScreenOptions, renderer: CliRenderer): 
     if (key !== null) send({ type: "key", key, now: performance.now() });
   });
   renderer.keyInput.on("paste", ({ bytes }) => send({ type: "paste", text: decodePasteBytes(bytes).replace(/\r\n?/g, "\n") }));
-  renderer.on("focus", () => send({ type: "set", fields: { isInFront: true } }));
-  renderer.on("blur", () => send({ type: "set", fields: { isInFront: false } }));
+  renderer.on("focus", () => send({ type: "set", fields: { hasFocus: true } }));
+  renderer.on("blur", () => send({ type: "set", fields: { hasFocus: false } }));
   renderer.on("render:error", ({ error }: { error: unknown }) => end.reject(error));
   renderer.on("handler:error", ({ error }: { error: unknown }) => end.reject(error));
   renderer.on("resize", () => send({ type: "set", fields: { size: size() } }));

@@ -17,7 +17,7 @@ import { needsInputError } from "./tools/ask-user.ts";
 import { runCalls, withDistinctIds } from "./tools/call-tool.ts";
 import { offeredTools } from "./tools/offered-tools.ts";
 import { teamTools } from "./tools/team-tools.ts";
-import { cutAnswer, endOf, noAnswer, refusal, repeatedInvalidCalls, schemaViolation } from "./turn-errors.ts";
+import { answerTooLong, endOf, noAnswer, refusal, repeatedInvalidCalls, schemaViolation } from "./turn-errors.ts";
 import { addNode, agentNode, priceUsage, type LoopState } from "./turn-state.ts";
 
 /** A model with its endpoint, key and prices, from the configuration. */
@@ -150,7 +150,7 @@ async function* runSteps(state: LoopState): AsyncGenerator<AgentEvent> {
     if (answer.stop === "refused") return yield end(refusal(state.model.name));
     if (answer.stop === "length") {
       partialAnswer += textOf(answer.node);
-      if (continuations++ === maxContinuations) return yield end(cutAnswer(), partialAnswer);
+      if (continuations++ === maxContinuations) return yield end(answerTooLong(), partialAnswer);
       yield* addNode(state, correction("Your answer was cut at the output limit. Continue exactly where it stopped."));
       continue;
     }

@@ -7,7 +7,7 @@ export function refusal(model: string): TurnError {
   return { kind: "refused", message: `${model} refused to answer`, hint: "rephrase the task, or use another model with -m" };
 }
 
-export function cutAnswer(): TurnError {
+export function answerTooLong(): TurnError {
   return { kind: "too-long", message: "the answer did not fit the model's output limit", hint: "ask for a shorter answer, or for a file" };
 }
 

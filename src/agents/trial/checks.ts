@@ -35,7 +35,7 @@ export function checkModel({ requests }: TrialEvidence, model: string): CheckPro
 export function checkResume({ turn, requests }: TrialEvidence, markers: TrialMarkers): CheckProblem {
   if (turn.status !== "ok") return failureOf(turn);
   if (turn.started !== "resume") return "it could not resume its own session";
-  if (!haveSent(requests, [...firstWords(markers), markers.trunk])) return "the model did not get the conversation so far";
+  if (!haveSent(requests, [...firstTurnMarkers(markers), markers.trunk])) return "the model did not get the conversation so far";
   return haveSent(requests, [markers.fork]) ? "the model got the messages of the fork" : null;
 }
 
@@ -43,14 +43,16 @@ export function checkFork({ turn, requests }: TrialEvidence, markers: TrialMarke
   if (turn.status !== "ok") return failureOf(turn);
   if (turn.started !== "fork") return "it could not fork its own session";
   if (turn.nativeId === original) return "the fork is the original session";
-  return haveSent(requests, [...firstWords(markers), markers.fork]) ? null : "the model did not get the conversation so far";
+  return haveSent(requests, [...firstTurnMarkers(markers), markers.fork]) ? null : "the model did not get the conversation so far";
 }
 
 /** Checks the fork's second turn, which runs after the trunk's. */
 export function checkBranch({ turn, requests }: TrialEvidence, markers: TrialMarkers): CheckProblem {
   if (turn.status !== "ok") return failureOf(turn);
   if (haveSent(requests, [markers.trunk])) return "the fork got later messages of the trunk";
-  return haveSent(requests, [...firstWords(markers), markers.fork, markers.again]) ? null : "the fork did not get its own conversation";
+  return haveSent(requests, [...firstTurnMarkers(markers), markers.fork, markers.again])
+    ? null
+    : "the fork did not get its own conversation";
 }
 
 /** The server refuses every request. The turn must end with the matching status. */
@@ -72,7 +74,7 @@ function haveSent(requests: readonly RecordedRequest[], words: string[]): boolea
   return requests.some(({ text }) => words.every((word) => text.includes(word)));
 }
 
-function firstWords({ asked, printed, answered }: TrialMarkers): string[] {
+function firstTurnMarkers({ asked, printed, answered }: TrialMarkers): string[] {
   return [asked, printed, answered];
 }
 

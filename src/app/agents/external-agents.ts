@@ -41,7 +41,7 @@ function createLazyAgent({ name, canFork, resumes }: AgentEntry, ctx: AppContext
     name,
     takesTasks: true,
     get native() {
-      return resumes === undefined ? vendorSessions(name, canFork, ctx) : resumes ? { canFork } : undefined;
+      return resumes === undefined ? cliSessionSupport(name, canFork, ctx) : resumes ? { canFork } : undefined;
     },
     check: async (turn) => (await load()).check(turn),
     preview: async (input) => (await load()).preview(input),
@@ -53,7 +53,7 @@ function createLazyAgent({ name, canFork, resumes }: AgentEntry, ctx: AppContext
 }
 
 /** The result of a trial of this program takes precedence over the table. */
-function vendorSessions(program: string, canFork: boolean, ctx: AppContext): Agent["native"] {
+function cliSessionSupport(program: string, canFork: boolean, ctx: AppContext): Agent["native"] {
   const { program: installed } = findInstalled(ctx, program);
   const findings = installed === null ? null : cachedFindings(ctx.paths.state, installed);
   if (findings === null) return { canFork };

@@ -2,24 +2,24 @@
 import type { TextOutput } from "../parse/command.ts";
 import { printableText } from "../terminal/style.ts";
 
-/** `lineScreen` may be another stream of the same terminal. */
-export function createAnswerWriter(screen: TextOutput, lineScreen = screen) {
+/** `out` gets the answer, `lineOut` the lines between its pieces. Both may be streams of one terminal. */
+export function createAnswerWriter(out: TextOutput, lineOut = out) {
   let streamed = "";
   let isMidLine = false;
   function endLine(): void {
-    if (isMidLine) screen.write("\n");
+    if (isMidLine) out.write("\n");
     isMidLine = false;
   }
   function append(text: string): void {
     if (text === "") return;
     streamed += text;
-    screen.write(screen.isTty ? printableText(text) : text);
+    out.write(out.isTty ? printableText(text) : text);
     isMidLine = !text.endsWith("\n");
   }
   function printLines(...lines: string[]): void {
     if (lines.length === 0) return;
     endLine();
-    lineScreen.write(`${lines.join("\n")}\n`);
+    lineOut.write(`${lines.join("\n")}\n`);
   }
   function endAnswer(): void {
     endLine();

@@ -54,8 +54,8 @@ export function createCommandContext({ exit, ...deps }: CommandContextDeps): Com
 }
 
 /**
- * The kernel needs a moment to suspend all threads, and no code may run on meanwhile. The wait has a limit because the kernel
- * ignores SIGTSTP for a process that has no shell to return to.
+ * The kernel needs a moment to suspend all threads, and no other code may run until then. The wait has a limit because the
+ * kernel ignores SIGTSTP for a process that has no shell to return to.
  */
 const suspendDelayMs = 50;
 
@@ -112,7 +112,7 @@ function usesColor(env: NodeJS.ProcessEnv, isTty: boolean): boolean {
   return isTty && !/^(dumb|vt\d)/.test(env["TERM"] ?? "");
 }
 
-/** A character device other than /dev/null. node:tty costs 2.4 MB of memory. */
+/** Whether `fd` is a character device other than /dev/null. Does not use node:tty, which costs 2.4 MB of memory. */
 function isTerminal(fd: number): boolean {
   try {
     const stat = fstatSync(fd);
@@ -124,7 +124,10 @@ function isTerminal(fd: number): boolean {
 
 const firstByteTimeoutMs = 3000;
 
-/** Reads all of stdin. Returns "" if it is closed. Without `wait`, also if no data arrives in time: a parent may have forgotten to close it. */
+/**
+ * Reads all of stdin. Returns "" if stdin is closed. Without `wait` it also returns "" if no data arrives in time, because
+ * the parent process may have left stdin open by mistake.
+ */
 async function readStdin({ wait }: { wait: boolean }): Promise<string> {
   let stat;
   try {

@@ -4,7 +4,7 @@ import type { DurableEvent, TransientEventBody, Event, TurnOutcome } from "../..
 import { messageOf } from "../../protocol/api/error.ts";
 import type { NewNode, Node } from "../../protocol/tree/node.ts";
 import type { AskRequest } from "../../protocol/api/ports.ts";
-import type { NativeStart, Turn } from "../../protocol/tree/turn.ts";
+import type { CliSessionStart, Turn } from "../../protocol/tree/turn.ts";
 import { addUsage, zeroUsage, type Usage } from "../../protocol/tree/usage.ts";
 import type { AskClose, Draft, Lease, NewTurn, Store, TurnClose, WriteResult } from "../../store/store.ts";
 import type { Transcript } from "../../store/transcript.ts";
@@ -32,7 +32,7 @@ export class Recorder {
     this.#publish = publish;
   }
 
-  async startTurn(turn: NewTurn): Promise<{ turn: Turn; native: NativeStart | null }> {
+  async startTurn(turn: NewTurn): Promise<{ turn: Turn; native: CliSessionStart | null }> {
     const written = await this.#store.startTurn(this.#lease, turn);
     this.turn = written.value.id;
     this.#drafts = createDrafts((draft) => this.#store.saveDraft(this.#lease, written.value.id, draft));

@@ -8,7 +8,7 @@ import { callsOf, textOf, type NewNode, type Node } from "../../protocol/tree/no
 import type { Agent, TeamMailPort } from "../../protocol/api/ports.ts";
 import type { Role } from "../../protocol/api/role.ts";
 import type { TurnOptions } from "../../protocol/api/turn-options.ts";
-import type { NativeStart, Session, Turn, TurnEnd } from "../../protocol/tree/turn.ts";
+import type { CliSessionStart, Session, Turn, TurnEnd } from "../../protocol/tree/turn.ts";
 import { systemClock } from "../../kit/flow/clock.ts";
 import { PauseGate } from "../../kit/flow/pause-gate.ts";
 import type { NewTurn, Store } from "../../store/store.ts";
@@ -55,7 +55,7 @@ export type TurnExecution = {
   agent: Agent;
   turn: Turn;
   /** The agent's own session to continue; null starts a new one. */
-  native: NativeStart | null;
+  native: CliSessionStart | null;
   runSubTurn: (params: TurnRequest, publish: (event: Event) => void, scope: TurnScope) => Promise<EndedTurn>;
 };
 

@@ -11,6 +11,7 @@ import { takeSnapshot } from "./take-snapshot.ts";
 export type SnapshotsOptions = ShadowLocation & {
   /** Directories that are too big for snapshots, such as the home directory. */
   tooWide: readonly string[];
+  /** Absolute paths of directories that are never stored. */
   leaveOut: readonly string[];
   warn: (message: string) => void;
 };

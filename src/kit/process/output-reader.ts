@@ -19,7 +19,7 @@ export class OutputReader {
   #isListening = true;
   #isReading = false;
 
-  /** While the gate is paused, no output is read or passed on. */
+  /** `release` is called once, at the end of the pipe. While the gate is paused, no output is read or passed on. */
   constructor(stream: ReadableStream<Uint8Array>, onOutput: OnOutput, release: () => void, pauseGate: PauseGate | null = null) {
     this.#gate = pauseGate;
     this.#ended = this.#read(stream, onOutput)
@@ -36,6 +36,7 @@ export class OutputReader {
     let silentMs = 0;
     while (this.bytes - bytesAtExit < maxBytesAfterExit && waitedMs < maxWaitMs) {
       const tick = 10;
+      // A drain with a limit belongs to a process that is being stopped, which a pause must not delay.
       if (limitMs === Infinity) await this.#gate?.whenOpen();
       const isOver = await Promise.race([this.#ended.then(() => true), Bun.sleep(tick).then(() => false)]);
       if (isOver || performance.now() >= endsAt) return;

@@ -11,7 +11,7 @@ import type { Denial, EnforcedPolicy, Policy } from "./policy.ts";
 import type { EngineOption, PromptOptions, TurnOptions } from "./turn-options.ts";
 import type { MemberPlan, TeamRecord } from "../team/team.ts";
 import type { TeamDiff } from "../team/views.ts";
-import type { NativeStart, TurnEnd } from "../tree/turn.ts";
+import type { CliSessionStart, TurnEnd } from "../tree/turn.ts";
 import type { Spent } from "../tree/usage.ts";
 
 // --- agents ---------------------------------------------------------------------------------------------
@@ -30,7 +30,7 @@ export type TurnInput = Omit<TurnOptions, EngineOption> & {
   /** The text of the plan to carry out; the end of the system prompt. */
   plan: string | null;
   /** The external agent's own session to continue; null starts a new one. */
-  native: NativeStart | null;
+  native: CliSessionStart | null;
   /** Path of the log files without an ending, beside the transcript; null if nothing may be stored. */
   logs: string | null;
   /** Variables that are added to the environment of the agent's tools or program. */

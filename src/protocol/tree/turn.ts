@@ -22,9 +22,9 @@ export const maxPlanBytes = 100_000;
 
 /**
  * How an external agent continues its own session: the one that ended at our node, or a fork of it.
- * After a turn that ended early, nodes after `since` (null: all) may be missing there.
+ * After a turn that ended early, that session may lack our nodes after `nodesAfter` (null: all of them).
  */
-export type NativeStart = { how: "resume" | "fork"; id: string; unsure?: { since: string | null } };
+export type CliSessionStart = { how: "resume" | "fork"; id: string; mayLack?: { nodesAfter: string | null } };
 
 /**
  * The end of a turn, as the agent reports it. The default `answer` is the text of the last agent node. `spentOutsideNodes`

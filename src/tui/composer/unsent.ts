@@ -1,11 +1,11 @@
-// The unsent message that survives the screen: which part of the state is saved, when, and how it is restored.
-// The front end that opens the screen decides where it is stored.
+// Saves the unsent message while the user types, and restores it at the next start of the screen.
+// The front end that opens the screen provides the storage.
 import { step, withNotice, type State, type UpdateResult } from "../model/state.ts";
 import type { Chip } from "./chips.ts";
 
 export type UnsentMessage = { text: string; chips: readonly Chip[] };
 
-/** Unsent messages of earlier screens, and the place for the one of this screen. */
+/** Stores the unsent message of this screen and those that earlier screens left. */
 export type UnsentStore = {
   /** Takes over the latest unsent message. `more` counts the remaining ones. Null if there is none. */
   claim: () => { unsent: UnsentMessage; more: number } | null;

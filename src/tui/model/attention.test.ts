@@ -18,8 +18,8 @@ test("a long turn and a question send a notification, unless the terminal has th
   expect(effectsOf(fresh, asks)).toEqual([{ type: "notify", text: "fix it asks: Which colour?" }]);
   expect([
     effectsOf(fresh, ended(9_999)),
-    effectsOf({ ...fresh, isInFront: true }, ended(61_000)),
-    effectsOf({ ...fresh, isInFront: true }, asks),
+    effectsOf({ ...fresh, hasFocus: true }, ended(61_000)),
+    effectsOf({ ...fresh, hasFocus: true }, asks),
   ]).toEqual([[], [], []]);
 });
 

@@ -7,7 +7,7 @@ import { plainLine } from "../layout/wrap.ts";
 const longTurnMs = 10_000;
 
 export function withAttention(next: UpdateResult, event: Event): UpdateResult {
-  const text = next.state.isInFront ? null : notificationText(next.state, event);
+  const text = next.state.hasFocus ? null : notificationText(next.state, event);
   return text === null ? next : { ...next, effects: [...next.effects, { type: "notify", text }] };
 }
 

@@ -29,7 +29,7 @@ export type State = {
   pathPrefixes: PathPrefixes;
   bindings: Bindings;
   /** Whether the terminal has reported that it has the focus. */
-  isInFront: boolean;
+  hasFocus: boolean;
   mode: Mode;
   /** Null until the first message, so that opening the screen stores nothing. */
   session: Session | null;
@@ -141,7 +141,7 @@ export type UpdateMessage =
 export type MessageOf<T extends UpdateMessage["type"]> = Extract<UpdateMessage, { type: T }>;
 
 /** Fields that can be set alone, because no other field depends on them. */
-type PlainField = "size" | "isInFront" | "session" | "running" | "isHubLost" | "isPlanning" | "net" | "overlay" | "visit" | "notice";
+type PlainField = "size" | "hasFocus" | "session" | "running" | "isHubLost" | "isPlanning" | "net" | "overlay" | "visit" | "notice";
 
 export type ImagesMessage = { type: "images"; canDraw: boolean } | { type: "not drawn"; block: string; problem: string };
 
@@ -211,7 +211,7 @@ export function firstState(
     bindings: {},
     isPlanning: false,
     ...options,
-    isInFront: false,
+    hasFocus: false,
     mode: "insert",
     session: null,
     transcript: noBlocks,

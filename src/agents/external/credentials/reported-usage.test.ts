@@ -10,7 +10,7 @@ afterAll(() => rmSync(directory, { recursive: true }));
 
 const used = (input: number, output = 1): Usage => ({ input, output, cacheRead: 0, cacheWrite: 0 });
 const usageOf = (from: string | null) =>
-  new ReportedUsage({ price: async (_, { input }) => input / 100, configDir: directory, vendorSession: from });
+  new ReportedUsage({ price: async (_, { input }) => input / 100, configDir: directory, cliSession: from });
 const total = (usage: Usage, isThreadTotal: boolean, costUsd?: number) =>
   ({ type: "usage", usage, isThreadTotal: isThreadTotal || undefined, costUsd }) as const;
 

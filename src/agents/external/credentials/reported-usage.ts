@@ -13,7 +13,7 @@ export type ReportedUsageDeps = {
   /** The configuration directory, which is the same for every turn of the CLI's session. */
   configDir: string;
   /** Id of the CLI's own session to resume or fork; null starts a new one. */
-  vendorSession: string | null;
+  cliSession: string | null;
 };
 
 const totalsFile = "skein-totals.json";
@@ -45,7 +45,7 @@ export class ReportedUsage {
 
   #usageOfTurn(total: Usage): Usage {
     const totals = (parseJson(readConfigFile(this.#deps.configDir, totalsFile) ?? "") ?? {}) as Record<string, Usage>;
-    const before = totals[this.#deps.vendorSession ?? ""] ?? zeroUsage;
+    const before = totals[this.#deps.cliSession ?? ""] ?? zeroUsage;
     if (this.#session !== null) writeConfigFile(this.#deps.configDir, totalsFile, JSON.stringify({ ...totals, [this.#session]: total }));
     // A smaller total means that the CLI restarted its count.
     return total.input < before.input || total.output < before.output ? total : subtractUsage(total, before);

@@ -56,7 +56,7 @@ export type VendorAccessHooks = {
   /** The CLI's own configuration directory. */
   configDir: string;
   /** Id of the CLI's own session to resume or fork; null starts a new one. */
-  vendorSession: string | null;
+  cliSession: string | null;
   /** The budget of the whole run. */
   budget: Pick<TurnContext, "reserve" | "count">;
   /** Called for every request that is refused because the budget is used up. */
@@ -87,7 +87,7 @@ export async function openVendorAccess(
   const usage = new ReportedUsage({
     price: (model, used) => deps.price(vendor, model, used),
     configDir: hooks.configDir,
-    vendorSession: hooks.vendorSession,
+    cliSession: hooks.cliSession,
   });
   const request = { deps, adapter, input, hooks, usage };
   if (credential.kind === "none")

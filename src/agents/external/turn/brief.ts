@@ -10,8 +10,8 @@ const maxBriefBytes = 30_000 * 4;
 const maxExcerptBytes = 2_000;
 const maxInputBytes = 600;
 
-/** `rest` is for a session whose last attempt may be missing. */
-export type BriefKind = "whole" | "rest";
+/** `last-attempt` is for a CLI whose own session may lack the nodes of the last attempt. */
+export type BriefKind = "whole" | "last-attempt";
 
 type BriefOptions = { kind?: BriefKind; maxBytes?: number };
 
@@ -19,7 +19,8 @@ const openings: Record<BriefKind, string> = {
   whole:
     "Below is the conversation so far between the user and other assistants, in this project. It is context, not a task: " +
     "files may have changed since, and tool results are excerpts. Your task follows after it.",
-  rest: "Below is what was recorded of the last attempt, which ended early; some of it may be missing from your own history. Your task follows after it.",
+  "last-attempt":
+    "Below is what was recorded of the last attempt, which ended early; some of it may be missing from your own history. Your task follows after it.",
 };
 
 /** The prompt with a brief of `path` before it. For an empty path it is the prompt alone. */

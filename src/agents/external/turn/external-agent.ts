@@ -7,7 +7,7 @@ import { Fault, type TurnError } from "../../../protocol/api/error.ts";
 import type { LimitValues } from "../../../executor/limits.ts";
 import type { EnforcedPolicy, Policy } from "../../../protocol/api/policy.ts";
 import type { Agent, TurnCheckInput, PreviewInput, Preview, TurnContext, TurnInput } from "../../../protocol/api/ports.ts";
-import type { CliRecord, NativeStart, TurnEnd } from "../../../protocol/tree/turn.ts";
+import type { CliRecord, CliSessionStart, TurnEnd } from "../../../protocol/tree/turn.ts";
 import { noPreview } from "../../no-preview.ts";
 import { type Emit, streamTurn } from "../../stream-turn.ts";
 import type { Adapter, CliLaunch } from "../adapters/adapter.ts";
@@ -131,7 +131,7 @@ function warn(emit: Emit, message: string): void {
 
 type CliOutcome = { end: TurnEnd; isSessionLost: boolean };
 
-async function runOnce(turn: CliTurn, program: AgentProgram, vendorSession: NativeStart | null): Promise<CliOutcome> {
+async function runOnce(turn: CliTurn, program: AgentProgram, cliSession: CliSessionStart | null): Promise<CliOutcome> {
   const { deps, input, context, emit } = turn;
   const { adapter } = deps;
   const stop = createStop(context);
@@ -141,14 +141,14 @@ async function runOnce(turn: CliTurn, program: AgentProgram, vendorSession: Nati
     pauseGate,
     ready: context.keepFiles(),
     configDir: agentConfigDir(deps, input),
-    vendorSession: vendorSession?.id ?? null,
+    cliSession: cliSession?.id ?? null,
     budget: context,
     onBudgetUsedUp: stop.withError,
     onBytes: context.keepAlive,
     onWait: (message) => warn(emit, message),
   });
   try {
-    const launch = createLaunch(deps, input, vendorSession, access);
+    const launch = createLaunch(deps, input, cliSession, access);
     const dialogue = startDialogue(adapter, launch, stop.signal);
     const parser = new OutputParser({
       adapter,

@@ -4,23 +4,23 @@ import { join } from "node:path";
 import { parseModelName } from "../../../models/vendors.ts";
 import { textOf } from "../../../protocol/tree/node.ts";
 import type { PreviewInput, TurnInput } from "../../../protocol/api/ports.ts";
-import type { NativeStart } from "../../../protocol/tree/turn.ts";
+import type { CliSessionStart } from "../../../protocol/tree/turn.ts";
 import type { Adapter, CliLaunch } from "../adapters/adapter.ts";
 import { promptWithBrief } from "./brief.ts";
 import type { VendorAccess } from "../credentials/vendor-access.ts";
 
-type AgentFiles = { adapter: Adapter; configRoot: string };
+type CliAgent = { adapter: Adapter; configRoot: string };
 
 export function createLaunch(
-  agent: AgentFiles,
+  agent: CliAgent,
   input: TurnInput,
-  vendorSession: NativeStart | null,
+  cliSession: CliSessionStart | null,
   { endpoint, isSandboxed }: Pick<VendorAccess, "endpoint" | "isSandboxed">,
 ): CliLaunch {
   const model = input.model === null ? null : parseModelName(input.model);
   const plan = input.plan === null ? null : `## Plan\n${input.plan}`;
   const role = [input.system, input.appendSystem, plan].filter((text) => text !== null).join("\n\n");
-  const prompt = promptFor(input, vendorSession);
+  const prompt = promptFor(input, cliSession);
   return {
     prompt: role === "" || agent.adapter.takesRole ? prompt : `${role}\n\n${prompt}`,
     model: model?.model ?? null,
@@ -30,7 +30,7 @@ export function createLaunch(
     directory: input.directory,
     addDirs: input.policy.addDirs,
     configDir: agentConfigDir(agent, input),
-    start: startOf(vendorSession),
+    start: startOf(cliSession),
     endpoint,
     isSandboxed,
     isRoot: process.getuid?.() === 0,
@@ -39,24 +39,24 @@ export function createLaunch(
   };
 }
 
-export function agentConfigDir({ adapter, configRoot }: AgentFiles, { tree }: TurnInput): string {
+export function agentConfigDir({ adapter, configRoot }: CliAgent, { tree }: TurnInput): string {
   return join(configRoot, tree, adapter.name);
 }
 
-function startOf(session: NativeStart | null): CliLaunch["start"] {
+function startOf(session: CliSessionStart | null): CliLaunch["start"] {
   if (session === null) return { how: "new", id: crypto.randomUUID() };
   return session.how === "fork" ? { how: "fork", id: session.id, forkId: crypto.randomUUID() } : { how: "resume", id: session.id };
 }
 
 /** The user's prompt, after a brief of the nodes that the CLI's own session does not have. */
-function promptFor(input: TurnInput, session: NativeStart | null): string {
+function promptFor(input: TurnInput, session: CliSessionStart | null): string {
   const prompt = lastPrompt(input.path);
   const earlier = input.path.slice(0, -1);
   if (session === null) return promptWithBrief(earlier, prompt);
-  if (session.unsure === undefined) return prompt;
-  const { since } = session.unsure;
-  const missing = earlier.slice(since === null ? 0 : earlier.findIndex((node) => node.id === since) + 1);
-  return promptWithBrief(missing, prompt, { kind: "rest" });
+  if (session.mayLack === undefined) return prompt;
+  const { nodesAfter } = session.mayLack;
+  const missing = earlier.slice(nodesAfter === null ? 0 : earlier.findIndex((node) => node.id === nodesAfter) + 1);
+  return promptWithBrief(missing, prompt, { kind: "last-attempt" });
 }
 
 export function lastPrompt(path: PreviewInput["path"]): string {

@@ -121,7 +121,7 @@ function checkCombinations(args: Args, { text, on }: Pick<FlagReader, "text" | "
     throw new Fault("usage", "--json and --output-format exclude each other");
 }
 
-/** Null resumes an interrupted turn. */
+/** The task from the arguments and stdin. Null if there is none because an interrupted turn is resumed. */
 async function readTask(args: Args, ctx: CommandContext, flags: Flags): Promise<string | null> {
   const taskArgument = args.positionals[0] ?? flags.text("task");
   if (args.positionals[0] !== undefined && flags.text("task") !== null)

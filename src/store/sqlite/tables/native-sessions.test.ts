@@ -94,7 +94,7 @@ test("after a failed turn the native session is resumed, with the node after whi
   const good = await takeTurn(store, session, { nativeId: "a" });
   await takeTurn(store, session, { status: "auth" });
   await takeTurn(store, session, { status: "auth" });
-  expect((await takeTurn(store, session)).native).toEqual({ how: "resume", id: "a", unsure: { since: good.tip } });
+  expect((await takeTurn(store, session)).native).toEqual({ how: "resume", id: "a", mayLack: { nodesAfter: good.tip } });
 });
 
 test("a native session that began with a failed turn is resumed as possibly empty", async () => {
@@ -102,5 +102,5 @@ test("a native session that began with a failed turn is resumed as possibly empt
   const session = await newClaudeSession(store);
   await takeTurn(store, session, { nativeId: "a" });
   await takeTurn(store, session, { agent: "other", nativeId: "b", status: "auth" });
-  expect((await takeTurn(store, session, { agent: "other" })).native).toEqual({ how: "resume", id: "b", unsure: { since: null } });
+  expect((await takeTurn(store, session, { agent: "other" })).native).toEqual({ how: "resume", id: "b", mayLack: { nodesAfter: null } });
 });

@@ -1,7 +1,7 @@
 // Decides whether a turn resumes, forks or restarts the external agent's own session.
 // A native session fits only if its latest turn ended exactly at our node, in the same directory.
 // Any other session would leak one branch into another.
-import type { NativeStart } from "../../../protocol/tree/turn.ts";
+import type { CliSessionStart } from "../../../protocol/tree/turn.ts";
 import type { Db } from "../db.ts";
 import type { WriteTarget } from "../lease.ts";
 import { idOf } from "../rows/node-row.ts";
@@ -9,16 +9,16 @@ import { idOf } from "../rows/node-row.ts";
 type Candidate = { n: number; native_id: string; status: string; parent: number | null };
 
 /** Call it in the transaction that starts the turn: that transaction claims the session to resume. */
-export function findNativeStart(db: Db, target: WriteTarget, agent: string, { canFork }: { canFork: boolean }): NativeStart | null {
+export function findCliSession(db: Db, target: WriteTarget, agent: string, { canFork }: { canFork: boolean }): CliSessionStart | null {
   if (target.tip === null) return null;
   const latest = latestAt(db, target, agent, target.tip);
   if (latest === null) return null;
-  if (latest.status !== "ok") return { how: "resume", id: latest.native_id, unsure: { since: lastCertain(db, agent, latest) } };
+  if (latest.status !== "ok") return { how: "resume", id: latest.native_id, mayLack: { nodesAfter: lastCertain(db, agent, latest) } };
   return { how: canFork && (isShared(db, target) || isBeingForked(db, target, agent)) ? "fork" : "resume", id: latest.native_id };
 }
 
 /** A fork claims nothing: the original session stays as it is. */
-export function claimedNativeId(native: NativeStart | null): string | null {
+export function claimedNativeId(native: CliSessionStart | null): string | null {
   return native?.how === "resume" ? native.id : null;
 }
 

@@ -4,7 +4,7 @@ import { Fault } from "../../../protocol/api/error.ts";
 import type { DurableEvent, DurableEventBody } from "../../../protocol/tree/event.ts";
 import type { TurnFiles } from "../../../protocol/tree/file-changes.ts";
 import { taskOf, type NewNode, type Node } from "../../../protocol/tree/node.ts";
-import type { NativeStart, Turn } from "../../../protocol/tree/turn.ts";
+import type { CliSessionStart, Turn } from "../../../protocol/tree/turn.ts";
 import { zeroSpent } from "../../../protocol/tree/usage.ts";
 import type { Draft, Lease, NewTurn, TurnClose, WriteResult } from "../../store.ts";
 import type { Db } from "../db.ts";
@@ -16,14 +16,14 @@ import { idOf } from "../rows/node-row.ts";
 import { sessionAt } from "../rows/session-row.ts";
 import { addSpent, asStarted, selectTurns, toTurn, turnColumns, type TurnRow } from "../rows/turn-row.ts";
 import { indexSome } from "../search/search.ts";
-import { claimedNativeId, findNativeStart } from "./native-sessions.ts";
+import { claimedNativeId, findCliSession } from "./native-sessions.ts";
 import { requireSession } from "./sessions.ts";
 
-export function startTurn(db: Db, lease: Lease, start: NewTurn): WriteResult<Turn> & { native: NativeStart | null } {
+export function startTurn(db: Db, lease: Lease, start: NewTurn): WriteResult<Turn> & { native: CliSessionStart | null } {
   return db.writeThrough(() => {
     const target = requireLease(db, lease);
     const { prompt, budget, fromQueue, native: nativeOptions, ...fields } = start;
-    const native = nativeOptions === undefined ? null : findNativeStart(db, target, start.agent, nativeOptions);
+    const native = nativeOptions === undefined ? null : findCliSession(db, target, start.agent, nativeOptions);
     const at = Date.now();
     const id = start.id ?? Bun.randomUUIDv7();
     const row = { session: target.n, parent: target.tip, budget: budget === undefined ? null : JSON.stringify(budget) };

@@ -7,7 +7,7 @@ import { textAt } from "../../../../models/wire/json.ts";
 import type { CliEvent, CliReader } from "../adapter.ts";
 import { garbageEvent, parseJsonLine } from "./json-line.ts";
 
-/** A longer answer keeps its first and its last half. */
+/** Of a longer answer, the first and the last 512 KiB are kept. */
 const maxAnswerBytes = 1 << 20;
 const maxJsonChars = 16 << 20;
 
@@ -23,7 +23,7 @@ export function textReader(session: string | null): CliReader {
       const before = isFirst ? sessionEvent(session) : [];
       isFirst = false;
       answer.push(encoder.encode(text));
-      // Nothing more is shown of an answer that is too long.
+      // The rest of an answer that is too long is not shown.
       return answer.bytes > maxAnswerBytes ? before : [...before, { type: "text.delta", text }];
     },
     end: () => answerEvent(answer.text().text.trim()),
