@@ -7,7 +7,7 @@ import { textAt } from "../../../../models/wire/json.ts";
 import type { CliEvent, CliReader } from "../adapter.ts";
 import { garbageEvent, parseJsonLine } from "./json-line.ts";
 
-/** Of a longer answer, the first and the last 512 KiB are kept. */
+/** A longer answer is cut to its first and its last 512 KiB. */
 const maxAnswerBytes = 1 << 20;
 const maxJsonChars = 16 << 20;
 
