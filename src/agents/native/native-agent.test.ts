@@ -86,6 +86,7 @@ const turn: Omit<TurnInput, "path" | "directory" | "project"> = {
   system: null,
   appendSystem: null,
   contextFiles: false,
+  sessionDefaults: { agent: "native", model: null },
   plan: null,
   root: "s",
   policy: { name: "workspace", sandbox: "auto", net: "off", allowWrite: [], addDirs: [] },

@@ -7,14 +7,14 @@ import type { Event } from "../../protocol/tree/event.ts";
 import { textOf, type Node } from "../../protocol/tree/node.ts";
 import type { Policy } from "../../protocol/api/policy.ts";
 import type { DelegateRequest, DelegateResult, FinishedTask } from "../../protocol/api/ports.ts";
-import type { Role, RoleField } from "../../protocol/api/role.ts";
+import { roleModel, type Role, type RoleField } from "../../protocol/api/role.ts";
 import { inheritedOptions } from "../../protocol/api/turn-options.ts";
 import type { Session } from "../../protocol/tree/turn.ts";
 import { addSpent, zeroSpent, type Spent } from "../../protocol/tree/usage.ts";
 import type { Store } from "../../store/store.ts";
 import { narrowToolLevel, narrowPolicy } from "./narrow-policy.ts";
-import { freeTextRolePrompt, findRole, joinInstructions, roleModel, withRole } from "./roles.ts";
-import { openSession } from "./open-session.ts";
+import { freeTextRolePrompt, findRole, joinInstructions, withRole } from "./roles.ts";
+import { findAgent, openSession } from "./open-session.ts";
 import type { TurnExecution, TurnRequest, TurnScope } from "./run-turn.ts";
 
 const subSessionSteps = 100;
@@ -79,7 +79,8 @@ async function prepareSubSession(execution: TurnExecution, request: DelegateRequ
     const existing = request.session === undefined ? null : await running.store.session(request.session);
     if (existing !== null && existing.parentSession !== session.id)
       throw new Fault("session-unknown", `no sub-session ${request.session} here`);
-    return { session: existing ?? (await openSubSession(execution, request, { policy, role })), policy, role };
+    const subSession = existing === null ? openSubSession(execution, request, { policy, role }) : withAgent(execution, existing, request);
+    return { session: await subSession, policy, role };
   } catch (error) {
     account.budget.returnSubSession();
     throw error;
@@ -132,11 +133,23 @@ function openSubSession(
     directory: request.at?.directory ?? session.directory,
     task: request.title ?? request.task,
     agent,
-    model: request.model ?? (role === null ? null : roleModel(role, request.agent)) ?? (agent === session.agent ? turn.model : null),
+    model:
+      request.model ??
+      (role === null ? null : roleModel(role, request.agent)) ??
+      (agent === session.agent ? (turn.model ?? session.model) : null),
     toolLevel: request.toolLevel ?? narrowToolLevel(running.params.toolLevel, policy),
     parentSession: session.id,
     transcriptDir: session.transcript === null ? null : dirname(session.transcript),
   });
+}
+
+/** An existing sub-session continues with the agent and the model of the request, if that names others. */
+async function withAgent({ deps, running }: TurnExecution, session: Session, request: DelegateRequest): Promise<Session> {
+  const chosen = deps.chooseAgent(request.agent ?? session.agent, request.model);
+  const { name } = findAgent(deps, chosen.agent);
+  if (name === session.agent && chosen.model === null) return session;
+  const model = await deps.chooseModel(name, chosen.model);
+  return name === session.agent && model === session.model ? session : running.store.updateSession(session.id, { agent: name, model });
 }
 
 /**
@@ -162,6 +175,7 @@ function subTurn({ deps, running: { params } }: TurnExecution, request: Delegate
     asks: params.group === null ? params.asks : { how: "none" },
     steerable: request.attachable,
     env: request.at?.env,
+    recordedRole: request.recordedRole,
   };
   if (role === null) return turn;
   // Only the planning turn itself writes the plan.

@@ -4,7 +4,7 @@ import { nearestWord } from "../../kit/text/nearest-word.ts";
 import { cutText, oneLine } from "../../kit/text/cut-text.ts";
 import type { Api } from "../../protocol/api/api.ts";
 import { Fault } from "../../protocol/api/error.ts";
-import { narrowTurn, rolePrompt, type Role, type RoleField, type RoleList } from "../../protocol/api/role.ts";
+import { narrowTurn, roleModel, rolePrompt, type Role, type RoleField, type RoleList } from "../../protocol/api/role.ts";
 import type { TurnOptions } from "../../protocol/api/turn-options.ts";
 import type { EngineDeps } from "../engine.ts";
 import type { TurnRequest } from "./run-turn.ts";
@@ -61,11 +61,6 @@ export function withRole<Turn extends RequestedTurn>(
   const { agent: name } = deps.chooseAgent(agent, turn.model);
   const takesTools = deps.agents.some((candidate) => candidate.name === name && candidate.takesTools === true);
   return { ...narrowTurn(turn, role, takesTools ? explicitFields : [...explicitFields, "tools"]), appliedRole: role };
-}
-
-/** The role's model belongs to the role's agent, so it counts only for that agent or if the turn names none. */
-export function roleModel(role: Role, agent: string | null): string | null {
-  return agent === null || agent === (role.agent ?? "native") ? role.model : null;
 }
 
 /**

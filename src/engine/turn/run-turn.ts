@@ -26,8 +26,14 @@ import { applyRole, ignoredFieldsText } from "./roles.ts";
 import type { RunningTurn } from "./running-turns.ts";
 import { createTurnContext } from "./turn-context.ts";
 
-/** The params, with the id of the queued message that is the prompt, the applied role, and the variables of a team member. */
-export type TurnRequest = TurnStartParams & { fromQueue?: string; appliedRole?: Role; env?: Readonly<Record<string, string>> };
+/** The params, with the id of the queued message that is the prompt, the applied role, and fields of a team's sub-session. */
+export type TurnRequest = TurnStartParams & {
+  fromQueue?: string;
+  appliedRole?: Role;
+  /** A role to record that is not applied, because the prompt contains it. */
+  recordedRole?: string;
+  env?: Readonly<Record<string, string>>;
+};
 
 export type EndedTurn = TurnOutcome & { turn: Turn; session: Session };
 
@@ -108,7 +114,7 @@ async function runTurn(deps: EngineDeps, params: TurnRequest, publish: (event: E
     const { turn, native } = await recorder.startTurn({
       agent: agent.name,
       model,
-      role: params.appliedRole?.name,
+      role: params.appliedRole?.name ?? params.recordedRole,
       policy: params.policy,
       enforced,
       budget: scope.parentAccount === null ? budgetOf(params.limits) : undefined,
@@ -166,12 +172,15 @@ async function resolveAgent(
   const session = await store.requireSession(params.session);
   if (params.command !== null) return { session, agent: findAgent(deps, "shell"), model: null };
   const multiAgent = multiAgentName(params);
-  if (multiAgent !== null) return { session, agent: findAgent(deps, multiAgent), model: null };
+  const changesTeam = multiAgent === "team" && (params.agent !== null || params.model !== null);
+  if (multiAgent !== null && !changesTeam) return { session, agent: findAgent(deps, multiAgent), model: null };
   const chosen = params.agent === null ? { agent: session.agent, model: params.model } : deps.chooseAgent(params.agent, params.model);
   const agent = findAgent(deps, chosen.agent);
   const model = await deps.chooseModel(agent.name, chosen.model ?? (agent.name === session.agent ? session.model : null));
   const isChanged = agent.name !== session.agent || (chosen.model !== null && model !== session.model);
-  return { session: isChanged ? await store.updateSession(session.id, { agent: agent.name, model }) : session, agent, model };
+  const updated = isChanged ? await store.updateSession(session.id, { agent: agent.name, model }) : session;
+  // The members of a team get the agent and the model. The team's own turn sends no requests.
+  return changesTeam ? { session: updated, agent: findAgent(deps, "team"), model: null } : { session: updated, agent, model };
 }
 
 /** Throws the error that would stop such a turn. Writes nothing to the store. */

@@ -48,6 +48,7 @@ async function inputOf({ scope, running, session, turn, native }: TurnExecution)
     model: turn.model,
     directory: session.directory,
     project: session.project,
+    sessionDefaults: { agent: session.agent, model: session.model },
     plan: session.plan ?? null,
     native,
     tree: session.tree,

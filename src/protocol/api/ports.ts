@@ -27,6 +27,8 @@ export type TurnInput = Omit<TurnOptions, EngineOption> & {
   path: Node[];
   directory: string;
   project: string;
+  /** The session's agent and model. Members of a team that name no other get them. */
+  sessionDefaults: { agent: string; model: string | null };
   /** The text of the plan to carry out; the end of the system prompt. */
   plan: string | null;
   /** The external agent's own session to continue; null starts a new one. */
@@ -110,6 +112,8 @@ export type DelegateRequest = {
   agent: string | null;
   model: string | null;
   role: string | null;
+  /** The role to record on the turn if its prompt is already part of the task or of `role`. */
+  recordedRole?: string;
   /** Whether the user may send messages to the sub-session. */
   attachable: boolean;
   /** Narrows the parent's policy. A read-only sub-session requires a sandbox. */

@@ -26,6 +26,11 @@ export function promptTokens({ prompt }: Role): number {
   return Math.ceil(prompt.length / charactersPerToken);
 }
 
+/** The role's model belongs to the role's agent, so it counts only for that agent or if the turn names none. */
+export function roleModel(role: Pick<Role, "agent" | "model">, agent: string | null): string | null {
+  return agent === null || agent === (role.agent ?? "native") ? role.model : null;
+}
+
 /** The prompt of the role. Only the prompt in a team names shared paths. */
 export function rolePrompt({ prompt, reads, writes }: Role, where: "alone" | "in-team"): string {
   if (where === "alone") return prompt;

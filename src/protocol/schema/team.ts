@@ -208,7 +208,14 @@ export const teamEvent = z.discriminatedUnion("event", [
     isAsked: z.literal(true).optional(),
   }),
   is.fields({ event: z.literal("agent_spawned"), member }),
-  is.fields({ event: z.literal("agent_started"), agent, attempt: count, given: texts }),
+  is.fields({
+    event: z.literal("agent_started"),
+    agent,
+    attempt: count,
+    given: texts,
+    /** Set if the team was resumed with another agent or model for this member. */
+    takenBy: is.fields({ agent: z.string(), model: nullableText }).optional(),
+  }),
   is.fields({ event: z.literal("agent_reported"), agent, id: z.string(), report: storedReport }),
   is.fields({ event: z.literal("artifact_created"), agent, id: z.string(), ...artifact }),
   is.fields({ event: z.literal("message_sent"), message: sentMessage }),

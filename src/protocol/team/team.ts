@@ -101,7 +101,7 @@ function applyToMember(team: TeamRecord, event: MemberEvent): void {
   switch (event.event) {
     case "agent_started":
       team.end = null;
-      Object.assign(member, { state: "running", attempts: event.attempt });
+      Object.assign(member, { state: "running", attempts: event.attempt, ...event.takenBy });
       member.given.push(...event.given);
       break;
     case "agent_reported":

@@ -7,7 +7,7 @@ import type { Role } from "../../../protocol/api/role.ts";
 import { teamEventOf, failureReason, type MemberResult, type MemberRecord, type TeamEvent } from "../../../protocol/team/team.ts";
 import { zeroSpent } from "../../../protocol/tree/usage.ts";
 import { costText } from "../../../protocol/tree/usage-text.ts";
-import { cancelledError, recordTeamEvent, memberRole, phaseBase, type TeamRun } from "./team-run.ts";
+import { cancelledError, recordTeamEvent, memberAgent, memberRole, phaseBase, type TeamRun } from "./team-run.ts";
 import { permanentStatuses, toTurnError } from "../../delegate-failure.ts";
 import { deliveryText } from "../mail/classify-mail.ts";
 import { memberEnvironment, mailDirectory } from "../team-paths.ts";
@@ -46,7 +46,10 @@ async function startAttempt(run: TeamRun, member: MemberRecord): Promise<void> {
   const attempt = member.attempts + 1;
   // The prompt of the first attempt contains the pending mail. Later mail is sent to the member's session, once per id.
   const messageIds = attempt === 1 ? run.mail.pendingMessages(member.id).map(({ id }) => id) : [];
-  const started: TeamEvent = { event: "agent_started", agent: member.id, attempt, given: messageIds };
+  const choice = memberAgent(run, member.plan);
+  const isChanged = choice.agent !== member.agent || choice.model !== member.model;
+  const takenBy = isChanged ? { takenBy: choice } : {};
+  const started: TeamEvent = { event: "agent_started", agent: member.id, attempt, given: messageIds, ...takenBy };
   await recordTeamEvent(run, started, `${member.id} starts${attempt > 1 ? `, attempt ${attempt}` : ""}`);
   run.mail.markSent(member.id, messageIds);
   run.mail.startTurn(member.id);
@@ -113,6 +116,7 @@ function delegateFields({ record, paths, input, deps }: TeamRun, { id, session, 
     agent,
     model,
     role: null,
+    recordedRole: role.name,
     // A role can turn the network off if the policy has a sandbox.
     sandbox: role.net === "off" && input.policy.name !== "full" ? { network: false } : {},
     at: {

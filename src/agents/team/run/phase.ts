@@ -7,7 +7,16 @@ import { messageOf } from "../../../protocol/api/error.ts";
 import { shortId } from "../../../protocol/tree/node.ts";
 import { membersOf } from "../../../protocol/team/team.ts";
 import type { Conflict, MemberResult, Member, MemberPlan, MemberRecord, TeamRecord } from "../../../protocol/team/team.ts";
-import { cancelledError, changesProject, recordTeamEvent, toMailMember, memberRole, phaseBase, type TeamRun } from "./team-run.ts";
+import {
+  cancelledError,
+  changesProject,
+  recordTeamEvent,
+  toMailMember,
+  memberAgent,
+  memberRole,
+  phaseBase,
+  type TeamRun,
+} from "./team-run.ts";
 import { runMember } from "./member.ts";
 import { phaseSummary } from "./phase-summary.ts";
 
@@ -33,7 +42,6 @@ export async function enrollMembers(run: TeamRun, index: number): Promise<void> 
 /** The id is readable for users; no code parses it. */
 async function enrollMember(run: TeamRun, phase: number, plan: MemberPlan): Promise<void> {
   const { record, input, paths } = run;
-  const role = memberRole(run, plan);
   const instance = membersOf(record).filter((other) => other.plan.role === plan.role).length + 1;
   const id = ["agent", plan.role, ...(plan.suffix === null ? [] : [plan.suffix]), instance, randomBytes(4).toString("hex")].join("_");
   const requestedKind = plan.workspace ?? record.wish.workspace;
@@ -44,8 +52,7 @@ async function enrollMember(run: TeamRun, phase: number, plan: MemberPlan): Prom
     phase,
     instance,
     session: Bun.randomUUIDv7(),
-    agent: plan.agent ?? role.agent,
-    model: plan.model ?? role.model,
+    ...memberAgent(run, plan),
     workspace: {
       kind,
       directory: kind === "project" ? input.project : join(paths.work, id),

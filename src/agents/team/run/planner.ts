@@ -2,7 +2,7 @@
 // planner is asked once more, with the problems of the plan. A second invalid plan is an error.
 import { cutText } from "../../../kit/text/cut-text.ts";
 import { messageOf, type TurnError } from "../../../protocol/api/error.ts";
-import { rolePrompt } from "../../../protocol/api/role.ts";
+import { roleModel, rolePrompt } from "../../../protocol/api/role.ts";
 import { findPlanProblems, planConstraints } from "../../../protocol/team/plan.ts";
 import type { PlannedPhases } from "../../../protocol/schema/parse-plan.ts";
 import { membersOf, type TeamRecord } from "../../../protocol/team/team.ts";
@@ -35,9 +35,11 @@ async function askPlanner(run: TeamRun, session: string, task: string): Promise<
     title: `plan: ${record.wish.objective}`,
     call: `planner ${record.phases.length + 1}`,
     session,
-    agent: agent ?? role.agent,
-    model: model ?? role.model,
+    // A model with its vendor is one of skein's own agent.
+    agent: agent ?? (model === null ? role.agent : "native"),
+    model: model ?? roleModel(role, agent),
     role: rolePrompt(role, "alone"),
+    recordedRole: role.name,
     attachable: false,
     sandbox: { readonly: true },
     limits: { timeoutMs: role.timeoutMs },

@@ -5,7 +5,7 @@ import { messageOf, type TurnError } from "../../../protocol/api/error.ts";
 import type { TransientEventBody } from "../../../protocol/tree/event.ts";
 import type { NewNode } from "../../../protocol/tree/node.ts";
 import type { TeamRepository, TurnContext, TurnInput, Worktrees } from "../../../protocol/api/ports.ts";
-import type { Role } from "../../../protocol/api/role.ts";
+import { roleModel, type Role } from "../../../protocol/api/role.ts";
 import { toAddressable } from "../../../protocol/team/address.ts";
 import { applyTeamEvent, type Member, type MemberPlan, type TeamEvent, type TeamRecord } from "../../../protocol/team/team.ts";
 import { roleFromDescription } from "../../../roles/infer-role.ts";
@@ -45,6 +45,8 @@ export type TeamRun = {
   stopAll: () => void;
 };
 
+type AgentChoice = TurnInput["sessionDefaults"];
+
 export const cancelledError: TurnError = { kind: "cancelled", message: "the team was stopped" };
 
 type Recording = Pick<TeamRun, "add" | "emit" | "record" | "paths">;
@@ -76,6 +78,15 @@ export function toMailMember(member: Member): MailMember {
 export function memberRole({ roles }: TeamRun, plan: Pick<MemberPlan, "role" | "description" | "timeoutMs" | "maxMemoryMb">): Role {
   const role = roles.find(({ name }) => name === plan.role) ?? roleFromDescription(plan.role, plan.description ?? "");
   return { ...role, timeoutMs: plan.timeoutMs ?? role.timeoutMs, maxMemoryMb: plan.maxMemoryMb ?? role.maxMemoryMb };
+}
+
+/** The agent and the model of a member: those of its plan, else of its role, else of the team's session. */
+export function memberAgent(run: TeamRun, plan: Pick<MemberPlan, "role" | "description" | "agent" | "model">): AgentChoice {
+  const { sessionDefaults } = run.input;
+  const role = memberRole(run, plan);
+  const agent = plan.agent ?? role.agent ?? sessionDefaults.agent;
+  const model = plan.model ?? roleModel(role, plan.agent) ?? (agent === sessionDefaults.agent ? sessionDefaults.model : null);
+  return { agent, model };
 }
 
 /** The commit that a phase starts from: the result of the last phase that has one. Null without a repository. */

@@ -21,7 +21,8 @@ export const orchestrate = tool("orchestrate", {
       existing === null ? await checkRoles(ctx, input.agents ?? [], { limits: wish.limits, members: [], isDescribed: false }) : null;
     if (roleError !== null) return roleError;
     const team = existing === null ? { work: "run" as const, wish } : { work: "resume" as const };
-    return catchTeamErrors(() => takeTurn({ sessionId, prompt: input.objective, turn: { team, steerable: false } }, ctx));
+    const turn = { team, steerable: false };
+    return catchTeamErrors(() => takeTurn({ sessionId, prompt: input.objective, agent: existing?.session.agent, turn }, ctx));
   },
 });
 

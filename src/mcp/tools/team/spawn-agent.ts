@@ -32,9 +32,9 @@ export const spawnAgent = tool("spawn_agent", {
       return added.when === "next" ? queuedAnswer(view, member) : resumeTeam(input.session_id, view, member);
     });
 
-    async function resumeTeam(sessionId: string, { team }: TeamView, { key }: MemberPlan): Promise<ToolAnswer<Added>> {
+    async function resumeTeam(sessionId: string, { team, session }: TeamView, { key }: MemberPlan): Promise<ToolAnswer<Added>> {
       const turn = { team: { work: "resume" as const }, steerable: false };
-      const answer = await takeTurn({ sessionId, prompt: team.wish.objective, turn }, ctx);
+      const answer = await takeTurn({ sessionId, prompt: team.wish.objective, agent: session.agent, turn }, ctx);
       return { ...answer, output: { ...answer.output, agent_key: key } };
     }
   },

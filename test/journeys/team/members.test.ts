@@ -1,0 +1,78 @@
+// The agent, model, role and cost of a team's members: what was requested is sent to the model, and what was sent is recorded.
+import { expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { ModelServer } from "../../../src/scripted-model/model-server.ts";
+import { runTeamJourney, teamIn, the, type Player } from "../../support/team-journey.ts";
+import type { TemporaryHome } from "../../support/temporary-home.ts";
+
+const haiku = "anthropic/claude-haiku-4-5";
+const sonnet = "anthropic/claude-sonnet-4-5";
+
+const requestedModels = (server: ModelServer) => [
+  ...new Set(server.main().map(({ body }) => `anthropic/${(body as { model: string }).model}`)),
+];
+
+type SessionRecord = { id: string; agent: string; model: string | null; parent_session_id: string | null };
+type TurnRecord = { agent: string; model: string | null; role?: string; cost_usd: number | null; usage: Record<string, number> };
+type PsRecord = { session: SessionRecord; turn: TurnRecord };
+
+/** All turns that `ps` lists, members and planners below the team. */
+async function turnsOf(skein: TemporaryHome): Promise<PsRecord[]> {
+  return (await skein.run(["ps", "--all", "--json"])).json() as unknown as PsRecord[];
+}
+
+const onePhase = JSON.stringify({
+  done: false,
+  reason: "build",
+  phases: [{ name: "build", goal: "", members: [{ key: "a", role: "engineer", task: "build it" }] }],
+});
+const done = JSON.stringify({ done: true, reason: "built", phases: [] });
+/** Plans one phase, and ends the work after it. */
+function plannedPlayer(): Player {
+  const answers = [onePhase, done];
+  return ({ role }) => (role === "planner" ? (answers.shift() ?? done) : "built");
+}
+
+test("team run -m reaches the planner and every member that names no other model, and is recorded", async () => {
+  await runTeamJourney(plannedPlayer(), async ({ skein, server }) => {
+    expect((await skein.run(["team", "run", "x", "-m", haiku])).code).toBe(0);
+    expect(requestedModels(server)).toEqual([haiku]);
+    const { log } = teamIn(skein);
+    expect(the(log, "agent_spawned").map(({ member }) => [member.agent, member.model])).toEqual([["native", haiku]]);
+    const turns = await turnsOf(skein);
+    expect(turns.filter(({ turn }) => turn.agent !== "team").map(({ session, turn }) => [session.model, turn.model, turn.role])).toEqual([
+      [haiku, haiku, "planner"],
+      [haiku, haiku, "engineer"],
+      [haiku, haiku, "planner"],
+    ]);
+  });
+}, 300_000);
+
+test("team resume -m continues the failed member with that model, and a member's own model stays", async () => {
+  const phases = {
+    phases: [
+      { name: "one", members: [{ key: "own", role: "qa", task: "look", model: sonnet }] },
+      { name: "two", members: [{ key: "other", role: "engineer", task: "build", validation: [{ kind: "file", path: "built" }] }] },
+    ],
+  };
+  let isReady = false;
+  const player: Player = ({ role }) => (role === "qa" || !isReady ? "nothing" : { run: "echo x > built" });
+  await runTeamJourney(player, async ({ skein, server }) => {
+    writeFileSync(join(skein.project, "plan.json"), JSON.stringify(phases));
+    expect((await skein.run(["team", "run", "x", "--phases", "plan.json", "-m", haiku])).code).toBe(1);
+    expect(requestedModels(server)).toEqual([sonnet, haiku]);
+    server.clear();
+    isReady = true;
+    const { id } = teamIn(skein);
+    expect((await skein.run(["team", "resume", id, "-m", sonnet])).code).toBe(0);
+    expect(requestedModels(server)).toEqual([sonnet]);
+    const status = (await skein.run(["team", "status", id, "--json"])).json() as {
+      phases: { members: { key: string; model: string }[] }[];
+    };
+    expect(status.phases.flatMap(({ members }) => members.map(({ key, model }) => [key, model]))).toEqual([
+      ["own", sonnet],
+      ["other", sonnet],
+    ]);
+  });
+}, 300_000);
