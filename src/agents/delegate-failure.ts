@@ -12,7 +12,10 @@ export const permanentStatuses: readonly TurnStatus[] = [
   "budget",
 ];
 
-/** The limit that a sub-session reached at its start, or the Fault by its code. Any other error is `broken`. */
+/**
+ * Converts a thrown error. A Fault whose cause is a TurnError becomes that error: a sub-session reached a limit at its
+ * start. Another Fault gets the status of its code. Any other error is `broken`.
+ */
 export function toTurnError(error: unknown): TurnError {
   const cause = (error instanceof Fault ? error.cause : null) as TurnError | null | undefined;
   if (cause && turnStatuses.includes(cause.kind)) return cause;

@@ -1,4 +1,4 @@
-// The surroundings of one app: its options, and the paths, project and configuration that follow from them.
+// The context of one app: its options, and the paths, project and configuration that follow from them.
 import { join } from "node:path";
 import type { FileReader } from "../kit/files/file-reader.ts";
 import { createProgramSearch, type ProgramSearch } from "../kit/process/trusted-programs.ts";
@@ -60,11 +60,11 @@ function withoutNulls(provider: Config["values"]["providers"][string]): VendorCo
   return Object.fromEntries(Object.entries(provider).filter(([, value]) => value !== null));
 }
 
-/** The places of a turn where its tools can write. */
-export type TurnPlaces = { project: string; directory?: string; policy?: Pick<Policy, "addDirs" | "allowWrite"> };
+/** The parts of a turn that decide where its tools can write. */
+export type WritableByTurn = { project: string; directory?: string; policy?: Pick<Policy, "addDirs" | "allowWrite"> };
 
 /** For programs that run outside of the sandbox. */
-export function programSearch({ env, cwd, project, paths }: AppContext, turn?: TurnPlaces): ProgramSearch {
+export function programSearch({ env, cwd, project, paths }: AppContext, turn?: WritableByTurn): ProgramSearch {
   const directories = [project, cwd, ...(turn === undefined ? [] : [turn.project, turn.directory ?? turn.project])];
   const writable = turn?.policy === undefined ? [] : [...turn.policy.addDirs, ...turn.policy.allowWrite];
   const search = createProgramSearch({ env, home: paths.home, directories, writable });

@@ -9,7 +9,7 @@ export function createHistorySource({ env, paths, providers }: AppContext, git: 
   return {
     commits: async (project) => (await import("../files/project/commits.ts")).readCommits({ project, git }),
     redact: (text) => (redact ??= redactor({ home: paths.home, secrets: [...envSecrets(env), ...keysOf(providers)] }))(text),
-    briefed: async (path, prompt) => (await import("../agents/external/turn/brief.ts")).promptWithBrief(path, prompt),
+    promptWithBrief: async (path, prompt) => (await import("../agents/external/turn/brief.ts")).promptWithBrief(path, prompt),
   };
 }
 

@@ -20,7 +20,7 @@ export function transcriptPorts({ paths, ephemeral }: AppContext, tier: Executor
       const directory = session.transcriptDir ?? ((await canProtect(session.project, paths, tier)) ? inProject(session.project) : null);
       return transcriptPath(directory === null ? dataDirectory() : resolveLinks(directory), session);
     },
-    transcriptElsewhere: (session) => transcriptPath(dataDirectory(), session),
+    fallbackTranscript: (session) => transcriptPath(dataDirectory(), session),
     copyTranscript,
     readTranscript: async (...args) => (await import("../agents/external/import/read-transcript.ts")).readTranscript(...args),
   } satisfies Partial<EngineDeps>;

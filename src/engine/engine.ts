@@ -68,7 +68,7 @@ export type EngineDeps = {
   /** The path of a session's transcript; null in a run that writes none. */
   transcriptFor: (session: { id: string; project: string; transcriptDir: string | null; createdAt: number }) => Promise<string | null>;
   /** The path of the transcript if the first path can't be written. */
-  transcriptElsewhere: (session: Session) => string;
+  fallbackTranscript: (session: Session) => string;
   copyTranscript: (session: Session, to: string) => Promise<void>;
   /** Finds files of a project by letters of their paths. */
   listFiles: (params: ListFilesParams) => Promise<ListFilesResult>;
@@ -113,7 +113,7 @@ export type HistorySource = {
   /** Replaces secrets in a text. */
   redact: (text: string) => string;
   /** Renders a prompt for a model that was not part of the conversation: the conversation as data, then the prompt. */
-  briefed: (path: Node[], prompt: string) => Promise<string>;
+  promptWithBrief: (path: Node[], prompt: string) => Promise<string>;
 };
 
 export function createEngine(deps: EngineDeps): Api {

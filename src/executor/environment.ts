@@ -1,4 +1,4 @@
-// Selects the variables of the user's environment that tools may see. It is an allow-list of what programs need:
+// Selects the variables of the user's environment that tools may see. It is an allow-list of variables that programs need:
 // credentials, sockets of agents and variables of skein itself are not on it.
 import type { SandboxInfo } from "../protocol/api/policy.ts";
 import { sessionTagVariables } from "../sandbox/enclosing-session.ts";

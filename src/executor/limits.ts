@@ -1,5 +1,6 @@
 // Limits how many processes and how much memory all commands use together. Checks while a command runs, and afterwards
-// as long as it has left processes. Over a limit, every started process is killed at once, and the running calls report it.
+// until its background processes have ended. Over a limit, every started process is killed at once, and the running
+// calls report it.
 import { type Clock, systemClock } from "../kit/flow/clock.ts";
 import type { Pausable } from "../kit/flow/pause-gate.ts";
 import { descendantsOf, killAll } from "../kit/process/processes.ts";

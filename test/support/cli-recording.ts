@@ -39,7 +39,7 @@ export function lineOf(event: CliEvent): string {
       return `answer ${event.parts.map(partOf).join(" ")}${event.usage === undefined ? "" : ` ${Object.values(event.usage).join("+")}`}`;
     case "result":
       return `result ${event.call} ${event.name}${event.isError ? " failed" : ""}: ${event.text.trim()}`;
-    case "below":
+    case "sub-agent":
       return `below ${event.call} ${lineOf(event.event)}`;
     case "usage":
       return `usage ${Object.values(event.usage).join("+")}${event.costUsd === undefined ? "" : ` $${event.costUsd.toFixed(4)}`}`;

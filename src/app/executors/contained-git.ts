@@ -24,7 +24,7 @@ const maxIdleShells = 8;
 /** No command of git takes longer, so that none holds a turn for ever. Most callers set a shorter limit. */
 const maxCommandMs = 600_000;
 
-type ShellPlace = Pick<GitCommand, "project" | "repository" | "access">;
+type ShellTarget = Pick<GitCommand, "project" | "repository" | "access">;
 
 /** An app that closes waits at most this long for running commands. */
 const maxCloseMs = 3_000;
@@ -32,7 +32,7 @@ const idleMs = 10;
 
 export function createContainedGit(ctx: AppContext, deps: ContainedGitDeps): ContainedGit {
   const shells = new Map<string, CommandShell>();
-  const openShell = async (place: ShellPlace, purpose: "git" | "find"): Promise<CommandShell> => {
+  const openShell = async (place: ShellTarget, purpose: "git" | "find"): Promise<CommandShell> => {
     const support = await deps.support();
     const key = JSON.stringify([place.project, place.repository, place.access, purpose]);
     const shell = shells.get(key) ?? startShell(ctx, place, { support, directory: deps.createScratchDirectory() });
@@ -63,7 +63,7 @@ export function createContainedGit(ctx: AppContext, deps: ContainedGitDeps): Con
       });
     },
     close: async () => {
-      // The snapshot of a stopped turn is several commands, one right after the other. It shall still be recorded.
+      // The snapshot of a stopped turn is several commands, one right after the other. It must still be recorded.
       for (const end = performance.now() + maxCloseMs; performance.now() < end; await Bun.sleep(idleMs))
         if (![...shells.values()].some((shell) => shell.isBusy)) break;
       shells.forEach((shell) => shell.close());
@@ -80,7 +80,7 @@ function requireGit(ctx: AppContext, project: string): string {
 
 function startShell(
   ctx: AppContext,
-  place: ShellPlace,
+  place: ShellTarget,
   { support, directory }: { support: SandboxSupport; directory: string },
 ): CommandShell {
   const { temp, ...shell } = containedCommand(ctx, place, { command: ["/bin/sh"], support, directory });
@@ -90,7 +90,7 @@ function startShell(
 /** The command in git's sandbox. `directory` is private; `temp` in it is the only other directory that it can write. */
 export function containedCommand(
   ctx: AppContext,
-  { project, repository, access }: ShellPlace,
+  { project, repository, access }: ShellTarget,
   { command, support, directory }: { command: string[]; support: SandboxSupport; directory: string },
 ): SandboxCommand & { temp: string } {
   const { home, config, data, state, cache } = ctx.paths;

@@ -8,7 +8,7 @@ import type { Executor } from "../../protocol/api/ports.ts";
 export type GuardWatch = {
   /** Starts to watch. `onLost` is called once, with the path that was replaced, removed or moved. */
   start: (onLost: (path: string) => void) => void;
-  /** A path that is not the one that was there when the watch was created; null if all are. */
+  /** A path that was replaced, removed or moved since the watch was created; null if there is none. */
   findLost: () => string | null;
   close: () => void;
 };
@@ -90,12 +90,12 @@ export function lostGuardText(path: string): string {
   return `${path} was replaced outside of the sandbox`;
 }
 
-/** The time of creation is part of it, because a new file may get the number of the removed one. */
+/** Includes the creation time, because a new file may get the inode number of the removed one. */
 function identityOf(path: string): string {
   try {
     const stat = lstatSync(path, { bigint: true, throwIfNoEntry: false });
     return stat === undefined ? "missing" : `${stat.dev}-${stat.ino}-${stat.birthtimeNs}`;
   } catch {
-    return "missing"; // a parent is no directory anymore
+    return "missing"; // a parent is no longer a directory
   }
 }

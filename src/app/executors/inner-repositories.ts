@@ -10,7 +10,7 @@ import { parseGitConfig, programSettings } from "../../sandbox/git-config.ts";
 /** Settings and hooks that make git run a program, by name, with their values. Empty for a harmless repository. */
 export type Programs = Map<string, string>;
 
-/** Absolute paths of working trees, with one letter for each byte: a path need not be UTF-8. */
+/** Absolute paths of working trees, with one character for each byte: a path need not be UTF-8. */
 export type InnerRepositories = Map<string, Programs>;
 
 const maxConfigBytes = 1 << 20;
@@ -49,7 +49,7 @@ export function moveRepositoryAside(path: string): { from: string; to: string } 
   }
 }
 
-/** The path for people. */
+/** Decodes a path for display. */
 export function fromBytes(path: string): string {
   return Buffer.from(path, "latin1").toString();
 }

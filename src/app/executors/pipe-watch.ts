@@ -10,11 +10,11 @@ import { Fault } from "../../protocol/api/error.ts";
 type RunBeside = (project: string, argv: string[], limits: Pick<ShellCommand, "maxBytes" | "signal">) => Promise<ShellResult>;
 
 /** A shadow repository reads nothing of the project's own repository. */
-type WatchedPlace = { project: string; isShadow: boolean };
+type WatchedRepository = { project: string; isShadow: boolean };
 
 export type PipeWatch = {
   /** Runs `work`. Rejects with the path of the pipe if git waits for one; `blocked` is aborted before. */
-  during: (place: WatchedPlace, work: (blocked: AbortSignal) => Promise<ShellResult>) => Promise<ShellResult>;
+  during: (place: WatchedRepository, work: (blocked: AbortSignal) => Promise<ShellResult>) => Promise<ShellResult>;
 };
 
 const firstSearchMs = 2_000;
@@ -25,7 +25,7 @@ export function createPipeWatch(runBeside: RunBeside): PipeWatch {
   /** The pipes that were found, by place. git is not started there while they exist. */
   const known = new Map<string, string>();
 
-  const find = async ({ project, isShadow }: WatchedPlace): Promise<string | null> => {
+  const find = async ({ project, isShadow }: WatchedRepository): Promise<string | null> => {
     const limits = { maxBytes: 64 << 10, signal: AbortSignal.timeout(maxSearchMs) };
     const repositories = isShadow ? "./*/.git/*" : "*/.git/*";
     const { out } = await runBeside(project, [...search, repositories, ")", "-type", "p", "-print0"], limits);

@@ -48,7 +48,7 @@ export function createProjectGuards(ctx: AppContext, { executors, snapshots }: G
     let after = await readState(turn);
     const isNewDanger = ([path, programs]: [string, Programs]) => programs.size > 0 && !before.repositories.has(path);
     if ([...after.repositories].some(isNewDanger)) {
-      // A process that a command left running could put it back.
+      // A process that a command left running could create the repository again after it is moved aside.
       await executors.endAll(turn.root);
       after = await readState(turn);
     }

@@ -48,7 +48,7 @@ async function engineToDescribe(answer?: string) {
   const history = {
     commits: async () => ({ commits: [], note: null }),
     redact: (content: string) => content.replaceAll("hunter2", "[redacted]"),
-    briefed: async (path: unknown[], prompt: string) => `${path.length} nodes\n${prompt}`,
+    promptWithBrief: async (path: unknown[], prompt: string) => `${path.length} nodes\n${prompt}`,
   };
   const engine = await createTestEngine(createAgent(answers), { history, snapshots });
   const describe = (change: Partial<DescribeSessionParams> = {}) =>

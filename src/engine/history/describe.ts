@@ -50,7 +50,7 @@ async function writeProse(
     const bare = bareTurn(writer.id, { ...defaultPolicy, name: "readonly" });
     const request = {
       ...bare,
-      prompt: await deps.history.briefed(path, taskOf(type, params.instructions)),
+      prompt: await deps.history.promptWithBrief(path, taskOf(type, params.instructions)),
       system,
       limits: { ...bare.limits, maxSteps },
       toolLevel: "none" as const,

@@ -25,7 +25,7 @@ const echo: TakeTurn = async function* (input) {
 async function engineWithHistory(commits: Commit[] = [], note: string | null = null) {
   const redact = redactor({ home: "/home/ada", secrets: ["hunter2hunter2"] });
   const engine = await createTestEngine(echo, {
-    history: { commits: async () => ({ commits, note }), redact, briefed: async (_, prompt) => prompt },
+    history: { commits: async () => ({ commits, note }), redact, promptWithBrief: async (_, prompt) => prompt },
   });
   const defaults = {
     directory: engine.root,

@@ -11,7 +11,7 @@ export async function openTranscript(deps: EngineDeps, store: Store, session: Se
   try {
     return await openAt(store, session, session.transcript);
   } catch (error) {
-    const elsewhere = deps.transcriptElsewhere(session);
+    const elsewhere = deps.fallbackTranscript(session);
     if (elsewhere === session.transcript) throw error;
     deps.warn(`the transcript is written to ${elsewhere}: ${messageOf(error)}`);
     await store.updateSession(session.id, { transcript: elsewhere });

@@ -37,14 +37,14 @@ export type TurnRequest = TurnStartParams & {
 
 export type EndedTurn = TurnOutcome & { turn: Turn; session: Session };
 
-/** The surroundings of a turn: those of the parent turn for a sub-session. */
+/** The values that a turn shares with its parent turn, if it runs in a sub-session. */
 export type TurnScope = {
   parentSignal: AbortSignal;
-  /** The parent's budget account; null at the top. */
+  /** The parent's budget account; null without a parent. */
   parentAccount: BudgetAccount | null;
   /** The topmost session of the run; null if it is this one. */
   root: string | null;
-  /** The parent's gate: its pause pauses this turn too. Null at the top. */
+  /** The parent's gate: its pause pauses this turn too. Null without a parent. */
   gate: PauseGate | null;
   /** Warnings of this run that were already shown: a missing sandbox is reported once, not in every turn. */
   shownWarnings: Set<string>;

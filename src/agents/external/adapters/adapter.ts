@@ -141,7 +141,7 @@ export type CliEvent =
   | { type: "answer"; parts: Part[]; usage?: Usage; model?: string }
   | { type: "result"; call: string; name: string; text: string; isError: boolean; images?: ImageData[] }
   /** An event of a sub-agent that `call` started. It is shown separately and is not part of the answer. */
-  | { type: "below"; call: string; event: CliEvent }
+  | { type: "sub-agent"; call: string; event: CliEvent }
   /** Total usage of the turn. With `isThreadTotal` it includes earlier turns of the CLI's own session. */
   | { type: "usage"; usage: Usage; isThreadTotal?: true; costUsd?: number }
   | { type: "retry"; message: string }

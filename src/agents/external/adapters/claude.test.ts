@@ -206,7 +206,7 @@ describe("recorded output of Claude Code", () => {
 
   test("events of a sub-agent name its call, and only the total includes its tokens", () => {
     const events = eventsOf(claude, recordingOf("claude", "sub-agent").stdout);
-    const below = events.filter((event) => event.type === "below").map(lineOf);
+    const below = events.filter((event) => event.type === "sub-agent").map(lineOf);
     expect(below).toEqual([
       `below call_t1s0n0 answer call_t1s0n0=Bash(${bash("echo below")})`,
       "below call_t1s0n0 result call_t1s0n0 Bash: below",

@@ -134,7 +134,7 @@ function instructionsDir(launch: CliLaunch): string {
   return `skein/${Bun.hash(launch.directory).toString(36)}`;
 }
 
-/** Named by a hash of its text: turns that run at the same time may have other roles. */
+/** Named by a hash of its text: turns that run at the same time may have different roles. */
 function roleFile(role: string): string {
   return `skein/role-${Bun.hash(role).toString(36)}.md`;
 }

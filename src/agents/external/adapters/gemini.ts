@@ -114,7 +114,7 @@ function env({ configDir, endpoint }: CliLaunch): Record<string, string> {
   };
 }
 
-/** "none" is the name of no server and no extension: the flags disable those of a project's settings. */
+/** No server or extension is called "none", so the flags disable all servers and extensions of a project's settings. */
 function args(launch: CliLaunch): string[] {
   const { model, start } = launch;
   return [

@@ -38,7 +38,7 @@ export function instructionsOf(launch: CliLaunch): string {
   return [launch.role ?? "", dirs].filter((text) => text !== "").join("\n\n");
 }
 
-/** The name has a hash of the text, because turns of one tree share the directory and may run at once with other roles. */
+/** The name has a hash of the text, because turns of one tree share the directory and may run at once with different roles. */
 export function instructionsFile(launch: CliLaunch): string {
   return `instructions-${Bun.hash(instructionsOf(launch)).toString(36)}.md`;
 }

@@ -271,7 +271,11 @@ describe("permissions", () => {
       expect(recorded.replies).toEqual([{ jsonrpc: "2.0", id: 77, result: { outcome: { outcome: "selected", optionId } } }]);
       expect(eventsWithoutDeltas(recorded).slice(1, 3)).toMatchObject([
         { type: "answer", parts: [{ kind: "call", id: "c1", name: kind, input: { title: "rm -rf build" } }] },
-        { type: "below", call: "c1", event: { type: "answer", parts: [{ text: expect.stringContaining(`rm -rf build; ${decision}`) }] } },
+        {
+          type: "sub-agent",
+          call: "c1",
+          event: { type: "answer", parts: [{ text: expect.stringContaining(`rm -rf build; ${decision}`) }] },
+        },
       ]);
       expect(eventsWithoutDeltas(recorded)[3]).toMatchObject({ type: "result", call: "c1" });
     },

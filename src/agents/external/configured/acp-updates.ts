@@ -40,7 +40,7 @@ export class AcpUpdates {
   permission(call: Json, isAllowed: boolean): CliEvent[] {
     const { id, title, name } = this.#update(call);
     const text = `permission requested: ${title || name}; ${isAllowed ? "allowed, because the turn is sandboxed" : "not allowed"}`;
-    return [...this.flush(), { type: "below", call: id, event: { type: "answer", parts: [{ kind: "text", text }] } }];
+    return [...this.flush(), { type: "sub-agent", call: id, event: { type: "answer", parts: [{ kind: "text", text }] } }];
   }
 
   /** Ends the current message and returns it as one answer. */

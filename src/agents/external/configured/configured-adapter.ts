@@ -92,7 +92,7 @@ function fill(template: readonly string[], values: Record<string, string | null>
     const names = [...arg.matchAll(placeholder)].map((match) => match[1]!);
     const missing = names.filter((name) => values[name] === null);
     if (missing.length === 0) filled.push(arg.replaceAll(placeholder, (_, name: string) => values[name] ?? ""));
-    // A long prompt goes to stdin. Its flag stays: it may be what makes the program read stdin.
+    // A long prompt goes to stdin. Its flag stays, because the program may read stdin only with it.
     else if (!missing.includes("prompt") && /^\{\w+\}$/.test(arg) && /^--?[a-z][^=]*$/i.test(filled.at(-1) ?? "")) filled.pop();
   }
   return filled;

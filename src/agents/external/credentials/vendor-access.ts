@@ -34,7 +34,7 @@ export type VendorAccess = {
   /** Number of started requests, and the models named in finished ones; null when no gateway counts them. */
   requestStats: () => { begun: number; models: string[] } | null;
   spent: () => Spent;
-  /** The vendor's error for the last request; null if that went well. The CLI may print it in other words. */
+  /** The vendor's error for the last request; null if it succeeded. The CLI may print it in other words. */
   lastError: () => TurnError | null;
   close: () => Promise<void>;
 };

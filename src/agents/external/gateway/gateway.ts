@@ -194,7 +194,7 @@ export class Gateway {
         controller.enqueue(value);
       } catch (error) {
         await this.#settle(entry, failureOf(error, entry));
-        // `undefined` resets the connection, like the vendor's was.
+        // `undefined` resets the connection to the CLI, as the connection to the vendor was reset.
         controller.error(undefined);
       }
     };

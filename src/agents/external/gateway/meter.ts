@@ -48,7 +48,7 @@ export class Meter {
     for (const event of this.#parser.push(chunk)) this.#read(event);
   }
 
-  /** The reported usage. Where it is missing, the sizes of request and answer replace it: it must not count as nothing. */
+  /** The reported usage. A missing count is estimated from the sizes of request and answer, because it must not count as 0. */
   countedUsage(requestBytes: number): Usage {
     if (this.usage !== null && this.isWhole) return this.usage;
     // A vendor does not charge for an answer that is only an error.

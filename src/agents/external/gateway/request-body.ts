@@ -1,5 +1,5 @@
-// Reads the body of a CLI's request once: limits its size, decompresses it, refuses what the gateway can't account for or
-// allow, and adds the option that makes a vendor report usage. The vendor gets exactly the values that were checked.
+// Reads the body of a CLI's request once: limits its size, decompresses it, refuses fields that the gateway can't count
+// or allow, and adds the option that makes a vendor report usage. The vendor gets exactly the values that were checked.
 import type { WireName } from "../../../models/model.ts";
 import type { Json } from "../../../kit/text/json.ts";
 import { numberAt, objectAt, parseJson } from "../../../models/wire/json.ts";

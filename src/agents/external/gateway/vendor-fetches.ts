@@ -9,7 +9,10 @@ export function findVendorFetch(json: Json, wire: WireName): string | null {
   return findOption(json, wire) ?? findTool(json, wire) ?? findAddress(json);
 }
 
-/** Options besides the tools that let a vendor connect to servers or search. Other vendors than OpenAI have some of the last five. */
+/**
+ * Options besides the tools that let a vendor connect to servers or search. Some of those for `openai-chat` belong to
+ * other vendors on that wire.
+ */
 const options: Record<WireName, readonly string[]> = {
   anthropic: ["mcp_servers"],
   "openai-responses": [],
@@ -30,7 +33,7 @@ function isEmpty(value: unknown): boolean {
   return value === undefined || value === null || value === false || (Array.isArray(value) && value.length === 0);
 }
 
-/** Tools that the CLI itself runs, and those that work on what the request contains. */
+/** Tools that the CLI itself runs, and tools of the vendor that only use the content of the request. */
 const allowedTools: Record<WireName, RegExp> = {
   anthropic: /^(custom|(bash|text_editor|computer|memory|code_execution)_\d+|tool_search_tool_\w+)$/,
   "openai-responses":
@@ -62,7 +65,7 @@ function toolsOf(json: Json, path: string): { tool: Json; path: string }[] {
   return listAt(json, "tools").map((tool, index) => ({ tool, path: `${path}[${index}]` }));
 }
 
-/** OpenAI then answers from its index and opens no page. Codex declares this tool by default. */
+/** True for a search that OpenAI answers from its index, without opening a page. Codex declares it by default. */
 function isCachedSearch(tool: Json): boolean {
   return tool["type"] === "web_search" && tool["external_web_access"] === false;
 }

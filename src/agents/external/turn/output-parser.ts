@@ -155,7 +155,7 @@ export class OutputParser {
         return this.#handleAnswer(event);
       case "result":
         return this.#store(await this.#resultNode(event));
-      case "below":
+      case "sub-agent":
         return this.#handleSubAgent(event.call, event.event);
       case "usage":
         // A CLI's own total omits sub-agents or includes earlier turns. It counts only without a gateway.

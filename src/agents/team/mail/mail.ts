@@ -161,7 +161,7 @@ export class Mail {
 
   #filesOf({ box, isClosed, isDraining, unmovable }: Owner): OutboxFile[] {
     if (isClosed) return [];
-    return box.files({ evenFresh: isDraining }).filter(({ name }) => !unmovable.has(name.toString("latin1")));
+    return box.files({ includeIncomplete: isDraining }).filter(({ name }) => !unmovable.has(name.toString("latin1")));
   }
 
   async #claim(owner: Owner, file: OutboxFile): Promise<void> {
@@ -250,7 +250,7 @@ export class Mail {
 
   /** Refuses all files over the quota in one event. Moves them before it counts them, so that a crash does not change the number. */
   async #refuseOverQuota({ box, isClosed }: Owner): Promise<void> {
-    const files = isClosed ? box.files({ evenFresh: true }) : [];
+    const files = isClosed ? box.files({ includeIncomplete: true }) : [];
     box.refuseOverQuota(files, this.#clock);
     const total = box.countOverQuota();
     const count = total - this.#recordedOverQuota(box.owner);

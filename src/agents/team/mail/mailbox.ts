@@ -47,13 +47,13 @@ export class Mailbox {
     for (const name of readdirSync(this.#inbox)) if (name.endsWith(".tmp")) rmSync(join(this.#inbox, name), { force: true });
   }
 
-  /** Returns the files sorted by name. Without `evenFresh`, files that may be incomplete are left out. */
-  files({ evenFresh }: { evenFresh: boolean }): OutboxFile[] {
+  /** Returns the files sorted by name. Files that may be incomplete are left out without `includeIncomplete`. */
+  files({ includeIncomplete }: { includeIncomplete: boolean }): OutboxFile[] {
     const names = (readdirSync(this.outbox, { encoding: "buffer" }) as Buffer[])
       .filter((name) => name[0] !== 0x2e)
       .toSorted((a, b) => a.compare(b));
     const files = names.map((name) => ({ name, id: dropIdOf(name.toString("latin1")) }));
-    return files.filter((file) => evenFresh || file.id !== null || !this.#isFresh(file));
+    return files.filter((file) => includeIncomplete || file.id !== null || !this.#isFresh(file));
   }
 
   #isFresh(file: OutboxFile): boolean {

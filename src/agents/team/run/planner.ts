@@ -59,7 +59,7 @@ async function askPlanner(run: TeamRun, session: string, task: string): Promise<
   }
 }
 
-/** The planner reads what members wrote. Only the user decides that members work in the project itself. */
+/** Only the user may let members work in the project itself. The planner may not: text of a member may have influenced it. */
 function workspaceProblems({ phases }: PlannedPhases, { wish }: TeamRecord): string[] {
   if (wish.workspace === "project") return [];
   const members = phases.flatMap((phase) => phase.members).filter(({ workspace }) => workspace === "project");

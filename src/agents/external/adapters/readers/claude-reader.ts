@@ -190,7 +190,7 @@ function closeAll(state: State): CliEvent[] {
 
 /** Marks events of a sub-agent with the call that started it. */
 function wrap(parentCall: string, events: CliEvent[]): CliEvent[] {
-  return parentCall === "" ? events : events.map((event) => ({ type: "below", call: parentCall, event }));
+  return parentCall === "" ? events : events.map((event) => ({ type: "sub-agent", call: parentCall, event }));
 }
 
 function readResult(state: State, entry: Json): CliEvent[] {
