@@ -51,7 +51,7 @@ async function measure(files: number, name: string, git: GitRunner): Promise<str
   const snapshots = createSnapshots({
     root: join(root, "skein", "data", "files"),
     git,
-    tooWide: [],
+    tooBig: [],
     leaveOut: [],
     warn: console.error,
   });

@@ -8,7 +8,7 @@ import { trustState } from "../config/trust.ts";
 import type { VendorConfig } from "../models/vendors.ts";
 import type { Policy } from "../protocol/api/policy.ts";
 import type { RoleList } from "../protocol/api/role.ts";
-import { toolPlaces } from "./executors/tool-places.ts";
+import { toolDirectories } from "./executors/tool-directories.ts";
 import type { ProcessContext } from "./process-context.ts";
 
 export type AppOptions = {
@@ -68,7 +68,7 @@ export function programSearch({ env, cwd, project, paths }: AppContext, turn?: W
   const directories = [project, cwd, ...(turn === undefined ? [] : [turn.project, turn.directory ?? turn.project])];
   const writable = turn?.policy === undefined ? [] : [...turn.policy.addDirs, ...turn.policy.allowWrite];
   const search = createProgramSearch({ env, home: paths.home, directories, writable });
-  return { ...search, untrusted: [...search.untrusted, ...toolPlaces(paths.state)] };
+  return { ...search, untrusted: [...search.untrusted, ...toolDirectories(paths.state)] };
 }
 
 /** The roles of a directory, with the trust of its project. */

@@ -1,5 +1,5 @@
 // The composition root: creates the engine from configuration, store, models, executors and agents.
-// Below the front ends, only `src/app` knows all of them and reads configuration.
+// Below the front ends, only `src/app` imports all of them and reads configuration.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { agentModel, chooseAgent, type ConfiguredNames } from "../agents/external/adapters/choose-agent.ts";
@@ -149,7 +149,7 @@ function lazySnapshots({ paths, warn }: AppContext, git: GitRunner): Snapshots {
     (await import("../files/snapshots/snapshots.ts")).createSnapshots({
       root: join(paths.data, "files"),
       git,
-      tooWide: ["/", paths.home],
+      tooBig: ["/", paths.home],
       leaveOut: [paths.data, paths.state, paths.cache, paths.config],
       warn,
     }),

@@ -97,7 +97,7 @@ function environment(shadow: ShadowRepository, index: string): Record<string, st
     GIT_ATTR_NOSYSTEM: "1",
     GIT_LITERAL_PATHSPECS: "1",
     GIT_TERMINAL_PROMPT: "0",
-    // Else a replacement in the repository would show other content than the object has.
+    // Without this variable git would show the replacement of an object instead of the object.
     GIT_NO_REPLACE_OBJECTS: "1",
     GIT_NO_LAZY_FETCH: "1",
   };

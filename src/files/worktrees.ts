@@ -1,4 +1,4 @@
-// The work of a team: each member has a clone, and its commits and files are taken into a separate repository that borrows
+// The work of a team: each member has a clone. skein copies its commits and files into a separate repository that borrows
 // the project's objects. Only skein writes that repository, and commits never touch the user's repository.
 import { existsSync, lstatSync, mkdirSync, realpathSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
@@ -59,7 +59,7 @@ async function commitProject(repository: ShadowRepository, parent: string | null
   });
 }
 
-/** A tool may have put a link or a pipe there. Without the index git reads all files, and takes no ignored ones. */
+/** Copies nothing if a tool has put a link or a pipe there. git then reads all files that are not ignored. */
 function copyProjectIndex(from: string, to: string): void {
   try {
     const path = realpathSync(from);

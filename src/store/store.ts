@@ -30,7 +30,7 @@ export type Store = {
   sessionView: (id: string) => Promise<SessionView>;
 
   // --- writing under a lease: every write checks the lease's epoch in its own transaction ---------------------
-  /** Takes the session, also from a dead holder. Throws `session-busy`, which names the holder, if the holder is alive. */
+  /** Takes the lease of the session, also from a process that has exited. Throws `session-busy` with the holder if that still runs. */
   acquire: (session: string) => Promise<Lease>;
   release: (lease: Lease) => Promise<void>;
   /** The process that holds the session. Null if there is none, or if it is dead. */

@@ -47,7 +47,7 @@ import { version } from "../../version.ts";
 import type { NamedPaths } from "../../sandbox/git-config.ts";
 import { configuredPaths, findUnprotectableLink } from "../../sandbox/protected-paths.ts";
 import { holdConfiguredPaths, holdGitPlaceholders } from "./git-placeholders.ts";
-import { addToolPlaces } from "./tool-places.ts";
+import { addToolDirectories } from "./tool-directories.ts";
 import { createExecutorPool } from "./executor-pool.ts";
 import { createGuardWatch, guardExecutor, lostGuardText } from "./guard-watch.ts";
 
@@ -235,7 +235,7 @@ function sandboxFor(ctx: AppContext, turn: SandboxedTurn, machineSupport: Sandbo
   const { temp, copies } = makeTemp(ctx, turn, cleanups);
   if (policy.name === "workspace") {
     const projects = [project, directory].filter((path) => !isTooBroad(path, ctx.paths.home));
-    addToolPlaces(ctx.paths.state, [...projects, ...policy.addDirs, ...policy.allowWrite]);
+    addToolDirectories(ctx.paths.state, [...projects, ...policy.addDirs, ...policy.allowWrite]);
   }
   const isGuarded = canGuard(policy, support);
   const writable = isGuarded ? [project, directory, ...policy.addDirs, ...policy.allowWrite] : [];

@@ -16,19 +16,19 @@ function openTypedLines() {
 
 test("output is written at once while no text is typed", () => {
   const { typed, takeOutput } = openTypedLines();
-  typed.screen.write("Hel");
-  typed.screen.write("lo\n");
+  typed.output.write("Hel");
+  typed.output.write("lo\n");
   expect(takeOutput()).toBe("Hello\n");
 });
 
 test("complete lines of output are written above typed text, and the remainder after Enter", () => {
   const { typed, takeOutput, lines } = openTypedLines();
-  typed.screen.write("Hel");
+  typed.output.write("Hel");
   typed.handleInput("go");
   expect(takeOutput()).toBe("Hel\n\r\x1b[J> go\r\x1b[4C");
-  typed.screen.write("lo");
+  typed.output.write("lo");
   expect(takeOutput()).toBe("");
-  typed.screen.write(" all\nof");
+  typed.output.write(" all\nof");
   expect(takeOutput()).toBe("\r\x1b[J\rlo all\n\r\x1b[J> go\r\x1b[4C");
   typed.handleInput(" on\r");
   expect(takeOutput()).toEndWith("> go on\r\x1b[7C\r\nof");
@@ -38,7 +38,7 @@ test("complete lines of output are written above typed text, and the remainder a
 test("deleting the typed text erases the prompt and flushes the output", () => {
   const { typed, takeOutput } = openTypedLines();
   typed.handleInput("x");
-  typed.screen.write("held");
+  typed.output.write("held");
   takeOutput();
   typed.handleInput("\x7f");
   expect(takeOutput()).toBe("\r\x1b[J\rheld");

@@ -36,8 +36,8 @@ export class TypedLines {
     this.#painter = new PromptPainter(out);
   }
 
-  /** All output must be written to this screen, so that it does not overwrite the prompt. */
-  get screen(): TextOutput {
+  /** All output must be written here, so that it does not overwrite the prompt. */
+  get output(): TextOutput {
     // The size of the terminal changes, so its properties are inherited and not copied.
     return Object.assign(Object.create(this.#out) as TextOutput, { write: (text: string) => this.#write(text) });
   }

@@ -1,4 +1,5 @@
-// Parses a command line into flags and positionals by the command's table. The parser of node:util costs 3 ms.
+// Parses a command line into flags and positionals by the command's table. Does not use the parser of node:util, which
+// takes 3 ms to load.
 import { parseDuration } from "../../kit/text/duration.ts";
 import { nearestWord } from "../../kit/text/nearest-word.ts";
 import { Fault } from "../../protocol/api/error.ts";

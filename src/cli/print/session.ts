@@ -1,4 +1,4 @@
-// Prints a session for `attach` and `logs`: stored nodes and streaming text on one screen.
+// Prints a session for `attach` and `logs`: stored nodes and streaming text in one output.
 // Streamed text is not repeated when its node is stored, and text missing from the stream is added then.
 import { cutText } from "../../kit/text/cut-text.ts";
 import type { QueuedInput } from "../../protocol/api/control.ts";
@@ -28,10 +28,10 @@ export type SessionPrinterOptions = {
   answers: "typed" | "elsewhere";
 };
 
-export function sessionPrinter(screen: TextOutput, { stream, answers }: SessionPrinterOptions): (event: Event) => void {
-  const style = styleOf(screen);
-  const lineStyle = () => ({ style, columns: screen.columns });
-  const { printLines, append, setAnswer, endAnswer } = createAnswerWriter(screen);
+export function sessionPrinter(out: TextOutput, { stream, answers }: SessionPrinterOptions): (event: Event) => void {
+  const style = styleOf(out);
+  const lineStyle = () => ({ style, columns: out.columns });
+  const { printLines, append, setAnswer, endAnswer } = createAnswerWriter(out);
   const calls = new Set<string>();
   let queue: QueuedInput[] = [];
 

@@ -10,8 +10,8 @@ import { stripControls, styleOf } from "../terminal/style.ts";
 import { cutToWidth } from "../terminal/table.ts";
 
 /** The tip of the session with the id `currentSession` is marked as the current position. */
-export function treeText(view: TreeView, screen: TextOutput, currentSession: string | null = null): string {
-  const style = styleOf(screen);
+export function treeText(view: TreeView, out: TextOutput, currentSession: string | null = null): string {
+  const style = styleOf(out);
   const children = Map.groupBy(view.nodes, (node) => node.parent);
   const labels = Map.groupBy(view.sessions, (session) => session.tip);
   const lines: string[] = [];
@@ -20,7 +20,7 @@ export function treeText(view: TreeView, screen: TextOutput, currentSession: str
     const isAnswered = !isOnlyCalls(stored) && (children.get(stored.id) ?? []).some((child) => child.author === "tool");
     const node = isAnswered ? { ...stored, parts: stored.parts.filter((part) => part.kind !== "call") } : stored;
     const label = (labels.get(node.id) ?? []).map((session) => labelOf(session, currentSession)).join(" ");
-    const width = screen.columns - 9 - lead.length - 2 - (label === "" ? 0 : Bun.stringWidth(label) + 1);
+    const width = out.columns - 9 - lead.length - 2 - (label === "" ? 0 : Bun.stringWidth(label) + 1);
     const text = cutToWidth(oneLine(stripControls(foldedText(node, calls)), 400), Math.max(16, width));
     const painted = node.author === "user" ? style.bold(text) : node.author === "tool" ? style.dim(text) : text;
     lines.push(`${style.dim(`${shortId(node.id)} ${lead}`)}${nodeMarker(node)} ${painted}${label === "" ? "" : ` ${style.green(label)}`}`);

@@ -8,7 +8,7 @@ import type { Session } from "../../protocol/tree/turn.ts";
 import type { CommandContext } from "../parse/command.ts";
 import { followTurn } from "../print/follow-turn.ts";
 import { askLines } from "../print/event-lines.ts";
-import { questionLines, screenReaderPrinter } from "../print/spoken.ts";
+import { questionLines, screenReaderPrinter } from "../print/screen-reader.ts";
 import { textPrinter } from "../print/text.ts";
 import { stripControls, styleOf } from "../terminal/style.ts";
 import { printFault } from "../print/print-fault.ts";
@@ -33,7 +33,7 @@ export type Repl = {
   /** The user types in a terminal with the line editor. */
   usesLineEditor: boolean;
   /** The output is for a screen reader, line by line. */
-  isSpoken: boolean;
+  isForScreenReader: boolean;
 };
 
 /** Runs until there are no more entries. Without a terminal the exit code is that of the first entry that failed. */
@@ -66,7 +66,7 @@ export async function runRepl(repl: Repl, input: Input, onEntry: (text: string) 
   }
   if (stopSignal !== null) return stopSignal === "SIGINT" ? 130 : 143;
   if (exitCode === 0 && needsInput) exitCode = exitCodes["needs-input"];
-  return repl.usesLineEditor || repl.isSpoken ? 0 : exitCode;
+  return repl.usesLineEditor || repl.isForScreenReader ? 0 : exitCode;
 }
 
 /** A slash and a word at the start of a single line. A path like /etc/hosts, or a line with a leading blank, is a message. */
@@ -74,8 +74,8 @@ function isSlash(entry: string): boolean {
   return /^\/[a-z?]*(\s.*)?$/.test(entry.trimEnd());
 }
 
-function promptText({ session, open, ctx, isSpoken }: Repl): string {
-  if (isSpoken) return "You: ";
+function promptText({ session, open, ctx, isForScreenReader }: Repl): string {
+  if (isForScreenReader) return "You: ";
   const name = session?.name ?? open.name;
   const style = styleOf(ctx.out);
   return name === undefined || name === null ? style.bold("> ") : `${style.dim(oneLine(stripControls(name), 24))} ${style.bold("> ")}`;
@@ -103,7 +103,7 @@ async function sendMessage(repl: Repl, input: Input, text: string): Promise<numb
     stop();
   });
   const conversation = repl.isAnnounced ? "next" : "first";
-  const plainPrinter = repl.isSpoken
+  const plainPrinter = repl.isForScreenReader
     ? screenReaderPrinter(ctx, { conversation })
     : textPrinter(ctx, { stream: true, tools: [], conversation });
   const answeringPrinter =
@@ -113,7 +113,7 @@ async function sendMessage(repl: Repl, input: Input, text: string): Promise<numb
     const prompt = ask === null ? message : null;
     const result = await followTurn(api.turn.start({ ...repl.turn, session: session.id, prompt }), answeringPrinter ?? plainPrinter);
     Object.assign(repl.turn, { agent: null, model: null });
-    if (ctx.out.isTty && !repl.isSpoken) ctx.out.write("\n");
+    if (ctx.out.isTty && !repl.isForScreenReader) ctx.out.write("\n");
     return exitCodes[result.status];
   } finally {
     answeringPrinter?.close();
@@ -132,7 +132,7 @@ export async function askAtTip({ api, session }: Repl): Promise<Ask | null> {
   return open.find((ask) => ask.turn === turn) ?? null;
 }
 
-export function printAsk({ ctx: { out, err }, isSpoken }: Repl, ask: Ask): void {
-  const lines = isSpoken ? questionLines(ask) : askLines(ask, { style: styleOf(err), columns: err.columns }, "typed");
-  (isSpoken ? out : err).write(`${lines.join("\n")}\n`);
+export function printAsk({ ctx: { out, err }, isForScreenReader }: Repl, ask: Ask): void {
+  const lines = isForScreenReader ? questionLines(ask) : askLines(ask, { style: styleOf(err), columns: err.columns }, "typed");
+  (isForScreenReader ? out : err).write(`${lines.join("\n")}\n`);
 }

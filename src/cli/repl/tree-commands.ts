@@ -107,7 +107,7 @@ export async function exportBranch(repl: Repl, file: string): Promise<void> {
   if (file !== "") ctx.out.write(`Wrote ${file}\n`);
 }
 
-/** Reads the tree anew: another process may have added to it. */
+/** Reads the tree again, because another process may have added to it. */
 async function readTree(repl: Repl): Promise<{ view: TreeView; session: Session }> {
   if (repl.session === null) throw noMessages();
   const view = await repl.api.session.tree({ session: repl.session.id });
@@ -116,8 +116,8 @@ async function readTree(repl: Repl): Promise<{ view: TreeView; session: Session 
   return { view, session };
 }
 
-function positionsText(positions: readonly TreePosition[], screen: TextOutput, arrow: string): string {
-  const style = styleOf(screen);
+function positionsText(positions: readonly TreePosition[], out: TextOutput, arrow: string): string {
+  const style = styleOf(out);
   const rows = positions.map(({ node, session, isCurrent, excerpt }, index) => [
     `${index + 1}.`,
     style.dim(node === null ? "(root)" : shortId(node)),
@@ -127,5 +127,5 @@ function positionsText(positions: readonly TreePosition[], screen: TextOutput, a
       ? style.dim(`${arrow}${isCurrent ? "(you are here)" : "(continues from here)"}`)
       : `${arrow}"${oneLine(excerpt, 200)}"`,
   ]);
-  return tableText(rows, { columns: [{ align: "right" }, {}, {}, {}, {}], width: screen.columns });
+  return tableText(rows, { columns: [{ align: "right" }, {}, {}, {}, {}], width: out.columns });
 }

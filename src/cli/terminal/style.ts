@@ -7,8 +7,8 @@ export { stripControls, printable, printableText } from "../../kit/text/terminal
 type Paint = (text: string) => string;
 export type Style = { bold: Paint; dim: Paint; red: Paint; green: Paint; yellow: Paint; cyan: Paint };
 
-export function styleOf(screen: Pick<TextOutput, "color">): Style {
-  return screen.color ? colored : uncolored;
+export function styleOf(out: Pick<TextOutput, "color">): Style {
+  return out.color ? colored : uncolored;
 }
 
 /** Whether the terminal's locale shows more than ASCII. */

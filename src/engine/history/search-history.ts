@@ -62,7 +62,7 @@ async function searchMessages(store: Store, project: string, queries: string[], 
     for (const [rank, { node, session: id }] of hits.entries()) {
       const session = sessions.get(id) ?? (await store.session(id));
       sessions.set(id, session);
-      // An archived session is not searched: the user no longer wants to see it.
+      // An archived session is not searched, because the user has hidden it.
       if (session === null || session.archivedAt !== null || searchableText(node) === "") continue;
       const score = (share * weights[node.author]) / (flatness + rank);
       addMatch(matches, { key: `node:${node.id}`, source: { kind: "conversation", node, session }, query, score });

@@ -13,7 +13,7 @@ const longName = 0xfff;
 
 type IndexEntry = { path: string; mode: number };
 
-/** Paths have one letter for each byte. Empty if there is no index, or none that can be read. */
+/** Paths have one character for each byte. Empty if there is no index, or none that can be read. */
 export function readGitlinks(gitDir: SafeDirectory, owners: readonly number[]): string[] {
   const isRelevant = (mode: number, nameBytes: number) => mode === gitlinkMode || nameBytes === 0;
   const main = readEntries(gitDir, "index", { owners, isRelevant });

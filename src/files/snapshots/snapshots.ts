@@ -10,7 +10,7 @@ import { takeSnapshot } from "./take-snapshot.ts";
 
 export type SnapshotsOptions = ShadowLocation & {
   /** Directories that are too big for snapshots, such as the home directory. */
-  tooWide: readonly string[];
+  tooBig: readonly string[];
   /** Absolute paths of directories that are never stored. */
   leaveOut: readonly string[];
   warn: (message: string) => void;
@@ -24,7 +24,7 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
   const shadow = (project: string) => shadowRepository(options, project);
 
   async function take(project: string): Promise<string | null> {
-    if (options.tooWide.includes(project)) return null;
+    if (options.tooBig.includes(project)) return null;
     try {
       const snapshot = await takeSnapshot(shadow(project), { leaveOut: options.leaveOut, signal: AbortSignal.timeout(maxSnapshotMs) });
       innerRepositories.set(project, snapshot.innerRepositories);

@@ -58,7 +58,7 @@ describe("stored files", () => {
     const other = createSnapshots({
       root: join(temp.data, "files"),
       git: plainGit,
-      tooWide: [],
+      tooBig: [],
       leaveOut: [],
       warn: () => {},
     });
@@ -193,7 +193,7 @@ describe("excluded files", () => {
     const inside = createSnapshots({
       root: join(data, "files"),
       git: plainGit,
-      tooWide: [],
+      tooBig: [],
       leaveOut: [data],
       warn: () => {},
     });
@@ -280,7 +280,7 @@ describe("failures", () => {
     const none = createSnapshots({
       root: join(temp.data, "files"),
       git: () => Promise.reject(new Error("git is not installed")),
-      tooWide: [],
+      tooBig: [],
       leaveOut: [],
       warn: (text) => warnings.push(text),
     });
@@ -338,7 +338,7 @@ describe("failures", () => {
       createSnapshots({
         root: join(temp.data, "files"),
         git: plainGit,
-        tooWide: [],
+        tooBig: [],
         leaveOut: [],
         warn: (text) => temp.warnings.push(text),
       });

@@ -36,7 +36,7 @@ export type SafeOpenOptions = {
   from?: SafeDirectory;
 };
 
-/** A directory that stays the same, whatever happens to its path. `path` reaches it without the path's components. */
+/** An open directory. It stays the same if its path is replaced. `path` reaches it without the path's components. */
 export type SafeDirectory = { file: number; path: string; close: () => void };
 
 export type SafeReadOptions = Omit<SafeOpenOptions, "mode"> & {

@@ -1,5 +1,5 @@
 // A bounded queue between a producer that must not wait and one slow reader. Lossy items are dropped first.
-// If required items exceed their limit too, the queue is emptied and the reader must read the state anew.
+// If required items exceed their limit too, the queue is emptied and the reader must read the state again.
 
 export type LossyQueue<T> = {
   push: (item: T, importance: "required" | "lossy") => void;

@@ -17,12 +17,12 @@ type CostFormat = {
   /** For a narrow column: "?" instead of "cost unknown". */
   isTight?: boolean;
   /** For a screen reader: `0.1234 dollars`. */
-  isSpoken?: boolean;
+  isForScreenReader?: boolean;
 };
 
 /** `$0.1234`, or "cost unknown" without a price. */
-export function costText(costUsd: number | null, { digits = 4, isTight = false, isSpoken = false }: CostFormat = {}): string {
+export function costText(costUsd: number | null, { digits = 4, isTight = false, isForScreenReader = false }: CostFormat = {}): string {
   if (costUsd === null) return isTight ? "?" : "cost unknown";
   const amount = costUsd.toFixed(digits);
-  return isSpoken ? `${amount} dollars` : `$${amount}`;
+  return isForScreenReader ? `${amount} dollars` : `$${amount}`;
 }

@@ -43,7 +43,7 @@ function refuseForeign(db: Db): void {
   });
 }
 
-/** SQLite fails with "busy" at once, whatever the timeout, if another process opens the same new file. */
+/** SQLite fails with "busy" at once, without its timeout, if another process opens the same new file. */
 function useWriteAheadLog(db: Db): void {
   const deadline = Date.now() + 5000;
   for (;;) {

@@ -4,7 +4,7 @@ import type { ImagesMessage, State } from "../model/state.ts";
 export type Surface = {
   /** Paints soon, once for several calls. */
   draw: () => void;
-  /** Paints everything again, whatever the terminal shows. */
+  /** Paints everything again, without regard to the earlier content of the terminal. */
   redraw: () => void;
   /** Called before another program gets the terminal, and after it. */
   suspend: () => void;

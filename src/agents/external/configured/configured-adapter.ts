@@ -1,5 +1,5 @@
-// Makes an adapter from the configuration, for any program that prints an answer or uses ACP. skein knows only its
-// recipe, so the program gets its own home directory and only the credentials that the recipe names.
+// Makes an adapter from the configuration, for any program that prints an answer or uses ACP. The recipe is all that skein
+// has about the program, so the program gets its own home directory and only the credentials that the recipe names.
 import { parseModelName } from "../../../models/vendors.ts";
 import { Fault } from "../../../protocol/api/error.ts";
 import type { TurnCheckInput } from "../../../protocol/api/ports.ts";
@@ -42,7 +42,7 @@ export function configuredAdapter(name: string, recipe: AgentConfig): Adapter {
 const sessionLost =
   /(session|conversation|thread|chat)\b.{0,80}(not found|unknown|no longer|does(n't| not) exist|invalid|expired)|(no|unknown|invalid|find|load|resume) .{0,20}(session|conversation|thread|chat)\b/i;
 
-/** Names the additional directories in the prompt, because skein knows no flag for them. */
+/** Names the additional directories in the prompt, because a recipe has no flag for them. */
 function withDirectories(launch: CliLaunch): CliLaunch {
   const directories = instructionsOf({ ...launch, role: null });
   return directories === "" ? launch : { ...launch, prompt: `${directories}\n\n${launch.prompt}` };

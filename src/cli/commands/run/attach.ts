@@ -44,16 +44,16 @@ is the turn's. Without a terminal attach only watches. Any number of terminals c
     const state: WatchState = { asks: [], openTurn: null, status: null };
     const attached = { api, session: session.id, ask: () => state.asks[0] ?? null, leave: () => leaving.resolve("SIGINT") };
     const typedLines = !isJson && isInteractive(ctx) ? await openTypedLines(attached, ctx) : null;
-    const screen = typedLines?.screen ?? ctx.out;
+    const out = typedLines?.output ?? ctx.out;
     const print = isJson
       ? recordPrinter(ctx)
-      : sessionPrinter(screen, { stream: screen.isTty, answers: typedLines === null ? "elsewhere" : "typed" });
+      : sessionPrinter(out, { stream: out.isTty, answers: typedLines === null ? "elsewhere" : "typed" });
     const handleEvent = (event: Event): void => {
       applyEvent(state, event);
       print(event);
     };
     try {
-      if (history.omitted > 0) screen.write(`${styleOf(screen).dim(`${history.omitted} earlier events: skein logs --limit shows them`)}\n`);
+      if (history.omitted > 0) out.write(`${styleOf(out).dim(`${history.omitted} earlier events: skein logs --limit shows them`)}\n`);
       for (const event of history.events) handleEvent(event);
       state.status = null;
       const feed = api.turn.watch({ session: session.id, afterSeq: history.seq, until: "idle" })[Symbol.asyncIterator]();
@@ -90,7 +90,7 @@ function openTypedLines(attached: AttachedSession, ctx: CommandContext): Promise
     label: styleOf(ctx.out).bold("> "),
     onLeave: attached.leave,
     onLine: (text) => {
-      const write = (line: string): void => void opened.then((typed) => typed.screen.write(line));
+      const write = (line: string): void => void opened.then((typed) => typed.output.write(line));
       handleTypedLine(attached, text).then(
         (reply) => reply !== null && write(`${styleOf(ctx.out).dim(`  ${reply}`)}\n`),
         (error: unknown) => printFault(error, { env: ctx.env, write }),

@@ -5,7 +5,7 @@ import { shortId, textOf } from "../../../protocol/tree/node.ts";
 import { isInteractive, type Command, type CommandContext, type Flag } from "../../parse/command.ts";
 import { oneLine, pluralize } from "../../../kit/text/cut-text.ts";
 import { shellQuote } from "../../../kit/text/shell-quote.ts";
-import { nodeLines } from "../../print/spoken.ts";
+import { nodeLines } from "../../print/screen-reader.ts";
 import { runFlags } from "./run-flags.ts";
 import { stripControls, styleOf } from "../../terminal/style.ts";
 import { completeEntry } from "../../repl/complete.ts";
@@ -63,8 +63,8 @@ export async function openChat(flags: Flags, ctx: CommandContext, sessionName: s
   const ephemeral = flags.on("ephemeral");
   const api = await ctx.api({ ephemeral, ...(trust === null ? {} : { trust }), cwd: directory });
   const settings = await api.config.values();
-  const isSpoken = usesScreenReader(flags, settings, ctx);
-  const usesLineEditor = !isSpoken && isInteractive(ctx);
+  const isForScreenReader = usesScreenReader(flags, settings, ctx);
+  const usesLineEditor = !isForScreenReader && isInteractive(ctx);
   const asks: TurnStartParams["asks"] = usesLineEditor ? { how: "wait", limitMs: null } : { how: "later" };
   const turn = { ...buildTurn(flags, settings, ctx), asks };
   const role = await loadRole(api, flags);
@@ -75,12 +75,12 @@ export async function openChat(flags: Flags, ctx: CommandContext, sessionName: s
   await api.turn.check({ ...turn, agentArgs, agent: open.agent, isNew, directory });
   const session = isNew ? null : await api.session.open(open);
   if (session !== null) await api.session.use({ session: session.id, directory });
-  const repl: Repl = { api, ctx, directory, turn, session, open, listing: [], isAnnounced: false, usesLineEditor, isSpoken };
+  const repl: Repl = { api, ctx, directory, turn, session, open, listing: [], isAnnounced: false, usesLineEditor, isForScreenReader };
   await printGreeting(repl);
   const history = openHistory(ephemeral || !usesLineEditor ? null : historyFile((await api.config.paths()).state, ctx.project));
   const input: Input = usesLineEditor
     ? await TerminalInput.open(ctx, { history, complete: (line) => completeEntry(repl, line) })
-    : lineInput(ctx, { echoPrompts: isSpoken });
+    : lineInput(ctx, { echoPrompts: isForScreenReader });
   try {
     return await runRepl(repl, input, history.add);
   } finally {
@@ -106,7 +106,7 @@ async function printGreeting(repl: Repl): Promise<void> {
   }
   const messages = (await api.node.path({ node: session.tip })).filter(isMessage);
   print(`Session ${printableLabel(session)}, ${pluralize(messages.length, "message")} ${help}`);
-  if (repl.isSpoken) print(messages.slice(-2).flatMap(nodeLines).join("\n"));
+  if (repl.isForScreenReader) print(messages.slice(-2).flatMap(nodeLines).join("\n"));
   else
     for (const node of messages.slice(-2))
       print(style.dim(`  ${node.author === "user" ? ">" : " "} ${oneLine(textOf(node), ctx.err.columns - 6)}`));

@@ -67,16 +67,16 @@ export function liveBoard(api: Api, session: string, ctx: CommandContext, create
 }
 
 /** Lines at the cursor. `draw` replaces them, and `above` writes other output above them. */
-function createDrawingArea(screen: TextOutput) {
+function createDrawingArea(out: TextOutput) {
   let drawn: string[] = [];
-  /** Counts the rows anew, because the terminal may have become narrower. */
+  /** Counts the rows again, because the terminal may have become narrower. */
   function clear(): string {
-    const rows = drawn.reduce((sum, line) => sum + Math.max(1, Math.ceil(Bun.stringWidth(line) / Math.max(1, screen.columns))), 0);
+    const rows = drawn.reduce((sum, line) => sum + Math.max(1, Math.ceil(Bun.stringWidth(line) / Math.max(1, out.columns))), 0);
     return rows === 0 ? "" : `\r\x1b[${rows}A\x1b[J`;
   }
   return {
     draw(lines: string[]): void {
-      screen.write(`${clear()}${lines.map((line) => `${line}\n`).join("")}`);
+      out.write(`${clear()}${lines.map((line) => `${line}\n`).join("")}`);
       drawn = lines;
     },
     /** Leaves the lines on the screen; later output comes below them. */
@@ -88,9 +88,9 @@ function createDrawingArea(screen: TextOutput) {
         return output.columns;
       },
       write(text) {
-        screen.write(clear());
+        out.write(clear());
         output.write(text);
-        screen.write(drawn.map((line) => `${line}\n`).join(""));
+        out.write(drawn.map((line) => `${line}\n`).join(""));
       },
     }),
   };

@@ -22,23 +22,23 @@ export const context = sessionReport({
       json: { sessionId: view.session.id, nodeId: view.node, model, system, tools: view.tools.map(({ name }) => name), messages, tokens },
       text: () =>
         args.flags["body"]
-          ? `${forScreen(view.body ?? "there is no request, because no model is available", ctx.out)}\n`
+          ? `${printableFor(view.body ?? "there is no request, because no model is available", ctx.out)}\n`
           : requestText(view, ctx.out),
     };
   },
 });
 
 /** Keeps control characters for a pipe and removes them for a terminal. */
-function forScreen(text: string, screen: TextOutput): string {
-  return screen.isTty ? printableText(text) : text;
+function printableFor(text: string, out: TextOutput): string {
+  return out.isTty ? printableText(text) : text;
 }
 
-function requestText(view: ContextView, screen: TextOutput): string {
-  const style = styleOf(screen);
+function requestText(view: ContextView, out: TextOutput): string {
+  const style = styleOf(out);
   const names = stripControls(view.tools.map((tool) => tool.name).join(", ")) || "none";
   const system = { role: "system", text: view.system, tokens: view.tokens.system };
   const messages = [system, ...view.messages].map(({ text, ...message }) =>
-    messageText({ ...message, text: forScreen(text, screen) }, style),
+    messageText({ ...message, text: printableFor(text, out) }, style),
   );
   return `${tokenCounts(view)}\n${style.dim(`tools: ${names}`)}\n\n${messages.join("\n")}`;
 }

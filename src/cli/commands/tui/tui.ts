@@ -169,7 +169,7 @@ function createHubConnector(ctx: CommandContext, target: HubTarget) {
   };
 }
 
-/** The policies of acting and of planning turns. A key switches between them, whatever policy the screen was opened with. */
+/** The policies of acting and of planning turns. A key switches between them, also if the screen was opened with another policy. */
 function createPolicies(flags: PolicyFlagValues, settings: Settings, { policy, toolLevel }: Pick<TurnStartParams, "policy" | "toolLevel">) {
   // A sandbox can be off only under policy full, and none of these policies is full.
   const withSandbox = (mode: SandboxMode | null) => (mode === "off" ? null : mode);

@@ -5,28 +5,28 @@ import { join } from "node:path";
 import { realPath } from "../../kit/files/path-status.ts";
 import { replaceFile } from "../../kit/files/replace-file.ts";
 
-/** From this many places on, those that no longer exist are removed. */
-const maxPlaces = 500;
+/** From this many directories on, those that no longer exist are removed. */
+const maxDirectories = 500;
 
 /** Real paths. Empty if nothing is recorded or it can't be read. */
-export function toolPlaces(state: string): string[] {
+export function toolDirectories(state: string): string[] {
   try {
     // A full disk may have cut the last path.
-    return readFileSync(placesFile(state), "utf8").split("\0").slice(0, -1);
+    return readFileSync(recordFile(state), "utf8").split("\0").slice(0, -1);
   } catch {
     return [];
   }
 }
 
-export function addToolPlaces(state: string, paths: readonly string[]): void {
-  const places = toolPlaces(state);
-  const added = new Set(paths.flatMap((path) => realPath(path) ?? []).filter((path) => !places.includes(path)));
+export function addToolDirectories(state: string, paths: readonly string[]): void {
+  const directories = toolDirectories(state);
+  const added = new Set(paths.flatMap((path) => realPath(path) ?? []).filter((path) => !directories.includes(path)));
   if (added.size === 0) return;
   try {
     mkdirSync(state, { recursive: true, mode: 0o700 });
-    if (places.length < maxPlaces) return appendFileSync(placesFile(state), textOf([...added]), { mode: 0o600 });
-    const existing = places.filter((path) => realPath(path) !== null);
-    replaceFile(placesFile(state), textOf([...existing, ...added]), { file: 0o600, directory: 0o700 });
+    if (directories.length < maxDirectories) return appendFileSync(recordFile(state), textOf([...added]), { mode: 0o600 });
+    const existing = directories.filter((path) => realPath(path) !== null);
+    replaceFile(recordFile(state), textOf([...existing, ...added]), { file: 0o600, directory: 0o700 });
   } catch {
     // Without the record, the directories of the current turn are still refused.
   }
@@ -37,6 +37,6 @@ function textOf(paths: string[]): string {
   return paths.map((path) => `${path}\0`).join("");
 }
 
-function placesFile(state: string): string {
+function recordFile(state: string): string {
   return join(state, "tool-places");
 }

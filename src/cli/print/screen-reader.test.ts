@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import type { Event } from "../../protocol/tree/event.ts";
 import type { ResultRecord } from "../../protocol/json/records.ts";
-import { screenReaderPrinter } from "./spoken.ts";
+import { screenReaderPrinter } from "./screen-reader.ts";
 
 test("each line for a screen reader starts with its kind, and has no control characters", () => {
   let output = "";

@@ -30,14 +30,14 @@ export function screenReaderPrinter(ctx: Pick<CommandContext, "out">, options: P
     }
     if (event.turnId !== turn) return;
     if (event.type === "queue.changed") return printQueue(event.queue);
-    printLines(...spokenLines(event));
+    printLines(...eventLines(event));
   }
   function finish(result: ResultRecord): void {
     if (result.error !== undefined && result.status !== "cancelled") {
       const { message, hint } = result.error;
       printLines(`Error: ${stripControls(message)}`, ...(hint === undefined ? [] : [`Hint: ${stripControls(hint)}`]));
     }
-    const cost = costText(result.cost_usd, { isSpoken: true });
+    const cost = costText(result.cost_usd, { isForScreenReader: true });
     printLines(`Turn ended: ${result.status}, ${pluralize(result.steps, "step")}, ${cost}, ${formatDuration(result.duration_ms)}.`);
   }
   return { event, finish };
@@ -52,7 +52,7 @@ export function questionLines({ question, options }: Pick<Ask, "question" | "opt
   ];
 }
 
-function spokenLines(event: Event): string[] {
+function eventLines(event: Event): string[] {
   switch (event.type) {
     case "node.added":
       return nodeLines(event.node);
