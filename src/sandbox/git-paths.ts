@@ -102,8 +102,8 @@ function createFile(path: string, text: string): void {
 }
 
 /**
- * Creates an empty directory or file with its parents, because a missing path can't be protected. Returns what it created,
- * parents first. Does not follow links.
+ * Creates an empty directory or file with its parents, because a missing path can't be protected. Returns the created
+ * paths, parents first. Does not follow links.
  */
 export function createPlaceholder(path: string, kind: "directory" | "file"): string[] {
   const missing: string[] = [];

@@ -128,8 +128,8 @@ async function trySandbox(support: SandboxSupport, options: ProbeOptions): Promi
 const success = "sandbox works";
 
 /**
- * Must be able to write $1, and unable to write $2, to read $3 and to use the network namespace $4. Reports by a file in $1
- * whether a named pipe in $2 can be opened; opened for reading too, it needs no reader.
+ * The program must succeed in writing $1. It must fail to write $2, to read $3 and to use the network namespace $4. It
+ * creates a file in $1 if it could open a named pipe in $2. It opens the pipe for reading too, so that it waits for no reader.
  */
 const attempts = `
 echo ok >"$1/file" || { echo "can't write what is allowed"; exit; }

@@ -1,5 +1,5 @@
-// The paths inside writable directories that stay read-only: a change there would run code, or extend what skein does,
-// outside of the sandbox. Also finds those that can't be protected.
+// The paths inside writable directories that stay read-only: a change there would run code outside of the sandbox, or
+// change skein's own settings. Also finds those that can't be protected.
 import { lstatSync, realpathSync, statSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { ownersFor } from "../kit/files/safe-file.ts";
@@ -56,7 +56,7 @@ export function configuredPaths({ writable, allowed, home, env = {} }: Protectio
   return { hooks: inside("hooks"), includes: inside("includes") };
 }
 
-/** A link that a tool could replace, so that no mount can protect what it leads to. Null if there is none. */
+/** A link that a tool could replace, so that no mount can protect its target. Null if there is none. */
 export function findUnprotectableLink(input: ProtectionInput): string | null {
   const { hooks, includes } = configuredPaths(input);
   const direct = input.writable.flatMap((path) => [join(path, ".git"), join(path, ".skein")]);

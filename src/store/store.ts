@@ -33,13 +33,13 @@ export type Store = {
   /** Takes the lease of the session, also from a process that has exited. Throws `session-busy` with the holder if that still runs. */
   acquire: (session: string) => Promise<Lease>;
   release: (lease: Lease) => Promise<void>;
-  /** The process that holds the session. Null if there is none, or if it is dead. */
+  /** The process that holds the session. Null if there is none, or if it has exited. */
   holder: (session: string) => Promise<ActiveHolder | null>;
   /**
-   * With `turn.native`, also finds the agent's own session to resume or fork.
-   * A session to resume is claimed for this turn, in the same transaction.
+   * With `turn.cliSessions`, also finds the CLI session to resume or fork. A session to resume is claimed for this turn, in
+   * the same transaction.
    */
-  startTurn: (lease: Lease, turn: NewTurn) => Promise<WriteResult<Turn> & { native: CliSessionStart | null }>;
+  startTurn: (lease: Lease, turn: NewTurn) => Promise<WriteResult<Turn> & { cliSession: CliSessionStart | null }>;
   /** Stores the id of the agent's own session as soon as the agent reports it. */
   recordNativeId: (lease: Lease, turn: string, nativeId: string) => Promise<void>;
   /** Adds the node below the session's tip, moves the tip and drops the drafts that the node completes. */
@@ -87,7 +87,7 @@ export type Store = {
   sessionNodes: (session: string) => Promise<Node[]>;
   turn: (id: string) => Promise<Turn | null>;
   turnsOf: (session: string) => Promise<Turn[]>;
-  /** Turns that have not ended. Their holder may be dead. */
+  /** Turns that have not ended. The process that ran them may have exited. */
   openTurns: (session: string) => Promise<Turn[]>;
   drafts: (turn: string) => Promise<Draft[]>;
   /** Open turns, then those that ended at `endedSince` or later (null: none), each latest first. */
@@ -181,8 +181,8 @@ export type NewTurn = Omit<GivenTurnFields, "id" | "nativeId" | "status" | "erro
   budget?: Pick<Limits, "maxTokens" | "maxBudgetUsd">;
   /** The queued message that is the prompt. It leaves the queue. */
   fromQueue?: string;
-  /** For an agent with sessions of its own, and whether it can fork them. */
-  native?: { canFork: boolean };
+  /** Set for an agent whose CLI has its own sessions; whether the CLI can fork them. */
+  cliSessions?: { canFork: boolean };
 };
 
 /** `nativeId` and `enforced` keep their stored value where they are null. */

@@ -95,7 +95,7 @@ const turn: Omit<TurnInput, "path" | "directory" | "project"> = {
   command: null,
   group: null,
   team: null,
-  native: null,
+  cliSession: null,
   agentArgs: [],
   tree: "t",
   logs: null,

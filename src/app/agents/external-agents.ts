@@ -40,7 +40,7 @@ function createLazyAgent({ name, canFork, resumes }: AgentEntry, ctx: AppContext
   return {
     name,
     takesTasks: true,
-    get native() {
+    get cliSessions() {
       return resumes === undefined ? cliSessionSupport(name, canFork, ctx) : resumes ? { canFork } : undefined;
     },
     check: async (turn) => (await load()).check(turn),
@@ -53,7 +53,7 @@ function createLazyAgent({ name, canFork, resumes }: AgentEntry, ctx: AppContext
 }
 
 /** The result of a trial of this program takes precedence over the table. */
-function cliSessionSupport(program: string, canFork: boolean, ctx: AppContext): Agent["native"] {
+function cliSessionSupport(program: string, canFork: boolean, ctx: AppContext): Agent["cliSessions"] {
   const { program: installed } = findInstalled(ctx, program);
   const findings = installed === null ? null : cachedFindings(ctx.paths.state, installed);
   if (findings === null) return { canFork };

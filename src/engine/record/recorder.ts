@@ -32,11 +32,11 @@ export class Recorder {
     this.#publish = publish;
   }
 
-  async startTurn(turn: NewTurn): Promise<{ turn: Turn; native: CliSessionStart | null }> {
+  async startTurn(turn: NewTurn): Promise<{ turn: Turn; cliSession: CliSessionStart | null }> {
     const written = await this.#store.startTurn(this.#lease, turn);
     this.turn = written.value.id;
     this.#drafts = createDrafts((draft) => this.#store.saveDraft(this.#lease, written.value.id, draft));
-    return { turn: this.#publishStored(written), native: written.native };
+    return { turn: this.#publishStored(written), cliSession: written.cliSession };
   }
 
   async recordNativeId(nativeId: string): Promise<void> {

@@ -162,7 +162,7 @@ function subTurn({ deps, running: { params } }: TurnExecution, request: Delegate
   const turn: TurnRequest = {
     ...inheritedOptions(params),
     session: session.id,
-    prompt: session.tip === null ? request.task : (request.again ?? request.task),
+    prompt: session.tip === null ? request.task : (request.resumePrompt ?? request.task),
     model: session.model,
     toolLevel: session.toolLevel,
     tools: toolsFor(request, session, params),

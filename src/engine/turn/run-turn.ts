@@ -61,7 +61,7 @@ export type TurnExecution = {
   agent: Agent;
   turn: Turn;
   /** The agent's own session to continue; null starts a new one. */
-  native: CliSessionStart | null;
+  cliSession: CliSessionStart | null;
   runSubTurn: (params: TurnRequest, publish: (event: Event) => void, scope: TurnScope) => Promise<EndedTurn>;
 };
 
@@ -111,7 +111,7 @@ async function runTurn(deps: EngineDeps, params: TurnRequest, publish: (event: E
     const running: RunningTurn = { params, store, lease, recorder, deadline, clock, gate, asking: new Map() };
     unregister = deps.running.begin(running);
     const prompt = await recoverAndPrompt(running, session);
-    const { turn, native } = await recorder.startTurn({
+    const { turn, cliSession } = await recorder.startTurn({
       agent: agent.name,
       model,
       role: params.appliedRole?.name ?? params.recordedRole,
@@ -120,14 +120,14 @@ async function runTurn(deps: EngineDeps, params: TurnRequest, publish: (event: E
       budget: scope.parentAccount === null ? budgetOf(params.limits) : undefined,
       prompt,
       fromQueue: params.fromQueue,
-      native: params.fresh ? undefined : agent.native,
+      cliSessions: params.fresh ? undefined : agent.cliSessions,
     });
     warnOnce([missingSandboxText(turn), ignoredFieldsText(params.appliedRole)], scope.shownWarnings, (message) =>
       recorder.publishTransient({ type: "warning.raised", message }),
     );
     const runSubTurn: TurnExecution["runSubTurn"] = (...args) => runTurnAndQueue(deps, ...args);
     const opened = { ...session, transcript: transcript?.path ?? null };
-    return await executeTurn({ deps, scope, running, account, session: opened, agent, turn, native, runSubTurn });
+    return await executeTurn({ deps, scope, running, account, session: opened, agent, turn, cliSession, runSubTurn });
   } catch (error) {
     deadline.cancel(); // a turn that can't be recorded must not continue
     throw error;
@@ -242,7 +242,7 @@ async function executeTurn(execution: TurnExecution): Promise<EndedTurn> {
     deadline.touch();
     await gate.whenOpen();
     if (event.type === "transient") recorder.publishTransient(event.event);
-    else if (event.type === "native") await recorder.recordNativeId(event.id);
+    else if (event.type === "cli-session") await recorder.recordNativeId(event.id);
     else if (event.type === "end") end = event.end;
     else {
       const node = await recorder.addNode(event.node);

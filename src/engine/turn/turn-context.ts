@@ -35,7 +35,7 @@ export async function createTurnContext(
   return { input: await inputOf(execution), context, spent };
 }
 
-async function inputOf({ scope, running, session, turn, native }: TurnExecution): Promise<TurnInput> {
+async function inputOf({ scope, running, session, turn, cliSession }: TurnExecution): Promise<TurnInput> {
   const { params, store } = running;
   const path = await store.sessionPath(session.id);
   return {
@@ -50,7 +50,7 @@ async function inputOf({ scope, running, session, turn, native }: TurnExecution)
     project: session.project,
     sessionDefaults: { agent: session.agent, model: session.model },
     plan: session.plan ?? null,
-    native,
+    cliSession,
     tree: session.tree,
     logs: session.transcript?.replace(/\.jsonl$/, "") ?? null,
   };

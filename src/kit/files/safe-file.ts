@@ -120,9 +120,9 @@ export function createSafely(path: string, text: string | Uint8Array, mode = 0o6
 }
 
 /**
- * Writes a file completely or not at all: a temporary file in the same directory, then a rename. Throws if a directory of
- * the path is a link, or if the name belongs to anything else than a regular file, whose mode stays. `write` gets the open
- * temporary file.
+ * Writes a file completely or not at all: a temporary file in the same directory, then a rename. A replaced file keeps its
+ * mode. Throws if a directory of the path is a link, or if the name belongs to anything else than a regular file. `write`
+ * gets the open temporary file.
  */
 export async function replaceSafely(path: string, write: (file: number) => void | Promise<void>, mode = 0o600): Promise<void> {
   const replacement = openReplacement(path, mode);
@@ -292,12 +292,12 @@ function childPath(directory: number, name: string): string {
   return `/proc/self/fd/${directory}/${name}`;
 }
 
-/** `name` has one letter for each byte. */
+/** `name` has one character for each byte. */
 function childBytes(directory: number, name: string): Buffer {
   return Buffer.from(childPath(directory, name), "latin1");
 }
 
-/** The components, with one letter for each byte. */
+/** The components, with one character for each byte. */
 function partsOf(path: string | Buffer): string[] {
   const text = (typeof path === "string" ? Buffer.from(path) : path).toString("latin1");
   const parts = text.split(sep).slice(1);

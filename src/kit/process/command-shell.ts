@@ -19,7 +19,7 @@ export type ShellCommand = {
   signal?: AbortSignal;
 };
 
-/** `code` is null if the signal ended the program; `out` then has what it printed until then. */
+/** `code` is null if the signal ended the program; `out` then has its output so far. */
 export type ShellResult = { code: number | null; out: Buffer; err: string };
 
 export type ShellOptions = {

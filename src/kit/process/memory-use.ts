@@ -1,4 +1,4 @@
-// Measures the memory of processes: what they have mapped, and shared memory that nobody has mapped.
+// Measures the memory of processes: mapped memory, and shared memory that no process has mapped.
 import { readdirSync, readFileSync, readlinkSync, statfsSync, statSync } from "node:fs";
 
 /** 0 for a zombie, for a process that has ended, and without /proc: memory is then not limited. */

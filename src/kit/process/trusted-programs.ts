@@ -21,7 +21,7 @@ export type ProgramMatch = {
   refused: { path: string; reason: string } | null;
 };
 
-export type SearchPlaces = {
+export type ProgramSearchOptions = {
   env: Environment;
   home: string;
   /** Projects and working directories. Tools can't write those that contain the home directory. */
@@ -34,7 +34,7 @@ const systemDirectories = ["/usr/bin", "/bin", "/usr/sbin", "/sbin"];
 /** The owner of files whose real owner has no number in our user namespace. */
 const overflowUid = 65_534;
 
-export function createProgramSearch({ env, home, directories, writable = [] }: SearchPlaces): ProgramSearch {
+export function createProgramSearch({ env, home, directories, writable = [] }: ProgramSearchOptions): ProgramSearch {
   const projects = directories.filter((directory) => !isTooBroad(directory, home));
   const places = [...projects, env["TMPDIR"] || tmpdir(), ...writable].map((place) => realPath(place) ?? place);
   return { path: searchPath(env), untrusted: [...new Set(places)] };
@@ -98,14 +98,14 @@ export function reasonToRefuse(path: string, untrusted: readonly string[]): stri
   return file !== undefined && isForOthers(file) ? `other users can write ${path}` : null;
 }
 
-/** The real place of a path, and of each link after it. A link inside of a chain could be changed after this check. */
+/** The real path of a path, and of each link after it. A link inside of a chain could be changed after this check. */
 function linkChain(path: string, rest = maxLinks): string[] {
   const place = join(realPath(dirname(path)) ?? dirname(path), basename(path));
   const target = readLink(place);
   return [place, ...(target === null || rest === 0 ? [] : linkChain(resolve(dirname(place), target), rest - 1))];
 }
 
-/** The kernel follows as many. */
+/** The limit of the kernel. */
 const maxLinks = 40;
 
 function readLink(path: string): string | null {
@@ -125,7 +125,7 @@ function parentsOf(path: string): string[] {
   return parent === path ? [] : [parent, ...parentsOf(parent)];
 }
 
-/** Whether other users can add or replace entries. In a sticky directory they can only add: `distance` 0 has the program. */
+/** Whether other users can add or replace entries. In a sticky directory they can only add. `distance` is 0 for the directory of the program itself. */
 function isOpenDirectory(path: string, distance: number): boolean {
   const directory = statPath(path);
   if (directory === undefined) return false;

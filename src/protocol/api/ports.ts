@@ -32,7 +32,7 @@ export type TurnInput = Omit<TurnOptions, EngineOption> & {
   /** The text of the plan to carry out; the end of the system prompt. */
   plan: string | null;
   /** The external agent's own session to continue; null starts a new one. */
-  native: CliSessionStart | null;
+  cliSession: CliSessionStart | null;
   /** Path of the log files without an ending, beside the transcript; null if nothing may be stored. */
   logs: string | null;
   /** Variables that are added to the environment of the agent's tools or program. */
@@ -45,7 +45,7 @@ export type AgentEvent =
   | { type: "node"; node: NewNode; recorded: (node: Node) => void }
   | { type: "transient"; event: TransientEventBody }
   /** The external agent's own session, as soon as its id is known. */
-  | { type: "native"; id: string }
+  | { type: "cli-session"; id: string }
   | { type: "end"; end: TurnEnd };
 
 export type TurnContext = {
@@ -130,8 +130,8 @@ export type DelegateRequest = {
   limits?: { maxSteps?: number; timeoutMs?: number; idleMs?: number };
   /** The sub-session's id. An existing sub-session continues. */
   session?: string;
-  /** The prompt of an existing sub-session, instead of the task. */
-  again?: string;
+  /** The prompt if the sub-session exists already, instead of the task. */
+  resumePrompt?: string;
   /** A command instead of the task; no model is used. */
   command?: string;
   signal: AbortSignal;
@@ -179,8 +179,8 @@ export type Agent = {
   takesTasks: boolean;
   /** Whether its tools can be chosen. Other agents have their own tools, limited only by the sandbox. */
   takesTools?: true;
-  /** Set for an agent with its own sessions. */
-  native?: { canFork: boolean };
+  /** Set for an agent whose CLI has its own sessions. */
+  cliSessions?: { canFork: boolean };
   preview: (input: PreviewInput) => Promise<Preview>;
   /** Throws a fault for a turn that it can't take. */
   check: (turn: TurnCheckInput) => Promise<void>;
@@ -259,7 +259,7 @@ export type Snapshots = {
   planRestore: (project: string, current: string, target: string) => Promise<{ to: string; kept: string[] }>;
   /** `current` must be recorded just before the call. */
   restore: (project: string, current: string, to: string) => Promise<void>;
-  /** Untracked repositories inside the project at the last `take`. The paths have one letter for each byte. */
+  /** Untracked repositories inside the project at the last `take`. The paths have one character for each byte. */
   innerRepositories: (project: string) => Promise<string[]>;
 };
 

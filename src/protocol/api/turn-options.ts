@@ -16,7 +16,7 @@ export type TurnOptions = AgentOptions & TaskOptions & PromptOptions & ToolOptio
 
 /** Options that choose the agent and its model. */
 type AgentOptions = {
-  /** An agent, a vendor, or a model that an agent brings. Null: the session's agent. The session keeps the choice. */
+  /** An agent, a vendor, or a model that only one agent uses. Null: the session's agent. The session keeps the choice. */
   agent: string | null;
   /** `vendor/id[:effort]`; null: the session's model. */
   model: string | null;

@@ -90,7 +90,7 @@ function randomChange(state: State, random: () => number, id: string): State {
     }),
     () => ({ ...state, activity: null, transcript: { ...transcript, running: new Map() } }),
     () => ({ ...state, unsent: { text: wide, cursor: wide.length } }),
-    () => ({ ...state, overlay: { kind: "reader", topic: "help", lines: [], top: 0 } }),
+    () => ({ ...state, overlay: { kind: "text", topic: "help", lines: [], top: 0 } }),
     () => ({ ...state, overlay: null, top: "end" }),
     () => ({ ...state, top: { block: 0, strip: 0, row: 0 } }),
     () => ({ ...state, mode: state.mode === "normal" ? "insert" : "normal" }),

@@ -50,11 +50,7 @@ describe("in Normal mode", () => {
     expect(press(normal, "g", "g", "ctrl+d", "ctrl+u").state.top).toMatchObject({ block: 0, strip: 0 });
     expect(press(normal, "g", "g").state.top).toMatchObject({ block: 0, row: 0 });
     expect(press(normal, "g", "g", "G").state.top).toBe("end");
-    expect([resultOf(normal, "/").mode, resultOf(normal, ":").mode, resultOf(normal, "?").overlay]).toEqual([
-      "search",
-      "command",
-      "reader",
-    ]);
+    expect([resultOf(normal, "/").mode, resultOf(normal, ":").mode, resultOf(normal, "?").overlay]).toEqual(["search", "command", "text"]);
   });
   test("Ctrl+G edits the plan, also while typing", () => {
     expect([normal, opened].map((state) => resultOf(state, "ctrl+g").effect)).toEqual(["edit plan", "edit plan"]);
@@ -72,8 +68,8 @@ describe("after Space", () => {
     a: { overlay: "agents" },
     m: { overlay: "pick models", effect: "list" },
     f: { effect: "fork" },
-    b: { overlay: "reader", effect: "read costs" },
-    "?": { overlay: "reader" },
+    b: { overlay: "text", effect: "read costs" },
+    "?": { overlay: "text" },
   };
   for (const [key, result] of Object.entries(expected))
     test(`Space ${key} does the same in Normal mode and on an empty prompt`, () => {
@@ -105,7 +101,7 @@ describe("after a colon", () => {
     expect(["model", "agent", "help"].map((line) => resultOf(normal, ...colon(line)).overlay)).toEqual([
       "pick models",
       "pick agents",
-      "reader",
+      "text",
     ]);
   });
 });

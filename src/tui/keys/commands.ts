@@ -135,7 +135,7 @@ export const screenCommands: readonly ScreenCommand[] = [
     summary: "show all keys and commands",
     keys: ["?", "space ?"],
     typed: "",
-    run: (state) => step({ ...state, overlay: { kind: "reader", topic: "help", lines: [], top: 0 } }),
+    run: (state) => step({ ...state, overlay: { kind: "text", topic: "help", lines: [], top: 0 } }),
   },
   {
     name: "palette",
@@ -204,7 +204,7 @@ function openHistory(state: State): UpdateResult {
 
 function setBudget(state: State, amount: string): UpdateResult {
   if (amount === "")
-    return step({ ...state, overlay: { kind: "reader", topic: "costs", lines: ["loading…"], top: 0 } }, { type: "read costs" });
+    return step({ ...state, overlay: { kind: "text", topic: "costs", lines: ["loading…"], top: 0 } }, { type: "read costs" });
   if (amount === "off") return step(state, { type: "budget", usd: null });
   const usd = Number(amount.replace(/^\$/, ""));
   if (Number.isFinite(usd) && usd > 0) return step(state, { type: "budget", usd });

@@ -204,7 +204,7 @@ describe("the view", () => {
     expect(textOf(press(scrolled.state, "G", "k").state)).not.toBe(textOf(press(scrolled.state, "G").state));
     expect(press(scrolled.state, "escape").state.overlay).toBeNull();
   });
-  const help = { kind: "reader" as const, topic: "help" as const, lines: [], top: 0 };
+  const help = { kind: "text" as const, topic: "help" as const, lines: [], top: 0 };
   test("the frame is as high as the terminal and never wider, at every size", () => {
     for (const columns of [20, 40, 80, 200])
       for (const rows of [8, 24, 60]) {

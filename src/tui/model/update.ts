@@ -14,7 +14,7 @@ import type { Block } from "./blocks.ts";
 import { comparisonLines } from "../overlays/comparison.ts";
 import { handleOverlayKey, markOverlaySlow, updateOverlay } from "../overlays/index.ts";
 import { withItems } from "../overlays/picker.ts";
-import { openText, withLines } from "../overlays/reader.ts";
+import { openText, withLines } from "../overlays/text-overlay.ts";
 import { scrollBy } from "./scroll.ts";
 import {
   step,

@@ -2,7 +2,7 @@
 import { step, type Key, type State, type UpdateResult } from "../model/state.ts";
 import type { OverlayView, OverlayArea } from "./box.ts";
 import { pickerView, handlePickerKey, type Picker } from "./picker.ts";
-import { handleTextKey, textOverlayView, type TextOverlay } from "./reader.ts";
+import { handleTextKey, textOverlayView, type TextOverlay } from "./text-overlay.ts";
 import { agentsView } from "./agents-view.ts";
 import { handleAgentsKey, updateAgents, type AgentsPanel, type AgentsMessage } from "./agents.ts";
 import { sessionsView } from "./sessions-view.ts";
@@ -24,7 +24,7 @@ type OverlayHandlers<O> = {
 };
 
 const overlays: { [K in Overlay["kind"]]: OverlayHandlers<Extract<Overlay, { kind: K }>> } = {
-  reader: { press: handleTextKey, view: textOverlayView },
+  text: { press: handleTextKey, view: textOverlayView },
   picker: { press: handlePickerKey, view: pickerView },
   tree: { press: handleTreeKey, view: treeView },
   agents: { press: handleAgentsKey, view: agentsView },
@@ -46,7 +46,7 @@ export function renderOverlay(overlay: Overlay, area: OverlayArea): OverlayView 
 
 export function updateOverlay(state: State, message: PanelMessage): UpdateResult {
   const { overlay } = state;
-  if (overlay?.kind === "reader" && overlay.under !== undefined) {
+  if (overlay?.kind === "text" && overlay.under !== undefined) {
     const updated = updateOverlay({ ...state, overlay: overlay.under }, message);
     return { ...updated, state: { ...updated.state, overlay: { ...overlay, under: updated.state.overlay ?? overlay.under } } };
   }

@@ -2,7 +2,7 @@
 import { createTextAttributes, OptimizedBuffer, Renderable, RGBA, type CliRenderer, type KeyEvent, type MouseEvent } from "@opentui/core";
 import { cellsOf, cellsOfRow, clustersOf, type Row } from "../layout/wrap.ts";
 import { drawsImages, Images } from "./images.ts";
-import { createColorPicker, emptyColor } from "./ink.ts";
+import { createColorPicker, emptyColor } from "./row-colors.ts";
 import type { Key } from "../model/state.ts";
 import type { SurfaceOptions, Surface } from "./surface.ts";
 import type { VisibleImage } from "../views/window.ts";

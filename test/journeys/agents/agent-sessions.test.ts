@@ -4,9 +4,9 @@
 // |---|---|
 // | Parser edge cases (malformed JSON, missing fields) | src/agents/external/adapters/damaged-lines.test.ts, and each adapter's own test |
 // | Environment isolation (correct paths, config generation) | each adapter's own test; test/security/escape; below |
-// | Session bridge CRUD operations | src/store/conformance/store.ts, src/store/sqlite/tables/native-sessions.test.ts |
+// | Session bridge CRUD operations | src/store/conformance/store.ts, src/store/sqlite/tables/cli-sessions.test.ts |
 // | Compactor logic (fits/exceeds threshold) | src/agents/external/turn/brief.test.ts |
-// | SessionBridge ↔ SQLite round-trip | src/store/sqlite/tables/native-sessions.test.ts |
+// | SessionBridge ↔ SQLite round-trip | src/store/sqlite/tables/cli-sessions.test.ts |
 // | CLIExecutor ↔ subprocess ↔ Parser pipeline | src/agents/external/process/run-cli.test.ts, agent-failures.test.ts |
 // | Cross-tool session continuity | test/real/clis/handover.test.ts; below |
 // | Full work_with flow with Claude | below; test/real/clis/native-sessions.test.ts |

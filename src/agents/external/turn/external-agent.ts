@@ -119,7 +119,7 @@ type CliTurn = { deps: ExternalAgentDeps; input: TurnInput; context: TurnContext
 async function runWithRetry(turn: CliTurn): Promise<TurnEnd> {
   const { adapter } = turn.deps;
   const program = requireProgram(turn.deps, turn.input);
-  const first = await runOnce(turn, program, turn.input.native);
+  const first = await runOnce(turn, program, turn.input.cliSession);
   if (!first.isSessionLost) return first.end;
   warn(turn.emit, `${adapter.name} could not resume its own session; it starts a new one with a brief`);
   return (await runOnce(turn, program, null)).end;

@@ -150,7 +150,7 @@ export class OutputParser {
         this.version = event.version ?? this.version;
         this.#model = event.model ?? this.#model;
         await access.report(event, this.#model);
-        return emit({ type: "native", id: event.id });
+        return emit({ type: "cli-session", id: event.id });
       case "answer":
         return this.#handleAnswer(event);
       case "result":

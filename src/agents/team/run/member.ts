@@ -89,7 +89,7 @@ async function tryOnce(run: TeamRun, member: MemberRecord): Promise<AttemptResul
     const result = await context.delegate({
       ...delegateFields(run, member, role),
       task: memberPrompt({ team: record, member, role, paths, messages }),
-      again: retryPrompt(member),
+      resumePrompt: retryPrompt(member),
       title: `${member.plan.key}: ${oneLine(member.plan.task, 200)}`,
       call: `member ${member.id}`,
       attachable: true,

@@ -16,18 +16,18 @@ import { idOf } from "../rows/node-row.ts";
 import { sessionAt } from "../rows/session-row.ts";
 import { addSpent, asStarted, selectTurns, toTurn, turnColumns, type TurnRow } from "../rows/turn-row.ts";
 import { indexSome } from "../search/search.ts";
-import { claimedNativeId, findCliSession } from "./native-sessions.ts";
+import { claimedNativeId, findCliSession } from "./cli-sessions.ts";
 import { requireSession } from "./sessions.ts";
 
-export function startTurn(db: Db, lease: Lease, start: NewTurn): WriteResult<Turn> & { native: CliSessionStart | null } {
+export function startTurn(db: Db, lease: Lease, start: NewTurn): WriteResult<Turn> & { cliSession: CliSessionStart | null } {
   return db.writeThrough(() => {
     const target = requireLease(db, lease);
-    const { prompt, budget, fromQueue, native: nativeOptions, ...fields } = start;
-    const native = nativeOptions === undefined ? null : findCliSession(db, target, start.agent, nativeOptions);
+    const { prompt, budget, fromQueue, cliSessions, ...fields } = start;
+    const cliSession = cliSessions === undefined ? null : findCliSession(db, target, start.agent, cliSessions);
     const at = Date.now();
     const id = start.id ?? Bun.randomUUIDv7();
     const row = { session: target.n, parent: target.tip, budget: budget === undefined ? null : JSON.stringify(budget) };
-    const n = insertTurn(db, row, { ...fields, id, nativeId: claimedNativeId(native), startedAt: at });
+    const n = insertTurn(db, row, { ...fields, id, nativeId: claimedNativeId(cliSession), startedAt: at });
     recordEvent(db, target, { kind: "turn.started", turn: n, at });
     saveSeq(db, target, at);
     const seq = target.seq;
@@ -36,7 +36,7 @@ export function startTurn(db: Db, lease: Lease, start: NewTurn): WriteResult<Tur
     const value = turnAt(db, n);
     const session = sessionAt(requireSession(db, target.id), value.parent, at);
     const started = toEvent({ seq, session: target.id, turn: id, at }, { type: "turn.started", turn: asStarted(value), session });
-    return { value, native, events: [started, promptEvent, queueEvent].filter((event) => event !== null) };
+    return { value, cliSession, events: [started, promptEvent, queueEvent].filter((event) => event !== null) };
   });
 }
 

@@ -8,7 +8,7 @@ import type { Overlay } from "./index.ts";
 import { drawBox, type BoxLine, type OverlayView, type OverlayArea } from "./box.ts";
 
 export type TextOverlay = {
-  kind: "reader";
+  kind: "text";
   topic: keyof typeof titles;
   /** Empty for the help, which depends on the key bindings. */
   lines: readonly BoxLine[];
@@ -27,18 +27,18 @@ const titles = {
 const rowMoves: Record<string, number> = { j: 1, down: 1, k: -1, up: -1 };
 const pageMoves: Record<string, number> = { pagedown: 1, pageup: -1, "ctrl+d": 0.5, "ctrl+u": -0.5 };
 
-export function handleTextKey(state: State, reader: TextOverlay, { name }: Key): UpdateResult {
-  if (name === "escape" || name === "q") return step({ ...state, overlay: reader.under ?? null });
+export function handleTextKey(state: State, overlay: TextOverlay, { name }: Key): UpdateResult {
+  if (name === "escape" || name === "q") return step({ ...state, overlay: overlay.under ?? null });
   const height = textHeight(transcriptHeight(state));
-  const lastTop = linesOf(reader, { columns: state.size.columns, bindings: state.bindings }).length - height;
+  const lastTop = linesOf(overlay, { columns: state.size.columns, bindings: state.bindings }).length - height;
   const delta = rowMoves[name] ?? Math.round((pageMoves[name] ?? 0) * height);
-  const top = name === "g" ? 0 : name === "G" ? lastTop : Math.min(reader.top, lastTop) + delta;
-  return step({ ...state, overlay: { ...reader, top: Math.max(0, Math.min(lastTop, top)) } });
+  const top = name === "g" ? 0 : name === "G" ? lastTop : Math.min(overlay.top, lastTop) + delta;
+  return step({ ...state, overlay: { ...overlay, top: Math.max(0, Math.min(lastTop, top)) } });
 }
 
-export function textOverlayView(reader: TextOverlay, { columns, height, bindings }: OverlayArea): OverlayView {
-  const { topic, top } = reader;
-  const lines = linesOf(reader, { columns, bindings });
+export function textOverlayView(overlay: TextOverlay, { columns, height, bindings }: OverlayArea): OverlayView {
+  const { topic, top } = overlay;
+  const lines = linesOf(overlay, { columns, bindings });
   const visibleRows = textHeight(height);
   const first = Math.min(top, Math.max(0, lines.length - visibleRows));
   const position = lines.length > visibleRows ? `, ${first + 1}-${first + visibleRows} of ${lines.length}: j and k scroll,` : ":";
@@ -65,11 +65,11 @@ function planRows(text: string, columns: number): Row[] {
 
 /** Opens a text above the current overlay, or in place of it. */
 export function openText(state: State, topic: TextOverlay["topic"], lines: readonly BoxLine[], under?: Overlay | null): State {
-  return { ...state, overlay: { kind: "reader", topic, lines, top: 0, ...(under == null ? {} : { under }) } };
+  return { ...state, overlay: { kind: "text", topic, lines, top: 0, ...(under == null ? {} : { under }) } };
 }
 
-/** Replaces the lines of an open reader with this topic. */
+/** Replaces the lines of an open text overlay with this topic. */
 export function withLines(state: State, topic: TextOverlay["topic"], lines: readonly string[]): State {
   const { overlay } = state;
-  return overlay?.kind === "reader" && overlay.topic === topic ? { ...state, overlay: { ...overlay, lines } } : state;
+  return overlay?.kind === "text" && overlay.topic === topic ? { ...state, overlay: { ...overlay, lines } } : state;
 }

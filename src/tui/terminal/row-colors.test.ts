@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { createColorPicker } from "./ink.ts";
+import { createColorPicker } from "./row-colors.ts";
 
 test("a row keeps its shade while it only grows, and gets another one after many changes", () => {
   const pickColors = createColorPicker(true);

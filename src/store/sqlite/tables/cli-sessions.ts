@@ -1,5 +1,5 @@
 // Decides whether a turn resumes, forks or restarts the external agent's own session.
-// A native session fits only if its latest turn ended exactly at our node, in the same directory.
+// A CLI session fits only if its latest turn ended exactly at our node, in the same directory.
 // Any other session would leak one branch into another.
 import type { CliSessionStart } from "../../../protocol/tree/turn.ts";
 import type { Db } from "../db.ts";
@@ -13,13 +13,13 @@ export function findCliSession(db: Db, target: WriteTarget, agent: string, { can
   if (target.tip === null) return null;
   const latest = latestAt(db, target, agent, target.tip);
   if (latest === null) return null;
-  if (latest.status !== "ok") return { how: "resume", id: latest.native_id, mayLack: { nodesAfter: lastCertain(db, agent, latest) } };
+  if (latest.status !== "ok") return { how: "resume", id: latest.native_id, mayLack: { nodesAfter: lastCompleteNode(db, agent, latest) } };
   return { how: canFork && (isShared(db, target) || isBeingForked(db, target, agent)) ? "fork" : "resume", id: latest.native_id };
 }
 
 /** A fork claims nothing: the original session stays as it is. */
-export function claimedNativeId(native: CliSessionStart | null): string | null {
-  return native?.how === "resume" ? native.id : null;
+export function claimedNativeId(cliSession: CliSessionStart | null): string | null {
+  return cliSession?.how === "resume" ? cliSession.id : null;
 }
 
 /** Leaves imported turns out: their native id only names their origin. */
@@ -33,22 +33,23 @@ function latestAt(db: Db, target: WriteTarget, agent: string, tip: number): Cand
 }
 
 /** The last node before the turns that ended early. Null if there is none. */
-function lastCertain(db: Db, agent: string, failed: Candidate): string | null {
+function lastCompleteNode(db: Db, agent: string, failed: Candidate): string | null {
   for (let { parent } = failed; ;) {
     const previous: Candidate | null = db.row<Candidate>`
       select n, native_id, status, parent from turns where tip = ${parent} and agent = ${agent} and native_id = ${failed.native_id}`;
-    // The native session began with the turn that failed, so it may be empty.
+    // The CLI session began with the turn that failed, so it may be empty.
     if (previous === null || parent === null) return null;
     if (previous.status === "ok") return idOf(db, "nodes", parent);
     parent = previous.parent;
   }
 }
 
+/** Whether another session has its tip at the same node. */
 function isShared(db: Db, { n, tree, tip }: WriteTarget): boolean {
   return db.row`select 1 from sessions where tree = ${tree} and tip = ${tip} and n <> ${n} and purged_at is null limit 1` !== null;
 }
 
-/** A running turn may fork the native session and not have read it yet. Text that we add now would be in that fork. */
+/** Whether a running turn may fork the CLI session and has not read it yet. Text that we add now would be in that fork. */
 function isBeingForked(db: Db, { n, tip }: WriteTarget, agent: string): boolean {
   return db.row`select 1 from turns where parent = ${tip} and agent = ${agent} and session <> ${n} and ended_at is null limit 1` !== null;
 }

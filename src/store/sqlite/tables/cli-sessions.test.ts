@@ -1,10 +1,10 @@
-// Tests which native session of an external agent a turn resumes or forks.
+// Tests which session of an external CLI a turn resumes or forks.
 import { expect, test } from "bun:test";
 import { agentNode, okTurnEnd, newSession, newTurn, userNode } from "../../fixtures/samples.ts";
 import { openStore } from "../sqlite-store.ts";
 import type { Store } from "../../store.ts";
 
-const claude = { ...newTurn(), agent: "claude", native: { canFork: true } };
+const claude = { ...newTurn(), agent: "claude", cliSessions: { canFork: true } };
 
 const openMemoryStore = () => openStore({ path: ":memory:", outputsDir: null });
 
@@ -14,60 +14,65 @@ async function newClaudeSession(store: Store): Promise<string> {
 
 type Outcome = { status?: "ok" | "auth"; nativeId?: string | null; agent?: string; canFork?: boolean };
 
-/** Runs one turn to its end. Returns its native start and the session's new tip. */
+/** Runs one turn to its end. Returns the CLI session that it got and the session's new tip. */
 async function takeTurn(store: Store, session: string, outcome: Outcome = {}) {
   const { status = "ok", nativeId = null, agent: name = "claude", canFork = true } = outcome;
   const lease = await store.acquire(session);
-  const { value, native } = await store.startTurn(lease, { ...claude, agent: name, native: { canFork }, prompt: userNode("do it") });
+  const { value, cliSession } = await store.startTurn(lease, {
+    ...claude,
+    agent: name,
+    cliSessions: { canFork },
+    prompt: userNode("do it"),
+  });
   if (nativeId !== null) await store.recordNativeId(lease, value.id, nativeId);
   if (status === "ok") await store.appendNode(lease, value.id, agentNode("done"));
   await store.endTurn(lease, value.id, { ...okTurnEnd, status, nativeId: null });
   await store.release(lease);
   const { tip } = (await store.session(session))!;
-  return { native, tip: tip! };
+  return { cliSession, tip: tip! };
 }
 
-test("the first turn starts a new native session", async () => {
+test("the first turn starts a new CLI session", async () => {
   const store = await openMemoryStore();
-  expect((await takeTurn(store, await newClaudeSession(store), { nativeId: "a" })).native).toBe(null);
+  expect((await takeTurn(store, await newClaudeSession(store), { nativeId: "a" })).cliSession).toBe(null);
 });
 
-test("a turn resumes the native session that ended at its node", async () => {
-  const store = await openMemoryStore();
-  const session = await newClaudeSession(store);
-  await takeTurn(store, session, { nativeId: "a" });
-  expect((await takeTurn(store, session)).native).toEqual({ how: "resume", id: "a" });
-  expect((await takeTurn(store, session)).native).toEqual({ how: "resume", id: "a" });
-});
-
-test("after a turn of another agent the next turn starts a new native session", async () => {
+test("a turn resumes the CLI session that ended at its node", async () => {
   const store = await openMemoryStore();
   const session = await newClaudeSession(store);
   await takeTurn(store, session, { nativeId: "a" });
-  expect((await takeTurn(store, session, { agent: "codex", nativeId: "c" })).native).toBe(null);
-  expect((await takeTurn(store, session)).native).toBe(null);
+  expect((await takeTurn(store, session)).cliSession).toEqual({ how: "resume", id: "a" });
+  expect((await takeTurn(store, session)).cliSession).toEqual({ how: "resume", id: "a" });
 });
 
-test("a native session that is being forked is forked again, so that nothing is added while it is read", async () => {
+test("after a turn of another agent the next turn starts a new CLI session", async () => {
+  const store = await openMemoryStore();
+  const session = await newClaudeSession(store);
+  await takeTurn(store, session, { nativeId: "a" });
+  expect((await takeTurn(store, session, { agent: "codex", nativeId: "c" })).cliSession).toBe(null);
+  expect((await takeTurn(store, session)).cliSession).toBe(null);
+});
+
+test("a CLI session that is being forked is forked again, so that nothing is added while it is read", async () => {
   const store = await openMemoryStore();
   const session = await newClaudeSession(store);
   const { tip } = await takeTurn(store, session, { nativeId: "a" });
   const fork = await store.forkSession(session, tip, { name: null });
   const lease = await store.acquire(fork.id);
-  const { value, native } = await store.startTurn(lease, { ...claude, prompt: userNode("on the fork") });
-  expect(native).toEqual({ how: "fork", id: "a" });
-  expect((await takeTurn(store, session, { nativeId: "c" })).native).toEqual({ how: "fork", id: "a" });
+  const { value, cliSession } = await store.startTurn(lease, { ...claude, prompt: userNode("on the fork") });
+  expect(cliSession).toEqual({ how: "fork", id: "a" });
+  expect((await takeTurn(store, session, { nativeId: "c" })).cliSession).toEqual({ how: "fork", id: "a" });
   await store.endTurn(lease, value.id, okTurnEnd);
 });
 
-test("with two sessions at one node the next turn forks the native session, and a turn of the other session resumes it", async () => {
+test("with two sessions at one node the next turn forks the CLI session, and a turn of the other session resumes it", async () => {
   const store = await openMemoryStore();
   const session = await newClaudeSession(store);
   const { tip } = await takeTurn(store, session, { nativeId: "a" });
   const fork = await store.forkSession(session, tip, { name: null });
-  expect((await takeTurn(store, fork.id, { nativeId: "b" })).native).toEqual({ how: "fork", id: "a" });
-  expect((await takeTurn(store, session)).native).toEqual({ how: "resume", id: "a" });
-  expect((await takeTurn(store, fork.id)).native).toEqual({ how: "resume", id: "b" });
+  expect((await takeTurn(store, fork.id, { nativeId: "b" })).cliSession).toEqual({ how: "fork", id: "a" });
+  expect((await takeTurn(store, session)).cliSession).toEqual({ how: "resume", id: "a" });
+  expect((await takeTurn(store, fork.id)).cliSession).toEqual({ how: "resume", id: "b" });
 });
 
 test("an agent that can't fork resumes in the first of two sessions at one node, and starts anew in the second", async () => {
@@ -75,32 +80,36 @@ test("an agent that can't fork resumes in the first of two sessions at one node,
   const session = await newClaudeSession(store);
   const { tip } = await takeTurn(store, session, { nativeId: "a", canFork: false });
   const fork = await store.forkSession(session, tip, { name: null });
-  expect((await takeTurn(store, fork.id, { canFork: false })).native).toEqual({ how: "resume", id: "a" });
-  expect((await takeTurn(store, session, { canFork: false })).native).toBe(null);
+  expect((await takeTurn(store, fork.id, { canFork: false })).cliSession).toEqual({ how: "resume", id: "a" });
+  expect((await takeTurn(store, session, { canFork: false })).cliSession).toBe(null);
 });
 
-test("a fork at an earlier node starts a new native session, because the old one has later nodes", async () => {
+test("a fork at an earlier node starts a new CLI session, because the old one has later nodes", async () => {
   const store = await openMemoryStore();
   const session = await newClaudeSession(store);
   const { tip } = await takeTurn(store, session, { nativeId: "a" });
   await takeTurn(store, session);
   const fork = await store.forkSession(session, tip, { name: null });
-  expect((await takeTurn(store, fork.id)).native).toBe(null);
+  expect((await takeTurn(store, fork.id)).cliSession).toBe(null);
 });
 
-test("after a failed turn the native session is resumed, with the node after which it may be incomplete", async () => {
+test("after a failed turn the CLI session is resumed, with the node after which it may be incomplete", async () => {
   const store = await openMemoryStore();
   const session = await newClaudeSession(store);
   const good = await takeTurn(store, session, { nativeId: "a" });
   await takeTurn(store, session, { status: "auth" });
   await takeTurn(store, session, { status: "auth" });
-  expect((await takeTurn(store, session)).native).toEqual({ how: "resume", id: "a", mayLack: { nodesAfter: good.tip } });
+  expect((await takeTurn(store, session)).cliSession).toEqual({ how: "resume", id: "a", mayLack: { nodesAfter: good.tip } });
 });
 
-test("a native session that began with a failed turn is resumed as possibly empty", async () => {
+test("a CLI session that began with a failed turn is resumed as possibly empty", async () => {
   const store = await openMemoryStore();
   const session = await newClaudeSession(store);
   await takeTurn(store, session, { nativeId: "a" });
   await takeTurn(store, session, { agent: "other", nativeId: "b", status: "auth" });
-  expect((await takeTurn(store, session, { agent: "other" })).native).toEqual({ how: "resume", id: "b", mayLack: { nodesAfter: null } });
+  expect((await takeTurn(store, session, { agent: "other" })).cliSession).toEqual({
+    how: "resume",
+    id: "b",
+    mayLack: { nodesAfter: null },
+  });
 });
