@@ -1,11 +1,12 @@
 // The agent behind `skein exec`: runs one command in the executor, without a model. The output becomes a user node with a
 // handle, so that the next request includes it.
+import type { OutputStream } from "../kit/process/output-reader.ts";
 import { cutText, oneLine } from "../kit/text/cut-text.ts";
 import { Fault } from "../protocol/api/error.ts";
 import type { Handle } from "../protocol/tree/handle.ts";
 import { maxResultBytes, type NewNode } from "../protocol/tree/node.ts";
 import type { EnforcedPolicy, Policy } from "../protocol/api/policy.ts";
-import type { Agent, Executor, ToolCallOptions, ToolOutcome, TurnContext, TurnInput } from "../protocol/api/ports.ts";
+import type { Agent, Executor, OutputListener, ToolCallOptions, ToolOutcome, TurnContext, TurnInput } from "../protocol/api/ports.ts";
 import type { TurnEnd } from "../protocol/tree/turn.ts";
 import { outputEvents } from "./native/tools/output-events.ts";
 import { noPreview } from "./no-preview.ts";
@@ -39,9 +40,9 @@ type CommandTurn = { input: TurnInput; context: TurnContext; emit: Emit };
 
 async function runCommand(deps: ShellAgentDeps, { input, context, emit }: CommandTurn): Promise<TurnEnd> {
   const command = input.command ?? "";
-  emit({ type: "transient", event: { type: "tool.started", call, name: "bash", input: { command } } });
-  const events = outputEvents((text) => emit({ type: "transient", event: { type: "tool.output", call, text } }));
   await context.keepFiles();
+  emit({ type: "transient", event: { type: "tool.started", call, name: "bash", input: { command } } });
+  const output = commandOutput({ input, context, emit });
   const sink = context.keepOutput(call, "bash");
   const options: ToolCallOptions = {
     session: input.session,
@@ -49,21 +50,50 @@ async function runCommand(deps: ShellAgentDeps, { input, context, emit }: Comman
     env: { ...deps.toolEnv, ...input.env },
     signal: context.signal,
     pausable: context.registerPausable,
-    onOutput: (chunk) => {
+    separateStreams: output.isSeparate,
+    onOutput: (chunk, stream) => {
       sink.write(chunk);
-      events.push(chunk);
+      return output.push(chunk, stream);
     },
   };
   const outcome = await deps.executor(input).callTool("bash", { command }, options);
-  events.flush();
+  output.flush();
   // The command did not end by itself, so its output does not give the reason.
   if (outcome.isError && outcome.exitCode === undefined)
     emit({ type: "transient", event: { type: "warning.raised", message: oneLine(outcome.text, maxReasonLength) } });
   for (const { what, text } of outcome.denied ?? []) emit({ type: "transient", event: { type: "tool.denied", call, what, text } });
-  const metadata = { command, exitCode: outcome.exitCode ?? null, durationMs: outcome.durationMs ?? 0 };
+  const { exitCode = null, signal = null, durationMs = 0 } = outcome;
+  emit({ type: "transient", event: { type: "tool.exited", call, exitCode, signal, durationMs } });
+  const metadata = { command, exitCode, durationMs };
   const handle = await sink.close(metadata, storeAlways);
   emit({ type: "node", node: outputNode(input, outcome, handle), recorded: () => {} });
   return { status: context.signal.aborted ? "cancelled" : "ok" };
+}
+
+type CommandOutput = { isSeparate: boolean; push: OutputListener; flush: () => void };
+
+/**
+ * Passes the output to watchers, and the whole of it to the caller. Only the streams of a command of the user are kept
+ * apart: a model that reads the output of a check needs the lines in their order.
+ */
+function commandOutput({ input, context, emit }: CommandTurn): CommandOutput {
+  const isSeparate = input.copies === undefined && input.session === input.root;
+  const eventsOf = (stream: OutputStream) =>
+    outputEvents((text) => emit({ type: "transient", event: { type: "tool.output", call, text, ...(isSeparate ? { stream } : {}) } }));
+  const events = { stdout: eventsOf("stdout"), stderr: eventsOf("stderr") };
+  const stopped = new Promise<void>((resolve) => context.signal.addEventListener("abort", () => resolve(), { once: true }));
+  return {
+    isSeparate,
+    push(chunk, stream) {
+      events[stream].push(chunk);
+      // A reader that never reads must not delay the end of a command that is being stopped.
+      if (input.onOutput !== undefined && !context.signal.aborted) return Promise.race([input.onOutput(chunk, stream), stopped]);
+    },
+    flush() {
+      events.stdout.flush();
+      events.stderr.flush();
+    },
+  };
 }
 
 function outputNode({ command, copies }: TurnInput, { text, isError }: ToolOutcome, handle: Handle | null): NewNode {

@@ -42,9 +42,20 @@ describe("an executor", () => {
     expect((await call(executor, "edit", { path: "sub/a.txt", old_text: "two", new_text: "três" })).display).toContain("+três");
     expect((await call(executor, "read", { path: "sub/a.txt" })).text).toBe("1\tone\n2\ttrês");
     const printed: Uint8Array[] = [];
-    const outcome = await call(executor, "bash", { command: "cat sub/a.txt; exit 4" }, { onOutput: (chunk) => printed.push(chunk) });
+    const outcome = await call(executor, "bash", { command: "cat sub/a.txt; exit 4" }, { onOutput: (chunk) => void printed.push(chunk) });
     expect(outcome).toMatchObject({ text: "one\ntrês\nexit code 4", isError: true, exitCode: 4, bytes: 10 });
     expect(Buffer.concat(printed).toString()).toBe("one\ntrês\n");
+  });
+
+  test("stderr arrives apart from stdout only for a call that asks for it", async () => {
+    await using executor = start();
+    const print = { command: "echo out; echo err >&2; kill -TERM $$" };
+    for (const separateStreams of [true, false]) {
+      const text = { stdout: "", stderr: "" };
+      const onOutput = (chunk: Uint8Array, stream: keyof typeof text) => void (text[stream] += Buffer.from(chunk).toString());
+      expect(await call(executor, "bash", print, { onOutput, separateStreams })).toMatchObject({ exitCode: null, signal: "SIGTERM" });
+      expect(text).toEqual(separateStreams ? { stdout: "out\n", stderr: "err\n" } : { stdout: "out\nerr\n", stderr: "" });
+    }
   });
 
   test("an image arrives unchanged", async () => {
@@ -88,7 +99,7 @@ describe("an executor", () => {
           executor,
           "bash",
           { command: wait(mine, index === 0 ? "p2" : "p1"), timeout: 20 },
-          { onOutput: (chunk) => (outputs[mine] += Buffer.from(chunk).toString()) },
+          { onOutput: (chunk) => void (outputs[mine] += Buffer.from(chunk).toString()) },
         ),
       ),
     );
@@ -239,7 +250,7 @@ describe("the executor's process", () => {
       executor,
       "bash",
       { command: "setsid sleep 300 >/dev/null & echo $!; sleep 300" },
-      { onOutput: (chunk) => (background = Number(Buffer.from(chunk).toString())) },
+      { onOutput: (chunk) => void (background = Number(Buffer.from(chunk).toString())) },
     );
     await until(() => background > 0);
     process.kill(first, "SIGKILL");

@@ -87,7 +87,7 @@ export function startExecutor(options: ExecutorOptions): StartedExecutor {
   return {
     ready: current.connection.ready,
     async callTool(name, input, callOptions) {
-      const { session, cwd, signal } = callOptions;
+      const { session, cwd, signal, separateStreams = false } = callOptions;
       registerSession(callOptions);
       await gateOf(session).whenOpen();
       if (signal.aborted) return { text: "cancelled before it ran", isError: true };
@@ -97,7 +97,8 @@ export function startExecutor(options: ExecutorOptions): StartedExecutor {
       await connection.ready;
       const call = (callCount += 1);
       const { env, entry } = callTag(tag, call);
-      return connection.call({ call, name, input, session, cwd, env: { ...callOptions.env, ...env }, envTag: entry }, callOptions);
+      const request = { call, name, input, session, cwd, env: { ...callOptions.env, ...env }, envTag: entry, separateStreams };
+      return connection.call(request, callOptions);
     },
     abort(message) {
       isClosed = true;
@@ -233,9 +234,10 @@ class ExecutorConnection {
     for await (const chunk of child.stdout) {
       for (const { type, payload } of frames.push(chunk)) {
         if (type === frameTypes.ready) onReady();
-        else if (type === frameTypes.output) {
+        else if (type === frameTypes.output || type === frameTypes.errorOutput) {
           const { call, bytes } = readOutputFrame(payload);
-          this.#pending.get(call)?.onOutput(bytes);
+          // A slow reader of one call delays the others too, as they share the pipe. Only commands of the user have one.
+          await this.#pending.get(call)?.onOutput(bytes, type === frameTypes.output ? "stdout" : "stderr");
         } else if (type === frameTypes.result) {
           const { call, outcome } = readJsonFrame<CallResult>(payload);
           this.#pending.get(call)?.settle(readOutcome(outcome));

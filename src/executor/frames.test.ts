@@ -5,7 +5,7 @@ test("frames are read correctly whatever the chunk size", () => {
   const chunk = new Uint8Array([0, 255, 10, 13, 200]);
   const bytes = Buffer.concat([
     jsonFrame(frameTypes.call, { call: 1, name: "é漢" }),
-    outputHeader(4_000_000_000, chunk.length),
+    outputHeader(4_000_000_000, "stdout", chunk.length),
     chunk,
     jsonFrame(frameTypes.result, { call: 1 }),
   ]);

@@ -1,8 +1,9 @@
 // The wire format between client and server: a 4-byte length, a 1-byte type and a payload.
 // Requests and results are JSON. Output is raw bytes after a call number, so that no output has to be encoded.
+import type { OutputStream } from "../kit/process/output-reader.ts";
 import type { ToolOutcome } from "../protocol/api/ports.ts";
 
-export const frameTypes = { call: 1, cancel: 2, pause: 3, resume: 4, ready: 16, output: 17, result: 18 } as const;
+export const frameTypes = { call: 1, cancel: 2, pause: 3, resume: 4, ready: 16, output: 17, result: 18, errorOutput: 19 } as const;
 
 export type CallRequest = {
   call: number;
@@ -13,6 +14,8 @@ export type CallRequest = {
   env: Record<string, string>;
   /** `NAME=value`: the entry of `env` that identifies the processes of this call. */
   envTag: string;
+  /** True sends stderr in frames of its own. Else both streams arrive as one, in the order in which they were written. */
+  separateStreams?: boolean;
 };
 export type CancelRequest = { call: number };
 /** Null pauses or resumes every session of this executor. */
@@ -34,9 +37,9 @@ export function jsonFrame(type: number, value: unknown): Uint8Array {
 }
 
 /** The bytes before the output itself. The output follows in a second write, so that it is not copied. */
-export function outputHeader(call: number, length: number): Uint8Array {
+export function outputHeader(call: number, stream: OutputStream, length: number): Uint8Array {
   const header = Buffer.allocUnsafe(headerBytes + callBytes);
-  writeHeader(header, frameTypes.output, callBytes + length);
+  writeHeader(header, stream === "stdout" ? frameTypes.output : frameTypes.errorOutput, callBytes + length);
   header.writeUInt32LE(call, headerBytes);
   return header;
 }

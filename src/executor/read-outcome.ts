@@ -10,7 +10,7 @@ export function readOutcome(value: unknown): ToolOutcome {
   if (!isRecord(value) || typeof value["text"] !== "string") throw new TypeError("the result of the executor has no text");
   const images = recordsIn(value["images"]).flatMap(readImage);
   const denied = recordsIn(value["denied"]).flatMap(readDenial);
-  const { text, isError, display, exitCode, durationMs, bytes } = value;
+  const { text, isError, display, exitCode, signal, durationMs, bytes } = value;
   return {
     text,
     isError: isError === true,
@@ -18,6 +18,7 @@ export function readOutcome(value: unknown): ToolOutcome {
     ...(typeof display === "string" ? { display } : {}),
     ...(denied.length > 0 ? { denied } : {}),
     ...(typeof exitCode === "number" || exitCode === null ? { exitCode } : {}),
+    ...(typeof signal === "string" || signal === null ? { signal } : {}),
     ...(typeof durationMs === "number" ? { durationMs } : {}),
     ...(typeof bytes === "number" ? { bytes } : {}),
   };

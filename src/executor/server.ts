@@ -4,6 +4,7 @@
 import type { Pausable } from "../kit/flow/pause-gate.ts";
 import { createSlots } from "../kit/flow/slots.ts";
 import { loadLibc } from "../kit/process/libc.ts";
+import type { OutputStream } from "../kit/process/output-reader.ts";
 import type { PrivateMemory } from "../kit/process/memory-use.ts";
 import { descendantsOf, killAll, killStrayChildren } from "../kit/process/processes.ts";
 import { oneLine } from "../kit/text/cut-text.ts";
@@ -109,7 +110,7 @@ class CallServer {
     const { call } = request;
     const controller = new AbortController();
     this.#running.set(call, controller);
-    const onOutput = (chunk: Uint8Array): void | Promise<void> => this.#sender.sendOutput(call, chunk);
+    const onOutput: ToolContext["onOutput"] = (chunk, stream) => this.#sender.sendOutput(call, stream, chunk);
     const gate = this.#suspension.gateOf(request.session);
     const outcome = await this.#runTool(request, { signal: controller.signal, gate, onOutput });
     this.#running.delete(call);
@@ -202,9 +203,9 @@ class FrameSender {
     this.#write([frame]);
   }
 
-  sendOutput(call: number, chunk: Uint8Array): void | Promise<void> {
+  sendOutput(call: number, stream: OutputStream, chunk: Uint8Array): void | Promise<void> {
     const write = (): void | Promise<void> => {
-      this.#write([outputHeader(call, chunk.length), chunk]);
+      this.#write([outputHeader(call, stream, chunk.length), chunk]);
       return this.#pending ?? undefined;
     };
     return this.#pending ? this.#pending.then(write) : write();

@@ -29,7 +29,7 @@ function turnOf(executor: Executor, session = crypto.randomUUID() as string) {
         env: {},
         signal: stop.signal,
         pausable,
-        onOutput: (chunk) => printed.push(Buffer.from(chunk).toString()),
+        onOutput: (chunk) => void printed.push(Buffer.from(chunk).toString()),
       },
     );
   const members = () => familyMembers({ root: null, envTag: `SKEIN_SESSION_ID=${session}` });

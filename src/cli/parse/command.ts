@@ -1,4 +1,5 @@
 // The types of a command: a table entry and one function. Help, completions and parsing read the entry.
+import type { OutputStream } from "../../kit/process/output-reader.ts";
 import type { Api } from "../../protocol/api/api.ts";
 import type { EnclosingSession } from "../../protocol/api/policy.ts";
 import type { RawTerminal, RawTerminalCallbacks } from "../terminal/raw-terminal.ts";
@@ -75,6 +76,8 @@ export type CommandContext = {
   suspend: () => Promise<void>;
   out: TextOutput;
   err: TextOutput;
+  /** Writes bytes unchanged. Resolves when the reader has room for more; rejects with EPIPE if the reader is gone. */
+  writeBytes: (stream: OutputStream, bytes: Uint8Array) => Promise<void>;
   /** Sets the callback for the first Ctrl-C or SIGTERM. The second one ends the process at once. */
   onStop: (stop: (signal: "SIGINT" | "SIGTERM") => void) => void;
 };

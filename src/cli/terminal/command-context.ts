@@ -1,11 +1,12 @@
 // Creates the command context of the real process: streams, terminal and signals. The entry provides the Api.
-import { fstatSync, statSync, writeSync } from "node:fs";
+import { fstatSync, statSync, write, writeSync } from "node:fs";
+import { promisify } from "node:util";
 import { safeForTerminal } from "../../kit/text/terminal-text.ts";
 import { Fault, messageOf } from "../../protocol/api/error.ts";
 import type { CommandContext, TextOutput } from "../parse/command.ts";
 
 /** The parts of the context that do not depend on the terminal. `exit` ends the process at once, at the second Ctrl-C. */
-type CommandContextDeps = Omit<CommandContext, "env" | "stdin" | "lendTerminal" | "suspend" | "out" | "err" | "onStop"> & {
+type CommandContextDeps = Omit<CommandContext, "env" | "stdin" | "lendTerminal" | "suspend" | "out" | "err" | "writeBytes" | "onStop"> & {
   exit: (code: number) => never;
 };
 
@@ -49,6 +50,7 @@ export function createCommandContext({ exit, ...deps }: CommandContextDeps): Com
     }),
     // A message that can't be written must not stop the command.
     err: createOutput(2, env, () => {}),
+    writeBytes: (stream, bytes) => writeAllAsync(stream === "stdout" ? 1 : 2, bytes),
     onStop: (callback) => (onStop = callback),
   };
 }
@@ -102,6 +104,21 @@ function writeAll(fd: number, text: string): void {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EAGAIN") throw error;
       Bun.sleepSync(1);
+    }
+  }
+}
+
+const writeAsync = promisify(write);
+
+/** Waits for a slow reader in another thread, so that signals are still handled. */
+async function writeAllAsync(fd: number, bytes: Uint8Array): Promise<void> {
+  for (let rest = bytes; rest.length > 0;) {
+    try {
+      const { bytesWritten } = await writeAsync(fd, rest, 0, rest.length, null);
+      rest = rest.subarray(bytesWritten);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EAGAIN") throw error;
+      await Bun.sleep(1);
     }
   }
 }

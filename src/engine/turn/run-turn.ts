@@ -1,6 +1,6 @@
 // Runs one turn of any agent: takes the session's lease, repairs the turn of a killed process, records the prompt,
 // starts the agent, and records its events and its end. A node is stored before the agent may continue.
-import type { TurnCheckParams, TurnStartParams } from "../../protocol/api/api.ts";
+import type { Api, TurnCheckParams, TurnStartParams } from "../../protocol/api/api.ts";
 import { Fault, type TurnError } from "../../protocol/api/error.ts";
 import type { Event, TurnOutcome } from "../../protocol/tree/event.ts";
 import { refuseNesting } from "../../protocol/api/nesting.ts";
@@ -27,7 +27,7 @@ import type { RunningTurn } from "./running-turns.ts";
 import { createTurnContext } from "./turn-context.ts";
 
 /** The params, with the id of the queued message that is the prompt, the applied role, and fields of a team's sub-session. */
-export type TurnRequest = TurnStartParams & {
+export type TurnRequest = Parameters<Api["turn"]["start"]>[0] & {
   fromQueue?: string;
   appliedRole?: Role;
   /** A role to record that is not applied, because the prompt contains it. */

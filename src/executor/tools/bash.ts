@@ -36,9 +36,10 @@ export const runBash: RunTool = async (input, ctx) => {
       ...(ctx.gate === undefined ? {} : { gate: ctx.gate }),
       timeoutMs: seconds === undefined ? null : seconds * 1000,
       signal: watch === null ? ctx.signal : AbortSignal.any([ctx.signal, watch.signal]),
-      onOutput: (chunk) => {
+      separateStreams: ctx.separateStreams === true,
+      onOutput: (chunk, stream) => {
         excerpt.push(chunk);
-        return ctx.onOutput(chunk);
+        return ctx.onOutput(chunk, stream);
       },
     });
     return outcomeOf(
@@ -81,6 +82,7 @@ function outcomeOf(finished: FinishedCommand, ctx: ToolContext): ToolOutcome {
     text: [output, ...notes, ...(ending === null ? [] : [ending])].join("\n"),
     isError: ending !== null,
     exitCode: end.exitCode,
+    signal: end.signal,
     durationMs: Math.round(end.durationMs),
     bytes: end.bytes,
     ...(denials.length > 0 ? { denied: denials } : {}),

@@ -1,5 +1,6 @@
 // The types that all tools share, and their outcomes for failures.
 import type { PauseGate } from "../../kit/flow/pause-gate.ts";
+import type { OutputStream } from "../../kit/process/output-reader.ts";
 import type { SandboxInfo, Denial } from "../../protocol/api/policy.ts";
 import type { ToolOutcome } from "../../protocol/api/ports.ts";
 import type { ResourceLimits } from "../limits.ts";
@@ -20,8 +21,10 @@ export type ToolContext = {
   signal: AbortSignal;
   /** Paused while the session of the call is paused. */
   gate?: PauseGate;
+  /** True tells stdout from stderr. Else all output counts as stdout, in the order in which it was written. */
+  separateStreams?: boolean;
   /** No more output is read while a returned promise is pending. */
-  onOutput: (chunk: Uint8Array) => void | Promise<void>;
+  onOutput: (chunk: Uint8Array, stream: OutputStream) => void | Promise<void>;
 };
 
 export function errorOutcome(text: string): ToolOutcome {

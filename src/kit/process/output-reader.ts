@@ -3,6 +3,8 @@
 import type { PauseGate } from "../flow/pause-gate.ts";
 import { yieldToEventLoop } from "../flow/time-slice.ts";
 
+export type OutputStream = "stdout" | "stderr";
+
 /** No more output is read while a returned promise is pending. After an exception it is not called again. */
 type OnOutput = (chunk: Uint8Array) => void | Promise<void>;
 

@@ -128,3 +128,14 @@ test("a slow listener blocks the program instead of filling memory, and gets all
   expect(end.bytes).toBe(3_000_000);
   expect(largest).toBeLessThan(2_000_000);
 });
+
+test("separate streams arrive apart, and both are complete", async () => {
+  const text = { stdout: "", stderr: "" };
+  const end = await bash("for i in $(seq 2000); do echo o$i; echo e$i >&2; done; exit 3", {
+    separateStreams: true,
+    onOutput: (chunk, stream) => void (text[stream] += Buffer.from(chunk).toString()),
+  });
+  const lines = (letter: string) => Array.from({ length: 2000 }, (_, index) => `${letter}${index + 1}\n`).join("");
+  expect(text).toEqual({ stdout: lines("o"), stderr: lines("e") });
+  expect(end).toMatchObject({ exitCode: 3, bytes: text.stdout.length + text.stderr.length });
+});

@@ -1,10 +1,10 @@
 // Runs one program to its end, in its own session and process group and without stdin. stdout and stderr share a pipe,
-// so that their order is kept. Memory is bounded. A program that is stopped ends with its whole family.
+// so that their order is kept, unless the caller wants to tell them apart. Memory is bounded. A program that is stopped ends with its whole family.
 import { closeSync } from "node:fs";
 import { startCountdown } from "../flow/countdown.ts";
 import type { PauseGate } from "../flow/pause-gate.ts";
 import { type Libc, loadLibc } from "./libc.ts";
-import { OutputReader } from "./output-reader.ts";
+import { OutputReader, type OutputStream } from "./output-reader.ts";
 import { adoptedZombies, endFamily } from "./processes.ts";
 
 export type ProcessRequest = {
@@ -13,8 +13,10 @@ export type ProcessRequest = {
   env: Record<string, string>;
   timeoutMs: number | null;
   signal: AbortSignal;
-  /** No more output is read while a returned promise is pending. */
-  onOutput: (chunk: Uint8Array) => void | Promise<void>;
+  /** True gives each stream its own pipe. Else all output counts as stdout, in the order in which it was written. */
+  separateStreams?: boolean;
+  /** No more output of that stream is read while a returned promise is pending. */
+  onOutput: (chunk: Uint8Array, stream: OutputStream) => void | Promise<void>;
   killGraceMs?: number;
   /** `NAME=value`: an entry of `env` that identifies descendants that left the process group. */
   envTag?: string;
@@ -44,7 +46,10 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessEnd> {
     tag: null,
   };
   running.add(child.process.pid);
-  const output = new OutputReader(child.output, request.onOutput, child.release, request.gate);
+  const readers = child.outputs.map(
+    ({ name, stream, release }) => new OutputReader(stream, (chunk) => request.onOutput(chunk, name), release, request.gate),
+  );
+  const drain = (limitMs: number) => Promise.all(readers.map((reader) => reader.drain(limitMs)));
 
   const stop = stopCause(request);
   const stopped = await Promise.race([child.process.exited.then(() => null), stop.cause]);
@@ -52,9 +57,9 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessEnd> {
     await endFamily({ root: child.process.pid, envTag: request.envTag ?? null, rlimitTag: tag }, request.killGraceMs ?? 1500);
   }
   await child.process.exited;
-  if (stopped) await output.drain(maxDrainMs);
-  else await Promise.race([output.drain(Infinity), stop.cause]);
-  output.stopListening();
+  if (stopped) await drain(maxDrainMs);
+  else await Promise.race([drain(Infinity), stop.cause]);
+  for (const reader of readers) reader.stopListening();
   stop.clear();
   running.delete(child.process.pid);
   if (libc) reapOrphans(libc);
@@ -65,7 +70,7 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessEnd> {
     timedOut: stopped === "timeout",
     aborted: stopped === "abort",
     durationMs: performance.now() - startedAt,
-    bytes: output.bytes,
+    bytes: readers.reduce((sum, { bytes }) => sum + bytes, 0),
   };
 }
 
@@ -83,25 +88,36 @@ function notStarted(): ProcessEnd {
   return { exitCode: null, signal: null, timedOut: false, aborted: true, durationMs: 0, bytes: 0 };
 }
 
-type Child = { process: Bun.Subprocess; output: ReadableStream<Uint8Array>; release: () => void };
+type ChildOutput = { name: OutputStream; stream: ReadableStream<Uint8Array>; release: () => void };
+type Child = { process: Bun.Subprocess; outputs: ChildOutput[] };
 
 function start(request: ProcessRequest, libc: Libc | null): Child {
   const options = { cwd: request.cwd, env: request.env, detached: true } as const;
+  if (request.separateStreams === true) {
+    const child = Bun.spawn(request.command, { ...options, stdio: ["ignore", "pipe", "pipe"] });
+    return { process: child, outputs: [ownOutput("stdout", child.stdout), ownOutput("stderr", child.stderr)] };
+  }
   const pipe = libc?.pipe() ?? null;
   if (!pipe) {
     const command = ["/bin/sh", "-c", 'exec "$@" 2>&1', "sh", ...request.command];
     const child = Bun.spawn(command, { ...options, stdio: ["ignore", "pipe", "ignore"] });
-    return { process: child, output: child.stdout, release: () => {} };
+    return { process: child, outputs: [ownOutput("stdout", child.stdout)] };
   }
   try {
     const child = Bun.spawn(request.command, { ...options, stdio: ["ignore", pipe.write, pipe.write] });
-    return { process: child, output: Bun.file(pipe.read).stream(), release: () => closeSync(pipe.read) };
+    const output: ChildOutput = { name: "stdout", stream: Bun.file(pipe.read).stream(), release: () => closeSync(pipe.read) };
+    return { process: child, outputs: [output] };
   } catch (error) {
     closeSync(pipe.read);
     throw error;
   } finally {
     closeSync(pipe.write);
   }
+}
+
+/** A stream that Bun opened and closes itself. */
+function ownOutput(name: OutputStream, stream: ReadableStream<Uint8Array>): ChildOutput {
+  return { name, stream, release: () => {} };
 }
 
 function stopCause(request: ProcessRequest): { cause: Promise<"timeout" | "abort">; clear: () => void } {

@@ -28,6 +28,13 @@ export function showDirections(text: string): string {
 const ownSequence = String.raw`\[[\d;]*[ABCDGHJKm]|\[\?2004[hl]`;
 const foreignControls = new RegExp(String.raw`\x1b(?!${ownSequence})|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f]`, "g");
 
+const incompleteEnd = new RegExp(String.raw`\x1b[^a-zA-Z]{0,32}$`);
+
+/** The escape sequence that the end of a chunk cuts; "" if there is none. */
+export function incompleteSequence(chunk: string): string {
+  return incompleteEnd.exec(chunk)?.[0] ?? "";
+}
+
 /** Disables sequences that skein never writes, such as those that set the clipboard, the title or a link, or ask for an answer. */
 export function safeForTerminal(text: string): string {
   return showDirections(text.replace(foreignControls, ""));

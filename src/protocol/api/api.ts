@@ -4,6 +4,7 @@
 import type { OutputOf } from "../schema/fields.ts";
 import type { Methods } from "../schema/methods/index.ts";
 import type { TrialProgress } from "./agents.ts";
+import type { OutputListener } from "./ports.ts";
 import type { TurnOptions } from "./turn-options.ts";
 
 export type * from "../schema/results.ts";
@@ -15,6 +16,8 @@ export type MethodName = keyof Methods;
 /** Callbacks and signals can't be sent to another process. */
 type LocalParams = {
   "session.describe": { signal?: AbortSignal };
+  /** Gets the whole output of `command`. A pending promise makes the command wait. Events carry only excerpts. */
+  "turn.start": { onOutput?: OutputListener };
   "store.verify": { onProgress?: (checked: number) => void };
   "doctor.tryAgents": { onProgress?: (progress: TrialProgress) => void; signal?: AbortSignal };
 };

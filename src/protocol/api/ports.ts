@@ -1,6 +1,7 @@
 // Ports: interfaces that modules get from `app` and may not import. The engine uses an Agent, an agent uses tools and a
 // model, and neither creates them.
 import type { Pausable } from "../../kit/flow/pause-gate.ts";
+import type { OutputStream } from "../../kit/process/output-reader.ts";
 import type { ContextView } from "../schema/results.ts";
 import type { TurnError } from "./error.ts";
 import type { TransientEventBody } from "../tree/event.ts";
@@ -37,6 +38,8 @@ export type TurnInput = Omit<TurnOptions, EngineOption> & {
   logs: string | null;
   /** Variables that are added to the environment of the agent's tools or program. */
   env?: Readonly<Record<string, string>>;
+  /** Gets the whole output of a command that the user runs. A pending promise makes the command wait. */
+  onOutput?: OutputListener;
 };
 
 /** Events of an agent. The engine stores a `node` before it asks for the next event. The last event is the only `end`. */
@@ -210,6 +213,8 @@ export type FlatProperty = { type: "string" | "integer" | "number" | "boolean"; 
 export type ListProperty = { type: "array"; items: FlatProperty };
 export type ObjectProperty = { type: "object"; properties: Readonly<Record<string, FlatProperty | ListProperty>> };
 
+export type OutputListener = (chunk: Uint8Array, stream: OutputStream) => void | Promise<void>;
+
 export type ToolCallOptions = {
   session: string;
   cwd: string;
@@ -218,8 +223,10 @@ export type ToolCallOptions = {
   signal: AbortSignal;
   /** Registers the processes of the call as pausable. */
   pausable?: TurnContext["registerPausable"];
-  /** Called with raw output as it is printed (bash only). */
-  onOutput: (chunk: Uint8Array) => void;
+  /** True tells stdout from stderr. Else all output counts as stdout, in the order in which it was written. */
+  separateStreams?: boolean;
+  /** Called with raw output as it is printed (bash only). No more output is read while a returned promise is pending. */
+  onOutput: OutputListener;
 };
 
 /** A tool shortens `text` only if the output must not be held in memory: bash returns head and tail. */
@@ -232,6 +239,8 @@ export type ToolOutcome = {
   denied?: Denial[];
   /** bash only; null after a signal. */
   exitCode?: number | null;
+  /** bash only: the name of the signal that ended the command; null if it exited. */
+  signal?: string | null;
   /** bash only. */
   durationMs?: number;
   /** bash only: the number of printed bytes. */

@@ -45,7 +45,21 @@ const transientEvent = z.discriminatedUnion("type", [
   fields({ type: z.literal("thinking.delta"), ...transient, text: z.string() }),
   fields({ type: z.literal("call.started"), ...transient, call, name: z.string() }),
   fields({ type: z.literal("tool.started"), ...transient, call, name: z.string(), input: z.record(z.string(), z.unknown()) }),
-  fields({ type: z.literal("tool.output"), ...transient, call, text: z.string() }),
+  fields({
+    type: z.literal("tool.output"),
+    ...transient,
+    call,
+    text: z.string(),
+    stream: z.enum(["stdout", "stderr"]).optional().describe("of a command that the user runs; else both streams are one"),
+  }),
+  fields({
+    type: z.literal("tool.exited"),
+    ...transient,
+    call,
+    exitCode: z.number().nullable().describe("of a command that the user ran; null if it was stopped or did not run"),
+    signal: z.string().nullable().describe("the signal that ended the command"),
+    durationMs: count,
+  }),
   fields({
     type: z.literal("tool.denied"),
     ...transient,

@@ -83,6 +83,8 @@ function applyEvent(state: State, event: Exclude<Event, { type: "ask.opened" | "
       return { ...state, transcript: withStart(transcript, event), activity: oneLine(event.name, 20) };
     case "tool.output":
       return { ...state, transcript: withOutput(transcript, event.call, event.text) };
+    case "tool.exited":
+      return state;
     case "tool.denied":
       return withNotice(state, oneLine(event.text, 300), "error");
     case "model.retried":

@@ -75,6 +75,7 @@ export const turnMethods = {
     },
     result: event,
     feed: true,
-    summary: "Runs a command in the session, as a turn without a model.",
+    summary:
+      "Runs a command in the session, as a turn without a model. Each `tool.output` names its `stream`, and `tool.exited` has the exit code.",
   },
 } satisfies Record<string, Method>;
