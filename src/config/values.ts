@@ -25,11 +25,12 @@ type ValueOf<Entry extends ConfigKeyEntry> =
   | NullIfUnset<Entry>;
 type FieldOf<Entry, Name extends string> = Entry extends { field: infer Field extends string } ? Field : CamelName<Name>;
 type PlainEntry = Exclude<ConfigKeyEntry, { key: `${string}.*.${string}` }>;
-type OpenValues<Group extends string> = Readonly<{
+/** The fields of one name in a group of keys like `providers.*.wire`. */
+type GroupValues<Group extends string> = Readonly<{
   [Entry in ConfigKeyEntry as Entry["key"] extends `${Group}.*.${infer Name}` ? CamelName<Name> : never]: ValueOf<Entry>;
 }>;
 
-export type ProviderConfig = OpenValues<"providers">;
+export type ProviderConfig = GroupValues<"providers">;
 
 export type ConfigValues = Readonly<{ [Entry in PlainEntry as FieldOf<Entry, Entry["key"]>]: ValueOf<Entry> }> &
   Readonly<{
@@ -57,8 +58,8 @@ export function buildValues(sources: ConfigSources, options: ValueOptions): Conf
   const plain = plainKeys.map((entry) => [fieldOf(entry), valueOf(entry, entry.key, sources, options)]);
   return Object.freeze({
     ...Object.fromEntries(plain),
-    providers: openValues("providers", sources, options),
-    agents: openValues("agents", sources, options),
+    providers: groupValues("providers", sources, options),
+    agents: groupValues("agents", sources, options),
   }) as ConfigValues;
 }
 
@@ -74,7 +75,7 @@ export function fieldOf({ key, field }: ConfigKey): string {
 }
 
 /** The values of `providers.*` or `agents.*`, by name. */
-function openValues(group: string, sources: ConfigSources, options: ValueOptions): Readonly<Record<string, unknown>> {
+function groupValues(group: string, sources: ConfigSources, options: ValueOptions): Readonly<Record<string, unknown>> {
   const keys = configKeys.filter(({ key }) => key.startsWith(`${group}.`));
   const names = new Set([...sources.keys()].filter((key) => key.startsWith(`${group}.`)).map((key) => key.split(".")[1] as string));
   const valuesOf = (name: string) =>

@@ -55,7 +55,7 @@ async function commitProject(repository: ShadowRepository, parent: string | null
   return withTemporaryIndex(repository, async (index) => {
     if (directories !== null) copyProjectIndex(join(directories.own, "index"), index);
     const tree = await writeFilesTree(repository, index, "skip");
-    return commitTree(repository, tree, parent === null ? [] : [parent], skeinAuthor("the files as they are"));
+    return commitTree(repository, tree, parent === null ? [] : [parent], skeinCommit("the files as they are"));
   });
 }
 
@@ -145,7 +145,11 @@ async function adoptOldWorktree(repository: ShadowRepository, { directory, from 
 }
 
 /** Keeps commits that the member made, if they descend from the start of its work. */
-async function commitWorkspace(repository: ShadowRepository, worktree: Worktree & { from: string }, author: Author): Promise<CommitResult> {
+async function commitWorkspace(
+  repository: ShadowRepository,
+  worktree: Worktree & { from: string },
+  author: CommitLabel,
+): Promise<CommitResult> {
   const { directory, branch, from } = worktree;
   const taken = await takeCommits(repository, worktree).then(
     (tip) => ({ tip, problem: null }),
@@ -178,7 +182,7 @@ async function combineCommits(
   for (const { name, commit } of works) {
     const { tree, conflicts } = await mergeTrees(repository, combined.commit, commit);
     if (conflicts.length > 0) combined.conflicts.push({ name, paths: conflicts });
-    else combined.commit = await commitTree(repository, tree, [combined.commit, commit], skeinAuthor(`${message}\n\n${name}`));
+    else combined.commit = await commitTree(repository, tree, [combined.commit, commit], skeinCommit(`${message}\n\n${name}`));
   }
   if (combined.commit !== onto) await run(repository, ["update-ref", "refs/heads/joined", combined.commit]);
   return combined;
@@ -199,7 +203,7 @@ async function planMerge(repository: ShadowRepository, base: string, work: strin
   writeFileSync(join(repository.dir, "info", "attributes"), rawAttributes);
   const now = await commitProject(repository, base);
   const { tree, conflicts } = await mergeTrees(repository, now, work);
-  const merged = conflicts.length > 0 ? now : await commitTree(repository, tree, [now, work], skeinAuthor("brought into the project"));
+  const merged = conflicts.length > 0 ? now : await commitTree(repository, tree, [now, work], skeinCommit("brought into the project"));
   return { now, merged, conflicts, changes: await diffTrees(repository, now, merged) };
 }
 
@@ -222,13 +226,19 @@ function treeOf(repository: ShadowRepository, commit: string): Promise<string> {
   return run(repository, ["rev-parse", `${commit}^{tree}`]);
 }
 
-type Author = { name: string; message: string };
+/** The author and the message of a commit. */
+type CommitLabel = { name: string; message: string };
 
-function skeinAuthor(message: string): Author {
+function skeinCommit(message: string): CommitLabel {
   return { name: "skein", message };
 }
 
-function commitTree(repository: ShadowRepository, tree: string, parents: readonly string[], { name, message }: Author): Promise<string> {
+function commitTree(
+  repository: ShadowRepository,
+  tree: string,
+  parents: readonly string[],
+  { name, message }: CommitLabel,
+): Promise<string> {
   const identity = ["-c", `user.name=${name}`, "-c", "user.email=skein@localhost", "-c", "commit.gpgSign=false"];
   return run(repository, [...identity, "commit-tree", tree, ...parents.flatMap((parent) => ["-p", parent]), "-m", message]);
 }

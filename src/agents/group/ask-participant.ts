@@ -39,6 +39,7 @@ export async function askParticipant(
 /** Returns the error that stops the whole group; null after a failure of only this participant, such as its own limit. */
 function findHalt({ halt }: Attempt, { signal, count }: TurnContext): TurnError | null {
   if (signal.aborted) return { kind: "cancelled", message: "the group was stopped" };
+  // Counting nothing returns the error of a budget that is already used up.
   return halt ?? count(zeroSpent);
 }
 

@@ -49,7 +49,7 @@ function requestsWith(...texts: string[]): RecordedRequest[] {
   }));
 }
 
-const firstWords = [markers.asked, markers.printed, markers.answered];
+const firstTurnMarkers = [markers.asked, markers.printed, markers.answered];
 const first: TrialEvidence = {
   turn: turnWith(),
   requests: requestsWith(markers.asked, [markers.asked, markers.printed].join(" ")),
@@ -88,22 +88,22 @@ describe("the first turn", () => {
 });
 
 describe("the CLI's own sessions", () => {
-  const trunk = { turn: turnWith({ started: "resume" }), requests: requestsWith([...firstWords, markers.trunk].join(" ")), project };
+  const trunk = { turn: turnWith({ started: "resume" }), requests: requestsWith([...firstTurnMarkers, markers.trunk].join(" ")), project };
   const fork = {
     turn: turnWith({ started: "fork", nativeId: "two" }),
-    requests: requestsWith([...firstWords, markers.fork].join(" ")),
+    requests: requestsWith([...firstTurnMarkers, markers.fork].join(" ")),
     project,
   };
-  const again = { ...fork, requests: requestsWith([...firstWords, markers.fork, markers.again].join(" ")) };
+  const again = { ...fork, requests: requestsWith([...firstTurnMarkers, markers.fork, markers.again].join(" ")) };
 
   test("a resumed session has the conversation so far, and no message of the fork", () => {
     expect(checkResume(trunk, markers)).toBeNull();
     expect(checkResume({ ...trunk, turn: turnWith({ started: "new" }) }, markers)).toBe("it could not resume its own session");
     expect(checkResume({ ...trunk, requests: requestsWith(markers.trunk) }, markers)).toBe("the model did not get the conversation so far");
-    expect(checkResume({ ...trunk, requests: requestsWith(...firstWords, markers.trunk) }, markers)).toBe(
+    expect(checkResume({ ...trunk, requests: requestsWith(...firstTurnMarkers, markers.trunk) }, markers)).toBe(
       "the model did not get the conversation so far",
     );
-    const leaked = requestsWith([...firstWords, markers.trunk, markers.fork].join(" "));
+    const leaked = requestsWith([...firstTurnMarkers, markers.trunk, markers.fork].join(" "));
     expect(checkResume({ ...trunk, requests: leaked }, markers)).toBe("the model got the messages of the fork");
     expect(checkResume({ ...trunk, turn: turnWith({ status: "broken", message: "lost" }) }, markers)).toBe("lost");
   });
@@ -117,7 +117,7 @@ describe("the CLI's own sessions", () => {
     );
     expect(checkBranch(again, markers)).toBeNull();
     expect(checkBranch(fork, markers)).toBe("the fork did not get its own conversation");
-    const leaked = requestsWith([...firstWords, markers.fork, markers.trunk, markers.again].join(" "));
+    const leaked = requestsWith([...firstTurnMarkers, markers.fork, markers.trunk, markers.again].join(" "));
     expect(checkBranch({ ...again, requests: leaked }, markers)).toBe("the fork got later messages of the trunk");
   });
 });

@@ -1,8 +1,8 @@
-// Limits how much work runs at the same time. Other work waits in the order of arrival.
+// Limits how much work runs at the same time: work takes slots of a fixed number. Other work waits in the order of arrival.
 
 export type Slots = {
   /**
-   * Resolves with a function that releases the slots. A weight above the total takes all slots.
+   * Takes `weight` slots, at most all of them. Resolves with a function that releases them.
    * Rejects with the signal's reason if it aborts first.
    */
   take: (signal: AbortSignal, weight?: number) => Promise<() => void>;

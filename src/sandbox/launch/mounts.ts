@@ -6,6 +6,8 @@ import { errorName, openReal, type SystemCall } from "./syscalls.ts";
 import type { PathRule, SandboxRules } from "../rules.ts";
 import { sessionTagPaths, sessionTagText } from "../enclosing-session.ts";
 
+// Flags of the kernel: AT_FDCWD, O_PATH, OPEN_TREE_CLONE, AT_RECURSIVE, AT_EMPTY_PATH, O_CLOEXEC, and
+// MOVE_MOUNT_F_EMPTY_PATH with MOVE_MOUNT_T_EMPTY_PATH.
 const currentDirectory = -100;
 const pathOnly = 0o10000000;
 const cloneTree = 1;
@@ -71,9 +73,9 @@ class View {
     this.restrict(path, attribute.noSuid | attribute.noDev | (isReadOnly ? attribute.readOnly : 0), recursive);
   }
 
-  restrict(path: string, attributes: number, reach: number): void {
+  restrict(path: string, attributes: number, flags: number): void {
     const request = new BigUint64Array([BigInt(attributes), 0n, 0n, 0n]);
-    this.#need(this.#call("mountSetattr", currentDirectory, path, reach, request, 32), `restrict ${path}`);
+    this.#need(this.#call("mountSetattr", currentDirectory, path, flags, request, 32), `restrict ${path}`);
   }
 
   /** Covers a path with an empty directory or file that can't be opened. `isPassable` lets visible paths below be reached. */
@@ -112,7 +114,7 @@ class View {
     ["fd", "stdin", "stdout", "stderr"].forEach((name, index) =>
       symlinkSync(`/proc/self/fd${index === 0 ? "" : `/${index - 1}`}`, `/dev/${name}`),
     );
-    // Its files use memory that no process has mapped, and each name uses memory of the kernel.
+    // Both are limited: its files use memory that no process has mapped, and each name uses memory of the kernel.
     this.#mount("tmpfs", "/dev/shm", flag.noSuid | flag.noDev, "mode=1777,size=25%,nr_inodes=65536");
   }
 

@@ -20,7 +20,7 @@ export const turnEffects: EffectHandlers<"start" | "execute" | "steer" | "cancel
       await ctx.api.turn.steer({ session, text });
     } catch (error) {
       if (isConnectionLost(error)) void reconnect(ctx);
-      ctx.send({ type: "refused", unsent: text, session, ...sendFailure(error) });
+      ctx.send({ type: "refused", unsent: text, session, ...describeSendFailure(error) });
     }
   },
   cancel: ({ api }, { session }) => api.turn.cancel({ session }),
@@ -95,7 +95,7 @@ async function runTurn(
       if (event.turn.agent !== "shell") Object.assign(turn, { agent: null, model: null });
     }
   } catch (error) {
-    const failure = { ...(session === null ? {} : { session: session.id }), ...sendFailure(error) };
+    const failure = { ...(session === null ? {} : { session: session.id }), ...describeSendFailure(error) };
     if (isConnectionLost(error)) void reconnect(ctx);
     if (!isStarted) send({ type: "refused", unsent, ...failure });
     else if (!isConnectionLost(error)) {
@@ -127,7 +127,7 @@ async function createSession(ctx: EffectContext, task: string | null): Promise<S
   return session;
 }
 
-function sendFailure(error: unknown): ReturnType<typeof describeError> {
+function describeSendFailure(error: unknown): ReturnType<typeof describeError> {
   return isConnectionLost(error)
     ? { text: "connection to the hub lost; the message is back in the prompt", hint: null }
     : describeError(error);

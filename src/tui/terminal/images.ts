@@ -15,7 +15,7 @@ type ImagesOptions = {
 const maxPixels = 64_000_000;
 const maxSize = { width: 1024, height: 480 };
 const maxCached = 8;
-/** The columns before it mark the focus. */
+/** The column at which images start. The columns before it mark the focus. */
 const leftColumn = 2;
 
 /** Whether the terminal reports the kitty protocol. In a multiplexer the report is not reliable. */

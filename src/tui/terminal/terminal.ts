@@ -71,7 +71,9 @@ function fullTerminal(renderer: CliRenderer, output: NativeSession, { notify: me
   };
 }
 
+/** Bracketed paste and focus events. */
 const inlineOn = "\x1b[?2004h\x1b[?1004h";
+/** Undoes `inlineOn`, and restores line wrapping and the cursor. */
 const inlineOff = "\x1b[?1004l\x1b[?2004l\x1b[?7h\x1b[?25h";
 
 /** The renderer only reads keys here. There is no mouse, so that the terminal itself scrolls. */

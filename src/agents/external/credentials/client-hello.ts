@@ -75,7 +75,7 @@ function parseHello(hello: Buffer): ClientHello {
   return result;
 }
 
-/** The list must have exactly one name of the only type: servers differ in which one they would use. */
+/** Throws unless the list has exactly one host name: with more, servers differ in which one they would use. */
 function serverNameIn(list: Buffer): string {
   const size = list.readUInt16BE(3);
   if (list.readUInt16BE(0) !== list.length - 2 || list.readUInt8(2) !== 0 || size !== list.length - 5)

@@ -33,7 +33,7 @@ function acceptConnection(socket: Socket, options: VendorProxyOptions): void {
   });
 }
 
-/** Reads an HTTP head and pauses the socket. `onHead` gets null for a head that is too long, and the bytes after the head. */
+/** Reads an HTTP head and pauses the socket. `onHead` gets the head (null if it is too long) and the bytes after it. */
 function readHead(socket: Socket, onHead: (head: string | null, rest: Buffer) => void): void {
   let received = Buffer.alloc(0);
   const read = (chunk: Buffer) => {
@@ -55,8 +55,8 @@ function openTunnel(socket: Socket, head: string, early: Buffer, { hosts, throug
     return refuse(socket, "403 Forbidden", `skein: with the network off only the agent's own vendor can be reached, not ${refused}`);
   }
   const proxy = through?.(host) ?? null;
-  const first = proxy === null ? { host, port } : { host: proxy.hostname, port: Number(proxy.port || 80) };
-  const vendor = connect({ ...first, allowHalfOpen: true, noDelay: true });
+  const firstHop = proxy === null ? { host, port } : { host: proxy.hostname, port: Number(proxy.port || 80) };
+  const vendor = connect({ ...firstHop, allowHalfOpen: true, noDelay: true });
   const fail = () => refuse(socket, "502 Bad Gateway", `skein: ${host} can't be reached`);
   const join = () => {
     socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
@@ -95,7 +95,7 @@ function readHello(socket: Socket, early: Buffer, onHello: (bytes: Buffer | null
   socket.on("data", read).once("end", fail).once("close", fail).resume();
 }
 
-/** Clients name no server if its host is an address. */
+/** Whether the TLS message asks for this host. Clients name no server if its host is an address. */
 function asksFor(bytes: Buffer, host: string): boolean {
   const hello = readClientHello(bytes);
   if (hello === null || hello === "incomplete" || hello.hasHiddenName) return false;

@@ -5,7 +5,7 @@ import type { Db } from "../db.ts";
 import { sql } from "../sql.ts";
 import { type Columns, readFields, type RowOf } from "./columns.ts";
 
-/** Fields that have no column of their own: ids of other tables, and a pair. */
+/** Fields that are not one column of this table: `tree` and `tip` come from other tables, `forkedFrom` from two columns. */
 type ComposedField = "tree" | "tip" | "forkedFrom";
 
 export const sessionColumns = {
